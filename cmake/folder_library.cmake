@@ -1,0 +1,17 @@
+# weft_folder(NAME [DEPS …]): the static library weft_NAME from every .cpp in the current folder and below.
+# A folder may only depend on folders to its left in the layer order; tools/checks/check_layers enforces the includes.
+function(weft_folder name)
+  cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources)
+    add_library(weft_${name} INTERFACE)
+    set(kind INTERFACE)
+  else()
+    add_library(weft_${name} STATIC ${sources})
+    set(kind PUBLIC)
+  endif()
+  target_include_directories(weft_${name} ${kind} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  foreach(dep ${arg_DEPS})
+    target_link_libraries(weft_${name} ${kind} weft_${dep})
+  endforeach()
+endfunction()
