@@ -1,0 +1,23 @@
+// Copies of operations, regions, functions and modules.
+#pragma once
+#include <unordered_map>
+
+#include "ir/ir.h"
+
+namespace weft::ir {
+
+/// From values of the source to values of the target; constants need no entry.
+using ValueMap = std::unordered_map<const Value*, Value*>;
+/// From functions of a source module to those of the target (callee rewriting); missing means unchanged.
+using FunctionMap = std::unordered_map<const Function*, Function*>;
+
+/// The value that stands for `value` in `target` (constants are re-made there).
+Value* mapped(Function& target, const ValueMap& map, Value* value);
+/// Appends copies of all operations of `from` (terminator included unless `skip_terminator`) to `to`, before `before`.
+void clone_ops(const Region& from, Function& target, Region* to, ValueMap& map, bool skip_terminator = false,
+               const FunctionMap* callees = nullptr, Op* before = nullptr);
+std::unique_ptr<Module> clone(const Module& module);
+/// A module with this function and all it calls, callees first.
+std::unique_ptr<Module> extract_closure(const Function& root);
+
+}  // namespace weft::ir
