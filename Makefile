@@ -1,0 +1,100 @@
+# The front door: every target starts from a bare Debian 12 or Ubuntu 24.04 and installs what it lacks.
+# CMake does the work (see CMakePresets.json); this file only knows the order of things. `make help` lists the targets.
+#
+#   CMAKE_ARGS="-D…"   further arguments for CMake            NO_INSTALL=1   install nothing
+#   JOBS=N             parallel jobs (all cores)              SANITIZE=0     `make test` without the sanitizer subset
+#   TESTS=REGEX        only tests whose name matches          TIDY=all       `make check` runs clang-tidy on every file
+#   FUZZ_SECONDS=N     per fuzzer and round                   FUZZ_ROUNDS=N  0: until interrupted
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+MAKEFLAGS += --no-print-directory
+
+PRESET ?= dev
+CMAKE_ARGS ?=
+NO_INSTALL ?=
+SANITIZE ?= 1
+TESTS ?=
+TIDY ?= changed
+FUZZ_SECONDS ?= 60
+FUZZ_ROUNDS ?= 0
+JOBS ?= $(shell nproc)
+# Linking LLVM statically takes up to 2 GB a time: as many at once as memory carries, half the cores at most.
+LINK_JOBS ?= $(shell awk -v jobs=$(JOBS) '/^MemTotal/ { n = int($$2 / 3000000); h = int((jobs + 1) / 2); \
+	if (n > h) n = h; print n < 1 ? 1 : n }' /proc/meminfo)
+# Python is used by the checks and the text tests only, standard library alone; a .venv is taken where there is one.
+PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
+
+TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
+
+.NOTPARALLEL:
+.PHONY: help setup configure build run test check check-format check-rules check-tidy format bench sanitize fuzz clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@sed -n '4,8s/^# *//p' Makefile | sed 's/^/    /'
+
+setup:  ## install the packages that are missing
+	@if [[ -n "$(NO_INSTALL)" ]]; then echo "setup: skipped (NO_INSTALL)"; \
+	else tools/setup/install_packages.sh build; fi
+
+# Configures build/PRESET when it is new or the arguments changed; later changes of CMake files are ninja's business.
+configure-%: setup
+	@tools/setup/configure.sh $* -DCMAKE_JOB_POOLS=link=$(LINK_JOBS) -DCMAKE_JOB_POOL_LINK=link $(CMAKE_ARGS)
+
+configure: configure-$(PRESET)
+
+build: configure  ## build the library, weftc, examples and tests; weftc is build/bin/weftc
+	cmake --build build/$(PRESET) -j $(JOBS)
+	@ln -sfn $(PRESET)/bin build/bin
+
+run: build  ## build, then run the examples and a weftc demo
+	@tools/testing/run_examples.sh build/bin
+
+# The sanitized unit tests are built first and then listed by ctest among the others (tests/sanitize), so that there is
+# one run and one closing summary.
+test: build $(if $(filter 0,$(SANITIZE)),,sanitized-units)  ## build and run all tests but the timed ones
+	WEFT_SANITIZED_UNITS=$(if $(filter 0,$(SANITIZE)),,"$(CURDIR)/build/asan/bin") \
+	  ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS) -LE '^perf$$' $(TEST_FILTER)
+
+.PHONY: sanitized-units
+sanitized-units: configure-asan
+	cmake --build build/asan -j $(JOBS) --target sanitized_units
+
+check: setup  ## format, layers, file sizes, file headers, text, clang-tidy
+	@$(MAKE) -k NO_INSTALL=1 check-format check-rules check-tidy
+
+check-format:
+	@$(PYTHON) tools/checks/run_format.py
+
+check-rules:
+	@status=0; for rule in layers file_size headers text; do \
+	  $(PYTHON) tools/checks/check_$$rule.py || status=1; done; exit $$status
+
+check-tidy: configure
+	@$(PYTHON) tools/checks/run_tidy.py --build build/$(PRESET) --jobs $(JOBS) $(if $(filter all,$(TIDY)),--all)
+
+format: setup  ## rewrite every C++ file with clang-format
+	@$(PYTHON) tools/checks/run_format.py --write
+
+bench: configure-release  ## build as shipped, run the benchmarks and the timed tests
+	cmake --build build/release -j $(JOBS)
+	@tools/testing/run_benchmarks.sh build/release
+	ctest --test-dir build/release --output-on-failure -j 1 -L '^perf$$'
+
+sanitize: configure-asan configure-tsan  ## the whole test suite under asan+ubsan, then under tsan
+	cmake --build build/asan -j $(JOBS)
+	ctest --test-dir build/asan --output-on-failure --no-tests=error -j $(JOBS) -LE '^perf$$' $(TEST_FILTER)
+	cmake --build build/tsan -j $(JOBS)
+	$$(setarch -R true 2>/dev/null && echo setarch -R) \
+	  ctest --test-dir build/tsan --output-on-failure --no-tests=error -j $(JOBS) -LE '^perf$$' $(TEST_FILTER)
+
+fuzz: configure-fuzz  ## build the fuzzers and run them in turn
+	@cmake --build build/fuzz --target build.ninja; \
+	targets=$$(ninja -C build/fuzz -t targets all | sed -n 's/^\(fuzz_[a-z0-9_]*\): phony$$/\1/p'); \
+	if [[ -z $$targets ]]; then echo "make fuzz: the build has no fuzz_* targets" >&2; exit 1; fi; \
+	cmake --build build/fuzz -j $(JOBS) --target $$targets
+	@tools/testing/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_ROUNDS) $(JOBS)
+
+clean:  ## remove everything that was built
+	rm -rf build
