@@ -1,0 +1,66 @@
+// Launching finished code over a grid of 1 to 4 dimensions: checks the dimensions, cuts the grid into chunks, runs them
+// on the scheduler or, when they are small, on the calling thread, and turns a failed check into a KernelError after the
+// join. Nothing is allocated and no lock is taken on the way of a small launch that prints nothing.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "runtime/check_site.h"
+#include "runtime/errors.h"
+#include "runtime/kernel_abi.h"
+#include "runtime/print_buffer.h"
+
+namespace weft::runtime {
+
+/// A kernel ready to run. What it points to belongs to the owner of the code.
+struct KernelCode {
+  ChunkFn entry = nullptr;
+  std::string_view name;                   // for messages
+  int lanes = 1;                           // threads that one step of the entry covers
+  std::uint32_t tid_dims_read = 0xf;       // bit k: the kernel reads tid k, which is an int32
+  float ns_per_thread = 10;                // estimated cost of one thread; decides chunk sizes
+  std::span<const CheckSite> check_sites;  // by site number
+};
+
+struct LaunchOptions {
+  bool serial = false;                           // threads in increasing order on the calling thread
+  int max_threads = 0;                           // 0: thread_count()
+  std::int64_t chunk_threads = 0;                // threads per chunk; 0: chosen from the cost
+  const std::atomic<bool>* cancel = nullptr;     // set from elsewhere: chunks that have not begun are skipped
+  const PrintSink* print_sink = nullptr;         // null: the process's sink (set_print_sink)
+};
+
+/// How a launch is cut: chunks of `chunk_threads` consecutive threads, the last one shorter.
+struct LaunchPlan {
+  std::int64_t total = 0;
+  std::int64_t chunk_threads = 0;
+  std::int64_t chunks = 0;
+};
+
+/// The number of threads of a grid. Throws LaunchError for a rank outside 1…4, a negative extent, a total over 2^63−1,
+/// or an extent over 2^31−1 in a dimension that the kernel reads.
+std::int64_t launch_size(const KernelCode& code, std::span<const std::int64_t> dims);
+
+/// Chunks for a grid of `total` threads on `threads` workers.
+LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, const LaunchOptions& options);
+
+/// Runs the kernel and waits for it. Returns false when it was cancelled before all chunks had run. Throws LaunchError
+/// and KernelError.
+bool launch(const KernelCode& code, const void* params, std::span<const std::int64_t> dims,
+            const LaunchOptions& options = {});
+inline bool launch(const KernelCode& code, const void* params, std::initializer_list<std::int64_t> dims,
+                   const LaunchOptions& options = {}) {
+  return launch(code, params, std::span(dims.begin(), dims.size()), options);
+}
+
+/// Coordinates of a thread from its linear index, innermost dimension fastest.
+void unravel(std::int64_t linear, const std::int64_t dims[kMaxRank], int rank, std::int64_t out[kMaxRank]);
+
+/// Throws the KernelError that a complete record describes; returns when nothing failed. Executors other than the
+/// launcher (the interpreter) use it too.
+void throw_if_failed(const ErrorRecord& record, std::string_view kernel, int rank, std::span<const CheckSite> sites);
+
+}  // namespace weft::runtime
