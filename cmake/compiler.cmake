@@ -30,5 +30,8 @@ if(WEFT_LLD)
     add_link_options(--ld-path=${WEFT_LLD})
   elseif(EXISTS /usr/bin/ld.lld)
     add_link_options(-fuse-ld=lld)
+  elseif(EXISTS /usr/lib/llvm-19/bin/ld.lld)
+    # g++ knows only the plain name ld.lld, which Debian's lld-19 has in LLVM's own folder.
+    add_link_options(-fuse-ld=lld -B/usr/lib/llvm-19/bin)
   endif()
 endif()

@@ -69,7 +69,7 @@ def layer_finding(path, header, quoted):
         return None
     folder = path.parts[1]
     if target not in LAYERS and target != "weft":
-        if quoted:
+        if quoted and not any(pattern.match(header) for pattern, _, _ in HOMES):
             return f'write includes relative to src/, as "{folder}/…", not "{header}"'
         return None
     if "/" not in header and not quoted:

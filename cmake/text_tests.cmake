@@ -1,0 +1,31 @@
+# weft_text_tests(NAME FOLDER [LABELS …] [PROGRAMS name=path …]): the RUN/CHECK and GOLDEN tests of a folder as ctest
+# tests. Files with a REQUIRES line form a test of their own, NAME_conditional, which ctest shows as skipped when one of
+# them was: what a machine can't run stays visible.
+find_package(Python3 3.10 COMPONENTS Interpreter REQUIRED)
+
+function(weft_text_tests name folder)
+  cmake_parse_arguments(arg "" "" "LABELS;PROGRAMS" ${ARGN})
+  get_filename_component(folder ${folder} ABSOLUTE)
+  set(command ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/testing/run_text_tests.py ${folder})
+  if(TARGET weftc)
+    list(APPEND command --weftc $<TARGET_FILE:weftc>)
+  endif()
+  foreach(program ${arg_PROGRAMS})
+    list(APPEND command --program ${program})
+  endforeach()
+  add_test(NAME ${name} COMMAND ${command} --select unconditional)
+  set_tests_properties(${name} PROPERTIES LABELS "text;${arg_LABELS}" TIMEOUT 900)
+
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.wir ${folder}/*.py)
+  set(conditional FALSE)
+  foreach(file ${files})
+    file(STRINGS ${file} lines REGEX "^[ \t]*(//|;|#)+[ \t]*(REQUIRES|UNSUPPORTED):" LIMIT_COUNT 1)
+    if(lines)
+      set(conditional TRUE)
+    endif()
+  endforeach()
+  if(conditional)
+    add_test(NAME ${name}_conditional COMMAND ${command} --select conditional --skip-status)
+    set_tests_properties(${name}_conditional PROPERTIES LABELS "text;${arg_LABELS}" TIMEOUT 900 SKIP_RETURN_CODE 77)
+  endif()
+endfunction()
