@@ -11,7 +11,7 @@ import sys
 import source_files
 
 SLASHES, HASH, SEMICOLON = "//", "#", ";"
-MARKS = {".cpp": SLASHES, ".h": SLASHES, ".cu": SLASHES, ".cuh": SLASHES, ".def": SLASHES, ".inc": SLASHES,
+MARKS = {".cpp": SLASHES, ".h": SLASHES, ".cu": SLASHES, ".cuh": SLASHES, ".def": None, ".inc": SLASHES,
          ".py": HASH, ".sh": HASH, ".cmake": HASH, ".wir": None}
 NAMED = {"CMakeLists.txt": HASH, "Makefile": HASH}
 MIN_WORDS = 3
