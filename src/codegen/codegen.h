@@ -1,0 +1,110 @@
+// The LLVM back end: turns one kernel of an IR module into machine code for the CPU (W lanes) or PTX for NVIDIA GPUs,
+// and links CPU objects into the process. No LLVM type appears here. Everything is thread-safe: each emission owns its
+// LLVM context; what is costly to make (target machines) is kept per thread.
+#pragma once
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ir/ir.h"
+#include "runtime/kernel_abi.h"
+
+namespace weft::codegen {
+
+/// A problem the user can do something about: no libdevice, too large locals, an unsupported target.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& what, SourceLoc loc = {}) : std::runtime_error(what), loc_(loc) {}
+  /// Where in the kernel it lies, if known.
+  const SourceLoc& loc() const { return loc_; }
+
+ private:
+  SourceLoc loc_;
+};
+
+/// What code is made for. `features` is LLVM's "+avx2,-sse4a" list.
+struct TargetSpec {
+  enum Arch { cpu, nvptx } arch = cpu;
+  std::string triple, cpu_name, features;
+  int sm = 75;  // nvptx: compute capability × 10
+  bool operator==(const TargetSpec&) const = default;
+};
+
+/// The machine this process runs on.
+TargetSpec host_target();
+/// A GPU of compute capability sm/10; sm is 70 to 90.
+TargetSpec nvptx_target(int sm);
+/// 32-bit lanes that fill a vector register: NEON and SSE 4, AVX2 8, AVX-512 16; 1 on the GPU.
+int natural_lanes(const TargetSpec& target);
+
+struct EmitOptions {
+  int lanes = 0;              // 1, 2, 4, 8, 16; 0: choose_lanes decides
+  int opt_level = 2;          // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
+  bool fast_math = false;     // LLVM may reassociate and approximate: results then differ between lane counts
+  bool verify = false;        // run LLVM's verifier on what was emitted (tests)
+  std::string libdevice_path; // nvptx: bitcode of the math functions; needed only by kernels that use one
+};
+
+enum class Output { llvm_ir, llvm_ir_opt, assembly, object, ptx };
+
+struct Emitted {
+  std::string bytes;   // text, or the object file's contents
+  int lanes = 1;
+  std::string entry;   // the symbol of the chunk function (or of the GPU kernel)
+  double seconds_emit = 0, seconds_opt = 0, seconds_codegen = 0;
+};
+
+/// Emits `kernel` and what it calls. Throws Error for the user's problems, InternalError for bugs.
+Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
+             Output output);
+
+/// The lane count that emit uses when none is asked for: 1 for kernels that spin on memory or hold much private memory,
+/// half the natural count for kernels mostly of 64-bit values, else the natural count.
+int choose_lanes(const ir::Function& kernel, const TargetSpec& target);
+
+/// GPU kernels take one parameter block: the kernel's own parameters (ParamLayout), then this trailer, aligned to 8.
+/// Thread indices run over the linear index in a grid-stride loop, so any grid size covers `count`.
+struct GpuTrailer {
+  std::int64_t dims[kMaxRank];
+  std::int64_t count;
+  std::uint64_t error;  // device address of a runtime::ErrorRecord, or 0
+  std::uint64_t stop;   // device address of an int32 stop flag, or 0
+};
+/// Offset of the trailer in a block whose own parameters take `param_bytes`.
+constexpr std::uint32_t gpu_trailer_offset(std::uint32_t param_bytes) { return (param_bytes + 7u) & ~7u; }
+
+/// Where the parameters of a kernel lie in its parameter block.
+ParamLayout param_layout(const ir::Function& kernel);
+
+/// An address that generated code may refer to by name.
+struct Symbol {
+  const char* name;
+  void* address;
+};
+
+/// Machine code linked into this process; unloaded when the last owner lets go.
+class LoadedCode {
+ public:
+  virtual ~LoadedCode() = default;
+  runtime::ChunkFn entry() const { return entry_; }
+  /// Bytes of code and data in memory.
+  std::size_t size() const { return size_; }
+
+ protected:
+  runtime::ChunkFn entry_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Links an object made by emit. Runs no LLVM pass. `helpers` are the runtime's functions (math, checks, printing); the
+/// few C library functions that LLVM itself calls (memcpy, memset, fma…) are known. Throws Error for a damaged object or
+/// an unknown symbol.
+std::shared_ptr<LoadedCode> load_object(std::span<const char> object, const std::string& entry,
+                                        std::span<const Symbol> helpers);
+
+/// The path of libdevice's bitcode, or empty: WEFT_LIBDEVICE, then CUDA_HOME and CUDA_PATH, the usual toolkit folders,
+/// and `search` (folders that may hold NVIDIA's PyPI packages).
+std::string find_libdevice(std::span<const std::string> search = {});
+
+}  // namespace weft::codegen
