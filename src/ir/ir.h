@@ -40,10 +40,18 @@ OpClass class_of(OpCode code);
 Effect effect_of(OpCode code);
 
 enum class AtomicKind : std::uint8_t { add, min, max, exch, cas, bit_and, bit_or, bit_xor };
+inline constexpr int kAtomicKinds = 8;
 std::string_view name_of(AtomicKind kind);
+
+/// Limits that typing rules, the verifier and the text parser share.
+inline constexpr std::uint32_t kMaxComponents = 65536;             // scalars in one vec or mat
+inline constexpr std::uint64_t kMaxLocalBytes = std::uint64_t(1) << 30;
+inline constexpr int kMaxTypeDepth = 32;                           // structs and arrays inside each other
+inline constexpr int kMaxRegionDepth = 256;                        // regions inside each other
 
 /// What a failed `check` reports.
 enum class CheckKind : std::uint8_t { bounds, divide_by_zero, not_finite };
+inline constexpr int kCheckKinds = 3;
 std::string_view name_of(CheckKind kind);
 
 struct Op;
@@ -94,7 +102,7 @@ struct Op {
   std::span<Value*> results;
   std::span<Region*> regions;
   std::span<PathStep> path;         // extract, insert, load, store, atomic
-  std::span<std::int64_t> ints;     // local, from_ptr: the shape
+  std::span<std::int64_t> ints;     // local: the shape
   std::int64_t imm = 0;             // tid, dim, slice: the dimension
   std::string_view text;            // print: leading literal; printf: format; assert, check: message
   Function* callee = nullptr;       // call
@@ -195,7 +203,11 @@ struct Function {
       return std::hash<const void*>()(k.type) ^ (k.bits * 0x9e3779b97f4a7c15ULL >> 7);
     }
   };
+  Value* new_value(const Type* type, ValueKind kind, std::size_t index, std::string_view name);
+  void append(std::span<Value*>& list, Value* value);
+
   std::unordered_map<ConstantKey, Value*, ConstantHash> constants_;
+  std::unordered_map<Value* const*, std::size_t> room_;  // elements that fit into a list that has grown, by its address
 };
 
 /// Links `op` into `region` before `before`, or at the end when null.
@@ -221,6 +233,10 @@ bool is_removable(const Op& op);
 /// A constant's bits from a double, and back, for any float kind (round to nearest even; f16 and bf16 included).
 std::uint64_t float_to_bits(ScalarKind kind, double value);
 double bits_to_float(ScalarKind kind, std::uint64_t bits);
+/// Bits of ±significand·2^exponent, rounded once.
+std::uint64_t scaled_to_bits(ScalarKind kind, bool negative, std::uint64_t significand, int exponent);
+/// True if no bit lies above the kind's width (bool: 0 or 1).
+bool is_legal_constant(ScalarKind kind, std::uint64_t bits);
 /// Zero-extended bits of an integer truncated to the kind's width, and the sign/zero-extended value back.
 std::uint64_t int_to_bits(ScalarKind kind, std::int64_t value);
 std::int64_t bits_to_int(ScalarKind kind, std::uint64_t bits);

@@ -1,0 +1,495 @@
+// The typing rules of docs/design/ir.md, one function per group of operations. Errors are plain sentences that name the
+// operation and the types at hand; structs are shown by name.
+#include "ir/infer.h"
+
+#include "ir/text.h"
+
+namespace weft::ir {
+namespace {
+
+using Error = std::optional<std::string>;
+using Types = std::vector<const Type*>;
+
+bool is_int_kind(ScalarKind kind) { return kind >= ScalarKind::i8 && kind <= ScalarKind::u64; }
+bool is_float_kind(ScalarKind kind) { return kind >= ScalarKind::f16; }
+/// Made of numbers (not bool), scalar or composite.
+bool is_number(const Type* t) { return t->is_numeric() && t->scalar_kind() != ScalarKind::boolean; }
+bool is_floating(const Type* t) { return t->is_numeric() && is_float_kind(t->scalar_kind()); }
+bool is_integral(const Type* t) { return t->is_numeric() && is_int_kind(t->scalar_kind()); }
+
+const Type* component(const Type* t) { return t->is_scalar() ? t : t->element(); }
+
+const Type* operand_type(const Op& op, std::size_t i) { return op.operands[i]->type; }
+
+std::string head(const Op& op) { return std::string(name_of(op.code)) + ": "; }
+
+Error fail(const Op& op, const std::string& text) { return head(op) + text; }
+
+Error fail_operand(const Op& op, std::size_t i, const std::string& wanted) {
+  return fail(op, "operand " + std::to_string(i) + " must be " + wanted + ", not " + short_text(operand_type(op, i)));
+}
+
+Error need_operands(const Op& op, std::size_t n) {
+  if (op.operands.size() == n) return {};
+  return fail(op, "takes " + std::to_string(n) + (n == 1 ? " operand" : " operands") + ", not " +
+                      std::to_string(op.operands.size()));
+}
+
+Error need_one_type(const Op& op) {
+  for (std::size_t i = 1; i < op.operands.size(); ++i)
+    if (operand_type(op, i) != operand_type(op, 0))
+      return fail(op, "operands must have one type, not " + short_text(operand_type(op, 0)) + " and " +
+                          short_text(operand_type(op, i)));
+  return {};
+}
+
+/// Operations with a given result type: exactly one.
+Error need_given(const Op& op, const Types& results) {
+  if (results.size() == 1) return {};
+  return fail(op, "has one result, not " + std::to_string(results.size()));
+}
+
+/// `n` operands of one type for which `accepts` holds; the result has that type.
+Error same_type(const Op& op, std::size_t n, bool (*accepts)(const Type*), const char* wanted, Types& results) {
+  if (Error e = need_operands(op, n)) return e;
+  if (!accepts(operand_type(op, 0))) return fail_operand(op, 0, wanted);
+  if (Error e = need_one_type(op)) return e;
+  results = {operand_type(op, 0)};
+  return {};
+}
+
+Error infer_arith(const Op& op, Types& results) {
+  if (op.code == OpCode::neg || op.code == OpCode::abs)
+    return same_type(op, 1, is_number, "a number or a composite of numbers", results);
+  if (op.code != OpCode::fma) return same_type(op, 2, is_number, "a number or a composite of numbers", results);
+  if (Error e = need_operands(op, 3)) return e;
+  const Type* t = operand_type(op, 0);
+  if (!is_floating(t)) return fail_operand(op, 0, "a float or a composite of floats");
+  if (operand_type(op, 1) != t && operand_type(op, 1) != component(t))
+    return fail_operand(op, 1, t->is_scalar() ? short_text(t) : short_text(t) + " or " + short_text(component(t)));
+  if (operand_type(op, 2) != t) return fail_operand(op, 2, short_text(t));
+  results = {t};
+  return {};
+}
+
+Error infer_bits(const Op& op, Types& results) {
+  auto integral_or_bool = [](const Type* t) { return t->is_numeric() && !is_float_kind(t->scalar_kind()); };
+  switch (op.code) {
+    case OpCode::bit_not: return same_type(op, 1, integral_or_bool, "integers or bool", results);
+    case OpCode::shl:
+    case OpCode::shr: return same_type(op, 2, is_integral, "an integer or a composite of integers", results);
+    default: return same_type(op, 2, integral_or_bool, "integers or bool", results);
+  }
+}
+
+bool has_equality(const Type* t) {
+  if (t->is_numeric()) return true;
+  if (!t->is_struct()) return false;
+  for (const Field& field : t->fields())
+    if (!has_equality(field.type)) return false;
+  return true;
+}
+
+Error infer_compare(const Op& op, Types& results) {
+  bool equality = op.code == OpCode::eq || op.code == OpCode::ne;
+  auto ordered = [](const Type* t) { return t->is_int() || t->is_float(); };
+  Error e = equality ? same_type(op, 2, has_equality, "a scalar, a composite or a struct of such", results)
+                     : same_type(op, 2, ordered, "an integer or float scalar", results);
+  results = {types::boolean()};
+  return e;
+}
+
+Error infer_math(const Op& op, Types& results) {
+  bool two = op.code == OpCode::atan2 || op.code == OpCode::pow;
+  return same_type(op, two ? 2 : 1, [](const Type* t) { return t->is_float(); }, "a float scalar", results);
+}
+
+Error infer_select(const Op& op, Types& results) {
+  if (Error e = need_operands(op, 3)) return e;
+  if (!operand_type(op, 0)->is_bool()) return fail_operand(op, 0, "bool");
+  if (operand_type(op, 1) != operand_type(op, 2))
+    return fail(op, "both choices must have one type, not " + short_text(operand_type(op, 1)) + " and " +
+                        short_text(operand_type(op, 2)));
+  results = {operand_type(op, 1)};
+  return {};
+}
+
+Error infer_conversion(const Op& op, const Types& results) {
+  if (Error e = need_operands(op, 1)) return e;
+  if (Error e = need_given(op, results)) return e;
+  const Type* from = operand_type(op, 0);
+  const Type* to = results[0];
+  if (!from->is_scalar()) return fail_operand(op, 0, "a scalar");
+  if (!to->is_scalar()) return fail(op, "the result must be a scalar, not " + short_text(to));
+  if (op.code == OpCode::cast) return {};
+  if (from->is_bool() || to->is_bool()) return fail(op, "bool has no bits to reinterpret");
+  if (from->size() != to->size())
+    return fail(op, "sizes differ: " + short_text(from) + " and " + short_text(to));
+  return {};
+}
+
+Error infer_construct(const Op& op, const Types& results) {
+  if (Error e = need_given(op, results)) return e;
+  const Type* t = results[0];
+  if (t->is_composite()) {
+    if (op.operands.size() != t->component_count())
+      return fail(op, short_text(t) + " has " + std::to_string(t->component_count()) + " components, not " +
+                          std::to_string(op.operands.size()));
+    for (std::size_t i = 0; i < op.operands.size(); ++i)
+      if (operand_type(op, i) != t->element()) return fail_operand(op, i, short_text(t->element()));
+    return {};
+  }
+  if (!t->is_struct() && !t->is_tuple()) return fail(op, "can't construct " + short_text(t));
+  if (op.operands.size() != t->fields().size())
+    return fail(op, short_text(t) + " has " + std::to_string(t->fields().size()) + " fields, not " +
+                        std::to_string(op.operands.size()));
+  for (std::size_t i = 0; i < op.operands.size(); ++i)
+    if (operand_type(op, i) != t->fields()[i].type) return fail_operand(op, i, short_text(t->fields()[i].type));
+  return {};
+}
+
+Error infer_splat(const Op& op, const Types& results) {
+  if (Error e = need_operands(op, 1)) return e;
+  if (Error e = need_given(op, results)) return e;
+  if (!results[0]->is_composite()) return fail(op, "the result must be a composite, not " + short_text(results[0]));
+  if (operand_type(op, 0) != results[0]->element()) return fail_operand(op, 0, short_text(results[0]->element()));
+  return {};
+}
+
+std::size_t dynamic_steps(const Op& op) {
+  std::size_t n = 0;
+  for (const PathStep& step : op.path) n += step.dynamic;
+  return n;
+}
+
+/// Follows the path from `from`, whose dynamic indices are the operands from `first` on; checks those too.
+Error follow_path(const Op& op, const Type* from, std::size_t first, const Type*& at) {
+  at = from;
+  std::size_t operand = first;
+  for (const PathStep& step : op.path) {
+    const Type* next = step_type(at, step);
+    if (!next) {
+      std::string what = step.kind == PathStep::field ? "." + std::to_string(step.value)
+                         : step.dynamic               ? std::string("[…]")
+                                                      : "[" + std::to_string(step.value) + "]";
+      return fail(op, short_text(at) + " has no part " + what);
+    }
+    if (step.dynamic && !operand_type(op, operand++)->is_int()) return fail_operand(op, operand - 1, "an integer index");
+    at = next;
+  }
+  return {};
+}
+
+Error infer_extract_insert(const Op& op, Types& results) {
+  bool insert = op.code == OpCode::insert;
+  std::size_t values = insert ? 2 : 1;
+  if (op.path.empty()) return fail(op, "the path is empty");
+  if (Error e = need_operands(op, values + dynamic_steps(op))) return e;
+  const Type* part = nullptr;
+  if (Error e = follow_path(op, operand_type(op, 0), values, part)) return e;
+  if (insert && operand_type(op, 1) != part) return fail_operand(op, 1, short_text(part));
+  results = {insert ? operand_type(op, 0) : part};
+  return {};
+}
+
+Error infer_product(const Op& op, Types& results) {
+  if (Error e = need_operands(op, 2)) return e;
+  const Type* a = operand_type(op, 0);
+  const Type* b = operand_type(op, 1);
+  auto mismatch = [&] { return fail(op, "operands do not fit: " + short_text(a) + " and " + short_text(b)); };
+  for (std::size_t i = 0; i < 2; ++i)
+    if (!is_number(operand_type(op, i))) return fail_operand(op, i, "made of numbers");
+  if (a->scalar_kind() != b->scalar_kind()) return mismatch();
+  switch (op.code) {
+    case OpCode::scale:
+    case OpCode::unscale:
+      if (!a->is_composite() || b != a->element()) return mismatch();
+      results = {a};
+      return {};
+    case OpCode::dot:
+      if (a != b || !(a->is_vec() || a->is_quat())) return mismatch();
+      results = {a->element()};
+      return {};
+    case OpCode::outer:
+      if (!a->is_vec() || !b->is_vec()) return mismatch();
+      if (std::uint64_t(a->rows()) * b->rows() > kMaxComponents)
+        return fail(op, "the result would have more than " + std::to_string(kMaxComponents) + " components");
+      results = {types::mat(a->element(), a->rows(), b->rows())};
+      return {};
+    default: break;
+  }
+  bool left = a->is_mat(), right = b->is_mat();
+  if ((!left && !a->is_vec()) || (!right && !b->is_vec()) || (!left && !right)) return mismatch();
+  if ((left ? a->cols() : a->rows()) != b->rows()) return mismatch();
+  if (left && right) {
+    if (std::uint64_t(a->rows()) * b->cols() > kMaxComponents)
+      return fail(op, "the result would have more than " + std::to_string(kMaxComponents) + " components");
+    results = {types::mat(a->element(), a->rows(), b->cols())};
+  } else {
+    results = {types::vec(a->element(), left ? a->rows() : b->cols())};
+  }
+  return {};
+}
+
+Error infer_transpose(const Op& op, Types& results) {
+  if (Error e = need_operands(op, 1)) return e;
+  const Type* m = operand_type(op, 0);
+  if (!m->is_mat()) return fail_operand(op, 0, "a mat");
+  results = {types::mat(m->element(), m->cols(), m->rows())};
+  return {};
+}
+
+Error need_array(const Op& op, std::size_t operands) {
+  if (Error e = need_operands(op, operands)) return e;
+  if (!operand_type(op, 0)->is_array()) return fail_operand(op, 0, "an array");
+  return {};
+}
+
+Error need_dimension(const Op& op, std::int64_t rank) {
+  if (op.imm >= 0 && op.imm < rank) return {};
+  return fail(op, "dimension " + std::to_string(op.imm) + " does not exist");
+}
+
+Error need_indices(const Op& op) {
+  for (std::size_t i = 1; i <= op.num_indices; ++i)
+    if (!operand_type(op, i)->is_int()) return fail_operand(op, i, "an integer index");
+  if (op.wrap >> op.num_indices) return fail(op, "marks an index that does not exist as wrapping");
+  return {};
+}
+
+Error infer_access(const Op& op, Types& results) {
+  std::size_t values = op.code == OpCode::load ? 0 : op.code == OpCode::atomic && op.atomic == AtomicKind::cas ? 2 : 1;
+  std::size_t first = 1 + op.num_indices + dynamic_steps(op);
+  if (Error e = need_array(op, first + values)) return e;
+  const Type* array = operand_type(op, 0);
+  if (op.num_indices != array->rank())
+    return fail(op, short_text(array) + " takes " + std::to_string(array->rank()) + " indices, not " +
+                        std::to_string(op.num_indices));
+  if (Error e = need_indices(op)) return e;
+  const Type* part = nullptr;
+  if (Error e = follow_path(op, array->element(), 1 + op.num_indices, part)) return e;
+  if (op.code == OpCode::atomic) {
+    bool bits = op.atomic >= AtomicKind::bit_and;
+    if (bits ? !is_integral(part) : !is_number(part))
+      return fail(op, std::string(name_of(op.atomic)) + " is not defined on " + short_text(part));
+  }
+  for (std::size_t i = first; i < op.operands.size(); ++i)
+    if (operand_type(op, i) != part) return fail_operand(op, i, short_text(part));
+  if (op.code != OpCode::store) results = {part};
+  return {};
+}
+
+Error infer_view(const Op& op, Types& results) {
+  if (Error e = need_array(op, std::size_t(1) + op.num_indices)) return e;
+  const Type* array = operand_type(op, 0);
+  if (op.num_indices >= array->rank())
+    return fail(op, short_text(array) + " takes fewer than " + std::to_string(array->rank()) + " indices here, not " +
+                        std::to_string(op.num_indices));
+  results = {types::array(array->element(), array->rank() - op.num_indices)};
+  return need_indices(op);
+}
+
+Error infer_slice(const Op& op, Types& results) {
+  if (Error e = need_array(op, 4)) return e;
+  results = {operand_type(op, 0)};
+  for (std::size_t i = 1; i < 4; ++i)
+    if (operand_type(op, i) != types::i64()) return fail_operand(op, i, "i64");
+  return need_dimension(op, operand_type(op, 0)->rank());
+}
+
+Error infer_dim(const Op& op, const Types& results) {
+  if (Error e = need_array(op, 1)) return e;
+  if (Error e = need_given(op, results)) return e;
+  if (results[0] != types::i32() && results[0] != types::i64())
+    return fail(op, "the result must be i32 or i64, not " + short_text(results[0]));
+  return need_dimension(op, operand_type(op, 0)->rank());
+}
+
+Error infer_from_ptr(const Op& op, const Types& results) {
+  if (Error e = need_given(op, results)) return e;
+  if (!results[0]->is_array()) return fail(op, "the result must be an array, not " + short_text(results[0]));
+  if (Error e = need_operands(op, 1 + results[0]->rank())) return e;
+  if (operand_type(op, 0) != types::u64()) return fail_operand(op, 0, "u64");
+  for (std::size_t i = 1; i < op.operands.size(); ++i)
+    if (operand_type(op, i) != types::i64()) return fail_operand(op, i, "i64");
+  return {};
+}
+
+Error infer_local(const Op& op, const Types& results) {
+  if (Error e = need_operands(op, 0)) return e;
+  if (Error e = need_given(op, results)) return e;
+  if (!results[0]->is_array()) return fail(op, "the result must be an array, not " + short_text(results[0]));
+  if (op.ints.size() != results[0]->rank())
+    return fail(op, short_text(results[0]) + " needs " + std::to_string(results[0]->rank()) + " extents, not " +
+                        std::to_string(op.ints.size()));
+  std::uint64_t bytes = results[0]->element()->size();
+  for (std::int64_t extent : op.ints) {
+    if (extent < 0) return fail(op, "extent " + std::to_string(extent) + " is negative");
+    if (extent != 0 && bytes > kMaxLocalBytes / std::uint64_t(extent))
+      return fail(op, "is larger than " + std::to_string(kMaxLocalBytes) + " bytes");
+    bytes *= std::uint64_t(extent);
+  }
+  return {};
+}
+
+Error infer_loop(const Op& op, const Types& results, std::size_t bounds) {
+  if (op.operands.size() < bounds) return need_operands(op, bounds);
+  for (std::size_t i = 0; i < bounds; ++i) {
+    const Type* t = operand_type(op, i);
+    if (t != types::i32() && t != types::i64()) return fail_operand(op, i, "i32 or i64");
+    if (t != operand_type(op, 0)) return fail_operand(op, i, short_text(operand_type(op, 0)));
+  }
+  if (results.size() != op.operands.size() - bounds)
+    return fail(op, "has " + std::to_string(results.size()) + " results for " +
+                        std::to_string(op.operands.size() - bounds) + " carried values");
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (results[i] != operand_type(op, bounds + i))
+      return fail(op, "result " + std::to_string(i) + " must be " + short_text(operand_type(op, bounds + i)) +
+                          ", not " + short_text(results[i]));
+  return {};
+}
+
+Error infer_call(const Op& op, Types& results) {
+  if (!op.callee) return fail(op, "no callee");
+  if (op.callee->kind != FunctionKind::function) return fail(op, "@" + op.callee->name + " is a kernel");
+  std::span<Value*> params = op.callee->params();
+  if (params.size() != op.operands.size())
+    return fail(op, "@" + op.callee->name + " takes " + std::to_string(params.size()) +
+                        (params.size() == 1 ? " argument" : " arguments") + ", not " +
+                        std::to_string(op.operands.size()));
+  for (std::size_t i = 0; i < params.size(); ++i)
+    if (operand_type(op, i) != params[i]->type) return fail_operand(op, i, short_text(params[i]->type));
+  results.assign(op.callee->result_types.begin(), op.callee->result_types.end());
+  return {};
+}
+
+Error infer_memory(const Op& op, Types& results) {
+  switch (op.code) {
+    case OpCode::view: return infer_view(op, results);
+    case OpCode::slice: return infer_slice(op, results);
+    case OpCode::dim: return infer_dim(op, results);
+    case OpCode::nonnull: results = {types::boolean()}; return need_array(op, 1);
+    case OpCode::data_ptr: results = {types::u64()}; return need_array(op, 1);
+    case OpCode::from_ptr: return infer_from_ptr(op, results);
+    case OpCode::local: return infer_local(op, results);
+    default: return infer_access(op, results);
+  }
+}
+
+Error infer_data(const Op& op, Types& results) {
+  switch (op.code) {
+    case OpCode::select: return infer_select(op, results);
+    case OpCode::cast:
+    case OpCode::bitcast: return infer_conversion(op, results);
+    case OpCode::construct: return infer_construct(op, results);
+    case OpCode::splat: return infer_splat(op, results);
+    default: return infer_extract_insert(op, results);
+  }
+}
+
+Error infer_control(const Op& op, Types& results) {
+  switch (op.code) {
+    case OpCode::if_:
+      if (Error e = need_operands(op, 1)) return e;
+      if (!operand_type(op, 0)->is_bool()) return fail_operand(op, 0, "bool");
+      return {};
+    case OpCode::for_: return infer_loop(op, results, 3);
+    case OpCode::while_: return infer_loop(op, results, 0);
+    case OpCode::call: return infer_call(op, results);
+    case OpCode::test:
+      if (Error e = need_operands(op, 1)) return e;
+      if (!operand_type(op, 0)->is_bool()) return fail_operand(op, 0, "bool");
+      return {};
+    default: return {};
+  }
+}
+
+Error infer_effect(const Op& op, Types& results) {
+  switch (op.code) {
+    case OpCode::tid:
+      results = {types::i32()};
+      if (Error e = need_operands(op, 0)) return e;
+      return need_dimension(op, kMaxRank);
+    case OpCode::running: results = {types::boolean()}; return need_operands(op, 0);
+    case OpCode::printf:
+      for (std::size_t i = 0; i < op.operands.size(); ++i)
+        if (!operand_type(op, i)->is_scalar()) return fail_operand(op, i, "a scalar");
+      return {};
+    case OpCode::assert_:
+      if (Error e = need_operands(op, 1)) return e;
+      if (!operand_type(op, 0)->is_bool()) return fail_operand(op, 0, "bool");
+      return {};
+    case OpCode::check:
+      if (Error e = need_operands(op, 3)) return e;
+      if (!operand_type(op, 0)->is_bool()) return fail_operand(op, 0, "bool");
+      for (std::size_t i = 1; i < 3; ++i)
+        if (!operand_type(op, i)->is_int()) return fail_operand(op, i, "an integer");
+      return {};
+    default: return {};
+  }
+}
+
+/// True for operations whose result types are given rather than inferred.
+bool has_given_results(OpCode code) {
+  switch (code) {
+    case OpCode::cast:
+    case OpCode::bitcast:
+    case OpCode::construct:
+    case OpCode::splat:
+    case OpCode::dim:
+    case OpCode::local:
+    case OpCode::from_ptr:
+    case OpCode::if_:
+    case OpCode::for_:
+    case OpCode::while_: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> infer(const Op& op, std::vector<const Type*>& result_types) {
+  if (!has_given_results(op.code)) result_types.clear();
+  switch (class_of(op.code)) {
+    case OpClass::arith: return infer_arith(op, result_types);
+    case OpClass::bits: return infer_bits(op, result_types);
+    case OpClass::compare: return infer_compare(op, result_types);
+    case OpClass::round: return same_type(op, 1, is_floating, "a float or a composite of floats", result_types);
+    case OpClass::math: return infer_math(op, result_types);
+    case OpClass::data: return infer_data(op, result_types);
+    case OpClass::whole:
+      return op.code == OpCode::transpose ? infer_transpose(op, result_types) : infer_product(op, result_types);
+    case OpClass::memory: return infer_memory(op, result_types);
+    case OpClass::control: return infer_control(op, result_types);
+    case OpClass::effect: return infer_effect(op, result_types);
+  }
+  return {};
+}
+
+const Type* step_type(const Type* aggregate, const PathStep& step) {
+  if (step.value < 0 && !step.dynamic) return nullptr;
+  if (step.kind == PathStep::field) {
+    if (!aggregate->is_struct() && !aggregate->is_tuple()) return nullptr;
+    return std::size_t(step.value) < aggregate->fields().size() && !step.dynamic
+               ? aggregate->fields()[std::size_t(step.value)].type
+               : nullptr;
+  }
+  if (!aggregate->is_composite()) return nullptr;
+  if (!step.dynamic && std::uint32_t(step.value) >= step_extent(aggregate)) return nullptr;
+  return aggregate->is_mat() ? types::vec(aggregate->element(), aggregate->cols()) : aggregate->element();
+}
+
+const Type* type_at(const Type* aggregate, std::span<const PathStep> path) {
+  for (const PathStep& step : path) {
+    if (!aggregate) return nullptr;
+    aggregate = step_type(aggregate, step);
+  }
+  return aggregate;
+}
+
+std::uint32_t step_extent(const Type* aggregate) {
+  WEFT_CHECK(aggregate->is_composite());
+  return aggregate->rows();
+}
+
+}  // namespace weft::ir
