@@ -3,7 +3,7 @@
 # everything present it touches neither apt nor the network. Required packages that can't be installed are an error;
 # optional ones (faster builds, formatting, fuzzing, benchmarks) are named and left out.
 #
-#   install_packages.sh [STATE_DIR]     STATE_DIR remembers optional packages that this system does not offer
+#   install_packages.sh [STATE_DIR]     STATE_DIR remembers optional packages that could not be had
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive
 state_dir=${1:-}
@@ -53,7 +53,7 @@ missing_of() {
 mapfile -t need < <(missing_of "${required[@]}")
 mapfile -t want < <(missing_of "${optional[@]}")
 
-refused_list=${state_dir:+$state_dir/.packages_not_offered}
+refused_list=${state_dir:+$state_dir/.packages_refused}
 if [[ -n $refused_list && -f $refused_list ]]; then
   kept=()
   for package in "${want[@]}"; do
@@ -76,7 +76,7 @@ fi
 as_root=()
 if ((EUID != 0)); then
   if command -v sudo >/dev/null; then
-    as_root=(sudo --preserve-env=DEBIAN_FRONTEND)
+    as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
   else
     echo "setup: not root and no sudo; as root run: apt-get install ${need[*]} ${want[*]}" >&2
     ((${#need[@]} == 0)) && exit 0
@@ -101,11 +101,8 @@ if ((${#want[@]})) && ! install "${want[@]}"; then
   for package in "${want[@]}"; do
     if ! install "$package"; then
       echo "setup: going on without the optional package $package" >&2
-      # Remembered only where the archive does not have it; a network that is down today may be up tomorrow.
-      if [[ -n $refused_list ]] && ! apt-cache show "$package" >/dev/null 2>&1; then
-        mkdir -p "$state_dir"
-        echo "$package" >>"$refused_list"
-      fi
+      # Not asked for again, so that later runs cost nothing; `make clean` forgets it.
+      [[ -z $state_dir ]] || { mkdir -p "$state_dir" && echo "$package" >>"$refused_list"; }
     fi
   done
 fi
