@@ -11,13 +11,15 @@ using ValueMap = std::unordered_map<const Value*, Value*>;
 /// From functions of a source module to those of the target (callee rewriting); missing means unchanged.
 using FunctionMap = std::unordered_map<const Function*, Function*>;
 
-/// The value that stands for `value` in `target` (constants are re-made there).
+/// The value that stands for `value` in `target`: constants are re-made there; a value of `target` itself that the map
+/// does not know stays.
 Value* mapped(Function& target, const ValueMap& map, Value* value);
 /// Appends copies of all operations of `from` (terminator included unless `skip_terminator`) to `to`, before `before`.
 void clone_ops(const Region& from, Function& target, Region* to, ValueMap& map, bool skip_terminator = false,
                const FunctionMap* callees = nullptr, Op* before = nullptr);
 std::unique_ptr<Module> clone(const Module& module);
-/// A module with this function and all it calls, callees first.
-std::unique_ptr<Module> extract_closure(const Function& root);
+/// A module with this function and all it calls, callees first. Locations point into the sources of the module that
+/// `root` is of: `from`, where given, passes on their ownership.
+std::unique_ptr<Module> extract_closure(const Function& root, const Module* from = nullptr);
 
 }  // namespace weft::ir

@@ -45,7 +45,8 @@ std::string_view name_of(AtomicKind kind);
 
 /// Limits that typing rules, the verifier and the text parser share.
 inline constexpr std::uint32_t kMaxComponents = 65536;             // scalars in one vec or mat
-inline constexpr std::uint64_t kMaxLocalBytes = std::uint64_t(1) << 30;
+inline constexpr std::uint64_t kMaxTypeBytes = std::uint64_t(1) << 26;   // one value
+inline constexpr std::uint64_t kMaxLocalBytes = std::uint64_t(1) << 30;  // one `local`
 inline constexpr int kMaxTypeDepth = 32;                           // structs and arrays inside each other
 inline constexpr int kMaxRegionDepth = 256;                        // regions inside each other
 

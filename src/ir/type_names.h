@@ -3,7 +3,6 @@
 #pragma once
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "types/type.h"
 
