@@ -36,6 +36,7 @@ std::string decimal(ScalarKind kind, double value) {
       std::from_chars(buffer, end.ptr, read);
       if (float_to_bits(kind, read) == float_to_bits(kind, value)) break;
     }
+    end = std::to_chars(buffer, buffer + sizeof buffer, read);
   }
   std::string text(buffer, end.ptr);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
