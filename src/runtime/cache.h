@@ -18,8 +18,8 @@
 namespace weft::runtime {
 
 struct CacheOptions {
-  std::string folder;                          // empty: no caching
-  std::string build_id;                        // entries of another build do not count
+  std::string folder;    // empty: no caching
+  std::string build_id;  // entries of another build do not count
   std::uint64_t max_bytes = std::uint64_t(1) << 30;
   std::function<void(const std::string&)> warn;  // empty: one line on stderr
 };

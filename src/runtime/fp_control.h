@@ -31,10 +31,12 @@ inline void write_fp_control(std::uint64_t value) { asm volatile("msr fpcr, %0" 
 class FpControlScope {
  public:
   FpControlScope() : saved_(read_fp_control()) {
-    if ((saved_ & kFpControlMask) != kFpControlDefault) [[unlikely]] write_fp_control(kFpControlDefault);
+    if ((saved_ & kFpControlMask) != kFpControlDefault) [[unlikely]]
+      write_fp_control(kFpControlDefault);
   }
   ~FpControlScope() {
-    if ((saved_ & kFpControlMask) != kFpControlDefault) [[unlikely]] write_fp_control(saved_);
+    if ((saved_ & kFpControlMask) != kFpControlDefault) [[unlikely]]
+      write_fp_control(saved_);
   }
   FpControlScope(const FpControlScope&) = delete;
   FpControlScope& operator=(const FpControlScope&) = delete;

@@ -2,7 +2,6 @@
 // on the scheduler or, when they are small, on the calling thread, and turns a failed check into a KernelError after the
 // join. Nothing is allocated and no lock is taken on the way of a small launch that prints nothing.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -26,11 +25,14 @@ struct KernelCode {
 };
 
 struct LaunchOptions {
-  bool serial = false;                           // threads in increasing order on the calling thread
-  int max_threads = 0;                           // 0: thread_count()
-  std::int64_t chunk_threads = 0;                // threads per chunk; 0: chosen from the cost
-  const std::atomic<bool>* cancel = nullptr;     // set from elsewhere: chunks that have not begun are skipped
-  const PrintSink* print_sink = nullptr;         // null: the process's sink (set_print_sink)
+  bool serial = false;                    // threads in increasing order on the calling thread
+  int max_threads = 0;                    // 0: thread_count()
+  std::int64_t chunk_threads = 0;         // threads per chunk; 0: chosen from the cost
+  const PrintSink* print_sink = nullptr;  // null: the process's sink (set_print_sink)
+  /// Storage for the context that outlives the launch, so that another thread or a signal handler can set its `stop`:
+  /// chunks that have not begun are skipped, debug loops end. The caller clears `stop` before the next use. Null: the
+  /// context lives on the stack.
+  LaunchContext* context = nullptr;
 };
 
 /// How a launch is cut: chunks of `chunk_threads` consecutive threads, the last one shorter.
@@ -47,7 +49,7 @@ std::int64_t launch_size(const KernelCode& code, std::span<const std::int64_t> d
 /// Chunks for a grid of `total` threads on `threads` workers.
 LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, const LaunchOptions& options);
 
-/// Runs the kernel and waits for it. Returns false when it was cancelled before all chunks had run. Throws LaunchError
+/// Runs the kernel and waits for it. Returns false when `stop` was set from outside before the end. Throws LaunchError
 /// and KernelError.
 bool launch(const KernelCode& code, const void* params, std::span<const std::int64_t> dims,
             const LaunchOptions& options = {});

@@ -26,8 +26,10 @@ class ParamBlock {
   void set(std::string_view path, bool value) { set_bool(find(path), value); }
   template <std::integral T>
   void set(std::string_view path, T value) {
-    if constexpr (std::is_signed_v<T>) set_signed(find(path), std::int64_t(value));
-    else set_unsigned(find(path), std::uint64_t(value));
+    if constexpr (std::is_signed_v<T>)
+      set_signed(find(path), std::int64_t(value));
+    else
+      set_unsigned(find(path), std::uint64_t(value));
   }
   void set(std::string_view path, double value) { set_float(find(path), value); }
   /// An array; an invalid Array is the null array.
@@ -41,8 +43,10 @@ class ParamBlock {
   void set(std::size_t index, bool value) { set_bool(find(index), value); }
   template <std::integral T>
   void set(std::size_t index, T value) {
-    if constexpr (std::is_signed_v<T>) set_signed(find(index), std::int64_t(value));
-    else set_unsigned(find(index), std::uint64_t(value));
+    if constexpr (std::is_signed_v<T>)
+      set_signed(find(index), std::int64_t(value));
+    else
+      set_unsigned(find(index), std::uint64_t(value));
   }
   void set(std::size_t index, double value) { set_float(find(index), value); }
   void set(std::size_t index, const Array& array) { set_array(find(index), array); }
@@ -52,7 +56,7 @@ class ParamBlock {
   /// Throws ArgumentError naming every parameter (or struct field) that has not been set.
   void check_complete() const;
 
-  const void* data() const { return reinterpret_cast<const char*>(storage_.data()) + pad_; }
+  const void* data() const { return storage_.data(); }
   const ParamLayout& layout() const { return *layout_; }
   const std::string& kernel_name() const { return kernel_; }
 
@@ -81,12 +85,11 @@ class ParamBlock {
   void find_missing(const Type* type, std::uint32_t offset, const std::string& path,
                     std::vector<std::string>& missing) const;
   [[noreturn]] void fail(const Slot& slot, const std::string& given, const std::string& cure) const;
-  char* bytes() { return reinterpret_cast<char*>(storage_.data()) + pad_; }
+  char* bytes() { return reinterpret_cast<char*>(storage_.data()); }
 
   std::string kernel_;
   const ParamLayout* layout_;
-  std::vector<std::uint64_t> storage_;  // layout.size bytes, aligned by pad_
-  std::size_t pad_ = 0;
+  std::vector<std::uint64_t> storage_;  // no type is aligned to more than 8 bytes
   std::vector<bool> written_;           // by byte of the block
   std::vector<Held> held_;
 };

@@ -13,7 +13,8 @@
 
 namespace weft::runtime {
 
-/// Receives finished output; called under a lock, never at the same time from two threads for the process's sink.
+/// Receives finished output. Called without any lock held (a sink may need one of its own, or launch), so it must bear
+/// calls from several threads. What it throws is dropped.
 using PrintSink = std::function<void(std::string_view)>;
 
 /// Where launches print to; an empty function means stdout. Affects launches that begin later.
@@ -22,12 +23,10 @@ void set_print_sink(PrintSink sink);
 void print_to_sink(std::string_view text);
 
 struct PrintBuffer {
- public:
-  /// Output of threads linear/group_size apart is ordered by that quotient; 1 means by thread. A null sink is the
-  /// process's.
+  /// Output is ordered by linear / group_size (1: by thread), then as it was added. A null sink is the process's.
   explicit PrintBuffer(std::int64_t group_size = 1, const PrintSink* sink = nullptr)
       : group_size_(group_size), sink_(sink) {}
-  ~PrintBuffer() { flush(); }
+  ~PrintBuffer() { flush_if_any(); }
   PrintBuffer(const PrintBuffer&) = delete;
   PrintBuffer& operator=(const PrintBuffer&) = delete;
 
@@ -35,6 +34,10 @@ struct PrintBuffer {
   void add(std::int64_t linear, const char* format, const void* values) noexcept;
   /// Writes everything collected so far.
   void flush() noexcept;
+  /// The same for a time when no thread is adding: free when there is nothing to write.
+  void flush_if_any() noexcept {
+    if (!records_.empty()) flush();
+  }
 
  private:
   struct Record {
@@ -42,7 +45,7 @@ struct PrintBuffer {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
-  void flush_locked();
+  void write(std::string text, std::vector<Record> records) const;
 
   std::int64_t group_size_;
   const PrintSink* sink_;

@@ -3,11 +3,11 @@
 //
 // It is NUL-terminated text without embedded NULs. Everything stands for itself except '%', which opens an item:
 //   %%                     a percent sign
-//   %0                     a NUL character
+//   %z                     a NUL character
 //   %<offset>:<k><r>x<c><style>    r × c scalars of kind k at a byte offset in the values; style p: scalars of a row
 //                          joined by spaces, rows by "; "; v: a space after every scalar; m: the same, and a line end
 //                          after every row
-//   %<offset>:a<rank>      summary of an array descriptor
+//   %<offset>:a            shape of an array descriptor, "null" without data
 //   %<offset>:<k>=<spec>;  printf conversion of one scalar, spec as in C without length modifier
 // k is a letter: 'A' + ScalarKind. Operands lie one after the other, each at the next multiple of 8 bytes.
 #pragma once

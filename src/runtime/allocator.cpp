@@ -1,0 +1,142 @@
+// The host allocator: the C library's for small blocks, pages of our own for large ones (zeroed by the system on first
+// touch, so the threads that fill an array place its pages).
+#include "runtime/allocator.h"
+
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "runtime/errors.h"
+
+namespace weft::runtime {
+namespace {
+
+struct Counters {
+  std::atomic<std::uint64_t> live_bytes{0}, live_blocks{0}, peak_bytes{0}, total_blocks{0};
+};
+Counters counters;
+
+std::string readable(std::uint64_t bytes) {
+  static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  int unit = 0;
+  double value = double(bytes);
+  while (value >= 1024 && unit < 6) {
+    value /= 1024;
+    ++unit;
+  }
+  if (unit == 0) return std::to_string(bytes) + " bytes";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f %s (%llu bytes)", value, units[unit], static_cast<unsigned long long>(bytes));
+  return text;
+}
+
+/// Main memory and swap together: what the system could ever give.
+std::uint64_t machine_bytes() {
+  struct sysinfo info{};
+  if (sysinfo(&info) != 0) return std::numeric_limits<std::uint64_t>::max();
+  return (std::uint64_t(info.totalram) + info.totalswap) * info.mem_unit;
+}
+
+[[noreturn]] void out_of_memory(std::uint64_t bytes) {
+  throw OutOfMemory(bytes, "out of memory: could not allocate " + readable(bytes) + "; " +
+                               readable(counters.live_bytes.load()) + " are in use by arrays, the machine has " +
+                               readable(machine_bytes()) + " of memory and swap");
+}
+
+std::uint64_t whole_pages(std::uint64_t bytes) {
+  static const std::uint64_t page = std::uint64_t(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+void* map_large(std::uint64_t bytes) {
+  if (bytes > machine_bytes()) return nullptr;
+  const std::uint64_t size = whole_pages(bytes);
+  void* mapped = mmap(nullptr, size + kHugeBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
+  const std::uintptr_t aligned = (begin + kHugeBlock - 1) / kHugeBlock * kHugeBlock;
+  if (aligned > begin) munmap(mapped, aligned - begin);
+  const std::uintptr_t end = begin + size + kHugeBlock;
+  if (end > aligned + size) munmap(reinterpret_cast<void*>(aligned + size), end - (aligned + size));
+  auto* memory = reinterpret_cast<void*>(aligned);
+  madvise(memory, size, MADV_HUGEPAGE);
+  return memory;
+}
+
+void count_allocation(std::uint64_t bytes) {
+  const std::uint64_t live = counters.live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  counters.live_blocks.fetch_add(1, std::memory_order_relaxed);
+  counters.total_blocks.fetch_add(1, std::memory_order_relaxed);
+  std::uint64_t peak = counters.peak_bytes.load(std::memory_order_relaxed);
+  while (live > peak && !counters.peak_bytes.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+void* host_allocate(std::uint64_t bytes, bool zeroed) {
+  void* memory = nullptr;
+  if (bytes >= kHugeBlock) {
+    memory = map_large(bytes);
+  } else {
+    const std::size_t size =
+        std::max<std::size_t>((bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment, kHostAlignment);
+    memory = std::aligned_alloc(kHostAlignment, size);
+    if (memory && zeroed) std::memset(memory, 0, size);
+  }
+  if (!memory) out_of_memory(bytes);
+  count_allocation(bytes);
+  return memory;
+}
+
+void host_free(void* memory, std::uint64_t bytes) noexcept {
+  if (!memory) return;
+  if (bytes >= kHugeBlock) {
+    munmap(memory, whole_pages(bytes));
+  } else {
+    std::free(memory);
+  }
+  counters.live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  counters.live_blocks.fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::shared_ptr<void> host_buffer(std::uint64_t bytes, bool zeroed) {
+  return {host_allocate(bytes, zeroed), [bytes](void* memory) { host_free(memory, bytes); }};
+}
+
+AllocatorStats host_allocator_stats() {
+  return {counters.live_bytes.load(), counters.live_blocks.load(), counters.peak_bytes.load(),
+          counters.total_blocks.load()};
+}
+
+std::uint64_t checked_bytes(const Type* element, std::span<const std::int64_t> shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  text += shape.size() == 1 ? ",)" : ")";
+  if (shape.empty() || shape.size() > std::size_t(kMaxRank))
+    throw ArgumentError("an array has 1 to 4 dimensions, the shape " + text + " has " + std::to_string(shape.size()));
+  if (element->size() == 0) throw ArgumentError("arrays can't hold elements of type " + element->user_name());
+  bool empty = false;
+  for (std::int64_t extent : shape) {
+    if (extent < 0) throw ArgumentError("the shape " + text + " has a negative extent: extents are 0 or more");
+    empty |= extent == 0;
+  }
+  if (empty) return 0;
+  std::uint64_t bytes = element->size();
+  for (std::int64_t extent : shape) {
+    if (__builtin_mul_overflow(bytes, std::uint64_t(extent), &bytes) || bytes > std::uint64_t(INT64_MAX))
+      throw OutOfMemory(UINT64_MAX, "out of memory: an array of shape " + text + " of " + element->user_name() +
+                                        " would need more than 2^63 bytes");
+  }
+  return bytes;
+}
+
+}  // namespace weft::runtime

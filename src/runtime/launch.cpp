@@ -1,0 +1,186 @@
+// The launcher: sizes, chunks, the join, and what a failed check becomes.
+#include "runtime/launch.h"
+
+#include <algorithm>
+#include <string>
+
+#include "runtime/fp_control.h"
+#include "runtime/scheduler.h"
+#include "support/check.h"
+
+namespace weft::runtime {
+namespace {
+
+constexpr double kMinChunkNs = 20e3;  // below this, handing a chunk out costs a noticeable part of running it
+constexpr double kMaxChunkNs = 10e6;  // above this, balance and the wait for a stop suffer
+constexpr int kChunksPerThread = 8;   // enough for balance when chunks differ in cost
+constexpr std::int64_t kLaneSteps = 16;
+
+std::string tuple_text(std::span<const std::int64_t> values) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < values.size(); ++i) text += (i ? ", " : "") + std::to_string(values[i]);
+  return text + (values.size() == 1 ? ",)" : ")");
+}
+
+[[noreturn]] void bad_size(const KernelCode& code, std::span<const std::int64_t> dims, const std::string& why) {
+  throw LaunchError("kernel '" + std::string(code.name) + "': can't launch over " + tuple_text(dims) + ": " + why);
+}
+
+std::string location_text(const CheckSite& site) {
+  if (site.line <= 0) return site.file;
+  std::string text = (site.file.empty() ? "line " : site.file + ":") + std::to_string(site.line);
+  return site.column > 0 ? text + ":" + std::to_string(site.column) : text;
+}
+
+std::string failure_text(const CheckSite& site, std::int64_t index, std::int64_t extent) {
+  switch (site.kind) {
+    case CheckSiteKind::assertion: return "assertion failed" + (site.text.empty() ? "" : ": " + site.text);
+    case CheckSiteKind::bounds:
+      return "index " + std::to_string(index) + " is out of bounds for " +
+             (site.text.empty() ? "an array" : "'" + site.text + "'") + " with extent " + std::to_string(extent);
+    case CheckSiteKind::divide_by_zero:
+      return "integer division by zero" + (site.text.empty() ? "" : " in '" + site.text + "'");
+    case CheckSiteKind::not_finite: return (site.text.empty() ? "a value" : "'" + site.text + "'") + " is not finite";
+  }
+  return {};
+}
+
+struct Run {
+  const KernelCode& code;
+  const void* params;
+  LaunchContext* context;
+  LaunchPlan plan;
+
+  void chunk(std::int64_t number) const noexcept {
+    if (context->stop.load(std::memory_order_relaxed)) return;
+    const std::int64_t begin = number * plan.chunk_threads;
+    const std::int64_t end = std::min(plan.chunk_threads, plan.total - begin) + begin;
+    const FpControlScope defaults;
+    code.entry(begin, end, params, context);
+  }
+};
+
+}  // namespace
+
+std::int64_t launch_size(const KernelCode& code, std::span<const std::int64_t> dims) {
+  if (dims.empty() || dims.size() > std::size_t(kMaxRank)) bad_size(code, dims, "a launch has 1 to 4 dimensions");
+  std::int64_t total = 1;
+  bool overflow = false, empty = false;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] < 0) bad_size(code, dims, "dimension " + std::to_string(d) + " is negative; use 0 or more");
+    if (dims[d] > INT32_MAX && (code.tid_dims_read >> d & 1))
+      bad_size(code, dims,
+               "the kernel reads tid() in dimension " + std::to_string(d) +
+                   ", an int32 that ends at 2147483647; split the launch into a second dimension");
+    empty |= dims[d] == 0;
+    overflow |= __builtin_mul_overflow(total, dims[d], &total);
+  }
+  if (empty) return 0;
+  if (overflow) bad_size(code, dims, "it has more than 2^63-1 threads; launch in several parts");
+  return total;
+}
+
+LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, const LaunchOptions& options) {
+  LaunchPlan plan{total, total, total > 0 ? 1 : 0};
+  if (total <= 0) return plan;
+  const double cost = std::max(double(code.ns_per_thread), 1e-3);
+  // Serial launches are cut too, so that a stop is seen and prints are written on the way.
+  std::int64_t size = options.chunk_threads;
+  if (size <= 0) {
+    if (double(total) * cost < 2 * kMinChunkNs) return plan;
+    const double even = double(total) / (double(std::max(threads, 1)) * kChunksPerThread);
+    const double wanted = std::clamp(even, kMinChunkNs / cost, kMaxChunkNs / cost);
+    const std::int64_t step = std::max(code.lanes, 1) * kLaneSteps;
+    size = wanted >= double(total) ? total : (std::int64_t(wanted) / step + 1) * step;
+  }
+  plan.chunk_threads = std::min(size, total);
+  plan.chunks = total / plan.chunk_threads + (total % plan.chunk_threads != 0);
+  return plan;
+}
+
+bool launch(const KernelCode& code, const void* params, std::span<const std::int64_t> dims,
+            const LaunchOptions& options) {
+  const std::int64_t total = launch_size(code, dims);
+  if (total == 0) return true;
+  WEFT_CHECK(code.entry);
+
+  int threads = options.serial ? 1 : thread_count();
+  if (options.max_threads > 0) threads = std::min(threads, options.max_threads);
+  const LaunchPlan plan = plan_launch(code, total, threads, options);
+
+  ErrorRecord error;
+  PrintBuffer print(threads == 1 ? 1 : plan.chunk_threads, options.print_sink);
+  LaunchContext own;
+  LaunchContext* context = options.context ? options.context : &own;
+  for (std::size_t d = 0; d < std::size_t(kMaxRank); ++d) context->dims[d] = d < dims.size() ? dims[d] : 1;
+  context->rank = std::int32_t(dims.size());
+  context->serial = threads == 1 || plan.chunks == 1;
+  context->error = &error;
+  context->print = &print;
+
+  Run run{code, params, context, plan};
+  if (plan.chunks == 1 || threads == 1) {
+    for (std::int64_t i = 0; i < plan.chunks; ++i) {
+      run.chunk(i);
+      print.flush_if_any();
+    }
+  } else {
+    parallel_chunks(
+        plan.chunks, [](void* state, std::int64_t i) noexcept { static_cast<const Run*>(state)->chunk(i); }, &run,
+        threads);
+    print.flush_if_any();
+  }
+  context->error = nullptr;
+  context->print = nullptr;
+  throw_if_failed(error, code.name, context->rank, code.check_sites);
+  return context->stop.load(std::memory_order_relaxed) == 0;
+}
+
+void unravel(std::int64_t linear, const std::int64_t dims[kMaxRank], int rank, std::int64_t out[kMaxRank]) {
+  for (int d = 0; d < kMaxRank; ++d) out[d] = 0;
+  for (int d = rank - 1; d >= 0; --d) {
+    const std::int64_t extent = std::max<std::int64_t>(dims[d], 1);
+    out[d] = linear % extent;
+    linear /= extent;
+  }
+}
+
+void throw_if_failed(const ErrorRecord& record, std::string_view kernel, int rank, std::span<const CheckSite> sites) {
+  if (record.state.load(std::memory_order_acquire) != 2) [[likely]]
+    return;
+  static const CheckSite unknown;
+  const bool known = record.site >= 0 && std::size_t(record.site) < sites.size();
+  const CheckSite& site = known ? sites[std::size_t(record.site)] : unknown;
+  KernelError::Details details;
+  details.kernel = kernel;
+  details.site = record.site;
+  details.file = site.file;
+  details.line = site.line;
+  details.column = site.column;
+  std::copy_n(record.thread, kMaxRank, details.thread.begin());
+  details.rank = rank;
+  details.index = record.index;
+  details.extent = record.extent;
+  std::string text = "kernel '" + details.kernel + "'";
+  if (const std::string where = location_text(site); !where.empty()) text += ", " + where;
+  if (!site.function.empty() && site.function != kernel) text += ", in function '" + site.function + "'";
+  text += ", thread " + tuple_text({details.thread.data(), std::size_t(rank)});
+  text += ": " + failure_text(site, record.index, record.extent);
+  throw KernelError(text, std::move(details));
+}
+
+}  // namespace weft::runtime
+
+void weft_rt_fail(weft::runtime::LaunchContext* context, std::int32_t site, std::int64_t linear, std::int64_t index,
+                  std::int64_t extent) {
+  weft::runtime::ErrorRecord* record = context->error;
+  std::int32_t expected = 0;
+  if (record && record->state.compare_exchange_strong(expected, 1, std::memory_order_relaxed)) {
+    record->site = site;
+    weft::runtime::unravel(linear, context->dims, context->rank, record->thread);
+    record->index = index;
+    record->extent = extent;
+    record->state.store(2, std::memory_order_release);
+  }
+  context->stop.store(1, std::memory_order_relaxed);
+}

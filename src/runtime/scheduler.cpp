@@ -1,0 +1,85 @@
+// How many threads, which form, and what a fork does to both.
+#include "runtime/scheduler.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/scheduler_forms.h"
+
+namespace weft::runtime {
+namespace {
+
+constexpr int kMaxThreads = 4096;
+
+std::atomic<int> limit{0};
+std::atomic<int> default_count{0};  // 0: not yet asked
+std::atomic<bool> tbb_used{false};
+std::atomic<bool> tbb_lost{false};  // in a child of a process that had used oneTBB: its workers are gone
+
+int ask_default_count() {
+  if (const char* text = std::getenv("WEFT_NUM_THREADS")) {
+    int value = 0;
+    const char* end = text + std::strlen(text);
+    const auto [rest, error] = std::from_chars(text, end, value);
+    if (error == std::errc() && rest == end && value > 0) return std::min(value, kMaxThreads);
+  }
+  return std::clamp(available_cpus(), 1, kMaxThreads);
+}
+
+void after_fork_child() {
+  detail::pool_after_fork_child();
+  default_count.store(0, std::memory_order_relaxed);
+  if (tbb_used.load(std::memory_order_relaxed)) tbb_lost.store(true, std::memory_order_relaxed);
+}
+
+// Registered when the library is loaded: handlers must stand before the first fork that follows a launch.
+[[maybe_unused]] const int fork_handlers =
+    pthread_atfork(detail::pool_before_fork, detail::pool_after_fork_parent, after_fork_child);
+
+}  // namespace
+
+void set_thread_limit(int n) { limit.store(std::clamp(n, 0, kMaxThreads), std::memory_order_relaxed); }
+
+int thread_limit() { return limit.load(std::memory_order_relaxed); }
+
+int thread_count() {
+  if (const int set = limit.load(std::memory_order_relaxed)) return set;
+  int count = default_count.load(std::memory_order_relaxed);
+  if (count == 0) {
+    count = ask_default_count();
+    default_count.store(count, std::memory_order_relaxed);
+  }
+  return count;
+}
+
+SchedulerForm scheduler_form() {
+#ifdef WEFT_SCHEDULER_TBB
+  if (!tbb_lost.load(std::memory_order_relaxed)) return SchedulerForm::tbb;
+#endif
+  return SchedulerForm::threads;
+}
+
+void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads) {
+  int threads = thread_count();
+  if (max_threads > 0) threads = std::min(threads, max_threads);
+  if (std::int64_t(threads) > count) threads = int(std::max<std::int64_t>(count, 1));
+  if (threads == 1) {
+    for (std::int64_t chunk = 0; chunk < count; ++chunk) body(state, chunk);
+    return;
+  }
+  detail::ChunkQueue queue{count, body, state};
+#ifdef WEFT_SCHEDULER_TBB
+  if (scheduler_form() == SchedulerForm::tbb) {
+    tbb_used.store(true, std::memory_order_relaxed);
+    return detail::run_on_tbb(queue, threads);
+  }
+#endif
+  detail::run_on_threads(queue, threads);
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,39 @@
+// The two forms behind runtime/scheduler.h. Private to the scheduler's own files.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/scheduler.h"
+
+namespace weft::runtime::detail {
+
+/// Work that several threads share: each takes the next chunk until none is left.
+struct ChunkQueue {
+  std::int64_t count;
+  ChunkBody body;
+  void* state;
+  std::atomic<std::int64_t> next{0};
+
+  void drain() noexcept {
+    for (;;) {
+      // Checked before the addition, so that the counter stays near `count` however often drain() is called.
+      if (next.load(std::memory_order_relaxed) >= count) return;
+      const std::int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= count) return;
+      body(state, chunk);
+    }
+  }
+};
+
+/// Drains the queue on the calling thread and up to threads − 1 others; returns when all chunks are done.
+void run_on_threads(ChunkQueue& queue, int threads) noexcept;
+#ifdef WEFT_SCHEDULER_TBB
+void run_on_tbb(ChunkQueue& queue, int threads) noexcept;
+#endif
+
+/// Fork handlers of the thread pool: between them no other thread changes it; the child starts without one.
+void pool_before_fork();
+void pool_after_fork_parent();
+void pool_after_fork_child();
+
+}  // namespace weft::runtime::detail
