@@ -48,6 +48,8 @@ struct Node {
 
 struct Expr : Node {
   ExprKind kind;
+  /// Levels of the tree below and including this node. The parser bounds it, so consumers may recurse.
+  std::uint16_t height = 1;
   /// Checked downcast.
   template <class T>
   const T& as() const {
