@@ -59,7 +59,9 @@ int thread_count() {
 
 SchedulerForm scheduler_form() {
 #ifdef WEFT_SCHEDULER_TBB
-  if (!tbb_lost.load(std::memory_order_relaxed)) return SchedulerForm::tbb;
+  // Someone who asks for more threads than processors (a test, mostly) gets them from the pool.
+  if (!tbb_lost.load(std::memory_order_relaxed) && thread_count() <= detail::tbb_max_threads())
+    return SchedulerForm::tbb;
 #endif
   return SchedulerForm::threads;
 }

@@ -29,6 +29,8 @@ struct ChunkQueue {
 void run_on_threads(ChunkQueue& queue, int threads) noexcept;
 #ifdef WEFT_SCHEDULER_TBB
 void run_on_tbb(ChunkQueue& queue, int threads) noexcept;
+/// The most threads that oneTBB would use: it starts no more than there are processors.
+int tbb_max_threads();
 #endif
 
 /// Fork handlers of the thread pool: between them no other thread changes it; the child starts without one.

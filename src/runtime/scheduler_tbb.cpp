@@ -1,6 +1,7 @@
 // The oneTBB form: one arena per thread count in use, never destroyed; each call is isolated, so a thread that waits for
 // its own chunks never picks up unrelated work (a compile task, an outer launch) in the meantime.
 #ifdef WEFT_SCHEDULER_TBB
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -23,6 +24,11 @@ tbb::task_arena& arena_of(int threads) {
 }
 
 }  // namespace
+
+int tbb_max_threads() {
+  static const int count = tbb::info::default_concurrency();
+  return count;
+}
 
 void run_on_tbb(ChunkQueue& queue, int threads) noexcept {
   try {
