@@ -1,0 +1,67 @@
+// Which memory an array value may describe, and which memory a write may change. Every value that is or holds a
+// descriptor has a set of bases: parameter arrays (array fields of struct parameters count one by one), locals, and one
+// "unknown" base for descriptors that came from memory, from an address or from a call. Views, slices, selects, `if`
+// results and carried values pass sets on. Nothing more is ever assumed: parameters may overlap unless the kernel's form
+// says no_overlap; unknown overlaps everything except locals whose descriptor never leaves the function's values.
+#pragma once
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/effects.h"
+#include "ir/ir.h"
+
+namespace weft::analysis {
+
+/// A set of bases. Bit 0 is the unknown base; functions with more than 63 others share it.
+using BaseMask = std::uint64_t;
+inline constexpr BaseMask kUnknownBase = 1;
+inline constexpr BaseMask kAllBases = ~BaseMask(0);
+
+class Alias {
+ public:
+  /// `effects` must outlive this.
+  Alias(const ir::Function& function, Effects& effects);
+
+  /// What the descriptor (or the descriptors inside) may point to; values made later give everything.
+  BaseMask bases(const ir::Value* value) const {
+    return value->id < info_.size() ? info_[value->id].bases : kAllBases;
+  }
+  /// All bases whose memory can change by a write through one of `bases`.
+  BaseMask touched(BaseMask bases) const;
+  /// Bases through which the operation itself reads or writes (nested regions not included).
+  BaseMask direct_reads(const ir::Op& op) const;
+  BaseMask direct_writes(const ir::Op& op) const;
+  /// All that may change while the operation runs, nested regions included: `touched` of every write.
+  BaseMask writes(const ir::Op& op) const;
+  /// Locals that nothing outside this function's own accesses can reach.
+  BaseMask private_locals() const { return locals_ & ~escaped_ & ~kUnknownBase; }
+
+ private:
+  struct Info {
+    BaseMask bases = 0;
+    std::int32_t leaf = -1;  // value straight from a parameter: number of its first array leaf
+  };
+  BaseMask new_base();
+  void number_leaves(const Type* type);
+  BaseMask leaf_bases(std::int32_t first, std::size_t count) const;
+  void walk(const ir::Region& region);
+  void transfer(const ir::Op& op);
+  void join(const ir::Value* into, BaseMask bases);
+  BaseMask collect_writes(const ir::Region& region);
+
+  const ir::Function& function_;
+  Effects& effects_;
+  std::vector<Info> info_;                                  // by value id
+  std::vector<BaseMask> leaves_;                            // base of each array leaf of the parameters
+  std::unordered_map<const ir::Op*, BaseMask> local_base_;
+  std::unordered_map<const ir::Op*, BaseMask> nested_writes_;  // operations with regions
+  int next_base_ = 1;
+  BaseMask params_ = 0;
+  BaseMask locals_ = 0;
+  BaseMask escaped_ = 0;  // bases whose descriptor was stored, returned, turned into an address or handed to a keeper
+  bool changed_ = false;
+  bool give_up_ = false;
+};
+
+}  // namespace weft::analysis

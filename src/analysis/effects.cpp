@@ -1,0 +1,96 @@
+// Summaries of functions, callees first.
+#include "analysis/effects.h"
+
+#include <algorithm>
+
+#include "analysis/alias.h"
+#include "ir/walk.h"
+
+namespace weft::analysis {
+namespace {
+
+using ir::OpCode;
+
+}  // namespace
+
+bool FunctionEffects::removable() const {
+  return !outside && !writes_unknown && std::find(writes.begin(), writes.end(), true) == writes.end();
+}
+
+bool FunctionEffects::pure() const {
+  return removable() && !asks_running && !reads_unknown && !leaks &&
+         std::find(reads.begin(), reads.end(), true) == reads.end();
+}
+
+Effects::Effects() = default;
+Effects::~Effects() = default;
+
+const FunctionEffects& Effects::of(const ir::Function& function) {
+  std::vector<const ir::Function*> open = {&function};
+  while (!open.empty()) {
+    const ir::Function* top = open.back();
+    if (known_.contains(top)) {
+      open.pop_back();
+      continue;
+    }
+    std::size_t before = open.size();
+    ir::walk(*top->body, [&](const ir::Op& op) {
+      if (op.code == OpCode::call && !known_.contains(op.callee)) open.push_back(op.callee);
+    });
+    if (open.size() != before) continue;
+    known_.emplace(top, std::make_unique<FunctionEffects>(summarize(*top)));
+    open.pop_back();
+  }
+  return *known_.at(&function);
+}
+
+FunctionEffects Effects::summarize(const ir::Function& function) {
+  FunctionEffects sum;
+  sum.reads.resize(function.params().size());
+  sum.writes.resize(function.params().size());
+  Alias alias(function, *this);
+  auto add = [&](BaseMask bases, std::vector<bool>& params, bool& unknown) {
+    if (bases & kUnknownBase) unknown = true;
+    for (std::size_t i = 0; i < params.size(); ++i)
+      if (bases & alias.bases(function.params()[i])) params[i] = true;
+  };
+  ir::walk(*function.body, [&](const ir::Op& op) {
+    switch (op.code) {
+      case OpCode::print:
+      case OpCode::printf:
+      case OpCode::assert_:
+      case OpCode::check: sum.outside = true; break;
+      case OpCode::running: sum.asks_running = true; break;
+      case OpCode::data_ptr: sum.leaks = true; break;
+      case OpCode::store:
+        if (has_array(op.operands.back()->type)) sum.leaks = true;
+        break;
+      case OpCode::call: {
+        const FunctionEffects& inner = *known_.at(op.callee);
+        sum.outside |= inner.outside;
+        sum.asks_running |= inner.asks_running;
+        sum.leaks |= inner.leaks;
+        break;
+      }
+      default: break;
+    }
+    add(alias.direct_reads(op), sum.reads, sum.reads_unknown);
+    add(alias.direct_writes(op), sum.writes, sum.writes_unknown);
+  });
+  return sum;
+}
+
+bool is_movable(const ir::Op& op, Effects& effects) {
+  if (op.code == OpCode::call) return effects.of(*op.callee).pure();
+  return op.regions.empty() && ir::effect_of(op.code) == ir::Effect::none;
+}
+
+bool has_array(const Type* type) {
+  if (type->is_array()) return true;
+  if (type->is_struct() || type->is_tuple())
+    for (const Field& field : type->fields())
+      if (has_array(field.type)) return true;
+  return false;
+}
+
+}  // namespace weft::analysis

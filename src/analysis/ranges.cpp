@@ -1,0 +1,176 @@
+// Interval arithmetic over the structured IR. Carried values are taken as unknown except for one pattern that loops with
+// `break` leave behind: a `while` counter that starts at a known bound, grows by a positive constant and is tested
+// against something it must stay below, so that the addition can't wrap.
+#include "analysis/ranges.h"
+
+#include <algorithm>
+
+namespace weft::analysis {
+namespace {
+
+using ir::OpCode;
+
+bool has_range(const Type* type) { return type->is_int() || type->is_bool(); }
+
+Range unite(Range a, Range b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
+
+bool fits(Range inner, Range outer) { return inner.lo >= outer.lo && inner.hi <= outer.hi; }
+
+constexpr Wide kFactorLimit = Wide(1) << 62;
+
+/// What a conjunction of tests says about `counter` being below something: the largest value it can then have.
+Wide bound_from_test(const ir::Value* test, const ir::Value* counter, const Ranges& ranges, int depth) {
+  Wide top = type_range(counter->type->scalar_kind()).hi;
+  if (test->kind != ir::ValueKind::result || depth > 8) return top;
+  const ir::Op& op = *test->op;
+  if (op.code == OpCode::bit_and)
+    return std::min(bound_from_test(op.operand(0), counter, ranges, depth + 1),
+                    bound_from_test(op.operand(1), counter, ranges, depth + 1));
+  if (op.code == OpCode::lt && op.operand(0) == counter) return ranges.of(op.operand(1)).hi - 1;
+  if (op.code == OpCode::gt && op.operand(1) == counter) return ranges.of(op.operand(0)).hi - 1;
+  if (op.code == OpCode::le && op.operand(0) == counter) return ranges.of(op.operand(1)).hi;
+  if (op.code == OpCode::ge && op.operand(1) == counter) return ranges.of(op.operand(0)).hi;
+  return top;
+}
+
+/// The constant by which the body raises the counter, or 0 if it is not of that form.
+std::int64_t step_of(const ir::Value* next, const ir::Value* counter) {
+  if (next->kind != ir::ValueKind::result || next->op->code != OpCode::add) return 0;
+  const ir::Value* a = next->op->operand(0);
+  const ir::Value* b = next->op->operand(1);
+  if (a != counter) std::swap(a, b);
+  if (a != counter || !b->is_constant()) return 0;
+  return std::max<std::int64_t>(0, b->as_int());
+}
+
+}  // namespace
+
+Range type_range(ScalarKind kind) {
+  if (kind == ScalarKind::boolean) return {0, 1};
+  std::uint32_t bits = scalar_bits(kind);
+  if (types::scalar(kind)->is_signed_int()) return {-(Wide(1) << (bits - 1)), (Wide(1) << (bits - 1)) - 1};
+  return {0, (Wide(1) << bits) - 1};
+}
+
+Ranges::Ranges(const ir::Function& function) {
+  slots_.resize(function.value_count);
+  walk(*function.body);
+}
+
+Range Ranges::of(const ir::Value* value) const {
+  ScalarKind kind = value->type->scalar_kind();
+  if (value->is_constant()) {
+    Wide v = kind == ScalarKind::u64 ? Wide(value->bits) : Wide(value->as_int());
+    return {v, v};
+  }
+  if (value->id < slots_.size() && slots_[value->id].known) return slots_[value->id].range;
+  return type_range(kind);
+}
+
+void Ranges::set(const ir::Value* value, Range range) {
+  if (!fits(range, type_range(value->type->scalar_kind())) || range.lo > range.hi) return;
+  slots_[value->id] = {true, range};
+}
+
+void Ranges::walk(const ir::Region& region) {
+  for (const ir::Op& op : region) {
+    if (op.code == OpCode::for_) enter_for(op);
+    if (op.code == OpCode::while_) enter_while(op);
+    for (const ir::Region* nested : op.regions) walk(*nested);
+    if (op.code == OpCode::if_) {
+      for (std::size_t i = 0; i < op.results.size(); ++i)
+        if (has_range(op.result(i)->type))
+          set(op.result(i), unite(of(op.regions[0]->last->operand(i)), of(op.regions[1]->last->operand(i))));
+    } else if (op.regions.empty() && op.results.size() == 1 && has_range(op.result()->type)) {
+      set(op.result(), evaluate(op));
+    }
+  }
+}
+
+void Ranges::enter_for(const ir::Op& op) {
+  Range lo = of(op.operand(0)), hi = of(op.operand(1)), step = of(op.operand(2));
+  Range up = {lo.lo, hi.hi - 1};
+  Range down = {hi.lo + 1, lo.hi};
+  set(op.regions[0]->args[0], step.lo >= 0 ? up : step.hi <= 0 ? down : unite(up, down));
+}
+
+void Ranges::enter_while(const ir::Op& op) {
+  const ir::Region* test = op.regions[0];
+  const ir::Region* body = op.regions[1];
+  for (std::size_t i = 0; i < op.results.size(); ++i) {
+    if (!op.result(i)->type->is_int()) continue;
+    std::int64_t step = step_of(body->last->operand(i), body->args[i]);
+    if (step == 0) continue;
+    Range full = type_range(op.result(i)->type->scalar_kind());
+    Wide last = bound_from_test(test->last->operand(0), test->args[i], *this, 0);
+    Range init = of(op.operand(i));
+    if (last + step > full.hi) continue;
+    Range range = {init.lo, std::max(init.hi, last + step)};
+    set(test->args[i], range);
+    set(body->args[i], {init.lo, std::min(range.hi, last)});
+    set(op.result(i), range);
+  }
+}
+
+Range Ranges::evaluate(const ir::Op& op) const {
+  const Range full = type_range(op.result()->type->scalar_kind());
+  auto arg = [&](std::size_t i) { return of(op.operand(i)); };
+  auto in_type = [&](Range r) { return fits(r, full) ? r : full; };
+  bool int_args = true;
+  for (const ir::Value* value : op.operands) int_args &= has_range(value->type);
+  switch (op.code) {
+    // The launcher refuses extents over 2^31−1 in a dimension that the kernel reads.
+    case OpCode::tid: return {0, (Wide(1) << 31) - 2};
+    case OpCode::select: return unite(arg(1), arg(2));
+    default: break;
+  }
+  if (!int_args || op.operands.empty()) return full;
+  switch (op.code) {
+    case OpCode::cast: return op.result()->type->is_bool() ? full : in_type(arg(0));
+    case OpCode::add: return in_type({arg(0).lo + arg(1).lo, arg(0).hi + arg(1).hi});
+    case OpCode::sub: return in_type({arg(0).lo - arg(1).hi, arg(0).hi - arg(1).lo});
+    case OpCode::mul: {
+      Range a = arg(0), b = arg(1);
+      for (Wide v : {a.lo, a.hi, b.lo, b.hi})
+        if (v > kFactorLimit || v < -kFactorLimit) return full;
+      auto [lo, hi] = std::minmax({a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi});
+      return in_type({lo, hi});
+    }
+    case OpCode::min: return {std::min(arg(0).lo, arg(1).lo), std::min(arg(0).hi, arg(1).hi)};
+    case OpCode::max: return {std::max(arg(0).lo, arg(1).lo), std::max(arg(0).hi, arg(1).hi)};
+    // Division by zero gives 0, so 0 joins the quotients; the dividend bounds them for non-negative operands.
+    case OpCode::div:
+    case OpCode::floordiv:
+      if (arg(0).lo < 0 || arg(1).lo < 0) return full;
+      return {0, arg(0).hi / std::max<Wide>(1, arg(1).lo)};
+    case OpCode::rem: {
+      Range a = arg(0), b = arg(1);
+      if (a.lo < 0) return full;
+      return {0, b.lo > 0 ? std::min(a.hi, b.hi - 1) : a.hi};
+    }
+    case OpCode::bit_and: {
+      Range a = arg(0), b = arg(1);
+      if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
+      if (a.lo >= 0) return {0, a.hi};
+      if (b.lo >= 0) return {0, b.hi};
+      return full;
+    }
+    case OpCode::bit_or:
+    case OpCode::bit_xor:
+      if (arg(0).lo < 0 || arg(1).lo < 0) return full;
+      return {0, full.hi};
+    case OpCode::shr:
+      if (arg(0).lo < 0) return full;
+      if (op.operand(1)->is_constant()) {
+        std::uint64_t count = op.operand(1)->bits & (scalar_bits(op.result()->type->scalar_kind()) - 1);
+        return {arg(0).lo >> count, arg(0).hi >> count};
+      }
+      return {0, arg(0).hi};
+    case OpCode::abs:
+      if (arg(0).lo == full.lo && full.lo < 0) return full;
+      return {0, std::max(arg(0).hi, -arg(0).lo)};
+    default: return full;
+  }
+}
+
+}  // namespace weft::analysis

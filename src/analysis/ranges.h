@@ -1,0 +1,44 @@
+// Bounds on integer values, from one forward walk: constants, thread indices, induction variables, conversions and
+// arithmetic that can't leave its type. Used to see that an index is never negative. Bounds are inclusive and hold for
+// every execution of the defining operation; when nothing is known they are the type's own.
+#pragma once
+#include <vector>
+
+#include "ir/ir.h"
+
+namespace weft::analysis {
+
+/// Wide enough for the bounds of every integer type and for sums and products of two of them (products of u64 aside).
+using Wide = __int128;
+
+struct Range {
+  Wide lo = 0;
+  Wide hi = 0;
+  bool operator==(const Range&) const = default;
+};
+
+/// The bounds of an integer type (bool: 0 and 1).
+Range type_range(ScalarKind kind);
+
+class Ranges {
+ public:
+  explicit Ranges(const ir::Function& function);
+  /// Scalar integers and bools only.
+  Range of(const ir::Value* value) const;
+  bool never_negative(const ir::Value* value) const { return of(value).lo >= 0; }
+
+ private:
+  void walk(const ir::Region& region);
+  Range evaluate(const ir::Op& op) const;
+  void set(const ir::Value* value, Range range);
+  void enter_for(const ir::Op& op);
+  void enter_while(const ir::Op& op);
+
+  struct Slot {
+    bool known = false;
+    Range range;
+  };
+  std::vector<Slot> slots_;  // by value id; unknown means the type's range
+};
+
+}  // namespace weft::analysis

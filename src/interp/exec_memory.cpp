@@ -1,0 +1,207 @@
+// Arrays: descriptors, accesses through them and local memory. Every access is checked against the descriptor.
+#include <algorithm>
+#include <cstdlib>
+
+#include "interp/executor.h"
+#include "ir/infer.h"
+#include "ir/scalar_eval.h"
+
+namespace weft::interp {
+namespace {
+
+using ir::OpCode;
+
+/// Address arithmetic wraps in 64 bits, as in generated code.
+std::int64_t times(std::int64_t a, std::int64_t b) { return std::int64_t(std::uint64_t(a) * std::uint64_t(b)); }
+std::int64_t plus(std::int64_t a, std::int64_t b) { return std::int64_t(std::uint64_t(a) + std::uint64_t(b)); }
+
+void* advance(void* pointer, std::int64_t bytes) {
+  if (!pointer) return nullptr;
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(pointer) + std::uintptr_t(bytes));
+}
+
+void set_contiguous(ArrayDesc& desc, const Type* type) {
+  desc.ndim = std::int32_t(type->rank());
+  std::int64_t stride = type->element()->size();
+  for (int k = int(type->rank()) - 1; k >= 0; --k) {
+    desc.strides[k] = stride;
+    stride = times(stride, desc.shape[k]);
+  }
+}
+
+std::string range_text(std::int64_t index, std::int64_t extent, std::size_t dimension) {
+  return "index " + std::to_string(index) + " is out of bounds for dimension " + std::to_string(dimension) +
+         " of extent " + std::to_string(extent);
+}
+
+ir::OpCode operator_of(ir::AtomicKind kind) {
+  switch (kind) {
+    case ir::AtomicKind::add: return OpCode::add;
+    case ir::AtomicKind::min: return OpCode::min;
+    case ir::AtomicKind::max: return OpCode::max;
+    case ir::AtomicKind::bit_and: return OpCode::bit_and;
+    case ir::AtomicKind::bit_or: return OpCode::bit_or;
+    case ir::AtomicKind::bit_xor: return OpCode::bit_xor;
+    case ir::AtomicKind::exch:
+    case ir::AtomicKind::cas: break;
+  }
+  WEFT_UNREACHABLE("exchange has no operator");
+}
+
+}  // namespace
+
+std::int64_t Executor::index(const ir::Op& op, std::size_t k, const ArrayDesc& array, bool& outside) {
+  const ir::Value* value = op.indices()[k];
+  std::int64_t i = integer(value);
+  bool is_unsigned_64 = value->type->scalar_kind() == ScalarKind::u64;
+  if ((op.wrap >> k & 1) && i < 0 && !is_unsigned_64) i = plus(i, array.shape[k]);
+  outside = i < 0 || i >= array.shape[k];
+  return i;
+}
+
+std::byte* Executor::element(const ir::Op& op) {
+  ArrayDesc desc = array(op.operand(0));
+  std::int64_t offset = 0;
+  for (std::size_t k = 0; k < op.num_indices; ++k) {
+    bool outside = false;
+    std::int64_t i = index(op, k, desc, outside);
+    if (outside && limits_.check_bounds) error(op, range_text(integer(op.indices()[k]), desc.shape[k], k));
+    offset = plus(offset, times(i, desc.strides[k]));
+  }
+  if (limits_.check_bounds && desc.reserved > 0 && std::size_t(desc.reserved) <= bad_views_.size()) {
+    const BadView& bad = bad_views_[std::size_t(desc.reserved) - 1];
+    error(op, "access through a view taken out of bounds at " + to_string(bad.op->loc) + ": " +
+                  range_text(bad.index, bad.extent, 0));
+  }
+  if (!desc.data) error(op, "access to an array without memory (null)");
+  return static_cast<std::byte*>(advance(desc.data, offset));
+}
+
+void Executor::load(const ir::Op& op) {
+  std::byte* from = element(op);
+  Place place = resolve(op.operand(0)->type->element(), op.path, op.operands.subspan(1 + op.num_indices));
+  if (place.inside)
+    std::memcpy(at(op.result()), from + place.offset, place.type->size());
+  else
+    std::memset(at(op.result()), 0, place.type->size());
+}
+
+void Executor::store(const ir::Op& op) {
+  std::byte* to = element(op);
+  Place place = resolve(op.operand(0)->type->element(), op.path, op.operands.subspan(1 + op.num_indices));
+  if (place.inside) std::memcpy(to + place.offset, at(op.operands.back()), place.type->size());
+}
+
+void Executor::atomic(const ir::Op& op) {
+  std::byte* memory = element(op);
+  Place place = resolve(op.operand(0)->type->element(), op.path, op.operands.subspan(1 + op.num_indices));
+  std::byte* result = at(op.result());
+  if (!place.inside) {
+    std::memset(result, 0, place.type->size());
+    return;
+  }
+  const ScalarKind kind = place.type->scalar_kind();
+  const std::size_t size = types::scalar(kind)->size();
+  const std::byte* value = at(op.operands.back());
+  const std::byte* expected = op.atomic == ir::AtomicKind::cas ? at(op.operands[op.operands.size() - 2]) : nullptr;
+  for (std::size_t i = 0; i < place.type->component_count(); ++i) {
+    std::byte* word = memory + place.offset + i * size;
+    std::uint64_t old = read_bits(word, size);
+    std::uint64_t operand = read_bits(value + i * size, size);
+    std::uint64_t next = operand;
+    if (op.atomic == ir::AtomicKind::cas)
+      next = old == read_bits(expected + i * size, size) ? operand : old;
+    else if (op.atomic != ir::AtomicKind::exch)
+      next = ir::eval_binary(operator_of(op.atomic), kind, old, operand);
+    write_bits(word, size, next);
+    write_bits(result + i * size, size, old);
+  }
+}
+
+void Executor::view(const ir::Op& op) {
+  ArrayDesc desc = array(op.operand(0));
+  ArrayDesc part;
+  std::int64_t offset = 0;
+  part.reserved = desc.reserved;
+  for (std::size_t k = 0; k < op.num_indices; ++k) {
+    bool outside = false;
+    std::int64_t i = index(op, k, desc, outside);
+    offset = plus(offset, times(i, desc.strides[k]));
+    if (outside && desc.data && limits_.check_bounds && part.reserved == 0) {
+      auto [it, fresh] = bad_view_of_.try_emplace(&op, std::int32_t(bad_views_.size() + 1));
+      if (fresh) bad_views_.emplace_back();
+      bad_views_[std::size_t(it->second) - 1] = {&op, i, desc.shape[k]};
+      part.reserved = it->second;
+    }
+  }
+  part.data = advance(desc.data, offset);
+  part.grad = advance(desc.grad, offset);
+  part.ndim = std::int32_t(op.result()->type->rank());
+  for (int k = 0; k < part.ndim; ++k) {
+    part.shape[k] = desc.shape[std::size_t(k) + op.num_indices];
+    part.strides[k] = desc.strides[std::size_t(k) + op.num_indices];
+  }
+  std::memcpy(at(op.result()), &part, sizeof part);
+}
+
+void Executor::slice(const ir::Op& op) {
+  ArrayDesc desc = array(op.operand(0));
+  std::size_t d = std::size_t(op.imm);
+  std::int64_t extent = std::max<std::int64_t>(0, desc.shape[d]);
+  auto bound = [&](const ir::Value* value) {
+    std::int64_t i = integer(value);
+    if (i < 0) i = i + extent;
+    return std::clamp<std::int64_t>(i, 0, extent);
+  };
+  std::int64_t start = bound(op.operand(1)), stop = bound(op.operand(2));
+  std::int64_t step = std::max<std::int64_t>(1, integer(op.operand(3)));
+  std::int64_t offset = times(start, desc.strides[d]);
+  desc.data = advance(desc.data, offset);
+  desc.grad = advance(desc.grad, offset);
+  desc.shape[d] = stop > start ? (stop - start - 1) / step + 1 : 0;
+  desc.strides[d] = times(desc.strides[d], step);
+  std::memcpy(at(op.result()), &desc, sizeof desc);
+}
+
+void Executor::local(const ir::Op& op) {
+  const Type* type = op.result()->type;
+  ArrayDesc desc;
+  std::size_t bytes = type->element()->size();
+  bool fits = true;
+  for (std::size_t k = 0; k < op.ints.size(); ++k) {
+    desc.shape[k] = op.ints[k];
+    fits = fits && op.ints[k] >= 0 && !__builtin_mul_overflow(bytes, std::size_t(op.ints[k]), &bytes);
+  }
+  set_contiguous(desc, type);
+  // At least one byte, so that an empty array still has an address of its own.
+  void* memory = fits ? std::calloc(std::max<std::size_t>(1, bytes), 1) : nullptr;
+  if (!memory) error(op, "no memory for a local array");
+  frame_->locals.emplace_back(memory);
+  desc.data = memory;
+  std::memcpy(at(op.result()), &desc, sizeof desc);
+}
+
+void Executor::memory(const ir::Op& op) {
+  switch (op.code) {
+    case OpCode::load: return load(op);
+    case OpCode::store: return store(op);
+    case OpCode::atomic: return atomic(op);
+    case OpCode::view: return view(op);
+    case OpCode::slice: return slice(op);
+    case OpCode::local: return local(op);
+    case OpCode::dim: return set_bits(op.result(), std::uint64_t(array(op.operand(0)).shape[op.imm]));
+    case OpCode::nonnull: return set_bits(op.result(), array(op.operand(0)).data != nullptr);
+    case OpCode::data_ptr: return set_bits(op.result(), reinterpret_cast<std::uintptr_t>(array(op.operand(0)).data));
+    case OpCode::from_ptr: {
+      ArrayDesc desc;
+      desc.data = reinterpret_cast<void*>(std::uintptr_t(bits(op.operand(0))));
+      for (std::size_t k = 1; k < op.operands.size(); ++k) desc.shape[k - 1] = integer(op.operand(k));
+      set_contiguous(desc, op.result()->type);
+      std::memcpy(at(op.result()), &desc, sizeof desc);
+      return;
+    }
+    default: WEFT_UNREACHABLE("not a memory operation");
+  }
+}
+
+}  // namespace weft::interp

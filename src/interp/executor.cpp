@@ -1,0 +1,250 @@
+// Frames, control flow and the outside.
+#include "interp/executor.h"
+
+#include <algorithm>
+
+#include "analysis/effects.h"
+#include "runtime/print_format.h"
+
+namespace weft::interp {
+namespace {
+
+using ir::OpCode;
+
+/// Nested regions plus active calls; keeps the native stack small whatever the program.
+constexpr int kMaxDepth = 2000;
+constexpr std::size_t kMaxFrameBytes = std::size_t(1) << 32;
+
+class FrameMaker {
+ public:
+  explicit FrameMaker(Frame& frame) : frame_(frame) {
+    frame_.slots.assign(frame_.function->value_count, kNone);
+    walk(*frame_.function->body);
+    for (const Type* type : frame_.function->result_types) frame_.keeps_locals |= analysis::has_array(type);
+    if (size_ > kMaxFrameBytes)
+      throw Error("function '" + frame_.function->name + "' needs too much memory for its values", frame_.function->loc);
+    frame_.words.resize(size_ / 8);
+    for (const ir::Value* constant : constants_)
+      if (constant->type->is_scalar()) write_bits(frame_.at(constant), constant->type->size(), constant->bits);
+  }
+
+ private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  void place(const ir::Value* value) {
+    if (frame_.slots[value->id] != kNone) return;
+    frame_.slots[value->id] = size_;
+    size_ += (value_size(value->type) + 7) / 8 * 8;
+    if (value->is_constant()) constants_.push_back(value);
+  }
+  void walk(const ir::Region& region) {
+    for (const ir::Value* arg : region.args) place(arg);
+    for (const ir::Op& op : region) {
+      for (const ir::Value* value : op.operands)
+        if (value->is_constant()) place(value);
+      for (const ir::Value* value : op.results) place(value);
+      if (op.code == OpCode::store) frame_.keeps_locals |= analysis::has_array(op.operands.back()->type);
+      if (op.code == OpCode::data_ptr) frame_.keeps_locals = true;
+      for (const ir::Region* nested : op.regions) walk(*nested);
+    }
+  }
+
+  Frame& frame_;
+  std::size_t size_ = 0;
+  std::vector<const ir::Value*> constants_;
+};
+
+/// Counts one level of nesting for as long as it lives.
+struct Depth {
+  explicit Depth(int& depth) : depth(depth) { ++depth; }
+  ~Depth() { --depth; }
+  int& depth;
+};
+
+}  // namespace
+
+Frame& Executor::frame_of(const ir::Function& function) {
+  auto& slot = frames_[&function];
+  if (!slot) {
+    auto frame = std::make_unique<Frame>();
+    frame->function = &function;
+    FrameMaker{*frame};
+    slot = std::move(frame);
+  }
+  return *slot;
+}
+
+void Executor::run(Frame& frame) {
+  if (frame.active) throw Error("function '" + frame.function->name + "' calls itself", frame.function->loc);
+  struct Scope {
+    Executor& executor;
+    Frame& frame;
+    Frame* outer;
+    Scope(Executor& e, Frame& f) : executor(e), frame(f), outer(e.frame_) { frame.active = true, e.frame_ = &frame; }
+    ~Scope() {
+      frame.active = false;
+      executor.frame_ = outer;
+      if (frame.keeps_locals && outer)
+        for (auto& memory : frame.locals) outer->locals.push_back(std::move(memory));
+      frame.locals.clear();
+    }
+  } scope(*this, frame);
+  region(*frame.function->body);
+}
+
+void Executor::set_thread(std::int64_t linear) {
+  linear_ = linear;
+  std::int64_t rest = linear;
+  for (int k = context_.rank - 1; k >= 0; --k) {
+    std::int64_t extent = std::max<std::int64_t>(1, context_.dims[k]);
+    thread_[k] = k == 0 ? rest : rest % extent;
+    rest /= extent;
+  }
+}
+
+void Executor::error(const ir::Op& op, const std::string& what) { throw Error(to_string(op.loc) + ": " + what, op.loc); }
+
+void Executor::region(const ir::Region& region) {
+  Depth level(depth_);
+  if (depth_ > kMaxDepth) error(*region.first, "calls and control flow are nested too deeply to interpret");
+  for (const ir::Op& op : region) {
+    if (limits_.max_steps && ++steps_ > limits_.max_steps)
+      error(op, "more than " + std::to_string(limits_.max_steps) + " operations executed");
+    execute(op);
+  }
+}
+
+void Executor::execute(const ir::Op& op) {
+  switch (ir::class_of(op.code)) {
+    case ir::OpClass::arith:
+    case ir::OpClass::bits:
+    case ir::OpClass::round: return elementwise(op);
+    case ir::OpClass::compare: return compare(op);
+    case ir::OpClass::math: return math(op);
+    case ir::OpClass::data: return data(op);
+    case ir::OpClass::memory: return memory(op);
+    default: break;
+  }
+  switch (op.code) {
+    case OpCode::scale:
+    case OpCode::unscale: return elementwise(op);
+    case OpCode::dot: return dot(op);
+    case OpCode::matmul: return matmul(op);
+    case OpCode::transpose: return transpose(op);
+    case OpCode::outer: return outer(op);
+    case OpCode::if_: return if_(op);
+    case OpCode::for_: return for_(op);
+    case OpCode::while_: return while_(op);
+    case OpCode::call: return call(op);
+    case OpCode::tid: return set_bits(op.result(), std::uint32_t(op.imm < context_.rank ? thread_[op.imm] : 0));
+    case OpCode::print:
+    case OpCode::printf: return print(op);
+    case OpCode::assert_:
+      if (!bits(op.operand(0))) fail(op, 0, 0);
+      return;
+    case OpCode::check:
+      if (!bits(op.operand(0))) fail(op, integer(op.operand(1)), integer(op.operand(2)));
+      return;
+    case OpCode::running: return set_bits(op.result(), context_.stop.load(std::memory_order_relaxed) == 0);
+    default: return;  // terminators: their region's owner reads the operands
+  }
+}
+
+void Executor::assign(std::span<ir::Value* const> to, std::span<ir::Value* const> from) {
+  if (to.size() == 1) {
+    std::memmove(at(to[0]), at(from[0]), value_size(to[0]->type));
+    return;
+  }
+  scratch_.clear();
+  for (const ir::Value* value : from) {
+    const std::byte* bytes = at(value);
+    scratch_.insert(scratch_.end(), bytes, bytes + value_size(value->type));
+  }
+  const std::byte* next = scratch_.data();
+  for (const ir::Value* value : to) {
+    std::size_t size = value_size(value->type);
+    if (size) std::memcpy(at(value), next, size);
+    next += size;
+  }
+}
+
+void Executor::if_(const ir::Op& op) {
+  const ir::Region& side = *op.regions[bits(op.operand(0)) ? 0 : 1];
+  region(side);
+  assign(op.results, side.last->operands);
+}
+
+void Executor::for_(const ir::Op& op) {
+  const ir::Region& body = *op.regions[0];
+  std::int64_t lo = integer(op.operand(0)), hi = integer(op.operand(1)), step = integer(op.operand(2));
+  auto u = [](std::int64_t v) { return std::uint64_t(v); };
+  std::uint64_t trips = 0;
+  if (step > 0 && hi > lo) trips = (u(hi) - u(lo) - 1) / u(step) + 1;
+  if (step < 0 && hi < lo) trips = (u(lo) - u(hi) - 1) / (0 - u(step)) + 1;
+  std::span<ir::Value* const> carried = body.args.subspan(1);
+  if (trips == 0) return assign(op.results, op.operands.subspan(3));
+  assign(carried, op.operands.subspan(3));
+  for (std::uint64_t trip = 0; trip < trips; ++trip) {
+    set_bits(body.args[0], u(lo) + trip * u(step));
+    region(body);
+    if (trip + 1 < trips) assign(carried, body.last->operands);
+  }
+  assign(op.results, body.last->operands);
+}
+
+void Executor::while_(const ir::Op& op) {
+  const ir::Region& test = *op.regions[0];
+  const ir::Region& body = *op.regions[1];
+  assign(test.args, op.operands);
+  for (;;) {
+    region(test);
+    if (!bits(test.last->operand(0))) break;
+    assign(body.args, test.args);
+    region(body);
+    assign(test.args, body.last->operands);
+  }
+  assign(op.results, test.args);
+}
+
+void Executor::call(const ir::Op& op) {
+  Frame& callee = frame_of(*op.callee);
+  if (callee.active) error(op, "function '" + op.callee->name + "' calls itself");
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    const ir::Value* param = op.callee->params()[i];
+    std::memcpy(callee.at(param), at(op.operand(i)), value_size(param->type));
+  }
+  run(callee);
+  const ir::Op& end = *op.callee->body->last;
+  for (std::size_t i = 0; i < op.results.size(); ++i)
+    std::memcpy(at(op.result(i)), callee.at(end.operand(i)), value_size(op.result(i)->type));
+}
+
+void Executor::print(const ir::Op& op) {
+  std::vector<const Type*> types;
+  for (const ir::Value* value : op.operands) types.push_back(value->type);
+  auto [it, fresh] = formats_.try_emplace(&op);
+  if (fresh) {
+    try {
+      it->second = op.code == OpCode::print ? runtime::compile_print_format(op.text, types)
+                                            : runtime::compile_printf_format(op.text, types);
+    } catch (const std::invalid_argument& bad) {
+      error(op, bad.what());
+    }
+  }
+  std::vector<std::uint32_t> offsets = runtime::operand_offsets(types);
+  std::vector<std::uint64_t> block(offsets.back() / 8 + 1);
+  for (std::size_t i = 0; i < types.size(); ++i)
+    std::memcpy(reinterpret_cast<std::byte*>(block.data()) + offsets[i], at(op.operand(i)), types[i]->size());
+  weft_rt_print(&context_, it->second.c_str(), linear_, block.data());
+}
+
+void Executor::fail(const ir::Op& op, std::int64_t index, std::int64_t extent) {
+  if (sites_) return weft_rt_fail(&context_, sites_->number.at(&op), linear_, index, extent);
+  std::string what = op.code == OpCode::assert_ ? "assertion failed" : "check failed: " + std::string(name_of(op.check));
+  if (!op.text.empty()) what += ": " + std::string(op.text);
+  if (op.code == OpCode::check && op.check == ir::CheckKind::bounds)
+    what += " (index " + std::to_string(index) + ", extent " + std::to_string(extent) + ")";
+  error(op, what);
+}
+
+}  // namespace weft::interp

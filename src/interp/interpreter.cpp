@@ -1,0 +1,91 @@
+// Entry points: kernels over a range of threads, and single calls of functions.
+#include "interp/interpreter.h"
+
+#include "interp/executor.h"
+#include "runtime/fp_control.h"
+#include "runtime/print_buffer.h"
+
+namespace weft::interp {
+namespace {
+
+/// Size and alignment of a value; only tuples differ from the type's own.
+struct Extent {
+  std::size_t size = 0;
+  std::size_t align = 1;
+};
+
+Extent extent_of(const Type* type) {
+  if (!type->is_tuple()) return {type->size(), type->align()};
+  Extent all;
+  for (const Field& field : type->fields()) {
+    Extent part = extent_of(field.type);
+    all.size = (all.size + part.align - 1) / part.align * part.align + part.size;
+    all.align = std::max(all.align, part.align);
+  }
+  all.size = (all.size + all.align - 1) / all.align * all.align;
+  return all;
+}
+
+}  // namespace
+
+std::size_t value_size(const Type* type) { return type->is_tuple() ? extent_of(type).size : type->size(); }
+
+std::size_t field_offset(const Type* type, std::size_t field) {
+  if (!type->is_tuple()) return type->fields()[field].offset;
+  std::size_t offset = 0;
+  for (std::size_t i = 0;; ++i) {
+    Extent part = extent_of(type->fields()[i].type);
+    offset = (offset + part.align - 1) / part.align * part.align;
+    if (i == field) return offset;
+    offset += part.size;
+  }
+}
+
+void run_kernel(const ir::Module& module, const ir::Function& kernel, const void* params,
+                runtime::LaunchContext& context, std::int64_t begin, std::int64_t end, const Limits& limits) {
+  runtime::FpControlScope ieee;
+  analysis::CheckSites sites = analysis::check_sites(module);
+  Executor executor(context, &sites, limits);
+  Frame& frame = executor.frame_of(kernel);
+  ParamLayout layout;
+  for (const ir::Value* param : kernel.params()) layout.add(std::string(param->name), param->type);
+  for (std::int64_t linear = begin; linear < end; ++linear) {
+    if (context.stop.load(std::memory_order_relaxed)) return;
+    for (std::size_t i = 0; i < layout.params.size(); ++i)
+      std::memcpy(frame.at(kernel.params()[i]), static_cast<const std::byte*>(params) + layout.params[i].offset,
+                  kernel.params()[i]->type->size());
+    executor.set_thread(linear);
+    executor.run(frame);
+  }
+}
+
+std::vector<Datum> call(const ir::Function& function, std::span<const Datum> args, const Limits& limits) {
+  runtime::FpControlScope ieee;
+  runtime::PrintBuffer prints;
+  runtime::LaunchContext context;
+  context.serial = 1;
+  context.print = &prints;
+  Executor executor(context, nullptr, limits);
+  Frame& frame = executor.frame_of(function);
+  if (args.size() != function.params().size())
+    throw Error("function '" + function.name + "' takes " + std::to_string(function.params().size()) +
+                    " arguments, not " + std::to_string(args.size()),
+                function.loc);
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const ir::Value* param = function.params()[i];
+    if (args[i].type != param->type || args[i].bytes.size() != value_size(param->type))
+      throw Error("argument " + std::to_string(i) + " of '" + function.name + "' is not a " + param->type->text(),
+                  function.loc);
+    std::memcpy(frame.at(param), args[i].bytes.data(), args[i].bytes.size());
+  }
+  executor.run(frame);
+  std::vector<Datum> results;
+  for (std::size_t i = 0; i < function.result_types.size(); ++i) {
+    const ir::Value* value = function.body->last->operand(i);
+    const std::byte* bytes = frame.at(value);
+    results.push_back({value->type, {bytes, bytes + value_size(value->type)}});
+  }
+  return results;
+}
+
+}  // namespace weft::interp

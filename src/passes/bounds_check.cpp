@@ -1,0 +1,358 @@
+// One walk that rewrites accesses and loops. Inserted operations are never visited again.
+#include "passes/bounds_check.h"
+
+#include <limits>
+
+#include "ir/builder.h"
+#include "ir/infer.h"
+#include "ir/walk.h"
+#include "passes/rewrite.h"
+
+namespace weft::passes {
+namespace {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+bool is_int_division(const Op& op) {
+  switch (op.code) {
+    case OpCode::div:
+    case OpCode::floordiv:
+    case OpCode::rem:
+    case OpCode::unscale: return op.result()->type->scalar_kind() <= ScalarKind::u64;
+    default: return false;
+  }
+}
+
+/// A name for the message: the value's own, or that of what it was taken from.
+std::string name_of_array(const Value* value, int depth = 0) {
+  if (!value->name.empty()) return std::string(value->name);
+  if (value->kind != ir::ValueKind::result || depth > 8) return "array";
+  const Op& op = *value->op;
+  if (op.code == OpCode::view || op.code == OpCode::slice) return name_of_array(op.operand(0), depth + 1);
+  if (op.code == OpCode::extract && op.operand(0)->type->is_struct() && op.path.size() == 1 &&
+      !op.operand(0)->name.empty())
+    return std::string(op.operand(0)->name) + "." +
+           std::string(op.operand(0)->type->fields()[std::size_t(op.path[0].value)].name);
+  return "array";
+}
+
+/// "a / b" where both operands have names, else nothing.
+std::string division_text(const Op& op) {
+  auto operand = [](const Value* value) {
+    if (value->is_constant() && value->type->is_int()) return std::to_string(value->as_int());
+    return std::string(value->name);
+  };
+  std::string a = operand(op.operand(0)), b = operand(op.operand(1));
+  if (a.empty() || b.empty()) return {};
+  return a + (op.code == OpCode::rem ? " % " : op.code == OpCode::floordiv ? " // " : " / ") + b;
+}
+
+class Checker {
+ public:
+  Checker(ir::Function& function, const CheckOptions& options)
+      : function_(function), options_(options), rewriter_(function), build_(function, function.body) {}
+
+  bool run() {
+    region(*function_.body);
+    return changed_;
+  }
+
+ private:
+  void region(Region& region) {
+    for (Op& op : region) {
+      rewriter_.apply(op);
+      visit(op);
+    }
+  }
+
+  void visit(Op& op) {
+    switch (op.code) {
+      case OpCode::for_:
+        if (options_.stop) return visit_for(op);
+        break;
+      case OpCode::while_: return visit_while(op);
+      case OpCode::load:
+      case OpCode::atomic:
+      case OpCode::store:
+      case OpCode::view: return visit_access(op);
+      case OpCode::extract: return check_path(op, op.operand(0)->type, 1);
+      case OpCode::insert: return check_path(op, op.operand(0)->type, 2);
+      default:
+        if (is_int_division(op)) return check_division(op);
+    }
+    for (Region* nested : op.regions) region(*nested);
+  }
+
+  void at(const Op& op) {
+    build_.set_place(op.parent, const_cast<Op*>(&op));
+    build_.set_loc(op.loc);
+    changed_ = true;
+  }
+
+  void check(ir::CheckKind kind, Value* ok, Value* index, Value* extent, const std::string& text) {
+    Value* operands[] = {ok, index, extent};
+    Op* op = build_.op(OpCode::check, operands);
+    op->check = kind;
+    op->text = function_.arena.copy(std::string_view(text));
+  }
+
+  Value* to_i64(Value* index) { return index->type == types::i64() ? index : build_.cast(index, types::i64()); }
+
+  Value* both(Value* a, Value* b) { return a ? build_.binary(OpCode::bit_and, a, b) : b; }
+
+  /// Normalises a wrapping index and checks it; the condition comes back through `ok`, joined to what it held.
+  Value* checked_index(Value* index, bool wrap, Value* extent, Value*& ok, const std::string& text) {
+    Value* zero = build_.i64(0);
+    Value* wide = to_i64(index);
+    Value* normal = wide;
+    if (wrap && index->type->is_signed_int())
+      normal = build_.select(build_.binary(OpCode::lt, wide, zero), build_.binary(OpCode::add, wide, extent), wide);
+    Value* inside = build_.binary(OpCode::bit_and, build_.binary(OpCode::ge, normal, zero),
+                                  build_.binary(OpCode::lt, normal, extent));
+    check(ir::CheckKind::bounds, inside, wide, extent, text);
+    ok = both(ok, inside);
+    return normal;
+  }
+
+  /// Component indices: the operation itself is safe (zero, or no change), so only the report is needed.
+  void check_path(Op& op, const Type* type, std::size_t first_dynamic) {
+    if (!options_.bounds || !has_dynamic_step(op.path)) return;
+    at(op);
+    std::size_t operand = first_dynamic;
+    for (const ir::PathStep& step : op.path) {
+      if (step.dynamic) {
+        Value* ok = nullptr;
+        std::string name(op.operand(0)->name);
+        checked_index(op.operand(operand++), step.wrap, build_.i64(ir::step_extent(type)), ok,
+                      name.empty() ? "vector" : name);
+      }
+      type = ir::step_type(type, step);
+    }
+  }
+
+  void visit_access(Op& op) {
+    if (op.code != OpCode::view)
+      check_path(op, op.operand(0)->type->element(), std::size_t(1) + op.num_indices);
+    if (options_.not_finite && op.code == OpCode::store) check_finite(op);
+    if (!options_.bounds) return;
+    at(op);
+    std::string name = name_of_array(op.operand(0));
+    Value* ok = nullptr;
+    for (std::size_t k = 0; k < op.num_indices; ++k) {
+      std::string text = op.operand(0)->type->rank() == 1 ? name : name + " (dimension " + std::to_string(k) + ")";
+      Value* extent = build_.dim(op.operand(0), int(k), types::i64());
+      op.operands[1 + k] = checked_index(op.operand(1 + k), op.wrap >> k & 1, extent, ok, text);
+    }
+    op.wrap = 0;
+    if (op.num_indices == 0) return;
+    guard(op, ok);
+  }
+
+  /// op → if ok { op } else { zeros }
+  void guard(Op& op, Value* ok) {
+    std::vector<const Type*> types;
+    for (const Value* result : op.results) types.push_back(result->type);
+    Op* choice = build_.if_op(ok, types);
+    std::vector<Value*> zeros;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      rewriter_.replace(op.result(i), choice->result(i));
+      choice->result(i)->name = op.result(i)->name;
+      zeros.push_back(function_.zero(types[i]));
+    }
+    ir::remove_op(&op);
+    ir::insert_op(choice->regions[0], &op);
+    build_.set_place(choice->regions[0]);
+    build_.yield(op.results);
+    build_.set_place(choice->regions[1]);
+    build_.yield(zeros);
+  }
+
+  void check_division(Op& op) {
+    Value* divisor = op.operand(1);
+    if (!options_.divisions) return;
+    if (divisor->is_constant() && !divisor->is_zero()) return;
+    at(op);
+    Value* ok = nullptr;
+    Value* zero = function_.zero(types::scalar(divisor->type->scalar_kind()));
+    for_components(divisor, [&](Value* part) { ok = both(ok, build_.binary(OpCode::ne, part, zero)); });
+    check(ir::CheckKind::divide_by_zero, ok, build_.i64(0), build_.i64(0), division_text(op));
+  }
+
+  void check_finite(Op& op) {
+    Value* ok = nullptr;
+    Value* value = op.operands.back();
+    at(op);
+    finite(value, ok);
+    if (ok) check(ir::CheckKind::not_finite, ok, build_.i64(0), build_.i64(0), name_of_array(op.operand(0)));
+  }
+
+  /// Joins |x| < ∞ (false for NaN) for every float in the value.
+  void finite(Value* value, Value*& ok) {
+    if (value->type->is_numeric() && value->type->scalar_kind() >= ScalarKind::f16) {
+      Value* infinity = function_.constant_float(types::scalar(value->type->scalar_kind()),
+                                                 std::numeric_limits<double>::infinity());
+      for_components(value, [&](Value* part) {
+        ok = both(ok, build_.binary(OpCode::lt, build_.unary(OpCode::abs, part), infinity));
+      });
+    } else if (value->type->is_struct()) {
+      for (std::size_t k = 0; k < value->type->fields().size(); ++k) {
+        ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};
+        if (holds_float(value->type->fields()[k].type)) finite(build_.extract(value, {&step, 1}), ok);
+      }
+    }
+  }
+
+  static bool holds_float(const Type* type) {
+    if (type->is_numeric()) return type->scalar_kind() >= ScalarKind::f16;
+    if (!type->is_struct()) return false;
+    for (const Field& field : type->fields())
+      if (holds_float(field.type)) return true;
+    return false;
+  }
+
+  template <class Visit>
+  void for_components(Value* value, Visit visit) {
+    const Type* type = value->type;
+    if (type->is_scalar()) return visit(value);
+    for (std::uint32_t i = 0; i < type->rows(); ++i)
+      for (std::uint32_t j = 0; j < type->cols(); ++j) {
+        ir::PathStep path[] = {{ir::PathStep::index, false, false, std::int32_t(i)},
+                               {ir::PathStep::index, false, false, std::int32_t(j)}};
+        visit(build_.extract(value, std::span(path, type->is_mat() ? 2 : 1)));
+      }
+  }
+
+  /// How often a `for` runs, as u64: (hi − lo − 1) / step + 1 upwards, likewise downwards, in wrapping arithmetic.
+  Value* trips(Value* lo, Value* hi, Value* step) {
+    auto wide = [&](Value* v) { return build_.cast(to_i64(v), types::u64()); };
+    auto sub = [&](Value* a, Value* b) { return build_.binary(OpCode::sub, a, b); };
+    Value* zero = function_.zero(types::u64());
+    Value* one = function_.constant(types::u64(), 1);
+    auto count = [&](Value* from, Value* to, Value* width) {
+      Value* last = build_.binary(OpCode::div, sub(sub(wide(to), wide(from)), one), width);
+      Value* some = build_.binary(OpCode::lt, from, to);
+      return build_.select(some, build_.binary(OpCode::add, last, one), zero);
+    };
+    Value* none = function_.zero(step->type);
+    if (step->is_constant()) {
+      if (step->is_zero()) return zero;
+      return step->as_int() > 0 ? count(lo, hi, wide(step)) : count(hi, lo, sub(zero, wide(step)));
+    }
+    Value* up = count(lo, hi, wide(step));
+    Value* down = build_.select(build_.binary(OpCode::lt, step, none), count(hi, lo, sub(zero, wide(step))), zero);
+    return build_.select(build_.binary(OpCode::gt, step, none), up, down);
+  }
+
+  void visit_for(Op& op) {
+    at(op);
+    Region& old = *op.regions[0];
+    std::vector<Value*> init = {trips(op.operand(0), op.operand(1), op.operand(2)), op.operand(0)};
+    init.insert(init.end(), op.operands.begin() + 3, op.operands.end());
+    Op* loop = build_.while_op(init);
+    for (std::size_t i = 0; i < op.results.size(); ++i) {
+      loop->result(i + 2)->name = op.result(i)->name;
+      rewriter_.replace(op.result(i), loop->result(i + 2));
+    }
+    Region* test = loop->regions[0];
+    build_.set_place(test);
+    Value* more = build_.binary(OpCode::ne, test->args[0], function_.zero(types::u64()));
+    build_.test(build_.binary(OpCode::bit_and, more, build_.op(OpCode::running, {})->result()));
+
+    Region* body = loop->regions[1];
+    for (std::size_t i = 0; i < old.args.size(); ++i) {
+      body->args[i + 1]->name = old.args[i]->name;
+      rewriter_.replace(old.args[i], body->args[i + 1]);
+    }
+    build_.set_place(body);
+    Value* left = build_.binary(OpCode::sub, body->args[0], function_.constant(types::u64(), 1));
+    Value* next = build_.binary(OpCode::add, body->args[1], op.operand(2));
+    std::vector<Value*> yields = {left, next};
+    yields.insert(yields.end(), old.last->operands.begin(), old.last->operands.end());
+    build_.yield(yields);
+    splice_before(old, left->op);
+    ir::remove_op(&op);
+    region(*body);
+  }
+
+  void visit_while(Op& op) {
+    if (needs_checks(*op.regions[0])) return move_test(op);
+    for (Region* nested : op.regions) region(*nested);
+    if (!options_.stop) return;
+    Op* test = op.regions[0]->last;
+    at(*test);
+    build_.set_loc(op.loc);
+    test->operands[0] =
+        build_.binary(OpCode::bit_and, test->operand(0), build_.op(OpCode::running, {})->result());
+  }
+
+  /// Something in the region gets a check, or calls what may hold one.
+  bool needs_checks(const Region& region) const {
+    bool any = false;
+    ir::walk(region, [&](const Op& op) {
+      switch (op.code) {
+        case OpCode::load:
+        case OpCode::view: any |= options_.bounds; break;
+        case OpCode::extract:
+        case OpCode::insert: any |= options_.bounds && has_dynamic_step(op.path); break;
+        case OpCode::call: any = true; break;
+        default: any |= options_.divisions && is_int_division(op);
+      }
+    });
+    return any;
+  }
+
+  /// while (v = init) { T; test c } do { B; yield n }  →
+  /// while (go = true, v = init) { test go & running } do { T; w = if c { B; yield n } else { yield v }; yield c, w }
+  void move_test(Op& op) {
+    at(op);
+    Region& old_test = *op.regions[0];
+    Region& old_body = *op.regions[1];
+    std::vector<Value*> init = {function_.constant_bool(true)};
+    init.insert(init.end(), op.operands.begin(), op.operands.end());
+    Op* loop = build_.while_op(init);
+    Region* test = loop->regions[0];
+    Region* body = loop->regions[1];
+    std::vector<const Type*> types;
+    for (std::size_t i = 0; i < op.results.size(); ++i) {
+      types.push_back(op.result(i)->type);
+      loop->result(i + 1)->name = op.result(i)->name;
+      body->args[i + 1]->name = old_body.args[i]->name;
+      rewriter_.replace(op.result(i), loop->result(i + 1));
+      rewriter_.replace(old_test.args[i], body->args[i + 1]);
+      rewriter_.replace(old_body.args[i], body->args[i + 1]);
+    }
+    build_.set_place(test);
+    Value* go = test->args[0];
+    build_.test(options_.stop ? build_.binary(OpCode::bit_and, go, build_.op(OpCode::running, {})->result()) : go);
+
+    build_.set_place(body);
+    Value* condition = rewriter_.now(old_test.last->operand(0));
+    Op* choice = build_.if_op(condition, types);
+    std::vector<Value*> yields = {condition};
+    yields.insert(yields.end(), choice->results.begin(), choice->results.end());
+    build_.yield(yields);
+    build_.set_place(choice->regions[0]);
+    build_.yield(old_body.last->operands);
+    build_.set_place(choice->regions[1]);
+    build_.yield(body->args.subspan(1));
+    splice_before(old_test, choice);
+    splice_before(old_body, choice->regions[0]->last);
+    ir::remove_op(&op);
+    region(*body);
+  }
+
+  ir::Function& function_;
+  const CheckOptions options_;
+  ir::Rewriter rewriter_;
+  ir::Builder build_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool bounds_check(ir::Function& function, const CheckOptions& options) { return Checker(function, options).run(); }
+
+}  // namespace weft::passes

@@ -1,0 +1,85 @@
+// Pattern matching on sums with use counts at hand.
+#include "passes/contract.h"
+
+#include "analysis/uses.h"
+#include "ir/builder.h"
+#include "ir/scalar_eval.h"
+#include "ir/walk.h"
+
+namespace weft::passes {
+namespace {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Value;
+
+bool is_float(const Value* value) {
+  return value->type->is_numeric() && value->type->scalar_kind() >= ScalarKind::f16;
+}
+
+class Contractor {
+ public:
+  explicit Contractor(ir::Function& function)
+      : function_(function), uses_(analysis::use_counts(function)), rewriter_(function) {}
+
+  bool run() {
+    rewriter_.run(*function_.body, [&](Op& op) { visit(op); });
+    return changed_;
+  }
+
+ private:
+  void visit(Op& op) {
+    if (op.code == OpCode::dot || op.code == OpCode::matmul) {
+      if (op.contract || !is_float(op.result())) return;
+      op.contract = true;
+      changed_ = true;
+      return;
+    }
+    if ((op.code != OpCode::add && op.code != OpCode::sub) || !is_float(op.result())) return;
+    bool left = is_product(op.operand(0));
+    if (!left && !is_product(op.operand(1))) return;
+    Op& product = *op.operand(left ? 0 : 1)->op;
+    Value* addend = op.operand(left ? 1 : 0);
+    Value* a = product.operand(0);
+    Value* b = product.operand(1);
+    ir::Builder builder(function_, op.parent, &op);
+    builder.set_loc(op.loc);
+    if (op.code == OpCode::sub) {
+      if (left)
+        addend = negated(builder, addend);
+      else if (b->type != a->type)
+        b = negated(builder, b);  // a scalar factor is the cheaper one to negate
+      else
+        a = negated(builder, a);
+    }
+    Value* fused = builder.ternary(OpCode::fma, a, b, addend);
+    fused->name = op.result()->name;
+    rewriter_.replace(op.result(), fused);
+    ir::remove_op(&op);
+    ir::remove_op(&product);
+    changed_ = true;
+  }
+
+  bool is_product(const Value* value) const {
+    return value->kind == ir::ValueKind::result &&
+           (value->op->code == OpCode::mul || value->op->code == OpCode::scale) && value->id < uses_.size() &&
+           uses_[value->id] == 1;
+  }
+
+  Value* negated(ir::Builder& builder, Value* value) {
+    if (value->is_constant() && value->type->is_scalar())
+      return function_.constant(value->type, ir::eval_unary(OpCode::neg, value->type->scalar_kind(), value->bits));
+    return builder.unary(OpCode::neg, value);
+  }
+
+  ir::Function& function_;
+  std::vector<std::uint32_t> uses_;
+  ir::Rewriter rewriter_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool contract(ir::Function& function) { return Contractor(function).run(); }
+
+}  // namespace weft::passes

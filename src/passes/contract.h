@@ -1,0 +1,15 @@
+// Contraction of float products into sums, the only place where rounding steps are dropped (the numerics contract):
+//   a·b + c → fma(a, b, c)      c + a·b → fma(a, b, c)
+//   a·b − c → fma(a, b, −c)     c − a·b → fma(−a, b, c)
+// when the product has no other use; where both operands are such products, the left one is fused. `scale` counts as a
+// product with a scalar factor. dot and matmul of floats accumulate with fma from here on. Runs last in the pipeline, so
+// that every executor sees the same fused operations.
+#pragma once
+#include "ir/ir.h"
+
+namespace weft::passes {
+
+/// Returns whether anything changed.
+bool contract(ir::Function& function);
+
+}  // namespace weft::passes

@@ -1,0 +1,163 @@
+// Marking from effects backwards with a worklist, then one sweep. A carried value is needed when its result or one of
+// its arguments is; then its initial value and what the body yields for it are needed too.
+#include "passes/dce.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "analysis/alias.h"
+#include "ir/walk.h"
+#include "passes/rewrite.h"
+
+namespace weft::passes {
+namespace {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+class Eliminator {
+ public:
+  Eliminator(ir::Function& function, analysis::Effects& effects)
+      : function_(function), effects_(effects), needed_(function.value_count) {}
+
+  bool run() {
+    find_unread_locals();
+    mark_effects(*function_.body);
+    while (!work_.empty()) {
+      Value* value = work_.back();
+      work_.pop_back();
+      follow(*value);
+    }
+    sweep(*function_.body);
+    return changed_;
+  }
+
+ private:
+  void find_unread_locals() {
+    bool any = false;
+    ir::walk(*function_.body, [&](const Op& op) { any |= op.code == OpCode::local; });
+    if (!any) return;
+    analysis::Alias alias(function_, effects_);
+    analysis::BaseMask unread = alias.private_locals();
+    ir::walk(*function_.body, [&](const Op& op) { unread &= ~alias.direct_reads(op); });
+    ir::walk(*function_.body, [&](const Op& op) {
+      analysis::BaseMask to = op.code == OpCode::store ? alias.bases(op.operand(0)) : 0;
+      if (to && !(to & ~unread)) dead_stores_.push_back(&op);
+    });
+    std::sort(dead_stores_.begin(), dead_stores_.end());
+  }
+
+  /// Must stay whatever happens to its results (its regions aside).
+  bool has_effect(const Op& op) {
+    switch (ir::effect_of(op.code)) {
+      case ir::Effect::none:
+      case ir::Effect::read: return false;
+      case ir::Effect::write:
+        if (op.code == OpCode::local) return false;
+        return op.code != OpCode::store || !std::binary_search(dead_stores_.begin(), dead_stores_.end(), &op);
+      case ir::Effect::region: return op.code == OpCode::call && !effects_.of(*op.callee).removable();
+      case ir::Effect::end: return op.code == OpCode::return_;
+    }
+    return true;
+  }
+
+  bool mark_effects(const Region& region) {
+    bool any = false;
+    for (Op& op : region) {
+      bool inside = has_effect(op);
+      for (const Region* nested : op.regions) inside |= mark_effects(*nested);
+      if (inside) keep(op);
+      any |= inside;
+    }
+    return any;
+  }
+
+  void need(Value* value) {
+    if (value->is_constant() || needed_[value->id]) return;
+    needed_[value->id] = true;
+    work_.push_back(value);
+  }
+
+  /// The operation happens, and so does every operation around it.
+  void keep(Op& op) {
+    for (Op* at = &op; at && kept_.insert(at).second; at = at->parent->parent_op) need_inputs(*at);
+  }
+
+  /// What decides how an operation runs; values that control operations merely pass on come with their results.
+  void need_inputs(const Op& op) {
+    switch (op.code) {
+      case OpCode::if_: need(op.operand(0)); break;
+      case OpCode::for_:
+        for (std::size_t i = 0; i < 3; ++i) need(op.operand(i));
+        break;
+      case OpCode::while_: need(op.regions[0]->last->operand(0)); break;
+      default:
+        for (Value* value : op.operands) need(value);
+    }
+  }
+
+  void follow(Value& value) {
+    if (value.kind == ir::ValueKind::argument) {
+      Op* loop = value.region->parent_op;
+      if (!loop) return;
+      keep(*loop);
+      if (value.index >= first_carried(*loop)) need_carried(*loop, value.index - first_carried(*loop));
+      return;
+    }
+    Op& op = *value.op;
+    keep(op);
+    if (op.code == OpCode::if_) {
+      for (Region* side : op.regions) need(side->last->operand(value.index));
+    } else if (op.code == OpCode::for_ || op.code == OpCode::while_) {
+      need_carried(op, value.index);
+    }
+  }
+
+  void need_carried(Op& op, std::size_t i) {
+    need(op.operand(first_init(op) + i));
+    need(op.regions.back()->last->operand(i));
+    need(op.result(i));
+  }
+
+  void sweep(Region& region) {
+    for (Op& op : region) {
+      if (ir::effect_of(op.code) == ir::Effect::end) continue;
+      if (!kept_.contains(&op)) {
+        ir::remove_op(&op);
+        changed_ = true;
+        continue;
+      }
+      if (op.regions.empty()) continue;
+      std::vector<bool> keep(op.results.size());
+      for (std::size_t i = 0; i < keep.size(); ++i) {
+        keep[i] = needed_[op.result(i)->id];
+        if (op.code != OpCode::if_)
+          for (const Region* nested : op.regions) keep[i] = keep[i] || needed_[nested->args[first_carried(op) + i]->id];
+      }
+      if (std::find(keep.begin(), keep.end(), false) != keep.end()) {
+        drop_results(op, keep);
+        changed_ = true;
+      }
+      for (Region* nested : op.regions) sweep(*nested);
+    }
+  }
+
+  ir::Function& function_;
+  analysis::Effects& effects_;
+  std::vector<bool> needed_;  // by value id
+  std::unordered_set<const Op*> kept_;
+  std::vector<Value*> work_;
+  std::vector<const Op*> dead_stores_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool dce(ir::Function& function, analysis::Effects* effects) {
+  analysis::Effects own;
+  return Eliminator(function, effects ? *effects : own).run();
+}
+
+}  // namespace weft::passes

@@ -1,0 +1,84 @@
+// A callee's body is one region that ends in one `return`: inlining is a copy of its operations before the call.
+#include "passes/inline_calls.h"
+
+#include <algorithm>
+
+#include "analysis/uses.h"
+#include "ir/clone.h"
+#include "ir/walk.h"
+
+namespace weft::passes {
+namespace {
+
+using ir::Op;
+using ir::OpCode;
+
+class Inliner {
+ public:
+  Inliner(ir::Module& module, const InlineLimits& limits) : limits_(limits) {
+    for (const auto& function : module.functions)
+      ir::walk(*function->body, [&](const Op& op) {
+        if (op.code == OpCode::call) ++calls_[op.callee];
+      });
+  }
+
+  bool run(ir::Function& function) {
+    std::size_t grown = 0;
+    bool changed = false;
+    ir::Rewriter rewriter(function);
+    rewriter.run(*function.body, [&](Op& op) {
+      if (op.code != OpCode::call) return;
+      std::size_t size = size_of(*op.callee);
+      std::size_t most = calls_[op.callee] == 1 ? std::max(limits_.once, limits_.small) : limits_.small;
+      if (size > most || grown + size > limits_.growth || (in_test(op) && makes_locals(*op.callee))) return;
+      grown += size;
+      expand(function, rewriter, op);
+      changed = true;
+    });
+    return changed;
+  }
+
+ private:
+  std::size_t size_of(const ir::Function& callee) {
+    auto [it, fresh] = sizes_.try_emplace(&callee, 0);
+    if (fresh) it->second = analysis::count_ops(*callee.body);
+    return it->second;
+  }
+
+  /// A `while`'s test must stay pure in the letter: the callee's private arrays can't move into it.
+  static bool in_test(const Op& op) {
+    for (const ir::Region* region = op.parent; region->parent_op; region = region->parent_op->parent)
+      if (region->parent_op->code == OpCode::while_ && region->parent_op->regions[0] == region) return true;
+    return false;
+  }
+  static bool makes_locals(const ir::Function& callee) {
+    bool any = false;
+    ir::walk(*callee.body, [&](const Op& op) { any |= op.code == OpCode::local; });
+    return any;
+  }
+
+  static void expand(ir::Function& function, ir::Rewriter& rewriter, Op& call) {
+    ir::ValueMap map;
+    const ir::Function& callee = *call.callee;
+    for (std::size_t i = 0; i < call.operands.size(); ++i) map[callee.params()[i]] = call.operand(i);
+    ir::clone_ops(*callee.body, function, call.parent, map, /*skip_terminator=*/true, nullptr, &call);
+    for (std::size_t i = 0; i < call.results.size(); ++i)
+      rewriter.replace(call.result(i), ir::mapped(function, map, callee.body->last->operand(i)));
+    ir::remove_op(&call);
+  }
+
+  const InlineLimits limits_;
+  std::unordered_map<const ir::Function*, std::size_t> calls_;
+  std::unordered_map<const ir::Function*, std::size_t> sizes_;  // after the callee's own calls were settled
+};
+
+}  // namespace
+
+bool inline_calls(ir::Module& module, const InlineLimits& limits) {
+  Inliner inliner(module, limits);
+  bool changed = false;
+  for (const auto& function : module.functions) changed |= inliner.run(*function);
+  return changed;
+}
+
+}  // namespace weft::passes

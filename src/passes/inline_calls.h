@@ -1,0 +1,26 @@
+// Replaces calls by the bodies of what they call. The rule, per call in module order (callees first, so that what is
+// inlined has its own calls settled already):
+//   - a callee of at most `small` operations is inlined;
+//   - a callee that the module calls in one place only is inlined up to `once` operations;
+//   - but a function never grows by more than `growth` operations in all, and what makes local arrays is not inlined
+//     into the test of a `while`, which must stay pure.
+// So a tree of functions that call the next one twice stops growing when a level reaches `small`, and a long chain of
+// functions costs at most `once` operations for each.
+#pragma once
+#include <cstddef>
+
+#include "ir/ir.h"
+
+namespace weft::passes {
+
+struct InlineLimits {
+  std::size_t small = 48;
+  std::size_t once = 1024;
+  std::size_t growth = 4096;
+};
+
+/// Inlines in every function of the module; functions stay in it even when nothing calls them any more.
+/// Returns whether anything changed.
+bool inline_calls(ir::Module& module, const InlineLimits& limits = {});
+
+}  // namespace weft::passes

@@ -1,0 +1,95 @@
+// Copies of the body, one per trip, each with its own constant for the induction variable.
+#include "passes/unroll.h"
+
+#include "analysis/uses.h"
+#include "ir/clone.h"
+#include "ir/walk.h"
+#include "passes/rewrite.h"
+
+namespace weft::passes {
+namespace {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+class Unroller {
+ public:
+  Unroller(ir::Function& function, const UnrollLimits& limits)
+      : function_(function), limits_(limits), rewriter_(function) {}
+
+  bool run() {
+    region(*function_.body);
+    return changed_;
+  }
+
+ private:
+  /// Returns the number of operations afterwards, nested ones included.
+  std::size_t region(Region& region) {
+    std::size_t size = 0;
+    for (Op& op : region) {
+      rewriter_.apply(op);
+      std::size_t nested_size = 0;
+      for (Region* nested : op.regions) nested_size += this->region(*nested);
+      if (op.code == OpCode::for_ && wanted(op, nested_size)) {
+        std::size_t trips = std::size_t(trip_count(op).count);
+        grown_ += (trips - 1) * nested_size;
+        size += trips * nested_size;
+        expand(op, trips);
+        changed_ = true;
+      } else {
+        size += nested_size + (ir::effect_of(op.code) != ir::Effect::end);
+      }
+    }
+    return size;
+  }
+
+  bool wanted(const Op& op, std::size_t body_size) const {
+    TripCount trips = trip_count(op);
+    if (!trips.known || trips.count == 0) return false;
+    if (trips.count == 1) return true;
+    if (trips.count > limits_.max_trips || trips.count * body_size > limits_.max_ops) return false;
+    return grown_ + (trips.count - 1) * body_size <= limits_.growth && !makes_large_local(*op.regions[0]);
+  }
+
+  bool makes_large_local(const Region& body) const {
+    bool large = false;
+    ir::walk(body, [&](const Op& op) {
+      if (op.code != OpCode::local) return;
+      std::int64_t elements = 1;
+      for (std::int64_t extent : op.ints)
+        if (__builtin_mul_overflow(elements, extent, &elements)) large = true;
+      large |= elements > limits_.max_local;
+    });
+    return large;
+  }
+
+  void expand(Op& op, std::size_t trips) {
+    Region& body = *op.regions[0];
+    std::uint64_t lo = std::uint64_t(op.operand(0)->as_int()), step = std::uint64_t(op.operand(2)->as_int());
+    std::vector<Value*> carried(op.operands.begin() + 3, op.operands.end());
+    for (std::size_t trip = 0; trip < trips; ++trip) {
+      ir::ValueMap map;
+      map[body.args[0]] = function_.constant_int(op.operand(0)->type, std::int64_t(lo + trip * step));
+      for (std::size_t i = 0; i < carried.size(); ++i) map[body.args[i + 1]] = carried[i];
+      ir::clone_ops(body, function_, op.parent, map, /*skip_terminator=*/true, nullptr, &op);
+      for (std::size_t i = 0; i < carried.size(); ++i)
+        carried[i] = ir::mapped(function_, map, body.last->operand(i));
+    }
+    for (std::size_t i = 0; i < carried.size(); ++i) rewriter_.replace(op.result(i), carried[i]);
+    ir::remove_op(&op);
+  }
+
+  ir::Function& function_;
+  const UnrollLimits limits_;
+  ir::Rewriter rewriter_;
+  std::size_t grown_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool unroll(ir::Function& function, const UnrollLimits& limits) { return Unroller(function, limits).run(); }
+
+}  // namespace weft::passes
