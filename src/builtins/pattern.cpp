@@ -1,0 +1,99 @@
+// Matching of type patterns.
+#include "builtins/pattern.h"
+
+namespace weft::builtins {
+namespace {
+
+bool match_extent(const Extent& extent, std::uint32_t value, Bindings& bindings) {
+  if (extent.fixed) return extent.fixed == value;
+  if (extent.variable.empty()) return true;
+  auto [it, fresh] = bindings.extents.try_emplace(extent.variable, value);
+  return fresh || it->second == value;
+}
+
+bool bind_type(const std::string& variable, const Type* type, Bindings& bindings) {
+  if (variable.empty()) return true;
+  auto [it, fresh] = bindings.types.try_emplace(variable, type);
+  return fresh || it->second == type;
+}
+
+std::string text_of(const Extent& extent) {
+  if (extent.fixed) return std::to_string(extent.fixed);
+  return extent.variable.empty() ? "Any" : extent.variable;
+}
+
+std::string word_of(Pattern::Kind kind) {
+  switch (kind) {
+    case Pattern::Kind::scalar: return "Scalar";
+    case Pattern::Kind::integer: return "Int";
+    case Pattern::Kind::floating: return "Float";
+    case Pattern::Kind::number_or_bool: return "Scalar or bool";
+    case Pattern::Kind::vec: return "vec";
+    case Pattern::Kind::mat: return "mat";
+    case Pattern::Kind::quat: return "quat";
+    case Pattern::Kind::transform: return "transform";
+    case Pattern::Kind::array: return "array";
+    case Pattern::Kind::callable: return "Callable";
+    case Pattern::Kind::any:
+    case Pattern::Kind::exact: return "Any";
+  }
+  return "Any";
+}
+
+}  // namespace
+
+Pattern Pattern::exactly(const Type* type) {
+  Pattern p;
+  p.kind = Kind::exact;
+  p.type = type;
+  return p;
+}
+
+bool Pattern::is_generic() const { return kind != Kind::exact; }
+
+bool match(const Pattern& pattern, const Type* type, Bindings& bindings) {
+  auto element_matches = [&] { return !pattern.element || match(*pattern.element, type->element(), bindings); };
+  switch (pattern.kind) {
+    case Pattern::Kind::exact: return pattern.type == type;
+    case Pattern::Kind::any: return bind_type(pattern.variable, type, bindings);
+    case Pattern::Kind::scalar:
+      return (type->is_int() || type->is_float()) && bind_type(pattern.variable, type, bindings);
+    case Pattern::Kind::number_or_bool: return type->is_scalar() && bind_type(pattern.variable, type, bindings);
+    case Pattern::Kind::integer: return type->is_int() && bind_type(pattern.variable, type, bindings);
+    case Pattern::Kind::floating: return type->is_float() && bind_type(pattern.variable, type, bindings);
+    case Pattern::Kind::vec:
+      return type->is_vec() && match_extent(pattern.rows, type->rows(), bindings) && element_matches();
+    case Pattern::Kind::mat:
+      return type->is_mat() && match_extent(pattern.rows, type->rows(), bindings) &&
+             match_extent(pattern.cols, type->cols(), bindings) && element_matches();
+    case Pattern::Kind::quat: return type->is_quat() && element_matches();
+    case Pattern::Kind::transform: return type->is_transform() && element_matches();
+    case Pattern::Kind::array:
+      return type->is_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
+    case Pattern::Kind::callable: return type->kind() == TypeKind::function;
+  }
+  return false;
+}
+
+std::string to_string(const Pattern& pattern) {
+  std::string out = pattern.by_reference ? "ref[" : "";
+  auto element = [&] { return pattern.element ? to_string(*pattern.element) : std::string("Any"); };
+  switch (pattern.kind) {
+    case Pattern::Kind::exact: out += pattern.type->user_name(); break;
+    case Pattern::Kind::vec: out += "vec[" + text_of(pattern.rows) + "," + element() + "]"; break;
+    case Pattern::Kind::mat:
+      out += "mat[" + text_of(pattern.rows) + "," + text_of(pattern.cols) + "," + element() + "]";
+      break;
+    case Pattern::Kind::quat:
+    case Pattern::Kind::transform: out += word_of(pattern.kind) + "[" + element() + "]"; break;
+    case Pattern::Kind::array:
+      out += "array[" + element();
+      if (pattern.rows.fixed) out += "," + std::to_string(pattern.rows.fixed);
+      out += "]";
+      break;
+    default: out += word_of(pattern.kind); break;
+  }
+  return out + (pattern.by_reference ? "]" : "");
+}
+
+}  // namespace weft::builtins

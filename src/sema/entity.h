@@ -1,0 +1,85 @@
+// What an expression means while a function is lowered: a value in the IR, or something that exists at compile time only
+// (a plain number that has no type yet, a type, functions, a namespace, a string).
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/ir.h"
+#include "sema/symbol.h"
+
+namespace weft::sema {
+
+struct Entity {
+  enum class Kind : std::uint8_t {
+    none,       // nothing: an unassigned variable, the result of a function without one
+    error,      // reported already: propagates in silence
+    value,      // an IR value
+    integer,    // a plain integer without a type yet: constant.magnitude, constant.negative
+    real,       // a plain float without a type yet
+    string,
+    type,       // a type or generic type
+    functions,  // user functions
+    builtin,    // a builtin by name
+    scope,      // a namespace
+    tuple,      // several entities
+    range,      // range(…): elements are lo, hi, step values; `reversed` turns it round
+    none_literal,
+    other,      // something kernels can't use: symbol->text
+  };
+  Kind kind = Kind::none;
+  ir::Value* value = nullptr;
+  std::shared_ptr<const Symbol> symbol;             // integer, real, string (constant), type, functions, builtin, scope
+  std::shared_ptr<const std::vector<Entity>> elements;  // tuple, range
+  bool reversed = false;      // range
+  bool maybe_unset = false;   // value of a variable that some path left unassigned (zero there)
+
+  bool is_error() const { return kind == Kind::error; }
+  bool is_value() const { return kind == Kind::value; }
+  bool is_literal() const { return kind == Kind::integer || kind == Kind::real; }
+  const Type* type() const { return value->type; }
+
+  static Entity nothing() { return {}; }
+  static Entity failed() { return of_kind(Kind::error); }
+  static Entity of(ir::Value* value) {
+    Entity e = of_kind(Kind::value);
+    e.value = value;
+    return e;
+  }
+  static Entity of_symbol(Kind kind, Symbol symbol) {
+    Entity e = of_kind(kind);
+    e.symbol = std::make_shared<const Symbol>(std::move(symbol));
+    return e;
+  }
+  static Entity of_tuple(std::vector<Entity> elements) {
+    Entity e = of_kind(Kind::tuple);
+    e.elements = std::make_shared<const std::vector<Entity>>(std::move(elements));
+    return e;
+  }
+  static Entity of_kind(Kind kind) {
+    Entity e;
+    e.kind = kind;
+    return e;
+  }
+};
+
+/// Something that can be read and written: a variable or an array element, and a path into it.
+struct Place {
+  enum class Root : std::uint8_t { none, variable, memory, temporary };
+  Root root = Root::none;                // none: reported already
+  int variable = -1;                     // variable
+  ir::Value* base = nullptr;             // memory: the descriptor; temporary: the value
+  std::vector<ir::Value*> indices;       // memory
+  std::uint8_t wrap = 0;                 // memory: indices that may be negative
+  std::vector<ir::PathStep> path;
+  std::vector<ir::Value*> dynamic;       // values of the path's dynamic steps
+  const Type* type = nullptr;            // of what the place holds
+  /// A run of components of a vec, row-vector or transform (v[1:3], t.p): `type` is then that of the run, `whole` that of
+  /// the value it lies in.
+  bool is_run = false;
+  std::uint32_t run_start = 0;
+  std::uint32_t run_step = 1;
+  const Type* whole = nullptr;
+};
+
+}  // namespace weft::sema

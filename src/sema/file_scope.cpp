@@ -1,0 +1,196 @@
+// Reading the module level of a kernel file.
+#include "sema/file_scope.h"
+
+#include "sema/lowering.h"
+#include "syntax/print.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+
+namespace {
+
+/// A plain class whose body holds constants: Config.N.
+class ClassScope final : public Scope {
+ public:
+  std::map<std::string, Symbol, std::less<>> members;
+  std::optional<Symbol> lookup(std::string_view name) override {
+    auto it = members.find(name);
+    return it == members.end() ? std::nullopt : std::optional(it->second);
+  }
+};
+
+bool same_params(const FunctionDecl& a, const FunctionDecl& b) {
+  if (a.def->params.size() != b.def->params.size()) return false;
+  for (std::size_t i = 0; i < a.def->params.size(); ++i) {
+    const Expr *x = a.def->params[i].annotation, *y = b.def->params[i].annotation;
+    if (!x != !y || (x && to_source(*x) != to_source(*y))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<FileScope> FileScope::make(std::shared_ptr<const Tree> tree, DiagnosticSink& sink) {
+  std::shared_ptr<FileScope> scope(new FileScope(std::move(tree)));
+  sink.keep(scope->tree_->source);
+  scope->read(sink);
+  return scope;
+}
+
+std::optional<Symbol> FileScope::lookup(std::string_view name) {
+  auto it = symbols_.find(name);
+  return it == symbols_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::shared_ptr<const FunctionDecl> FileScope::find_kernel(std::string_view name) const {
+  for (auto it = kernels_.rbegin(); it != kernels_.rend(); ++it)
+    if ((*it)->def->name == name) return *it;
+  return nullptr;
+}
+
+void FileScope::read(DiagnosticSink& sink) {
+  for (const Stmt* stmt : tree_->body) {
+    switch (stmt->kind) {
+      case StmtKind::import_stmt: read_import(stmt->as<ImportStmt>(), sink); break;
+      case StmtKind::function_def: read_function(stmt->as<FunctionDef>(), sink); break;
+      case StmtKind::class_def: read_class(stmt->as<ClassDef>(), sink); break;
+      case StmtKind::assign: {
+        const auto& a = stmt->as<AssignStmt>();
+        read_assignment(*stmt, a.targets, *a.value, sink);
+        break;
+      }
+      case StmtKind::annotated_assign: {
+        const auto& a = stmt->as<AnnotatedAssignStmt>();
+        Expr* targets[] = {a.target};
+        if (a.value) read_assignment(*stmt, targets, *a.value, sink);
+        break;
+      }
+      case StmtKind::expr:
+        if (stmt->as<ExprStmt>().value->kind == ExprKind::string_literal) break;
+        [[fallthrough]];
+      default:
+        sink.report(DiagCode::ignored_statement, stmt->loc, "this statement is not part of a kernel and was passed over", stmt->underline());
+        break;
+    }
+  }
+}
+
+void FileScope::read_import(const ImportStmt& stmt, DiagnosticSink& sink) {
+  auto is_warp = [](std::string_view module) { return module == "warp" || module == "weft" || module.starts_with("warp."); };
+  for (const ImportStmt::Name& name : stmt.names) {
+    if (stmt.from.empty()) {
+      if (is_warp(name.name)) symbols_[std::string(name.alias)] = Symbol::of_scope(warp_scope());
+      else symbols_[std::string(name.alias)] = Symbol::of_other("the module '" + std::string(name.name) + "'");
+      continue;
+    }
+    if (is_warp(stmt.from) || stmt.from == "typing") {
+      if (name.name == "*") continue;  // names of warp are found without a prefix anyway
+      if (auto symbol = warp_scope()->lookup(name.name)) symbols_[std::string(name.alias)] = *symbol;
+      continue;
+    }
+    if (stmt.from == "__future__") continue;
+    symbols_[std::string(name.alias)] = Symbol::of_other("'" + std::string(name.name) + "' of the module '" + std::string(stmt.from) + "'");
+  }
+  (void)sink;
+}
+
+std::string FileScope::decorator_of(std::span<Expr* const> decorators, DiagnosticSink& sink) {
+  std::string found;
+  for (const Expr* d : decorators) {
+    const Expr* callee = d->kind == ExprKind::call ? d->as<CallExpr>().callee : d;
+    std::string text = to_source(*callee);
+    std::string last = text.substr(text.find_last_of('.') + 1);
+    if (last == "kernel" || last == "func" || last == "struct" || last == "overload") found = last;
+    else
+      sink.report(DiagCode::bad_decorator, d->loc, "the decorator '@" + text + "' is not known without Python",
+                  "kernel files know @wp.kernel, @wp.func and @wp.struct", d->underline());
+  }
+  return found;
+}
+
+void FileScope::read_function(const FunctionDef& def, DiagnosticSink& sink) {
+  std::string kind = decorator_of(def.decorators, sink);
+  if (kind.empty()) {
+    symbols_[std::string(def.name)] = Symbol::of_other("the Python function '" + std::string(def.name) + "'");
+    return;
+  }
+  auto decl = std::make_shared<FunctionDecl>();
+  decl->def = &def;
+  decl->tree = tree_;
+  decl->scope = weak_from_this();
+  decl->key = tree_->source->name() + ":" + std::to_string(def.loc.line) + ":" + std::string(def.name);
+  if (kind == "kernel") {
+    kernels_.push_back(std::move(decl));
+    symbols_[std::string(def.name)] = Symbol::of_other("the kernel '" + std::string(def.name) + "'");
+    return;
+  }
+  Symbol& symbol = symbols_[std::string(def.name)];
+  if (symbol.kind != Symbol::Kind::functions) symbol = Symbol::of_functions({});
+  for (auto& earlier : symbol.functions)
+    if (same_params(*earlier, *decl)) {
+      earlier = decl;
+      return;
+    }
+  symbol.functions.push_back(std::move(decl));
+}
+
+void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
+  if (decorator_of(def.decorators, sink) == "struct") {
+    std::vector<Field> fields;
+    bool ok = true;
+    for (const Stmt* stmt : def.body) {
+      const auto* field = stmt->as_if<AnnotatedAssignStmt>();
+      if (!field || field->target->kind != ExprKind::name) {
+        if (stmt->kind == StmtKind::pass_stmt || stmt->kind == StmtKind::expr) continue;
+        sink.report(DiagCode::bad_struct, stmt->loc, "a struct holds only annotated fields", "write e.g. mass: float", stmt->underline());
+        ok = false;
+        continue;
+      }
+      auto pattern = eval_annotation(*field->annotation, *this, sink);
+      if (!pattern) {
+        ok = false;
+        continue;
+      }
+      if (pattern->kind != builtins::Pattern::Kind::exact) {
+        sink.report(DiagCode::bad_struct, field->annotation->loc, "a field can't have the generic type " + builtins::to_string(*pattern), field->annotation->underline());
+        ok = false;
+        continue;
+      }
+      std::string_view name = field->target->as<NameExpr>().name;
+      for (const Field& f : fields)
+        if (f.name == name) {
+          sink.report(DiagCode::redefinition, field->loc, "the field '" + std::string(name) + "' is there twice", field->underline());
+          ok = false;
+        }
+      fields.push_back({name, pattern->type, 0});
+    }
+    if (ok) symbols_[std::string(def.name)] = Symbol::of_type(types::structure(def.name, fields));
+    else symbols_[std::string(def.name)] = Symbol::of_other("the struct '" + std::string(def.name) + "', which has errors,");
+    return;
+  }
+  auto members = std::make_shared<ClassScope>();
+  for (const Stmt* stmt : def.body) {
+    const Expr* target = nullptr;
+    const Expr* value = nullptr;
+    if (const auto* a = stmt->as_if<AssignStmt>(); a && a->targets.size() == 1) target = a->targets[0], value = a->value;
+    if (const auto* a = stmt->as_if<AnnotatedAssignStmt>()) target = a->target, value = a->value;
+    if (!target || !value || target->kind != ExprKind::name) continue;
+    if (auto symbol = eval_constant(*value, *this)) members->members[std::string(target->as<NameExpr>().name)] = *symbol;
+  }
+  symbols_[std::string(def.name)] = Symbol::of_scope(members);
+}
+
+void FileScope::read_assignment(const Stmt& stmt, std::span<Expr* const> targets, const Expr& value, DiagnosticSink& sink) {
+  auto symbol = eval_constant(value, *this);
+  for (const Expr* target : targets) {
+    const auto* name = target->as_if<NameExpr>();
+    if (!name) {
+      sink.report(DiagCode::ignored_statement, stmt.loc, "this statement is not part of a kernel and was passed over", stmt.underline());
+      continue;
+    }
+    symbols_[std::string(name->name)] = symbol ? *symbol : Symbol::of_other("'" + std::string(name->name) + "', whose value is not a compile-time constant,");
+  }
+}
+
+}  // namespace weft::sema

@@ -1,0 +1,320 @@
+// Calls: arguments, user functions and their overloads, builtins by row.
+#include <charconv>
+
+#include "sema/lowering.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+using builtins::Pattern;
+
+namespace {
+
+bool fits_literal(const Pattern& pattern, const Entity& literal) {
+  switch (pattern.kind) {
+    case Pattern::Kind::any:
+    case Pattern::Kind::scalar:
+    case Pattern::Kind::number_or_bool: return true;
+    case Pattern::Kind::integer: return literal.kind == Entity::Kind::integer;
+    case Pattern::Kind::floating: return true;
+    case Pattern::Kind::exact:
+      return pattern.type->is_float() || (pattern.type->is_int() && literal.kind == Entity::Kind::integer);
+    default: return false;
+  }
+}
+
+bool is_compile_time(const Entity& e) {
+  return e.kind == Entity::Kind::functions || e.kind == Entity::Kind::builtin || e.kind == Entity::Kind::type ||
+         e.kind == Entity::Kind::string || e.kind == Entity::Kind::tuple;
+}
+
+}  // namespace
+
+bool FunctionLowering::lower_arguments(const CallExpr& expr, std::vector<Argument>& out) {
+  bool ok = true;
+  for (const Expr* arg : expr.args) {
+    const auto* starred = arg->as_if<StarredExpr>();
+    Entity value = lower_expr(starred ? *starred->value : *arg);
+    if (value.is_error()) {
+      ok = false;
+      continue;
+    }
+    if (!starred) {
+      out.push_back({{}, std::move(value), arg});
+      continue;
+    }
+    if (value.kind == Entity::Kind::tuple) {
+      for (const Entity& e : *value.elements) out.push_back({{}, e, arg});
+    } else if (value.is_value() && (value.type()->is_composite() || value.type()->is_tuple())) {
+      bool tuple = value.type()->is_tuple(), mat = value.type()->is_mat();
+      std::uint32_t n = tuple ? std::uint32_t(value.type()->fields().size()) : value.type()->component_count();
+      for (std::uint32_t k = 0; k < n; ++k) {
+        std::vector<ir::PathStep> path;
+        std::uint32_t cols = mat ? value.type()->cols() : 1;
+        if (tuple) path = {{ir::PathStep::field, false, false, std::int32_t(k)}};
+        else if (mat) path = {{ir::PathStep::index, false, false, std::int32_t(k / cols)}, {ir::PathStep::index, false, false, std::int32_t(k % cols)}};
+        else path = {{ir::PathStep::index, false, false, std::int32_t(k)}};
+        out.push_back({{}, Entity::of(at(*arg).extract(value.value, path)), arg});
+      }
+    } else {
+      fail(DiagCode::bad_call, *arg, "only vectors, matrices, quaternions and tuples can be spread with '*'");
+      ok = false;
+    }
+  }
+  for (const Keyword& keyword : expr.keywords) {
+    if (keyword.name.empty()) {
+      fail(DiagCode::unsupported_construct, *keyword.value, "Construct `**` in a call not supported in kernels.");
+      ok = false;
+      continue;
+    }
+    Entity value = lower_expr(*keyword.value);
+    if (value.is_error()) ok = false;
+    out.push_back({keyword.name, std::move(value), keyword.value});
+  }
+  return ok;
+}
+
+Entity FunctionLowering::lower_call(const CallExpr& expr) {
+  int arity = tid_arity_;
+  tid_arity_ = 1;
+  Entity callee = lower_expr(*expr.callee);
+  if (callee.kind == Entity::Kind::builtin && callee.symbol->text == "static") return lower_static(expr);
+  std::vector<Argument> args;
+  bool ok = lower_arguments(expr, args);
+  if (callee.is_error() || !ok) return Entity::failed();
+  builder_.set_loc(expr.loc);
+  switch (callee.kind) {
+    case Entity::Kind::builtin:
+      tid_arity_ = arity;
+      return call_builtin(callee.symbol->text, std::move(args), expr);
+    case Entity::Kind::type: return construct(callee.symbol->pattern, std::move(args), expr);
+    case Entity::Kind::functions: return call_functions(callee.symbol->functions, std::move(args), expr);
+    case Entity::Kind::other:
+      return fail(DiagCode::bad_call, expr, callee.symbol->text + " can't be called in kernels",
+                  "a function must be annotated with @wp.func");
+    default: return fail(DiagCode::bad_call, expr, describe(callee) + " can't be called");
+  }
+}
+
+Entity FunctionLowering::no_overload(std::string_view name, const std::vector<Argument>& args, const Node& at_node,
+                                     const std::vector<std::string>& candidates) {
+  Diagnostic& d = sink_.report(DiagCode::no_overload, at_node.loc,
+                               "Couldn't find a function '" + std::string(name) + "' that takes (" + describe(args) + ")",
+                               at_node.underline());
+  constexpr std::size_t kShown = 8;
+  for (std::size_t i = 0; i < candidates.size() && i < kShown; ++i) d.notes.push_back({{}, "there is " + candidates[i]});
+  if (candidates.size() > kShown) d.notes.push_back({{}, "and " + std::to_string(candidates.size() - kShown) + " more"});
+  return Entity::failed();
+}
+
+bool FunctionLowering::bind_row(const builtins::Row& row, const std::vector<Argument>& args, std::vector<Entity>& bound,
+                                std::vector<int>& given_of_param) {
+  std::size_t n = row.params.size();
+  given_of_param.assign(n, -1);
+  std::size_t position = 0;
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    std::size_t p = n;
+    if (args[a].keyword.empty()) {
+      p = position++;
+    } else {
+      for (std::size_t i = 0; i < n; ++i)
+        if (row.params[i].name == args[a].keyword) p = i;
+    }
+    if (p >= n || given_of_param[p] >= 0) return false;
+    given_of_param[p] = int(a);
+  }
+  builtins::Bindings bindings;
+  bound.assign(n, Entity::nothing());
+  for (std::size_t p = 0; p < n; ++p) {  // values decide the type variables
+    if (given_of_param[p] < 0) {
+      if (row.params[p].default_text.empty()) return false;
+      double number = 0;
+      const std::string& text = row.params[p].default_text;
+      std::from_chars(text.data(), text.data() + text.size(), number);
+      bool integer = text.find_first_of(".e") == std::string::npos;
+      bound[p] = integer ? Entity::of_symbol(Entity::Kind::integer, Symbol::of(Constant::of_int(std::int64_t(number))))
+                         : Entity::of_symbol(Entity::Kind::real, Symbol::of(Constant::of_real(number)));
+      continue;
+    }
+    bound[p] = args[std::size_t(given_of_param[p])].entity;
+    if (bound[p].kind == Entity::Kind::tuple) return false;
+    if (bound[p].is_value() && !builtins::match(row.params[p].pattern, bound[p].type(), bindings)) return false;
+    if (!bound[p].is_value() && !bound[p].is_literal()) return false;
+  }
+  for (std::size_t p = 0; p < n; ++p) {  // then the plain numbers
+    if (!bound[p].is_literal()) continue;
+    const Pattern& pattern = row.params[p].pattern;
+    const Node& node = given_of_param[p] >= 0 && args[std::size_t(given_of_param[p])].expr
+                           ? static_cast<const Node&>(*args[std::size_t(given_of_param[p])].expr)
+                           : static_cast<const Node&>(*decl_.def);
+    const Type* type = type_of_literal(bound[p]);
+    if (library() || given_of_param[p] < 0) {
+      if (!fits_literal(pattern, bound[p])) return false;
+      if (pattern.kind == Pattern::Kind::exact) type = pattern.type;
+      else if (auto it = bindings.types.find(pattern.variable); it != bindings.types.end() && it->second->is_scalar()) type = it->second;
+      else if (pattern.kind == Pattern::Kind::floating) type = types::f32();
+    }
+    if (!builtins::match(pattern, type, bindings)) return false;
+    ir::Value* value = type == type_of_literal(bound[p]) ? value_of(bound[p], node) : literal_as(bound[p], type, node);
+    if (!value) return false;
+    bound[p] = Entity::of(value);
+  }
+  return true;
+}
+
+Entity FunctionLowering::call_builtin(std::string_view name, std::vector<Argument> args, const Node& at_node) {
+  bool handled = false;
+  Entity special = call_special(name, args, at_node, handled);
+  if (handled) return special;
+  const std::vector<builtins::Row>& rows = builtins::rows(name);
+  std::vector<std::string> candidates;
+  for (const builtins::Row& row : rows) {
+    if (row.definition == builtins::Row::Definition::special) continue;
+    std::vector<Entity> bound;
+    std::vector<int> given;
+    if (bind_row(row, args, bound, given)) return call_row(row, std::move(bound), args, given, at_node);
+    candidates.push_back(row.signature);
+  }
+  // Equal scalars are what most rows want: say so first when that is the reason.
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    const Entity &a = args[0].entity, &b = args[i].entity;
+    if (a.is_value() && b.is_value() && a.type()->is_scalar() && b.type()->is_scalar() && a.type() != b.type() && rows.size() > 0)
+      return fail(DiagCode::no_overload, at_node,
+                  "Couldn't find a function '" + std::string(name) + "' that takes (" + describe(args) +
+                      "): Input types must be the same",
+                  "convert the arguments to one type");
+  }
+  return no_overload(name, args, at_node, candidates);
+}
+
+Entity FunctionLowering::call_row(const builtins::Row& row, std::vector<Entity> bound, const std::vector<Argument>& given,
+                                  std::span<const int> given_of_param, const Node& at_node) {
+  if (row.definition == builtins::Row::Definition::operation) {
+    std::vector<ir::Value*> operands;
+    for (std::uint32_t p : row.operand_order) operands.push_back(bound[p].value);
+    ir::Op* op = at(at_node).op(row.op, operands);
+    return op->results.empty() ? Entity::nothing() : Entity::of(op->result());
+  }
+  auto decl = library_function(row.library_name);
+  WEFT_CHECK(decl, "no library function " + row.library_name);
+  std::vector<const Expr*> exprs;
+  for (std::size_t p = 0; p < bound.size(); ++p) exprs.push_back(given_of_param[p] >= 0 ? given[std::size_t(given_of_param[p])].expr : nullptr);
+  return call_instance(*decl, std::move(bound), std::move(exprs), at_node);
+}
+
+Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const FunctionDecl>>& overloads,
+                                        std::vector<Argument> args, const Node& at_node) {
+  std::vector<std::string> candidates;
+  struct Match {
+    const FunctionDecl* decl = nullptr;
+    std::vector<Entity> bound;
+    std::vector<const Expr*> exprs;
+    bool generic = false;
+  };
+  std::optional<Match> best;
+  for (const auto& decl : overloads) {
+    auto patterns = param_patterns(*decl, sink_);
+    if (!patterns) return Entity::failed();
+    const auto& params = decl->def->params;
+    std::string signature = std::string(decl->def->name) + "(";
+    for (std::size_t p = 0; p < params.size(); ++p)
+      signature += (p ? ", " : "") + std::string(params[p].name) + ": " + builtins::to_string((*patterns)[p]);
+    candidates.push_back(signature + ")");
+    Match match;
+    match.decl = decl.get();
+    match.bound.assign(params.size(), Entity::nothing());
+    match.exprs.assign(params.size(), nullptr);
+    std::vector<bool> have(params.size(), false);
+    std::size_t position = 0;
+    bool ok = true;
+    for (const Argument& arg : args) {
+      std::size_t p = params.size();
+      if (arg.keyword.empty()) p = position++;
+      else
+        for (std::size_t i = 0; i < params.size(); ++i)
+          if (params[i].name == arg.keyword) p = i;
+      if (p >= params.size() || have[p]) {
+        ok = false;
+        break;
+      }
+      have[p] = true;
+      match.bound[p] = arg.entity;
+      match.exprs[p] = arg.expr;
+    }
+    for (std::size_t p = 0; ok && p < params.size(); ++p) {
+      const Pattern& pattern = (*patterns)[p];
+      if (!have[p]) {
+        std::optional<Symbol> value;
+        if (params[p].default_value) value = eval_constant(*params[p].default_value, *scope_of(*decl));
+        if (!value) {
+          ok = false;
+          break;
+        }
+        match.bound[p] = from_symbol(*value, at_node);
+        if (match.bound[p].is_literal() && pattern.kind == Pattern::Kind::exact && pattern.type->is_scalar())
+          match.bound[p] = Entity::of(literal_as(match.bound[p], pattern.type, at_node));
+      }
+      Entity& e = match.bound[p];
+      match.generic = match.generic || pattern.is_generic();
+      if (is_compile_time(e) && e.kind != Entity::Kind::tuple) {
+        ok = pattern.kind == Pattern::Kind::callable || pattern.kind == Pattern::Kind::any;
+        continue;
+      }
+      if (e.is_literal() && decl->library && pattern.kind == Pattern::Kind::exact && fits_literal(pattern, e))
+        e = Entity::of(literal_as(e, pattern.type, at_node));
+      ir::Value* v = e.is_value() || e.is_literal() || e.kind == Entity::Kind::tuple ? value_of(e, match.exprs[p] ? static_cast<const Node&>(*match.exprs[p]) : at_node) : nullptr;
+      if (!v) {
+        ok = false;
+        break;
+      }
+      e = Entity::of(v);
+      builtins::Bindings bindings;
+      ok = builtins::match(pattern, v->type, bindings);
+    }
+    if (!ok) continue;
+    if (!best || (best->generic && !match.generic)) best = std::move(match);
+  }
+  if (!best) return no_overload(overloads[0]->def->name, args, at_node, candidates);
+  return call_instance(*best->decl, std::move(best->bound), std::move(best->exprs), at_node);
+}
+
+Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Entity> args, std::vector<const Expr*> exprs,
+                                       const Node& at_node) {
+  SourceLoc loc = at_node.loc;
+  const Instance* instance = module_.instantiate(decl, args, nullptr, loc);
+  if (!instance || !instance->function) return Entity::failed();
+  std::vector<ir::Value*> operands;
+  for (const Entity& e : args)
+    if (e.is_value()) operands.push_back(e.value);
+  ir::Op* op = at(at_node).call(instance->function, operands);
+  std::size_t next = instance->num_results;
+  for (std::size_t p : instance->ref_params) {
+    const Expr* expr = exprs[p];
+    if (!expr || (expr->kind != ExprKind::name && expr->kind != ExprKind::attribute && expr->kind != ExprKind::subscript)) {
+      return fail(DiagCode::bad_reference, expr ? static_cast<const Node&>(*expr) : at_node,
+                  "'" + std::string(decl.def->name) + "' updates its argument '" + std::string(decl.def->params[p].name) + "', so it needs a variable here",
+                  "store the value in a variable first and pass that");
+    }
+    Place place = place_of(*expr);
+    if (place.root == Place::Root::none) return Entity::failed();
+    write_place(place, Entity::of(op->results[next++]), *expr);
+  }
+  if (instance->num_results == 0) return Entity::nothing();
+  if (instance->num_results == 1 && !instance->returns_tuple) return Entity::of(op->results[0]);
+  std::vector<Entity> parts;
+  for (std::size_t k = 0; k < instance->num_results; ++k) parts.push_back(Entity::of(op->results[k]));
+  return Entity::of_tuple(std::move(parts));
+}
+
+std::optional<Entity> FunctionLowering::call_user_operator(std::string_view name, const Entity& a, const Entity* b,
+                                                           const Node& at_node) {
+  auto is_user = [](const Entity& e) { return e.is_value() && e.type()->is_struct(); };
+  if (library() || !(is_user(a) || (b && is_user(*b)))) return std::nullopt;
+  auto symbol = scope_->lookup(name);
+  if (!symbol || symbol->kind != Symbol::Kind::functions) return std::nullopt;
+  std::vector<Argument> args = {{{}, a, nullptr}};
+  if (b) args.push_back({{}, *b, nullptr});
+  return call_functions(symbol->functions, std::move(args), at_node);
+}
+
+}  // namespace weft::sema

@@ -1,0 +1,253 @@
+// Expressions: names, attributes, subscripts, literals, conditions.
+#include "sema/lowering.h"
+
+#include "syntax/print.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+
+Entity FunctionLowering::lower_expr(const Expr& expr) {
+  builder_.set_loc(expr.loc);
+  switch (expr.kind) {
+    case ExprKind::name: return lower_name(expr.as<NameExpr>());
+    case ExprKind::int_literal: {
+      const auto& literal = expr.as<IntLiteral>();
+      if (literal.too_large)
+        return fail(DiagCode::value_out_of_range, expr, "the integer does not fit 64 bits");
+      return Entity::of_symbol(Entity::Kind::integer, Symbol::of(Constant::of_uint(literal.value)));
+    }
+    case ExprKind::float_literal:
+      return Entity::of_symbol(Entity::Kind::real, Symbol::of(Constant::of_real(expr.as<FloatLiteral>().value)));
+    case ExprKind::bool_literal: return Entity::of(builder_.boolean(expr.as<BoolLiteral>().value));
+    case ExprKind::none_literal: return Entity::of_kind(Entity::Kind::none_literal);
+    case ExprKind::string_literal:
+      return Entity::of_symbol(Entity::Kind::string,
+                               Symbol::of(Constant::of_text(std::string(expr.as<StringLiteral>().value))));
+    case ExprKind::unary: return lower_unary(expr.as<UnaryExpr>());
+    case ExprKind::binary: return lower_binary(expr.as<BinaryExpr>());
+    case ExprKind::compare: return lower_compare(expr.as<CompareExpr>());
+    case ExprKind::logical: return lower_logical(expr.as<LogicalExpr>());
+    case ExprKind::ternary: return lower_ternary(expr.as<TernaryExpr>());
+    case ExprKind::call: return lower_call(expr.as<CallExpr>());
+    case ExprKind::attribute: return lower_attribute(expr.as<AttributeExpr>());
+    case ExprKind::subscript: return lower_subscript(expr.as<SubscriptExpr>());
+    case ExprKind::tuple: {
+      std::vector<Entity> parts;
+      for (const Expr* e : expr.as<TupleExpr>().elements) {
+        Entity part = lower_expr(*e);
+        if (part.is_error()) return part;
+        parts.push_back(std::move(part));
+      }
+      return Entity::of_tuple(std::move(parts));
+    }
+    case ExprKind::list:
+      return fail(DiagCode::unsupported_construct, expr, "Construct `list` not supported in kernels.",
+                  "use a vector (wp.vec3(…)), or a local array (wp.zeros(shape=…, dtype=…))");
+    case ExprKind::slice:
+    case ExprKind::starred:
+    case ExprKind::ellipsis:
+      return fail(DiagCode::unsupported_construct, expr, "this is only allowed inside an index or a call");
+    case ExprKind::unsupported:
+      return fail(DiagCode::unsupported_construct, expr,
+                  "Construct `" + std::string(expr.as<UnsupportedExpr>().construct) + "` not supported in kernels.");
+  }
+  return Entity::failed();
+}
+
+Entity FunctionLowering::lower_name(const NameExpr& expr) {
+  if (int variable = find_variable(expr.name); variable >= 0) return read_variable(variable, &expr);
+  std::optional<Symbol> symbol = scope_->lookup(expr.name);
+  if (!symbol) symbol = python_builtin(expr.name);
+  if (!symbol) symbol = warp_scope()->lookup(expr.name);
+  if (!symbol)
+    return fail(DiagCode::unknown_name, expr, "unknown name '" + std::string(expr.name) + "'",
+                "kernels see their parameters, local variables, constants, types and @wp.func functions");
+  return from_symbol(*symbol, expr);
+}
+
+Entity FunctionLowering::from_symbol(const Symbol& symbol, const Node& at_node) {
+  switch (symbol.kind) {
+    case Symbol::Kind::constant:
+      switch (symbol.constant.form) {
+        case Constant::Form::integer: return Entity::of_symbol(Entity::Kind::integer, symbol);
+        case Constant::Form::real: return Entity::of_symbol(Entity::Kind::real, symbol);
+        case Constant::Form::text: return Entity::of_symbol(Entity::Kind::string, symbol);
+        case Constant::Form::typed: {
+          ir::Value* value = constant_value(symbol.constant, at_node);
+          return value ? Entity::of(value) : Entity::failed();
+        }
+      }
+      return Entity::failed();
+    case Symbol::Kind::pattern: return Entity::of_symbol(Entity::Kind::type, symbol);
+    case Symbol::Kind::functions: return Entity::of_symbol(Entity::Kind::functions, symbol);
+    case Symbol::Kind::scope: return Entity::of_symbol(Entity::Kind::scope, symbol);
+    case Symbol::Kind::builtin: return Entity::of_symbol(Entity::Kind::builtin, symbol);
+    case Symbol::Kind::other: return Entity::of_symbol(Entity::Kind::other, symbol);
+  }
+  return Entity::failed();
+}
+
+ir::Value* FunctionLowering::constant_value(const Constant& constant, const Node& at_node) {
+  std::size_t next = 0;
+  std::function<ir::Value*(const Type*)> build = [&](const Type* type) -> ir::Value* {
+    if (type->is_scalar()) return function_.constant(type, next < constant.bits.size() ? constant.bits[next++] : 0);
+    std::vector<ir::Value*> parts;
+    if (type->is_composite()) {
+      for (std::uint32_t k = 0; k < type->component_count(); ++k) parts.push_back(build(type->element()));
+    } else if (type->is_struct()) {
+      for (const Field& field : type->fields()) {
+        ir::Value* part = build(field.type);
+        if (!part) return nullptr;
+        parts.push_back(part);
+      }
+    } else {
+      return function_.zero(type);
+    }
+    bool all_zero = true;
+    for (ir::Value* p : parts) all_zero = all_zero && p->is_zero();
+    return all_zero ? function_.zero(type) : at(at_node).construct(type, parts);
+  };
+  return build(constant.type);
+}
+
+Entity FunctionLowering::lower_attribute(const AttributeExpr& expr) {
+  Entity object = lower_expr(*expr.object);
+  builder_.set_loc(expr.loc);
+  switch (object.kind) {
+    case Entity::Kind::error: return object;
+    case Entity::Kind::scope: {
+      if (auto symbol = object.symbol->scope->lookup(expr.name)) return from_symbol(*symbol, expr);
+      return fail(DiagCode::unknown_attribute, expr, "there is no '" + std::string(expr.name) + "' in '" + to_source(*expr.object) + "'");
+    }
+    case Entity::Kind::value: return value_attribute(object, expr);
+    case Entity::Kind::type: {
+      if (object.symbol->pattern.kind == builtins::Pattern::Kind::exact && expr.name == "dtype" && object.symbol->pattern.type->element())
+        return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(object.symbol->pattern.type->element()));
+      break;
+    }
+    default: break;
+  }
+  return fail(DiagCode::unknown_attribute, expr, describe(object) + " has no attribute '" + std::string(expr.name) + "'");
+}
+
+Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& expr) {
+  const Type* type = object.type();
+  Place place;
+  place.root = Place::Root::temporary;
+  place.base = object.value;
+  place.type = type;
+  if (attribute_step(place, expr.name)) return read_place(place);
+  if (type->is_array()) {
+    if (expr.name == "shape") {
+      std::vector<Entity> extents;
+      for (std::uint32_t d = 0; d < type->rank(); ++d)
+        extents.push_back(Entity::of(builder_.dim(object.value, int(d), types::i32())));
+      return Entity::of_tuple(std::move(extents));
+    }
+    if (expr.name == "ndim") return Entity::of(builder_.i32(type->rank()));
+    if (expr.name == "size") {
+      ir::Value* size = builder_.dim(object.value, 0, types::i32());
+      for (std::uint32_t d = 1; d < type->rank(); ++d)
+        size = builder_.binary(ir::OpCode::mul, size, builder_.dim(object.value, int(d), types::i32()));
+      return Entity::of(size);
+    }
+    if (expr.name == "dtype") return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type->element()));
+    if (expr.name == "ptr") {
+      ir::Value* operands[] = {object.value};
+      return Entity::of(builder_.op(ir::OpCode::data_ptr, operands)->result());
+    }
+  }
+  if (type->is_composite() && expr.name == "dtype")
+    return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type->element()));
+  std::string cure;
+  if (type->is_struct()) {
+    cure = "its fields are";
+    for (const Field& f : type->fields()) cure += (f.offset == 0 && f.name == type->fields()[0].name ? " " : ", ") + std::string(f.name);
+  } else if (type->is_vec() || type->is_quat()) {
+    cure = "components are single letters (x, y, z, w) or indices; several at once need a slice";
+  }
+  return fail(DiagCode::unknown_attribute, expr, type->user_name() + " has no attribute '" + std::string(expr.name) + "'", cure);
+}
+
+Entity FunctionLowering::lower_subscript(const SubscriptExpr& expr) {
+  // Compile-time tuples (a.shape[k]) and types (wp.array[float]) are indexed here; all else is a place.
+  if (expr.object->kind == ExprKind::attribute || expr.object->kind == ExprKind::tuple || expr.object->kind == ExprKind::call) {
+    const auto* attribute = expr.object->as_if<AttributeExpr>();
+    bool shape = attribute && attribute->name == "shape";
+    if (shape || expr.object->kind == ExprKind::tuple) {
+      Entity object = lower_expr(*expr.object);
+      if (object.is_error()) return object;
+      if (object.kind == Entity::Kind::tuple) {
+        if (expr.indices.size() != 1) return fail(DiagCode::bad_index, expr, "a tuple takes one constant index");
+        auto k = need_constant(lower_expr(*expr.indices[0]), *expr.indices[0], "the index of a tuple");
+        if (!k) return Entity::failed();
+        std::int64_t n = std::int64_t(object.elements->size());
+        std::int64_t index = *k < 0 ? *k + n : *k;
+        if (index < 0 || index >= n)
+          return fail(DiagCode::bad_index, *expr.indices[0], "index " + std::to_string(*k) + " is out of range for a tuple of " + std::to_string(n));
+        return (*object.elements)[std::size_t(index)];
+      }
+    }
+  }
+  if (const auto* name = expr.object->as_if<NameExpr>()) {
+    int variable = find_variable(name->name);
+    if (variable >= 0) {
+      Entity held = read_variable(variable, nullptr);
+      if (held.kind == Entity::Kind::tuple) {  // a tuple of compile-time things
+        auto k = expr.indices.size() == 1 ? need_constant(lower_expr(*expr.indices[0]), *expr.indices[0], "the index of a tuple") : std::nullopt;
+        if (!k || *k < 0 || *k >= std::int64_t(held.elements->size())) return fail(DiagCode::bad_index, expr, "bad index of a tuple");
+        return (*held.elements)[std::size_t(*k)];
+      }
+    }
+  }
+  Place place = place_of(expr);
+  if (place.root == Place::Root::none) return Entity::failed();
+  builder_.set_loc(expr.loc);
+  return read_place(place);
+}
+
+ir::Value* FunctionLowering::truth(Entity entity, const Node& at_node) {
+  ir::Value* value = value_of(entity, at_node);
+  if (!value) return nullptr;
+  const Type* type = value->type;
+  if (type->is_bool()) return value;
+  builder_.set_loc(at_node.loc);
+  if (type->is_int() || type->is_float()) return fold(ir::OpCode::ne, value, function_.zero(type));
+  if (type->is_array()) return builder_.unary(ir::OpCode::nonnull, value);
+  fail(DiagCode::bad_condition, at_node, "a condition must be a bool, a number or an array, not " + type->user_name(),
+       "compare it with something");
+  return nullptr;
+}
+
+ir::Value* FunctionLowering::lower_condition(const Expr& expr) { return truth(lower_expr(expr), expr); }
+
+Entity FunctionLowering::lower_logical(const LogicalExpr& expr) {
+  bool is_and = expr.op == LogicalOp::and_;
+  std::function<Entity(std::size_t)> from = [&](std::size_t k) -> Entity {
+    ir::Value* first = lower_condition(*expr.operands[k]);
+    if (k + 1 == expr.operands.size()) return first ? Entity::of(first) : Entity::failed();
+    if (!first) {  // reported; the rest is still looked at
+      ir::Region* outer = builder_.region();
+      builder_.set_place(function_.make_region(nullptr));
+      std::size_t mark = enter_frame();
+      from(k + 1);
+      leave_frame(mark);
+      builder_.set_place(outer);
+      return Entity::failed();
+    }
+    auto rest = [&] { return from(k + 1); };
+    auto known = [&] { return Entity::of(builder_.boolean(!is_and)); };
+    return is_and ? lower_branches(first, rest, known, expr) : lower_branches(first, known, rest, expr);
+  };
+  return from(0);
+}
+
+Entity FunctionLowering::lower_ternary(const TernaryExpr& expr) {
+  ir::Value* condition = lower_condition(*expr.condition);
+  if (!condition) return Entity::failed();
+  return lower_branches(
+      condition, [&] { return lower_expr(*expr.then_value); }, [&] { return lower_expr(*expr.else_value); }, expr);
+}
+
+}  // namespace weft::sema

@@ -1,0 +1,369 @@
+// Loops. A counted loop without break or return is a `for`; with one it is a `while` that carries its counter and the
+// flags. Every variable that the body assigns is carried. Loops are unrolled here only where the program can see it: a
+// wp.static inside, or a loop variable needed as a constant; all other unrolling is a pass.
+#include "sema/lowering.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+
+std::vector<int> FunctionLowering::carried_variables(const LoopInfo& info, const Node&) {
+  std::vector<int> out;
+  std::set<int> seen;
+  auto add = [&](int variable) {
+    if (variable >= 0 && variables_[std::size_t(variable)].value.is_value() && seen.insert(variable).second)
+      out.push_back(variable);
+  };
+  for (std::string_view name : info.assigned) add(find_variable(name));
+  if (info.exits & kExitReturn) {
+    add(live_);
+    for (int variable : return_variables_) add(variable);
+  }
+  return out;
+}
+
+std::vector<ir::Value*> FunctionLowering::values_of(std::span<const int> variables) {
+  std::vector<ir::Value*> out;
+  for (int variable : variables) out.push_back(variables_[std::size_t(variable)].value.value);
+  return out;
+}
+
+void FunctionLowering::bind_arguments(ir::Region* region, const Loop& loop) {
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    ir::Value* argument = region->args[loop.leading_args + i];
+    const Variable& var = variables_[std::size_t(loop.carried[i])];
+    if (!var.internal && argument->name.empty()) argument->name = function_.arena.copy(var.name);
+    Entity entity = Entity::of(argument);
+    entity.maybe_unset = var.value.maybe_unset;
+    set_variable(loop.carried[i], entity);
+  }
+}
+
+std::vector<ir::Value*> FunctionLowering::next_values(Loop& loop) {
+  std::vector<ir::Value*> out;
+  ir::Region* body = loop.op->regions.back();
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    Entity value = read_variable(loop.carried[i], nullptr);
+    out.push_back(value.is_value() ? value.value : body->args[loop.leading_args + i]);
+  }
+  return out;
+}
+
+void FunctionLowering::export_late(const LoopInfo& info, Loop& loop) {
+  std::set<int> known(loop.carried.begin(), loop.carried.end());
+  for (std::string_view name : info.assigned) {
+    int variable = find_variable(name);
+    if (variable < 0 || known.count(variable) || !scan_.read_after(name, info.end)) continue;
+    Entity value = variables_[std::size_t(variable)].value;
+    if (value.is_value()) undefined_value(variable, value.type(), loops_.size());
+  }
+  if (info.exits & kExitReturn)
+    for (int variable : return_variables_) {
+      Entity value = variables_[std::size_t(variable)].value;
+      if (!known.count(variable) && value.is_value()) undefined_value(variable, value.type(), loops_.size());
+    }
+}
+
+void FunctionLowering::take_results(const Loop& loop, std::size_t first_result) {
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    ir::Value* result = loop.op->results[first_result + i];
+    const Variable& var = variables_[std::size_t(loop.carried[i])];
+    if (!var.internal && result->name.empty()) result->name = function_.arena.copy(var.name);
+    Entity entity = Entity::of(result);
+    entity.maybe_unset = loop.late.count(loop.carried[i]) != 0 || var.value.maybe_unset;
+    set_variable(loop.carried[i], entity);
+  }
+}
+
+ir::Value* FunctionLowering::flags_alive(const Loop& loop, std::uint8_t exits) {
+  ir::Value* alive = builder_.boolean(true);
+  auto also = [&](int flag) {
+    if (flag < 0) return;
+    ir::Value* value = read_variable(flag, nullptr).value;
+    alive = alive->is_constant() ? value : fold(ir::OpCode::bit_and, alive, value);
+  };
+  also(loop.on);
+  if (exits & kExitReturn) also(live_);
+  return alive;
+}
+
+ir::Value* FunctionLowering::trip_count(ir::Value* lo, ir::Value* hi, ir::Value* step) {
+  using ir::OpCode;
+  auto wide = [&](ir::Value* v) { return cast(v, types::i64()); };
+  lo = wide(lo), hi = wide(hi), step = wide(step);
+  ir::Value *zero = builder_.i64(0), *one = builder_.i64(1);
+  auto count = [&](ir::Value* from, ir::Value* to, ir::Value* by) {  // max(0, ceil((to − from) / by)), by > 0
+    ir::Value* span = fold(OpCode::sub, to, from);
+    ir::Value* rounded = fold(OpCode::add, span, fold(OpCode::sub, by, one));
+    return fold(OpCode::max, zero, fold(OpCode::floordiv, rounded, by));
+  };
+  if (step->is_constant())
+    return step->as_int() > 0 ? count(lo, hi, step) : step->is_zero() ? zero : count(hi, lo, builder_.i64(-step->as_int()));
+  ir::Value* up = count(lo, hi, step);
+  ir::Value* down = count(hi, lo, fold(OpCode::neg, step));
+  ir::Value* signed_count = builder_.select(fold(OpCode::gt, step, zero), up, down);
+  return builder_.select(fold(OpCode::eq, step, zero), zero, signed_count);
+}
+
+void FunctionLowering::lower_for(const ForStmt& stmt) {
+  const LoopInfo& info = scan_.loops.at(&stmt);
+  Entity range = lower_expr(*stmt.iterable);
+  if (range.is_error()) return;
+  if (range.kind != Entity::Kind::range) {
+    fail(DiagCode::unsupported_construct, *stmt.iterable, "a 'for' loop can't run over " + describe(range),
+         "kernels loop over range(…)");
+    return;
+  }
+  if (stmt.target->kind != ExprKind::name) {
+    fail(DiagCode::bad_assignment, *stmt.target, "the target of a 'for' loop must be a plain name");
+    return;
+  }
+  ir::Value* lo = (*range.elements)[0].value;
+  ir::Value* hi = (*range.elements)[1].value;
+  ir::Value* step = (*range.elements)[2].value;
+  builder_.set_loc(stmt.loc);
+  if (range.reversed) {  // from the last value down: lo + (n−1)·step … lo
+    ir::Value* trips = cast(trip_count(lo, hi, step), lo->type);
+    ir::Value* one = function_.constant_int(lo->type, 1);
+    ir::Value* last = fold(ir::OpCode::add, lo, fold(ir::OpCode::mul, fold(ir::OpCode::sub, trips, one), step));
+    hi = fold(ir::OpCode::sub, lo, step);
+    lo = last;
+    step = fold(ir::OpCode::neg, step);
+  }
+  if (step->is_zero()) {
+    fail(DiagCode::value_out_of_range, *stmt.iterable, "the step of range() is zero");
+    return;
+  }
+  bool constant = lo->is_constant() && hi->is_constant() && step->is_constant();
+  std::int64_t trips = constant ? trip_count(lo, hi, step)->as_int() : -1;
+  if (constant && (info.has_static || must_unroll_.count(&stmt))) {
+    constexpr std::int64_t kMost = 4096;
+    if (trips > kMost) {
+      fail(DiagCode::value_out_of_range, *stmt.iterable,
+           "a loop with wp.static inside must be unrolled, but this one runs " + std::to_string(trips) + " times",
+           "at most " + std::to_string(kMost) + " trips can be unrolled; move wp.static out of the loop");
+      return;
+    }
+    return lower_unrolled(stmt, info, lo->as_int(), step->as_int(), trips, lo->type);
+  }
+  if (info.exits & (kExitBreak | kExitReturn)) return lower_counted_with_exit(stmt, info, lo, hi, step);
+  lower_counted(stmt, info, lo, hi, step);
+}
+
+void FunctionLowering::lower_unrolled(const ForStmt& stmt, const LoopInfo& info, std::int64_t lo, std::int64_t step,
+                                      std::int64_t trips, const Type* type) {
+  std::string_view name = stmt.target->as<NameExpr>().name;
+  Loop loop;
+  loop.stmt = &stmt;
+  if (info.exits & kExitBreak) loop.on = new_flag("$on", true);
+  loops_.push_back(loop);
+  for (std::int64_t k = 0; k < trips; ++k) {
+    ir::Value* alive = flags_alive(loops_.back(), info.exits);
+    lower_branches(
+        alive,
+        [&] {
+          assign_variable(*stmt.target, name, Entity::of(function_.constant_int(type, lo + k * step)));
+          if (info.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
+          lower_block(stmt.body);
+          return Entity::nothing();
+        },
+        [] { return Entity::nothing(); }, stmt);
+  }
+  ir::Value* alive = flags_alive(loops_.back(), info.exits);
+  loops_.pop_back();
+  if (stmt.else_body.empty()) return;
+  lower_branches(
+      alive,
+      [&] {
+        lower_block(stmt.else_body);
+        return Entity::nothing();
+      },
+      [] { return Entity::nothing(); }, stmt, scan_.end_of(&stmt));
+}
+
+void FunctionLowering::lower_counted(const ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi,
+                                     ir::Value* step) {
+  std::string_view name = stmt.target->as<NameExpr>().name;
+  Loop loop;
+  loop.stmt = &stmt;
+  loop.constant_trips = lo->is_constant() && hi->is_constant() && step->is_constant() &&
+                        trip_count(lo, hi, step)->as_int() <= module_.options().max_unroll;
+  loop.leading_args = 1;
+  loop.carried = carried_variables(info, stmt);
+  ir::Region* outer = builder_.region();
+  loop.op = at(stmt).for_op(lo, hi, step, values_of(loop.carried));
+  loops_.push_back(std::move(loop));
+  std::size_t mark = enter_frame();
+  ir::Region* body = loops_.back().op->regions[0];
+  builder_.set_place(body);
+  bind_arguments(body, loops_.back());
+  assign_variable(*stmt.target, name, Entity::of(body->args[0]));
+  if (info.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
+  lower_block(stmt.body);
+  export_late(info, loops_.back());
+  builder_.set_loc(stmt.loc);
+  builder_.yield(next_values(loops_.back()));
+  leave_frame(mark);
+  loop = std::move(loops_.back());
+  loops_.pop_back();
+  builder_.set_place(outer);
+  take_results(loop, 0);
+  lower_block(stmt.else_body);
+}
+
+void FunctionLowering::lower_counted_with_exit(const ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi,
+                                               ir::Value* step) {
+  using ir::OpCode;
+  std::string_view name = stmt.target->as<NameExpr>().name;
+  Loop loop;
+  loop.stmt = &stmt;
+  if (info.exits & kExitBreak) loop.on = new_flag("$on", true);
+  loop.leading_args = 1;
+  loop.carried = carried_variables(info, stmt);
+  if (loop.on >= 0) loop.carried.push_back(loop.on);
+  // With a step of ±1 the counter is the loop variable itself and can't overflow; otherwise trips are counted.
+  bool unit = step->is_constant() && (step->as_int() == 1 || step->as_int() == -1);
+  builder_.set_loc(stmt.loc);
+  loop.constant_trips = lo->is_constant() && hi->is_constant() && step->is_constant() &&
+                        trip_count(lo, hi, step)->as_int() <= module_.options().max_unroll;
+  ir::Value* trips = unit ? nullptr : trip_count(lo, hi, step);
+  std::vector<ir::Value*> init = {unit ? lo : builder_.i64(0)};
+  for (ir::Value* v : values_of(loop.carried)) init.push_back(v);
+  ir::Region* outer = builder_.region();
+  loop.op = at(stmt).while_op(init);
+  loops_.push_back(std::move(loop));
+  ir::Op* op = loops_.back().op;
+  {  // test: more trips, and nobody left
+    std::size_t mark = enter_frame();
+    ir::Region* test = op->regions[0];
+    builder_.set_place(test);
+    bind_arguments(test, loops_.back());
+    ir::Value* counter = test->args[0];
+    ir::Value* more = unit ? builder_.binary(step->as_int() > 0 ? OpCode::lt : OpCode::gt, counter, hi)
+                           : builder_.binary(OpCode::lt, counter, trips);
+    ir::Value* alive = flags_alive(loops_.back(), info.exits);
+    builder_.test(alive->is_constant() ? more : builder_.binary(OpCode::bit_and, alive, more));
+    leave_frame(mark);
+  }
+  std::size_t mark = enter_frame();
+  ir::Region* body = op->regions[1];
+  builder_.set_place(body);
+  bind_arguments(body, loops_.back());
+  ir::Value* counter = body->args[0];
+  ir::Value* induction = unit ? counter : fold(OpCode::add, lo, fold(OpCode::mul, cast(counter, lo->type), step));
+  assign_variable(*stmt.target, name, Entity::of(induction));
+  if (info.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
+  lower_block(stmt.body);
+  export_late(info, loops_.back());
+  builder_.set_loc(stmt.loc);
+  ir::Value* next = builder_.binary(OpCode::add, counter, unit ? step : builder_.i64(1));
+  std::vector<ir::Value*> yields = next_values(loops_.back());
+  yields.insert(yields.begin(), next);
+  builder_.yield(yields);
+  leave_frame(mark);
+  loop = std::move(loops_.back());
+  loops_.pop_back();
+  builder_.set_place(outer);
+  take_results(loop, 1);
+  if (stmt.else_body.empty()) return;
+  lower_branches(
+      flags_alive(loop, info.exits),
+      [&] {
+        lower_block(stmt.else_body);
+        return Entity::nothing();
+      },
+      [] { return Entity::nothing(); }, stmt, scan_.end_of(&stmt));
+}
+
+void FunctionLowering::lower_while(const WhileStmt& stmt) {
+  using ir::OpCode;
+  const LoopInfo& info = scan_.loops.at(&stmt);
+  Loop loop;
+  if (info.exits & kExitBreak) loop.on = new_flag("$on", true);
+  loop.carried = carried_variables(info, stmt);
+  if (loop.on >= 0) loop.carried.push_back(loop.on);
+  ir::Region* outer = builder_.region();
+  loop.op = at(stmt).while_op(values_of(loop.carried));
+  loops_.push_back(std::move(loop));
+  ir::Op* op = loops_.back().op;
+
+  // The test region must be pure. A condition that loads, calls or updates something goes into the body instead.
+  bool in_body = false;
+  {
+    std::size_t mark = enter_frame();
+    ir::Region* test = op->regions[0];
+    builder_.set_place(test);
+    bind_arguments(test, loops_.back());
+    std::size_t bound = journal_.size();
+    ir::Value* condition = lower_condition(*stmt.condition);
+    bool changed = journal_.size() != bound;
+    bool pure = true;
+    for (ir::Op& inner : *test) pure = pure && ir::is_pure(inner);
+    in_body = condition && (changed || !pure);
+    if (!in_body) {
+      ir::Value* alive = flags_alive(loops_.back(), info.exits);
+      if (!condition) condition = builder_.boolean(false);
+      if (!alive->is_constant()) condition = condition->is_constant() && condition->bits ? alive : builder_.binary(OpCode::bit_and, alive, condition);
+      builder_.test(condition);
+    } else {
+      test->first = test->last = nullptr;
+    }
+    leave_frame(mark);
+  }
+  int again = -1;
+  if (in_body) {
+    builder_.set_place(outer);
+    again = new_flag("$again", true);
+    function_.append_operand(op, variables_[std::size_t(again)].value.value);
+    for (ir::Region* region : op->regions) function_.add_argument(region, types::boolean());
+    function_.append_result(op, types::boolean());
+    loops_.back().carried.push_back(again);
+    std::size_t mark = enter_frame();
+    builder_.set_place(op->regions[0]);
+    bind_arguments(op->regions[0], loops_.back());
+    ir::Value* alive = flags_alive(loops_.back(), info.exits);
+    ir::Value* go_on = read_variable(again, nullptr).value;
+    builder_.test(alive->is_constant() ? go_on : builder_.binary(OpCode::bit_and, alive, go_on));
+    leave_frame(mark);
+  }
+
+  std::size_t mark = enter_frame();
+  ir::Region* body = op->regions[1];
+  builder_.set_place(body);
+  bind_arguments(body, loops_.back());
+  if (info.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
+  if (in_body) {
+    ir::Value* condition = lower_condition(*stmt.condition);
+    lower_branches(
+        condition ? condition : builder_.boolean(false),
+        [&] {
+          lower_block(stmt.body);
+          return Entity::nothing();
+        },
+        [&] {
+          set_variable(again, Entity::of(builder_.boolean(false)));
+          return Entity::nothing();
+        },
+        stmt, info.end);
+  } else {
+    lower_block(stmt.body);
+  }
+  export_late(info, loops_.back());
+  builder_.set_loc(stmt.loc);
+  builder_.yield(next_values(loops_.back()));
+  leave_frame(mark);
+  loop = std::move(loops_.back());
+  loops_.pop_back();
+  builder_.set_place(outer);
+  take_results(loop, 0);
+  if (stmt.else_body.empty()) return;
+  lower_branches(
+      flags_alive(loop, info.exits),
+      [&] {
+        lower_block(stmt.else_body);
+        return Entity::nothing();
+      },
+      [] { return Entity::nothing(); }, stmt, scan_.end_of(&stmt));
+}
+
+}  // namespace weft::sema

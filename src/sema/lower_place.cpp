@@ -1,0 +1,330 @@
+// Places: what can stand left of `=`, and what subscripts and attributes read. A place is a variable or an array element
+// with a path into it, so that `p[i].mass` and `out[0][2]` touch only those bytes, reading as well as writing.
+#include "sema/lowering.h"
+
+#include "ir/infer.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+using ir::PathStep;
+
+namespace {
+
+std::string_view kComponents = "xyzw";
+
+PathStep field_step(std::int32_t k) { return {PathStep::field, false, false, k}; }
+PathStep index_step(std::int32_t k) { return {PathStep::index, false, false, k}; }
+
+}  // namespace
+
+Place FunctionLowering::place_of(const Expr& expr) {
+  if (const auto* attribute = expr.as_if<AttributeExpr>()) {
+    Place place = place_of(*attribute->object);
+    if (place.root == Place::Root::none) return place;
+    if (place.type && attribute_step(place, attribute->name)) return place;
+    Place temporary;
+    Entity value = lower_attribute(*attribute);
+    if (!value.is_value()) {
+      if (!value.is_error())
+        fail(DiagCode::bad_assignment, expr, "this can't be assigned to or indexed: " + describe(value));
+      return {};
+    }
+    temporary.root = Place::Root::temporary;
+    temporary.base = value.value;
+    temporary.type = value.type();
+    return temporary;
+  }
+  if (const auto* subscript = expr.as_if<SubscriptExpr>()) {
+    Place place = place_of(*subscript->object);
+    if (place.root == Place::Root::none) return place;
+    return subscript_place(std::move(place), *subscript);
+  }
+  Place place;
+  if (const auto* name = expr.as_if<NameExpr>()) {
+    int variable = find_variable(name->name);
+    if (variable >= 0) {
+      Entity value = read_variable(variable, &expr);
+      if (!value.is_value()) {
+        if (!value.is_error()) fail(DiagCode::bad_index, expr, describe(value) + " can't be indexed");
+        return {};
+      }
+      place.root = Place::Root::variable;
+      place.variable = variable;
+      place.base = value.value;
+      place.type = value.type();
+      return place;
+    }
+  }
+  Entity value = lower_expr(expr);
+  ir::Value* v = value_of(value, expr);
+  if (!v) return {};
+  place.root = Place::Root::temporary;
+  place.base = v;
+  place.type = v->type;
+  return place;
+}
+
+bool FunctionLowering::attribute_step(Place& place, std::string_view name) {
+  if (place.is_run) return false;
+  const Type* type = place.type;
+  if (type->is_struct()) {
+    int field = type->field_index(name);
+    if (field < 0) return false;
+    place.path.push_back(field_step(field));
+    place.type = type->fields()[std::size_t(field)].type;
+    return true;
+  }
+  if (type->is_transform() && (name == "p" || name == "q")) {
+    place.is_run = true;
+    place.whole = type;
+    place.run_start = name == "p" ? 0 : 3;
+    place.type = name == "p" ? types::vec(type->element(), 3) : types::quat(type->element());
+    return true;
+  }
+  if ((type->is_vec() || type->is_quat()) && name.size() == 1) {
+    std::size_t k = kComponents.find(name[0]);
+    if (k == std::string_view::npos || k >= type->rows()) return false;
+    place.path.push_back(index_step(std::int32_t(k)));
+    place.type = type->element();
+    return true;
+  }
+  return false;
+}
+
+ir::Value* FunctionLowering::index_value(const Expr& expr) {
+  Entity index = lower_expr(expr);
+  if (index.is_error()) return nullptr;
+  if (auto constant = constant_int(index); constant && index.is_literal()) {
+    bool fits32 = *constant >= INT32_MIN && *constant <= INT32_MAX;
+    return function_.constant_int(fits32 ? types::i32() : types::i64(), *constant);
+  }
+  ir::Value* value = value_of(index, expr);
+  if (!value) return nullptr;
+  if (!value->type->is_int()) {
+    fail(DiagCode::bad_index, expr, "an index must be an integer, not " + value->type->user_name(),
+         "convert it: int(…)");
+    return nullptr;
+  }
+  return value;
+}
+
+Place FunctionLowering::subscript_place(Place base, const SubscriptExpr& expr) {
+  if (base.is_run) {  // t.p[0]: index into the run
+    Entity run = read_place(base);
+    base = Place{};
+    base.root = Place::Root::temporary;
+    base.base = run.value;
+    base.type = run.type();
+  }
+  if (base.type->is_array()) return array_place(std::move(base), expr);
+  if (base.type->is_composite()) return component_place(std::move(base), expr);
+  if (base.type->is_tuple()) {
+    if (expr.indices.size() != 1 || expr.indices[0]->kind == ExprKind::slice) {
+      fail(DiagCode::bad_index, expr, "a tuple takes one constant index");
+      return {};
+    }
+    auto k = need_constant(lower_expr(*expr.indices[0]), *expr.indices[0], "the index of a tuple");
+    if (!k) return {};
+    std::int64_t n = std::int64_t(base.type->fields().size());
+    std::int64_t at_index = *k < 0 ? *k + n : *k;
+    if (at_index < 0 || at_index >= n) {
+      fail(DiagCode::bad_index, *expr.indices[0], "index " + std::to_string(*k) + " is out of range for a tuple of " + std::to_string(n));
+      return {};
+    }
+    base.type = base.type->fields()[std::size_t(at_index)].type;
+    base.path.push_back(field_step(std::int32_t(at_index)));
+    return base;
+  }
+  fail(DiagCode::bad_index, expr, base.type->user_name() + " can't be indexed");
+  return {};
+}
+
+Place FunctionLowering::array_place(Place base, const SubscriptExpr& expr) {
+  ir::Value* array = read_place(base).value;
+  std::size_t rank = array->type->rank();
+  if (expr.indices.size() > rank) {
+    fail(DiagCode::bad_index, *expr.indices[rank],
+         "too many indices: " + array->type->user_name() + " has " + std::to_string(rank) + " dimension" + (rank == 1 ? "" : "s") +
+             ", got " + std::to_string(expr.indices.size()));
+    return {};
+  }
+  bool any_slice = false;
+  for (const Expr* index : expr.indices) any_slice = any_slice || index->kind == ExprKind::slice;
+  if (any_slice) return slice_place(std::move(base), expr);
+
+  Place place;
+  std::uint8_t wrap = 0;
+  std::vector<ir::Value*> indices;
+  for (std::size_t k = 0; k < expr.indices.size(); ++k) {
+    ir::Value* index = index_value(*expr.indices[k]);
+    if (!index) return {};
+    bool never_negative = !index->type->is_signed_int() || (index->is_constant() && index->as_int() >= 0);
+    if (!never_negative) wrap = std::uint8_t(wrap | (1u << k));
+    indices.push_back(index);
+  }
+  if (indices.size() < rank) {
+    place.root = Place::Root::temporary;
+    place.base = at(expr).view(array, indices, wrap);
+    place.type = place.base->type;
+    return place;
+  }
+  place.root = Place::Root::memory;
+  place.base = array;
+  place.indices = std::move(indices);
+  place.wrap = wrap;
+  place.type = array->type->element();
+  return place;
+}
+
+Place FunctionLowering::slice_place(Place base, const SubscriptExpr& expr) {
+  ir::Value* array = read_place(base).value;
+  // Slices first, so that integer indices behind them still name their dimension; then the integers from the left.
+  ir::Value* result = array;
+  std::size_t taken = 0;  // dimensions already removed by integer indices
+  for (std::size_t k = 0; k < expr.indices.size(); ++k) {
+    const Expr& index = *expr.indices[k];
+    int dimension = int(k - taken);
+    if (const auto* slice = index.as_if<SliceExpr>()) {
+      auto bound = [&](const Expr* part, std::int64_t otherwise) -> ir::Value* {
+        if (!part) return builder_.i64(otherwise);
+        ir::Value* v = index_value(*part);
+        return v ? cast(v, types::i64()) : nullptr;
+      };
+      ir::Value* start = bound(slice->lower, 0);
+      ir::Value* stop = bound(slice->upper, INT64_MAX);
+      ir::Value* step = bound(slice->step, 1);
+      if (!start || !stop || !step) return {};
+      if (step->is_constant() && step->as_int() < 1) {
+        fail(DiagCode::bad_index, *slice->step, "the step of an array slice must be at least 1");
+        return {};
+      }
+      result = at(expr).slice(result, dimension, start, stop, step);
+      continue;
+    }
+    ir::Value* i = index_value(index);
+    if (!i) return {};
+    if (dimension != 0) {
+      fail(DiagCode::bad_index, index, "an integer index behind a slice is not supported in kernels",
+           "index the leading dimensions first, e.g. a[i][1:3]");
+      return {};
+    }
+    ir::Value* list[] = {i};
+    std::uint8_t wrap = i->type->is_signed_int() && !(i->is_constant() && i->as_int() >= 0) ? 1 : 0;
+    result = at(expr).view(result, list, wrap);
+    ++taken;
+  }
+  Place place;
+  place.root = Place::Root::temporary;
+  place.base = result;
+  place.type = result->type;
+  return place;
+}
+
+Place FunctionLowering::component_place(Place base, const SubscriptExpr& expr) {
+  const Type* type = base.type;
+  std::size_t most = type->is_mat() ? 2 : 1;
+  if (expr.indices.size() > most) {
+    fail(DiagCode::bad_index, expr, "too many indices for " + type->user_name());
+    return {};
+  }
+  for (std::size_t k = 0; k < expr.indices.size(); ++k) {
+    const Expr& index = *expr.indices[k];
+    std::int64_t n = ir::step_extent(base.type);
+    if (const auto* slice = index.as_if<SliceExpr>()) {
+      auto bound = [&](const Expr* part, std::int64_t otherwise) -> std::optional<std::int64_t> {
+        if (!part) return otherwise;
+        auto c = need_constant(lower_expr(*part), *part, "the bound of a slice");
+        if (!c) return std::nullopt;
+        std::int64_t v = *c < 0 ? *c + n : *c;
+        return std::min(std::max<std::int64_t>(v, 0), n);
+      };
+      auto start = bound(slice->lower, 0), stop = bound(slice->upper, n);
+      std::optional<std::int64_t> step = 1;
+      if (slice->step) step = need_constant(lower_expr(*slice->step), *slice->step, "the step of a slice");
+      if (!start || !stop || !step) return {};
+      if (!base.type->is_vec() && !base.type->is_quat() && !base.type->is_transform()) {
+        fail(DiagCode::bad_index, index, "rows of a matrix can't be sliced", "take rows one by one: m[i]");
+        return {};
+      }
+      std::int64_t length = *step >= 1 ? (*stop - *start + *step - 1) / *step : 0;
+      if (length < 1) {
+        fail(DiagCode::bad_index, index, "the slice is empty; a vector needs at least one component");
+        return {};
+      }
+      base.is_run = true;
+      base.whole = base.type;
+      base.run_start = std::uint32_t(*start);
+      base.run_step = std::uint32_t(*step);
+      base.type = types::vec(base.type->element(), std::uint32_t(length));
+      return base;
+    }
+    ir::Value* i = index_value(index);
+    if (!i) return {};
+    if (i->is_constant()) {
+      std::int64_t at_index = i->as_int() < 0 ? i->as_int() + n : i->as_int();
+      if (at_index < 0 || at_index >= n) {
+        fail(DiagCode::bad_index, index,
+             "index " + std::to_string(i->as_int()) + " is out of range for " + base.type->user_name());
+        return {};
+      }
+      base.path.push_back(index_step(std::int32_t(at_index)));
+    } else {
+      base.path.push_back({PathStep::index, true, i->type->is_signed_int(), 0});
+      base.dynamic.push_back(i);
+    }
+    base.type = ir::step_type(base.type, base.path.back());
+  }
+  return base;
+}
+
+Entity FunctionLowering::read_place(const Place& place) {
+  if (place.is_run) {
+    Place whole = place;
+    whole.is_run = false;
+    whole.type = place.whole;
+    ir::Value* value = read_place(whole).value;
+    std::vector<ir::Value*> parts;
+    for (std::uint32_t k = 0; k < place.type->component_count(); ++k)
+      parts.push_back(builder_.extract(value, std::int32_t(place.run_start + k * place.run_step)));
+    return Entity::of(builder_.construct(place.type, parts));
+  }
+  if (place.root == Place::Root::memory)
+    return Entity::of(builder_.load(place.base, place.indices, place.wrap, place.path, place.dynamic));
+  if (place.path.empty()) return Entity::of(place.base);
+  return Entity::of(builder_.extract(place.base, place.path, place.dynamic));
+}
+
+void FunctionLowering::write_place(const Place& place, Entity value, const Node& at_node) {
+  value = storable(value, place.type, at_node, place.root == Place::Root::memory ? "array element" : "component");
+  if (!value.is_value()) return;
+  builder_.set_loc(at_node.loc);
+  if (place.is_run) {  // component by component, so that only those are touched
+    for (std::uint32_t k = 0; k < place.type->component_count(); ++k) {
+      Place part = place;
+      part.is_run = false;
+      part.path.push_back(index_step(std::int32_t(place.run_start + k * place.run_step)));
+      part.type = place.whole->element();
+      if (part.root == Place::Root::variable) part.base = read_variable(part.variable, nullptr).value;
+      write_place(part, Entity::of(builder_.extract(value.value, std::int32_t(k))), at_node);
+    }
+    return;
+  }
+  switch (place.root) {
+    case Place::Root::memory:
+      builder_.store(place.base, place.indices, place.wrap, place.path, place.dynamic, value.value);
+      return;
+    case Place::Root::variable: {
+      ir::Value* current = read_variable(place.variable, nullptr).value;
+      ir::Value* changed = place.path.empty() ? value.value : builder_.insert(current, value.value, place.path, place.dynamic);
+      return set_variable(place.variable, Entity::of(changed));
+    }
+    case Place::Root::temporary:
+      fail(DiagCode::bad_assignment, at_node, "this assigns to a temporary value and would have no effect",
+           "store the value in a variable first");
+      return;
+    case Place::Root::none: return;
+  }
+}
+
+}  // namespace weft::sema

@@ -1,0 +1,338 @@
+// Special forms: builtins that the front end builds itself because they take types, strings, constants or a variable
+// number of arguments.
+#include "sema/lowering.h"
+
+#include "syntax/print.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+using ir::OpCode;
+
+const Argument* FunctionLowering::find_keyword(const std::vector<Argument>& args, std::string_view name) const {
+  for (const Argument& a : args)
+    if (a.keyword == name) return &a;
+  return nullptr;
+}
+
+Entity FunctionLowering::call_special(std::string_view name, std::vector<Argument> args, const Node& at_node, bool& handled) {
+  handled = true;
+  if (name == "tid") return special_tid(args, at_node);
+  if (name == "print") return special_print(args, at_node);
+  if (name == "printf") return special_printf(args, at_node);
+  if (name.starts_with("atomic_")) return special_atomic(name, args, at_node);
+  if (name == "len") return special_len(args, at_node);
+  if (name == "where" || name == "select") return special_select(name, args, at_node);
+  if (name == "zeros" || name == "empty") return special_local(args, at_node);
+  if (name == "range" || name == "reversed") return special_range(name, args, at_node);
+  if (name == "cast" || name == "reinterpret") return special_cast(name, args, at_node);
+  if (name == "array" && !args.empty()) return special_array(args, at_node);
+  if (name == "copy" && args.size() == 1) return args[0].entity;
+  if (name == "constant" && args.size() == 1) return args[0].entity;
+  if (name == "type") {
+    if (args.size() != 1) return fail(DiagCode::bad_call, at_node, "type() takes one argument");
+    ir::Value* value = value_of(args[0].entity, at_node);
+    return value ? Entity::of_symbol(Entity::Kind::type, Symbol::of_type(value->type)) : Entity::failed();
+  }
+  constexpr std::string_view constructors[] = {"vector",  "matrix",         "quaternion",       "transformation",
+                                               "vec",     "mat",            "identity",         "quat_identity",
+                                               "transform_identity", "matrix_from_rows", "matrix_from_cols"};
+  for (std::string_view c : constructors)
+    if (name == c) return construct_untyped(name, std::move(args), at_node);
+  handled = false;
+  return Entity::nothing();
+}
+
+Entity FunctionLowering::lower_static(const CallExpr& expr) {
+  if (expr.args.size() != 1 || !expr.keywords.empty())
+    return fail(DiagCode::bad_static, expr, "wp.static() takes one expression");
+  std::vector<std::pair<std::string, Constant>> locals;
+  for (const auto& [name, variable] : variable_index_) {
+    const Entity& e = variables_[std::size_t(variable)].value;
+    if (!e.is_value() || !e.value->is_constant() || !e.type()->is_scalar() || !mentions(*expr.args[0], name)) continue;
+    Constant c;
+    if (e.type() == types::i32()) c = Constant::of_int(e.value->as_int());
+    else if (e.type() == types::f32()) c = Constant::of_real(e.value->as_float());
+    else c.form = Constant::Form::typed, c.type = e.type(), c.bits = {e.value->bits};
+    locals.emplace_back(std::string(name), std::move(c));
+  }
+  try {
+    if (auto symbol = scope_->eval_static(to_source(*expr.args[0]), locals)) return from_symbol(*symbol, expr);
+  } catch (const StaticError& error) {
+    return fail(DiagCode::bad_static, *expr.args[0], std::string("wp.static: ") + error.what());
+  }
+  Entity value = lower_expr(*expr.args[0]);
+  if (value.is_value() && !value.value->is_constant()) {
+    // Composites built from constants only are compile-time values too.
+    std::function<bool(ir::Value*)> known = [&](ir::Value* v) {
+      if (v->is_constant()) return true;
+      if (v->kind != ir::ValueKind::result || !ir::is_pure(*v->op) || !v->op->regions.empty()) return false;
+      for (ir::Value* operand : v->op->operands)
+        if (!known(operand)) return false;
+      return v->op->code != OpCode::tid && ir::class_of(v->op->code) != ir::OpClass::memory;
+    };
+    if (!known(value.value))
+      return fail(DiagCode::bad_static, *expr.args[0], "wp.static() needs a compile-time expression",
+                  "it may use constants, types, functions and the variables of unrolled loops");
+  }
+  return value;
+}
+
+Entity FunctionLowering::special_tid(const std::vector<Argument>& args, const Node& at_node) {
+  if (!args.empty()) return fail(DiagCode::bad_call, at_node, "tid() takes no arguments");
+  if (function_.kind != ir::FunctionKind::kernel)
+    return fail(DiagCode::tid_in_function, at_node, "tid() can only be called in a kernel, not in a function",
+                "pass the index to the function as an argument");
+  if (tid_arity_ > kMaxRank)
+    return fail(DiagCode::bad_call, at_node, "tid() gives at most 4 indices");
+  if (tid_arity_ <= 1) return Entity::of(at(at_node).tid(0));
+  std::vector<Entity> parts;
+  for (int d = 0; d < tid_arity_; ++d) parts.push_back(Entity::of(at(at_node).tid(d)));
+  return Entity::of_tuple(std::move(parts));
+}
+
+Entity FunctionLowering::special_print(const std::vector<Argument>& args, const Node& at_node) {
+  std::vector<ir::Value*> operands;
+  std::string text;
+  for (const Argument& arg : args) {
+    if (arg.entity.kind == Entity::Kind::string) {
+      if (!operands.empty())
+        return fail(DiagCode::bad_call, *arg.expr, "print() takes text before values", "use wp.printf for mixed output");
+      text += (text.empty() ? "" : " ") + arg.entity.symbol->constant.text;
+      continue;
+    }
+    ir::Value* value = value_of(arg.entity, arg.expr ? static_cast<const Node&>(*arg.expr) : at_node);
+    if (!value) return Entity::failed();
+    operands.push_back(value);
+  }
+  if (!text.empty() && !operands.empty()) text += " ";
+  ir::Op* op = at(at_node).op(OpCode::print, operands);
+  op->text = function_.arena.copy(text);
+  return Entity::nothing();
+}
+
+Entity FunctionLowering::special_printf(const std::vector<Argument>& args, const Node& at_node) {
+  if (args.empty() || args[0].entity.kind != Entity::Kind::string)
+    return fail(DiagCode::bad_call, at_node, "printf() takes a literal format string first");
+  std::vector<ir::Value*> operands;
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    ir::Value* value = value_of(args[i].entity, *args[i].expr);
+    if (!value) return Entity::failed();
+    if (!value->type->is_scalar())
+      return fail(DiagCode::bad_call, *args[i].expr, "printf() takes numbers, not " + value->type->user_name(),
+                  "print components one by one, or use print()");
+    operands.push_back(value);
+  }
+  ir::Op* op = at(at_node).op(OpCode::printf, operands);
+  op->text = function_.arena.copy(args[0].entity.symbol->constant.text);
+  return Entity::nothing();
+}
+
+Entity FunctionLowering::special_atomic(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {
+  struct Kind {
+    std::string_view name;
+    ir::AtomicKind kind;
+    bool integers_only;
+  };
+  static constexpr Kind kinds[] = {
+      {"atomic_add", ir::AtomicKind::add, false},      {"atomic_sub", ir::AtomicKind::add, false},
+      {"atomic_min", ir::AtomicKind::min, false},      {"atomic_max", ir::AtomicKind::max, false},
+      {"atomic_exch", ir::AtomicKind::exch, false},    {"atomic_cas", ir::AtomicKind::cas, false},
+      {"atomic_and", ir::AtomicKind::bit_and, true},   {"atomic_or", ir::AtomicKind::bit_or, true},
+      {"atomic_xor", ir::AtomicKind::bit_xor, true},
+  };
+  const Kind* kind = nullptr;
+  for (const Kind& k : kinds)
+    if (k.name == name) kind = &k;
+  if (!kind) return fail(DiagCode::unknown_name, at_node, "there is no builtin '" + std::string(name) + "'");
+  bool is_cas = kind->kind == ir::AtomicKind::cas;
+  std::size_t values = is_cas ? 2 : 1;
+  if (args.empty() || !args[0].entity.is_value() || !args[0].entity.type()->is_array())
+    return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes an array first, got (" + describe(args) + ")");
+  ir::Value* array = args[0].entity.value;
+  std::size_t rank = array->type->rank();
+  // (arr, i, j…, value): one index per dimension; an old form gives the indices of a lower rank as zeros left out.
+  if (args.size() != 1 + rank + values)
+    return fail(DiagCode::bad_call, at_node,
+                std::string(name) + "() on an array of " + std::to_string(rank) + " dimensions takes " + std::to_string(rank) +
+                    " indices and " + std::to_string(values) + " value" + (values > 1 ? "s" : "") + ", got (" + describe(args) + ")");
+  std::vector<ir::Value*> indices;
+  std::uint8_t wrap = 0;
+  for (std::size_t k = 0; k < rank; ++k) {
+    ir::Value* index = value_of(args[1 + k].entity, *args[1 + k].expr);
+    if (!index) return Entity::failed();
+    if (!index->type->is_int())
+      return fail(DiagCode::bad_index, *args[1 + k].expr, "an index must be an integer, not " + index->type->user_name(), "convert it: int(…)");
+    if (index->type->is_signed_int() && !(index->is_constant() && index->as_int() >= 0)) wrap = std::uint8_t(wrap | (1u << k));
+    indices.push_back(index);
+  }
+  const Type* element = array->type->element();
+  if (!element->is_numeric() || element->scalar_kind() == ScalarKind::boolean ||
+      (kind->integers_only && element->scalar_kind() >= ScalarKind::f16))
+    return fail(DiagCode::bad_call, at_node, std::string(name) + "() does not work on " + array->type->user_name());
+  std::vector<ir::Value*> operands;
+  for (std::size_t k = 0; k < values; ++k) {
+    const Argument& arg = args[1 + rank + k];
+    Entity value = storable(arg.entity, element, *arg.expr, "array element");
+    if (!value.is_value()) return Entity::failed();
+    operands.push_back(value.value);
+  }
+  builder_.set_loc(at_node.loc);
+  if (name == "atomic_sub") operands[0] = fold(OpCode::neg, operands[0]);
+  ir::Value* value = is_cas ? operands[1] : operands[0];
+  return Entity::of(builder_.atomic(kind->kind, array, indices, wrap, {}, {}, value, is_cas ? operands[0] : nullptr));
+}
+
+Entity FunctionLowering::special_len(const std::vector<Argument>& args, const Node& at_node) {
+  if (args.size() != 1) return fail(DiagCode::bad_call, at_node, "len() takes one argument");
+  const Entity& e = args[0].entity;
+  if (e.kind == Entity::Kind::tuple) return Entity::of(builder_.i32(std::int64_t(e.elements->size())));
+  if (e.is_value()) {
+    const Type* type = e.type();
+    if (type->is_array()) return Entity::of(at(at_node).dim(e.value, 0, types::i32()));
+    if (type->is_composite()) return Entity::of(builder_.i32(type->rows()));
+    if (type->is_tuple()) return Entity::of(builder_.i32(std::int64_t(type->fields().size())));
+  }
+  return fail(DiagCode::bad_call, at_node, "len() does not work on " + describe(e));
+}
+
+Entity FunctionLowering::special_select(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {
+  if (args.size() != 3)
+    return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes a condition and two values");
+  auto named = [&](std::string_view keyword, std::size_t position) {
+    const Argument* a = find_keyword(args, keyword);
+    return a ? a : &args[position];
+  };
+  ir::Value* condition = truth(named("cond", 0)->entity, at_node);
+  const char* first = name == "where" ? "value_if_true" : "value_if_false";
+  const char* second = name == "where" ? "value_if_false" : "value_if_true";
+  Entity a = named(first, 1)->entity, b = named(second, 2)->entity;
+  if (name == "select") std::swap(a, b);
+  adapt_literals(a, b, at_node);
+  ir::Value* va = value_of(a, at_node);
+  ir::Value* vb = value_of(b, at_node);
+  if (!condition || !va || !vb) return Entity::failed();
+  if (va->type != vb->type)
+    return fail(DiagCode::type_mismatch, at_node,
+                std::string(name) + "(): Input types must be the same, got " + va->type->user_name() + " and " + vb->type->user_name());
+  if (condition->is_constant()) return Entity::of(condition->bits ? va : vb);
+  return Entity::of(at(at_node).select(condition, va, vb));
+}
+
+Entity FunctionLowering::special_local(const std::vector<Argument>& args, const Node& at_node) {
+  const Argument* shape_arg = find_keyword(args, "shape");
+  const Argument* dtype_arg = find_keyword(args, "dtype");
+  std::size_t position = 0;
+  for (const Argument& a : args) {
+    if (!a.keyword.empty()) continue;
+    if (position == 0 && !shape_arg) shape_arg = &a;
+    else if (!dtype_arg) dtype_arg = &a;
+    ++position;
+  }
+  if (!shape_arg) return fail(DiagCode::bad_call, at_node, "a local array needs a shape", "wp.zeros(shape=8, dtype=float)");
+  const Type* element = types::f32();
+  if (dtype_arg) {
+    if (dtype_arg->entity.kind != Entity::Kind::type || dtype_arg->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
+      return fail(DiagCode::bad_call, *dtype_arg->expr, "dtype must be a type");
+    element = dtype_arg->entity.symbol->pattern.type;
+  }
+  auto shape = constant_shape(shape_arg->entity);
+  if (!shape) {
+    if (need_constant(shape_arg->entity, *shape_arg->expr, "the shape of a local array")) return Entity::failed();
+    return Entity::failed();
+  }
+  std::int64_t total = 1;
+  for (std::int64_t n : *shape) {
+    if (n < 0 || n > (1 << 24) || total > (1 << 24) / std::max<std::int64_t>(n, 1))
+      return fail(DiagCode::value_out_of_range, *shape_arg->expr, "the shape of a local array must be small and not negative",
+                  "allocate large arrays outside and pass them in");
+    total *= n;
+  }
+  if (shape->empty() || shape->size() > std::size_t(kMaxRank))
+    return fail(DiagCode::value_out_of_range, *shape_arg->expr, "an array has 1 to 4 dimensions");
+  return Entity::of(at(at_node).local(types::array(element, std::uint32_t(shape->size())), *shape));
+}
+
+Entity FunctionLowering::special_range(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {
+  if (name == "reversed") {
+    if (args.size() != 1 || args[0].entity.kind != Entity::Kind::range)
+      return fail(DiagCode::bad_call, at_node, "reversed() takes a range");
+    Entity e = args[0].entity;
+    e.reversed = !e.reversed;
+    return e;
+  }
+  if (args.empty() || args.size() > 3) return fail(DiagCode::bad_call, at_node, "range() takes one to three integers");
+  // All bounds get one type: that of the first one that is a variable; int32 if all are plain numbers that fit.
+  const Type* type = nullptr;
+  for (const Argument& arg : args) {
+    const Entity& e = arg.entity;
+    if (e.kind == Entity::Kind::integer) continue;
+    ir::Value* value = value_of(e, *arg.expr);
+    if (!value) return Entity::failed();
+    if (!value->type->is_int())
+      return fail(DiagCode::bad_call, *arg.expr, "range() takes integers, not " + value->type->user_name(), "convert it: int(…)");
+    const Type* wide = value->type->size() > 4 || value->type == types::u32() ? types::i64() : types::i32();
+    if (!type || wide == types::i64()) type = wide;
+  }
+  if (!type) type = types::i32();
+  std::vector<ir::Value*> bounds;
+  for (const Argument& arg : args) {
+    ir::Value* value = nullptr;
+    if (arg.entity.kind == Entity::Kind::integer && type == types::i64()) value = literal_as(arg.entity, type, *arg.expr);
+    else value = value_of(arg.entity, *arg.expr);
+    if (!value) return Entity::failed();
+    bounds.push_back(cast(value, type));
+  }
+  ir::Value* lo = bounds.size() > 1 ? bounds[0] : function_.zero(type);
+  ir::Value* hi = bounds.size() > 1 ? bounds[1] : bounds[0];
+  ir::Value* step = bounds.size() > 2 ? bounds[2] : function_.constant_int(type, 1);
+  Entity e = Entity::of_tuple({Entity::of(lo), Entity::of(hi), Entity::of(step)});
+  e.kind = Entity::Kind::range;
+  return e;
+}
+
+Entity FunctionLowering::special_cast(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {
+  if (args.size() != 2 || args[1].entity.kind != Entity::Kind::type || args[1].entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
+    return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes a value and a type");
+  ir::Value* value = value_of(args[0].entity, at_node);
+  if (!value) return Entity::failed();
+  const Type* to = args[1].entity.symbol->pattern.type;
+  if (value->type == to) return Entity::of(value);
+  if (!value->type->is_scalar() || !to->is_scalar() || value->type->size() != to->size() || value->type->is_bool() || to->is_bool())
+    return fail(DiagCode::type_mismatch, at_node,
+                "can't reinterpret " + value->type->user_name() + " as " + to->user_name(), "both must be numbers of the same size");
+  return Entity::of(at(at_node).bitcast(value, to));
+}
+
+Entity FunctionLowering::special_array(const std::vector<Argument>& args, const Node& at_node) {
+  auto named = [&](std::string_view keyword, std::size_t position) -> const Argument* {
+    if (const Argument* a = find_keyword(args, keyword)) return a;
+    return position < args.size() && args[position].keyword.empty() ? &args[position] : nullptr;
+  };
+  const Argument *ptr = named("ptr", 0), *shape = named("shape", 1), *dtype = named("dtype", 2);
+  if (!ptr || !shape || !dtype || dtype->entity.kind != Entity::Kind::type || dtype->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
+    return fail(DiagCode::bad_call, at_node, "in a kernel, array() takes ptr=, shape= and dtype=");
+  ir::Value* address = value_of(ptr->entity, *ptr->expr);
+  if (!address) return Entity::failed();
+  if (address->type != types::u64()) return fail(DiagCode::type_mismatch, *ptr->expr, "ptr must be uint64, not " + address->type->user_name());
+  std::vector<Entity> extents;
+  if (shape->entity.kind == Entity::Kind::tuple) extents = *shape->entity.elements;
+  else if (shape->entity.is_value() && shape->entity.type()->is_tuple()) {
+    for (std::size_t k = 0; k < shape->entity.type()->fields().size(); ++k) {
+      ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};
+      extents.push_back(Entity::of(builder_.extract(shape->entity.value, std::span(&step, 1))));
+    }
+  } else extents.push_back(shape->entity);
+  if (extents.empty() || extents.size() > std::size_t(kMaxRank)) return fail(DiagCode::bad_call, *shape->expr, "an array has 1 to 4 dimensions");
+  std::vector<ir::Value*> operands = {address};
+  for (const Entity& e : extents) {
+    ir::Value* n = value_of(e, *shape->expr);
+    if (!n) return Entity::failed();
+    if (!n->type->is_int()) return fail(DiagCode::bad_call, *shape->expr, "extents must be integers");
+    operands.push_back(cast(n, types::i64()));
+  }
+  const Type* type = types::array(dtype->entity.symbol->pattern.type, std::uint32_t(extents.size()));
+  return Entity::of(at(at_node).op_typed(OpCode::from_ptr, operands, std::span(&type, 1))->result());
+}
+
+}  // namespace weft::sema

@@ -1,0 +1,259 @@
+// Small tools of lowering: literals to values, conversions, folding of constants, descriptions for messages.
+#include <cmath>
+#include <limits>
+
+#include "ir/scalar_eval.h"
+#include "sema/lowering.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+using ir::OpCode;
+
+Entity FunctionLowering::fail(DiagCode code, const Node& at_node, std::string text, std::string cure) {
+  if (cure.empty()) sink_.report(code, at_node.loc, std::move(text), at_node.underline());
+  else sink_.report(code, at_node.loc, std::move(text), std::move(cure), at_node.underline());
+  return Entity::failed();
+}
+
+const Type* FunctionLowering::type_of_literal(const Entity& literal) const {
+  return literal.kind == Entity::Kind::integer ? types::i32() : types::f32();
+}
+
+ir::Value* FunctionLowering::literal_as(const Entity& literal, const Type* type, const Node& at_node) {
+  const Constant& c = literal.symbol->constant;
+  if (literal.kind == Entity::Kind::real) {
+    if (type->is_float()) return function_.constant_float(type, c.real);
+    // A float literal where an integer is constructed: C conversion (saturating).
+    std::uint64_t bits = ir::float_to_bits(ScalarKind::f64, c.real);
+    return function_.constant(type, ir::eval_cast(ScalarKind::f64, type->scalar_kind(), bits));
+  }
+  if (type->is_bool()) return function_.constant_bool(c.magnitude != 0);
+  std::uint64_t wrapped = c.negative ? 0 - c.magnitude : c.magnitude;
+  if (type->is_float()) {
+    double exact = c.negative ? -double(c.magnitude) : double(c.magnitude);
+    if (type->scalar_kind() == ScalarKind::f64) return function_.constant_float(type, exact);
+    ScalarKind wide = c.negative ? ScalarKind::i64 : ScalarKind::u64;
+    return function_.constant(type, ir::eval_cast(wide, type->scalar_kind(), wrapped));
+  }
+  (void)at_node;
+  return function_.constant(type, ir::int_to_bits(type->scalar_kind(), std::int64_t(wrapped)));
+}
+
+ir::Value* FunctionLowering::value_of(const Entity& entity, const Node& at_node) {
+  switch (entity.kind) {
+    case Entity::Kind::error: return nullptr;
+    case Entity::Kind::value: return entity.value;
+    case Entity::Kind::real: return literal_as(entity, types::f32(), at_node);
+    case Entity::Kind::integer: {
+      const Constant& c = entity.symbol->constant;
+      bool fits = c.negative ? c.magnitude <= 0x80000000ULL : c.magnitude <= 0x7fffffffULL;
+      if (!fits) {
+        bool in64 = c.negative ? c.magnitude <= (1ULL << 63) : c.magnitude < (1ULL << 63);
+        fail(DiagCode::value_out_of_range, at_node, "the integer does not fit int32",
+             in64 ? "write wp.int64(…) around it" : "write wp.uint64(…) around it");
+        return nullptr;
+      }
+      return literal_as(entity, types::i32(), at_node);
+    }
+    case Entity::Kind::tuple: {
+      std::vector<ir::Value*> parts;
+      std::vector<const Type*> part_types;
+      for (const Entity& e : *entity.elements) {
+        ir::Value* v = value_of(e, at_node);
+        if (!v) return nullptr;
+        parts.push_back(v);
+        part_types.push_back(v->type);
+      }
+      return at(at_node).construct(types::tuple(part_types), parts);
+    }
+    case Entity::Kind::none:
+      fail(DiagCode::bad_call, at_node, "this has no value", "the function called here returns nothing");
+      return nullptr;
+    default:
+      fail(DiagCode::bad_call, at_node, describe(entity) + " can't be used as a value in kernels");
+      return nullptr;
+  }
+}
+
+ir::Value* FunctionLowering::cast(ir::Value* value, const Type* to) {
+  if (value->type == to) return value;
+  if (value->is_constant())
+    return function_.constant(to, ir::eval_cast(value->type->scalar_kind(), to->scalar_kind(), value->bits));
+  return builder_.cast(value, to);
+}
+
+void FunctionLowering::adapt_literals(Entity& a, Entity& b, const Node& at_node) {
+  if (!library()) return;
+  auto adapt = [&](Entity& literal, const Entity& other) {
+    if (!literal.is_literal() || !other.is_value()) return;
+    const Type* type = other.type();
+    const Type* scalar = type->is_scalar() ? type : type->is_composite() ? type->element() : nullptr;
+    if (scalar && !scalar->is_bool()) literal = Entity::of(literal_as(literal, scalar, at_node));
+  };
+  adapt(a, b);
+  adapt(b, a);
+}
+
+Entity FunctionLowering::fold_literals(BinaryOp op, const Entity& a, const Entity& b) {
+  const Constant& ca = a.symbol->constant;
+  const Constant& cb = b.symbol->constant;
+  auto number = [](const Constant& c) {
+    return c.form == Constant::Form::real ? c.real : c.negative ? -double(c.magnitude) : double(c.magnitude);
+  };
+  if (a.kind != Entity::Kind::integer || b.kind != Entity::Kind::integer) {
+    if (!library()) return Entity::nothing();
+    double x = number(ca), y = number(cb), r = 0;
+    switch (op) {
+      case BinaryOp::add: r = x + y; break;
+      case BinaryOp::sub: r = x - y; break;
+      case BinaryOp::mul: r = x * y; break;
+      case BinaryOp::div: r = x / y; break;
+      default: return Entity::nothing();
+    }
+    return Entity::of_symbol(Entity::Kind::real, Symbol::of(Constant::of_real(r)));
+  }
+  using Wide = __int128;
+  Wide x = ca.negative ? -Wide(ca.magnitude) : Wide(ca.magnitude);
+  Wide y = cb.negative ? -Wide(cb.magnitude) : Wide(cb.magnitude);
+  Wide r = 0;
+  auto floor_div = [](Wide p, Wide q) { return p / q - ((p % q != 0) && ((p < 0) != (q < 0))); };
+  switch (op) {
+    case BinaryOp::add: r = x + y; break;
+    case BinaryOp::sub: r = x - y; break;
+    case BinaryOp::mul:
+      if (__builtin_mul_overflow(x, y, &r)) return Entity::nothing();
+      break;
+    case BinaryOp::floordiv:
+      if (y == 0) return Entity::nothing();
+      r = floor_div(x, y);
+      break;
+    case BinaryOp::div:  // as on integers in kernels
+      if (y == 0) return Entity::nothing();
+      r = x / y;
+      break;
+    case BinaryOp::mod:
+      if (y == 0) return Entity::nothing();
+      r = x % y;
+      break;
+    case BinaryOp::pow:
+      if (y < 0 || y > 64) return Entity::nothing();
+      r = 1;
+      for (Wide k = 0; k < y; ++k)
+        if (__builtin_mul_overflow(r, x, &r)) return Entity::nothing();
+      break;
+    case BinaryOp::lshift:
+      if (y < 0 || y > 64 || x < 0 || x >> 62) return Entity::nothing();
+      r = x << int(y);
+      break;
+    case BinaryOp::rshift:
+      if (y < 0 || y > 126) return Entity::nothing();
+      r = x >> int(y);
+      break;
+    case BinaryOp::bit_and: r = x & y; break;
+    case BinaryOp::bit_or: r = x | y; break;
+    case BinaryOp::bit_xor: r = x ^ y; break;
+    case BinaryOp::matmul: return Entity::nothing();
+  }
+  Constant c;
+  c.negative = r < 0;
+  Wide magnitude = r < 0 ? -r : r;
+  if (magnitude >> 64) return Entity::nothing();
+  c.magnitude = std::uint64_t(magnitude);
+  return Entity::of_symbol(Entity::Kind::integer, Symbol::of(c));
+}
+
+ir::Value* FunctionLowering::fold(OpCode code, ir::Value* a, ir::Value* b) {
+  bool foldable = a->is_constant() && a->type->is_scalar() && (!b || (b->is_constant() && b->type == a->type));
+  if (foldable) {
+    ScalarKind kind = a->type->scalar_kind();
+    switch (ir::class_of(code)) {
+      case ir::OpClass::arith:
+      case ir::OpClass::bits:
+        return function_.constant(a->type, b ? ir::eval_binary(code, kind, a->bits, b->bits)
+                                             : ir::eval_unary(code, kind, a->bits));
+      case ir::OpClass::compare: return function_.constant_bool(ir::eval_compare(code, kind, a->bits, b->bits));
+      default: break;
+    }
+  }
+  return b ? builder_.binary(code, a, b) : builder_.unary(code, a);
+}
+
+std::optional<std::int64_t> FunctionLowering::constant_int(const Entity& entity) {
+  if (entity.kind == Entity::Kind::integer) {
+    const Constant& c = entity.symbol->constant;
+    if (c.magnitude > std::uint64_t(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+    return c.negative ? -std::int64_t(c.magnitude) : std::int64_t(c.magnitude);
+  }
+  if (entity.is_value() && entity.value->is_constant() && entity.type()->is_int()) return entity.value->as_int();
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> FunctionLowering::need_constant(const Entity& entity, const Expr& expr, const char* what) {
+  if (entity.is_error()) return std::nullopt;
+  if (auto value = constant_int(entity)) return value;
+  // A loop variable may become a constant by unrolling its loop: start over with that.
+  for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop) {
+    if (!loop->stmt || !loop->constant_trips) continue;
+    if (mentions(expr, loop->stmt->target->as<NameExpr>().name)) {
+      must_unroll_.insert(loop->stmt);
+      throw UnrollRequest{};
+    }
+  }
+  fail(DiagCode::not_constant, expr, std::string(what) + " must be a compile-time integer, not " + describe(entity),
+       "use a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds");
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> FunctionLowering::constant_shape(const Entity& entity) {
+  std::vector<std::int64_t> shape;
+  if (auto n = constant_int(entity)) {
+    shape.push_back(*n);
+  } else if (entity.kind == Entity::Kind::tuple) {
+    for (const Entity& e : *entity.elements) {
+      auto k = constant_int(e);
+      if (!k) return std::nullopt;
+      shape.push_back(*k);
+    }
+  } else {
+    return std::nullopt;
+  }
+  return shape;
+}
+
+std::string FunctionLowering::describe(const Entity& entity) const {
+  switch (entity.kind) {
+    case Entity::Kind::none: return "nothing";
+    case Entity::Kind::error: return "an error";
+    case Entity::Kind::value: return entity.type()->user_name();
+    case Entity::Kind::integer: return "int32";
+    case Entity::Kind::real: return "float32";
+    case Entity::Kind::string: return "str";
+    case Entity::Kind::type:
+      return "the type " + builtins::to_string(entity.symbol->pattern);
+    case Entity::Kind::functions: return "the function '" + std::string(entity.symbol->functions[0]->def->name) + "'";
+    case Entity::Kind::builtin: return "the builtin '" + entity.symbol->text + "'";
+    case Entity::Kind::scope: return "a module or class";
+    case Entity::Kind::tuple: {
+      std::string out = "tuple(";
+      for (const Entity& e : *entity.elements) out += (out.size() > 6 ? ", " : "") + describe(e);
+      return out + ")";
+    }
+    case Entity::Kind::range: return "a range";
+    case Entity::Kind::none_literal: return "None";
+    case Entity::Kind::other: return entity.symbol->text;
+  }
+  return "?";
+}
+
+std::string FunctionLowering::describe(const std::vector<Argument>& args) const {
+  std::string out;
+  for (const Argument& a : args) {
+    out += out.empty() ? "" : ", ";
+    if (!a.keyword.empty()) out += std::string(a.keyword) + "=";
+    out += describe(a.entity);
+  }
+  return out;
+}
+
+}  // namespace weft::sema

@@ -1,0 +1,264 @@
+// The state of lowering: ModuleLowering owns the IR module and the instances of functions; FunctionLowering turns one
+// function's statements into regions. Its methods are spread over files by subject (lower_*.cpp).
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "builtins/row.h"
+#include "ir/builder.h"
+#include "sema/entity.h"
+#include "sema/scan.h"
+#include "sema/sema.h"
+#include "support/diagnostic.h"
+
+namespace weft::sema {
+
+class FunctionLowering;
+
+/// An argument of a call after its expression was lowered.
+struct Argument {
+  std::string_view keyword;           // empty: positional
+  Entity entity;
+  const syntax::Expr* expr = nullptr; // for messages and by-reference writing
+};
+
+/// A function instantiated for argument types.
+struct Instance {
+  ir::Function* function = nullptr;   // null while being lowered, or after errors
+  bool in_progress = false;
+  bool returns_tuple = false;
+  std::size_t num_results = 0;        // as seen by the program; by-reference results follow
+  std::vector<std::size_t> ref_params;   // parameter numbers whose new value is returned, in order
+};
+
+class ModuleLowering {
+ public:
+  ModuleLowering(const Options& options, DiagnosticSink& sink);
+
+  /// The instance for these arguments (entities decide types and function references), lowered on first request. Null
+  /// after errors, which have been reported.
+  const Instance* instantiate(const FunctionDecl& decl, std::span<const Entity> args, const syntax::Expr* call_site,
+                              SourceLoc call_loc);
+  ir::Function* lower_entry(const FunctionDecl& kernel, std::span<const Type* const> arg_types);
+
+  std::unique_ptr<ir::Module> take() { return std::move(module_); }
+  ir::Module& module() { return *module_; }
+  DiagnosticSink& sink() { return sink_; }
+  const Options& options() const { return options_; }
+  void keep_source(const FunctionDecl& decl);
+
+ private:
+  Options options_;
+  DiagnosticSink& sink_;
+  std::unique_ptr<ir::Module> module_;
+  std::map<std::string, Instance> instances_;
+  std::map<std::string, int> name_counts_;
+  std::set<const void*> kept_sources_;
+  int depth_ = 0;
+};
+
+/// The parameters of a function as patterns; an error in an annotation is reported and gives nullopt.
+std::optional<std::vector<builtins::Pattern>> param_patterns(const FunctionDecl& decl, DiagnosticSink& sink);
+/// Evaluates an annotation to a pattern (wp.array(dtype=float, ndim=2), float, Any, "wp.vec3", wp.ref[…]…).
+std::optional<builtins::Pattern> eval_annotation(const syntax::Expr& expr, Scope& scope, DiagnosticSink& sink);
+/// Evaluates a compile-time expression of the module level (constants, default values); nullopt if it is none.
+std::optional<Symbol> eval_constant(const syntax::Expr& expr, Scope& scope);
+/// The scope that a function's free names are looked up in.
+std::shared_ptr<Scope> scope_of(const FunctionDecl& decl);
+
+class FunctionLowering {
+ public:
+  FunctionLowering(ModuleLowering& module, const FunctionDecl& decl, ir::Function& function,
+                   std::set<const syntax::Stmt*>& must_unroll);
+
+  /// Lowers the body with these arguments bound to the parameters. `instance` receives the results' shape.
+  void run(std::span<const Entity> args, std::span<const builtins::Pattern> patterns, Instance& instance);
+
+  /// Thrown to start over with one more loop unrolled (its variable is needed as a constant).
+  struct UnrollRequest {};
+
+ private:
+  using ExprFn = std::function<Entity()>;
+  struct Variable {
+    std::string_view name;
+    Entity value;
+    const Type* type = nullptr;   // fixed by the first assignment of a value
+    SourceLoc first;              // first assignment
+    bool internal = false;        // a flag of ours
+  };
+  struct Loop {
+    ir::Op* op = nullptr;                      // null: being unrolled
+    std::vector<int> carried;                  // variables, in operand order
+    std::unordered_map<int, ir::Value*> late;  // carried values added while the body was lowered: variable → argument
+    int on = -1;                               // flag variable: false after break
+    int go = -1;                               // flag variable: false after continue
+    std::size_t leading_args = 0;              // body arguments before the carried ones (the induction variable)
+    const syntax::ForStmt* stmt = nullptr;     // for loops
+    bool constant_trips = false;               // could be unrolled
+  };
+
+  // environment (environment.cpp)
+  int find_variable(std::string_view name) const;
+  int new_variable(std::string_view name);
+  int new_flag(const char* name, bool initial);
+  void set_variable(int variable, Entity value);
+  void assign_variable(const syntax::Node& at, std::string_view name, Entity value);
+  Entity read_variable(int variable, const syntax::Node* at);
+  std::size_t enter_frame();
+  std::vector<std::pair<int, Entity>> leave_frame(std::size_t mark);
+  ir::Value* undefined_value(int variable, const Type* type, std::size_t loop_depth);
+  /// `end`: position behind the statement (FunctionScan); names assigned on one side only and never read behind it are
+  /// not merged. 0: merge all.
+  Entity lower_branches(ir::Value* condition, const ExprFn& then_fn, const ExprFn& else_fn, const syntax::Node& at,
+                        std::uint32_t end = 0);
+  bool merge_values(int variable, const Entity& a, const Entity& b, const syntax::Node& at, ir::Value*& out_a,
+                    ir::Value*& out_b, Entity& same);
+
+  // statements (lower_stmt.cpp)
+  void lower_block(syntax::Block block);
+  void lower_statement(const syntax::Stmt& stmt);
+  void lower_if(const syntax::IfStmt& stmt);
+  void lower_return(const syntax::ReturnStmt& stmt);
+  void lower_assert(const syntax::AssertStmt& stmt);
+  ir::Value* guard(std::uint8_t exits);
+  void finish(Instance& instance, const syntax::FunctionDef& def, std::span<const builtins::Pattern> patterns);
+
+  // loops (lower_loop.cpp)
+  void lower_for(const syntax::ForStmt& stmt);
+  void lower_while(const syntax::WhileStmt& stmt);
+  void lower_unrolled(const syntax::ForStmt& stmt, const LoopInfo& info, std::int64_t lo, std::int64_t step,
+                      std::int64_t trips, const Type* type);
+  void lower_counted(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi, ir::Value* step);
+  void lower_counted_with_exit(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi,
+                               ir::Value* step);
+  std::vector<int> carried_variables(const LoopInfo& info, const syntax::Node& at);
+  std::vector<ir::Value*> values_of(std::span<const int> variables);
+  void bind_arguments(ir::Region* region, const Loop& loop);
+  std::vector<ir::Value*> next_values(Loop& loop);
+  void export_late(const LoopInfo& info, Loop& loop);
+  void take_results(const Loop& loop, std::size_t first_result);
+  ir::Value* flags_alive(const Loop& loop, std::uint8_t exits);
+  ir::Value* trip_count(ir::Value* lo, ir::Value* hi, ir::Value* step);
+
+  // assignment (lower_assign.cpp)
+  void lower_assign(const syntax::AssignStmt& stmt);
+  void lower_augmented(const syntax::AugmentedAssignStmt& stmt);
+  void lower_annotated(const syntax::AnnotatedAssignStmt& stmt);
+  void assign_target(const syntax::Expr& target, Entity value, const syntax::Node& at);
+  void unpack(std::span<syntax::Expr* const> targets, Entity value, const syntax::Node& at);
+  Entity storable(Entity value, const Type* type, const syntax::Node& at, const char* what);
+
+  // places (lower_place.cpp)
+  Place place_of(const syntax::Expr& expr);
+  Place subscript_place(Place base, const syntax::SubscriptExpr& expr);
+  Place array_place(Place base, const syntax::SubscriptExpr& expr);
+  Place component_place(Place base, const syntax::SubscriptExpr& expr);
+  Place slice_place(Place base, const syntax::SubscriptExpr& expr);
+  bool attribute_step(Place& place, std::string_view name);
+  Entity read_place(const Place& place);
+  void write_place(const Place& place, Entity value, const syntax::Node& at);
+  ir::Value* index_value(const syntax::Expr& expr);
+
+  // expressions (lower_expr.cpp, lower_operator.cpp)
+  Entity lower_expr(const syntax::Expr& expr);
+  Entity lower_name(const syntax::NameExpr& expr);
+  Entity lower_attribute(const syntax::AttributeExpr& expr);
+  Entity value_attribute(Entity object, const syntax::AttributeExpr& expr);
+  Entity lower_subscript(const syntax::SubscriptExpr& expr);
+  Entity lower_unary(const syntax::UnaryExpr& expr);
+  Entity lower_binary(const syntax::BinaryExpr& expr);
+  Entity binary(syntax::BinaryOp op, Entity a, Entity b, const syntax::Node& at);
+  Entity lower_compare(const syntax::CompareExpr& expr);
+  Entity compare(syntax::CompareOp op, Entity a, Entity b, const syntax::Node& at);
+  Entity lower_logical(const syntax::LogicalExpr& expr);
+  Entity lower_ternary(const syntax::TernaryExpr& expr);
+  ir::Value* lower_condition(const syntax::Expr& expr);
+  ir::Value* truth(Entity entity, const syntax::Node& at);
+  Entity from_symbol(const Symbol& symbol, const syntax::Node& at);
+  ir::Value* constant_value(const Constant& constant, const syntax::Node& at);
+
+  // calls (lower_call.cpp, overload.cpp)
+  Entity lower_call(const syntax::CallExpr& expr);
+  bool lower_arguments(const syntax::CallExpr& expr, std::vector<Argument>& out);
+  Entity call_functions(const std::vector<std::shared_ptr<const FunctionDecl>>& overloads, std::vector<Argument> args,
+                        const syntax::Node& at);
+  Entity call_instance(const FunctionDecl& decl, std::vector<Entity> args, std::vector<const syntax::Expr*> exprs,
+                       const syntax::Node& at);
+  Entity call_builtin(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  Entity call_row(const builtins::Row& row, std::vector<Entity> args, const std::vector<Argument>& given,
+                  std::span<const int> given_of_param, const syntax::Node& at);
+  bool bind_row(const builtins::Row& row, const std::vector<Argument>& args, std::vector<Entity>& bound,
+                std::vector<int>& given_of_param);
+  Entity no_overload(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at,
+                     const std::vector<std::string>& candidates);
+  std::optional<Entity> call_user_operator(std::string_view name, const Entity& a, const Entity* b, const syntax::Node& at);
+
+  // special forms and constructors (lower_special.cpp, lower_construct.cpp)
+  Entity call_special(std::string_view name, std::vector<Argument> args, const syntax::Node& at, bool& handled);
+  Entity lower_static(const syntax::CallExpr& expr);
+  Entity special_tid(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_print(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_printf(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_atomic(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_select(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_local(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_range(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_cast(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_array(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity construct(const builtins::Pattern& pattern, std::vector<Argument> args, const syntax::Node& at);
+  Entity construct_scalar(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
+  Entity construct_composite(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
+  Entity construct_struct(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
+  Entity construct_untyped(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  std::optional<const Type*> take_dtype(std::vector<Argument>& args, const syntax::Node& at);
+  const Argument* find_keyword(const std::vector<Argument>& args, std::string_view name) const;
+  std::optional<std::int64_t> constant_int(const Entity& entity);
+  std::optional<std::int64_t> need_constant(const Entity& entity, const syntax::Expr& expr, const char* what);
+  std::optional<std::vector<std::int64_t>> constant_shape(const Entity& entity);
+
+  // conversions and small tools (lower_value.cpp)
+  ir::Value* value_of(const Entity& entity, const syntax::Node& at);
+  ir::Value* literal_as(const Entity& literal, const Type* type, const syntax::Node& at);
+  ir::Value* cast(ir::Value* value, const Type* to);
+  void adapt_literals(Entity& a, Entity& b, const syntax::Node& at);
+  Entity fold_literals(syntax::BinaryOp op, const Entity& a, const Entity& b);
+  ir::Value* fold(ir::OpCode code, ir::Value* a, ir::Value* b = nullptr);
+  std::string describe(const Entity& entity) const;
+  std::string describe(const std::vector<Argument>& args) const;
+  const Type* type_of_literal(const Entity& literal) const;
+  bool library() const { return decl_.library; }
+  Entity fail(DiagCode code, const syntax::Node& at, std::string text, std::string cure = {});
+  ir::Builder& at(const syntax::Node& node) {
+    builder_.set_loc(node.loc);
+    return builder_;
+  }
+
+  ModuleLowering& module_;
+  const FunctionDecl& decl_;
+  std::shared_ptr<Scope> scope_;
+  ir::Function& function_;
+  ir::Builder builder_;
+  FunctionScan scan_;
+  std::set<const syntax::Stmt*>& must_unroll_;
+  DiagnosticSink& sink_;
+
+  std::vector<Variable> variables_;
+  std::unordered_map<std::string_view, int> variable_index_;
+  std::vector<std::pair<int, Entity>> journal_;   // what variables held before they were set, newest last
+  std::vector<Loop> loops_;
+  int live_ = -1;                                 // flag: false after return
+  std::vector<int> return_variables_;
+  std::vector<const Type*> return_types_;
+  SourceLoc first_return_;
+  bool returned_value_ = false;
+  bool returns_tuple_ = false;
+  int tid_arity_ = 1;                             // set by an unpacking assignment around tid()
+  std::map<std::string, const Type*, std::less<>> bound_types_;
+};
+
+}  // namespace weft::sema

@@ -1,0 +1,212 @@
+// Instances of functions: each combination of a definition and argument types is lowered once; recursion is refused.
+#include "sema/lowering.h"
+
+#include "syntax/parser.h"
+
+namespace weft::sema {
+
+ModuleLowering::ModuleLowering(const Options& options, DiagnosticSink& sink)
+    : options_(options), sink_(sink), module_(std::make_unique<ir::Module>()) {}
+
+void ModuleLowering::keep_source(const FunctionDecl& decl) {
+  if (!kept_sources_.insert(decl.tree->source.get()).second) return;
+  module_->sources.push_back(decl.tree->source);
+  sink_.keep(decl.tree->source);
+}
+
+namespace {
+
+/// What distinguishes one instance from another: types of values, identity of functions and other compile-time things.
+std::string instance_key(const FunctionDecl& decl, std::span<const Entity> args) {
+  std::string key = decl.key + "(";
+  for (const Entity& e : args) {
+    switch (e.kind) {
+      case Entity::Kind::value: key += e.type()->text(); break;
+      case Entity::Kind::functions:
+        for (const auto& f : e.symbol->functions) key += "fn " + f->key + " ";
+        break;
+      case Entity::Kind::builtin: key += "builtin " + e.symbol->text; break;
+      case Entity::Kind::type: key += "type " + builtins::to_string(e.symbol->pattern); break;
+      case Entity::Kind::string: key += "str " + e.symbol->constant.text; break;
+      default: key += "?"; break;
+    }
+    key += ";";
+  }
+  return key + ")";
+}
+
+
+}  // namespace
+
+const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<const Entity> args, const syntax::Expr*,
+                                            SourceLoc call_loc) {
+  std::string key = instance_key(decl, args);
+  auto [it, fresh] = instances_.try_emplace(key);
+  Instance& instance = it->second;
+  if (!fresh) {
+    if (instance.in_progress) {
+      sink_.report(DiagCode::recursion, call_loc,
+                   "'" + std::string(decl.def->name) + "' calls itself, directly or through others",
+                   "recursion is not supported in kernels; use a loop");
+      return nullptr;
+    }
+    return &instance;
+  }
+  constexpr int kDeepest = 200;
+  if (depth_ >= kDeepest) {
+    sink_.report(DiagCode::nesting_too_deep, call_loc, "functions call each other more than " + std::to_string(kDeepest) + " levels deep");
+    return nullptr;
+  }
+  auto patterns = param_patterns(decl, sink_);
+  if (!patterns) return nullptr;
+  keep_source(decl);
+  instance.in_progress = true;
+  ++depth_;
+  std::size_t errors = sink_.error_count();
+  std::string name(decl.def->name);
+  int count = name_counts_[name]++;
+  if (count) name += "." + std::to_string(count);
+
+  std::set<const syntax::Stmt*> must_unroll;
+  std::unique_ptr<ir::Function> function;
+  for (bool again = true; again;) {
+    again = false;
+    function = std::make_unique<ir::Function>(name, ir::FunctionKind::function);
+    function->loc = decl.def->name_loc;
+    function->from_library = decl.library;
+    Instance shape;
+    try {
+      FunctionLowering(*this, decl, *function, must_unroll).run(args, *patterns, shape);
+    } catch (const FunctionLowering::UnrollRequest&) {
+      again = true;
+      continue;
+    }
+    instance.returns_tuple = shape.returns_tuple;
+    instance.num_results = shape.num_results;
+    instance.ref_params = shape.ref_params;
+  }
+  --depth_;
+  instance.in_progress = false;
+  if (sink_.error_count() != errors) return nullptr;
+  if (decl.def->returns && !decl.library && decl.def->returns->kind != syntax::ExprKind::none_literal) {
+    auto annotated = eval_annotation(*decl.def->returns, *scope_of(decl), sink_);
+    builtins::Bindings bindings;
+    bool ok = annotated && instance.num_results == 1 && !instance.returns_tuple &&
+              builtins::match(*annotated, function->result_types[0], bindings);
+    if (annotated && instance.num_results >= 1 && !instance.returns_tuple && !ok) {
+      sink_.report(DiagCode::return_mismatch, decl.def->returns->loc,
+                   "'" + name + "' returns " + function->result_types[0]->user_name() + ", its annotation says " + builtins::to_string(*annotated),
+                   decl.def->returns->underline());
+      return nullptr;
+    }
+  }
+  instance.function = function.get();
+  module_->functions.push_back(std::move(function));
+  return &instance;
+}
+
+ir::Function* ModuleLowering::lower_entry(const FunctionDecl& kernel, std::span<const Type* const> arg_types) {
+  auto patterns = param_patterns(kernel, sink_);
+  if (!patterns) return nullptr;
+  keep_source(kernel);
+  const auto& params = kernel.def->params;
+  std::vector<const Type*> types(arg_types.begin(), arg_types.end());
+  if (types.empty())
+    for (const builtins::Pattern& p : *patterns) types.push_back(p.kind == builtins::Pattern::Kind::exact ? p.type : nullptr);
+  if (types.size() != params.size()) {
+    sink_.report(DiagCode::bad_call, kernel.def->name_loc,
+                 "the kernel takes " + std::to_string(params.size()) + " arguments, " + std::to_string(types.size()) + " types were given");
+    return nullptr;
+  }
+  std::vector<std::unique_ptr<ir::Value>> stand_ins;
+  std::vector<Entity> args;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    builtins::Bindings bindings;
+    if (!types[i]) {
+      sink_.report(DiagCode::bad_annotation, params[i].loc,
+                   "the kernel is generic in '" + std::string(params[i].name) + "': its type must be given",
+                   "give argument types, or launch it with arguments", std::uint32_t(params[i].name.size()));
+      return nullptr;
+    }
+    if (!builtins::match((*patterns)[i], types[i], bindings)) {
+      sink_.report(DiagCode::type_mismatch, params[i].loc,
+                   "'" + std::string(params[i].name) + "' takes " + builtins::to_string((*patterns)[i]) + ", not " + types[i]->user_name(),
+                   std::uint32_t(params[i].name.size()));
+      return nullptr;
+    }
+    stand_ins.push_back(std::make_unique<ir::Value>());
+    stand_ins.back()->type = types[i];
+    args.push_back(Entity::of(stand_ins.back().get()));
+  }
+  std::size_t errors = sink_.error_count();
+  ++name_counts_[std::string(kernel.def->name)];
+  std::set<const syntax::Stmt*> must_unroll;
+  std::unique_ptr<ir::Function> function;
+  for (bool again = true; again;) {
+    again = false;
+    function = std::make_unique<ir::Function>(std::string(kernel.def->name), ir::FunctionKind::kernel);
+    function->loc = kernel.def->name_loc;
+    Instance instance;
+    try {
+      FunctionLowering(*this, kernel, *function, must_unroll).run(args, *patterns, instance);
+    } catch (const FunctionLowering::UnrollRequest&) {
+      again = true;
+    }
+  }
+  if (sink_.error_count() != errors) return nullptr;
+  ir::Function* result = function.get();
+  module_->functions.push_back(std::move(function));
+  return result;
+}
+
+FunctionLowering::FunctionLowering(ModuleLowering& module, const FunctionDecl& decl, ir::Function& function,
+                                   std::set<const syntax::Stmt*>& must_unroll)
+    : module_(module),
+      decl_(decl),
+      scope_(scope_of(decl)),
+      function_(function),
+      builder_(function, function.body),
+      scan_(scan(*decl.def)),
+      must_unroll_(must_unroll),
+      sink_(module.sink()) {}
+
+std::unique_ptr<ir::Module> lower_kernel(const FunctionDecl& kernel, std::span<const Type* const> arg_types,
+                                         const Options& options, DiagnosticSink& sink) {
+  std::size_t errors = sink.error_count();
+  ModuleLowering lowering(options, sink);
+  ir::Function* function = lowering.lower_entry(kernel, arg_types);
+  if (!function || sink.error_count() != errors) return nullptr;
+  return lowering.take();
+}
+
+std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const Type* const> arg_types,
+                                          const Options& options, DiagnosticSink& sink) {
+  // A one-line function that calls it, lowered like any other.
+  std::string params, args;
+  for (std::size_t i = 0; i < arg_types.size(); ++i) {
+    std::string arg = "a" + std::to_string(i);
+    params += (i ? ", " : "") + arg + ": Any";
+    args += (i ? ", " : "") + arg;
+  }
+  std::string text = "def call(" + params + "):\n    return " + std::string(name) + "(" + args + ")\n";
+  auto tree = syntax::parse(std::make_shared<SourceFile>("<builtin call>", text), sink);
+  if (sink.has_errors()) return nullptr;
+  FunctionDecl decl;
+  decl.def = &tree->body[0]->as<syntax::FunctionDef>();
+  decl.tree = tree;
+  decl.owned_scope = warp_scope();
+  decl.key = "<builtin call>";
+  ModuleLowering lowering(options, sink);
+  std::vector<std::unique_ptr<ir::Value>> stand_ins;
+  std::vector<Entity> entities;
+  for (const Type* type : arg_types) {
+    stand_ins.push_back(std::make_unique<ir::Value>());
+    stand_ins.back()->type = type;
+    entities.push_back(Entity::of(stand_ins.back().get()));
+  }
+  const Instance* instance = lowering.instantiate(decl, entities, nullptr, decl.def->loc);
+  if (!instance || !instance->function) return nullptr;
+  return lowering.take();
+}
+
+}  // namespace weft::sema

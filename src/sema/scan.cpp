@@ -1,0 +1,219 @@
+// The pre-scan of a function.
+#include "sema/scan.h"
+
+#include <unordered_set>
+
+namespace weft::sema {
+namespace {
+
+using namespace syntax;
+
+/// Calls `visit` for every expression directly below `expr`.
+template <class Visit>
+void for_each_child(const Expr& expr, Visit visit) {
+  auto one = [&](const Expr* e) {
+    if (e) visit(*e);
+  };
+  auto many = [&](std::span<Expr* const> list) {
+    for (const Expr* e : list) one(e);
+  };
+  switch (expr.kind) {
+    case ExprKind::unary: one(expr.as<UnaryExpr>().operand); break;
+    case ExprKind::binary: one(expr.as<BinaryExpr>().left), one(expr.as<BinaryExpr>().right); break;
+    case ExprKind::compare: many(expr.as<CompareExpr>().operands); break;
+    case ExprKind::logical: many(expr.as<LogicalExpr>().operands); break;
+    case ExprKind::ternary: {
+      const auto& t = expr.as<TernaryExpr>();
+      one(t.condition), one(t.then_value), one(t.else_value);
+      break;
+    }
+    case ExprKind::call: {
+      const auto& c = expr.as<CallExpr>();
+      one(c.callee);
+      many(c.args);
+      for (const Keyword& k : c.keywords) one(k.value);
+      break;
+    }
+    case ExprKind::attribute: one(expr.as<AttributeExpr>().object); break;
+    case ExprKind::subscript: one(expr.as<SubscriptExpr>().object), many(expr.as<SubscriptExpr>().indices); break;
+    case ExprKind::slice: {
+      const auto& s = expr.as<SliceExpr>();
+      one(s.lower), one(s.upper), one(s.step);
+      break;
+    }
+    case ExprKind::tuple: many(expr.as<TupleExpr>().elements); break;
+    case ExprKind::list: many(expr.as<ListExpr>().elements); break;
+    case ExprKind::starred: one(expr.as<StarredExpr>().value); break;
+    case ExprKind::name:
+    case ExprKind::int_literal:
+    case ExprKind::float_literal:
+    case ExprKind::bool_literal:
+    case ExprKind::none_literal:
+    case ExprKind::string_literal:
+    case ExprKind::ellipsis:
+    case ExprKind::unsupported: break;
+  }
+}
+
+class Scanner {
+ public:
+  FunctionScan result;
+
+  std::uint8_t block(Block statements) {
+    std::uint8_t exits = 0;
+    for (const Stmt* s : statements) exits |= statement(*s);
+    return exits;
+  }
+
+ private:
+  struct OpenLoop {
+    LoopInfo info;
+    std::unordered_set<std::string_view> seen;
+  };
+
+  void assign_name(std::string_view name) {
+    for (OpenLoop& loop : loops_)
+      if (loop.seen.insert(name).second) loop.info.assigned.push_back(name);
+  }
+
+  void target(const Expr& e) {
+    switch (e.kind) {
+      case ExprKind::name: assign_name(e.as<NameExpr>().name); break;
+      case ExprKind::tuple:
+        for (const Expr* x : e.as<TupleExpr>().elements) target(*x);
+        break;
+      case ExprKind::list:
+        for (const Expr* x : e.as<ListExpr>().elements) target(*x);
+        break;
+      case ExprKind::starred: target(*e.as<StarredExpr>().value); break;
+      case ExprKind::attribute:
+      case ExprKind::subscript: {  // writes a part: the root variable is read and assigned
+        read(e);
+        const Expr* root = &e;
+        while (root->kind == ExprKind::attribute || root->kind == ExprKind::subscript)
+          root = root->kind == ExprKind::attribute ? root->as<AttributeExpr>().object : root->as<SubscriptExpr>().object;
+        if (root->kind == ExprKind::name) assign_name(root->as<NameExpr>().name);
+        break;
+      }
+      default: read(e); break;
+    }
+  }
+
+  /// Reads of names; a call may update variables passed to it by reference, so plain-name arguments count as assigned.
+  void read(const Expr& e) {
+    if (const auto* name = e.as_if<NameExpr>()) {
+      result.last_read[name->name] = position_;
+      return;
+    }
+    if (const auto* call = e.as_if<CallExpr>()) {
+      for (const Expr* arg : call->args)
+        if (const auto* name = arg->as_if<NameExpr>()) assign_name(name->name);
+      for (const Keyword& k : call->keywords)
+        if (const auto* name = k.value->as_if<NameExpr>()) assign_name(name->name);
+      const Expr& callee = *call->callee;
+      bool is_static = (callee.kind == ExprKind::attribute && callee.as<AttributeExpr>().name == "static") ||
+                       (callee.kind == ExprKind::name && callee.as<NameExpr>().name == "static");
+      if (is_static)
+        for (OpenLoop& loop : loops_) loop.info.has_static = true;
+    }
+    for_each_child(e, [&](const Expr& child) { read(child); });
+  }
+  void read(const Expr* e) {
+    if (e) read(*e);
+  }
+
+  std::uint8_t loop(const Stmt& s, const Expr* loop_target, Block body, Block else_body) {
+    loops_.emplace_back();
+    if (loop_target) target(*loop_target);
+    std::uint8_t exits = block(body);
+    OpenLoop open = std::move(loops_.back());
+    loops_.pop_back();
+    open.info.exits = exits;
+    open.info.end = ++position_;
+    result.loops.emplace(&s, std::move(open.info));
+    std::uint8_t outer = exits & kExitReturn;
+    return std::uint8_t(outer | block(else_body));
+  }
+
+  std::uint8_t statement(const Stmt& s) {
+    ++position_;
+    std::uint8_t exits = 0;
+    switch (s.kind) {
+      case StmtKind::expr: read(s.as<ExprStmt>().value); break;
+      case StmtKind::assign:
+        read(s.as<AssignStmt>().value);
+        for (const Expr* t : s.as<AssignStmt>().targets) target(*t);
+        break;
+      case StmtKind::augmented_assign:
+        read(s.as<AugmentedAssignStmt>().value);
+        read(s.as<AugmentedAssignStmt>().target);
+        target(*s.as<AugmentedAssignStmt>().target);
+        break;
+      case StmtKind::annotated_assign:
+        read(s.as<AnnotatedAssignStmt>().value);
+        target(*s.as<AnnotatedAssignStmt>().target);
+        break;
+      case StmtKind::if_stmt: {
+        const auto& i = s.as<IfStmt>();
+        read(i.condition);
+        exits = std::uint8_t(block(i.then_body) | block(i.else_body));
+        break;
+      }
+      case StmtKind::while_stmt: {
+        const auto& w = s.as<WhileStmt>();
+        loops_.emplace_back();  // the condition runs in each iteration: what it assigns belongs to the loop
+        read(w.condition);
+        std::vector<std::string_view> in_condition = std::move(loops_.back().info.assigned);
+        bool has_static = loops_.back().info.has_static;
+        loops_.pop_back();
+        exits = loop(s, nullptr, w.body, w.else_body);
+        LoopInfo& info = result.loops[&s];
+        for (std::string_view name : in_condition) info.assigned.push_back(name);
+        info.has_static |= has_static;
+        break;
+      }
+      case StmtKind::for_stmt: {
+        const auto& f = s.as<ForStmt>();
+        read(f.iterable);
+        exits = loop(s, f.target, f.body, f.else_body);
+        break;
+      }
+      case StmtKind::break_stmt: exits = kExitBreak; break;
+      case StmtKind::continue_stmt: exits = kExitContinue; break;
+      case StmtKind::return_stmt:
+        read(s.as<ReturnStmt>().value);
+        if (s.as<ReturnStmt>().value) result.has_value_return = true;
+        exits = kExitReturn;
+        break;
+      case StmtKind::assert_stmt: read(s.as<AssertStmt>().condition); break;
+      case StmtKind::pass_stmt:
+      case StmtKind::import_stmt:
+      case StmtKind::function_def:
+      case StmtKind::class_def:
+      case StmtKind::unsupported: break;
+    }
+    if (exits) result.exits.emplace(&s, exits);
+    result.ends.emplace(&s, position_);
+    return exits;
+  }
+
+  std::vector<OpenLoop> loops_;
+  std::uint32_t position_ = 0;
+};
+
+}  // namespace
+
+FunctionScan scan(const FunctionDef& def) {
+  Scanner scanner;
+  scanner.block(def.body);
+  return std::move(scanner.result);
+}
+
+bool mentions(const Expr& expr, std::string_view name) {
+  if (const auto* n = expr.as_if<NameExpr>()) return n->name == name;
+  bool found = false;
+  for_each_child(expr, [&](const Expr& child) { found = found || mentions(child, name); });
+  return found;
+}
+
+}  // namespace weft::sema

@@ -1,0 +1,49 @@
+// A look at a function's statements before they are lowered: which names a loop assigns, which statements may leave
+// their block early, where a name is read last, and which loops hold wp.static. One walk, linear in the text.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "syntax/ast.h"
+
+namespace weft::sema {
+
+/// Ways to leave a block early; a statement has the union of what is inside it (a loop keeps its own break and continue
+/// to itself).
+enum Exit : std::uint8_t { kExitBreak = 1, kExitContinue = 2, kExitReturn = 4 };
+
+struct LoopInfo {
+  std::vector<std::string_view> assigned;  // names assigned in the loop, each once, in order; target included
+  std::uint8_t exits = 0;                  // inside the body, aimed at this loop or further out
+  bool has_static = false;                 // a wp.static(…) inside
+  std::uint32_t end = 0;                   // position behind the loop, comparable with last_read
+};
+
+struct FunctionScan {
+  std::unordered_map<const syntax::Stmt*, LoopInfo> loops;
+  std::unordered_map<const syntax::Stmt*, std::uint8_t> exits;      // only statements with some
+  std::unordered_map<const syntax::Stmt*, std::uint32_t> ends;      // position behind each statement
+  std::unordered_map<std::string_view, std::uint32_t> last_read;    // position of a name's last read
+  bool has_value_return = false;
+
+  std::uint8_t exits_of(const syntax::Stmt* stmt) const {
+    auto it = exits.find(stmt);
+    return it == exits.end() ? 0 : it->second;
+  }
+  std::uint32_t end_of(const syntax::Stmt* stmt) const {
+    auto it = ends.find(stmt);
+    return it == ends.end() ? 0 : it->second;
+  }
+  bool read_after(std::string_view name, std::uint32_t position) const {
+    auto it = last_read.find(name);
+    return it != last_read.end() && it->second > position;
+  }
+};
+
+FunctionScan scan(const syntax::FunctionDef& def);
+/// True if the name occurs in the expression.
+bool mentions(const syntax::Expr& expr, std::string_view name);
+
+}  // namespace weft::sema

@@ -1,0 +1,96 @@
+# Scalar functions of the standard library, in the kernel language. Literals take the type of the other operand.
+
+
+def _asin_clamped(x):
+    return _asin(clamp(x, -1.0, 1.0))
+
+
+def _acos_clamped(x):
+    return _acos(clamp(x, -1.0, 1.0))
+
+
+def clamp(x, low, high):
+    return min(max(low, x), high)
+
+
+def sign(x):
+    return where(x < 0, type(x)(-1), type(x)(1))
+
+
+def step(x):
+    return where(x < 0, type(x)(1), type(x)(0))
+
+
+def nonzero(x):
+    return where(x == 0, type(x)(0), type(x)(1))
+
+
+def degrees(x):
+    return x * 57.29577951308232
+
+
+def radians(x):
+    return x * 0.017453292519943295
+
+
+def frac(x):
+    return x - trunc(x)
+
+
+def lerp(a, b, t):
+    return a * (1.0 - t) + b * t
+
+
+def smoothstep(a, b, x):
+    s = clamp((x - a) / (b - a), 0.0, 1.0)
+    return s * s * (3.0 - 2.0 * s)
+
+
+def isnan(x):
+    return x != x
+
+
+def isinf(x):
+    return (x - x) != (x - x) and x == x
+
+
+def isfinite(x):
+    return (x - x) == (x - x)
+
+
+def _same(a):
+    return a
+
+
+def _is_zero(a):
+    return not a
+
+
+def _min_component(a):
+    r = a[0]
+    for i in range(1, len(a)):
+        r = min(r, a[i])
+    return r
+
+
+def _max_component(a):
+    r = a[0]
+    for i in range(1, len(a)):
+        r = max(r, a[i])
+    return r
+
+
+def lower_bound(arr, arr_begin, arr_end, value):
+    low = arr_begin
+    high = arr_end - 1
+    while low < high:
+        mid = low + (high - low) // 2
+        if arr[mid] < value:
+            low = mid + 1
+        else:
+            high = mid
+    return low
+
+
+def _lower_bound_all(arr, value):
+    return lower_bound(arr, 0, len(arr), value)
