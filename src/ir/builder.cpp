@@ -99,8 +99,7 @@ Value* Builder::extract(Value* aggregate, std::span<const PathStep> path, std::s
   return place(realise(*function_, probe, {}))->result();
 }
 
-Value* Builder::insert(Value* aggregate, Value* part, std::span<const PathStep> path,
-                       std::span<Value* const> dynamic) {
+Value* Builder::insert(Value* aggregate, Value* part, std::span<const PathStep> path, std::span<Value* const> dynamic) {
   std::vector<Value*> operands = joined({one(aggregate), one(part), dynamic});
   std::vector<PathStep> steps(path.begin(), path.end());
   Op probe = probe_of(OpCode::insert, operands);
@@ -141,8 +140,7 @@ void Builder::store(Value* array, std::span<Value* const> indices, std::uint8_t 
 }
 
 Value* Builder::atomic(AtomicKind kind, Value* array, std::span<Value* const> indices, std::uint8_t wrap,
-                       std::span<const PathStep> path, std::span<Value* const> dynamic, Value* value,
-                       Value* expected) {
+                       std::span<const PathStep> path, std::span<Value* const> dynamic, Value* value, Value* expected) {
   WEFT_CHECK((kind == AtomicKind::cas) == (expected != nullptr));
   std::vector<Value*> operands = joined({one(array), indices, dynamic});
   if (expected) operands.push_back(expected);

@@ -25,7 +25,8 @@ class Builder {
 
   /// Any operation with inferred results.
   Op* op(OpCode code, std::span<Value* const> operands, std::size_t num_regions = 0);
-  /// Any operation with given result types (cast, bitcast, construct, splat, dim, tid, local, from_ptr, if, for, while).
+  /// Any operation with given result types (cast, bitcast, construct, splat, dim, local, from_ptr, if, for, while); not
+  /// checked here, because its attributes are set afterwards.
   Op* op_typed(OpCode code, std::span<Value* const> operands, std::span<const Type* const> result_types,
                std::size_t num_regions = 0);
 

@@ -1,5 +1,5 @@
-// Copies of operations, regions, functions and modules. Everything a copy needs moves into the target's arena: names and
-// texts too, so that the source may go away.
+// Copies of operations, regions, functions and modules. Everything a copy needs moves into the target's arena: names
+// and texts too, so that the source may go away.
 #include "ir/clone.h"
 
 #include <unordered_set>
@@ -16,8 +16,7 @@ const Function* owner_of(const Value* value) {
 
 class Cloner {
  public:
-  Cloner(Function& target, ValueMap& map, const FunctionMap* callees)
-      : target_(target), map_(map), callees_(callees) {}
+  Cloner(Function& target, ValueMap& map, const FunctionMap* callees) : target_(target), map_(map), callees_(callees) {}
 
   void ops(const Region& from, Region* to, Op* before, bool skip_terminator) {
     // Listed first: a region may be cloned into itself, and what is put in must not be cloned again.
@@ -28,9 +27,7 @@ class Cloner {
     for (const Op* op : list) insert_op(to, copy(*op), before);
   }
 
-  void argument(const Value* from, Region* to) {
-    map_[from] = target_.add_argument(to, from->type, from->name);
-  }
+  void argument(const Value* from, Region* to) { map_[from] = target_.add_argument(to, from->type, from->name); }
 
  private:
   Op* copy(const Op& from) {

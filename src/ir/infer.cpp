@@ -123,8 +123,7 @@ Error infer_conversion(const Op& op, const Types& results) {
   if (!to->is_scalar()) return fail(op, "the result must be a scalar, not " + short_text(to));
   if (op.code == OpCode::cast) return {};
   if (from->is_bool() || to->is_bool()) return fail(op, "bool has no bits to reinterpret");
-  if (from->size() != to->size())
-    return fail(op, "sizes differ: " + short_text(from) + " and " + short_text(to));
+  if (from->size() != to->size()) return fail(op, "sizes differ: " + short_text(from) + " and " + short_text(to));
   return {};
 }
 
@@ -174,7 +173,8 @@ Error follow_path(const Op& op, const Type* from, std::size_t first, const Type*
                                                       : "[" + std::to_string(step.value) + "]";
       return fail(op, short_text(at) + " has no part " + what);
     }
-    if (step.dynamic && !operand_type(op, operand++)->is_int()) return fail_operand(op, operand - 1, "an integer index");
+    if (step.dynamic && !operand_type(op, operand++)->is_int())
+      return fail_operand(op, operand - 1, "an integer index");
     at = next;
   }
   return {};

@@ -10,7 +10,8 @@ namespace weft::ir {
 
 /// Checks operand types and attributes of an operation whose code, operands, path, callee etc. are set. For operations
 /// whose result type follows from the operands, fills `result_types`; for those with a given type (cast, bitcast,
-/// construct, splat, dim, local, from_ptr, if, for, while) checks `result_types` as passed in. An error text if ill-typed.
+/// construct, splat, dim, local, from_ptr, if, for, while) checks `result_types` as passed in. An error text if
+/// ill-typed.
 std::optional<std::string> infer(const Op& op, std::vector<const Type*>& result_types);
 
 /// The type that a path leads to, or null if it does not fit.

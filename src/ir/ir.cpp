@@ -1,6 +1,6 @@
-// Functions, operations and modules of the IR: making, linking and asking about them. Spans that grow (operands, results,
-// arguments) double their room in the arena; the room is remembered by the span's address, so a pass that puts a span of
-// its own in place loses nothing.
+// Functions, operations and modules of the IR: making, linking and asking about them. Spans that grow (operands,
+// results, arguments) double their room in the arena; the room is remembered by the span's address, so a pass that
+// puts a span of its own in place loses nothing.
 #include "ir/ir.h"
 
 #include <algorithm>
@@ -83,7 +83,8 @@ double Value::as_float() const {
 
 Value* Function::constant(const Type* type, std::uint64_t bits) {
   WEFT_CHECK(type->is_scalar() || bits == 0, "a constant of type " + type->text() + " can only be zero");
-  WEFT_CHECK(!type->is_scalar() || is_legal_constant(type->scalar_kind(), bits), "constant bits do not fit " + type->text());
+  WEFT_CHECK(!type->is_scalar() || is_legal_constant(type->scalar_kind(), bits),
+             "constant bits do not fit " + type->text());
   auto [it, fresh] = constants_.try_emplace(ConstantKey{type, bits}, nullptr);
   if (fresh) it->second = new_value(type, ValueKind::constant, 0, {});
   it->second->bits = bits;

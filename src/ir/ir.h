@@ -34,7 +34,7 @@ inline constexpr int kOpCodes = 0
 enum class OpClass : std::uint8_t { arith, bits, compare, round, math, data, whole, memory, control, effect };
 enum class Effect : std::uint8_t { none, read, write, region, end };
 
-/// Text name ("add", "if", "while", "return"…: without the underscore of the identifier), class and effect of an opcode.
+/// Text name ("add", "if", "return"…: without the underscore of the identifier), class and effect of an opcode.
 std::string_view name_of(OpCode code);
 OpClass class_of(OpCode code);
 Effect effect_of(OpCode code);

@@ -80,10 +80,14 @@ Token TextParser::value_name() {
 
 void TextParser::module() {
   while (token_.kind != TokenKind::end) {
-    if (accept_word("struct")) structure();
-    else if (token_.is_word("kernel")) function(FunctionKind::kernel);
-    else if (token_.is_word("func")) function(FunctionKind::function);
-    else unexpected("'struct', 'kernel' or 'func'");
+    if (accept_word("struct"))
+      structure();
+    else if (token_.is_word("kernel"))
+      function(FunctionKind::kernel);
+    else if (token_.is_word("func"))
+      function(FunctionKind::function);
+    else
+      unexpected("'struct', 'kernel' or 'func'");
   }
 }
 
@@ -237,13 +241,16 @@ void TextParser::form(Function& function) {
   expect('(');
   do {
     SourceLoc loc = token_.loc;
-    if (accept_word("no_overlap")) function.form.no_overlap = true;
-    else if (accept_word("taped")) function.form.taped = true;
+    if (accept_word("no_overlap"))
+      function.form.no_overlap = true;
+    else if (accept_word("taped"))
+      function.form.taped = true;
     else if (accept_word("rank")) {
       std::int64_t rank = integer("the rank", kMaxRank);
       if (rank == 0) fail(loc, "the rank must be at least 1");
       function.form.rank = std::uint8_t(rank);
-    } else unexpected("'no_overlap', 'taped' or 'rank'");
+    } else
+      unexpected("'no_overlap', 'taped' or 'rank'");
   } while (accept(','));
   expect(')');
 }

@@ -1,5 +1,5 @@
-// The text form, read: values and operations. An operation's line is gathered first, then typed as a whole by ir/infer.h,
-// then made; regions are read last, inside the operation.
+// The text form, read: values and operations. An operation's line is gathered first, then typed as a whole by
+// ir/infer.h, then made; regions are read last, inside the operation.
 #include "ir/infer.h"
 #include "ir/literal.h"
 #include "ir/text_parser.h"
@@ -69,7 +69,8 @@ Value* TextParser::value() {
   if (token_.kind == TokenKind::number) return literal();
   if (token_.kind != TokenKind::word) unexpected("a value");
   if (accept_word("zero")) return function_->zero(type());
-  if (token_.text == "true" || token_.text == "false" || token_.text.starts_with("inf") || token_.text.starts_with("nan"))
+  if (token_.text == "true" || token_.text == "false" || token_.text.starts_with("inf") ||
+      token_.text.starts_with("nan"))
     return literal();
   unexpected("a value");
 }
@@ -112,7 +113,8 @@ void TextParser::indices(OpText& op) {
   expect('[');
   if (accept(']')) return;
   do {
-    if (op.probe.num_indices == kMaxRank) fail(token_.loc, "an array has at most " + std::to_string(kMaxRank) + " indices");
+    if (op.probe.num_indices == kMaxRank)
+      fail(token_.loc, "an array has at most " + std::to_string(kMaxRank) + " indices");
     op.operands.push_back(value());
     if (accept('~')) op.probe.wrap |= std::uint8_t(1u << op.probe.num_indices);
     ++op.probe.num_indices;
@@ -347,8 +349,7 @@ void TextParser::regions(const OpText& text, Op& op, int depth) {
     std::size_t mark = scope_.size();
     bool has_variable = op.code == OpCode::for_;
     for (std::size_t i = 0; i < text.carried.size(); ++i) {
-      const Type* type = has_variable && i == 0 ? op.operands[0]->type
-                                                : op.results[has_variable ? i - 1 : i]->type;
+      const Type* type = has_variable && i == 0 ? op.operands[0]->type : op.results[has_variable ? i - 1 : i]->type;
       define(text.carried[i], function_->add_argument(op.regions[r], type));
     }
     region(op.regions[r], depth + 1);

@@ -1,7 +1,7 @@
-// The numerics contract on bits. Integers are worked on as unsigned numbers, so nothing overflows on the host; floats use
-// the host's IEEE operations (never contracted) where those are exact to the contract, and bit arithmetic where a host
-// conversion could be undefined or depend on the rounding mode. A NaN that arithmetic makes or passes on is the canonical
-// quiet NaN: processors differ there, we do not. Casts between floats keep what fits of its payload.
+// The numerics contract on bits. Integers are worked on as unsigned numbers, so nothing overflows on the host; floats
+// use the host's IEEE operations (never contracted) where those are exact to the contract, and bit arithmetic where a
+// host conversion could be undefined or depend on the rounding mode. A NaN that arithmetic makes or passes on is the
+// canonical quiet NaN: processors differ there, we do not. Casts between floats keep what fits of its payload.
 #include "ir/scalar_eval.h"
 
 #include <bit>
@@ -85,17 +85,23 @@ std::uint64_t bool_binary(OpCode code, std::uint64_t a, std::uint64_t b) {
 template <class F>
 std::uint64_t packed(ScalarKind kind, F value) {
   if (std::isnan(value)) return float_to_bits(kind, std::numeric_limits<double>::quiet_NaN());
-  if constexpr (sizeof(F) == 8) return std::bit_cast<std::uint64_t>(value);
-  else if (kind == ScalarKind::f32) return std::bit_cast<std::uint32_t>(value);
-  else return float_to_bits(kind, double(value));
+  if constexpr (sizeof(F) == 8)
+    return std::bit_cast<std::uint64_t>(value);
+  else if (kind == ScalarKind::f32)
+    return std::bit_cast<std::uint32_t>(value);
+  else
+    return float_to_bits(kind, double(value));
 }
 
 /// The float of bits: f32 for the kinds up to 32 bits, exact.
 template <class F>
 F unpacked(ScalarKind kind, std::uint64_t bits) {
-  if constexpr (sizeof(F) == 8) return std::bit_cast<double>(bits);
-  else if (kind == ScalarKind::f32) return std::bit_cast<float>(std::uint32_t(bits));
-  else return float(bits_to_float(kind, bits));
+  if constexpr (sizeof(F) == 8)
+    return std::bit_cast<double>(bits);
+  else if (kind == ScalarKind::f32)
+    return std::bit_cast<float>(std::uint32_t(bits));
+  else
+    return float(bits_to_float(kind, bits));
 }
 
 /// Halves to even, by exact steps only: the host's rounding mode plays no part.

@@ -51,7 +51,8 @@ std::string_view TextLexer::take_number() {
   bool hex = peek() == '0' && peek(1) == 'x';
   while (true) {
     char c = peek();
-    bool exponent_sign = !hex && (c == '+' || c == '-') && at_ > start && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E');
+    bool exponent_sign =
+        !hex && (c == '+' || c == '-') && at_ > start && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E');
     if (!is_word_char(c) && c != '.' && !exponent_sign) break;
     ++at_;
   }
@@ -115,8 +116,10 @@ Token TextLexer::next() {
       take_string(token);
     } else {
       token.text = take_word();
-      if (token.text.empty()) fail(token, std::string("a name must follow ") + c);
-      else if (c == '@') token.decoded = token.text;
+      if (token.text.empty())
+        fail(token, std::string("a name must follow ") + c);
+      else if (c == '@')
+        token.decoded = token.text;
     }
   } else if (c == '"') {
     token.kind = TokenKind::string;

@@ -23,7 +23,7 @@ struct Token {
   std::string_view text;  // as written, without % or @ or quotes
   std::string decoded;    // function, string: escapes resolved; bad: the message
   SourceLoc loc;
-  bool glued = false;     // no blank before it
+  bool glued = false;  // no blank before it
 
   bool is(char c) const { return kind == TokenKind::punct && text.size() == 1 && text[0] == c; }
   bool is_word(std::string_view word) const { return kind == TokenKind::word && text == word; }

@@ -45,7 +45,8 @@ const std::string& TypeNames::struct_name(const Type* type) {
   std::string fields;
   for (const Field& field : type->fields()) {
     fields += fields.empty() ? " " : ", ";
-    if (!field.name.empty()) fields += (is_identifier(field.name) ? std::string(field.name) : quoted(field.name)) + ": ";
+    if (!field.name.empty())
+      fields += (is_identifier(field.name) ? std::string(field.name) : quoted(field.name)) + ": ";
     fields += text(field.type);
   }
   std::string base = is_identifier(type->name()) ? type->name() : "struct";

@@ -1,5 +1,5 @@
-// Types as the text form writes them: structs by a name that is unique in the text, with their declarations collected on
-// the way. Two structs that share a name are told apart by a suffix (%Name, %Name.1).
+// Types as the text form writes them: structs by a name that is unique in the text, with their declarations collected
+// on the way. Two structs that share a name are told apart by a suffix (%Name, %Name.1).
 #pragma once
 #include <string>
 #include <unordered_map>

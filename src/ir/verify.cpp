@@ -1,6 +1,6 @@
 // The verifier: one walk per function. Dominance is region scoping here: a value is visible from its definition to the
-// end of the region it is defined in. The walk keeps visible values in a table by id and takes them out when their region
-// closes.
+// end of the region it is defined in. The walk keeps visible values in a table by id and takes them out when their
+// region closes.
 #include "ir/verify.h"
 
 #include <unordered_map>
@@ -81,7 +81,8 @@ void Verifier::header() {
   if (!function_.body) broken("the function has no body");
   if (function_.kind == FunctionKind::kernel) {
     if (!function_.result_types.empty()) report(function_.loc, "a kernel has no results");
-    if (function_.form.rank < 1 || function_.form.rank > kMaxRank) report(function_.loc, "the form's rank is not 1 to 4");
+    if (function_.form.rank < 1 || function_.form.rank > kMaxRank)
+      report(function_.loc, "the form's rank is not 1 to 4");
   }
   for (const Type* t : function_.result_types) type(t, function_.loc);
 }
@@ -113,14 +114,15 @@ const char* Verifier::type_error(const Type* t, bool in_memory, int depth) {
 void Verifier::type(const Type* t, const SourceLoc& loc) {
   if (!t) broken("a value has no type");
   if (good_types_.count(t)) return;
-  if (const char* error = type_error(t, false, 0)) report(loc, "type " + short_text(t) + " " + error);
-  else good_types_.insert(t);
+  if (const char* error = type_error(t, false, 0))
+    report(loc, "type " + short_text(t) + " " + error);
+  else
+    good_types_.insert(t);
 }
 
 void Verifier::register_value(const Value* value, const SourceLoc& loc) {
   if (value->id >= values_.size()) broken("a value's id is not below value_count");
-  if (values_[value->id] && values_[value->id] != value)
-    broken("two values share the id " + std::to_string(value->id));
+  if (values_[value->id] && values_[value->id] != value) broken("two values share the id " + std::to_string(value->id));
   values_[value->id] = value;
   type(value->type, loc);
 }
@@ -155,8 +157,9 @@ void Verifier::region(const Region& r, const Op* parent, int depth) {
     terminator(*o, r, parent);
   }
   if (r.last != previous) broken("the operations of a region are linked wrongly");
-  if (!r.terminator()) report(loc, parent ? "a region of " + std::string(name_of(parent->code)) + " has no terminator"
-                                          : "the body has no terminator");
+  if (!r.terminator())
+    report(loc, parent ? "a region of " + std::string(name_of(parent->code)) + " has no terminator"
+                       : "the body has no terminator");
   for (const Value* value : defined) visible_[value->id] = false;
 }
 
@@ -238,7 +241,7 @@ void Verifier::region_arguments(const Op& op, std::size_t index, std::span<const
 }
 
 void Verifier::terminator(const Op& op, const Region& region, const Op* parent) {
-  OpCode wanted = !parent                                                                ? OpCode::return_
+  OpCode wanted = !parent                                                           ? OpCode::return_
                   : parent->code == OpCode::while_ && parent->regions[0] == &region ? OpCode::test
                                                                                     : OpCode::yield;
   if (op.code != wanted) return report(op, "the region must end in " + std::string(name_of(wanted)));
@@ -279,8 +282,8 @@ void Verifier::test_region(const Op& loop) {
     if (op.code == OpCode::load) {
       if (!op.operands.empty() && is_written(root_of(op.operands[0])))
         report(op, "a while's test loads from an array that the loop writes");
-    } else if (effect_of(op.code) != Effect::end && effect_of(op.code) != Effect::region && op.code != OpCode::running &&
-               !is_pure(op)) {
+    } else if (effect_of(op.code) != Effect::end && effect_of(op.code) != Effect::region &&
+               op.code != OpCode::running && !is_pure(op)) {
       report(op, "a while's test must be pure");
     } else if (op.code == OpCode::call && !is_removable(op)) {
       report(op, "a while's test must be pure");
@@ -316,7 +319,8 @@ std::vector<Violation> find_violations(const Module& module) {
     if (out.size() == known) {
       walk(*function->body, [&](const Op& op) {
         if (op.callee && !before.count(op.callee) && out.size() < kMaxViolations)
-          out.push_back({op.loc, "@" + function->name + ": calls @" + op.callee->name + ", which does not stand before it"});
+          out.push_back(
+              {op.loc, "@" + function->name + ": calls @" + op.callee->name + ", which does not stand before it"});
       });
     }
     before.insert(function.get());

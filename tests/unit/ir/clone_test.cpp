@@ -107,8 +107,9 @@ TEST(Walk, RemovedOperationsAreNotEntered) {
 }
 
 TEST(Rewriter, ReplacesAlongOneWalk) {
-  auto module = parsed("func @f(%x: i32) -> (i32) {\n  %a = add %x, 0i32\n  %b = add %a, 0i32\n  %c = mul %b, %a\n"
-                       "  %r = if true : i32 { yield %b } else { yield %c }\n  return %r\n}\n");
+  auto module = parsed(
+      "func @f(%x: i32) -> (i32) {\n  %a = add %x, 0i32\n  %b = add %a, 0i32\n  %c = mul %b, %a\n"
+      "  %r = if true : i32 { yield %b } else { yield %c }\n  return %r\n}\n");
   Function& f = *module->functions[0];
   Rewriter rewriter(f);
   rewriter.run(*f.body, [&](Op& op) {
@@ -118,8 +119,9 @@ TEST(Rewriter, ReplacesAlongOneWalk) {
   });
   EXPECT_TRUE(rewriter.changed());
   EXPECT_EQ(verify(*module), "");
-  EXPECT_EQ(print(*module), "func @f(%x: i32) -> (i32) {\n  %c = mul %x, %x\n  %r = if true : i32 {\n    yield %x\n"
-                            "  } else {\n    yield %c\n  }\n  return %r\n}\n");
+  EXPECT_EQ(print(*module),
+            "func @f(%x: i32) -> (i32) {\n  %c = mul %x, %x\n  %r = if true : i32 {\n    yield %x\n"
+            "  } else {\n    yield %c\n  }\n  return %r\n}\n");
 }
 
 TEST(Rewriter, FollowsChainsAndNewValues) {

@@ -166,17 +166,17 @@ TEST(Purity, OfSingleOperations) {
     const char* line;
     bool pure, removable;
   };
-  for (const Case& c : {Case{"%r = add %f, %g", true, true}, Case{"%r = load %a[%i]", false, true},
-                        Case{"store %a[%i], %f", false, false}, Case{"%r = atomic add %a[%i], %f", false, false},
-                        Case{"%r = view %a2[%i]", true, true}, Case{"%r = local : array<f32,1> [4]", false, true},
-                        Case{"%r = running", false, true}, Case{"%r = tid 0", true, true}, Case{"print \"\"", false, false},
-                        Case{"assert %b, \"\"", false, false}, Case{"check bounds %b, \"\", %i, %i", false, false},
-                        Case{"call @none()", true, true}, Case{"if %b { yield } else { yield }", true, true},
-                        Case{"while () { test %b } do { yield }", true, true},
-                        Case{"for %n = %i to %i step %i { %x = load %a[%n] yield }", false, true},
-                        Case{"if %b { yield } else { for %n = %i to %i step %i { store %a[%n], %f yield } yield }", false,
-                             false},
-                        Case{"if %b { %r = local : array<f32,1> [4] yield } else { yield }", false, true}}) {
+  for (const Case& c :
+       {Case{"%r = add %f, %g", true, true}, Case{"%r = load %a[%i]", false, true},
+        Case{"store %a[%i], %f", false, false}, Case{"%r = atomic add %a[%i], %f", false, false},
+        Case{"%r = view %a2[%i]", true, true}, Case{"%r = local : array<f32,1> [4]", false, true},
+        Case{"%r = running", false, true}, Case{"%r = tid 0", true, true}, Case{"print \"\"", false, false},
+        Case{"assert %b, \"\"", false, false}, Case{"check bounds %b, \"\", %i, %i", false, false},
+        Case{"call @none()", true, true}, Case{"if %b { yield } else { yield }", true, true},
+        Case{"while () { test %b } do { yield }", true, true},
+        Case{"for %n = %i to %i step %i { %x = load %a[%n] yield }", false, true},
+        Case{"if %b { yield } else { for %n = %i to %i step %i { store %a[%n], %f yield } yield }", false, false},
+        Case{"if %b { %r = local : array<f32,1> [4] yield } else { yield }", false, true}}) {
     auto module = parsed(kernel_text(c.line));
     ASSERT_TRUE(module);
     EXPECT_EQ(is_pure(*first_op(*module)), c.pure) << c.line;

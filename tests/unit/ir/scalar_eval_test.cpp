@@ -99,7 +99,8 @@ TEST(HalfFloats, EncodeAroundEveryMidpoint) {
     std::uint32_t infinity = kind == ScalarKind::f16 ? 0x7c00 : 0x7f80;
     for (std::uint32_t bits = 0; bits < infinity; ++bits) {
       long double below = half_value(kind, bits);
-      long double above = bits + 1 == infinity ? below + (below - half_value(kind, bits - 1)) : half_value(kind, bits + 1);
+      long double above =
+          bits + 1 == infinity ? below + (below - half_value(kind, bits - 1)) : half_value(kind, bits + 1);
       double middle = double((below + above) / 2);
       for (double value : {middle, std::nextafter(middle, 0.0), std::nextafter(middle, HUGE_VAL)}) {
         ASSERT_EQ(float_to_bits(kind, value), nearest_half(kind, value)) << bits;
@@ -207,8 +208,10 @@ TEST(Bool, Operations) {
 
 /// Same number, any NaN for any NaN.
 void expect_float(ScalarKind kind, std::uint64_t got, double expected, const char* what) {
-  if (std::isnan(expected)) ASSERT_EQ(got, float_to_bits(kind, std::numeric_limits<double>::quiet_NaN())) << what;
-  else ASSERT_EQ(got, float_to_bits(kind, expected)) << what << " " << expected;
+  if (std::isnan(expected))
+    ASSERT_EQ(got, float_to_bits(kind, std::numeric_limits<double>::quiet_NaN())) << what;
+  else
+    ASSERT_EQ(got, float_to_bits(kind, expected)) << what << " " << expected;
 }
 
 /// Against the same operation in the type that the contract computes in.
@@ -261,8 +264,10 @@ TEST(Floats, RandomPairs) {
       std::uint64_t a = random.bits(kind), b = random.bits(kind);
       if (n % 3 == 0) a = float_to_bits(kind, double(random() % 2000) / 4 - 250);  // halves and quarters
       if (n % 5 == 0) b = float_to_bits(kind, double(random() % 64) / 8 - 4);
-      if (kind == ScalarKind::f64) ASSERT_NO_FATAL_FAILURE(check_floats<double>(kind, a, b));
-      else ASSERT_NO_FATAL_FAILURE(check_floats<float>(kind, a, b));
+      if (kind == ScalarKind::f64)
+        ASSERT_NO_FATAL_FAILURE(check_floats<double>(kind, a, b));
+      else
+        ASSERT_NO_FATAL_FAILURE(check_floats<float>(kind, a, b));
     }
   }
 }

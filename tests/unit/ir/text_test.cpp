@@ -1,4 +1,5 @@
-// The text form: every operation there and back, names, structs, literals, canonical text, and errors with their places.
+// The text form: every operation there and back, names, structs, literals, canonical text, and errors with their
+// places.
 #include <random>
 
 #include "ir/literal.h"
@@ -32,49 +33,51 @@ TEST_P(LineRoundTrip, PrintsAsWritten) {
   expect_round_trip(kernel_text(std::string("  ") + GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ops, LineRoundTrip,
-    testing::Values(
-        "%r = add %f, %g", "%r = sub %v, %v", "%r = mul %m, %m", "%r = div %i, %j", "%r = floordiv %i, 3i32",
-        "%r = rem %u, %u", "%r = min %q, %q", "%r = max %t, %t", "%r = neg %w", "%r = abs %h", "%r = fma %v, %f, %v",
-        "%r = fma %d, %d, 1.0f64", "%r = bit_and %b, true", "%r = bit_or %u, %u", "%r = bit_xor %w, %w",
-        "%r = bit_not %ul", "%r = shl %i, 1i32", "%r = shr %w, %w", "%r = eq %p, %p", "%r = ne %v, %v", "%r = lt %f, %g",
-        "%r = le %i, %j", "%r = gt %l, %l", "%r = ge %u, 0u32", "%r = floor %v", "%r = ceil %f", "%r = trunc %d",
-        "%r = round %h", "%r = rint %f", "%r = sqrt %f", "%r = sin %f", "%r = cos %f", "%r = tan %f", "%r = asin %f",
-        "%r = acos %f", "%r = atan %f", "%r = atan2 %f, %g", "%r = sinh %f", "%r = cosh %f", "%r = tanh %f",
-        "%r = exp %f", "%r = exp2 %f", "%r = log %f", "%r = log2 %f", "%r = log10 %f", "%r = pow %f, %g",
-        "%r = cbrt %f"));
+INSTANTIATE_TEST_SUITE_P(Ops, LineRoundTrip,
+                         testing::Values("%r = add %f, %g", "%r = sub %v, %v", "%r = mul %m, %m", "%r = div %i, %j",
+                                         "%r = floordiv %i, 3i32", "%r = rem %u, %u", "%r = min %q, %q",
+                                         "%r = max %t, %t", "%r = neg %w", "%r = abs %h", "%r = fma %v, %f, %v",
+                                         "%r = fma %d, %d, 1.0f64", "%r = bit_and %b, true", "%r = bit_or %u, %u",
+                                         "%r = bit_xor %w, %w", "%r = bit_not %ul", "%r = shl %i, 1i32",
+                                         "%r = shr %w, %w", "%r = eq %p, %p", "%r = ne %v, %v", "%r = lt %f, %g",
+                                         "%r = le %i, %j", "%r = gt %l, %l", "%r = ge %u, 0u32", "%r = floor %v",
+                                         "%r = ceil %f", "%r = trunc %d", "%r = round %h", "%r = rint %f",
+                                         "%r = sqrt %f", "%r = sin %f", "%r = cos %f", "%r = tan %f", "%r = asin %f",
+                                         "%r = acos %f", "%r = atan %f", "%r = atan2 %f, %g", "%r = sinh %f",
+                                         "%r = cosh %f", "%r = tanh %f", "%r = exp %f", "%r = exp2 %f", "%r = log %f",
+                                         "%r = log2 %f", "%r = log10 %f", "%r = pow %f, %g", "%r = cbrt %f"));
 
 INSTANTIATE_TEST_SUITE_P(
     MoreOps, LineRoundTrip,
-    testing::Values(
-        "%r = erf %f", "%r = erfc %d", "%r = select %b, %a, %a", "%r = cast %i : f64", "%r = bitcast %f : u32",
-        "%r = construct vec<f32,3> %f, %g, 0.0f32", "%r = construct quat<f32> %f, %f, %f, %f",
-        "%r = construct transform<f32> %f, %f, %f, %f, %f, %f, %f", "%r = construct %P %v, %f, %i",
-        "%r = construct tuple<f32,i32> %f, %i", "%r = construct mat<f32,1,2> %f, %g", "%r = splat vec<f32,5>, %f",
-        "%r = extract %v[0]", "%r = extract %m[%i~][1]", "%r = extract %m[%i]", "%r = extract %s.0.0[2]",
-        "%r = extract %tu.1", "%r = extract %v[2i32]", "%r = insert %v, %f, [2]", "%r = insert %s, %f, .0.0[%i~]",
-        "%r = scale %v, %f", "%r = unscale %m, 2.0f32", "%r = dot %v, %v", "%r = dot(contract) %q, %q",
-        "%r = matmul(contract) %m, %v", "%r = transpose %m", "%r = outer %v, %v", "%r = load %a[%i]",
-        "%r = load %a2[%i~, %l]", "%r = load %ap[%i].0[%j~]", "%r = load %am[0i32][1][%i]", "store %a[%i], %f",
-        "store %ap[%i].0[2], %f", "store %am[%i~][%j][0], 1.5f32", "%r = atomic add %a[%i], %f",
-        "%r = atomic min %av[%i], %v", "%r = atomic max %a2[%i, %j], %i", "%r = atomic exch %a2[%i, %j], 1i32",
-        "%r = atomic cas %a2[%i~, %j~], %i, %j", "%r = atomic bit_and %a2[%i, %j], %i",
-        "%r = atomic bit_or %ap[%i].2, %i", "%r = atomic bit_xor %ap[%i].2, -1i32", "%r = view %a2[%i~]",
-        "%r = view %a2[]", "%r = slice %a2, 1, %l, 9i64, 1i64", "%r = dim %a2, 1 : i64"));
+    testing::Values("%r = erf %f", "%r = erfc %d", "%r = select %b, %a, %a", "%r = cast %i : f64",
+                    "%r = bitcast %f : u32", "%r = construct vec<f32,3> %f, %g, 0.0f32",
+                    "%r = construct quat<f32> %f, %f, %f, %f",
+                    "%r = construct transform<f32> %f, %f, %f, %f, %f, %f, %f", "%r = construct %P %v, %f, %i",
+                    "%r = construct tuple<f32,i32> %f, %i", "%r = construct mat<f32,1,2> %f, %g",
+                    "%r = splat vec<f32,5>, %f", "%r = extract %v[0]", "%r = extract %m[%i~][1]", "%r = extract %m[%i]",
+                    "%r = extract %s.0.0[2]", "%r = extract %tu.1", "%r = extract %v[2i32]", "%r = insert %v, %f, [2]",
+                    "%r = insert %s, %f, .0.0[%i~]", "%r = scale %v, %f", "%r = unscale %m, 2.0f32", "%r = dot %v, %v",
+                    "%r = dot(contract) %q, %q", "%r = matmul(contract) %m, %v", "%r = transpose %m",
+                    "%r = outer %v, %v", "%r = load %a[%i]", "%r = load %a2[%i~, %l]", "%r = load %ap[%i].0[%j~]",
+                    "%r = load %am[0i32][1][%i]", "store %a[%i], %f", "store %ap[%i].0[2], %f",
+                    "store %am[%i~][%j][0], 1.5f32", "%r = atomic add %a[%i], %f", "%r = atomic min %av[%i], %v",
+                    "%r = atomic max %a2[%i, %j], %i", "%r = atomic exch %a2[%i, %j], 1i32",
+                    "%r = atomic cas %a2[%i~, %j~], %i, %j", "%r = atomic bit_and %a2[%i, %j], %i",
+                    "%r = atomic bit_or %ap[%i].2, %i", "%r = atomic bit_xor %ap[%i].2, -1i32", "%r = view %a2[%i~]",
+                    "%r = view %a2[]", "%r = slice %a2, 1, %l, 9i64, 1i64", "%r = dim %a2, 1 : i64"));
 
 INSTANTIATE_TEST_SUITE_P(
     EvenMoreOps, LineRoundTrip,
     testing::Values("%r = nonnull %a", "%r = data_ptr %a", "%r = from_ptr %ul, %l, 3i64 : array<%Q,2>",
                     "%r = local : array<f32,2> [16, 4]", "%x, %y = call @two(%f, %i)", "call @none()", "%r = tid 3",
-                    "print \"a \\\"b\\\" \\\\ \\n\\t\\x01 \xc3\xa9\", %v, %p", "print \"\"", "printf \"%d %f\\n\", %i, %f",
-                    "assert %b, \"no good\"", "check bounds %b, \"a\", %i, %l",
-                    "check divide_by_zero %b, \"\", 0i64, 0i64", "check not_finite %b, \"x\", 0i64, 0i64", "%r = running",
-                    "%r = add %f, inff32", "%r = add %f, -inff32", "%r = add %f, nanf32", "%r = add %f, 0x7fc00001f32",
-                    "%r = add %f, -0.0f32", "%r = add %d, 1e+300f64", "%r = add %f, 0.1f32", "%r = add %h, 0.1f16",
-                    "%r = add %h, 65500.0f16", "%r = add %l, -9223372036854775808i64",
-                    "%r = add %ul, 18446744073709551615u64", "%r = add %v, zero vec<f32,3>",
-                    "%r = select false, %p, zero %P", "%r = nonnull zero array<%P,1>"));
+                    "print \"a \\\"b\\\" \\\\ \\n\\t\\x01 \xc3\xa9\", %v, %p", "print \"\"",
+                    "printf \"%d %f\\n\", %i, %f", "assert %b, \"no good\"", "check bounds %b, \"a\", %i, %l",
+                    "check divide_by_zero %b, \"\", 0i64, 0i64", "check not_finite %b, \"x\", 0i64, 0i64",
+                    "%r = running", "%r = add %f, inff32", "%r = add %f, -inff32", "%r = add %f, nanf32",
+                    "%r = add %f, 0x7fc00001f32", "%r = add %f, -0.0f32", "%r = add %d, 1e+300f64",
+                    "%r = add %f, 0.1f32", "%r = add %h, 0.1f16", "%r = add %h, 65500.0f16",
+                    "%r = add %l, -9223372036854775808i64", "%r = add %ul, 18446744073709551615u64",
+                    "%r = add %v, zero vec<f32,3>", "%r = select false, %p, zero %P", "%r = nonnull zero array<%P,1>"));
 
 TEST(Text, ControlRoundTrips) {
   std::string lines =
@@ -95,8 +98,9 @@ TEST(Text, ControlRoundTrips) {
 
 TEST(Text, HeadersRoundTrip) {
   expect_round_trip("kernel @a() form(no_overlap, taped, rank 4) {\n  return\n}\n");
-  expect_round_trip("func @\"odd <name>\"(%x: f32) -> (f32) library {\n  return %x\n}\n"
-                    "func @g(%x: f32) -> (f32) {\n  %y = call @\"odd <name>\"(%x)\n  return %y\n}\n");
+  expect_round_trip(
+      "func @\"odd <name>\"(%x: f32) -> (f32) library {\n  return %x\n}\n"
+      "func @g(%x: f32) -> (f32) {\n  %y = call @\"odd <name>\"(%x)\n  return %y\n}\n");
   auto module = parsed("kernel @a() form(no_overlap, taped, rank 4) {\n  return\n}\n");
   Form form = module->functions[0]->form;
   EXPECT_TRUE(form.no_overlap && form.taped && form.rank == 4);
@@ -156,11 +160,13 @@ TEST(Text, StructsOfOneNameAreToldApart) {
 }
 
 TEST(Text, CanonicalTextForgetsNamesAndPlaces) {
-  auto a = parsed("func @g(%x: f32) -> (f32) { %y = sin %x return %y }\n"
-                  "kernel @k(%a: array<f32,1>) { %i = tid 0 %v = load %a[%i] %w = call @g(%v) store %a[%i], %w return }");
-  auto b = parsed("func @other(%p: f32) -> (f32) {\n\n %q = sin %p\n return %q }\n"
-                  "kernel @name(%z: array<f32,1>) {\n %t = tid 0 %r = load %z[%t]\n %s = call @other(%r)\n"
-                  "store %z[%t], %s return }");
+  auto a = parsed(
+      "func @g(%x: f32) -> (f32) { %y = sin %x return %y }\n"
+      "kernel @k(%a: array<f32,1>) { %i = tid 0 %v = load %a[%i] %w = call @g(%v) store %a[%i], %w return }");
+  auto b = parsed(
+      "func @other(%p: f32) -> (f32) {\n\n %q = sin %p\n return %q }\n"
+      "kernel @name(%z: array<f32,1>) {\n %t = tid 0 %r = load %z[%t]\n %s = call @other(%r)\n"
+      "store %z[%t], %s return }");
   EXPECT_NE(print(*a), print(*b));
   PrintOptions canonical{.locations = true, .names = false};
   EXPECT_EQ(print(*a, canonical), print(*b, canonical));
@@ -223,8 +229,9 @@ TEST(Literals, Forms) {
   EXPECT_EQ(literal_text(ScalarKind::bf16, 0x7fc1), "0x7fc1bf16");
   EXPECT_EQ(literal_text(ScalarKind::i8, 0x80), "-128i8");
   std::string error;
-  for (const char* bad : {"128i8", "-1u8", "1e400f64", "1e39f32", "65520.0f16", "1.5i32", "f32", "-f32", "1", "", "0xf32",
-                          "0x12f32", "1.2.3f32", "--1i32", "infi32", "-nanf32", "1ef32", "0x0123456789abcdefi64"})
+  for (const char* bad :
+       {"128i8", "-1u8", "1e400f64", "1e39f32", "65520.0f16", "1.5i32", "f32", "-f32", "1", "", "0xf32", "0x12f32",
+        "1.2.3f32", "--1i32", "infi32", "-nanf32", "1ef32", "0x0123456789abcdefi64"})
     EXPECT_FALSE(read_literal(bad, error)) << bad;
   EXPECT_TRUE(read_literal("1f32", error));
   EXPECT_TRUE(read_literal(".5f32", error));
@@ -255,9 +262,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"func @f(%a: vec<f32,65537>)", "an extent must be between 0 and 65536"},
         BadText{"func @f(%a: vec<f32,99999999999999999999>)", "an extent must be between 0 and 65536"},
         BadText{"func @f(%a: mat<f32,300,300>)", "too many components"},
-        BadText{"func @f(%a: vec<%b,3>)", "expected a scalar type"}, BadText{"func @f(%a: quat<i32>)", "made of floats"},
-        BadText{"func @f(%a: array<f32,5>)", "between 0 and 4"}, BadText{"func @f(%a: %S)", "unknown struct %S"},
-        BadText{"func @f(%a: f32, %a: f32)", "%a is defined twice"},
+        BadText{"func @f(%a: vec<%b,3>)", "expected a scalar type"},
+        BadText{"func @f(%a: quat<i32>)", "made of floats"}, BadText{"func @f(%a: array<f32,5>)", "between 0 and 4"},
+        BadText{"func @f(%a: %S)", "unknown struct %S"}, BadText{"func @f(%a: f32, %a: f32)", "%a is defined twice"},
         BadText{"struct %S {} struct %S {}", "struct %S is defined twice"},
         BadText{"struct %S { x f32 }", "unknown type 'x'"},
         BadText{"func @f() { return } func @f() { return }", "@f is defined twice"},
@@ -273,7 +280,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"kernel @f() form(rank 5) { return }", "between 0 and 4"},
         BadText{"kernel @f() form(rank 0) { return }", "at least 1"},
         BadText{"kernel @f() form(fast) { return }", "expected 'no_overlap'"},
-        BadText{"kernel @f(%a: array<f32,1>) { %x = load %a[0i32, 0i32, 0i32, 0i32, 0i32] return }", "at most 4 indices"},
+        BadText{"kernel @f(%a: array<f32,1>) { %x = load %a[0i32, 0i32, 0i32, 0i32, 0i32] return }",
+                "at most 4 indices"},
         BadText{"kernel @f(%a: array<f32,1>) { %x = atomic mul %a[0i32], 1.0f32 return }", "the kind of an atomic"}));
 
 TEST(Text, DepthAndSizeLimits) {
@@ -285,8 +293,7 @@ TEST(Text, DepthAndSizeLimits) {
   for (int i = 0; i < 5000; ++i) type = "array<" + type + ",1>";
   EXPECT_NE(parse_error("func @f(%a: " + type + ") { return }").find("nested too deeply"), std::string::npos);
   std::string chain = "struct %S0 { x: f32 }\n";
-  for (int i = 1; i < 100; ++i)
-    chain += "struct %S" + std::to_string(i) + " { a: %S" + std::to_string(i - 1) + " }\n";
+  for (int i = 1; i < 100; ++i) chain += "struct %S" + std::to_string(i) + " { a: %S" + std::to_string(i - 1) + " }\n";
   EXPECT_NE(parse_error(chain).find("nested too deeply"), std::string::npos);
   std::string doubling = "struct %S0 { x: f32 }\n";
   for (int i = 1; i < 40; ++i) {
@@ -307,8 +314,9 @@ TEST(Text, DeepButAllowedNestingWorks) {
 
 TEST(Text, TruncatedAndMutatedTextNeverCrashes) {
   std::string good = print(*parsed(kernel_text(
-      "  %r = if %b : f32 { yield %f } else { yield %g }\n  %t1 = for %k = 0i32 to %i step 1i32 (%acc = 0.0f32) { yield "
-      "%acc }\n  %c = while (%c1 = %i) { %more = lt %c1, %j test %more } do { yield %c1 }\n  print \"x\", %v\n"
+      "  %r = if %b : f32 { yield %f } else { yield %g }\n"
+      "  %t1 = for %k = 0i32 to %i step 1i32 (%acc = 0.0f32) { yield %acc }\n"
+      "  %c = while (%c1 = %i) { %more = lt %c1, %j test %more } do { yield %c1 }\n  print \"x\", %v\n"
       "  store %ap[%i~].0[%j~], %r\n  %l1 = local : array<f32,2> [3, 4]")));
   for (std::size_t n = 0; n < good.size(); ++n) {
     DiagnosticSink sink;

@@ -20,7 +20,8 @@ TEST_P(BadKernel, IsRejected) {
 INSTANTIATE_TEST_SUITE_P(
     Verifier, BadKernel,
     testing::Values(
-        Bad{"while () { test %b %x = neg %i test %b } do { yield }", "a terminator stands before the end of its region"},
+        Bad{"while () { test %b %x = neg %i test %b } do { yield }",
+            "a terminator stands before the end of its region"},
         Bad{"yield %i }  kernel @k2() { ", "the region must end in return"},
         Bad{"%r = if %b : f32 { yield } else { yield %f }", "yield must give (f32)"},
         Bad{"%r = if %b : f32 { yield %i } else { yield %f }", "yield must give (f32)"},
@@ -41,8 +42,9 @@ INSTANTIATE_TEST_SUITE_P(
             "a while's test must be pure"}));
 
 TEST(Verifier, AcceptsWhatTheRulesAllow) {
-  EXPECT_TRUE(parsed(kernel_text("while () { %go = running %x = load %a[0i32] %c = lt %x, %f test %c } do {\n"
-                                 "%y = load %a2[0i32, 0i32] store %a2[0i32, 0i32], %i yield }")));
+  EXPECT_TRUE(
+      parsed(kernel_text("while () { %go = running %x = load %a[0i32] %c = lt %x, %f test %c } do {\n"
+                         "%y = load %a2[0i32, 0i32] store %a2[0i32, 0i32], %i yield }")));
 }
 
 std::string broken(const std::string& text) {
