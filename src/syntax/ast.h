@@ -15,19 +15,62 @@
 namespace weft::syntax {
 
 enum class ExprKind : std::uint8_t {
-  name, int_literal, float_literal, bool_literal, none_literal, string_literal, ellipsis,
-  unary, binary, compare, logical, ternary, call, attribute, subscript, slice, tuple, list, starred, unsupported,
+  name,
+  int_literal,
+  float_literal,
+  bool_literal,
+  none_literal,
+  string_literal,
+  ellipsis,
+  unary,
+  binary,
+  compare,
+  logical,
+  ternary,
+  call,
+  attribute,
+  subscript,
+  slice,
+  tuple,
+  list,
+  starred,
+  unsupported,
 };
 
 enum class StmtKind : std::uint8_t {
-  expr, assign, augmented_assign, annotated_assign, if_stmt, while_stmt, for_stmt,
-  break_stmt, continue_stmt, pass_stmt, return_stmt, assert_stmt,
-  import_stmt, function_def, class_def, unsupported,
+  expr,
+  assign,
+  augmented_assign,
+  annotated_assign,
+  if_stmt,
+  while_stmt,
+  for_stmt,
+  break_stmt,
+  continue_stmt,
+  pass_stmt,
+  return_stmt,
+  assert_stmt,
+  import_stmt,
+  function_def,
+  class_def,
+  unsupported,
 };
 
 enum class UnaryOp : std::uint8_t { neg, pos, invert, logical_not };
 enum class BinaryOp : std::uint8_t {
-  add, sub, mul, div, floordiv, mod, pow, matmul, bit_and, bit_or, bit_xor, lshift, rshift,
+  add,
+  sub,
+  mul,
+  div,
+  floordiv,
+  mod,
+  pow,
+  matmul,
+  bit_and,
+  bit_or,
+  bit_xor,
+  lshift,
+  rshift,
 };
 enum class CompareOp : std::uint8_t { eq, ne, lt, le, gt, ge, in, not_in, is, is_not };
 enum class LogicalOp : std::uint8_t { and_, or_ };

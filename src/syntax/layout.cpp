@@ -125,8 +125,7 @@ class Layout {
     while (levels_.size() > 1 && line.col < levels_.back().col) {
       bool between = line.col > levels_[levels_.size() - 2].col;
       if (between) {
-        report(first, "this line's indentation matches no block above it",
-               "align it with the block it belongs to");
+        report(first, "this line's indentation matches no block above it", "align it with the block it belongs to");
         levels_.back() = {line.col, line.alt_col};
         return;
       }
@@ -165,7 +164,7 @@ class Layout {
   std::vector<Token> out_;
   std::vector<Level> levels_;
   std::vector<TokenKind> closers_;  // of the open brackets that join lines
-  bool dangling_ = false;  // the logical line holds an unclosed bracket
+  bool dangling_ = false;           // the logical line holds an unclosed bracket
   bool tabs_reported_ = false;
 };
 

@@ -52,8 +52,9 @@ void Lexer::lex_number() {
     at_ += 2;
     if (peek() == '_') ++at_;  // 0x_ff is allowed
     if (!digits(base)) {
-      number_fails(base == 16 ? "malformed hexadecimal number" : base == 8 ? "malformed octal number"
-                                                                          : "malformed binary number");
+      number_fails(base == 16  ? "malformed hexadecimal number"
+                   : base == 8 ? "malformed octal number"
+                               : "malformed binary number");
       return;
     }
   } else {

@@ -39,8 +39,8 @@ void Lexer::lex_string(TokenKind kind, bool raw) {
     std::string text = has_fields ? "this f-string, or a replacement field in it, is not closed"
                        : triple   ? "this string is never closed"
                                   : "this string is not closed on its line";
-    std::string cure = triple ? "close it with three quotes"
-                              : "add the closing quote; a string over several lines needs three quotes";
+    std::string cure =
+        triple ? "close it with three quotes" : "add the closing quote; a string over several lines needs three quotes";
     sink_.report(DiagCode::bad_token, {&source_, token_.line, token_.col}, std::move(text), std::move(cure));
   }
   check_text(text_.substr(body, at_ - body), token_);
@@ -133,11 +133,15 @@ bool Lexer::skip_format_string(char quote, bool triple, bool raw) {
       continue;
     }
     switch (c) {
-      case '(': case '[': case '{':
+      case '(':
+      case '[':
+      case '{':
         ++top.brackets;
         ++at_;
         break;
-      case ')': case ']': case '}':
+      case ')':
+      case ']':
+      case '}':
         ++at_;
         if (top.brackets > 0) {
           --top.brackets;
@@ -152,7 +156,8 @@ bool Lexer::skip_format_string(char quote, bool triple, bool raw) {
         if (top.brackets == 0) top.kind = Context::spec;
         break;
       case '#': skip_comment(); break;
-      case '"': case '\'': {
+      case '"':
+      case '\'': {
         std::size_t letters = 0;
         while (letters < 3 && at_ > start_at + letters &&
                ((text_[at_ - letters - 1] | 0x20) >= 'a' && (text_[at_ - letters - 1] | 0x20) <= 'z')) {

@@ -67,7 +67,9 @@ bool decode_escape(std::string_view body, std::size_t& at, std::string& out) {
   switch (c) {
     case '\n':
     case '\r': pass_line_end(body, at); return true;
-    case '\\': case '\'': case '"': out += c; break;
+    case '\\':
+    case '\'':
+    case '"': out += c; break;
     case 'a': out += '\a'; break;
     case 'b': out += '\b'; break;
     case 'f': out += '\f'; break;
@@ -75,11 +77,20 @@ bool decode_escape(std::string_view body, std::size_t& at, std::string& out) {
     case 'r': out += '\r'; break;
     case 't': out += '\t'; break;
     case 'v': out += '\v'; break;
-    case 'x': case 'u': case 'U':
+    case 'x':
+    case 'u':
+    case 'U':
       if (!hex_code(body, ++at, c == 'x' ? 2 : c == 'u' ? 4 : 8, code)) return false;
       append_utf8(out, code);
       return true;
-    case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
       for (int i = 0; i < 3 && at < body.size() && body[at] >= '0' && body[at] <= '7'; ++i, ++at) {
         code = code * 8 + std::uint32_t(body[at] - '0');
       }

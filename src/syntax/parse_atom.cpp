@@ -14,9 +14,14 @@ Expr* Parser::parse_atom() {
       node->name = text(start);
       return finish(node);
     }
-    case K::integer: case K::floating: case K::imaginary: return parse_number();
-    case K::string: case K::bytes: case K::format_string: return parse_strings();
-    case K::kw_true: case K::kw_false: {
+    case K::integer:
+    case K::floating:
+    case K::imaginary: return parse_number();
+    case K::string:
+    case K::bytes:
+    case K::format_string: return parse_strings();
+    case K::kw_true:
+    case K::kw_false: {
       advance();
       BoolLiteral* node = make_expr<BoolLiteral>(start);
       node->value = start.kind == K::kw_true;
@@ -24,7 +29,9 @@ Expr* Parser::parse_atom() {
     }
     case K::kw_none: advance(); return finish(make_expr<NoneLiteral>(start));
     case K::ellipsis: advance(); return finish(make_expr<EllipsisExpr>(start));
-    case K::lparen: case K::lbracket: case K::lbrace: return parse_brackets();
+    case K::lparen:
+    case K::lbracket:
+    case K::lbrace: return parse_brackets();
     default: return expected("an expression", cure_for_operand());
   }
 }
@@ -73,7 +80,7 @@ Expr* Parser::parse_strings() {
           place.line += line_end;
         }
         sink_.report(DiagCode::bad_literal, place, "malformed escape in the string",
-                     "\\x takes two hexadecimal digits, \\u four, \\U eight (up to 10FFFF); write \\\\ for a backslash");
+                     "\\x takes two hexadecimal digits, \\u four, \\U eight (to 10FFFF); write \\\\ for a backslash");
         return nullptr;
       }
       named_escape |= result.status == StringResult::named_escape;
@@ -112,7 +119,8 @@ Expr* Parser::parse_parenthesised() {
     Expr* item = parse_display_item(opener, items);
     if (!item) return nullptr;
     if (items.size() == 1 && (at(K::kw_for) || at(K::kw_async))) {
-      return parse_comprehension() && expect_closer(opener, {}) ? unsupported(opener, "generator expression") : nullptr;
+      bool ok = parse_comprehension((&opener)[1]) && expect_closer(opener, {});
+      return ok ? unsupported(opener, "generator expression") : nullptr;
     }
     if (!accept(K::comma)) break;
     tuple = true;
@@ -136,7 +144,8 @@ Expr* Parser::parse_list() {
   while (!at(K::rbracket)) {
     if (!parse_display_item(opener, items)) return nullptr;
     if (items.size() == 1 && (at(K::kw_for) || at(K::kw_async))) {
-      return parse_comprehension() && expect_closer(opener, {}) ? unsupported(opener, "list comprehension") : nullptr;
+      bool ok = parse_comprehension((&opener)[1]) && expect_closer(opener, {});
+      return ok ? unsupported(opener, "list comprehension") : nullptr;
     }
     if (!accept(K::comma)) break;
   }
@@ -167,7 +176,7 @@ Expr* Parser::parse_braces() {
       }
     }
     if (first && (at(K::kw_for) || at(K::kw_async))) {
-      if (!parse_comprehension() || !expect_closer(opener, {})) return nullptr;
+      if (!parse_comprehension((&opener)[1]) || !expect_closer(opener, {})) return nullptr;
       return unsupported(opener, dict ? "dict comprehension" : "set comprehension");
     }
     if (!accept(K::comma)) break;
@@ -176,8 +185,12 @@ Expr* Parser::parse_braces() {
   return unsupported(opener, dict ? "dict display" : "set display");
 }
 
-// The for and if clauses of a comprehension, whose element has been parsed.
-bool Parser::parse_comprehension() {
+// The for and if clauses of a comprehension, whose element has been parsed from `element` on.
+bool Parser::parse_comprehension(const Token& element) {
+  if (element.kind == K::star || element.kind == K::double_star) {
+    fail(element, "a comprehension's element can't be unpacked");
+    return false;
+  }
   while (at(K::kw_for) || at(K::kw_async)) {
     accept(K::kw_async);
     if (!expect(K::kw_for, "in the comprehension") || !parse_target_list()) return false;

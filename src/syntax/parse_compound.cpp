@@ -17,7 +17,10 @@ bool Parser::parse_compound(Gather<Stmt*>& out) {
     case K::kw_try: statement = skip_try(); break;
     case K::kw_with: statement = skip_compound("with", cur()); break;
     case K::kw_async: statement = skip_async(); break;
-    case K::kw_else: case K::kw_elif: case K::kw_except: case K::kw_finally: stray_clause(); break;
+    case K::kw_else:
+    case K::kw_elif:
+    case K::kw_except:
+    case K::kw_finally: stray_clause(); break;
     default:
       if (!at_match_statement()) return false;
       statement = skip_compound("match", cur());
@@ -159,9 +162,7 @@ Stmt* Parser::parse_for() {
 
 // else, elif, except or finally without the statement it belongs to.
 void Parser::stray_clause() {
-  std::string_view owner = at(K::kw_else)   ? "'if', 'for', 'while' or 'try'"
-                           : at(K::kw_elif) ? "'if'"
-                                            : "'try'";
+  std::string_view owner = at(K::kw_else) ? "'if', 'for', 'while' or 'try'" : at(K::kw_elif) ? "'if'" : "'try'";
   fail(cur(), quote(cur()) + " without a matching " + std::string(owner),
        "check that it is indented like the statement it belongs to");
   Block block;

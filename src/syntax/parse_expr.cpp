@@ -35,10 +35,29 @@ BinaryRow binary_row(TokenKind kind) {
 
 bool Parser::starts_expression() const {
   switch (cur().kind) {
-    case K::name: case K::integer: case K::floating: case K::imaginary: case K::string: case K::bytes:
-    case K::format_string: case K::lparen: case K::lbracket: case K::lbrace: case K::ellipsis: case K::plus:
-    case K::minus: case K::tilde: case K::star: case K::kw_not: case K::kw_lambda: case K::kw_await: case K::kw_true:
-    case K::kw_false: case K::kw_none: case K::kw_yield: case K::error: return true;
+    case K::name:
+    case K::integer:
+    case K::floating:
+    case K::imaginary:
+    case K::string:
+    case K::bytes:
+    case K::format_string:
+    case K::lparen:
+    case K::lbracket:
+    case K::lbrace:
+    case K::ellipsis:
+    case K::plus:
+    case K::minus:
+    case K::tilde:
+    case K::star:
+    case K::kw_not:
+    case K::kw_lambda:
+    case K::kw_await:
+    case K::kw_true:
+    case K::kw_false:
+    case K::kw_none:
+    case K::kw_yield:
+    case K::error: return true;
     default: return false;
   }
 }

@@ -33,8 +33,7 @@ bool Parser::skip_clause() {
     skip_block();
   } else if (colon && block_follows) {
     sink_.report(DiagCode::bad_indentation, loc(cur()),
-                 "expected an indented block after the " + quote(head) + " header on line " +
-                     std::to_string(head.line),
+                 "expected an indented block after the " + quote(head) + " header on line " + std::to_string(head.line),
                  "indent the body, or write 'pass' for an empty one");
     return false;
   }

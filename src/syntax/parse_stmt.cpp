@@ -87,9 +87,15 @@ Stmt* Parser::parse_simple() {
     case K::kw_del: return skip_simple("del");
     case K::kw_global: return skip_simple("global");
     case K::kw_nonlocal: return skip_simple("nonlocal");
-    case K::kw_if: case K::kw_while: case K::kw_for: case K::kw_def: case K::kw_class: case K::kw_try:
-    case K::kw_with: case K::kw_async: case K::at:
-      return fail(cur(), quote(cur()) + " must begin on a line of its own");
+    case K::kw_if:
+    case K::kw_while:
+    case K::kw_for:
+    case K::kw_def:
+    case K::kw_class:
+    case K::kw_try:
+    case K::kw_with:
+    case K::kw_async:
+    case K::at: return fail(cur(), quote(cur()) + " must begin on a line of its own");
     default: break;
   }
   if (at_word("type") && peek().kind == K::name && (token_[2].kind == K::assign || token_[2].kind == K::lbracket)) {

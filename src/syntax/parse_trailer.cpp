@@ -78,7 +78,7 @@ bool Parser::parse_argument(const Token& opener, Gather<Expr*>& args, Gather<Key
   Expr* value = at(K::star) ? parse_starred(true) : parse_named_expression();
   if (!value) return false;
   if (at(K::kw_for) || at(K::kw_async)) {
-    if (!parse_comprehension()) return false;
+    if (!parse_comprehension(start)) return false;
     bool alone = args.size() + keywords.size() == 0 && at(K::rparen);
     if (!alone) {
       fail(start, "a generator expression beside other arguments needs parentheses", "write '(… for …)'");

@@ -15,9 +15,9 @@
 
 namespace weft::syntax {
 
-inline constexpr int kMaxNesting = 200;       // of expressions, and of blocks; as in CPython
-inline constexpr int kMaxTreeHeight = 2000;   // of an expression: a + b + c + … grows to the left without nesting
-inline constexpr int kMaxStmtDepth = 1000;    // of statements: each elif lies inside the one before
+inline constexpr int kMaxNesting = 200;      // of expressions, and of blocks; as in CPython
+inline constexpr int kMaxTreeHeight = 2000;  // of an expression: a + b + c + … grows to the left without nesting
+inline constexpr int kMaxStmtDepth = 1000;   // of statements: each elif lies inside the one before
 
 /// A list under construction: items go to a shared pool, `take` copies those of this list into the arena.
 template <class T>
@@ -128,7 +128,7 @@ class Parser {
   Expr* parse_list();
   Expr* parse_braces();
   Expr* parse_display_item(const Token& opener, Gather<Expr*>& items);
-  bool parse_comprehension();
+  bool parse_comprehension(const Token& element);
 
   // parse_trailer.cpp
   Expr* parse_postfix();
@@ -202,7 +202,7 @@ class Parser {
   const Token* previous_;  // the last one taken that is not layout
   int depth_ = 0;          // of expressions
   int block_depth_ = 0;
-  int stmt_depth_ = 0;     // block_depth_ and the elif chains on the way
+  int stmt_depth_ = 0;  // block_depth_ and the elif chains on the way
 
   // Pools of the lists under construction.
   std::vector<Expr*> exprs_;

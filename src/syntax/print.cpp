@@ -68,8 +68,8 @@ class TreePrinter {
     switch (node.kind) {
       case ExprKind::name: return line(role, "Name", node.as<NameExpr>().name, node.loc);
       case ExprKind::int_literal:
-      case ExprKind::float_literal: return line(role, node.kind == ExprKind::int_literal ? "Int" : "Float",
-                                                to_source(node), node.loc);
+      case ExprKind::float_literal:
+        return line(role, node.kind == ExprKind::int_literal ? "Int" : "Float", to_source(node), node.loc);
       case ExprKind::bool_literal: return line(role, "Bool", node.as<BoolLiteral>().value ? "True" : "False", node.loc);
       case ExprKind::none_literal: return line(role, "None", {}, node.loc);
       case ExprKind::string_literal: return line(role, "String", quoted(node.as<StringLiteral>().value), node.loc);
@@ -119,7 +119,7 @@ class TreePrinter {
       expr("callee", call->callee);
       exprs("arg", call->args);
       for (const Keyword& keyword : call->keywords) {
-        expr(keyword.name.empty() ? "**" : std::string(keyword.name) + " =", keyword.value);
+        expr("keyword " + (keyword.name.empty() ? "**" : std::string(keyword.name)), keyword.value);
       }
     } else if (const auto* attribute = node.as_if<AttributeExpr>()) {
       expr({}, attribute->object);

@@ -12,7 +12,20 @@ namespace {
 // How tightly a form binds. An operand is parenthesised if it binds looser than its place demands.
 enum Binding : int {
   kLoosest,  // what may only stand in parentheses: walrus, yield, lambda…
-  kTernary, kOr, kAnd, kNot, kCompare, kBitOr, kBitXor, kBitAnd, kShift, kSum, kProduct, kUnary, kPower, kPostfix,
+  kTernary,
+  kOr,
+  kAnd,
+  kNot,
+  kCompare,
+  kBitOr,
+  kBitXor,
+  kBitAnd,
+  kShift,
+  kSum,
+  kProduct,
+  kUnary,
+  kPower,
+  kPostfix,
   kAtom,
 };
 

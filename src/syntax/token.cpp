@@ -7,11 +7,20 @@
 namespace weft::syntax {
 namespace {
 
-constexpr std::string_view kSpellings[] = {
-    "<end>", "<newline>", "<indent>", "<dedent>", "<error>",
-    "<name>", "<integer>", "<float>", "<imaginary>", "<string>", "<bytes>", "<f-string>",
+constexpr std::string_view kSpellings[] = {"<end>",
+                                           "<newline>",
+                                           "<indent>",
+                                           "<dedent>",
+                                           "<error>",
+                                           "<name>",
+                                           "<integer>",
+                                           "<float>",
+                                           "<imaginary>",
+                                           "<string>",
+                                           "<bytes>",
+                                           "<f-string>",
 #define X(id, text) text,
-    WEFT_SYNTAX_PUNCTUATION(X) WEFT_SYNTAX_KEYWORDS(X)
+                                           WEFT_SYNTAX_PUNCTUATION(X) WEFT_SYNTAX_KEYWORDS(X)
 #undef X
 };
 
@@ -59,11 +68,24 @@ TokenKind keyword_or_name(std::string_view word) {
 
 bool only_begins_statement(TokenKind kind) {
   switch (kind) {
-    case TokenKind::kw_assert: case TokenKind::kw_break: case TokenKind::kw_class: case TokenKind::kw_continue:
-    case TokenKind::kw_def: case TokenKind::kw_del: case TokenKind::kw_elif: case TokenKind::kw_except:
-    case TokenKind::kw_finally: case TokenKind::kw_global: case TokenKind::kw_import: case TokenKind::kw_nonlocal:
-    case TokenKind::kw_pass: case TokenKind::kw_raise: case TokenKind::kw_return: case TokenKind::kw_try:
-    case TokenKind::kw_while: case TokenKind::kw_with: return true;
+    case TokenKind::kw_assert:
+    case TokenKind::kw_break:
+    case TokenKind::kw_class:
+    case TokenKind::kw_continue:
+    case TokenKind::kw_def:
+    case TokenKind::kw_del:
+    case TokenKind::kw_elif:
+    case TokenKind::kw_except:
+    case TokenKind::kw_finally:
+    case TokenKind::kw_global:
+    case TokenKind::kw_import:
+    case TokenKind::kw_nonlocal:
+    case TokenKind::kw_pass:
+    case TokenKind::kw_raise:
+    case TokenKind::kw_return:
+    case TokenKind::kw_try:
+    case TokenKind::kw_while:
+    case TokenKind::kw_with: return true;
     default: return false;
   }
 }

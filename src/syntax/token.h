@@ -8,6 +8,7 @@
 
 namespace weft::syntax {
 
+// clang-format off
 // X(enumerator, text)
 #define WEFT_SYNTAX_PUNCTUATION(X)                                                                                   \
   X(lparen, "(") X(rparen, ")") X(lbracket, "[") X(rbracket, "]") X(lbrace, "{") X(rbrace, "}")                      \
@@ -37,6 +38,7 @@ enum class TokenKind : std::uint8_t {
   WEFT_SYNTAX_PUNCTUATION(X) WEFT_SYNTAX_KEYWORDS(X)
 #undef X
 };
+// clang-format on
 
 struct Token {
   TokenKind kind = TokenKind::end;

@@ -55,7 +55,8 @@ TEST(Expr, Ternaries) {
   EXPECT_EQ(shape("(a if c else b) if d else e"), "(? d (? c a b) e)");
   EXPECT_EQ(shape("a or b if c and d else e + f"), "(? (and c d) (or a b) (+ e f))");
   EXPECT_EQ(shape("x, a if c else b"), "(tuple x (? c a b))");
-  EXPECT_EQ(shape("a if b"), "expected 'else' and a second value in the conditional expression, found the end of the line");
+  EXPECT_EQ(shape("a if b"),
+            "expected 'else' and a second value in the conditional expression, found the end of the line");
 }
 
 TEST(Expr, Calls) {
@@ -136,6 +137,9 @@ TEST(Expr, UnsupportedConstructsAreNamed) {
   EXPECT_EQ(errors("{a: b, c}"), "syntax_error 1:9");
   EXPECT_EQ(errors("{a, b: c}"), "syntax_error 1:6");
   EXPECT_EQ(errors("[x for 1 in y]"), "syntax_error 1:8");
+  EXPECT_EQ(errors("[*a for a in b]"), "syntax_error 1:2");
+  EXPECT_EQ(errors("{**a for a in b}"), "syntax_error 1:2");
+  EXPECT_EQ(errors("f(*a for a in b)"), "syntax_error 1:3");
   EXPECT_EQ(errors("lambda a, a: 0"), "syntax_error 1:11");
 }
 

@@ -47,10 +47,12 @@ std::string shape(const Expr& expr) {
       }
       return out + ")";
     }
-    case ExprKind::logical: return join(std::string(text_of(expr.as<LogicalExpr>().op)), expr.as<LogicalExpr>().operands);
+    case ExprKind::logical:
+      return join(std::string(text_of(expr.as<LogicalExpr>().op)), expr.as<LogicalExpr>().operands);
     case ExprKind::ternary: {
       const auto& ternary = expr.as<TernaryExpr>();
-      return "(? " + shape(*ternary.condition) + " " + shape(*ternary.then_value) + " " + shape(*ternary.else_value) + ")";
+      return "(? " + shape(*ternary.condition) + " " + shape(*ternary.then_value) + " " + shape(*ternary.else_value) +
+             ")";
     }
     case ExprKind::call: {
       const auto& call = expr.as<CallExpr>();

@@ -82,19 +82,33 @@ TEST(Lexer, LineJoining) {
   EXPECT_EQ(tokens("{[(\n)\n]\n}"), "{ [ ( ) ] } <newline> <end>");
   EXPECT_EQ(tokens("if a: \\\n\n  b"), "if a : <newline> <indent> b <newline> <dedent> <end>");
   EXPECT_EQ(errors("x = 1 \\ \ny = 2"), "bad_token 1:7; syntax_error 2:1");
-  EXPECT_EQ(first_error("x = \\y"),
-            "unexpected character after the backslash that continues a line | the backslash must be the last on its line");
+  EXPECT_EQ(
+      first_error("x = \\y"),
+      "unexpected character after the backslash that continues a line | the backslash must be the last on its line");
   EXPECT_EQ(errors("x = 1 \\"), "bad_token 1:7");
   EXPECT_EQ(errors("x = 1 \\\n"), "bad_token 1:7");
 }
 
 TEST(Lexer, Integers) {
-  struct { const char* text; std::uint64_t value; bool too_large; } cases[] = {
-      {"0", 0, false}, {"00_0", 0, false}, {"42", 42, false}, {"1_000_000", 1000000, false}, {"0xFf", 255, false},
-      {"0X_ff", 255, false}, {"0o17", 15, false}, {"0O7", 7, false}, {"0b1_01", 5, false},
+  struct {
+    const char* text;
+    std::uint64_t value;
+    bool too_large;
+  } cases[] = {
+      {"0", 0, false},
+      {"00_0", 0, false},
+      {"42", 42, false},
+      {"1_000_000", 1000000, false},
+      {"0xFf", 255, false},
+      {"0X_ff", 255, false},
+      {"0o17", 15, false},
+      {"0O7", 7, false},
+      {"0b1_01", 5, false},
       {"18446744073709551615", std::numeric_limits<std::uint64_t>::max(), false},
       {"0xFFFFFFFFFFFFFFFF", std::numeric_limits<std::uint64_t>::max(), false},
-      {"18446744073709551616", 0, true}, {"0x10000000000000000", 0, true}, {"99999999999999999999999999", 0, true},
+      {"18446744073709551616", 0, true},
+      {"0x10000000000000000", 0, true},
+      {"99999999999999999999999999", 0, true},
   };
   for (const auto& c : cases) {
     Parsed parsed = parse_clean(c.text);
@@ -105,13 +119,28 @@ TEST(Lexer, Integers) {
 }
 
 TEST(Lexer, FloatsRoundCorrectly) {
-  struct { const char* text; double value; } cases[] = {
-      {"1.", 1.0}, {".5", 0.5}, {"0.1", 0.1}, {"1e3", 1000.0}, {"1E+3", 1000.0}, {"1_0.2_5e-1_0", 10.25e-10},
-      {"010.5", 10.5}, {"00e1", 0.0}, {"1.7976931348623157e308", std::numeric_limits<double>::max()},
-      {"4.9406564584124654e-324", std::numeric_limits<double>::denorm_min()}, {"2.2250738585072011e-308", 0x0.fffffffffffffp-1022},
-      {"9007199254740993.0", 9007199254740992.0}, {"1e309", std::numeric_limits<double>::infinity()},
-      {"1e99999999999999999999", std::numeric_limits<double>::infinity()}, {"1e-99999999999999999999", 0.0},
-      {"0e99999999999999999999", 0.0}, {"0.00001e-400", 0.0}, {"3.14159265358979", 3.14159265358979},
+  struct {
+    const char* text;
+    double value;
+  } cases[] = {
+      {"1.", 1.0},
+      {".5", 0.5},
+      {"0.1", 0.1},
+      {"1e3", 1000.0},
+      {"1E+3", 1000.0},
+      {"1_0.2_5e-1_0", 10.25e-10},
+      {"010.5", 10.5},
+      {"00e1", 0.0},
+      {"1.7976931348623157e308", std::numeric_limits<double>::max()},
+      {"4.9406564584124654e-324", std::numeric_limits<double>::denorm_min()},
+      {"2.2250738585072011e-308", 0x0.fffffffffffffp-1022},
+      {"9007199254740993.0", 9007199254740992.0},
+      {"1e309", std::numeric_limits<double>::infinity()},
+      {"1e99999999999999999999", std::numeric_limits<double>::infinity()},
+      {"1e-99999999999999999999", 0.0},
+      {"0e99999999999999999999", 0.0},
+      {"0.00001e-400", 0.0},
+      {"3.14159265358979", 3.14159265358979},
   };
   for (const auto& c : cases) {
     Parsed parsed = parse_clean(c.text);
@@ -131,12 +160,14 @@ TEST(Lexer, NumbersBesideOtherThings) {
 }
 
 TEST(Lexer, MalformedNumbers) {
-  for (const char* text : {"012", "1__0", "1_", "0x", "0xg", "0b2", "0o8", "0b12", "1abc", "1.5f", "1_.5", "1._5", "1e5_",
-                           "1e5x", "0x_", "0x1_", "1.real", "5L"}) {
+  for (const char* text : {"012", "1__0", "1_", "0x", "0xg", "0b2", "0o8", "0b12", "1abc", "1.5f", "1_.5", "1._5",
+                           "1e5_", "1e5x", "0x_", "0x1_", "1.real", "5L"}) {
     EXPECT_EQ(errors(std::string("x = ") + text), "bad_literal 1:5") << text;
   }
-  EXPECT_EQ(first_error("012"), "a decimal number may not begin with 0 | drop the zeros, or write 0o for an octal number");
-  EXPECT_EQ(first_error("1.5f"), "malformed number | numbers have no type suffix: convert, as in float(…) or wp.int64(…)");
+  EXPECT_EQ(first_error("012"),
+            "a decimal number may not begin with 0 | drop the zeros, or write 0o for an octal number");
+  EXPECT_EQ(first_error("1.5f"),
+            "malformed number | numbers have no type suffix: convert, as in float(…) or wp.int64(…)");
 }
 
 TEST(Lexer, Strings) {
@@ -171,14 +202,15 @@ TEST(Lexer, UnclosedStrings) {
   EXPECT_EQ(errors("x = 'abc\ny = 1 1"), "bad_token 1:5; syntax_error 2:7");
   EXPECT_EQ(errors("x = '''abc\ny = 1 1"), "bad_token 1:5");
   EXPECT_EQ(errors("x = \"abc\\"), "bad_token 1:5");
-  EXPECT_EQ(first_error("x = 'abc"),
-            "this string is not closed on its line | add the closing quote; a string over several lines needs three quotes");
+  EXPECT_EQ(
+      first_error("x = 'abc"),
+      "this string is not closed on its line | add the closing quote; a string over several lines needs three quotes");
 }
 
 TEST(Lexer, FormatStringsAreSkippedWhole) {
-  for (const char* text : {"f'a'", "F\"{x}\"", "rf'{x!r:>{width}}'", "fR'\\{x}'", "f'{{}}'", "f'{x[\"a\"]}'", "f'{x['a']}'",
-                           "f'{f'{f'{1}'}'}'", "f\"{'}'}\"", "f'''{\nx # '\n}'''", "f'{x:%H:%M}'", "f'{x!=y}'", "f'{ {1: 2}[1] }'",
-                           "f'\\N{BULLET} {x}'", "f'{x:{'>'}{10}}'"}) {
+  for (const char* text : {"f'a'", "F\"{x}\"", "rf'{x!r:>{width}}'", "fR'\\{x}'", "f'{{}}'", "f'{x[\"a\"]}'",
+                           "f'{x['a']}'", "f'{f'{f'{1}'}'}'", "f\"{'}'}\"", "f'''{\nx # '\n}'''", "f'{x:%H:%M}'",
+                           "f'{x!=y}'", "f'{ {1: 2}[1] }'", "f'\\N{BULLET} {x}'", "f'{x:{'>'}{10}}'"}) {
     EXPECT_EQ(shape(text), "<f-string>") << text;
   }
   EXPECT_EQ(shape("'a' f'{x}' 'b'"), "<f-string>");
@@ -195,7 +227,8 @@ TEST(Lexer, BytesAreUnsupported) {
 }
 
 TEST(Lexer, Names) {
-  EXPECT_EQ(tokens("\xCF\x80 _a1 __init__ \xE5\x90\x8D\xE5\x89\x8D"), "\xCF\x80 _a1 __init__ \xE5\x90\x8D\xE5\x89\x8D <newline> <end>");
+  EXPECT_EQ(tokens("\xCF\x80 _a1 __init__ \xE5\x90\x8D\xE5\x89\x8D"),
+            "\xCF\x80 _a1 __init__ \xE5\x90\x8D\xE5\x89\x8D <newline> <end>");
   EXPECT_EQ(errors("x = a \xE2\x80\x93 b"), "bad_token 1:7");
   EXPECT_EQ(first_error("x = a \xE2\x80\x93 b"), "invalid character U+2013 | write - instead");
   EXPECT_EQ(first_error("x =\xC2\xA0y"), "invalid character U+00A0 | replace it by a space");
@@ -216,7 +249,8 @@ TEST(Lexer, BadCharacters) {
 
 TEST(Layout, BlocksAndDedents) {
   EXPECT_EQ(tokens("if a:\n  b\n  if c:\n     d\ne"),
-            "if a : <newline> <indent> b <newline> if c : <newline> <indent> d <newline> <dedent> <dedent> e <newline> <end>");
+            "if a : <newline> <indent> b <newline> if c : <newline> <indent> d <newline> "
+            "<dedent> <dedent> e <newline> <end>");
   EXPECT_EQ(tokens("if a:\n  b\n# outer comment\n\n  c\n"),
             "if a : <newline> <indent> b <newline> c <newline> <dedent> <end>");
 }
@@ -233,7 +267,8 @@ TEST(Layout, TabsReachToMultiplesOfEight) {
   EXPECT_EQ(errors("if a:\n\tb\n\tc\n"), "");
   EXPECT_EQ(errors("if a:\n  if b:\n  \tc\n  \td\n"), "");
   EXPECT_EQ(errors("if a:\n        b\n\tc\n"), "bad_indentation 3:2");
-  EXPECT_EQ(first_error("if a:\n        b\n\tc\n"), "tabs and spaces are mixed in the indentation | indent with spaces only");
+  EXPECT_EQ(first_error("if a:\n        b\n\tc\n"),
+            "tabs and spaces are mixed in the indentation | indent with spaces only");
 }
 
 TEST(Layout, WrongIndentationIsToldOnce) {

@@ -47,7 +47,8 @@ TEST(Limits, DeepNestingIsRefusedOnce) {
 }
 
 TEST(Limits, UnclosedDeepNestingToo) {
-  for (const char* piece : {"(", "[", "{", "f(", "([{", "(\n", "f(\n  ", "'", "f'{", "f'{\n", "f\"\"\"{", "f\"\"\"{\"\"\"", "\\\n"}) {
+  for (const char* piece :
+       {"(", "[", "{", "f(", "([{", "(\n", "f(\n  ", "'", "f'{", "f'{\n", "f\"\"\"{", "f\"\"\"{\"\"\"", "\\\n"}) {
     Parsed parsed = parse_text("x = " + repeat(piece, 20001));
     EXPECT_TRUE(parsed.sink.has_errors()) << piece;
   }

@@ -45,9 +45,9 @@ TEST(Stmt, AnnotatedAssignments) {
 
 TEST(Stmt, SimpleStatementsAndSemicolons) {
   Parsed parsed = parse_clean("pass; break;continue\nreturn\nreturn a, *b\nassert x\nassert x, 'text';\n'doc'; f()\n");
-  StmtKind kinds[] = {StmtKind::pass_stmt,   StmtKind::break_stmt,  StmtKind::continue_stmt, StmtKind::return_stmt,
-                      StmtKind::return_stmt, StmtKind::assert_stmt, StmtKind::assert_stmt,   StmtKind::expr,
-                      StmtKind::expr};
+  StmtKind kinds[] = {StmtKind::pass_stmt,   StmtKind::break_stmt,  StmtKind::continue_stmt,
+                      StmtKind::return_stmt, StmtKind::return_stmt, StmtKind::assert_stmt,
+                      StmtKind::assert_stmt, StmtKind::expr,        StmtKind::expr};
   ASSERT_EQ(parsed.tree->body.size(), std::size(kinds));
   for (std::size_t i = 0; i < std::size(kinds); ++i) EXPECT_EQ(parsed.stmt(i).kind, kinds[i]) << i;
   EXPECT_EQ(parsed.stmt(1).loc.col, 7u);
@@ -72,7 +72,8 @@ TEST(Stmt, IfElifElse) {
 }
 
 TEST(Stmt, Loops) {
-  Parsed parsed = parse_clean("while a < b:\n  c\nelse:\n  d\nfor i, (j, k) in e, f:\n  g\nelse: h\nfor x in y: z\nfor a[0], *b in c: d");
+  Parsed parsed = parse_clean(
+      "while a < b:\n  c\nelse:\n  d\nfor i, (j, k) in e, f:\n  g\nelse: h\nfor x in y: z\nfor a[0], *b in c: d");
   EXPECT_EQ(parsed.stmt(0).as<WhileStmt>().else_body.size(), 1u);
   const auto& loop = parsed.stmt(1).as<ForStmt>();
   EXPECT_EQ(shape(*loop.target), "(tuple i (tuple j k))");
@@ -84,7 +85,8 @@ TEST(Stmt, Loops) {
 
 TEST(Stmt, Functions) {
   Parsed parsed = parse_clean(
-      "@wp.kernel\n@wp.func(module='unique')\ndef k(a, b: wp.array(dtype=float), /, c: int = 1, *args: t, d, e=2, **kw) -> 'x':\n"
+      "@wp.kernel\n@wp.func(module='unique')\n"
+      "def k(a, b: wp.array(dtype=float), /, c: int = 1, *args: t, d, e=2, **kw) -> 'x':\n"
       "  \"\"\"doc\"\"\"\n  def inner(): return 1\n");
   const auto& function = parsed.stmt().as<FunctionDef>();
   EXPECT_EQ(function.name, "k");
@@ -93,7 +95,7 @@ TEST(Stmt, Functions) {
   ASSERT_EQ(function.decorators.size(), 2u);
   EXPECT_EQ(shape(*function.decorators[1]), "(call (. wp func) module=\"unique\")");
   ASSERT_EQ(function.params.size(), 7u);
-  Param::Kind kinds[] = {Param::positional, Param::positional, Param::positional, Param::star_args,
+  Param::Kind kinds[] = {Param::positional,   Param::positional,   Param::positional, Param::star_args,
                          Param::keyword_only, Param::keyword_only, Param::star_kwargs};
   const char* names[] = {"a", "b", "c", "args", "d", "e", "kw"};
   for (std::size_t i = 0; i < 7; ++i) {
@@ -112,7 +114,8 @@ TEST(Stmt, Functions) {
 }
 
 TEST(Stmt, Classes) {
-  Parsed parsed = parse_clean("@wp.struct\nclass S(Base, metaclass=M):\n  a: int\n  b: wp.vec3\nclass T: pass\nclass U(): x = 1\n");
+  Parsed parsed =
+      parse_clean("@wp.struct\nclass S(Base, metaclass=M):\n  a: int\n  b: wp.vec3\nclass T: pass\nclass U(): x = 1\n");
   const auto& type = parsed.stmt(0).as<ClassDef>();
   EXPECT_EQ(type.name, "S");
   EXPECT_EQ(shape(*type.decorators[0]), "(. wp struct)");
@@ -143,7 +146,8 @@ TEST(Stmt, Imports) {
 }
 
 TEST(Stmt, UnsupportedStatementsAreSkippedWhole) {
-  EXPECT_EQ(construct("try:\n  a\n  if b:\n    c\nexcept E as e:\n  d\nexcept* (F, G): h\nelse:\n  i\nfinally:\n  j"), "try");
+  EXPECT_EQ(construct("try:\n  a\n  if b:\n    c\nexcept E as e:\n  d\nexcept* (F, G): h\nelse:\n  i\nfinally:\n  j"),
+            "try");
   EXPECT_EQ(construct("try: a\nfinally: b"), "try");
   EXPECT_EQ(construct("with a as b, (c) as d:\n  e\n\n  f"), "with");
   EXPECT_EQ(construct("with a: b"), "with");
@@ -173,7 +177,9 @@ TEST(Stmt, SkippedStatementsKeepTheirEnds) {
 }
 
 TEST(Stmt, SoftKeywordsAreNames) {
-  Parsed parsed = parse_clean("match = 1\nmatch(x)\nmatch[x]: int\nmatch.case = type\ntype(x)(y)\ncase: int = match\ntype = match\n_ = 1\nmatch: int\n");
+  Parsed parsed = parse_clean(
+      "match = 1\nmatch(x)\nmatch[x]: int\nmatch.case = type\ntype(x)(y)\ncase: int = match\n"
+      "type = match\n_ = 1\nmatch: int\n");
   EXPECT_EQ(parsed.tree->body.size(), 9u);
   for (const Stmt* statement : parsed.tree->body) EXPECT_NE(statement->kind, StmtKind::unsupported);
 }
