@@ -78,10 +78,13 @@ void PrintBuffer::flush() noexcept {
 }
 
 void PrintBuffer::write(std::string text, std::vector<Record> records) const {
-  const auto group = [&](const Record& r) { return r.linear / group_size_; };
-  const auto before = [&](const Record& a, const Record& b) { return group(a) < group(b); };
+  // `begin` grows in the order of arrival, which breaks ties.
+  const auto before = [&](const Record& a, const Record& b) {
+    const std::int64_t group_a = a.linear / group_size_, group_b = b.linear / group_size_;
+    return group_a != group_b ? group_a < group_b : a.begin < b.begin;
+  };
   if (!std::is_sorted(records.begin(), records.end(), before)) {
-    std::stable_sort(records.begin(), records.end(), before);
+    std::sort(records.begin(), records.end(), before);
     std::string sorted;
     sorted.reserve(text.size());
     for (const Record& r : records) sorted.append(text, r.begin, r.end - r.begin);

@@ -16,6 +16,14 @@
 #include "runtime/fp_control.h"
 #include "runtime/scheduler.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#define WEFT_THREAD_SANITIZER __has_feature(thread_sanitizer)
+#else
+#define WEFT_THREAD_SANITIZER 0
+#endif
+
 namespace weft::runtime {
 namespace {
 
@@ -297,7 +305,7 @@ TEST(Launch, fromManyThreadsAtOnce) {
 }
 
 TEST(Launch, inAForkedChildAfterLaunchesInTheParent) {
-#if defined(__SANITIZE_THREAD__)
+#if WEFT_THREAD_SANITIZER
   GTEST_SKIP() << "the thread sanitizer does not follow threads started after a fork";
 #endif
   const Limit scope(2);

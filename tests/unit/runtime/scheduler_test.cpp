@@ -17,6 +17,14 @@
 
 #include "runtime/scheduler_forms.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#define WEFT_THREAD_SANITIZER __has_feature(thread_sanitizer)
+#else
+#define WEFT_THREAD_SANITIZER 0
+#endif
+
 namespace weft::runtime {
 namespace {
 
@@ -145,11 +153,7 @@ int run_in_child(const std::function<int()>& f) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThreadSanitizer = true;
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
+constexpr bool kThreadSanitizer = WEFT_THREAD_SANITIZER;
 
 int sum_in_parallel() {
   std::atomic<std::int64_t> sum{0};
