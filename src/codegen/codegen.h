@@ -78,12 +78,6 @@ constexpr std::uint32_t gpu_trailer_offset(std::uint32_t param_bytes) { return (
 /// Where the parameters of a kernel lie in its parameter block.
 ParamLayout param_layout(const ir::Function& kernel);
 
-/// An address that generated code may refer to by name.
-struct Symbol {
-  const char* name;
-  void* address;
-};
-
 /// Machine code linked into this process; unloaded when the last owner lets go.
 class LoadedCode {
  public:
@@ -97,11 +91,9 @@ class LoadedCode {
   std::size_t size_ = 0;
 };
 
-/// Links an object made by emit. Runs no LLVM pass. `helpers` are the runtime's functions (math, checks, printing); the
-/// few C library functions that LLVM itself calls (memcpy, memset, fma…) are known. Throws Error for a damaged object or
-/// an unknown symbol.
-std::shared_ptr<LoadedCode> load_object(std::span<const char> object, const std::string& entry,
-                                        std::span<const Symbol> helpers);
+/// Links an object made by emit. Runs no LLVM pass. It may refer to runtime::helper_symbols() and to the few C library
+/// functions that LLVM itself calls (memcpy, memset, fma…). Throws Error for a damaged object or an unknown symbol.
+std::shared_ptr<LoadedCode> load_object(std::span<const char> object, const std::string& entry);
 
 /// The path of libdevice's bitcode, or empty: WEFT_LIBDEVICE, then CUDA_HOME and CUDA_PATH, the usual toolkit folders,
 /// and `search` (folders that may hold NVIDIA's PyPI packages).

@@ -1,0 +1,389 @@
+// The lane-shape fixpoint: an optimistic forward analysis. Everything starts unset; shapes only move down the lattice
+// unset → stride → varying, so the rounds end. What merges under a varying condition is varying.
+#include "analysis/uniformity.h"
+
+#include <algorithm>
+
+namespace weft::analysis {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+namespace {
+
+constexpr LaneShape kUnset = INT32_MAX;
+constexpr int kMaxRounds = 24;
+
+/// A stride that fits, else varying.
+LaneShape checked(std::int64_t stride) {
+  return stride > -(1 << 20) && stride < (1 << 20) ? LaneShape(stride) : kVarying;
+}
+
+bool is_stride(LaneShape s) { return s != kUnset && s != kVarying; }
+
+}  // namespace
+
+std::uint32_t lane_units(const Type* type) {
+  switch (type->kind()) {
+    case TypeKind::array:
+      return 2 + 2 * type->rank();
+    case TypeKind::structure:
+    case TypeKind::tuple: {
+      std::uint32_t n = 0;
+      for (const Field& field : type->fields()) n += lane_units(field.type);
+      return n;
+    }
+    default:
+      return 1;
+  }
+}
+
+std::uint32_t first_unit_of_field(const Type* aggregate, std::size_t field) {
+  std::uint32_t n = 0;
+  for (std::size_t k = 0; k < field; ++k) n += lane_units(aggregate->fields()[k].type);
+  return n;
+}
+
+Uniformity::Uniformity(const ir::Function& function, const LaneEntry& entry) : entry_(entry) {
+  first_.assign(function.value_count, 0);
+  for (const Value* param : function.params()) number(param);
+  number(*function.body);
+  std::fill(shapes_.begin(), shapes_.end(), kUnset);
+  std::size_t k = 0;
+  for (const Value* param : function.params()) {
+    std::uint32_t units = lane_units(param->type);
+    for (std::uint32_t u = 0; u < units; ++u, ++k) join(param, u, entry.params.empty() ? kUniform : entry.params[k]);
+  }
+  do {
+    changed_ = false;
+    give_up_ = ++rounds_ > kMaxRounds;
+    visit(*function.body);
+  } while (changed_);
+  // What was never reached (results of loops that never yield) reads as varying, which is always safe.
+  std::replace(shapes_.begin(), shapes_.end(), kUnset, kVarying);
+}
+
+void Uniformity::number(const Value* value) {
+  first_[value->id] = std::uint32_t(shapes_.size());
+  shapes_.resize(shapes_.size() + lane_units(value->type));
+}
+
+void Uniformity::number(const Region& region) {
+  if (region.parent_op)
+    for (const Value* arg : region.args) number(arg);
+  for (const Op& op : region) {
+    for (const Value* result : op.results) number(result);
+    for (const Region* inner : op.regions) number(*inner);
+  }
+}
+
+LaneShape Uniformity::meet(LaneShape a, LaneShape b) const {
+  if (a == kUnset) return b;
+  if (b == kUnset || a == b) return a;
+  return kVarying;
+}
+
+void Uniformity::join(const Value* value, std::uint32_t unit, LaneShape shape) {
+  LaneShape& slot = shapes_[first_[value->id] + unit];
+  LaneShape met = meet(slot, shape);
+  if (met != slot) slot = met, changed_ = true;
+}
+
+void Uniformity::join_all(const Value* value, LaneShape shape) {
+  for (std::uint32_t u = 0, n = lane_units(value->type); u < n; ++u) join(value, u, shape);
+}
+
+void Uniformity::join_copy(const Value* to, std::uint32_t to_unit, const Value* from, std::uint32_t from_unit,
+                           std::uint32_t count) {
+  for (std::uint32_t u = 0; u < count; ++u) join(to, to_unit + u, shape(from, from_unit + u));
+}
+
+LaneShape Uniformity::whole(const Value* value) const {
+  LaneShape result = kUniform;
+  for (std::uint32_t u = 0, n = lane_units(value->type); u < n; ++u) {
+    LaneShape s = shape(value, u);
+    if (s == kUnset) return kUnset;
+    if (s != kUniform) result = kVarying;
+  }
+  return result;
+}
+
+LaneShape Uniformity::all_of(std::span<Value* const> operands) const {
+  LaneShape result = kUniform;
+  for (const Value* v : operands) {
+    LaneShape s = whole(v);
+    if (s == kUnset) return kUnset;
+    if (s != kUniform) result = kVarying;
+  }
+  return result;
+}
+
+bool Uniformity::uniform(const Value* value) const { return whole(value) == kUniform; }
+
+bool Uniformity::divergent(const Op& loop) const {
+  if (loop.code == OpCode::for_)
+    return !uniform(loop.operand(0)) || !uniform(loop.operand(1)) || !uniform(loop.operand(2));
+  return !uniform(loop.regions[0]->terminator()->operand(0));
+}
+
+void Uniformity::visit(const Region& region) {
+  for (const Op& op : region) visit(op);
+}
+
+void Uniformity::visit(const Op& op) {
+  switch (ir::class_of(op.code)) {
+    case ir::OpClass::arith:
+    case ir::OpClass::bits:
+      visit_arith(op);
+      return;
+    case ir::OpClass::data:
+      visit_data(op);
+      return;
+    case ir::OpClass::memory:
+      visit_memory(op);
+      return;
+    case ir::OpClass::control:
+      visit_control(op);
+      return;
+    case ir::OpClass::effect:
+      if (op.code == OpCode::tid) join(op.result(), 0, op.imm < kMaxRank ? entry_.tids[op.imm] : kUniform);
+      if (op.code == OpCode::running) join(op.result(), 0, kUniform);
+      return;
+    default:
+      for (const Value* result : op.results) join_all(result, all_of(op.operands));
+      return;
+  }
+}
+
+/// Sums and differences of strides, and products with constants, stay strides.
+void Uniformity::visit_arith(const Op& op) {
+  const Value* result = op.result();
+  LaneShape plain = all_of(op.operands);
+  if (!result->type->is_int() || plain != kVarying) return join(result, 0, plain);
+  LaneShape a = shape(op.operand(0)), b = op.operands.size() > 1 ? shape(op.operand(1)) : kUniform;
+  LaneShape out = kVarying;
+  if (is_stride(a) && is_stride(b)) {
+    const Value* x = op.operand(0);
+    const Value* y = op.operands.size() > 1 ? op.operand(1) : nullptr;
+    switch (op.code) {
+      case OpCode::add: out = checked(std::int64_t(a) + b); break;
+      case OpCode::sub: out = checked(std::int64_t(a) - b); break;
+      case OpCode::neg: out = checked(-std::int64_t(a)); break;
+      case OpCode::mul: {
+        const Value* factor = y->is_constant() ? y : x->is_constant() ? x : nullptr;
+        if (!factor) break;
+        std::int64_t c = factor->as_int();
+        if (c > -(1 << 20) && c < (1 << 20)) out = checked((factor == y ? a : b) * c);
+        break;
+      }
+      case OpCode::shl:
+        if (y->is_constant() && y->as_int() >= 0 && y->as_int() < 16) out = checked(std::int64_t(a) << y->as_int());
+        break;
+      default: break;
+    }
+  }
+  join(result, 0, out);
+}
+
+void Uniformity::visit_data(const Op& op) {
+  const Value* result = op.result();
+  switch (op.code) {
+    case OpCode::select: {
+      LaneShape c = whole(op.operand(0));
+      for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u) {
+        LaneShape a = shape(op.operand(1), u), b = shape(op.operand(2), u);
+        join(result, u, c == kUniform ? meet(a, b) : c);
+      }
+      return;
+    }
+    case OpCode::cast: {
+      // Wrapping arithmetic survives truncation. Widening is linear only for a thread index, which never wraps.
+      const Value* from = op.operand(0);
+      LaneShape s = shape(from);
+      bool ints = from->type->is_int() && result->type->is_int();
+      bool keeps = ints && (result->type->size() <= from->type->size() ||
+                            (from->kind == ir::ValueKind::result && from->op->code == OpCode::tid));
+      join(result, 0, s == kUniform || s == kUnset || keeps ? s : kVarying);
+      return;
+    }
+    case OpCode::construct:
+      if (result->type->is_struct() || result->type->is_tuple()) {
+        std::uint32_t unit = 0;
+        for (const Value* v : op.operands) {
+          std::uint32_t n = lane_units(v->type);
+          join_copy(result, unit, v, 0, n);
+          unit += n;
+        }
+        return;
+      }
+      return join(result, 0, all_of(op.operands));
+    case OpCode::extract:
+    case OpCode::insert: {
+      // Constant field steps select units; any step into a composite ends in its one unit.
+      bool inserting = op.code == OpCode::insert;
+      const Value* aggregate = op.operand(0);
+      const Type* type = aggregate->type;
+      std::uint32_t unit = 0;
+      bool inside = false;
+      for (const ir::PathStep& step : op.path) {
+        if (step.kind == ir::PathStep::field) {
+          unit += first_unit_of_field(type, std::size_t(step.value));
+          type = type->fields()[std::size_t(step.value)].type;
+        } else {
+          inside = true;
+        }
+      }
+      LaneShape dynamic = all_of(op.operands.subspan(inserting ? 2 : 1));
+      if (!inserting) {
+        if (!inside) return join_copy(result, 0, aggregate, unit, lane_units(result->type));
+        LaneShape s = shape(aggregate, unit);
+        return join(result, 0, dynamic == kUniform || s == kUnset ? s : dynamic);
+      }
+      const Value* part = op.operand(1);
+      std::uint32_t count = inside ? 1 : lane_units(part->type), total = lane_units(result->type);
+      for (std::uint32_t u = 0; u < total; ++u) {
+        if (u < unit || u >= unit + count) {
+          join(result, u, shape(aggregate, u));
+        } else if (!inside) {
+          join(result, u, shape(part, u - unit));
+        } else {
+          Value* both[] = {op.operand(1)};
+          LaneShape p = all_of(both), s = shape(aggregate, u);
+          bool unset = p == kUnset || s == kUnset || dynamic == kUnset;
+          join(result, u, unset ? kUnset : p == kUniform && s == kUniform && dynamic == kUniform ? kUniform : kVarying);
+        }
+      }
+      return;
+    }
+    default:
+      join_all(result, all_of(op.operands));
+  }
+}
+
+void Uniformity::visit_memory(const Op& op) {
+  if (op.results.empty()) return;
+  const Value* result = op.result();
+  const Value* array = op.operands.empty() ? nullptr : op.operand(0);
+  switch (op.code) {
+    case OpCode::load: {
+      LaneShape s = all_of(op.operands.subspan(1));
+      LaneShape data = shape(array, kUnitData);
+      std::uint32_t rank = array->type->rank();
+      for (std::uint32_t d = 0; d < op.num_indices; ++d) {
+        LaneShape stride = shape(array, kUnitShape + rank + d);
+        LaneShape extent = op.wrap >> d & 1 ? shape(array, kUnitShape + d) : kUniform;
+        for (LaneShape part : {stride, extent}) s = s == kUnset || part == kUnset ? kUnset : s != kUniform ? s : part;
+      }
+      return join_all(result, s == kUnset || data == kUnset ? kUnset : s == kUniform && data == kUniform ? kUniform : kVarying);
+    }
+    case OpCode::view: {
+      std::uint32_t rank = array->type->rank(), left = result->type->rank();
+      LaneShape offset = all_of(op.operands.subspan(1));
+      for (std::uint32_t d = 0; d < op.num_indices; ++d) {
+        LaneShape stride = shape(array, kUnitShape + rank + d);
+        LaneShape extent = op.wrap >> d & 1 ? shape(array, kUnitShape + d) : kUniform;
+        for (LaneShape part : {stride, extent})
+          offset = offset == kUnset || part == kUnset ? kUnset : offset != kUniform ? offset : part;
+      }
+      for (std::uint32_t u : {kUnitData, kUnitGrad}) {
+        LaneShape s = shape(array, u);
+        join(result, u, s == kUnset || offset == kUnset ? kUnset : s == kUniform && offset == kUniform ? kUniform : kVarying);
+      }
+      join_copy(result, kUnitShape, array, kUnitShape + op.num_indices, left);
+      join_copy(result, kUnitShape + left, array, kUnitShape + rank + op.num_indices, left);
+      return;
+    }
+    case OpCode::slice: {
+      std::uint32_t rank = array->type->rank(), d = std::uint32_t(op.imm);
+      LaneShape s = all_of(op.operands.subspan(1));
+      for (LaneShape part : {shape(array, kUnitShape + d), shape(array, kUnitShape + rank + d)})
+        s = s == kUnset || part == kUnset ? kUnset : s == kUniform && part == kUniform ? kUniform : kVarying;
+      for (std::uint32_t u = 0; u < 2 + 2 * rank; ++u) {
+        bool own = u == kUnitShape + d || u == kUnitShape + rank + d;
+        LaneShape base = shape(array, u);
+        bool moved = own || u == kUnitData || u == kUnitGrad;
+        join(result, u, !moved ? base : s == kUnset || base == kUnset ? kUnset : s == kUniform && base == kUniform ? kUniform : kVarying);
+      }
+      return;
+    }
+    case OpCode::dim:
+      return join(result, 0, shape(array, kUnitShape + std::uint32_t(op.imm)));
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+      return join(result, 0, shape(array, kUnitData));
+    case OpCode::from_ptr: {
+      LaneShape extents = all_of(op.operands.subspan(1)), data = whole(op.operand(0));
+      for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
+        join(result, u, u == kUnitData ? data : u == kUnitGrad ? kUniform : extents);
+      return;
+    }
+    case OpCode::local:
+      for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
+        join(result, u, u == kUnitData ? kVarying : kUniform);
+      return;
+    default:
+      return join_all(result, kVarying);  // atomics give each lane its own old value
+  }
+}
+
+void Uniformity::visit_control(const Op& op) {
+  switch (op.code) {
+    case OpCode::if_: {
+      for (const Region* region : op.regions) visit(*region);
+      LaneShape c = whole(op.operand(0));
+      if (c == kUnset) return;
+      const Op* yields[] = {op.regions[0]->terminator(), op.regions[1]->terminator()};
+      for (std::size_t r = 0; r < op.results.size(); ++r)
+        for (std::uint32_t u = 0, n = lane_units(op.results[r]->type); u < n; ++u)
+          for (const Op* yield : yields) join(op.results[r], u, c == kUniform ? shape(yield->operand(r), u) : kVarying);
+      return;
+    }
+    case OpCode::for_: {
+      const Region& body = *op.regions[0];
+      LaneShape lo = shape(op.operand(0)), step = shape(op.operand(2));
+      LaneShape all = all_of(op.operands.first(3));
+      if (all == kUnset) return;
+      join(body.args[0], 0, step == kUniform ? lo : kVarying);
+      bool lost = all != kUniform || give_up_;
+      for (int pass = 0; pass < 2; ++pass) {
+        const Op* yield = body.terminator();
+        for (std::size_t k = 0; k + 1 < body.args.size(); ++k)
+          for (std::uint32_t u = 0, n = lane_units(body.args[k + 1]->type); u < n; ++u) {
+            LaneShape in = shape(pass == 0 ? op.operand(3 + k) : yield->operand(k), u);
+            join(body.args[k + 1], u, lost ? kVarying : in);
+            join(op.results[k], u, shape(body.args[k + 1], u));
+          }
+        if (pass == 0) visit(body);
+      }
+      return;
+    }
+    case OpCode::while_: {
+      const Region &test = *op.regions[0], &body = *op.regions[1];
+      auto carry = [&](std::size_t k, std::uint32_t u, LaneShape s) {
+        join(test.args[k], u, s);
+        join(body.args[k], u, shape(test.args[k], u));
+        join(op.results[k], u, shape(test.args[k], u));
+      };
+      for (std::size_t k = 0; k < test.args.size(); ++k)
+        for (std::uint32_t u = 0, n = lane_units(test.args[k]->type); u < n; ++u) carry(k, u, shape(op.operand(k), u));
+      visit(test);
+      visit(body);
+      LaneShape c = whole(test.terminator()->operand(0));
+      bool lost = give_up_ || (c != kUnset && c != kUniform);
+      const Op* yield = body.terminator();
+      for (std::size_t k = 0; k < test.args.size(); ++k)
+        for (std::uint32_t u = 0, n = lane_units(test.args[k]->type); u < n; ++u)
+          carry(k, u, lost ? kVarying : shape(yield->operand(k), u));
+      return;
+    }
+    case OpCode::call:
+      for (const Value* result : op.results) join_all(result, kVarying);
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace weft::analysis

@@ -1,0 +1,99 @@
+// The back end's front door: chooses lanes, emits LLVM IR, optimises it and writes what was asked for.
+#include "codegen/codegen.h"
+
+#include <chrono>
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "codegen/emitter.h"
+#include "codegen/kernel_size.h"
+#include "codegen/nvptx/nvptx.h"
+#include "codegen/optimize.h"
+
+namespace weft::codegen {
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The wished lane count, or 1 where more would be wrong: spin loops hang in lockstep, stacks are finite.
+int allowed_lanes(const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options) {
+  PrivateMemory memory = private_memory(kernel);
+  if (memory.bytes > kMaxPrivateBytes)
+    throw Error("kernel " + kernel.name + " needs " + std::to_string(memory.bytes >> 10) + " KiB of private memory per thread; " +
+                    std::to_string(kMaxPrivateBytes >> 10) + " KiB are allowed: use a smaller local array or an array argument",
+                memory.largest ? memory.largest->loc : kernel.loc);
+  int lanes = options.lanes;
+  if (lanes == 0) return choose_lanes(kernel, target);
+  if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8 && lanes != 16)
+    throw Error("lanes must be 1, 2, 4, 8 or 16, not " + std::to_string(lanes));
+  if (target.arch == TargetSpec::nvptx || has_spin_loop(kernel)) return 1;
+  return memory.bytes * unsigned(lanes) > kMaxPrivateBytes ? 1 : lanes;
+}
+
+std::string print_module(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out, nullptr);
+  return text;
+}
+
+}  // namespace
+
+Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
+             Output output) {
+  WEFT_CHECK(kernel.kind == ir::FunctionKind::kernel, "only kernels have an entry");
+  if ((output == Output::ptx) != (target.arch == TargetSpec::nvptx) && (output == Output::ptx || output == Output::object))
+    throw Error(output == Output::ptx ? "PTX is for nvptx targets" : "object code is for CPU targets; ask for PTX");
+  Emitted result;
+  result.lanes = allowed_lanes(kernel, target, options);
+  result.entry = entry_name(kernel);
+
+  auto start = std::chrono::steady_clock::now();
+  CodeUnit unit(module, target, options, result.lanes);
+  llvm::TargetMachine* machine = &target_machine(target, options.opt_level);
+  unit.module->setTargetTriple(target.triple);
+  unit.module->setDataLayout(machine->createDataLayout());
+  unit.emit_kernel(kernel);
+  if (options.verify) {
+    std::string problems;
+    llvm::raw_string_ostream out(problems);
+    bool broken = llvm::verifyModule(*unit.module, &out);
+    WEFT_CHECK(!broken, problems + "\n" + print_module(*unit.module));
+  }
+  if (unit.traits.gpu && output != Output::llvm_ir) link_libdevice(*unit.module, options.libdevice_path);
+  result.seconds_emit = seconds_since(start);
+  if (output == Output::llvm_ir) {
+    result.bytes = print_module(*unit.module);
+    return result;
+  }
+
+  start = std::chrono::steady_clock::now();
+  int level = effective_level(*unit.module, options.opt_level);
+  machine = &target_machine(target, level);
+  optimize(*unit.module, *machine, level, unit.traits.gpu);
+  result.seconds_opt = seconds_since(start);
+  if (output == Output::llvm_ir_opt) {
+    result.bytes = print_module(*unit.module);
+    return result;
+  }
+
+  start = std::chrono::steady_clock::now();
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+  WEFT_CHECK(!machine->addPassesToEmitFile(passes, out, nullptr, type), "the target can't write this kind of file");
+  passes.run(*unit.module);
+  result.bytes.assign(bytes.begin(), bytes.end());
+  result.seconds_codegen = seconds_since(start);
+  return result;
+}
+
+}  // namespace weft::codegen

@@ -1,0 +1,386 @@
+// Loads and stores of array elements. Uniform addresses are scalar accesses; consecutive ones vector accesses, small
+// aggregates de-interleaved by shuffles; everything else gathers and scatters, which LLVM breaks up lane by lane (in
+// lane order) where the target has none. A masked region always has an active lane, so uniform loads need no guard.
+#include "codegen/emitter.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include "ir/infer.h"
+
+namespace weft::codegen {
+
+namespace {
+
+/// Elements of up to this many equal scalars are read whole and taken apart by shuffles.
+constexpr std::int64_t kMaxInterleave = 4;
+
+std::uint32_t leaf_bytes(CodeUnit& unit, const PartInfo& leaf) {
+  return leaf.kind == PartKind::pointer ? 8 : unit.memory_type(leaf.scalar)->getScalarSizeInBits() / 8;
+}
+
+}  // namespace
+
+void Emitter::use_scopes() {
+  if (!source_.form.no_overlap) return;
+  llvm::MDBuilder metadata(unit.context);
+  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain("weft");
+  for (std::size_t k = 0; k < source_.params().size(); ++k)
+    scopes_.push_back(metadata.createAnonymousAliasScope(domain, "param"));
+}
+
+void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
+  if (scope < 0 || std::size_t(scope) >= scopes_.size()) return;
+  llvm::SmallVector<llvm::Metadata*, 8> others;
+  for (std::size_t k = 0; k < scopes_.size(); ++k)
+    if (std::int32_t(k) != scope) others.push_back(scopes_[k]);
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope, llvm::MDNode::get(unit.context, {scopes_[std::size_t(scope)]}));
+  if (!others.empty()) access->setMetadata(llvm::LLVMContext::MD_noalias, llvm::MDNode::get(unit.context, others));
+}
+
+llvm::Value* Emitter::from_memory(const PartInfo& leaf, llvm::Value* v) {
+  if (leaf.kind != PartKind::scalar && leaf.kind != PartKind::block) return v;
+  return leaf.scalar == ScalarKind::boolean ? b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
+}
+
+llvm::Value* Emitter::to_memory(const PartInfo& leaf, llvm::Value* v) {
+  if (leaf.kind == PartKind::pointer || leaf.scalar != ScalarKind::boolean) return v;
+  return b.CreateZExt(v, v->getType()->isVectorTy() ? unit.wide(unit.i8) : unit.i8);
+}
+
+llvm::Value* Emitter::lane_pointers(const Address& at) {
+  if (at.pointers) return at.pointers;
+  llvm::Value* p = splat(at.pointer);
+  return at.lane_stride == 0 || W == 1 ? p : byte_offset(at.pointer, iota(unit.i64, at.lane_stride));
+}
+
+llvm::Value* Emitter::load_scalar(llvm::Type* type, llvm::Value* from, std::uint32_t align, std::int32_t scope) {
+  llvm::LoadInst* load = b.CreateAlignedLoad(type, from, llvm::Align(align));
+  mark_scope(load, scope);
+  return load;
+}
+
+void Emitter::store_scalar(llvm::Value* value, llvm::Value* to, std::uint32_t align, std::int32_t scope) {
+  mark_scope(b.CreateAlignedStore(value, to, llvm::Align(align)), scope);
+}
+
+llvm::Value* Emitter::replicate_mask(llvm::Value* m, unsigned times) {
+  llvm::SmallVector<int, 64> order;
+  for (int lane = 0; lane < W; ++lane) order.append(times, lane);
+  return b.CreateShuffleVector(m, order);
+}
+
+/// Gather of one leaf.
+llvm::Value* Emitter::load_leaf(const PartInfo& leaf, const Address& at, llvm::Value* pointers) {
+  llvm::Type* type = unit.wide(unit.memory_type(leaf));
+  llvm::Value* p = b.CreateConstGEP1_64(unit.i8, pointers, at.offset + leaf.offset);
+  auto* gather = b.CreateMaskedGather(type, p, llvm::Align(leaf_bytes(unit, leaf)), mask_or_all(),
+                                      llvm::Constant::getNullValue(type));
+  mark_scope(gather, at.scope);
+  return from_memory(leaf, gather);
+}
+
+/// All leaves from a linear address: vector loads if consecutive, wide loads and shuffles for small aggregates.
+llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo> leaves, const Address& at) {
+  llvm::SmallVector<llvm::Value*, 4> out;
+  llvm::SmallDenseMap<llvm::Type*, llvm::Value*, 2> whole;  // the element's memory as scalars of one type
+  llvm::Value* pointers = nullptr;
+  for (const PartInfo& leaf : leaves) {
+    llvm::Type* type = unit.memory_type(leaf);
+    std::uint32_t bytes = leaf_bytes(unit, leaf);
+    std::int64_t parts = at.lane_stride % bytes == 0 ? at.lane_stride / bytes : 0;
+    bool whole_elements = at.lane_stride == std::int64_t(at.element_size);
+    if (parts == 1) {
+      llvm::Value* p = b.CreateConstGEP1_64(unit.i8, at.pointer, at.offset + leaf.offset);
+      llvm::Instruction* load = mask
+          ? static_cast<llvm::Instruction*>(b.CreateMaskedLoad(unit.wide(type), p, llvm::Align(bytes), mask,
+                                                               llvm::Constant::getNullValue(unit.wide(type))))
+          : b.CreateAlignedLoad(unit.wide(type), p, llvm::Align(bytes));
+      mark_scope(load, at.scope);
+      out.push_back(from_memory(leaf, load));
+      continue;
+    }
+    std::uint32_t place = at.offset + leaf.offset;
+    if (whole_elements && parts > 1 && parts <= kMaxInterleave && place % bytes == 0 && type != unit.ptr &&
+        (!mask || (unit.traits.masked_moves && bytes >= 4))) {
+      llvm::Value*& all = whole[type];
+      if (!all) {
+        auto* wide_type = llvm::FixedVectorType::get(type, unsigned(W * parts));
+        llvm::Instruction* load = mask
+            ? static_cast<llvm::Instruction*>(
+                  b.CreateMaskedLoad(wide_type, at.pointer, llvm::Align(bytes), replicate_mask(mask, unsigned(parts)),
+                                     llvm::Constant::getNullValue(wide_type)))
+            : b.CreateAlignedLoad(wide_type, at.pointer, llvm::Align(bytes));
+        mark_scope(load, at.scope);
+        all = load;
+      }
+      llvm::SmallVector<int, 16> order;
+      for (int lane = 0; lane < W; ++lane) order.push_back(int(lane * parts + place / bytes));
+      out.push_back(from_memory(leaf, b.CreateShuffleVector(all, order)));
+      continue;
+    }
+    if (!pointers) pointers = lane_pointers(at);
+    out.push_back(load_leaf(leaf, at, pointers));
+  }
+  return out;
+}
+
+/// False if the leaves can't be written by vector stores.
+bool Emitter::store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at) {
+  llvm::Type* type = unit.memory_type(leaves[0]);
+  std::uint32_t bytes = leaf_bytes(unit, leaves[0]);
+  std::size_t n = leaves.size();
+  if (at.lane_stride != std::int64_t(bytes * n) || n > std::size_t(kMaxInterleave)) return false;
+  for (std::size_t k = 0; k < n; ++k)
+    if (unit.memory_type(leaves[k]) != type || at.offset + leaves[k].offset != k * bytes) return false;
+  if (n > 1 && (type == unit.ptr || (mask && (!unit.traits.masked_moves || bytes < 4)))) return false;
+  llvm::SmallVector<llvm::Value*, 4> parts;
+  for (std::size_t k = 0; k < n; ++k) parts.push_back(to_memory(leaves[k], vector({values[k]})));
+  llvm::Value* all = parts[0];
+  if (n > 1) {
+    // Concatenate, then interleave.
+    auto join = [&](llvm::Value* x, llvm::Value* y, unsigned nx, unsigned ny) {
+      unsigned larger = std::max(nx, ny);
+      auto pad = [&](llvm::Value* v, unsigned have) -> llvm::Value* {
+        if (have == larger) return v;
+        llvm::SmallVector<int, 64> order;
+        for (unsigned k = 0; k < larger; ++k) order.push_back(k < have ? int(k) : -1);
+        return b.CreateShuffleVector(v, order);
+      };
+      llvm::SmallVector<int, 64> order;
+      for (unsigned k = 0; k < nx; ++k) order.push_back(int(k));
+      for (unsigned k = 0; k < ny; ++k) order.push_back(int(larger + k));
+      return b.CreateShuffleVector(pad(x, nx), pad(y, ny), order);
+    };
+    for (std::size_t k = 1; k < n; ++k) all = join(all, parts[k], unsigned(k) * unsigned(W), unsigned(W));
+    llvm::SmallVector<int, 64> order;
+    for (int lane = 0; lane < W; ++lane)
+      for (std::size_t k = 0; k < n; ++k) order.push_back(int(k) * W + lane);
+    all = b.CreateShuffleVector(all, order);
+  }
+  llvm::Instruction* store = nullptr;
+  if (mask) store = b.CreateMaskedStore(all, at.pointer, llvm::Align(bytes), n > 1 ? replicate_mask(mask, unsigned(n)) : mask);
+  else store = b.CreateAlignedStore(all, at.pointer, llvm::Align(bytes));
+  mark_scope(store, at.scope);
+  return true;
+}
+
+void Emitter::load_block(const PartInfo& info, const Address& at, Part& into) {
+  std::uint32_t bytes = leaf_bytes(unit, info);
+  bool uniform = at.pointer && at.lane_stride == 0;
+  into = new_block(info.scalar, info.count, !uniform && W > 1);
+  llvm::Value* from = uniform ? at.pointer : at.fast_if ? at.pointers_slow() : lane_pointers(at);
+  counted_loop(info.count, [&](llvm::Value* i) {
+    llvm::Value* offset = b.CreateAdd(b.CreateMul(i, b.getInt64(bytes)), b.getInt64(at.offset + info.offset));
+    PartInfo leaf{PartKind::scalar, info.scalar, 1, 0, 0};
+    if (uniform) {
+      llvm::Value* v = load_scalar(unit.memory_type(info.scalar), byte_offset(from, offset), bytes, at.scope);
+      return block_put(into, info.scalar, i, from_memory(leaf, v));
+    }
+    Address here = at;
+    here.offset = 0;
+    block_put(into, info.scalar, i, load_leaf(leaf, here, byte_offset(from, splat(offset))));
+  });
+}
+
+Parts Emitter::load_parts(const Type* type, Address& at) {
+  const TypeParts& info = unit.parts(type);
+  Parts out(info.parts.size());
+  bool uniform = at.pointer && at.lane_stride == 0;
+  llvm::SmallVector<PartInfo, 8> leaves;
+  llvm::SmallVector<std::size_t, 8> place;
+  for (std::size_t k = 0; k < info.parts.size(); ++k) {
+    const PartInfo& part = info.parts[k];
+    if (part.kind == PartKind::block) {
+      load_block(part, at, out[k]);
+    } else if (uniform) {
+      llvm::Value* p = b.CreateConstGEP1_64(unit.i8, at.pointer, at.offset + part.offset);
+      out[k].v = from_memory(part, load_scalar(unit.memory_type(part), p, leaf_bytes(unit, part), at.scope));
+    } else {
+      leaves.push_back(part);
+      place.push_back(k);
+    }
+  }
+  if (leaves.empty()) return out;
+  llvm::SmallVector<llvm::Value*, 4> values;
+  auto gather = [&](llvm::Value* pointers) {
+    llvm::SmallVector<llvm::Value*, 4> v;
+    for (const PartInfo& leaf : leaves) v.push_back(load_leaf(leaf, at, pointers));
+    return v;
+  };
+  if (at.pointers) {
+    values = gather(at.pointers);
+  } else if (!at.fast_if) {
+    values = load_linear(leaves, at);
+  } else {
+    llvm::BasicBlock *fast = block("linear"), *slow = block("wrapped"), *done = block("loaded");
+    b.CreateCondBr(at.fast_if, fast, slow);
+    b.SetInsertPoint(fast);
+    auto v1 = load_linear(leaves, at);
+    llvm::BasicBlock* fast_end = b.GetInsertBlock();
+    b.CreateBr(done);
+    b.SetInsertPoint(slow);
+    auto v2 = gather(at.pointers_slow());
+    llvm::BasicBlock* slow_end = b.GetInsertBlock();
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      llvm::PHINode* phi = b.CreatePHI(v1[k]->getType(), 2);
+      phi->addIncoming(v1[k], fast_end);
+      phi->addIncoming(v2[k], slow_end);
+      values.push_back(phi);
+    }
+  }
+  for (std::size_t k = 0; k < leaves.size(); ++k) out[place[k]].v = values[k];
+  return out;
+}
+
+void Emitter::emit_load(const ir::Op& op) {
+  const Type* type = op.result()->type;
+  Address at = address(op, op.operands.subspan(1u + op.num_indices));
+  if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
+  // Dynamic steps were clamped into the element, so that reading is safe; lanes out of range take zero after.
+  Parts out = load_parts(type, at);
+  if (at.valid) {
+    const TypeParts& info = unit.parts(type);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      const PartInfo& part = info.parts[k];
+      if (part.kind != PartKind::block) {
+        out[k].v = select(at.valid, out[k].v, zero_like(part, false));
+        continue;
+      }
+      Part clean = new_block(part.scalar, part.count, out[k].wide || at.valid->getType()->isVectorTy());
+      counted_loop(part.count, [&](llvm::Value* i) {
+        llvm::Value* zero = llvm::Constant::getNullValue(unit.type(part.scalar));
+        block_put(clean, part.scalar, i, select(at.valid, block_get(out[k], part.scalar, i), zero));
+      });
+      out[k] = clean;
+    }
+  }
+  set(op.result(), std::move(out));
+}
+
+void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at) {
+  if (leaves.empty()) return;
+  auto scatter = [&](llvm::Value* pointers) {
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      llvm::Value* p = b.CreateConstGEP1_64(unit.i8, pointers, at.offset + leaves[k].offset);
+      llvm::Value* v = to_memory(leaves[k], vector({values[k]}));
+      mark_scope(b.CreateMaskedScatter(v, p, llvm::Align(leaf_bytes(unit, leaves[k])), mask_or_all()), at.scope);
+    }
+  };
+  if (at.pointers) return scatter(at.pointers);
+  auto linear = [&] {
+    if (!store_linear(leaves, values, at)) scatter(lane_pointers(at));
+  };
+  if (!at.fast_if) return linear();
+  llvm::BasicBlock *fast = block("linear"), *slow = block("wrapped"), *done = block("stored");
+  b.CreateCondBr(at.fast_if, fast, slow);
+  b.SetInsertPoint(fast);
+  linear();
+  b.CreateBr(done);
+  b.SetInsertPoint(slow);
+  scatter(at.pointers_slow());
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+void Emitter::store_block(const PartInfo& info, const Part& from, const Address& at) {
+  std::uint32_t bytes = leaf_bytes(unit, info);
+  llvm::Value* to = at.fast_if ? at.pointers_slow() : lane_pointers(at);
+  counted_loop(info.count, [&](llvm::Value* i) {
+    llvm::Value* offset = b.CreateAdd(b.CreateMul(i, b.getInt64(bytes)), b.getInt64(at.offset + info.offset));
+    PartInfo leaf{PartKind::scalar, info.scalar, 1, 0, 0};
+    llvm::Value* p = byte_offset(to, W > 1 ? splat(offset) : offset);
+    llvm::Value* v = to_memory(leaf, vector({block_get(from, info.scalar, i)}));
+    if (W == 1) return store_scalar(v, p, bytes, at.scope);
+    mark_scope(b.CreateMaskedScatter(v, p, llvm::Align(bytes), mask_or_all()), at.scope);
+  });
+}
+
+void Emitter::emit_store(const ir::Op& op) {
+  const ir::Value* value = op.operands.back();
+  Address at = address(op, op.operands.subspan(1u + op.num_indices, op.operands.size() - 2u - op.num_indices));
+  if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return;
+  const TypeParts& info = parts_of(value);
+  const Parts parts = get(value);
+  llvm::Value* outer = mask;
+  llvm::Value* uniform_guard = nullptr;
+  if (at.valid) {
+    if (at.valid->getType()->isVectorTy()) mask = both(mask, at.valid);
+    else uniform_guard = at.valid;
+  }
+  auto write = [&] {
+    if (at.pointer && at.lane_stride == 0) {
+      // All lanes write one place: the last active one wins, as it would running one after the other.
+      auto last = [&](llvm::Value* v) -> llvm::Value* {
+        if (!v->getType()->isVectorTy()) return v;
+        if (!mask) return b.CreateExtractElement(v, std::uint64_t(W - 1));
+        llvm::Value* bits = mask_bits(mask);
+        llvm::Value* zeros = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b.getFalse());
+        return b.CreateExtractElement(v, b.CreateSub(llvm::ConstantInt::get(bits->getType(), unsigned(W - 1)), zeros));
+      };
+      for (std::size_t k = 0; k < parts.size(); ++k) {
+        const PartInfo& part = info.parts[k];
+        std::uint32_t bytes = leaf_bytes(unit, part);
+        if (part.kind == PartKind::block) {
+          counted_loop(part.count, [&](llvm::Value* i) {
+            llvm::Value* offset = b.CreateAdd(b.CreateMul(i, b.getInt64(bytes)), b.getInt64(at.offset + part.offset));
+            llvm::Value* v = last(block_get(parts[k], part.scalar, i));
+            store_scalar(to_memory(part, v), byte_offset(at.pointer, offset), bytes, at.scope);
+          });
+          continue;
+        }
+        llvm::Value* p = b.CreateConstGEP1_64(unit.i8, at.pointer, at.offset + part.offset);
+        store_scalar(to_memory(part, last(plain(parts[k]))), p, bytes, at.scope);
+      }
+      for (const TypeParts::Constant& c : info.constants)
+        store_scalar(b.getIntN(c.bytes * 8, std::uint64_t(c.value)),
+                     b.CreateConstGEP1_64(unit.i8, at.pointer, at.offset + c.offset), c.bytes, at.scope);
+      return;
+    }
+    llvm::SmallVector<PartInfo, 8> leaves;
+    llvm::SmallVector<llvm::Value*, 8> values;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (info.parts[k].kind == PartKind::block) {
+        store_block(info.parts[k], parts[k], at);
+        continue;
+      }
+      leaves.push_back(info.parts[k]);
+      values.push_back(plain(parts[k]));
+    }
+    for (const TypeParts::Constant& c : info.constants) {
+      leaves.push_back({PartKind::extent, ScalarKind::i64, 1, c.offset, 0});
+      values.push_back(b.getInt64(std::uint64_t(c.value)));
+    }
+    store_leaves(leaves, values, at);
+  };
+  // A varying range check can leave no lane at all for the uniform form.
+  bool maybe_none = at.valid && mask != outer && at.pointer && at.lane_stride == 0;
+  if (uniform_guard) when(uniform_guard, write);
+  else if (maybe_none) when(any(mask), write);
+  else write();
+  mask = outer;
+}
+
+void Emitter::write_bytes(const Type* type, const Parts& parts, llvm::Value* to, llvm::Value* lane) {
+  const TypeParts& info = unit.parts(type);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const PartInfo& part = info.parts[k];
+    std::uint32_t bytes = leaf_bytes(unit, part);
+    if (part.kind == PartKind::block) {
+      counted_loop(part.count, [&](llvm::Value* i) {
+        llvm::Value* offset = b.CreateAdd(b.CreateMul(i, b.getInt64(bytes)), b.getInt64(part.offset));
+        llvm::Value* v = to_memory(part, lane_of(block_get(parts[k], part.scalar, i), lane));
+        b.CreateAlignedStore(v, byte_offset(to, offset), llvm::Align(bytes));
+      });
+      continue;
+    }
+    llvm::Value* v = to_memory(part, lane_of(plain(parts[k]), lane));
+    b.CreateAlignedStore(v, b.CreateConstGEP1_64(unit.i8, to, part.offset), llvm::Align(bytes));
+  }
+  for (const TypeParts::Constant& c : info.constants)
+    b.CreateAlignedStore(b.getIntN(c.bytes * 8, std::uint64_t(c.value)), b.CreateConstGEP1_64(unit.i8, to, c.offset),
+                         llvm::Align(c.bytes));
+}
+
+}  // namespace weft::codegen

@@ -1,0 +1,145 @@
+// Atomic read-modify-write: lane by lane in lane order, component by component. Relaxed ordering. Float min and max follow
+// the IR's rule for NaN, which no native instruction does, so they are compare-and-swap loops. cas compares bits.
+#include "codegen/emitter.h"
+#include "ir/infer.h"
+
+namespace weft::codegen {
+
+using ir::AtomicKind;
+using ir::OpCode;
+
+namespace {
+
+constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
+
+/// The plain operation that a read-modify-write applies.
+OpCode plain_op(AtomicKind kind) {
+  switch (kind) {
+    case AtomicKind::add: return OpCode::add;
+    case AtomicKind::min: return OpCode::min;
+    case AtomicKind::max: return OpCode::max;
+    case AtomicKind::bit_and: return OpCode::bit_and;
+    case AtomicKind::bit_or: return OpCode::bit_or;
+    case AtomicKind::bit_xor: return OpCode::bit_xor;
+    case AtomicKind::exch:
+    case AtomicKind::cas: break;
+  }
+  WEFT_UNREACHABLE("no plain operation");
+}
+
+llvm::AtomicRMWInst::BinOp native_op(AtomicKind kind, bool is_signed_kind) {
+  using Op = llvm::AtomicRMWInst::BinOp;
+  switch (kind) {
+    case AtomicKind::add: return Op::Add;
+    case AtomicKind::min: return is_signed_kind ? Op::Min : Op::UMin;
+    case AtomicKind::max: return is_signed_kind ? Op::Max : Op::UMax;
+    case AtomicKind::exch: return Op::Xchg;
+    case AtomicKind::bit_and: return Op::And;
+    case AtomicKind::bit_or: return Op::Or;
+    case AtomicKind::bit_xor: return Op::Xor;
+    case AtomicKind::cas: break;
+  }
+  WEFT_UNREACHABLE("cas is no read-modify-write");
+}
+
+/// One scalar at one address; gives the old value.
+llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value,
+                           llvm::Value* expected) {
+  llvm::IRBuilder<>& b = e.b;
+  CodeUnit& unit = e.unit;
+  bool floating = is_floating(scalar);
+  llvm::Type* type = unit.memory_type(scalar);
+  std::uint32_t bytes = type->getScalarSizeInBits() / 8;
+  llvm::Type* bits_type = b.getIntNTy(bytes * 8);
+  llvm::MaybeAlign align(bytes);
+  auto as_bits = [&](llvm::Value* v) { return b.CreateBitCast(v, bits_type); };
+  auto from_bits = [&](llvm::Value* v) { return b.CreateBitCast(v, type); };
+  auto swap = [&](llvm::Value* old_bits, llvm::Value* new_bits) {
+    auto* cas = b.CreateAtomicCmpXchg(at, old_bits, new_bits, align, kOrder, kOrder);
+    return cas;
+  };
+
+  if (kind == AtomicKind::cas) return from_bits(b.CreateExtractValue(swap(as_bits(expected), as_bits(value)), 0));
+  if (floating && kind == AtomicKind::add && unit.traits.gpu && !is_half(scalar))
+    return b.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, at, value, align, kOrder);
+  if (!floating) return b.CreateAtomicRMW(native_op(kind, is_signed(scalar)), at, value, align, kOrder);
+  if (kind == AtomicKind::exch)
+    return from_bits(b.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, at, as_bits(value), align, kOrder));
+
+  llvm::LoadInst* first = b.CreateAlignedLoad(bits_type, at, align);
+  first->setAtomic(kOrder);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = e.block("cas"), *done = e.block("cas.done");
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* seen = b.CreatePHI(bits_type, 2);
+  seen->addIncoming(first, before);
+  llvm::Value* old = from_bits(seen);
+  llvm::Value* result = swap(seen, as_bits(e.arith(plain_op(kind), scalar, {old, value})));
+  seen->addIncoming(b.CreateExtractValue(result, 0), b.GetInsertBlock());
+  b.CreateCondBr(b.CreateExtractValue(result, 1), done, loop);
+  b.SetInsertPoint(done);
+  return old;
+}
+
+}  // namespace
+
+void Emitter::emit_atomic(const ir::Op& op) {
+  bool is_cas = op.atomic == AtomicKind::cas;
+  std::size_t values = is_cas ? 2 : 1;
+  std::size_t first_path = 1u + op.num_indices, path_count = op.operands.size() - first_path - values;
+  const ir::Value* value = op.operands.back();
+  const ir::Value* expected = is_cas ? op.operand(op.operands.size() - 2) : nullptr;
+  Address at = address(op, op.operands.subspan(first_path, path_count));
+  const Type* type = op.result()->type;
+  if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
+
+  const TypeParts& info = unit.parts(type);
+  const Parts in = get(value);
+  const Parts want = expected ? get(expected) : Parts{};
+  // Old values go through memory: one slot of W per part.
+  Parts slots;
+  for (const PartInfo& part : info.parts) {
+    Part slot = new_block(part.scalar, part.count, W > 1);
+    slots.push_back(slot);
+  }
+  if (at.valid || mask)
+    for (std::size_t k = 0; k < slots.size(); ++k)
+      counted_loop(info.parts[k].count, [&](llvm::Value* i) {
+        block_put(slots[k], info.parts[k].scalar, i, llvm::Constant::getNullValue(unit.type(info.parts[k].scalar)));
+      });
+  llvm::Value* pointers = at.pointers ? at.pointers : at.fast_if ? at.pointers_slow() : at.lane_stride ? lane_pointers(at) : at.pointer;
+  llvm::Value* active = mask;
+  if (at.valid && at.valid->getType()->isVectorTy()) active = both(active, at.valid);
+
+  auto one_lane = [&](llvm::Value* lane) {
+    llvm::Value* base_pointer = lane_of(pointers, lane);
+    auto component = [&](const PartInfo& part, std::size_t k, llvm::Value* i) {
+      std::uint32_t bytes = unit.memory_type(part.scalar)->getScalarSizeInBits() / 8;
+      llvm::Value* offset = b.CreateAdd(b.CreateMul(i, b.getInt64(bytes)), b.getInt64(at.offset + part.offset));
+      auto read = [&](const Parts& from) {
+        bool is_block_part = part.kind == PartKind::block;
+        return lane_of(is_block_part ? block_get(from[k], part.scalar, i) : plain(from[k]), lane);
+      };
+      llvm::Value* old = atomic_scalar(*this, op.atomic, part.scalar, byte_offset(base_pointer, offset), read(in),
+                                       expected ? read(want) : nullptr);
+      llvm::Type* element = unit.memory_type(part.scalar);
+      llvm::Value* index = lane ? b.CreateAdd(b.CreateMul(i, b.getInt64(std::uint64_t(W))), b.CreateZExtOrTrunc(lane, unit.i64)) : i;
+      b.CreateAlignedStore(old, b.CreateGEP(element, slots[k].v, index), llvm::Align(bytes));
+    };
+    for (std::size_t k = 0; k < info.parts.size(); ++k) {
+      const PartInfo& part = info.parts[k];
+      if (part.count == 1) component(part, k, b.getInt64(0));
+      else counted_loop(part.count, [&](llvm::Value* i) { component(part, k, i); });
+    }
+  };
+  auto run = [&] { for_each_lane(active, one_lane); };
+  if (at.valid && !at.valid->getType()->isVectorTy()) when(at.valid, run);
+  else run();
+
+  Parts out;
+  for (std::size_t k = 0; k < slots.size(); ++k)
+    out.push_back(info.parts[k].kind == PartKind::block ? slots[k] : Part{block_get(slots[k], info.parts[k].scalar, b.getInt64(0))});
+  set(op.result(), std::move(out));
+}
+
+}  // namespace weft::codegen

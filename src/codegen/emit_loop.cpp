@@ -1,0 +1,267 @@
+// Loops. Where all lanes agree on the trip count they are scalar loops; else they run while any lane is active and lanes
+// that are done keep their carried values. Carried blocks live in one place for the whole loop.
+#include "codegen/emitter.h"
+
+namespace weft::codegen {
+
+using ir::OpCode;
+
+/// The carried values before the loop, in the form that the loop's arguments have.
+Emitter::Carried Emitter::carry_in(std::span<ir::Value* const> args, std::span<ir::Value* const> init) {
+  Carried in;
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    const TypeParts& info = parts_of(args[a]);
+    const Parts from = get(init[a]);
+    Parts parts;
+    for (std::size_t k = 0; k < info.parts.size(); ++k) {
+      const PartInfo& part = info.parts[k];
+      analysis::LaneShape want = shape(args[a], part.unit);
+      if (part.kind == PartKind::block) {
+        Part home = new_block(part.scalar, part.count, W > 1 && want != analysis::kUniform);
+        block_copy(home, from[k], part.scalar, part.count);
+        parts.push_back(home);
+      } else {
+        parts.push_back(shaped(part, from[k], want));
+      }
+    }
+    in.push_back(std::move(parts));
+  }
+  return in;
+}
+
+Emitter::Carried Emitter::carry_phis(std::span<ir::Value* const> args, const Carried& in, llvm::BasicBlock* from) {
+  Carried phis;
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    const TypeParts& info = parts_of(args[a]);
+    Parts parts;
+    for (std::size_t k = 0; k < info.parts.size(); ++k) {
+      Part part = in[a][k];
+      part.scope = -1;
+      if (info.parts[k].kind != PartKind::block) {
+        llvm::PHINode* phi = b.CreatePHI(part.v->getType(), 2);
+        phi->addIncoming(part.v, from);
+        part.v = phi;
+      }
+      parts.push_back(part);
+    }
+    phis.push_back(std::move(parts));
+  }
+  return phis;
+}
+
+/// At the end of the body: the next values go into the phis. `active` keeps lanes that did not take part.
+void Emitter::carry_next(std::span<ir::Value* const> args, Carried& phis, std::span<ir::Value* const> next,
+                         llvm::Value* active) {
+  struct Copy {
+    Part to, from;
+    ScalarKind kind;
+    std::uint32_t count;
+  };
+  std::vector<Copy> copies;
+  std::vector<std::vector<llvm::Value*>> values(args.size());
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    const TypeParts& info = parts_of(args[a]);
+    const Parts from = get(next[a]);
+    for (std::size_t k = 0; k < info.parts.size(); ++k) {
+      const PartInfo& part = info.parts[k];
+      values[a].push_back(nullptr);
+      if (part.kind == PartKind::block) {
+        copies.push_back({phis[a][k], from[k], part.scalar, part.count});
+        continue;
+      }
+      llvm::Value* v = shaped(part, from[k], shape(args[a], part.unit)).v;
+      values[a].back() = active ? select(active, v, phis[a][k].v) : v;
+    }
+  }
+  // Blocks that trade places go through a third one.
+  for (Copy& copy : copies)
+    for (const Copy& other : copies)
+      if (&other != &copy && other.to.v == copy.from.v) {
+        Part spare = new_block(copy.kind, copy.count, copy.from.wide);
+        block_copy(spare, copy.from, copy.kind, copy.count);
+        copy.from = spare;
+        break;
+      }
+  for (const Copy& copy : copies) block_copy(copy.to, copy.from, copy.kind, copy.count, copy.to.wide ? active : nullptr);
+  llvm::BasicBlock* end = b.GetInsertBlock();
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < values[a].size(); ++k)
+      if (values[a][k]) llvm::cast<llvm::PHINode>(phis[a][k].v)->addIncoming(values[a][k], end);
+}
+
+void Emitter::emit_for(const ir::Op& op) {
+  if (divergent(op)) emit_divergent_for(op);
+  else emit_uniform_for(op);
+}
+
+/// max(0, ceil((hi − lo) / step)) for either sign of the step, 0 for step 0, as an unsigned 64-bit number: the true
+/// difference of two 64-bit numbers fits there.
+llvm::Value* Emitter::trip_count(const ir::Op& op, bool by_lane) {
+  const Type* type = op.operand(0)->type;
+  llvm::Value* v[3];
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Part& part = get(op.operand(k))[0];
+    v[k] = to_i64(by_lane ? vector(part) : part.v, type);
+  }
+  llvm::Value *lo = v[0], *hi = v[1], *step = v[2];
+  llvm::Value* zero = llvm::Constant::getNullValue(lo->getType());
+  auto count = [&](llvm::Value* from, llvm::Value* to, llvm::Value* by) {
+    llvm::Value* runs = b.CreateICmpSLT(from, to);
+    llvm::Value* distance = b.CreateSub(to, from);
+    auto* known = llvm::dyn_cast<llvm::ConstantInt>(by);
+    llvm::Value* trips = distance;
+    if (!known || !known->isOne()) {
+      llvm::Value* safe = select(b.CreateICmpEQ(by, zero), constant_like(by, 1), by);
+      llvm::Value* steps = b.CreateUDiv(b.CreateSub(distance, constant_like(distance, 1)), safe);
+      trips = b.CreateAdd(steps, constant_like(steps, 1));
+    }
+    return select(runs, trips, zero);
+  };
+  if (op.operand(2)->is_constant()) {
+    std::int64_t by = op.operand(2)->as_int();
+    if (by == 0) return zero;
+    return by > 0 ? count(lo, hi, step) : count(hi, lo, b.CreateNeg(step));
+  }
+  llvm::Value* trips = select(b.CreateICmpSGT(step, zero), count(lo, hi, step), count(hi, lo, b.CreateNeg(step)));
+  return select(b.CreateICmpEQ(step, zero), zero, trips);
+}
+
+void Emitter::emit_uniform_for(const ir::Op& op) {
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  llvm::Value *lo = base(get(op.operand(0))[0]), *hi = base(get(op.operand(1))[0]), *step = base(get(op.operand(2))[0]);
+  bool unit_step = op.operand(2)->is_constant() && op.operand(2)->as_int() == 1;
+  Carried in = carry_in(args, op.operands.subspan(3));
+  // Steps of one compare the index itself; other steps count down the trips.
+  llvm::Value* trips = unit_step ? nullptr : trip_count(op, false);
+  llvm::Value* runs = unit_step ? b.CreateICmpSLT(lo, hi) : b.CreateIsNotNull(trips);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *done = block("for.done");
+  b.CreateCondBr(runs, loop, done);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* index = b.CreatePHI(lo->getType(), 2);
+  index->addIncoming(lo, before);
+  llvm::PHINode* left = nullptr;
+  if (trips) {
+    left = b.CreatePHI(unit.i64, 2);
+    left->addIncoming(trips, before);
+  }
+  Carried phis = carry_phis(args, in, before);
+  set(body.args[0], {Part{index}});
+  for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
+  emit_region(body);
+  carry_next(args, phis, body.terminator()->operands, nullptr);
+  llvm::Value* next = b.CreateAdd(index, step);
+  llvm::Value* rest = left ? b.CreateSub(left, b.getInt64(1)) : nullptr;
+  llvm::BasicBlock* end = b.GetInsertBlock();
+  index->addIncoming(next, end);
+  if (left) left->addIncoming(rest, end);
+  b.CreateCondBr(left ? b.CreateIsNotNull(rest) : b.CreateICmpNE(next, hi), loop, done);
+  b.SetInsertPoint(done);
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    const TypeParts& info = parts_of(args[a]);
+    Parts out = phis[a];
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      if (info.parts[k].kind == PartKind::block) continue;
+      auto* carried = llvm::cast<llvm::PHINode>(phis[a][k].v);
+      llvm::PHINode* result = b.CreatePHI(carried->getType(), 2);
+      result->addIncoming(in[a][k].v, before);
+      result->addIncoming(carried->getIncomingValueForBlock(end), end);
+      out[k].v = result;
+    }
+    set(op.results[a], std::move(out));
+  }
+}
+
+void Emitter::emit_divergent_for(const ir::Op& op) {
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  llvm::Value* outer = mask;
+  Carried in = carry_in(args, op.operands.subspan(3));
+  llvm::Value* trips = trip_count(op, true);
+  llvm::Value* first = both(outer, b.CreateICmpNE(trips, llvm::Constant::getNullValue(trips->getType())));
+  // The index stays scalar while all lanes start together and step alike.
+  const Part lo = get(op.operand(0))[0], by = get(op.operand(2))[0];
+  bool scalar_index = shape(body.args[0], 0) != analysis::kVarying;
+  llvm::Value* start = scalar_index ? lo.v : vector(lo);
+  llvm::Value* step = scalar_index ? by.v : vector(by);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *done = block("for.done");
+  b.CreateCondBr(any(first), loop, done);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* index = b.CreatePHI(start->getType(), 2);
+  llvm::PHINode* turn = b.CreatePHI(unit.i64, 2);
+  llvm::PHINode* active = b.CreatePHI(first->getType(), 2);
+  index->addIncoming(start, before);
+  turn->addIncoming(b.getInt64(0), before);
+  active->addIncoming(first, before);
+  Carried phis = carry_phis(args, in, before);
+  set(body.args[0], {Part{index, scalar_index ? lo.stride : 0}});
+  for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
+  mask = active;
+  emit_region(body);
+  carry_next(args, phis, body.terminator()->operands, active);
+  llvm::Value* next_turn = b.CreateAdd(turn, b.getInt64(1));
+  llvm::Value* still = b.CreateAnd(active, b.CreateICmpUGT(trips, splat(next_turn)));
+  llvm::Value* next_index = b.CreateAdd(index, step);
+  llvm::BasicBlock* end = b.GetInsertBlock();
+  index->addIncoming(next_index, end);
+  turn->addIncoming(next_turn, end);
+  active->addIncoming(still, end);
+  b.CreateCondBr(any(still), loop, done);
+  b.SetInsertPoint(done);
+  mask = outer;
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    const TypeParts& info = parts_of(args[a]);
+    Parts out = phis[a];
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      if (info.parts[k].kind == PartKind::block) continue;
+      auto* carried = llvm::cast<llvm::PHINode>(phis[a][k].v);
+      llvm::PHINode* result = b.CreatePHI(carried->getType(), 2);
+      result->addIncoming(in[a][k].v, before);
+      result->addIncoming(carried->getIncomingValueForBlock(end), end);
+      out[k].v = result;
+    }
+    set(op.results[a], std::move(out));
+  }
+}
+
+void Emitter::emit_while(const ir::Op& op) {
+  const ir::Region &test = *op.regions[0], &body = *op.regions[1];
+  bool diverges = divergent(op);
+  llvm::Value* outer = mask;
+  llvm::Value* first = diverges ? mask_or_all() : nullptr;
+  Carried in = carry_in(test.args, op.operands);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = block("while"), *inside = block("do"), *done = block("while.done");
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* active = nullptr;
+  if (diverges) {
+    active = b.CreatePHI(first->getType(), 2);
+    active->addIncoming(first, before);
+    mask = active;
+  }
+  Carried phis = carry_phis(test.args, in, before);
+  for (std::size_t a = 0; a < test.args.size(); ++a) {
+    set(test.args[a], phis[a]);
+    set(body.args[a], phis[a]);
+    set(op.results[a], phis[a]);
+  }
+  emit_region(test);
+  llvm::Value* go = plain(test.terminator()->operand(0));
+  llvm::Value* still = nullptr;
+  if (diverges) {
+    still = both(active, go);
+    b.CreateCondBr(any(still), inside, done);
+  } else {
+    b.CreateCondBr(go, inside, done);
+  }
+  b.SetInsertPoint(inside);
+  mask = diverges ? still : outer;
+  emit_region(body);
+  carry_next(test.args, phis, body.terminator()->operands, still);
+  if (active) active->addIncoming(still, b.GetInsertBlock());
+  b.CreateBr(head);
+  b.SetInsertPoint(done);
+  mask = outer;
+}
+
+}  // namespace weft::codegen

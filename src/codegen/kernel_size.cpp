@@ -1,0 +1,203 @@
+// Size measures of kernels and the search for loops that wait on memory.
+#include "codegen/kernel_size.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "codegen/codegen.h"
+#include "codegen/limits.h"
+
+namespace weft::codegen {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+namespace {
+
+template <class Fn>
+void each_op(const Region& region, const Fn& fn) {
+  for (const Op& op : region) {
+    fn(op);
+    for (const Region* inner : op.regions) each_op(*inner, fn);
+  }
+}
+
+std::uint64_t weight_of(const Op& op) {
+  std::uint64_t n = 1;
+  for (const Value* result : op.results)
+    if (result->type->is_numeric()) n = std::max<std::uint64_t>(n, result->type->component_count());
+  for (const Value* operand : op.operands)
+    if (operand->type->is_composite()) n = std::max<std::uint64_t>(n, operand->type->component_count());
+  if (n > kMaxRegisterComponents) return 8;
+  if (op.code == OpCode::matmul) n *= std::max(op.operand(0)->type->cols(), 2u);
+  return n;
+}
+
+void add_memory(const ir::Function& function, std::unordered_map<const ir::Function*, std::uint64_t>& known,
+                PrivateMemory& out);
+
+std::uint64_t callee_memory(const ir::Function& function, std::unordered_map<const ir::Function*, std::uint64_t>& known) {
+  auto [it, fresh] = known.try_emplace(&function, 0);
+  if (!fresh) return it->second;
+  PrivateMemory own;
+  add_memory(function, known, own);
+  return known[&function] = own.bytes;
+}
+
+void add_memory(const ir::Function& function, std::unordered_map<const ir::Function*, std::uint64_t>& known,
+                PrivateMemory& out) {
+  std::uint64_t deepest_call = 0, largest = 0;
+  each_op(*function.body, [&](const Op& op) {
+    std::uint64_t bytes = 0;
+    if (op.code == OpCode::local) {
+      bytes = op.result()->type->element()->size();
+      for (std::int64_t n : op.ints) bytes = n < 0 ? 0 : bytes > kMaxPrivateBytes ? bytes : bytes * std::uint64_t(n);
+    }
+    for (const Value* result : op.results)
+      if (result->type->is_composite() && result->type->component_count() > kMaxRegisterComponents)
+        bytes += result->type->size();
+    if (op.code == OpCode::call) deepest_call = std::max(deepest_call, callee_memory(*op.callee, known));
+    if (bytes > largest) largest = bytes, out.largest = &op;
+    out.bytes = std::min<std::uint64_t>(out.bytes + bytes, std::uint64_t(1) << 60);
+  });
+  out.bytes += deepest_call;
+}
+
+/// The parameter an array value comes from through views and slices; null for anything else.
+const Value* root_array(const Value* array) {
+  while (array->kind == ir::ValueKind::result && (array->op->code == OpCode::view || array->op->code == OpCode::slice))
+    array = array->op->operand(0);
+  return array;
+}
+
+bool is_local(const Value* root) { return root->kind == ir::ValueKind::result && root->op->code == OpCode::local; }
+
+class SpinFinder {
+ public:
+  explicit SpinFinder(const ir::Function& function) : function_(function) {
+    each_op(*function.body, [&](const Op& op) {
+      if (op.code == OpCode::store || op.code == OpCode::atomic) {
+        const Value* root = root_array(op.operand(0));
+        if (!is_local(root)) stored_.insert(root), stores_ = true;
+      }
+      if (op.code == OpCode::call) stores_ |= writes(*op.callee);
+    });
+  }
+
+  bool found() {
+    bool spins = false;
+    each_op(*function_.body, [&](const Op& op) {
+      if (op.code == OpCode::while_ && stores_) spins = spins || exit_waits(op);
+      if (op.code == OpCode::call && !checked_.contains(op.callee)) {
+        checked_.insert(op.callee);
+        spins = spins || has_spin_loop(*op.callee);
+      }
+    });
+    return spins;
+  }
+
+ private:
+  bool writes(const ir::Function& callee) {
+    auto [it, fresh] = writes_.try_emplace(&callee, false);
+    if (!fresh) return it->second;
+    bool any = false;
+    each_op(*callee.body, [&](const Op& op) {
+      if (op.code == OpCode::store || op.code == OpCode::atomic) any |= !is_local(root_array(op.operand(0)));
+      if (op.code == OpCode::call) any |= writes(*op.callee);
+    });
+    return writes_[&callee] = any;
+  }
+
+  /// Another thread of this kernel may change what is loaded here.
+  bool may_change(const Value* array) const {
+    const Value* root = root_array(array);
+    if (is_local(root)) return false;
+    bool own_param = root->kind == ir::ValueKind::argument && !root->region->parent_op;
+    if (function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap && own_param) {
+      for (const Value* other : stored_)
+        if (other == root || other->kind != ir::ValueKind::argument || other->region->parent_op) return true;
+      return false;
+    }
+    return stores_;
+  }
+
+  /// Walks backwards from the test over everything that decides it.
+  bool exit_waits(const Op& loop) {
+    std::unordered_set<const Value*> seen;
+    std::vector<const Value*> todo;
+    auto want = [&](const Value* v) {
+      if (!v->is_constant() && seen.insert(v).second) todo.push_back(v);
+    };
+    want(loop.regions[0]->terminator()->operand(0));
+    while (!todo.empty()) {
+      const Value* v = todo.back();
+      todo.pop_back();
+      if (v->kind == ir::ValueKind::argument) {
+        const Op* owner = v->region->parent_op;
+        if (!owner) continue;
+        bool counted = owner->code == OpCode::for_;
+        if (counted && v->index == 0) {
+          for (std::size_t k = 0; k < 3; ++k) want(owner->operand(k));
+          continue;
+        }
+        std::size_t k = v->index - (counted ? 1 : 0);
+        want(owner->operand(k + (counted ? 3 : 0)));
+        want(owner->regions[owner->regions.size() - 1]->terminator()->operand(k));
+        continue;
+      }
+      const Op& op = *v->op;
+      if (op.code == OpCode::atomic) return true;
+      if (op.code == OpCode::load && may_change(op.operand(0))) return true;
+      if (op.code == OpCode::call && writes(*op.callee)) return true;
+      for (const Value* operand : op.operands) want(operand);
+      for (const Region* region : op.regions)
+        if (const Op* end = region->terminator())
+          for (const Value* operand : end->operands) want(operand);
+    }
+    return false;
+  }
+
+  const ir::Function& function_;
+  std::unordered_set<const Value*> stored_;
+  std::unordered_map<const ir::Function*, bool> writes_;
+  std::unordered_set<const ir::Function*> checked_;
+  bool stores_ = false;
+};
+
+}  // namespace
+
+std::uint64_t kernel_weight(const ir::Function& function) {
+  std::uint64_t total = 0;
+  each_op(*function.body, [&](const Op& op) { total += weight_of(op); });
+  return total;
+}
+
+PrivateMemory private_memory(const ir::Function& function) {
+  PrivateMemory out;
+  std::unordered_map<const ir::Function*, std::uint64_t> known;
+  add_memory(function, known, out);
+  return out;
+}
+
+bool has_spin_loop(const ir::Function& function) { return SpinFinder(function).found(); }
+
+int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
+  int natural = natural_lanes(target);
+  if (natural == 1 || has_spin_loop(kernel)) return 1;
+  if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
+  // Vectors of 64-bit elements hold half as many; a kernel mostly of those would only split every operation in two.
+  std::uint64_t wide = 0, all = 0;
+  each_op(*kernel.body, [&](const Op& op) {
+    ir::OpClass c = ir::class_of(op.code);
+    if (op.results.empty() || !op.result()->type->is_numeric() || c == ir::OpClass::control) return;
+    std::uint64_t weight = weight_of(op);
+    all += weight;
+    if (scalar_bits(op.result()->type->scalar_kind()) == 64) wide += weight;
+  });
+  return wide * 2 > all ? natural / 2 : natural;
+}
+
+}  // namespace weft::codegen

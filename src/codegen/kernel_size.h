@@ -1,0 +1,22 @@
+// How large a kernel is, in terms that decide about lanes, bodies and optimisation effort.
+#pragma once
+#include <cstdint>
+
+#include "ir/ir.h"
+
+namespace weft::codegen {
+
+/// Scalar operations of the kernel's own body, large composites counted as the loops they become.
+std::uint64_t kernel_weight(const ir::Function& function);
+
+/// Private memory of one thread: locals and composites kept in memory, with what callees hold at the same time.
+struct PrivateMemory {
+  std::uint64_t bytes = 0;
+  const ir::Op* largest = nullptr;  // the operation that asks for most
+};
+PrivateMemory private_memory(const ir::Function& function);
+
+/// True if a loop's exit may wait for what other threads do: lanes in lockstep could wait for each other for ever.
+bool has_spin_loop(const ir::Function& function);
+
+}  // namespace weft::codegen

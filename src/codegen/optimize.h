@@ -1,0 +1,16 @@
+// LLVM's passes over an emitted module.
+#pragma once
+namespace llvm {
+class Module;
+class TargetMachine;
+}  // namespace llvm
+
+namespace weft::codegen {
+
+/// The optimisation level for a module: the wished one, lowered for huge modules (see optimize.cpp).
+int effective_level(const llvm::Module& module, int wished);
+
+/// Runs the passes of a level. `gpu` adds what libdevice needs: its reflection folded, its functions inlined.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool gpu);
+
+}  // namespace weft::codegen

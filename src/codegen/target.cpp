@@ -1,0 +1,107 @@
+// Targets: the host, GPUs by compute capability, what they can do, and target machines kept per thread.
+#include "codegen/target.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
+
+namespace weft::codegen {
+
+namespace {
+
+bool has_feature(const TargetSpec& target, const std::string& name) {
+  std::string list = "," + target.features + ",";
+  return list.find(",+" + name + ",") != std::string::npos;
+}
+
+bool is_x86(const TargetSpec& target) { return target.triple.starts_with("x86_64"); }
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+TargetSpec find_host() {
+  TargetSpec host;
+  host.triple = llvm::sys::getProcessTriple();
+  host.cpu_name = llvm::sys::getHostCPUName().str();
+  std::vector<std::string> features;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    features.push_back((feature.second ? "+" : "-") + feature.first().str());
+  std::sort(features.begin(), features.end());
+  for (const std::string& feature : features) host.features += (host.features.empty() ? "" : ",") + feature;
+  return host;
+}
+
+}  // namespace
+
+TargetSpec host_target() {
+  static const TargetSpec host = find_host();
+  return host;
+}
+
+TargetSpec nvptx_target(int sm) {
+  if (sm < 70 || sm > 90) throw Error("sm_" + std::to_string(sm) + " is not supported: sm_70 to sm_90 are");
+  TargetSpec gpu;
+  gpu.arch = TargetSpec::nvptx;
+  gpu.triple = "nvptx64-nvidia-cuda";
+  gpu.cpu_name = "sm_" + std::to_string(sm);
+  // The oldest PTX version that knows the GPU: older drivers then take it too.
+  gpu.features = sm >= 87 ? "+ptx78" : "+ptx71";
+  gpu.sm = sm;
+  return gpu;
+}
+
+int natural_lanes(const TargetSpec& target) {
+  if (target.arch == TargetSpec::nvptx) return 1;
+  if (is_x86(target)) return has_feature(target, "avx512f") ? 16 : has_feature(target, "avx2") ? 8 : 4;
+  return 4;
+}
+
+TargetTraits traits_of(const TargetSpec& target) {
+  TargetTraits traits;
+  traits.gpu = target.arch == TargetSpec::nvptx;
+  traits.x86 = is_x86(target);
+  traits.half_convert = !traits.x86 || has_feature(target, "f16c") || has_feature(target, "avx512f");
+  traits.masked_moves = traits.x86 && has_feature(target, "avx");
+  return traits;
+}
+
+llvm::TargetMachine& target_machine(const TargetSpec& target, int opt_level) {
+  initialize_llvm();
+  using Key = std::tuple<std::string, std::string, std::string, int>;
+  thread_local std::map<Key, std::unique_ptr<llvm::TargetMachine>> machines;
+  std::unique_ptr<llvm::TargetMachine>& machine = machines[{target.triple, target.cpu_name, target.features, opt_level}];
+  if (!machine) {
+    std::string problem;
+    const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, problem);
+    if (!found) throw Error("no code generator for " + target.triple + ": " + problem);
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // contraction is a pass of ours
+    using Level = llvm::CodeGenOptLevel;
+    Level level = opt_level >= 3 ? Level::Aggressive : opt_level == 2 ? Level::Default : opt_level == 1 ? Level::Less : Level::None;
+    machine.reset(found->createTargetMachine(target.triple, target.cpu_name, target.features, options, llvm::Reloc::PIC_,
+                                             llvm::CodeModel::Small, level));
+    if (!machine) throw Error("no code generator for " + target.triple);
+  }
+  return *machine;
+}
+
+}  // namespace weft::codegen
