@@ -108,10 +108,14 @@ class Checker {
     Value* zero = build_.i64(0);
     Value* wide = to_i64(index);
     Value* normal = wide;
-    if (wrap && index->type->is_signed_int())
-      normal = build_.select(build_.binary(OpCode::lt, wide, zero), build_.binary(OpCode::add, wide, extent), wide);
-    Value* inside = build_.binary(OpCode::bit_and, build_.binary(OpCode::ge, normal, zero),
-                                  build_.binary(OpCode::lt, normal, extent));
+    if (wrap && index->type->is_signed_int()) {
+      Value* negative = build_.binary(OpCode::lt, wide, zero);
+      Value* from_end = build_.binary(OpCode::add, wide, extent);
+      normal = build_.select(negative, from_end, wide);
+    }
+    Value* not_below = build_.binary(OpCode::ge, normal, zero);
+    Value* not_above = build_.binary(OpCode::lt, normal, extent);
+    Value* inside = build_.binary(OpCode::bit_and, not_below, not_above);
     check(ir::CheckKind::bounds, inside, wide, extent, text);
     ok = both(ok, inside);
     return normal;
@@ -227,23 +231,35 @@ class Checker {
 
   /// How often a `for` runs, as u64: (hi − lo − 1) / step + 1 upwards, likewise downwards, in wrapping arithmetic.
   Value* trips(Value* lo, Value* hi, Value* step) {
-    auto wide = [&](Value* v) { return build_.cast(to_i64(v), types::u64()); };
     auto sub = [&](Value* a, Value* b) { return build_.binary(OpCode::sub, a, b); };
+    Value* from = build_.cast(to_i64(lo), types::u64());
+    Value* to = build_.cast(to_i64(hi), types::u64());
+    Value* by = build_.cast(to_i64(step), types::u64());
     Value* zero = function_.zero(types::u64());
     Value* one = function_.constant(types::u64(), 1);
-    auto count = [&](Value* from, Value* to, Value* width) {
-      Value* last = build_.binary(OpCode::div, sub(sub(wide(to), wide(from)), one), width);
-      Value* some = build_.binary(OpCode::lt, from, to);
+    auto count = [&](Value* some, Value* distance, Value* width) {
+      Value* last = build_.binary(OpCode::div, sub(distance, one), width);
       return build_.select(some, build_.binary(OpCode::add, last, one), zero);
     };
-    Value* none = function_.zero(step->type);
+    auto upwards = [&] {
+      Value* some = build_.binary(OpCode::lt, lo, hi);
+      return count(some, sub(to, from), by);
+    };
+    auto downwards = [&] {
+      Value* some = build_.binary(OpCode::gt, lo, hi);
+      Value* distance = sub(from, to);
+      return count(some, distance, sub(zero, by));
+    };
     if (step->is_constant()) {
       if (step->is_zero()) return zero;
-      return step->as_int() > 0 ? count(lo, hi, wide(step)) : count(hi, lo, sub(zero, wide(step)));
+      return step->as_int() > 0 ? upwards() : downwards();
     }
-    Value* up = count(lo, hi, wide(step));
-    Value* down = build_.select(build_.binary(OpCode::lt, step, none), count(hi, lo, sub(zero, wide(step))), zero);
-    return build_.select(build_.binary(OpCode::gt, step, none), up, down);
+    Value* up = upwards();
+    Value* down = downwards();
+    Value* is_down = build_.binary(OpCode::lt, step, function_.zero(step->type));
+    Value* other = build_.select(is_down, down, zero);
+    Value* is_up = build_.binary(OpCode::gt, step, function_.zero(step->type));
+    return build_.select(is_up, up, other);
   }
 
   void visit_for(Op& op) {
