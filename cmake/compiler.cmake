@@ -35,3 +35,6 @@ if(WEFT_LLD)
     add_link_options(-fuse-ld=lld -B/usr/lib/llvm-19/bin)
   endif()
 endif()
+
+# The linker's content hash of the binary is our build id: the cache key's guard against objects of another build.
+add_link_options(-Wl,--build-id=sha1)

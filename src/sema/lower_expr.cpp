@@ -112,6 +112,20 @@ ir::Value* FunctionLowering::constant_value(const Constant& constant, const Node
 }
 
 Entity FunctionLowering::lower_attribute(const AttributeExpr& expr) {
+  // A part of an element is read alone: p[i].mass loads the mass.
+  if (expr.object->kind == ExprKind::subscript || expr.object->kind == ExprKind::attribute) {
+    const Expr* root = &expr;
+    while (root->kind == ExprKind::attribute || root->kind == ExprKind::subscript)
+      root = root->kind == ExprKind::attribute ? root->as<AttributeExpr>().object : root->as<SubscriptExpr>().object;
+    int variable = root->kind == ExprKind::name ? find_variable(root->as<NameExpr>().name) : -1;
+    if (variable >= 0 && read_variable(variable, nullptr).is_value()) {
+      Place place = place_of(*expr.object);
+      if (place.root == Place::Root::none) return Entity::failed();
+      builder_.set_loc(expr.loc);
+      if (attribute_step(place, expr.name)) return read_place(place);
+      return value_attribute(read_place(place), expr);
+    }
+  }
   Entity object = lower_expr(*expr.object);
   builder_.set_loc(expr.loc);
   switch (object.kind) {

@@ -14,7 +14,12 @@ std::vector<int> FunctionLowering::carried_variables(const LoopInfo& info, const
     if (variable >= 0 && variables_[std::size_t(variable)].value.is_value() && seen.insert(variable).second)
       out.push_back(variable);
   };
-  for (std::string_view name : info.assigned) add(find_variable(name));
+  for (const AssignedName& assigned : info.assigned) {
+    int variable = find_variable(assigned.name);
+    if (variable < 0) continue;
+    const Entity& value = variables_[std::size_t(variable)].value;
+    if (assigned.whole || (value.is_value() && !value.type()->is_array())) add(variable);
+  }
   if (info.exits & kExitReturn) {
     add(live_);
     for (int variable : return_variables_) add(variable);
@@ -39,6 +44,11 @@ void FunctionLowering::bind_arguments(ir::Region* region, const Loop& loop) {
   }
 }
 
+void FunctionLowering::assume_alive(const Loop& loop, std::uint8_t exits) {
+  if (loop.on >= 0) set_variable(loop.on, Entity::of(builder_.boolean(true)));
+  if (exits & kExitReturn) set_variable(live_, Entity::of(builder_.boolean(true)));
+}
+
 std::vector<ir::Value*> FunctionLowering::next_values(Loop& loop) {
   std::vector<ir::Value*> out;
   ir::Region* body = loop.op->regions.back();
@@ -51,9 +61,9 @@ std::vector<ir::Value*> FunctionLowering::next_values(Loop& loop) {
 
 void FunctionLowering::export_late(const LoopInfo& info, Loop& loop) {
   std::set<int> known(loop.carried.begin(), loop.carried.end());
-  for (std::string_view name : info.assigned) {
-    int variable = find_variable(name);
-    if (variable < 0 || known.count(variable) || !scan_.read_after(name, info.end)) continue;
+  for (const AssignedName& assigned : info.assigned) {
+    int variable = find_variable(assigned.name);
+    if (variable < 0 || !assigned.whole || known.count(variable) || !scan_.read_after(assigned.name, info.end)) continue;
     Entity value = variables_[std::size_t(variable)].value;
     if (value.is_value()) undefined_value(variable, value.type(), loops_.size());
   }
@@ -249,6 +259,7 @@ void FunctionLowering::lower_counted_with_exit(const ForStmt& stmt, const LoopIn
   ir::Region* body = op->regions[1];
   builder_.set_place(body);
   bind_arguments(body, loops_.back());
+  assume_alive(loops_.back(), info.exits);
   ir::Value* counter = body->args[0];
   ir::Value* induction = unit ? counter : fold(OpCode::add, lo, fold(OpCode::mul, cast(counter, lo->type), step));
   assign_variable(*stmt.target, name, Entity::of(induction));
@@ -331,6 +342,8 @@ void FunctionLowering::lower_while(const WhileStmt& stmt) {
   ir::Region* body = op->regions[1];
   builder_.set_place(body);
   bind_arguments(body, loops_.back());
+  assume_alive(loops_.back(), info.exits);
+  if (again >= 0) set_variable(again, Entity::of(builder_.boolean(true)));
   if (info.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
   if (in_body) {
     ir::Value* condition = lower_condition(*stmt.condition);

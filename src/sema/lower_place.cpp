@@ -24,7 +24,7 @@ Place FunctionLowering::place_of(const Expr& expr) {
     if (place.root == Place::Root::none) return place;
     if (place.type && attribute_step(place, attribute->name)) return place;
     Place temporary;
-    Entity value = lower_attribute(*attribute);
+    Entity value = value_attribute(read_place(place), *attribute);
     if (!value.is_value()) {
       if (!value.is_error())
         fail(DiagCode::bad_assignment, expr, "this can't be assigned to or indexed: " + describe(value));

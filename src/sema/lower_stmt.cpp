@@ -9,7 +9,8 @@ using namespace syntax;
 void FunctionLowering::lower_block(Block block) {
   std::uint8_t exits = 0;
   for (std::size_t i = 0; i < block.size();) {
-    ir::Value* alive = guard(exits);
+    int only_flag = -1;
+    ir::Value* alive = guard(exits, only_flag);
     if (alive->is_zero()) {
       sink_.report(DiagCode::unreachable_code, block[i]->loc, "this code is never reached", block[i]->underline());
       return;
@@ -28,19 +29,25 @@ void FunctionLowering::lower_block(Block block) {
           for (std::size_t k = i; k <= end; ++k) lower_statement(*block[k]);
           return Entity::nothing();
         },
-        [] { return Entity::nothing(); }, *block[i], scan_.end_of(block[end]));
+        [&] {  // here the exit was taken
+          if (only_flag >= 0) set_variable(only_flag, Entity::of(builder_.boolean(false)));
+          return Entity::nothing();
+        },
+        *block[i], scan_.end_of(block[end]));
     exits |= scan_.exits_of(block[end]);
     i = end + 1;
   }
 }
 
-ir::Value* FunctionLowering::guard(std::uint8_t exits) {
+ir::Value* FunctionLowering::guard(std::uint8_t exits, int& only_flag) {
   ir::Value* alive = builder_.boolean(true);
+  int flags = 0;
   auto also = [&](int flag) {
     if (flag < 0) return;
     ir::Value* value = read_variable(flag, nullptr).value;
     if (!value || (value->is_constant() && value->bits)) return;
     alive = alive->is_constant() && alive->bits ? value : fold(ir::OpCode::bit_and, alive, value);
+    only_flag = ++flags == 1 ? flag : -1;
   };
   if ((exits & kExitReturn) != 0) also(live_);
   if (!loops_.empty()) {

@@ -124,7 +124,8 @@ class FunctionLowering {
   void lower_if(const syntax::IfStmt& stmt);
   void lower_return(const syntax::ReturnStmt& stmt);
   void lower_assert(const syntax::AssertStmt& stmt);
-  ir::Value* guard(std::uint8_t exits);
+  /// True while none of these exits was taken. `only_flag` receives the flag that decides it alone, or -1.
+  ir::Value* guard(std::uint8_t exits, int& only_flag);
   void finish(Instance& instance, const syntax::FunctionDef& def, std::span<const builtins::Pattern> patterns);
 
   // loops (lower_loop.cpp)
@@ -138,6 +139,8 @@ class FunctionLowering {
   std::vector<int> carried_variables(const LoopInfo& info, const syntax::Node& at);
   std::vector<ir::Value*> values_of(std::span<const int> variables);
   void bind_arguments(ir::Region* region, const Loop& loop);
+  /// Inside the body the loop's own test has passed: its flags are true.
+  void assume_alive(const Loop& loop, std::uint8_t exits);
   std::vector<ir::Value*> next_values(Loop& loop);
   void export_late(const LoopInfo& info, Loop& loop);
   void take_results(const Loop& loop, std::size_t first_result);

@@ -1,7 +1,6 @@
 // The pre-scan of a function.
 #include "sema/scan.h"
 
-#include <unordered_set>
 
 namespace weft::sema {
 namespace {
@@ -68,17 +67,21 @@ class Scanner {
  private:
   struct OpenLoop {
     LoopInfo info;
-    std::unordered_set<std::string_view> seen;
+    std::unordered_map<std::string_view, std::size_t> seen;
   };
 
-  void assign_name(std::string_view name) {
-    for (OpenLoop& loop : loops_)
-      if (loop.seen.insert(name).second) loop.info.assigned.push_back(name);
+  static void add_name(OpenLoop& loop, AssignedName name) {
+    auto [it, fresh] = loop.seen.try_emplace(name.name, loop.info.assigned.size());
+    if (fresh) loop.info.assigned.push_back(name);
+    else loop.info.assigned[it->second].whole |= name.whole;
+  }
+  void assign_name(std::string_view name, bool whole) {
+    for (OpenLoop& loop : loops_) add_name(loop, {name, whole});
   }
 
   void target(const Expr& e) {
     switch (e.kind) {
-      case ExprKind::name: assign_name(e.as<NameExpr>().name); break;
+      case ExprKind::name: assign_name(e.as<NameExpr>().name, true); break;
       case ExprKind::tuple:
         for (const Expr* x : e.as<TupleExpr>().elements) target(*x);
         break;
@@ -92,7 +95,7 @@ class Scanner {
         const Expr* root = &e;
         while (root->kind == ExprKind::attribute || root->kind == ExprKind::subscript)
           root = root->kind == ExprKind::attribute ? root->as<AttributeExpr>().object : root->as<SubscriptExpr>().object;
-        if (root->kind == ExprKind::name) assign_name(root->as<NameExpr>().name);
+        if (root->kind == ExprKind::name) assign_name(root->as<NameExpr>().name, false);
         break;
       }
       default: read(e); break;
@@ -107,9 +110,9 @@ class Scanner {
     }
     if (const auto* call = e.as_if<CallExpr>()) {
       for (const Expr* arg : call->args)
-        if (const auto* name = arg->as_if<NameExpr>()) assign_name(name->name);
+        if (const auto* name = arg->as_if<NameExpr>()) assign_name(name->name, false);
       for (const Keyword& k : call->keywords)
-        if (const auto* name = k.value->as_if<NameExpr>()) assign_name(name->name);
+        if (const auto* name = k.value->as_if<NameExpr>()) assign_name(name->name, false);
       const Expr& callee = *call->callee;
       bool is_static = (callee.kind == ExprKind::attribute && callee.as<AttributeExpr>().name == "static") ||
                        (callee.kind == ExprKind::name && callee.as<NameExpr>().name == "static");
@@ -122,8 +125,10 @@ class Scanner {
     if (e) read(*e);
   }
 
-  std::uint8_t loop(const Stmt& s, const Expr* loop_target, Block body, Block else_body) {
+  /// `condition` runs in each iteration: what it assigns belongs to the loop.
+  std::uint8_t loop(const Stmt& s, const Expr* loop_target, const Expr* condition, Block body, Block else_body) {
     loops_.emplace_back();
+    if (condition) read(*condition);
     if (loop_target) target(*loop_target);
     std::uint8_t exits = block(body);
     OpenLoop open = std::move(loops_.back());
@@ -161,21 +166,13 @@ class Scanner {
       }
       case StmtKind::while_stmt: {
         const auto& w = s.as<WhileStmt>();
-        loops_.emplace_back();  // the condition runs in each iteration: what it assigns belongs to the loop
-        read(w.condition);
-        std::vector<std::string_view> in_condition = std::move(loops_.back().info.assigned);
-        bool has_static = loops_.back().info.has_static;
-        loops_.pop_back();
-        exits = loop(s, nullptr, w.body, w.else_body);
-        LoopInfo& info = result.loops[&s];
-        for (std::string_view name : in_condition) info.assigned.push_back(name);
-        info.has_static |= has_static;
+        exits = loop(s, nullptr, w.condition, w.body, w.else_body);
         break;
       }
       case StmtKind::for_stmt: {
         const auto& f = s.as<ForStmt>();
         read(f.iterable);
-        exits = loop(s, f.target, f.body, f.else_body);
+        exits = loop(s, f.target, nullptr, f.body, f.else_body);
         break;
       }
       case StmtKind::break_stmt: exits = kExitBreak; break;

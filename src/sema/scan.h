@@ -14,8 +14,15 @@ namespace weft::sema {
 /// to itself).
 enum Exit : std::uint8_t { kExitBreak = 1, kExitContinue = 2, kExitReturn = 4 };
 
+/// A name that a loop assigns. `whole`: by a plain assignment; otherwise only parts of it are written or it is passed to a
+/// call that may update it, neither of which changes which array a name stands for.
+struct AssignedName {
+  std::string_view name;
+  bool whole;
+};
+
 struct LoopInfo {
-  std::vector<std::string_view> assigned;  // names assigned in the loop, each once, in order; target included
+  std::vector<AssignedName> assigned;      // each name once, in order; the loop's target included
   std::uint8_t exits = 0;                  // inside the body, aimed at this loop or further out
   bool has_static = false;                 // a wp.static(…) inside
   std::uint32_t end = 0;                   // position behind the loop, comparable with last_read

@@ -104,6 +104,4 @@ void DiagnosticSink::clear() {
   errors_ = 0;
 }
 
-CompileError::CompileError(const DiagnosticSink& sink) : text_(sink.render_all()), list_(sink.all()), keep_(sink) {}
-
 }  // namespace weft

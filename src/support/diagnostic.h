@@ -68,17 +68,4 @@ class DiagnosticSink {
   Diagnostic scratch_{};  // returned for a repeated report
 };
 
-/// Thrown by the convenience API when a compile fails; carries the rendered text and the diagnostics.
-class CompileError : public std::exception {
- public:
-  explicit CompileError(const DiagnosticSink& sink);
-  const char* what() const noexcept override { return text_.c_str(); }
-  const std::vector<Diagnostic>& diagnostics() const { return list_; }
-
- private:
-  std::string text_;
-  std::vector<Diagnostic> list_;
-  DiagnosticSink keep_;
-};
-
 }  // namespace weft

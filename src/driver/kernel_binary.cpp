@@ -1,0 +1,369 @@
+// Building kernels: keys, the store of the process, the cache on disk, compiling.
+#include "driver/kernel_binary.h"
+
+#include <chrono>
+#include <mutex>
+#include <unordered_map>
+
+#include "analysis/check_sites.h"
+#include "driver/pipeline.h"
+#include "ir/text.h"
+
+namespace weft::driver {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// What is kept beside an object: enough to launch it. Written and read by hand; the cache's checksum guards it.
+struct Metadata {
+  std::string name, entry;
+  std::int32_t lanes = 1;
+  std::uint32_t tid_dims = 0;
+  float ns_per_thread = 1;
+  std::vector<runtime::CheckSite> sites;
+
+  std::string write() const {
+    std::string out;
+    auto number = [&](auto value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); };
+    auto text = [&](const std::string& s) {
+      number(std::uint32_t(s.size()));
+      out += s;
+    };
+    text(name);
+    text(entry);
+    number(lanes);
+    number(tid_dims);
+    number(ns_per_thread);
+    number(std::uint32_t(sites.size()));
+    for (const runtime::CheckSite& s : sites) {
+      number(s.kind);
+      text(s.text);
+      text(s.file);
+      number(s.line);
+      number(s.column);
+      text(s.function);
+    }
+    return out;
+  }
+
+  bool read(std::span<const std::byte> bytes) {
+    std::size_t at = 0;
+    bool ok = true;
+    auto number = [&](auto& value) {
+      if (bytes.size() - at < sizeof value) return void(ok = false);
+      std::memcpy(&value, bytes.data() + at, sizeof value);
+      at += sizeof value;
+    };
+    auto text = [&](std::string& s) {
+      std::uint32_t size = 0;
+      number(size);
+      if (!ok || bytes.size() - at < size) return void(ok = false);
+      s.assign(reinterpret_cast<const char*>(bytes.data()) + at, size);
+      at += size;
+    };
+    std::uint32_t count = 0;
+    text(name);
+    text(entry);
+    number(lanes);
+    number(tid_dims);
+    number(ns_per_thread);
+    number(count);
+    for (std::uint32_t i = 0; ok && i < count; ++i) {
+      runtime::CheckSite site;
+      number(site.kind);
+      text(site.text);
+      text(site.file);
+      number(site.line);
+      number(site.column);
+      text(site.function);
+      sites.push_back(std::move(site));
+    }
+    return ok && at == bytes.size();
+  }
+};
+
+const codegen::TargetSpec& host() {
+  static const codegen::TargetSpec target = codegen::host_target();
+  return target;
+}
+
+void hash_target(Hasher& hasher, const codegen::TargetSpec& target) {
+  hasher.text(target.triple).text(target.cpu_name).text(target.features).value(int(target.arch)).value(target.sm);
+}
+
+void hash_form(Hasher& hasher, const ir::Form& form) {
+  hasher.value(form.no_overlap).value(form.taped).value(form.rank);
+}
+
+}  // namespace
+
+std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink) {
+  sema::Options options;
+  options.debug = request.options.debug;
+  options.max_unroll = request.options.max_unroll;
+  auto module = sema::lower_kernel(*request.kernel, request.arg_types, options, sink);
+  if (module) module->functions.back()->form = request.form;
+  return module;
+}
+
+Hash128 content_key(const ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target) {
+  ir::PrintOptions canonical;
+  canonical.names = false;
+  canonical.locations = request.options.debug;  // checks report places
+  Hasher hasher;
+  hasher.text(ir::print(module, canonical)).text(build_id());
+  request.options.hash_into(hasher);
+  hash_form(hasher, request.form);
+  hash_target(hasher, target);
+  return hasher.finish();
+}
+
+std::vector<runtime::CheckSite> describe_sites(const ir::Module& module) {
+  std::vector<runtime::CheckSite> out;
+  for (const ir::Op* op : analysis::check_sites(module).ops) {
+    runtime::CheckSite site;
+    if (op->code == ir::OpCode::assert_) {
+      site.kind = runtime::CheckSiteKind::assertion;
+    } else {
+      switch (op->check) {
+        case ir::CheckKind::bounds: site.kind = runtime::CheckSiteKind::bounds; break;
+        case ir::CheckKind::divide_by_zero: site.kind = runtime::CheckSiteKind::divide_by_zero; break;
+        case ir::CheckKind::not_finite: site.kind = runtime::CheckSiteKind::not_finite; break;
+      }
+    }
+    site.text = std::string(op->text);
+    if (op->loc.file) site.file = op->loc.file->name();
+    site.line = std::int32_t(op->loc.line);
+    site.column = std::int32_t(op->loc.col);
+    site.function = op->parent->function->name;
+    out.push_back(std::move(site));
+  }
+  return out;
+}
+
+namespace {
+
+template <class Visit>
+void visit_ops(const ir::Region& region, double weight, const Visit& visit) {
+  for (ir::Op& op : region) {
+    visit(op, weight);
+    bool loop = op.code == ir::OpCode::for_ || op.code == ir::OpCode::while_;
+    for (const ir::Region* nested : op.regions) visit_ops(*nested, loop ? weight * 8 : weight, visit);
+  }
+}
+
+}  // namespace
+
+std::uint32_t tid_dims_read(const ir::Module& module) {
+  std::uint32_t mask = 0;
+  visit_ops(*module.functions.back()->body, 1, [&](const ir::Op& op, double) {
+    if (op.code == ir::OpCode::tid) mask |= 1u << op.imm;
+  });
+  return mask;
+}
+
+float estimate_ns(const ir::Function& kernel) {
+  double ns = 0;
+  visit_ops(*kernel.body, 1, [&](const ir::Op& op, double weight) {
+    double cost = 0.1;
+    switch (ir::class_of(op.code)) {
+      case ir::OpClass::math: cost = 5; break;
+      case ir::OpClass::memory: cost = op.code == ir::OpCode::atomic ? 5 : 0.3; break;
+      case ir::OpClass::whole: cost = 1; break;
+      case ir::OpClass::effect: cost = op.code == ir::OpCode::tid ? 0 : 20; break;
+      case ir::OpClass::control: cost = op.code == ir::OpCode::call ? 20 : 0.1; break;
+      default: break;
+    }
+    ns += cost * weight;
+  });
+  return float(std::min(ns, 1e6));
+}
+
+struct BinaryStore::Impl {
+  explicit Impl(runtime::CacheOptions options) : cache(std::move(options)) {}
+
+  std::mutex mutex;
+  std::unordered_map<Hash128, std::weak_ptr<const KernelBinary>> loaded;  // by content key
+  std::unordered_map<Hash128, Hash128> content_of;                        // source key → content key
+  std::unordered_map<Hash128, std::shared_ptr<std::mutex>> building;      // one builder per content key
+  runtime::Cache cache;
+
+  std::shared_ptr<const KernelBinary> find_loaded(const Hash128& key) {
+    std::lock_guard lock(mutex);
+    auto it = loaded.find(key);
+    return it == loaded.end() ? nullptr : it->second.lock();
+  }
+
+  std::shared_ptr<const KernelBinary> publish(const Hash128& key, std::shared_ptr<const KernelBinary> binary) {
+    std::lock_guard lock(mutex);
+    if (loaded.size() > 64 && loaded.size() % 64 == 0) std::erase_if(loaded, [](auto& e) { return e.second.expired(); });
+    auto& slot = loaded[key];
+    if (auto existing = slot.lock()) return existing;
+    slot = binary;
+    return binary;
+  }
+};
+
+BinaryStore::BinaryStore(runtime::CacheOptions cache) : impl_(std::make_unique<Impl>(std::move(cache))) {}
+BinaryStore::~BinaryStore() = default;
+runtime::Cache& BinaryStore::cache() { return impl_->cache; }
+
+BinaryStore& BinaryStore::shared() {
+  static BinaryStore* store = [] {
+    runtime::CacheOptions options;
+    options.folder = runtime::default_cache_folder(WEFT_VERSION);
+    options.build_id = build_id();
+    return new BinaryStore(std::move(options));
+  }();
+  return *store;
+}
+
+std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request, DiagnosticSink& sink, BuildReport* report) {
+  BuildReport scratch;
+  BuildReport& r = report ? *report : scratch;
+  r = BuildReport{};
+
+  auto assemble = [&](Metadata meta, std::span<const char> object) {
+    Clock::time_point start = Clock::now();
+    auto binary = std::make_shared<KernelBinary>();
+    binary->loaded_ = codegen::load_object(object, meta.entry);
+    binary->name_ = std::move(meta.name);
+    binary->sites_ = std::move(meta.sites);
+    binary->code_.entry = binary->loaded_->entry();
+    binary->code_.name = binary->name_;
+    binary->code_.lanes = meta.lanes;
+    binary->code_.tid_dims_read = meta.tid_dims;
+    binary->code_.ns_per_thread = meta.ns_per_thread;
+    binary->code_.check_sites = binary->sites_;
+    r.seconds_load = since(start);
+    r.lanes = meta.lanes;
+    return binary;
+  };
+  auto from_disk = [&](const Hash128& key) -> std::shared_ptr<const KernelBinary> {
+    if (!request.options.use_cache) return nullptr;
+    auto hit = impl_->cache.get(runtime::CacheTable::object, key);
+    Metadata meta;
+    if (!hit || !meta.read(hit->metadata())) return nullptr;
+    std::span<const char> object(reinterpret_cast<const char*>(hit->payload().data()), hit->payload().size());
+    try {
+      auto binary = assemble(std::move(meta), object);
+      r.source = BuildReport::Source::disk;
+      return impl_->publish(key, binary);
+    } catch (const codegen::Error&) {  // whole but not loadable: rebuild
+      impl_->cache.remove(runtime::CacheTable::object, key);
+      return nullptr;
+    }
+  };
+
+  // By source: no parser, no pass.
+  Hash128 source_key;
+  bool has_source_key = request.source_hash != Hash128{};
+  if (has_source_key) {
+    Hasher hasher;
+    hasher.value(request.source_hash).text(request.kernel->key).text(build_id());
+    for (const Type* type : request.arg_types) hasher.text(type->text());
+    request.options.hash_into(hasher);
+    hash_form(hasher, request.form);
+    hash_target(hasher, host());
+    source_key = hasher.finish();
+    std::optional<Hash128> content;
+    {
+      std::lock_guard lock(impl_->mutex);
+      if (auto it = impl_->content_of.find(source_key); it != impl_->content_of.end()) content = it->second;
+    }
+    if (!content && request.options.use_cache) content = impl_->cache.get_content_key(source_key);
+    if (content) {
+      r.source_key_hit = true;
+      if (auto binary = impl_->find_loaded(*content)) {
+        r.source = BuildReport::Source::process;
+        return binary;
+      }
+      if (auto binary = from_disk(*content)) return binary;
+      r.source_key_hit = false;
+    }
+  }
+
+  // By content: the front end runs.
+  Clock::time_point start = Clock::now();
+  auto module = front_end(request, sink);
+  r.seconds_front = since(start);
+  if (!module) return nullptr;
+  Hash128 key = content_key(*module, request, host());
+  auto remember = [&] {
+    if (!has_source_key) return;
+    std::lock_guard lock(impl_->mutex);
+    impl_->content_of[source_key] = key;
+  };
+  if (auto binary = impl_->find_loaded(key)) {
+    r.source = BuildReport::Source::process;
+    remember();
+    return binary;
+  }
+
+  // One thread builds a given kernel; others that want it wait for that one.
+  std::shared_ptr<std::mutex> turn;
+  {
+    std::lock_guard lock(impl_->mutex);
+    auto& slot = impl_->building[key];
+    if (!slot) slot = std::make_shared<std::mutex>();
+    turn = slot;
+  }
+  std::lock_guard building(*turn);
+  struct Done {
+    Impl& impl;
+    Hash128 key;
+    ~Done() {
+      std::lock_guard lock(impl.mutex);
+      impl.building.erase(key);
+    }
+  } done{*impl_, key};
+  if (auto binary = impl_->find_loaded(key)) {
+    r.source = BuildReport::Source::process;
+    remember();
+    return binary;
+  }
+  if (auto binary = from_disk(key)) {
+    remember();
+    if (has_source_key) impl_->cache.put_content_key(source_key, key);
+    return binary;
+  }
+
+  start = Clock::now();
+  optimize(*module, request.options);
+  r.seconds_passes = since(start);
+  r.ir_ops = count_ops(*module);
+  codegen::EmitOptions emit_options;
+  emit_options.lanes = request.options.lanes;
+  emit_options.opt_level = request.options.opt_level;
+  emit_options.fast_math = request.options.fast_math;
+  const ir::Function& kernel = *module->functions.back();
+  codegen::Emitted emitted;
+  try {
+    emitted = codegen::emit(*module, kernel, host(), emit_options, codegen::Output::object);
+  } catch (const codegen::Error& error) {
+    SourceLoc loc = error.loc().known() ? error.loc() : kernel.loc;
+    sink.report(DiagCode::codegen_failed, loc, error.what());
+    return nullptr;
+  }
+  r.seconds_emit = emitted.seconds_emit;
+  r.seconds_llvm_opt = emitted.seconds_opt;
+  r.seconds_codegen = emitted.seconds_codegen;
+  Metadata meta;
+  meta.name = kernel.name;
+  meta.entry = emitted.entry;
+  meta.lanes = emitted.lanes;
+  meta.tid_dims = tid_dims_read(*module);
+  meta.ns_per_thread = estimate_ns(kernel);
+  meta.sites = describe_sites(*module);
+  if (request.options.use_cache) {
+    std::string bytes = meta.write();
+    impl_->cache.put(runtime::CacheTable::object, key, std::as_bytes(std::span(emitted.bytes)), std::as_bytes(std::span(bytes)));
+    if (has_source_key) impl_->cache.put_content_key(source_key, key);
+  }
+  remember();
+  return impl_->publish(key, assemble(std::move(meta), emitted.bytes));
+}
+
+}  // namespace weft::driver

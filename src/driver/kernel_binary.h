@@ -1,0 +1,76 @@
+// A kernel compiled for one form, ready to launch on the CPU, and how it is found: in this process by content key, in the
+// cache on disk by source key and content key, or by compiling it.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/options.h"
+#include "runtime/cache.h"
+#include "runtime/launch.h"
+#include "sema/sema.h"
+
+namespace weft::driver {
+
+/// Machine code in this process and all that a launch needs to know of it. Shared by all kernels with the same content.
+class KernelBinary {
+ public:
+  const runtime::KernelCode& code() const { return code_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class BinaryStore;
+  std::string name_;
+  std::vector<runtime::CheckSite> sites_;
+  std::shared_ptr<codegen::LoadedCode> loaded_;
+  runtime::KernelCode code_;
+};
+
+/// What a build did; for reports, tests and benchmarks.
+struct BuildReport {
+  enum class Source : std::uint8_t { process, disk, compiled };
+  Source source = Source::compiled;
+  bool source_key_hit = false;  // no front end ran
+  double seconds_front = 0, seconds_passes = 0, seconds_emit = 0, seconds_llvm_opt = 0, seconds_codegen = 0, seconds_load = 0;
+  std::size_t ir_ops = 0;       // after optimisation
+  int lanes = 0;
+};
+
+/// A kernel to build: where it comes from and for what.
+struct BuildRequest {
+  const sema::FunctionDecl* kernel = nullptr;
+  std::vector<const Type*> arg_types;  // one per parameter
+  ir::Form form;
+  CompileOptions options;
+  Hash128 source_hash;                 // of everything the kernel's meaning depends on; zero: no source key
+};
+
+/// Lowers and sets the form; null with errors in the sink.
+std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink);
+/// The content key: canonical IR, options, target, build.
+Hash128 content_key(const ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target);
+/// The sites of a module's checks in the runtime's words.
+std::vector<runtime::CheckSite> describe_sites(const ir::Module& module);
+/// Which thread indices a kernel reads, as a bit mask.
+std::uint32_t tid_dims_read(const ir::Module& module);
+/// A rough cost of one thread in nanoseconds; decides how launches are cut.
+float estimate_ns(const ir::Function& kernel);
+
+/// All binaries of the process, and the cache on disk behind them. Thread-safe.
+class BinaryStore {
+ public:
+  explicit BinaryStore(runtime::CacheOptions cache);
+  ~BinaryStore();
+  /// The store that programs use unless told otherwise: cache folder from the environment.
+  static BinaryStore& shared();
+
+  /// Finds or builds. Null with errors in the sink.
+  std::shared_ptr<const KernelBinary> get(const BuildRequest& request, DiagnosticSink& sink, BuildReport* report = nullptr);
+  runtime::Cache& cache();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::driver

@@ -1,0 +1,28 @@
+// What a compile can be asked to do; all of it is part of the cache key.
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "codegen/codegen.h"
+#include "support/hash.h"
+
+namespace weft::driver {
+
+struct CompileOptions {
+  bool debug = false;        // bounds, division and assert checks; loops can be stopped
+  bool verify_fp = false;    // debug: floats that are stored must be finite
+  bool fuse_fp = true;       // a product used once by a sum becomes a fused multiply-add
+  bool fast_math = false;    // LLVM may reassociate; results then differ between lane counts
+  int opt_level = 2;         // LLVM's effort: 0 to 3; huge kernels get less by themselves
+  int lanes = 0;             // 0: chosen
+  int max_unroll = 16;
+  bool use_cache = true;     // the object cache on disk
+
+  void hash_into(Hasher& hasher) const;
+};
+
+/// Identifies this build of Weft: the linker's build id of the binary that holds this code, plus the versions of LLVM
+/// and of the ABI. Objects of another build are never used.
+const std::string& build_id();
+
+}  // namespace weft::driver

@@ -1,0 +1,156 @@
+// The pipeline, readable from top to bottom. Each stage works on every function, callees first; in builds with
+// WEFT_IR_CHECKS the verifier runs after each.
+#include "driver/pipeline.h"
+
+#include <chrono>
+#include <unordered_set>
+
+#include "analysis/effects.h"
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "passes/bounds_check.h"
+#include "passes/contract.h"
+#include "passes/cse.h"
+#include "passes/dce.h"
+#include "passes/fold.h"
+#include "passes/inline_calls.h"
+#include "passes/licm.h"
+#include "passes/simplify.h"
+#include "passes/unroll.h"
+
+namespace weft::driver {
+namespace {
+
+/// Drops functions that the kernel no longer reaches.
+void drop_unused(ir::Module& module) {
+  std::unordered_set<const ir::Function*> used;
+  auto mark = [&](const ir::Function& function) {
+    std::vector<const ir::Region*> work = {function.body};
+    while (!work.empty()) {
+      const ir::Region* region = work.back();
+      work.pop_back();
+      for (ir::Op& op : *region) {
+        if (op.callee) used.insert(op.callee);
+        for (const ir::Region* nested : op.regions) work.push_back(nested);
+      }
+    }
+  };
+  used.insert(module.functions.back().get());
+  for (auto it = module.functions.rbegin(); it != module.functions.rend(); ++it)  // callers before callees
+    if (used.count(it->get())) mark(**it);
+  std::erase_if(module.functions, [&](const auto& function) { return !used.count(function.get()); });
+}
+
+struct Stage {
+  std::string_view name;
+  std::function<void(ir::Module&, const CompileOptions&)> run;
+};
+
+using Each = std::function<void(ir::Function&)>;
+
+Stage on_each(std::string_view name, Each pass) {
+  return {name, [pass](ir::Module& module, const CompileOptions&) {
+            for (auto& function : module.functions) pass(*function);
+          }};
+}
+
+Stage with_effects(std::string_view name, bool (*pass)(ir::Function&, analysis::Effects*)) {
+  return {name, [pass](ir::Module& module, const CompileOptions&) {
+            analysis::Effects effects;
+            for (auto& function : module.functions) pass(*function, &effects);
+          }};
+}
+
+const std::vector<Stage>& stages() {
+  static const std::vector<Stage> list = {
+      // Debug checks first: they must see every access exactly as the program wrote it.
+      {"bounds-check",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.debug) return;
+         passes::CheckOptions checks;
+         checks.not_finite = options.verify_fp;
+         for (auto& function : module.functions) passes::bounds_check(*function, checks);
+       }},
+
+      // Tidy each function, so that what gets inlined is small.
+      on_each("fold", [](ir::Function& f) { passes::fold(f); }),
+      on_each("simplify", [](ir::Function& f) { passes::simplify(f); }),
+      with_effects("dce", passes::dce),
+
+      // Bring the bodies together.
+      {"inline",
+       [](ir::Module& module, const CompileOptions&) {
+         passes::inline_calls(module);
+         drop_unused(module);
+       }},
+      on_each("fold-2", [](ir::Function& f) { passes::fold(f); }),
+      on_each("simplify-2", [](ir::Function& f) { passes::simplify(f); }),
+      with_effects("cse", passes::cse),
+
+      // Loops: small constant ones vanish, the rest loses what does not change in it.
+      {"unroll",
+       [](ir::Module& module, const CompileOptions& options) {
+         passes::UnrollLimits limits;
+         limits.max_trips = std::uint64_t(options.max_unroll < 0 ? 0 : options.max_unroll);
+         for (auto& function : module.functions) passes::unroll(*function, limits);
+       }},
+      on_each("fold-3", [](ir::Function& f) { passes::fold(f); }),
+      on_each("simplify-3", [](ir::Function& f) { passes::simplify(f); }),
+      with_effects("licm", passes::licm),
+      with_effects("cse-2", passes::cse),
+      with_effects("dce-2", passes::dce),
+
+      // Last, so that every executor runs the same fused arithmetic.
+      {"contract",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.fuse_fp) return;
+         for (auto& function : module.functions) passes::contract(*function);
+       }},
+      with_effects("dce-3", passes::dce),
+  };
+  return list;
+}
+
+}  // namespace
+
+void optimize(ir::Module& module, const CompileOptions& options, const StageObserver& observer) {
+  using Clock = std::chrono::steady_clock;
+  for (const Stage& stage : stages()) {
+    Clock::time_point start = Clock::now();
+    stage.run(module, options);
+    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+#ifdef WEFT_IR_CHECKS
+    std::string problems = ir::verify(module);
+    WEFT_CHECK(problems.empty(), "after " + std::string(stage.name) + ":\n" + problems + "\n" + ir::print(module));
+#endif
+    if (observer) observer(stage.name, module, seconds);
+  }
+}
+
+std::vector<std::string_view> stage_names() {
+  std::vector<std::string_view> names;
+  for (const Stage& stage : stages()) names.push_back(stage.name);
+  return names;
+}
+
+std::size_t count_ops(const ir::Function& function) {
+  std::size_t count = 0;
+  std::vector<const ir::Region*> work = {function.body};
+  while (!work.empty()) {
+    const ir::Region* region = work.back();
+    work.pop_back();
+    for (ir::Op& op : *region) {
+      ++count;
+      for (const ir::Region* nested : op.regions) work.push_back(nested);
+    }
+  }
+  return count;
+}
+
+std::size_t count_ops(const ir::Module& module) {
+  std::size_t count = 0;
+  for (const auto& function : module.functions) count += count_ops(*function);
+  return count;
+}
+
+}  // namespace weft::driver

@@ -1,0 +1,349 @@
+// Programs and kernels of the public API: variants are built on first use and shared by all threads.
+#include <fstream>
+#include <sstream>
+
+#include "driver/pipeline.h"
+#include "driver/program_impl.h"
+#include "interp/interpreter.h"
+#include "runtime/scheduler.h"
+#include "syntax/parser.h"
+
+namespace weft {
+namespace driver {
+
+std::vector<Message> to_messages(const DiagnosticSink& sink) {
+  std::vector<Message> out;
+  for (const Diagnostic& d : sink.all()) {
+    Message m;
+    switch (d.severity()) {
+      case Severity::error: m.kind = Message::Kind::error; break;
+      case Severity::warning: m.kind = Message::Kind::warning; break;
+      case Severity::note: m.kind = Message::Kind::note; break;
+    }
+    m.code = std::string(name_of(d.code));
+    m.file = d.loc.file ? d.loc.file->name() : "";
+    m.line = d.loc.line;
+    m.column = d.loc.col;
+    m.text = d.text;
+    m.rendered = render(d);
+    out.push_back(std::move(m));
+  }
+  return out;
+}
+
+void throw_on_errors(const DiagnosticSink& sink) {
+  if (!sink.has_errors()) return;
+  std::string text;
+  for (const Diagnostic& d : sink.all())
+    if (d.severity() == Severity::error) text += render(d);
+  throw CompileError(text, to_messages(sink));
+}
+
+CompileOptions to_compile_options(const Options& options) {
+  CompileOptions c;
+  c.debug = options.debug;
+  c.verify_fp = options.verify_fp;
+  c.fuse_fp = options.fuse_fp;
+  c.fast_math = options.fast_math;
+  c.opt_level = options.opt_level;
+  c.lanes = options.lanes;
+  c.max_unroll = options.max_unroll;
+  c.use_cache = options.cache;
+  return c;
+}
+
+}  // namespace driver
+
+void Program::Impl::add_messages(const DiagnosticSink& sink) {
+  std::vector<Message> fresh = driver::to_messages(sink);
+  std::lock_guard lock(mutex);
+  for (Message& m : fresh) messages.push_back(std::move(m));
+}
+
+Program Program::compile(std::string text, std::string name, const Options& options) {
+  auto impl = std::make_shared<Impl>();
+  impl->options = options;
+  impl->source_hash = Hasher().text(name).text(text).finish();
+  impl->source = std::make_shared<SourceFile>(std::move(name), std::move(text));
+  DiagnosticSink sink;
+  auto tree = syntax::parse(impl->source, sink);
+  impl->scope = sema::FileScope::make(tree, sink);
+  driver::throw_on_errors(sink);
+  impl->add_messages(sink);
+  for (const auto& decl : impl->scope->kernels()) {
+    auto kernel = std::make_shared<Kernel::Impl>();
+    kernel->name = std::string(decl->def->name);
+    kernel->decl = decl;
+    kernel->program = impl;
+    impl->kernels.push_back(std::move(kernel));
+  }
+  return Program(std::move(impl));
+}
+
+Program Program::load(const std::string& path, const Options& options) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  if (!in || !(text << in.rdbuf())) throw Error("can't read the file '" + path + "'");
+  return compile(text.str(), path, options);
+}
+
+std::vector<std::string> Program::kernel_names() const {
+  std::vector<std::string> out;
+  for (const auto& kernel : impl_->kernels) out.push_back(kernel->name);
+  return out;
+}
+
+Kernel Program::kernel(std::string_view name) const {
+  for (auto it = impl_->kernels.rbegin(); it != impl_->kernels.rend(); ++it) {
+    if ((*it)->name != name) continue;
+    // The handle keeps the program alive; the program's own list does not, or it would never die.
+    auto handle = std::shared_ptr<Kernel::Impl>(it->get(), [program = impl_](Kernel::Impl*) {});
+    return Kernel(std::move(handle));
+  }
+  std::string known;
+  for (const auto& kernel : impl_->kernels) known += (known.empty() ? "" : ", ") + kernel->name;
+  throw ArgumentError("there is no kernel '" + std::string(name) + "' in " + impl_->source->name() +
+                      (known.empty() ? "; it has no kernels" : "; it has " + known));
+}
+
+DataType Program::struct_type(std::string_view name) const {
+  auto symbol = impl_->scope->lookup(name);
+  if (symbol && symbol->kind == sema::Symbol::Kind::pattern && symbol->pattern.kind == builtins::Pattern::Kind::exact)
+    return DataType(symbol->pattern.type);
+  throw ArgumentError("there is no struct or type '" + std::string(name) + "' in " + impl_->source->name());
+}
+
+std::vector<Message> Program::messages() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->messages;
+}
+
+void Program::build() const {
+  std::vector<Kernel::Impl*> plain;
+  for (const auto& kernel : impl_->kernels) {
+    kernel->read_params(*impl_);
+    bool generic = false;
+    for (const sema::KernelParam& p : kernel->params) generic = generic || p.pattern.is_generic();
+    if (!generic) plain.push_back(kernel.get());
+  }
+  runtime::parallel_for(std::int64_t(plain.size()), [&](std::int64_t i) {
+    Kernel::Impl& kernel = *plain[std::size_t(i)];
+    KernelSignature& signature = kernel.signature(*impl_, {});
+    kernel.variant(*impl_, signature, 1, true);
+  });
+}
+
+const std::string& Kernel::name() const { return impl_->name; }
+
+std::vector<Kernel::Param> Kernel::params() const {
+  auto program = impl_->program.lock();
+  impl_->read_params(*program);
+  std::vector<Param> out;
+  for (const sema::KernelParam& p : impl_->params) out.push_back({p.name, builtins::to_string(p.pattern)});
+  return out;
+}
+
+void Kernel::Impl::read_params(Program::Impl& owner) {
+  {
+    std::shared_lock lock(mutex);
+    if (params_known) return;
+  }
+  DiagnosticSink sink;
+  auto read = sema::kernel_params(*decl, sink);
+  driver::throw_on_errors(sink);
+  owner.add_messages(sink);
+  std::unique_lock lock(mutex);
+  if (!params_known) params = std::move(read);
+  params_known = true;
+}
+
+namespace {
+
+/// The type that a generic parameter takes from its argument.
+const Type* type_of(const Argument& arg) {
+  switch (arg.kind()) {
+    case Argument::Kind::boolean: return types::boolean();
+    case Argument::Kind::integer:
+    case Argument::Kind::unsigned_integer: return types::i32();
+    case Argument::Kind::real: return types::f32();
+    case Argument::Kind::array: return arg.array().is_valid() ? arg.array().internal()->array.type() : nullptr;
+    case Argument::Kind::bytes: return arg.type();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+KernelSignature& Kernel::Impl::signature(Program::Impl& owner, std::span<const Argument> args) {
+  read_params(owner);
+  if (args.size() > params.size())
+    throw ArgumentError("kernel '" + name + "' takes " + std::to_string(params.size()) + " arguments, got " + std::to_string(args.size()));
+  std::vector<const Type*> arg_types;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const builtins::Pattern& pattern = params[i].pattern;
+    const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type : i < args.size() ? type_of(args[i]) : nullptr;
+    if (!type)
+      throw ArgumentError("kernel '" + name + "': the type of parameter '" + params[i].name + "' (" + builtins::to_string(pattern) +
+                          ") can't be told from its argument; pass a typed value or array");
+    builtins::Bindings bindings;
+    if (!builtins::match(pattern, type, bindings))
+      throw ArgumentError("kernel '" + name + "': parameter '" + params[i].name + "' takes " + builtins::to_string(pattern) + ", not " + type->user_name());
+    arg_types.push_back(type);
+  }
+  {
+    std::shared_lock lock(mutex);
+    for (const auto& s : signatures)
+      if (s->types == arg_types) return *s;
+  }
+  std::unique_lock lock(mutex);
+  for (const auto& s : signatures)
+    if (s->types == arg_types) return *s;
+  auto fresh = std::make_unique<KernelSignature>();
+  fresh->types = arg_types;
+  for (std::size_t i = 0; i < params.size(); ++i) fresh->layout.add(params[i].name, arg_types[i]);
+  signatures.push_back(std::move(fresh));
+  return *signatures.back();
+}
+
+std::shared_ptr<const KernelSignature::Variant> Kernel::Impl::variant(Program::Impl& owner, KernelSignature& sig, int rank, bool no_overlap) {
+  auto& slot = sig.variants[rank - 1][no_overlap];
+  {
+    std::shared_lock lock(mutex);
+    if (slot) return slot;
+  }
+  driver::BuildRequest request;
+  request.kernel = decl.get();
+  request.arg_types = sig.types;
+  request.form.rank = std::uint8_t(rank);
+  request.form.no_overlap = no_overlap;
+  request.options = driver::to_compile_options(owner.options);
+  request.source_hash = owner.source_hash;
+  DiagnosticSink sink;
+  auto fresh = std::make_shared<KernelSignature::Variant>();
+  if (owner.options.interpret) {
+    fresh->module = driver::front_end(request, sink);
+    driver::throw_on_errors(sink);
+    driver::optimize(*fresh->module, request.options);
+    fresh->sites = driver::describe_sites(*fresh->module);
+  } else {
+    fresh->binary = driver::BinaryStore::shared().get(request, sink);
+    driver::throw_on_errors(sink);
+  }
+  owner.add_messages(sink);
+  std::unique_lock lock(mutex);
+  if (!slot) slot = std::move(fresh);
+  return slot;
+}
+
+namespace {
+
+void set_argument(runtime::ParamBlock& block, std::size_t i, const Argument& arg) {
+  switch (arg.kind()) {
+    case Argument::Kind::boolean: return block.set(i, arg.integer() != 0);
+    case Argument::Kind::integer: return block.set(i, arg.integer());
+    case Argument::Kind::unsigned_integer: return block.set(i, std::uint64_t(arg.integer()));
+    case Argument::Kind::real: return block.set(i, arg.real());
+    case Argument::Kind::array:
+      if (!arg.array().is_valid()) return block.set_null(i);
+      return block.set(i, arg.array().internal()->array);
+    case Argument::Kind::bytes: return block.set(i, arg.type(), arg.bytes());
+  }
+}
+
+void set_default(runtime::ParamBlock& block, std::size_t i, const sema::Constant& value) {
+  switch (value.form) {
+    case sema::Constant::Form::integer:
+      if (value.negative) block.set(i, -std::int64_t(value.magnitude));
+      else block.set(i, value.magnitude);
+      return;
+    case sema::Constant::Form::real: return block.set(i, value.real);
+    case sema::Constant::Form::typed: {
+      std::vector<char> bytes(value.type->size());
+      std::size_t step = value.type->is_scalar() ? value.type->size() : value.type->element()->size();
+      for (std::size_t k = 0; k < value.bits.size(); ++k) std::memcpy(bytes.data() + k * step, &value.bits[k], step);
+      return block.set(i, value.type, bytes.data());
+    }
+    case sema::Constant::Form::text: return;
+  }
+}
+
+/// Whether any two arrays in the block, fields of structs included, share memory.
+bool any_overlap(const ParamLayout& layout, const void* block) {
+  struct Seen {
+    const ArrayDesc* desc;
+    std::uint64_t element;
+  };
+  Seen seen[64];
+  std::size_t count = 0;
+  bool found = false;
+  auto visit = [&](auto& self, const Type* type, const char* at) -> void {
+    if (type->is_struct()) {
+      for (const Field& f : type->fields()) self(self, f.type, at + f.offset);
+    } else if (type->is_array()) {
+      const auto* desc = reinterpret_cast<const ArrayDesc*>(at);
+      for (std::size_t k = 0; k < count && !found; ++k)
+        found = runtime::overlaps(*desc, type->element()->size(), *seen[k].desc, seen[k].element);
+      if (count < std::size(seen)) seen[count++] = {desc, type->element()->size()};
+      else found = true;  // too many to compare: the careful form
+    }
+  };
+  for (const ParamLayout::Param& p : layout.params) visit(visit, p.type, static_cast<const char*>(block) + p.offset);
+  return found;
+}
+
+void interpret(const KernelSignature::Variant& variant, const runtime::ParamBlock& block, std::span<const std::int64_t> dims) {
+  const ir::Function& kernel = *variant.module->functions.back();
+  runtime::KernelCode code;
+  code.name = kernel.name;
+  code.tid_dims_read = driver::tid_dims_read(*variant.module);
+  std::int64_t total = runtime::launch_size(code, dims);
+  runtime::ErrorRecord record;
+  runtime::LaunchContext context;
+  context.rank = std::int32_t(dims.size());
+  context.serial = 1;
+  for (std::size_t d = 0; d < dims.size(); ++d) context.dims[d] = dims[d];
+  context.error = &record;
+  runtime::PrintBuffer buffer;
+  context.print = &buffer;
+  interp::run_kernel(*variant.module, kernel, block.data(), context, 0, total);
+  buffer.flush();
+  runtime::throw_if_failed(record, kernel.name, context.rank, variant.sites);
+}
+
+}  // namespace
+
+void Kernel::launch_with(const Dims& dims, std::span<const Argument> args) const {
+  auto program = impl_->program.lock();
+  try {
+    KernelSignature& signature = impl_->signature(*program, args);
+    runtime::ParamBlock block(impl_->name, signature.layout);
+    for (std::size_t i = 0; i < args.size(); ++i) set_argument(block, i, args[i]);
+    for (std::size_t i = args.size(); i < impl_->params.size(); ++i)
+      if (impl_->params[i].has_default) set_default(block, i, impl_->params[i].default_value);
+    block.check_complete();
+    runtime::KernelCode any;  // dimensions are checked before anything is compiled for them
+    any.name = impl_->name;
+    any.tid_dims_read = 0;
+    runtime::launch_size(any, dims);
+    auto variant = impl_->variant(*program, signature, int(dims.size()), !any_overlap(signature.layout, block.data()));
+    if (program->options.interpret) return interpret(*variant, block, dims);
+    runtime::LaunchOptions options;
+    options.serial = program->options.serial;
+    runtime::launch(variant->binary->code(), block.data(), dims, options);
+  } catch (const runtime::KernelError& e) {
+    const auto& d = e.details();
+    throw KernelError(e.what(), d.file, d.line, {d.thread.begin(), d.thread.begin() + d.rank});
+  } catch (const runtime::ArgumentError& e) {
+    throw ArgumentError(e.what());
+  } catch (const runtime::LaunchError& e) {
+    throw LaunchError(e.what());
+  } catch (const runtime::Error& e) {
+    throw Error(e.what());
+  } catch (const interp::Error& e) {
+    throw KernelError(e.what(), e.loc().file ? e.loc().file->name() : "", int(e.loc().line), {});
+  } catch (const codegen::Error& e) {
+    throw Error(e.what());
+  }
+}
+
+}  // namespace weft
