@@ -2,6 +2,8 @@
 // double. The same text as on the CPU, but that C's own number formatting is the driver's.
 #include "codegen/nvptx/print.h"
 
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
 #include "codegen/nvptx/printf_spec.h"
 
 namespace weft::codegen {
@@ -165,7 +167,7 @@ void emit_gpu_failure(Emitter& e, llvm::Value* site, llvm::Value* linear, llvm::
       }
       put(offsetof(ErrorRecord, index), index, 8);
       put(offsetof(ErrorRecord, extent), extent, 8);
-      b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+      b.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_sys, {}, {});
       put(offsetof(ErrorRecord, state), b.getInt32(2), 4);
     });
   });

@@ -1,0 +1,223 @@
+// What kernels tell the outside: failed checks, prints, the stop flag; and what the back end refuses.
+#include "harness.h"
+
+#include <atomic>
+#include <thread>
+
+#include "codegen/kernel_size.h"
+#include "runtime/print_buffer.h"
+
+namespace weft::codegen::test {
+namespace {
+
+TEST(Effect, FirstFailingLaneIsRecorded) {
+  Program program(R"(
+kernel @k(%x: array<i32,1>, %n: i32) form(rank 1) {
+  %i = tid 0
+  %v = load %x[%i]
+  %fine = gt %n, 0i32
+  assert %fine, "n"
+  %ok = lt %v, %n
+  check bounds %ok, "x", %v, %n
+  return
+}
+)");
+  for (int lanes : {1, 2, 4, 8, 16}) {
+    std::vector<std::int32_t> x(50, 0);
+    x[23] = 77;
+    x[24] = 99;
+    Failure none = run(program, Block(program).array(x).scalar(std::int32_t(100)), {50}, {.lanes = lanes});
+    EXPECT_EQ(none.state, 0);
+    Failure bad = run(program, Block(program).array(x).scalar(std::int32_t(50)), {50}, {.lanes = lanes});
+    EXPECT_EQ(bad.state, 2);
+    EXPECT_EQ(bad.site, 1);
+    EXPECT_EQ(bad.linear, 23) << lanes;
+    EXPECT_EQ(bad.index, 77);
+    EXPECT_EQ(bad.extent, 50);
+    Failure uniform = run(program, Block(program).array(x).scalar(std::int32_t(-1)), {50}, {.lanes = lanes});
+    EXPECT_EQ(uniform.site, 0);
+    EXPECT_EQ(uniform.linear, 0);
+  }
+}
+
+TEST(Effect, PrintsInLaneOrder) {
+  Program program(R"(
+kernel @k(%x: array<vec<f32,2>,1>) form(rank 1) {
+  %i = tid 0
+  %odd = bit_and %i, 1i32
+  %c = eq %odd, 1i32
+  if %c {
+    %v = load %x[%i]
+    print "at ", %i, %v
+    printf "%d %s\n", %i
+    yield
+  } else { yield }
+  return
+}
+)");
+  EXPECT_THROW(emit(*program.module, program.kernel(), host_target(), {}, Output::object), Error);
+  Program good(R"(
+kernel @k(%x: array<vec<f32,2>,1>) form(rank 1) {
+  %i = tid 0
+  %odd = bit_and %i, 1i32
+  %c = eq %odd, 1i32
+  if %c {
+    %v = load %x[%i]
+    print "at ", %v
+    printf "<%d>\n", %i
+    yield
+  } else { yield }
+  return
+}
+)");
+  std::string first;
+  for (int lanes : {1, 4}) {
+    EmitOptions options;
+    options.lanes = lanes;
+    options.verify = true;
+    Emitted code = emit(*good.module, good.kernel(), host_target(), options, Output::object);
+    auto loaded = load_object(code.bytes, code.entry);
+    std::string text;
+    runtime::PrintSink sink = [&](std::string_view piece) { text += piece; };
+    {
+      runtime::PrintBuffer buffer(1, &sink);
+      runtime::LaunchContext context;
+      context.dims[0] = 7;
+      context.print = &buffer;
+      std::vector<float> x = {0, 0, 1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0};
+      Block block(good);
+      block.array(x, {7});
+      loaded->entry()(0, 7, block.data(), &context);
+    }
+    EXPECT_NE(text.find("at 1 2"), std::string::npos) << text;
+    EXPECT_NE(text.find("<5>"), std::string::npos) << text;
+    if (lanes == 1) first = text;
+    EXPECT_EQ(text, first);
+  }
+}
+
+TEST(Effect, StopFlagEndsLoops) {
+  Program program(R"(
+kernel @k(%x: array<i32,1>) form(rank 1) {
+  %i = tid 0
+  %k = while (%k1 = 0i32) {
+    %r = running
+    test %r
+  } do {
+    %k2 = add %k1, 1i32
+    yield %k2
+  }
+  store %x[%i], %k
+  return
+}
+)");
+  EmitOptions options;
+  options.lanes = 4;
+  Emitted code = emit(*program.module, program.kernel(), host_target(), options, Output::object);
+  auto loaded = load_object(code.bytes, code.entry);
+  runtime::LaunchContext context;
+  context.dims[0] = 4;
+  std::vector<std::int32_t> x(4, -1);
+  Block block(program);
+  block.array(x);
+  std::thread other([&] { loaded->entry()(0, 4, block.data(), &context); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  context.stop = 1;
+  other.join();
+  EXPECT_GT(x[3], 0);
+}
+
+TEST(Effect, SpinLoopsRunOnOneLane) {
+  Program spin(R"(
+kernel @k(%lock: array<i32,1>, %sum: array<f32,1>) form(no_overlap, rank 1) {
+  %done = while (%go = true) {
+    test %go
+  } do {
+    %old = atomic cas %lock[0i32], 0i32, 1i32
+    %free = eq %old, 0i32
+    if %free {
+      %s = load %sum[0i32]
+      %t = add %s, 1.0f32
+      store %sum[0i32], %t
+      %u = atomic exch %lock[0i32], 0i32
+      yield
+    } else { yield }
+    %again = bit_not %free
+    yield %again
+  }
+  return
+}
+)");
+  EXPECT_TRUE(has_spin_loop(spin.kernel()));
+  EXPECT_EQ(choose_lanes(spin.kernel(), host_target()), 1);
+  EmitOptions wide;
+  wide.lanes = 8;
+  EXPECT_EQ(emit(*spin.module, spin.kernel(), host_target(), wide, Output::llvm_ir).lanes, 1);
+  std::vector<std::int32_t> lock(1, 0);
+  std::vector<float> sum(1, 0.0f);
+  run(spin, Block(spin).array(lock).array(sum), {64}, {.lanes = 8});
+  EXPECT_EQ(sum[0], 64.0f);
+
+  Program walk(R"(
+kernel @k(%next: array<i32,1>, %out: array<i32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %at = while (%a = %i) {
+    %more = ge %a, 0i32
+    test %more
+  } do {
+    %b = load %next[%a]
+    store %out[%i], %a
+    yield %b
+  }
+  return
+}
+)");
+  EXPECT_FALSE(has_spin_loop(walk.kernel())) << "a list that the kernel only reads can't change";
+}
+
+TEST(Effect, PrivateMemoryHasLimits) {
+  auto with = [](const std::string& shape) {
+    return "kernel @k(%out: array<f32,1>) form(rank 1) {\n  %i = tid 0\n  %a = local : array<f32,2> [" + shape +
+           "]\n  %v = load %a[0i32, %i]\n  store %out[%i], %v\n  return\n}\n";
+  };
+  Program large(with("100, 1000"));
+  EXPECT_EQ(choose_lanes(large.kernel(), host_target()), 1);
+  Program huge(with("4096, 4096"));
+  try {
+    emit(*huge.module, huge.kernel(), host_target(), {}, Output::object);
+    FAIL() << "64 MiB of locals must be refused";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("private memory"), std::string::npos);
+    EXPECT_EQ(error.loc().line, 3u);
+  }
+}
+
+TEST(Effect, DamagedObjectsAreErrors) {
+  EXPECT_THROW(load_object(std::string("not an object"), "k"), Error);
+  Program program("kernel @k(%x: array<f32,1>) form(rank 1) {\n  %i = tid 0\n  %v = load %x[%i]\n  %s = sin %v\n  store %x[%i], %s\n  return\n}\n");
+  Emitted code = emit(*program.module, program.kernel(), host_target(), {}, Output::object);
+  EXPECT_THROW(load_object(code.bytes, "other"), Error);
+  for (std::size_t cut : {16u, 64u, 200u, 600u}) {
+    ASSERT_LT(cut, code.bytes.size());
+    EXPECT_THROW(load_object(std::span(code.bytes).first(cut), code.entry), Error) << cut;
+  }
+}
+
+TEST(Effect, ThreadsCompileAndLoadAtOnce) {
+  Program program("kernel @k(%x: array<f32,1>) form(rank 1) {\n  %i = tid 0\n  %v = load %x[%i]\n  %s = exp %v\n  store %x[%i], %s\n  return\n}\n");
+  std::atomic<int> good{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 5; ++k) {
+        std::vector<float> x(20, 0.0f);
+        run(program, Block(program).array(x), {20}, {.lanes = k % 2 ? 8 : 1});
+        good += x == std::vector<float>(20, 1.0f);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(good, 20);
+}
+
+}  // namespace
+}  // namespace weft::codegen::test

@@ -1,0 +1,177 @@
+// PTX: what we write is accepted by ptxas for old and new GPUs; rounding is IEEE; libdevice is asked for only when needed.
+#include "harness.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+namespace weft::codegen::test {
+namespace {
+
+const char* kEverything = R"(
+struct %Particle { x: vec<f32,3>, mass: f32, on: bool }
+func @helper(%x: array<f32,1>, %i: i32) -> (f32) {
+  %v = load %x[%i~]
+  %ok = gt %v, 0.0f32
+  assert %ok, "positive"
+  %run = running
+  %f = cast %run : f32
+  %r = add %v, %f
+  return %r
+}
+kernel @everything(%x: array<f32,1>, %p: array<%Particle,2>, %d: array<f64,1>, %h: array<f16,1>, %b: array<bf16,1>, %n: i32, %m: mat<f32,16,16>) form(no_overlap, rank 2) {
+  %i = tid 0
+  %j = tid 1
+  %v = load %x[%i]
+  %q = load %p[%i, %j]
+  %pos = extract %q.0
+  %len = dot(contract) %pos, %pos
+  %r = sqrt %len
+  %s = div %v, %r
+  %l = local : array<f32,1> [8]
+  %k = bit_and %j, 7i32
+  store %l[%k], %s
+  %sum = for %t = 0i32 to %n step 1i32 (%acc = 0.0f32) {
+    %c = bit_and %t, 7i32
+    %w = load %l[%c]
+    %a = add %acc, %w
+    yield %a
+  }
+  %o1 = atomic add %x[0i32], %sum
+  %o2 = atomic max %x[1i32], %sum
+  %old = load %d[%i]
+  %o3 = atomic add %d[0i32], %old
+  %ho = load %h[%i]
+  %hs = mul %ho, %ho
+  %o4 = atomic add %h[%j], %hs
+  %bo = load %b[%i]
+  %bs = sqrt %bo
+  store %b[%i], %bs
+  %cs = cast %old : f16
+  store %h[%i], %cs
+  %ci = cast %sum : i64
+  %cu = cast %ci : bf16
+  store %b[%j], %cu
+  %z = call @helper(%x, %i)
+  %mm = matmul %m, %m
+  %e = extract %mm[%k][3]
+  %ok = lt %e, %z
+  check bounds %ok, "index", %i, %n
+  print "values ", %pos, %e, %ok
+  printf "%d of %5.2f%%\n", %i, %z
+  %rd = floor %e
+  %rn = round %rd
+  %ri = rint %rn
+  %dd = floordiv %i, %n
+  %rr = rem %i, %n
+  %sh = shl %dd, %rr
+  %cf = cast %sh : f32
+  %f = fma %ri, %cf, %s
+  store %x[%i], %f
+  return
+}
+)";
+
+std::string tool(const char* name) {
+  const char* path = std::getenv("PATH");
+  std::string rest = path ? path : "";
+  for (std::size_t at = 0; at <= rest.size();) {
+    std::size_t end = std::min(rest.find(':', at), rest.size());
+    std::filesystem::path file = std::filesystem::path(rest.substr(at, end - at)) / name;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(file, ignored)) return file.string();
+    at = end + 1;
+  }
+  return {};
+}
+
+void assemble(const std::string& ptx, int sm) {
+  std::string ptxas = tool("ptxas");
+  if (ptxas.empty()) GTEST_SKIP() << "ptxas is not on the path";
+  std::filesystem::path base = std::filesystem::path(testing::TempDir()) / ("weft_ptx_" + std::to_string(::getpid()) + "_" + std::to_string(sm));
+  std::string source = base.string() + ".ptx", log = base.string() + ".log";
+  std::ofstream(source) << ptx;
+  // CUDA 13's assembler knows no GPU before sm_75.
+  std::string command = ptxas + " -arch=sm_" + std::to_string(std::max(sm, 75)) + " -o /dev/null " + source + " 2> " + log;
+  int code = std::system(command.c_str());
+  std::string text((std::istreambuf_iterator<char>(std::ifstream(log).rdbuf())), {});
+  EXPECT_EQ(code, 0) << text << "\n" << ptx;
+  std::filesystem::remove(source);
+  std::filesystem::remove(log);
+}
+
+Emitted to_ptx(const Program& program, int sm, int opt_level = 2) {
+  EmitOptions options;
+  options.verify = true;
+  options.opt_level = opt_level;
+  options.libdevice_path = find_libdevice();
+  return emit(*program.module, program.kernel(), nvptx_target(sm), options, Output::ptx);
+}
+
+TEST(Nvptx, AcceptedByPtxas) {
+  Program program(kEverything);
+  for (int sm : {70, 75, 80, 86, 89, 90}) {
+    Emitted code = to_ptx(program, sm);
+    EXPECT_EQ(code.lanes, 1);
+    EXPECT_NE(code.bytes.find(".visible .entry " + code.entry), std::string::npos);
+    assemble(code.bytes, sm);
+    if (HasFailure() || IsSkipped()) return;
+  }
+  for (int level : {0, 1, 3}) assemble(to_ptx(program, 80, level).bytes, 80);
+}
+
+TEST(Nvptx, DivisionAndRootAreIeee) {
+  std::string ptx = to_ptx(Program(kEverything), 75).bytes;
+  EXPECT_NE(ptx.find("div.rn.f32"), std::string::npos);
+  EXPECT_NE(ptx.find("sqrt.rn.f32"), std::string::npos);
+  for (const char* wrong : {"approx", ".ftz", "div.full"}) EXPECT_EQ(ptx.find(wrong), std::string::npos) << wrong;
+}
+
+TEST(Nvptx, NothingIsContracted) {
+  Program program(R"(
+kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %a = load %x[%i]
+  %p = mul %a, %a
+  %s = add %p, %a
+  store %y[%i], %s
+  return
+}
+)");
+  std::string ptx = to_ptx(program, 80).bytes;
+  EXPECT_EQ(ptx.find("fma"), std::string::npos);
+  EXPECT_NE(ptx.find("mul.rn.f32"), std::string::npos);
+  EXPECT_NE(ptx.find("add.rn.f32"), std::string::npos);
+  EXPECT_NE(ptx.find("ld.global"), std::string::npos) << "pointers in the parameter block are global";
+}
+
+TEST(Nvptx, MathNeedsLibdevice) {
+  std::string text = "kernel @k(%x: array<f32,1>, %d: array<f64,1>) form(rank 1) {\n  %i = tid 0\n  %a0 = load %x[%i]\n  %b0 = load %d[%i]\n";
+  int k = 0;
+  for (const char* op : {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "log", "log2", "log10", "cbrt", "erf", "erfc"}) {
+    std::string from = std::to_string(k), to = std::to_string(k + 1);
+    text += "  %a" + to + " = " + op + " %a" + from + "\n  %b" + to + " = " + op + " %b" + from + "\n";
+    ++k;
+  }
+  std::string last = std::to_string(k);
+  text += "  %p = pow %a" + last + ", %a0\n  %q = atan2 %p, %a1\n  %r = rem %q, %a2\n  store %x[%i], %r\n  store %d[%i], %b" + last + "\n  return\n}\n";
+  Program program(text);
+  EXPECT_THROW(emit(*program.module, program.kernel(), nvptx_target(80), {}, Output::ptx), Error);
+  if (find_libdevice().empty()) GTEST_SKIP() << "libdevice was not found";
+  for (int sm : {75, 90}) assemble(to_ptx(program, sm).bytes, sm);
+}
+
+TEST(Nvptx, BadRequestsAreErrors) {
+  EXPECT_THROW(nvptx_target(35), Error);
+  Program program(kEverything);
+  EXPECT_THROW(emit(*program.module, program.kernel(), nvptx_target(80), {}, Output::object), Error);
+  EXPECT_THROW(emit(*program.module, program.kernel(), host_target(), {}, Output::ptx), Error);
+  EmitOptions odd;
+  odd.lanes = 3;
+  EXPECT_THROW(emit(*program.module, program.kernel(), host_target(), odd, Output::object), Error);
+}
+
+}  // namespace
+}  // namespace weft::codegen::test
