@@ -225,6 +225,9 @@ class Kernel {
     std::string name, type;
   };
   std::vector<Param> params() const;
+  /// The types behind them; null for generic parameters.
+  std::vector<const Type*> param_types() const;
+  bool has_default(std::size_t index) const;
 
   /// Runs the kernel over a grid of 1 to 4 dimensions and waits for it. Compiles on first use, per argument types.
   template <class... Args>

@@ -143,6 +143,20 @@ std::vector<Kernel::Param> Kernel::params() const {
   return out;
 }
 
+std::vector<const Type*> Kernel::param_types() const {
+  auto program = impl_->program.lock();
+  impl_->read_params(*program);
+  std::vector<const Type*> out;
+  for (const sema::KernelParam& p : impl_->params)
+    out.push_back(p.pattern.kind == builtins::Pattern::Kind::exact ? p.pattern.type : nullptr);
+  return out;
+}
+
+bool Kernel::has_default(std::size_t index) const {
+  impl_->read_params(*impl_->program.lock());
+  return index < impl_->params.size() && impl_->params[index].has_default;
+}
+
 void Kernel::Impl::read_params(Program::Impl& owner) {
   {
     std::shared_lock lock(mutex);

@@ -196,7 +196,9 @@ void Printer::region(const Region& region, int indent) {
 }
 
 void Printer::location(const Op& op) {
-  if (!options_.locations || !options_.names || !op.loc.known()) return;
+  if (options_.note)
+    if (std::string note = options_.note(op); !note.empty()) out_ += "  // " + note;
+  if (!options_.locations || !op.loc.known()) return;
   out_ += "  // ";
   for (char c : to_string(op.loc)) out_ += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
 }

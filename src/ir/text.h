@@ -1,5 +1,6 @@
 // The text form of the IR: prints and parses back to an equal module.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "ir/ir.h"
@@ -10,6 +11,7 @@ namespace weft::ir {
 struct PrintOptions {
   bool locations = false;  // append "// file:line:col" to operations
   bool names = true;       // use name hints; off gives canonical numbers only (cache keys)
+  std::function<std::string(const Op&)> note = {};  // appended to operations as a comment
 };
 
 std::string print(const Module& module, const PrintOptions& options = {});
