@@ -12,14 +12,17 @@ void same_at_all_lanes(const std::string& text, std::size_t n, std::vector<float
   Program program(text);
   std::vector<float> want(n, -7.0f);
   run(program, Block(program).array(x).array(k).array(want), {std::int64_t(n)});
-  for (int opt : {0, 2})
-    for (int lanes : lane_counts()) {
-      std::vector<float> got(n, -7.0f);
-      run(program, Block(program).array(x).array(k).array(got), {std::int64_t(n)}, {.lanes = lanes, .opt_level = opt});
-      for (std::size_t i = 0; i < n; ++i)
-        ASSERT_TRUE(std::memcmp(&got[i], &want[i], 4) == 0 || (std::isnan(got[i]) && std::isnan(want[i])))
-            << lanes << " lanes, thread " << i << ": " << got[i] << " instead of " << want[i];
-    }
+  auto compare = [&](const RunOptions& options) {
+    std::vector<float> got(n, -7.0f);
+    run(program, Block(program).array(x).array(k).array(got), {std::int64_t(n)}, options);
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_TRUE(std::memcmp(&got[i], &want[i], 4) == 0 || (std::isnan(got[i]) && std::isnan(want[i])))
+          << options.lanes << " lanes on " << options.target.cpu_name << ", thread " << i << ": " << got[i] << " instead of " << want[i];
+  };
+  for (int lanes : lane_counts()) compare({.lanes = lanes});
+  compare({.lanes = 4, .opt_level = 0});
+  compare({.lanes = 8, .opt_level = 3});
+  for (const TargetSpec& target : runnable_targets()) compare({.lanes = natural_lanes(target), .target = target});
 }
 
 std::vector<float> some_floats(std::size_t n) {

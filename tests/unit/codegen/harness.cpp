@@ -43,4 +43,18 @@ Failure run(const Program& program, const Block& block, std::vector<std::int64_t
 
 std::vector<int> lane_counts() { return {2, 4, 8, 16}; }
 
+std::vector<TargetSpec> runnable_targets() {
+  std::vector<TargetSpec> targets = {host_target()};
+  if (!targets[0].triple.starts_with("x86_64")) return targets;
+  auto add = [&](const char* cpu, int lanes) {
+    TargetSpec target = targets[0];
+    target.cpu_name = cpu;
+    target.features = lanes == 8 ? "+avx2,+fma,+f16c,+bmi2" : "";
+    if (natural_lanes(targets[0]) >= lanes) targets.push_back(target);
+  };
+  add("x86-64", 4);
+  add("haswell", 8);
+  return targets;
+}
+
 }  // namespace weft::codegen::test

@@ -75,5 +75,7 @@ Failure run(const Program& program, const Block& block, std::vector<std::int64_t
 
 /// The lane counts to compare with one lane.
 std::vector<int> lane_counts();
+/// The host, and the weaker machines it can stand for (x86: the baseline and AVX2): other instructions, same results.
+std::vector<TargetSpec> runnable_targets();
 
 }  // namespace weft::codegen::test

@@ -81,18 +81,20 @@ void check(const std::string& line, std::vector<ScalarKind> operands, ScalarKind
     in.emplace_back(n * scalar_bits(operands[k]) / 8);
     for (std::size_t i = 0; i < n; ++i) write(in[k], i, operands[k], columns[k][i]);
   }
-  for (int lanes : {1, 4, 16}) {
+  std::vector<RunOptions> ways = {{.lanes = 1}, {.lanes = 16}};
+  for (const TargetSpec& target : runnable_targets()) ways.push_back({.lanes = 4, .target = target});
+  for (const RunOptions& way : ways) {
     std::vector<char> out(n * scalar_bits(result) / 8, 0x55);
     Block block(program);
     for (auto& column : in) block.array(column, {std::int64_t(n)});
     block.array(out, {std::int64_t(n)});
-    run(program, block, {std::int64_t(n)}, {.lanes = lanes});
+    run(program, block, {std::int64_t(n)}, way);
     for (std::size_t i = 0; i < n; ++i) {
       std::uint64_t expected = want(i), got = read(out, i, result);
       if (is_nan(result, expected) && is_nan(result, got)) continue;
       std::string inputs;
       for (auto& column : columns) inputs += " 0x" + (std::ostringstream() << std::hex << column[i]).str();
-      ASSERT_EQ(got, expected) << line << " on " << text(operands[0]) << inputs << " with " << lanes << " lanes";
+      ASSERT_EQ(got, expected) << line << " on " << text(operands[0]) << inputs << " with " << way.lanes << " lanes on " << way.target.cpu_name;
     }
   }
 }
