@@ -1,8 +1,8 @@
 // Which memory an array value may describe, and which memory a write may change. Every value that is or holds a
 // descriptor has a set of bases: parameter arrays (array fields of struct parameters count one by one), locals, and one
 // "unknown" base for descriptors that came from memory, from an address or from a call. Views, slices, selects, `if`
-// results and carried values pass sets on. Nothing more is ever assumed: parameters may overlap unless the kernel's form
-// says no_overlap; unknown overlaps everything except locals whose descriptor never leaves the function's values.
+// results and carried values pass sets on. Nothing more is ever assumed: parameters may overlap unless the kernel's
+// form says no_overlap; unknown overlaps everything except locals whose descriptor never leaves the function's values.
 #pragma once
 #include <cstdint>
 #include <unordered_map>
@@ -24,9 +24,7 @@ class Alias {
   Alias(const ir::Function& function, Effects& effects);
 
   /// What the descriptor (or the descriptors inside) may point to; values made later give everything.
-  BaseMask bases(const ir::Value* value) const {
-    return value->id < info_.size() ? info_[value->id].bases : kAllBases;
-  }
+  BaseMask bases(const ir::Value* value) const { return value->id < info_.size() ? info_[value->id].bases : kAllBases; }
   /// All bases whose memory can change by a write through one of `bases`.
   BaseMask touched(BaseMask bases) const;
   /// Bases through which the operation itself reads or writes (nested regions not included).
@@ -52,8 +50,8 @@ class Alias {
 
   const ir::Function& function_;
   Effects& effects_;
-  std::vector<Info> info_;                                  // by value id
-  std::vector<BaseMask> leaves_;                            // base of each array leaf of the parameters
+  std::vector<Info> info_;        // by value id
+  std::vector<BaseMask> leaves_;  // base of each array leaf of the parameters
   std::unordered_map<const ir::Op*, BaseMask> local_base_;
   std::unordered_map<const ir::Op*, BaseMask> nested_writes_;  // operations with regions
   int next_base_ = 1;

@@ -11,12 +11,12 @@
 namespace weft::analysis {
 
 struct FunctionEffects {
-  bool outside = false;         // prints, asserts, checks: must happen exactly as often as written
-  bool asks_running = false;    // reads the stop flag
-  bool reads_unknown = false;   // reads memory whose origin is not a parameter
+  bool outside = false;        // prints, asserts, checks: must happen exactly as often as written
+  bool asks_running = false;   // reads the stop flag
+  bool reads_unknown = false;  // reads memory whose origin is not a parameter
   bool writes_unknown = false;
-  bool leaks = false;           // may keep a descriptor: stores one, or turns one into an address
-  std::vector<bool> reads;      // per parameter: reads memory that it (or an array in it) describes
+  bool leaks = false;       // may keep a descriptor: stores one, or turns one into an address
+  std::vector<bool> reads;  // per parameter: reads memory that it (or an array in it) describes
   std::vector<bool> writes;
 
   /// Dropping an unused call changes nothing.

@@ -1,5 +1,5 @@
-// Interval arithmetic over the structured IR. Carried values are taken as unknown except for one pattern that loops with
-// `break` leave behind: a `while` counter that starts at a known bound, grows by a positive constant and is tested
+// Interval arithmetic over the structured IR. Carried values are taken as unknown except for one pattern that loops
+// with `break` leave behind: a `while` counter that starts at a known bound, grows by a positive constant and is tested
 // against something it must stay below, so that the addition can't wrap.
 #include "analysis/ranges.h"
 

@@ -43,7 +43,8 @@ bool all_equal(const Type* type, const std::byte* a, const std::byte* b) {
   if (type->is_numeric()) {
     std::size_t size = types::scalar(type->scalar_kind())->size();
     for (std::size_t i = 0; i < type->component_count(); ++i)
-      if (!ir::eval_compare(OpCode::eq, type->scalar_kind(), read_bits(a + i * size, size), read_bits(b + i * size, size)))
+      if (!ir::eval_compare(OpCode::eq, type->scalar_kind(), read_bits(a + i * size, size),
+                            read_bits(b + i * size, size)))
         return false;
     return true;
   }
@@ -105,7 +106,8 @@ void Executor::elementwise(const ir::Op& op) {
 void Executor::compare(const ir::Op& op) {
   const Type* type = op.operand(0)->type;
   if (type->is_scalar())
-    return set_bits(op.result(), ir::eval_compare(op.code, type->scalar_kind(), bits(op.operand(0)), bits(op.operand(1))));
+    return set_bits(op.result(),
+                    ir::eval_compare(op.code, type->scalar_kind(), bits(op.operand(0)), bits(op.operand(1))));
   bool equal = all_equal(type, at(op.operand(0)), at(op.operand(1)));
   set_bits(op.result(), equal == (op.code == OpCode::eq));
 }
@@ -115,11 +117,11 @@ void Executor::math(const ir::Op& op) {
   std::uint64_t a = bits(op.operand(0));
   std::uint64_t b = op.operands.size() > 1 ? bits(op.operand(1)) : 0;
   if (kind == ScalarKind::f64)
-    return set_bits(op.result(),
-                    std::bit_cast<std::uint64_t>(call_f64(op.code, std::bit_cast<double>(a), std::bit_cast<double>(b))));
+    return set_bits(op.result(), std::bit_cast<std::uint64_t>(
+                                     call_f64(op.code, std::bit_cast<double>(a), std::bit_cast<double>(b))));
   float value = call_f32(op.code, float(ir::bits_to_float(kind, a)), float(ir::bits_to_float(kind, b)));
-  set_bits(op.result(), kind == ScalarKind::f32 ? std::bit_cast<std::uint32_t>(value)
-                                                : ir::float_to_bits(kind, double(value)));
+  set_bits(op.result(),
+           kind == ScalarKind::f32 ? std::bit_cast<std::uint32_t>(value) : ir::float_to_bits(kind, double(value)));
 }
 
 void Executor::dot(const ir::Op& op) {

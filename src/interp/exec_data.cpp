@@ -39,12 +39,10 @@ void Executor::data(const ir::Op& op) {
   const Type* type = op.result()->type;
   std::byte* to = at(op.result());
   switch (op.code) {
-    case OpCode::select:
-      std::memcpy(to, at(op.operand(bits(op.operand(0)) ? 1 : 2)), value_size(type));
-      return;
+    case OpCode::select: std::memcpy(to, at(op.operand(bits(op.operand(0)) ? 1 : 2)), value_size(type)); return;
     case OpCode::cast:
-      return set_bits(op.result(), ir::eval_cast(op.operand(0)->type->scalar_kind(), type->scalar_kind(),
-                                                 bits(op.operand(0))));
+      return set_bits(op.result(),
+                      ir::eval_cast(op.operand(0)->type->scalar_kind(), type->scalar_kind(), bits(op.operand(0))));
     case OpCode::bitcast: return set_bits(op.result(), bits(op.operand(0)));
     case OpCode::construct:
       std::memset(to, 0, value_size(type));  // padding compares and prints the same everywhere

@@ -22,7 +22,8 @@ class FrameMaker {
     walk(*frame_.function->body);
     for (const Type* type : frame_.function->result_types) frame_.keeps_locals |= analysis::has_array(type);
     if (size_ > kMaxFrameBytes)
-      throw Error("function '" + frame_.function->name + "' needs too much memory for its values", frame_.function->loc);
+      throw Error("function '" + frame_.function->name + "' needs too much memory for its values",
+                  frame_.function->loc);
     frame_.words.resize(size_ / 8);
     for (const ir::Value* constant : constants_)
       if (constant->type->is_scalar()) write_bits(frame_.at(constant), constant->type->size(), constant->bits);
@@ -102,7 +103,9 @@ void Executor::set_thread(std::int64_t linear) {
   }
 }
 
-void Executor::error(const ir::Op& op, const std::string& what) { throw Error(to_string(op.loc) + ": " + what, op.loc); }
+void Executor::error(const ir::Op& op, const std::string& what) {
+  throw Error(to_string(op.loc) + ": " + what, op.loc);
+}
 
 void Executor::region(const ir::Region& region) {
   Depth level(depth_);
@@ -240,7 +243,8 @@ void Executor::print(const ir::Op& op) {
 
 void Executor::fail(const ir::Op& op, std::int64_t index, std::int64_t extent) {
   if (sites_) return weft_rt_fail(&context_, sites_->number.at(&op), linear_, index, extent);
-  std::string what = op.code == OpCode::assert_ ? "assertion failed" : "check failed: " + std::string(name_of(op.check));
+  std::string what =
+      op.code == OpCode::assert_ ? "assertion failed" : "check failed: " + std::string(name_of(op.check));
   if (!op.text.empty()) what += ": " + std::string(op.text);
   if (op.code == OpCode::check && op.check == ir::CheckKind::bounds)
     what += " (index " + std::to_string(index) + ", extent " + std::to_string(extent) + ")";

@@ -40,10 +40,10 @@ struct FreeMemory {
 /// A function made ready to run: a frame with its constants in place.
 struct Frame {
   const ir::Function* function = nullptr;
-  std::vector<std::size_t> slots;        // by value id: byte offset into memory
-  std::vector<std::uint64_t> words;      // the memory, 8-byte aligned
+  std::vector<std::size_t> slots;    // by value id: byte offset into memory
+  std::vector<std::uint64_t> words;  // the memory, 8-byte aligned
   bool active = false;
-  bool keeps_locals = false;             // a local's descriptor may outlive the call: memory passes to the caller
+  bool keeps_locals = false;  // a local's descriptor may outlive the call: memory passes to the caller
   std::vector<std::unique_ptr<void, FreeMemory>> locals;
 
   std::byte* at(const ir::Value* value) { return reinterpret_cast<std::byte*>(words.data()) + slots[value->id]; }

@@ -138,8 +138,7 @@ class Checker {
   }
 
   void visit_access(Op& op) {
-    if (op.code != OpCode::view)
-      check_path(op, op.operand(0)->type->element(), std::size_t(1) + op.num_indices);
+    if (op.code != OpCode::view) check_path(op, op.operand(0)->type->element(), std::size_t(1) + op.num_indices);
     if (options_.not_finite && op.code == OpCode::store) check_finite(op);
     if (!options_.bounds) return;
     at(op);
@@ -196,8 +195,8 @@ class Checker {
   /// Joins |x| < ∞ (false for NaN) for every float in the value.
   void finite(Value* value, Value*& ok) {
     if (value->type->is_numeric() && value->type->scalar_kind() >= ScalarKind::f16) {
-      Value* infinity = function_.constant_float(types::scalar(value->type->scalar_kind()),
-                                                 std::numeric_limits<double>::infinity());
+      Value* infinity =
+          function_.constant_float(types::scalar(value->type->scalar_kind()), std::numeric_limits<double>::infinity());
       for_components(value, [&](Value* part) {
         ok = both(ok, build_.binary(OpCode::lt, build_.unary(OpCode::abs, part), infinity));
       });
@@ -300,8 +299,7 @@ class Checker {
     Op* test = op.regions[0]->last;
     at(*test);
     build_.set_loc(op.loc);
-    test->operands[0] =
-        build_.binary(OpCode::bit_and, test->operand(0), build_.op(OpCode::running, {})->result());
+    test->operands[0] = build_.binary(OpCode::bit_and, test->operand(0), build_.op(OpCode::running, {})->result());
   }
 
   /// Something in the region gets a check, or calls what may hold one.

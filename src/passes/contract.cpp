@@ -13,9 +13,7 @@ using ir::Op;
 using ir::OpCode;
 using ir::Value;
 
-bool is_float(const Value* value) {
-  return value->type->is_numeric() && value->type->scalar_kind() >= ScalarKind::f16;
-}
+bool is_float(const Value* value) { return value->type->is_numeric() && value->type->scalar_kind() >= ScalarKind::f16; }
 
 class Contractor {
  public:

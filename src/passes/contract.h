@@ -2,8 +2,8 @@
 //   a·b + c → fma(a, b, c)      c + a·b → fma(a, b, c)
 //   a·b − c → fma(a, b, −c)     c − a·b → fma(−a, b, c)
 // when the product has no other use; where both operands are such products, the left one is fused. `scale` counts as a
-// product with a scalar factor. dot and matmul of floats accumulate with fma from here on. Runs last in the pipeline, so
-// that every executor sees the same fused operations.
+// product with a scalar factor. dot and matmul of floats accumulate with fma from here on. Runs last in the pipeline,
+// so that every executor sees the same fused operations.
 #pragma once
 #include "ir/ir.h"
 

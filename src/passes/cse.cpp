@@ -1,7 +1,7 @@
-// A scoped table from what an operation computes to its result. Memory is versioned: every possible write moves a clock,
-// and each base remembers the time of the last write that may have changed it; a load's key holds the latest such time
-// among its bases, so entries die by themselves. Entering a loop counts as all the writes in it, for an earlier
-// iteration may have made them.
+// A scoped table from what an operation computes to its result. Memory is versioned: every possible write moves a
+// clock, and each base remembers the time of the last write that may have changed it; a load's key holds the latest
+// such time among its bases, so entries die by themselves. Entering a loop counts as all the writes in it, for an
+// earlier iteration may have made them.
 #include "passes/cse.h"
 
 #include <algorithm>
@@ -78,8 +78,7 @@ class Merger {
     } else if (op.code == OpCode::store) {
       touch(alias_.writes(op));
       // An index beyond the value's extent stores nothing, so only constant paths tell what memory holds.
-      if (!has_dynamic_step(op.path))
-        add(load_key(op, op.operands.subspan(1, op.num_indices)), op.operands.last(1));
+      if (!has_dynamic_step(op.path)) add(load_key(op, op.operands.subspan(1, op.num_indices)), op.operands.last(1));
     } else if (!op.results.empty() && analysis::is_movable(op, effects_)) {
       merge(op, key_of(op));
     } else {

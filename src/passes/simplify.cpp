@@ -17,7 +17,8 @@ using ir::Region;
 using ir::Value;
 
 constexpr int kRounds = 8;
-/// An `if` becomes selects when each side has at most this many cheap operations and it yields at most this many values.
+/// An `if` becomes selects when each side has at most this many cheap operations and it yields at most this many
+/// values.
 constexpr std::size_t kMaxSideOps = 4;
 constexpr std::size_t kMaxSelects = 3;
 constexpr std::uint32_t kMaxComponents = 16;
@@ -30,11 +31,10 @@ bool is_cheap(const Op& op) {
   switch (ir::class_of(op.code)) {
     case ir::OpClass::bits:
     case ir::OpClass::compare: return true;
-    case ir::OpClass::arith:
-      return op.code != OpCode::div && op.code != OpCode::floordiv && op.code != OpCode::rem;
+    case ir::OpClass::arith: return op.code != OpCode::div && op.code != OpCode::floordiv && op.code != OpCode::rem;
     case ir::OpClass::data: return true;
-    default: return op.code == OpCode::tid || op.code == OpCode::dim || op.code == OpCode::nonnull ||
-                    op.code == OpCode::scale;
+    default:
+      return op.code == OpCode::tid || op.code == OpCode::dim || op.code == OpCode::nonnull || op.code == OpCode::scale;
   }
 }
 
@@ -112,8 +112,7 @@ class Simplifier {
     ir::Builder builder(function_, op.parent, &op);
     builder.set_loc(op.loc);
     for (std::size_t i = 0; i < op.results.size(); ++i)
-      rewriter_.replace(op.result(i),
-                        builder.select(op.operand(0), then.last->operand(i), otherwise.last->operand(i)));
+      rewriter_.replace(op.result(i), builder.select(op.operand(0), then.last->operand(i), otherwise.last->operand(i)));
     ir::remove_op(&op);
     context_.changed = true;
   }

@@ -43,8 +43,8 @@ void gather_constants(RuleContext& context, ir::Op& op) {
   const ir::Op* inner = defined_by(op.operand(0), op.code);
   if (!op.operand(1)->is_constant() || !op.result()->type->is_scalar() || !inner || !inner->operand(1)->is_constant())
     return;
-  std::uint64_t both = ir::eval_binary(op.code, op.result()->type->scalar_kind(), inner->operand(1)->bits,
-                                       op.operand(1)->bits);
+  std::uint64_t both =
+      ir::eval_binary(op.code, op.result()->type->scalar_kind(), inner->operand(1)->bits, op.operand(1)->bits);
   op.operands[0] = inner->operand(0);
   op.operands[1] = context.function.constant(op.result()->type, both);
   context.changed = true;
@@ -170,7 +170,7 @@ Value* simplify_compare(RuleContext& context, ir::Op& op) {
   }
   if (!type->is_int()) return nullptr;
   analysis::Range ra = context.ranges.of(a), rb = context.ranges.of(b);
-  bool below = ra.hi < rb.lo, not_above = ra.hi <= rb.lo, above = ra.lo > rb.hi, not_below = ra.lo >= rb.hi;
+  bool below = ra.hi<rb.lo, not_above = ra.hi <= rb.lo, above = ra.lo> rb.hi, not_below = ra.lo >= rb.hi;
   switch (op.code) {
     case OpCode::eq: return below || above ? truth(false) : nullptr;
     case OpCode::ne: return below || above ? truth(true) : nullptr;

@@ -82,8 +82,7 @@ Value* simplify_cast(RuleContext& context, ir::Op& op) {
   ir::Op* inner = defined_by(x, op.code);
   if (!inner) return nullptr;
   const Type* from = inner->operand(0)->type;
-  if (op.code == OpCode::cast &&
-      !merges(from->scalar_kind(), x->type->scalar_kind(), op.result()->type->scalar_kind()))
+  if (op.code == OpCode::cast && !merges(from->scalar_kind(), x->type->scalar_kind(), op.result()->type->scalar_kind()))
     return nullptr;
   op.operands[0] = inner->operand(0);
   context.changed = true;

@@ -74,8 +74,7 @@ class Unroller {
       map[body.args[0]] = function_.constant_int(op.operand(0)->type, std::int64_t(lo + trip * step));
       for (std::size_t i = 0; i < carried.size(); ++i) map[body.args[i + 1]] = carried[i];
       ir::clone_ops(body, function_, op.parent, map, /*skip_terminator=*/true, nullptr, &op);
-      for (std::size_t i = 0; i < carried.size(); ++i)
-        carried[i] = ir::mapped(function_, map, body.last->operand(i));
+      for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = ir::mapped(function_, map, body.last->operand(i));
     }
     for (std::size_t i = 0; i < carried.size(); ++i) rewriter_.replace(op.result(i), carried[i]);
     ir::remove_op(&op);

@@ -6,9 +6,10 @@ namespace weft::testing {
 namespace {
 
 TEST(InterpControl, ForCountsIn64Bits) {
-  std::string text = "func @f(%lo: i32, %hi: i32, %step: i32) -> (i32, i32) {\n"
-                     "%n, %last = for %k = %lo to %hi step %step (%p = 0i32, %q = -1i32) {\n %1 = add %p, 1i32\n yield %1, %k\n}\n"
-                     "return %n, %last\n}\n";
+  std::string text =
+      "func @f(%lo: i32, %hi: i32, %step: i32) -> (i32, i32) {\n"
+      "%n, %last = for %k = %lo to %hi step %step (%p = 0i32, %q = -1i32) {\n %1 = add %p, 1i32\n yield %1, %k\n}\n"
+      "return %n, %last\n}\n";
   auto run = [&](int lo, int hi, int step) {
     auto r = call(text, {datum(lo), datum(hi), datum(step)});
     return std::pair(as<std::int32_t>(r[0]), as<std::int32_t>(r[1]));
@@ -22,24 +23,28 @@ TEST(InterpControl, ForCountsIn64Bits) {
 }
 
 TEST(InterpControl, CarriedValuesChangeAtOnce) {
-  auto r = call("func @f(%n: i32) -> (i32, i32) {\n%a, %b = for %k = 0i32 to %n step 1i32 (%p = 0i32, %q = 1i32) {\n"
-                " %s = add %p, %q\n yield %q, %s\n}\nreturn %a, %b\n}\n",
-                {datum(10)});
+  auto r = call(
+      "func @f(%n: i32) -> (i32, i32) {\n%a, %b = for %k = 0i32 to %n step 1i32 (%p = 0i32, %q = 1i32) {\n"
+      " %s = add %p, %q\n yield %q, %s\n}\nreturn %a, %b\n}\n",
+      {datum(10)});
   EXPECT_EQ(as<std::int32_t>(r[0]), 55);
   EXPECT_EQ(as<std::int32_t>(r[1]), 89);
 }
 
 TEST(InterpControl, WhileGivesWhatTheTestSaw) {
-  auto r = call("func @f(%n: i32) -> (i32) {\n%a = while (%p = 1i32) {\n %1 = lt %p, %n\n test %1\n} do {\n"
-                " %2 = add %p, %p\n yield %2\n}\nreturn %a\n}\n",
-                {datum(100)});
+  auto r = call(
+      "func @f(%n: i32) -> (i32) {\n%a = while (%p = 1i32) {\n %1 = lt %p, %n\n test %1\n} do {\n"
+      " %2 = add %p, %p\n yield %2\n}\nreturn %a\n}\n",
+      {datum(100)});
   EXPECT_EQ(as<std::int32_t>(r[0]), 128);
 }
 
 TEST(InterpControl, CallsNestAndReturnSeveralValues) {
-  auto r = call("func @g(%a: i32) -> (i32, i32) {\n%1 = add %a, 1i32\nreturn %1, %a\n}\n"
-                "func @f(%a: i32) -> (i32) {\n%x, %y = call @g(%a)\n%z, %w = call @g(%x)\n%1 = mul %z, %w\n%2 = add %1, %y\nreturn %2\n}\n",
-                {datum(3)});
+  auto r = call(
+      "func @g(%a: i32) -> (i32, i32) {\n%1 = add %a, 1i32\nreturn %1, %a\n}\n"
+      "func @f(%a: i32) -> (i32) {\n%x, %y = call @g(%a)\n%z, %w = call @g(%x)\n%1 = mul %z, %w\n"
+      "%2 = add %1, %y\nreturn %2\n}\n",
+      {datum(3)});
   EXPECT_EQ(as<std::int32_t>(r[0]), 5 * 4 + 3);
 }
 
@@ -51,7 +56,8 @@ TEST(InterpControl, StepLimitStopsEndlessLoops) {
 TEST(InterpControl, LongCallChainsEndInAnErrorNotInACrash) {
   std::string text = "func @f0(%a: i32) -> (i32) {\nreturn %a\n}\n";
   for (int k = 1; k <= 5000; ++k)
-    text += "func @f" + std::to_string(k) + "(%a: i32) -> (i32) {\n%1 = call @f" + std::to_string(k - 1) + "(%a)\nreturn %1\n}\n";
+    text += "func @f" + std::to_string(k) + "(%a: i32) -> (i32) {\n%1 = call @f" + std::to_string(k - 1) +
+            "(%a)\nreturn %1\n}\n";
   auto module = parse_ir(text);
   interp::Datum arg[] = {datum(3)};
   EXPECT_EQ(as<std::int32_t>(interp::call(*module->find("f1500"), arg)[0]), 3);
@@ -66,7 +72,8 @@ TEST(InterpControl, WrongArgumentsAreErrors) {
 }
 
 TEST(InterpControl, AssertThrowsInCallsAndIsRecordedInKernels) {
-  std::string function = "func @f(%a: i32) -> (i32) {\n%1 = gt %a, 0i32\nassert %1, \"a must be positive\"\nreturn %a\n}\n";
+  std::string function =
+      "func @f(%a: i32) -> (i32) {\n%1 = gt %a, 0i32\nassert %1, \"a must be positive\"\nreturn %a\n}\n";
   EXPECT_EQ(as<std::int32_t>(call(function, {datum(2)})[0]), 2);
   try {
     call(function, {datum(-2)});
@@ -74,8 +81,9 @@ TEST(InterpControl, AssertThrowsInCallsAndIsRecordedInKernels) {
   } catch (const interp::Error& error) {
     EXPECT_NE(std::string(error.what()).find("a must be positive"), std::string::npos);
   }
-  auto module = parse_ir(function + "kernel @k() form(rank 2) {\n%i = tid 0\n%j = tid 1\nassert true, \"\"\n%1 = sub 3i32, %j\n"
-                                    "%2 = call @f(%1)\nreturn\n}\n");
+  auto module = parse_ir(function +
+                         "kernel @k() form(rank 2) {\n%i = tid 0\n%j = tid 1\nassert true, \"\"\n%1 = sub 3i32, %j\n"
+                         "%2 = call @f(%1)\nreturn\n}\n");
   runtime::ErrorRecord error;
   runtime::LaunchContext context;
   context.rank = 2;
@@ -89,7 +97,8 @@ TEST(InterpControl, AssertThrowsInCallsAndIsRecordedInKernels) {
 }
 
 TEST(InterpControl, PrintsInThreadOrder) {
-  auto module = parse_ir("kernel @k() form(rank 1) {\n%i = tid 0\nprint \"thread \", %i\nprintf \"<%d>\\n\", %i\nreturn\n}\n");
+  auto module =
+      parse_ir("kernel @k() form(rank 1) {\n%i = tid 0\nprint \"thread \", %i\nprintf \"<%d>\\n\", %i\nreturn\n}\n");
   std::string text;
   runtime::PrintSink sink = [&](std::string_view part) { text += part; };
   {

@@ -44,9 +44,10 @@ TEST(InterpValues, ElementaryFunctionsAreTheRuntimes) {
 }
 
 TEST(InterpValues, SixteenBitFloatsRoundOnce) {
-  auto results = call("func @f(%a: f32) -> (f32, f32) {\n%h = cast %a : f16\n%s = add %h, %h\n%e = exp %s\n%x = cast %e : f32\n"
-                      "%b = cast %a : bf16\n%y = cast %b : f32\nreturn %x, %y\n}\n",
-                      {datum(0.1f)});
+  auto results = call(
+      "func @f(%a: f32) -> (f32, f32) {\n%h = cast %a : f16\n%s = add %h, %h\n%e = exp %s\n%x = cast %e : f32\n"
+      "%b = cast %a : bf16\n%y = cast %b : f32\nreturn %x, %y\n}\n",
+      {datum(0.1f)});
   std::uint16_t half = std::uint16_t(ir::float_to_bits(ScalarKind::f16, 0.1f));
   float doubled = float(ir::bits_to_float(ScalarKind::f16, half)) * 2;
   float exp = weft_exp_f32(doubled);
@@ -73,19 +74,21 @@ TEST(InterpValues, PathsReachEveryPart) {
 }
 
 TEST(InterpValues, TuplesHoldAnything) {
-  auto r = call("func @f(%a: f32, %b: i64) -> (i64, f32) {\n%i = construct tuple<f32,i64> %a, %b\n"
-                "%t = construct tuple<i32,tuple<f32,i64>> 3i32, %i\n%x = extract %t.1.1\n%y = extract %t.1.0\nreturn %x, %y\n}\n",
-                {datum(2.5f), datum(std::int64_t(1) << 40)});
+  auto r = call(
+      "func @f(%a: f32, %b: i64) -> (i64, f32) {\n%i = construct tuple<f32,i64> %a, %b\n"
+      "%t = construct tuple<i32,tuple<f32,i64>> 3i32, %i\n%x = extract %t.1.1\n%y = extract %t.1.0\nreturn %x, %y\n}\n",
+      {datum(2.5f), datum(std::int64_t(1) << 40)});
   EXPECT_EQ(as<std::int64_t>(r[0]), std::int64_t(1) << 40);
   EXPECT_EQ(as<float>(r[1]), 2.5f);
 }
 
 TEST(InterpValues, ProductsInIndexOrder) {
   using Mat = std::array<float, 6>;
-  auto r = call("func @f(%m: mat<f32,2,3>) -> (vec<f32,2>, mat<f32,3,2>, mat<f32,2,2>, vec<f32,3>) {\n"
-                "%v = construct vec<f32,3> 1.0f32, 2.0f32, 3.0f32\n%a = matmul %m, %v\n%t = transpose %m\n%s = matmul %m, %t\n"
-                "%w = matmul %a, %m\nreturn %a, %t, %s, %w\n}\n",
-                {datum(types::mat(types::f32(), 2, 3), Mat{1, 2, 3, 4, 5, 6})});
+  auto r = call(
+      "func @f(%m: mat<f32,2,3>) -> (vec<f32,2>, mat<f32,3,2>, mat<f32,2,2>, vec<f32,3>) {\n"
+      "%v = construct vec<f32,3> 1.0f32, 2.0f32, 3.0f32\n%a = matmul %m, %v\n%t = transpose %m\n%s = matmul %m, %t\n"
+      "%w = matmul %a, %m\nreturn %a, %t, %s, %w\n}\n",
+      {datum(types::mat(types::f32(), 2, 3), Mat{1, 2, 3, 4, 5, 6})});
   EXPECT_EQ((as<std::array<float, 2>>(r[0])), (std::array<float, 2>{14, 32}));
   EXPECT_EQ(as<Mat>(r[1]), (Mat{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ((as<std::array<float, 4>>(r[2])), (std::array<float, 4>{14, 32, 32, 77}));
@@ -103,8 +106,9 @@ TEST(InterpValues, ContractedDotFuses) {
 }
 
 TEST(InterpValues, EqualityOfStructsIsByValue) {
-  std::string text = "struct %P { x: f32, k: i32 }\nfunc @f(%a: f32, %b: f32) -> (bool, bool) {\n%p = construct %P %a, 1i32\n"
-                     "%q = construct %P %b, 1i32\n%r = eq %p, %q\n%s = ne %p, %q\nreturn %r, %s\n}\n";
+  std::string text =
+      "struct %P { x: f32, k: i32 }\nfunc @f(%a: f32, %b: f32) -> (bool, bool) {\n%p = construct %P %a, 1i32\n"
+      "%q = construct %P %b, 1i32\n%r = eq %p, %q\n%s = ne %p, %q\nreturn %r, %s\n}\n";
   EXPECT_TRUE(as<bool>(call(text, {datum(0.0f), datum(-0.0f)})[0]));
   EXPECT_FALSE(as<bool>(call(text, {datum(NAN), datum(NAN)})[0]));
   EXPECT_TRUE(as<bool>(call(text, {datum(NAN), datum(NAN)})[1]));

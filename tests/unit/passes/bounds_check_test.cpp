@@ -41,7 +41,8 @@ struct Launch {
 };
 
 TEST(BoundsCheck, RewritesALoad) {
-  auto module = parse_ir("kernel @k(%x: array<f32,1>, %i: i32) form(rank 1) {\n%1 = load %x[%i~]\nstore %x[0i32], %1\nreturn\n}\n");
+  auto module = parse_ir(
+      "kernel @k(%x: array<f32,1>, %i: i32) form(rank 1) {\n%1 = load %x[%i~]\nstore %x[0i32], %1\nreturn\n}\n");
   auto expected = parse_ir(
       "kernel @k(%x: array<f32,1>, %i: i32) form(rank 1) {\n"
       "%d = dim %x, 0 : i64\n%w = cast %i : i64\n%n = lt %w, 0i64\n%s = add %w, %d\n%k = select %n, %s, %w\n"
@@ -55,7 +56,8 @@ TEST(BoundsCheck, RewritesALoad) {
 }
 
 TEST(BoundsCheck, ReportsTheFirstBadIndexAndStops) {
-  auto module = parse_ir("kernel @k(%x: array<f32,1>, %i: i32) form(rank 1) {\n%1 = load %x[%i~]\nstore %x[0i32], %1\nreturn\n}\n");
+  auto module = parse_ir(
+      "kernel @k(%x: array<f32,1>, %i: i32) form(rank 1) {\n%1 = load %x[%i~]\nstore %x[0i32], %1\nreturn\n}\n");
   check_all(*module);
   std::vector<float> data = {1, 2, 3};
   std::int32_t index = -4;
@@ -71,7 +73,9 @@ TEST(BoundsCheck, ReportsTheFirstBadIndexAndStops) {
 }
 
 TEST(BoundsCheck, ReportsZeroDivisors) {
-  auto module = parse_ir("kernel @k(%x: array<i32,1>, %i: i32) form(rank 1) {\n%1 = div 7i32, %i\n%2 = rem %1, 3i32\nstore %x[0i32], %2\nreturn\n}\n");
+  auto module = parse_ir(
+      "kernel @k(%x: array<i32,1>, %i: i32) form(rank 1) {\n%1 = div 7i32, %i\n%2 = rem %1, 3i32\n"
+      "store %x[0i32], %2\nreturn\n}\n");
   check_all(*module);
   EXPECT_EQ(ir::verify(*module), "");
   std::vector<std::int32_t> data = {9};
@@ -87,14 +91,16 @@ TEST(BoundsCheck, ReportsZeroDivisors) {
 TEST(BoundsCheck, EveryKindOfForStillCounts) {
   auto module = parse_ir(
       "kernel @k(%x: array<i64,1>, %lo: i64, %hi: i64, %step: i64) form(rank 1) {\n"
-      "%n, %s = for %k = %lo to %hi step %step (%p = 0i64, %q = 0i64) {\n %1 = add %p, 1i64\n %2 = add %q, %k\n yield %1, %2\n}\n"
+      "%n, %s = for %k = %lo to %hi step %step (%p = 0i64, %q = 0i64) {\n %1 = add %p, 1i64\n"
+      " %2 = add %q, %k\n yield %1, %2\n}\n"
       "store %x[0i32], %n\nstore %x[1i32], %s\nreturn\n}\n");
   auto plain = parse_ir(ir::print(*module));
   check_all(*module);
   EXPECT_EQ(ir::verify(*module), "");
   constexpr std::int64_t kMin = INT64_MIN, kMax = INT64_MAX;
-  const std::int64_t cases[][3] = {{0, 5, 1}, {5, 0, 1}, {5, 0, -1}, {0, 5, -1}, {0, 5, 0}, {-3, 8, 4}, {8, -3, -4},
-                                   {kMin, kMax, kMax}, {kMax, kMin, kMin}, {kMax - 2, kMax, 1}, {kMin + 2, kMin, -1}, {3, 3, 1}};
+  const std::int64_t cases[][3] = {{0, 5, 1},          {5, 0, 1},           {5, 0, -1},           {0, 5, -1},
+                                   {0, 5, 0},          {-3, 8, 4},          {8, -3, -4},          {kMin, kMax, kMax},
+                                   {kMax, kMin, kMin}, {kMax - 2, kMax, 1}, {kMin + 2, kMin, -1}, {3, 3, 1}};
   for (const auto& bounds : cases) {
     std::vector<std::int64_t> a(2), b(2);
     for (auto [data, ir] : {std::pair(&a, module.get()), std::pair(&b, plain.get())}) {
@@ -110,7 +116,8 @@ TEST(BoundsCheck, EveryKindOfForStillCounts) {
 TEST(BoundsCheck, ATestWithALoadMovesIntoTheBody) {
   auto module = parse_ir(
       "kernel @k(%x: array<i32,1>, %y: array<i32,1>) form(rank 1) {\n"
-      "%k = while (%p = 0i32) {\n %1 = load %x[%p]\n %2 = ne %1, 0i32\n test %2\n} do {\n %3 = add %p, 1i32\n yield %3\n}\n"
+      "%k = while (%p = 0i32) {\n %1 = load %x[%p]\n %2 = ne %1, 0i32\n test %2\n} do {\n %3 = add %p, 1i32\n"
+      " yield %3\n}\n"
       "store %y[0i32], %k\nreturn\n}\n");
   check_all(*module);
   EXPECT_EQ(ir::verify(*module), "");
@@ -130,8 +137,10 @@ TEST(BoundsCheck, ATestWithALoadMovesIntoTheBody) {
 }
 
 TEST(BoundsCheck, EndlessLoopsEndWhenTold) {
-  auto module = parse_ir("kernel @k(%x: array<i32,1>) form(rank 1) {\nassert false, \"stop here\"\n%k = while (%p = 0i32) {\n test true\n} do {\n"
-                         " %3 = add %p, 1i32\n yield %3\n}\nstore %x[0i32], %k\nreturn\n}\n");
+  auto module = parse_ir(
+      "kernel @k(%x: array<i32,1>) form(rank 1) {\nassert false, \"stop here\"\n%k = while (%p = 0i32) {\n"
+      " test true\n} do {\n"
+      " %3 = add %p, 1i32\n yield %3\n}\nstore %x[0i32], %k\nreturn\n}\n");
   check_all(*module);
   std::vector<std::int32_t> data = {5};
   Launch run;
@@ -142,7 +151,9 @@ TEST(BoundsCheck, EndlessLoopsEndWhenTold) {
 }
 
 TEST(BoundsCheck, NotFiniteOnRequest) {
-  auto module = parse_ir("kernel @k(%x: array<vec<f32,2>,1>, %a: f32) form(rank 1) {\n%v = construct vec<f32,2> 1.0f32, %a\nstore %x[0i32], %v\nreturn\n}\n");
+  auto module = parse_ir(
+      "kernel @k(%x: array<vec<f32,2>,1>, %a: f32) form(rank 1) {\n%v = construct vec<f32,2> 1.0f32, %a\n"
+      "store %x[0i32], %v\nreturn\n}\n");
   passes::bounds_check(*module->functions.back(), {.not_finite = true});
   EXPECT_EQ(ir::verify(*module), "");
   for (float a : {1.0f, INFINITY, NAN}) {

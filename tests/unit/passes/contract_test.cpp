@@ -14,8 +14,10 @@ void check(const std::string& before, const std::string& after) {
 }
 
 TEST(Contract, ProductPlusAddend) {
-  check("%1 = mul %a, %b\n%2 = add %1, 1.0f32\n%3 = mul %a, %a\n%4 = add 2.0f32, %3\nstore %x[0i32], %2\nstore %x[1i32], %4",
-        "%2 = fma %a, %b, 1.0f32\n%4 = fma %a, %a, 2.0f32\nstore %x[0i32], %2\nstore %x[1i32], %4");
+  check(
+      "%1 = mul %a, %b\n%2 = add %1, 1.0f32\n%3 = mul %a, %a\n%4 = add 2.0f32, %3\nstore %x[0i32], %2\n"
+      "store %x[1i32], %4",
+      "%2 = fma %a, %b, 1.0f32\n%4 = fma %a, %a, 2.0f32\nstore %x[0i32], %2\nstore %x[1i32], %4");
 }
 
 TEST(Contract, TheLeftProductFuses) {
@@ -24,10 +26,11 @@ TEST(Contract, TheLeftProductFuses) {
 }
 
 TEST(Contract, Differences) {
-  check("%1 = mul %a, %b\n%2 = sub %1, 1.0f32\n%3 = mul %a, %a\n%4 = sub %b, %3\n%5 = mul %b, %b\n%6 = sub %5, %a\n"
-        "store %x[0i32], %2\nstore %x[1i32], %4\nstore %x[2i32], %6",
-        "%2 = fma %a, %b, -1.0f32\n%n1 = neg %a\n%4 = fma %n1, %a, %b\n%n2 = neg %a\n%6 = fma %b, %b, %n2\n"
-        "store %x[0i32], %2\nstore %x[1i32], %4\nstore %x[2i32], %6");
+  check(
+      "%1 = mul %a, %b\n%2 = sub %1, 1.0f32\n%3 = mul %a, %a\n%4 = sub %b, %3\n%5 = mul %b, %b\n%6 = sub %5, %a\n"
+      "store %x[0i32], %2\nstore %x[1i32], %4\nstore %x[2i32], %6",
+      "%2 = fma %a, %b, -1.0f32\n%n1 = neg %a\n%4 = fma %n1, %a, %b\n%n2 = neg %a\n%6 = fma %b, %b, %n2\n"
+      "store %x[0i32], %2\nstore %x[1i32], %4\nstore %x[2i32], %6");
 }
 
 TEST(Contract, ProductsWithOtherUsesAndIntegersStay) {
@@ -38,10 +41,12 @@ TEST(Contract, ProductsWithOtherUsesAndIntegersStay) {
 }
 
 TEST(Contract, CompositesScalesAndWholeProducts) {
-  check("%v = splat vec<f32,3>, %a\n%1 = scale %v, %b\n%2 = add %1, %v\n%3 = scale %2, %a\n%4 = sub %v, %3\n%5 = dot %4, %v\n"
-        "store %x[0i32], %5",
-        "%v = splat vec<f32,3>, %a\n%2 = fma %v, %b, %v\n%n1 = neg %a\n%4 = fma %2, %n1, %v\n%5 = dot(contract) %4, %v\n"
-        "store %x[0i32], %5");
+  check(
+      "%v = splat vec<f32,3>, %a\n%1 = scale %v, %b\n%2 = add %1, %v\n%3 = scale %2, %a\n%4 = sub %v, %3\n"
+      "%5 = dot %4, %v\n"
+      "store %x[0i32], %5",
+      "%v = splat vec<f32,3>, %a\n%2 = fma %v, %b, %v\n%n1 = neg %a\n%4 = fma %2, %n1, %v\n%5 = dot(contract) %4, %v\n"
+      "store %x[0i32], %5");
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ void unroll(ir::Module& module) {
 }
 
 TEST(Inline, CopiesTheBodyAndItsResults) {
-  std::string callee = "func @f(%v: f32, %k: i32) -> (f32, i32) {\n%1 = add %v, 1.0f32\n%2 = mul %k, 2i32\nreturn %1, %2\n}\n";
-  expect_rewrite(inline_all,
-                 callee + in_kernel("%r, %s = call @f(%a, %i)\n%t, %u = call @f(%r, %s)\nstore %x[%u], %t"),
+  std::string callee =
+      "func @f(%v: f32, %k: i32) -> (f32, i32) {\n%1 = add %v, 1.0f32\n%2 = mul %k, 2i32\nreturn %1, %2\n}\n";
+  expect_rewrite(inline_all, callee + in_kernel("%r, %s = call @f(%a, %i)\n%t, %u = call @f(%r, %s)\nstore %x[%u], %t"),
                  callee + in_kernel("%1 = add %a, 1.0f32\n%2 = mul %i, 2i32\n%3 = add %1, 1.0f32\n%4 = mul %2, 2i32\n"
                                     "store %x[%4], %3"));
 }
@@ -28,13 +28,13 @@ TEST(Inline, ParametersAndConstantsMayBeReturned) {
 
 std::string body_of(int ops) {
   std::string text = "%t0 = add %v, 1.0f32\n";
-  for (int k = 1; k < ops; ++k)
-    text += "%t" + std::to_string(k) + " = mul %t" + std::to_string(k - 1) + ", %v\n";
+  for (int k = 1; k < ops; ++k) text += "%t" + std::to_string(k) + " = mul %t" + std::to_string(k - 1) + ", %v\n";
   return text + "return %t" + std::to_string(ops - 1) + "\n}\n";
 }
 
 TEST(Inline, LargeCalleesOnlyWhenCalledOnce) {
-  std::string once = "func @big(%v: f32) -> (f32) {\n" + body_of(200) + in_kernel("%1 = call @big(%a)\nstore %x[0i32], %1");
+  std::string once =
+      "func @big(%v: f32) -> (f32) {\n" + body_of(200) + in_kernel("%1 = call @big(%a)\nstore %x[0i32], %1");
   std::string twice = "func @big(%v: f32) -> (f32) {\n" + body_of(200) +
                       in_kernel("%1 = call @big(%a)\n%2 = call @big(%1)\nstore %x[0i32], %2");
   auto module = parse_ir(once);
@@ -48,8 +48,8 @@ TEST(Inline, ATreeOfDoubledCallsStaysSmall) {
   std::string text = "func @f0(%v: f32) -> (f32) {\n%1 = mul %v, %v\n%2 = add %1, %v\nreturn %2\n}\n";
   for (int level = 1; level <= 20; ++level) {
     std::string callee = "@f" + std::to_string(level - 1);
-    text += "func @f" + std::to_string(level) + "(%v: f32) -> (f32) {\n%1 = call " + callee + "(%v)\n%2 = call " + callee +
-            "(%1)\nreturn %2\n}\n";
+    text += "func @f" + std::to_string(level) + "(%v: f32) -> (f32) {\n%1 = call " + callee + "(%v)\n%2 = call " +
+            callee + "(%1)\nreturn %2\n}\n";
   }
   auto module = parse_ir(text + in_kernel("%1 = call @f20(%a)\nstore %x[0i32], %1"));
   passes::inline_calls(*module);
@@ -62,8 +62,7 @@ TEST(Inline, ATreeOfDoubledCallsStaysSmall) {
 TEST(Inline, AManyTimesCalledFunctionStopsAtTheGrowthLimit) {
   std::string text = "func @f(%v: f32) -> (f32) {\n" + body_of(40);
   std::string calls = "%c0 = add %a, %b\n";
-  for (int k = 1; k <= 1000; ++k)
-    calls += "%c" + std::to_string(k) + " = call @f(%c" + std::to_string(k - 1) + ")\n";
+  for (int k = 1; k <= 1000; ++k) calls += "%c" + std::to_string(k) + " = call @f(%c" + std::to_string(k - 1) + ")\n";
   auto module = parse_ir(text + in_kernel(calls + "store %x[0i32], %c1000"));
   passes::inline_calls(*module);
   EXPECT_EQ(ir::verify(*module), "");
@@ -73,25 +72,28 @@ TEST(Inline, AManyTimesCalledFunctionStopsAtTheGrowthLimit) {
 TEST(Inline, TestsStayPure) {
   std::string callee =
       "func @f(%k: i32) -> (i32) {\n%l = local : array<i32,1> [4]\n%1 = load %l[0i32]\n%2 = add %1, %k\nreturn %2\n}\n";
-  auto module = parse_ir(callee + in_kernel("%r = while (%p = 0i32) {\n %1 = call @f(%p)\n %2 = lt %1, %i\n test %2\n} do {\n"
-                                            " %3 = add %p, 1i32\n yield %3\n}\nstore %n[0i32], %r"));
+  auto module =
+      parse_ir(callee + in_kernel("%r = while (%p = 0i32) {\n %1 = call @f(%p)\n %2 = lt %1, %i\n test %2\n} do {\n"
+                                  " %3 = add %p, 1i32\n yield %3\n}\nstore %n[0i32], %r"));
   passes::inline_calls(*module);
   EXPECT_EQ(ir::verify(*module), "");
 }
 
 TEST(Unroll, EveryTripGetsItsConstants) {
-  expect_rewrite(unroll,
-                 in_kernel("%s = for %k = 1i32 to 6i32 step 2i32 (%p = %a) {\n %1 = add %p, %b\n store %x[%k], %1\n yield %1\n}\n"
-                           "store %y[0i32], %s"),
-                 in_kernel("%1 = add %a, %b\nstore %x[1i32], %1\n%2 = add %1, %b\nstore %x[3i32], %2\n%3 = add %2, %b\n"
-                           "store %x[5i32], %3\nstore %y[0i32], %3"));
+  expect_rewrite(
+      unroll,
+      in_kernel("%s = for %k = 1i32 to 6i32 step 2i32 (%p = %a) {\n %1 = add %p, %b\n store %x[%k], %1\n yield %1\n}\n"
+                "store %y[0i32], %s"),
+      in_kernel("%1 = add %a, %b\nstore %x[1i32], %1\n%2 = add %1, %b\nstore %x[3i32], %2\n%3 = add %2, %b\n"
+                "store %x[5i32], %3\nstore %y[0i32], %3"));
 }
 
 TEST(Unroll, DownwardsAndSwappedCarries) {
-  expect_rewrite(unroll,
-                 in_kernel("%s, %t = for %k = 2i64 to 0i64 step -1i64 (%p = %a, %q = %b) {\n store %x[%k], %p\n yield %q, %p\n}\n"
-                           "store %y[0i32], %s\nstore %y[1i32], %t"),
-                 in_kernel("store %x[2i64], %a\nstore %x[1i64], %b\nstore %y[0i32], %a\nstore %y[1i32], %b"));
+  expect_rewrite(
+      unroll,
+      in_kernel("%s, %t = for %k = 2i64 to 0i64 step -1i64 (%p = %a, %q = %b) {\n store %x[%k], %p\n yield %q, %p\n}\n"
+                "store %y[0i32], %s\nstore %y[1i32], %t"),
+      in_kernel("store %x[2i64], %a\nstore %x[1i64], %b\nstore %y[0i32], %a\nstore %y[1i32], %b"));
 }
 
 TEST(Unroll, LongOrUnknownLoopsStay) {

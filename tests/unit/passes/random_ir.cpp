@@ -15,7 +15,6 @@ using ir::OpCode;
 using ir::PathStep;
 using ir::Value;
 
-constexpr std::int64_t kExtent = 8;
 constexpr std::uint64_t kIndexMask = 3;  // every array in a program has at least four elements per dimension
 
 const Type* point_type() {
@@ -68,6 +67,7 @@ class Generator {
   void make_function(const std::string& name) {
     function_ = module_->add(name, ir::FunctionKind::function);
     scope_.clear();
+    indices_.clear();
     for (const Type* type : {types::f32(), types::i32(), types::array(types::f32(), 1)})
       scope_.push_back(function_->add_argument(function_->body, type, ""));
     scope_.push_back(function_->add_argument(function_->body, random_type()));
@@ -85,6 +85,7 @@ class Generator {
     function_ = module_->add("k", ir::FunctionKind::kernel);
     function_->form.no_overlap = random_.chance(50);
     scope_.clear();
+    indices_.clear();
     auto param = [&](const char* name, const Type* type) {
       scope_.push_back(function_->add_argument(function_->body, type, name));
       return scope_.back();
@@ -115,7 +116,8 @@ class Generator {
     if (!type->is_scalar()) return function_->zero(type);
     if (type->is_bool()) return function_->constant_bool(random_.chance(50));
     if (type->is_float()) {
-      constexpr std::array<double, 12> kFloats = {0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.25, -7.5, 1e10, 1e-20, INFINITY, NAN};
+      constexpr std::array<double, 12> kFloats = {0.0,  -0.0, 1.0,  -1.0,  0.5,      2.0,
+                                                  3.25, -7.5, 1e10, 1e-20, INFINITY, NAN};
       return function_->constant_float(type, kFloats[random_.below(kFloats.size())]);
     }
     constexpr std::array<std::int64_t, 10> kInts = {0, 1, -1, 2, 3, 7, 31, -128, INT32_MIN, INT64_MAX};
@@ -145,10 +147,32 @@ class Generator {
 
   void push(Value* v) { scope_.push_back(v); }
 
-  /// An index that fits every array, of some integer type; `wrap` says whether it may be negative.
+  /// Operands are drawn one after the other: arguments of one call have no order of their own in C++.
+  Value* two(OpCode code, const Type* a, const Type* b) {
+    Value* left = value(a);
+    Value* right = value(b);
+    return build_->binary(code, left, right);
+  }
+
+  /// An index that fits every array, often one used before, so that accesses meet.
   Value* index(bool& wrap) {
+    if (!indices_.empty() && random_.chance(60)) {
+      Index again = indices_[random_.below(indices_.size())];
+      wrap = again.wrap;
+      return again.value;
+    }
+    Value* fresh = new_index(wrap);
+    indices_.push_back({fresh, wrap});
+    return fresh;
+  }
+
+  /// Of some integer type; `wrap` says whether it may be negative.
+  Value* new_index(bool& wrap) {
     wrap = false;
-    if (random_.chance(25)) return function_->constant_int(random_int(), std::int64_t(random_.below(kIndexMask + 1)));
+    if (random_.chance(25)) {
+      const Type* type = random_int();
+      return function_->constant_int(type, std::int64_t(random_.below(kIndexMask + 1)));
+    }
     Value* v = value(types::i32());
     if (options_.wild_indices && random_.chance(30)) {
       wrap = random_.chance(50);
@@ -166,6 +190,11 @@ class Generator {
     return small;
   }
 
+  struct Index {
+    Value* value;
+    bool wrap;
+  };
+
   struct Place {
     Value* array;
     std::vector<Value*> indices;
@@ -180,7 +209,9 @@ class Generator {
     for (Value* v : scope_)
       if (v->type->is_array()) arrays.push_back(v);
     if (arrays.empty()) return local(types::array(types::f32(), 1));
-    return arrays[random_.below(arrays.size())];
+    // The first two parameters more often than others: they may be one array.
+    return arrays[random_.chance(40) ? random_.below(std::min<std::size_t>(2, arrays.size()))
+                                     : random_.below(arrays.size())];
   }
 
   Place place() {
@@ -225,6 +256,21 @@ class Generator {
     push(build_->load(p.array, p.indices, p.wrap, p.path, p.dynamic));
   }
 
+  /// The same place read before and after something that may write to it.
+  void load_twice(int depth) {
+    Place p = place();
+    push(build_->load(p.array, p.indices, p.wrap, p.path, p.dynamic));
+    if (depth < 3 && random_.chance(30))
+      for_(depth);
+    else
+      store();
+    push(build_->load(p.array, p.indices, p.wrap, p.path, p.dynamic));
+    Value* before = scope_[scope_.size() - 2];
+    if (p.type->is_numeric() && before->type == p.type && p.type->scalar_kind() != ScalarKind::boolean)
+      push(build_->binary(OpCode::sub, scope_.back(), before));
+    store();
+  }
+
   void store() {
     Place p = place();
     build_->store(p.array, p.indices, p.wrap, p.path, p.dynamic, value(p.type));
@@ -236,11 +282,12 @@ class Generator {
     bool integral = p.type->scalar_kind() < ScalarKind::f16;
     auto kind = ir::AtomicKind(random_.below(integral ? 8 : 5));
     Value* expected = kind == ir::AtomicKind::cas ? value(p.type) : nullptr;
-    push(build_->atomic(kind, p.array, p.indices, p.wrap, p.path, p.dynamic, value(p.type), expected));
+    Value* operand = value(p.type);
+    push(build_->atomic(kind, p.array, p.indices, p.wrap, p.path, p.dynamic, operand, expected));
   }
 
   void arith() {
-    constexpr OpCode kBinary[] = {OpCode::add, OpCode::sub, OpCode::mul, OpCode::div,
+    constexpr OpCode kBinary[] = {OpCode::add,      OpCode::sub, OpCode::mul, OpCode::div,
                                   OpCode::floordiv, OpCode::rem, OpCode::min, OpCode::max};
     Value* a = any();
     if (!a->type->is_numeric() || a->type->is_bool()) a = value(random_number());
@@ -248,57 +295,71 @@ class Generator {
     switch (random_.below(8)) {
       case 0: return push(build_->unary(random_.chance(50) ? OpCode::neg : OpCode::abs, a));
       case 1:
-        if (floats) return push(build_->ternary(OpCode::fma, a, value(a->type), value(a->type)));
+        if (floats) {
+          Value* b = value(a->type);
+          Value* c = value(a->type);
+          return push(build_->ternary(OpCode::fma, a, b, c));
+        }
         break;
       case 2:
         if (floats) {
-          constexpr OpCode kRound[] = {OpCode::floor, OpCode::ceil, OpCode::trunc, OpCode::round, OpCode::rint, OpCode::sqrt};
+          constexpr OpCode kRound[] = {OpCode::floor, OpCode::ceil, OpCode::trunc,
+                                       OpCode::round, OpCode::rint, OpCode::sqrt};
           return push(build_->unary(kRound[random_.below(6)], a));
         }
         break;
       default: break;
     }
-    push(build_->binary(kBinary[random_.below(8)], a, value(a->type)));
+    OpCode code = kBinary[random_.below(8)];
+    push(build_->binary(code, a, value(a->type)));
   }
 
   void bits() {
     const Type* type = random_.chance(30) ? types::boolean() : random_int();
     if (random_.chance(20)) return push(build_->unary(OpCode::bit_not, value(type)));
     constexpr OpCode kBits[] = {OpCode::bit_and, OpCode::bit_or, OpCode::bit_xor, OpCode::shl, OpCode::shr};
-    push(build_->binary(kBits[random_.below(type->is_bool() ? 3 : 5)], value(type), value(type)));
+    push(two(kBits[random_.below(type->is_bool() ? 3 : 5)], type, type));
   }
 
   Value* condition() {
     constexpr OpCode kCompare[] = {OpCode::lt, OpCode::le, OpCode::gt, OpCode::ge, OpCode::eq, OpCode::ne};
     if (random_.chance(25)) return value(types::boolean());
     const Type* type = random_.chance(60) ? types::i32() : random_number();
-    return build_->binary(kCompare[random_.below(6)], value(type), value(type));
+    return two(kCompare[random_.below(6)], type, type);
   }
 
   void math() {
     if (!options_.math) return;
     const Type* type = random_float();
-    if (random_.chance(20))
-      return push(build_->binary(random_.chance(50) ? OpCode::atan2 : OpCode::pow, value(type), value(type)));
-    constexpr OpCode kMath[] = {OpCode::sin, OpCode::cos, OpCode::exp, OpCode::log, OpCode::tanh, OpCode::erf, OpCode::cbrt};
-    push(build_->unary(kMath[random_.below(7)], value(type)));
+    if (random_.chance(20)) return push(two(random_.chance(50) ? OpCode::atan2 : OpCode::pow, type, type));
+    constexpr OpCode kMath[] = {OpCode::sin,  OpCode::cos, OpCode::exp, OpCode::log,
+                                OpCode::tanh, OpCode::erf, OpCode::cbrt};
+    OpCode code = kMath[random_.below(7)];
+    push(build_->unary(code, value(type)));
   }
 
   void data() {
     switch (random_.below(9)) {
       case 0: {
         const Type* type = random_.chance(20) ? types::array(types::f32(), 1) : random_type();
-        return push(build_->select(condition(), value(type), value(type)));
+        Value* chosen = condition();
+        Value* a = value(type);
+        Value* b = value(type);
+        return push(build_->select(chosen, a, b));
       }
       case 1:
-      case 2: return push(build_->cast(value(random_scalar()), random_scalar()));
+      case 2: {
+        Value* from = value(random_scalar());
+        return push(build_->cast(from, random_scalar()));
+      }
       case 3: {
         // Not from floats: which NaN an operation gives is nobody's promise.
         const Type* from = random_int();
         std::vector<const Type*> same;
         for (int k = 1; k < kScalarKinds; ++k)
           if (types::scalar(ScalarKind(k))->size() == from->size()) same.push_back(types::scalar(ScalarKind(k)));
-        return push(build_->bitcast(value(from), same[random_.below(same.size())]));
+        Value* bits = value(from);
+        return push(build_->bitcast(bits, same[random_.below(same.size())]));
       }
       case 4: {
         const Type* type = types::vec(random_.chance(50) ? types::f32() : random_number(), 3);
@@ -328,14 +389,14 @@ class Generator {
     const Type* vec = types::vec(types::f32(), 3);
     const Type* mat = types::mat(types::f32(), 2, 2);
     switch (random_.below(6)) {
-      case 0: return push(build_->binary(OpCode::scale, value(vec), value(types::f32())));
-      case 1: return push(build_->binary(OpCode::unscale, value(vec), value(types::f32())));
-      case 2: return push(build_->binary(OpCode::dot, value(vec), value(vec)));
-      case 3: return push(build_->binary(OpCode::matmul, value(mat), value(mat)));
+      case 0: return push(two(OpCode::scale, vec, types::f32()));
+      case 1: return push(two(OpCode::unscale, vec, types::f32()));
+      case 2: return push(two(OpCode::dot, vec, vec));
+      case 3: return push(two(OpCode::matmul, mat, mat));
       case 4: return push(build_->unary(OpCode::transpose, value(mat)));
       default: {
-        const Type* two = types::vec(types::f32(), 2);
-        return push(build_->binary(OpCode::outer, value(two), value(two)));
+        const Type* pair = types::vec(types::f32(), 2);
+        return push(two(OpCode::outer, pair, pair));
       }
     }
   }
@@ -354,9 +415,15 @@ class Generator {
         if (array->kind != ir::ValueKind::argument || array->region != function_->body || array->type->rank() != 1 ||
             function_->kind != ir::FunctionKind::kernel)
           return;
-        return push(build_->slice(array, 0, build_->i64(random_.chance(50) ? 0 : -8), build_->i64(100),
-                                  build_->i64(std::int64_t(random_.below(3)))));
-      case 2: return push(build_->dim(array, int(random_.below(array->type->rank())), random_.chance(50) ? types::i32() : types::i64()));
+        {
+          Value* start = build_->i64(random_.chance(50) ? 0 : -8);
+          Value* step = build_->i64(std::int64_t(random_.below(3)));
+          return push(build_->slice(array, 0, start, build_->i64(100), step));
+        }
+      case 2: {
+        int dimension = int(random_.below(array->type->rank()));
+        return push(build_->dim(array, dimension, random_.chance(50) ? types::i32() : types::i64()));
+      }
       case 3: return push(build_->unary(OpCode::nonnull, array));
       default: return push(local(types::array(random_.chance(50) ? types::f32() : types::i32(), 1)));
     }
@@ -395,11 +462,12 @@ class Generator {
   template <class Fill>
   void inside(ir::Region* region, Fill fill) {
     Builder saved = *build_;
-    std::size_t mark = scope_.size();
+    std::size_t mark = scope_.size(), index_mark = indices_.size();
     build_->set_place(region);
     for (Value* arg : region->args) push(arg);
     fill();
     scope_.resize(mark);
+    indices_.resize(index_mark);
     *build_ = saved;
   }
 
@@ -425,7 +493,8 @@ class Generator {
       return type == types::i32() ? small : build_->cast(small, type);
     };
     Value* lo = random_.chance(60) ? function_->constant_int(type, 0) : bound();
-    ir::Op* op = build_->for_op(lo, bound(), function_->constant_int(type, kSteps[random_.below(7)]), init);
+    Value* hi = bound();
+    ir::Op* op = build_->for_op(lo, hi, function_->constant_int(type, kSteps[random_.below(7)]), init);
     inside(op->regions[0], [&] {
       statements(depth + 1);
       build_->yield(values(list));
@@ -459,21 +528,36 @@ class Generator {
     int count = int(2 + random_.below(depth == 0 ? 30 : 6));
     for (int k = 0; k < count && budget_ > 0; ++k, --budget_) {
       std::uint64_t choice = random_.below(depth < 3 ? 33 : 28);
-      if (choice < 7) arith();
-      else if (choice < 10) bits();
-      else if (choice < 12) push(condition());
-      else if (choice < 13) math();
-      else if (choice < 17) data();
-      else if (choice < 19) whole();
-      else if (choice < 22) load();
-      else if (choice < 24) store();
-      else if (choice < 25) atomic();
-      else if (choice < 26) descriptors();
-      else if (choice < 27) call();
-      else if (choice < 28) random_.chance(20) ? print() : load();
-      else if (choice < 30) if_(depth);
-      else if (choice < 32) for_(depth);
-      else while_(depth);
+      if (choice < 7)
+        arith();
+      else if (choice < 10)
+        bits();
+      else if (choice < 12)
+        push(condition());
+      else if (choice < 13)
+        math();
+      else if (choice < 17)
+        data();
+      else if (choice < 19)
+        whole();
+      else if (choice < 22)
+        random_.chance(50) ? load_twice(depth) : load();
+      else if (choice < 24)
+        store();
+      else if (choice < 25)
+        atomic();
+      else if (choice < 26)
+        descriptors();
+      else if (choice < 27)
+        call();
+      else if (choice < 28)
+        random_.chance(20) ? print() : load();
+      else if (choice < 30)
+        if_(depth);
+      else if (choice < 32)
+        for_(depth);
+      else
+        while_(depth);
     }
   }
 
@@ -484,6 +568,7 @@ class Generator {
   ir::Function* function_ = nullptr;
   std::unique_ptr<Builder> build_;
   std::vector<Value*> scope_;
+  std::vector<Index> indices_;  // those in scope
   Value* tid_ = nullptr;
   int budget_ = 0;
 };

@@ -1,6 +1,6 @@
 // Random well-typed programs with structured control flow for differential tests, and what is needed to run them: the
-// same seed always gives the same program and the same arguments. Programs terminate, and stay inside their arrays unless
-// asked not to.
+// same seed always gives the same program and the same arguments. Programs terminate, and stay inside their arrays
+// unless asked not to.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ struct RandomIrOptions {
   bool wild_indices = false;  // array indices that may be out of bounds
   bool math = true;           // elementary functions
   bool prints = true;
-  int budget = 60;            // about how many operations
+  int budget = 60;  // about how many operations
 };
 
 struct RandomProgram {
@@ -44,10 +44,10 @@ RandomProgram random_program(std::uint64_t seed, const RandomIrOptions& options 
 
 /// Everything a run leaves behind.
 struct Outcome {
-  std::string error;                           // what interp::Error said, or empty
-  bool check_failed = false;                   // the error record was written
+  std::string error;          // what interp::Error said, or empty
+  bool check_failed = false;  // the error record was written
   std::string printed;
-  std::vector<const Type*> element_types;      // of each buffer
+  std::vector<const Type*> element_types;  // of each buffer
   std::vector<std::vector<std::byte>> buffers;
 };
 

@@ -13,6 +13,8 @@ void fill_scalar(Random& random, const Type* type, std::byte* to) {
   std::uint64_t bits = random.next();
   if (type->is_bool())
     bits &= 1;
+  else if (type->is_float() && random.chance(8))
+    bits = ir::float_to_bits(type->scalar_kind(), -0.0);
   else if (type->is_float() && random.chance(85))
     bits = ir::float_to_bits(type->scalar_kind(), double(std::int64_t(random.below(41)) - 20) / 4);
   else if (random.chance(70))
@@ -64,7 +66,8 @@ class Arguments {
     std::size_t buffer = outcome_.buffers.size();
     if (overlap_ && random_.chance(60))
       for (std::size_t k = 0; k < outcome_.buffers.size(); ++k)
-        if (outcome_.element_types[k] == type->element() && outcome_.buffers[k].size() == std::size_t(stride)) buffer = k;
+        if (outcome_.element_types[k] == type->element() && outcome_.buffers[k].size() == std::size_t(stride))
+          buffer = k;
     if (buffer == outcome_.buffers.size()) {
       outcome_.element_types.push_back(type->element());
       std::vector<std::byte>& bytes = outcome_.buffers.emplace_back(std::size_t(stride));
