@@ -2,6 +2,8 @@
 // left the block is guarded by them, chunk by chunk, so that nesting does not grow with the number of exits.
 #include "sema/lowering.h"
 
+#include "syntax/print.h"
+
 namespace weft::sema {
 
 using namespace syntax;
@@ -202,10 +204,8 @@ void FunctionLowering::lower_assert(const AssertStmt& stmt) {
   }
   ir::Value* condition = lower_condition(*stmt.condition);
   if (!condition) return;
-  std::string text = "assertion failed";
-  if (stmt.message) {
-    if (const auto* literal = stmt.message->as_if<StringLiteral>()) text += ": " + std::string(literal->value);
-  }
+  const auto* message = stmt.message ? stmt.message->as_if<StringLiteral>() : nullptr;
+  std::string text = message ? std::string(message->value) : to_source(*stmt.condition);
   ir::Value* operands[] = {condition};
   ir::Op* op = at(stmt).op(ir::OpCode::assert_, operands);
   op->text = function_.arena.copy(text);
