@@ -1,8 +1,11 @@
 // Marking from effects backwards with a worklist, then one sweep. A carried value is needed when its result or one of
-// its arguments is; then its initial value and what the body yields for it are needed too.
+// its arguments is; then its initial value and what the body yields for it are needed too. A store to a private local is
+// needed when something needed reads that local.
 #include "passes/dce.h"
 
 #include <algorithm>
+#include <memory>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/alias.h"
@@ -23,7 +26,7 @@ class Eliminator {
       : function_(function), effects_(effects), needed_(function.value_count) {}
 
   bool run() {
-    find_unread_locals();
+    find_local_stores();
     mark_effects(*function_.body);
     while (!work_.empty()) {
       Value* value = work_.back();
@@ -35,28 +38,26 @@ class Eliminator {
   }
 
  private:
-  void find_unread_locals() {
+  /// Stores that matter only if somebody reads the local they go to.
+  void find_local_stores() {
     bool any = false;
     ir::walk(*function_.body, [&](const Op& op) { any |= op.code == OpCode::local; });
     if (!any) return;
-    analysis::Alias alias(function_, effects_);
-    analysis::BaseMask unread = alias.private_locals();
-    ir::walk(*function_.body, [&](const Op& op) { unread &= ~alias.direct_reads(op); });
-    ir::walk(*function_.body, [&](const Op& op) {
-      analysis::BaseMask to = op.code == OpCode::store ? alias.bases(op.operand(0)) : 0;
-      if (to && !(to & ~unread)) dead_stores_.push_back(&op);
+    alias_ = std::make_unique<analysis::Alias>(function_, effects_);
+    ir::walk(*function_.body, [&](Op& op) {
+      analysis::BaseMask to = op.code == OpCode::store ? alias_->bases(op.operand(0)) : 0;
+      if (to && !(to & ~alias_->private_locals())) local_stores_.emplace(&op, to);
     });
-    std::sort(dead_stores_.begin(), dead_stores_.end());
   }
 
   /// Must stay whatever happens to its results (its regions aside).
-  bool has_effect(const Op& op) {
+  bool has_effect(Op& op) {
     switch (ir::effect_of(op.code)) {
       case ir::Effect::none:
       case ir::Effect::read: return false;
       case ir::Effect::write:
         if (op.code == OpCode::local) return false;
-        return op.code != OpCode::store || !std::binary_search(dead_stores_.begin(), dead_stores_.end(), &op);
+        return op.code != OpCode::store || !local_stores_.contains(&op);
       case ir::Effect::region: return op.code == OpCode::call && !effects_.of(*op.callee).removable();
       case ir::Effect::end: return op.code == OpCode::return_;
     }
@@ -82,7 +83,19 @@ class Eliminator {
 
   /// The operation happens, and so does every operation around it.
   void keep(Op& op) {
-    for (Op* at = &op; at && kept_.insert(at).second; at = at->parent->parent_op) need_inputs(*at);
+    for (Op* at = &op; at && kept_.insert(at).second; at = at->parent->parent_op) {
+      need_inputs(*at);
+      if (alias_) note_reads(alias_->direct_reads(*at));
+    }
+  }
+
+  /// Each local is noted once, so the stores are gone through at most once per local.
+  void note_reads(analysis::BaseMask bases) {
+    bases &= ~read_;
+    if (!bases) return;
+    read_ |= bases;
+    for (const auto& [store, to] : local_stores_)
+      if (to & bases) keep(*store);
   }
 
   /// What decides how an operation runs; values that control operations merely pass on come with their results.
@@ -149,7 +162,9 @@ class Eliminator {
   std::vector<bool> needed_;  // by value id
   std::unordered_set<const Op*> kept_;
   std::vector<Value*> work_;
-  std::vector<const Op*> dead_stores_;
+  std::unique_ptr<analysis::Alias> alias_;  // only where there are locals
+  std::unordered_map<Op*, analysis::BaseMask> local_stores_;
+  analysis::BaseMask read_ = 0;
   bool changed_ = false;
 };
 

@@ -126,7 +126,7 @@ TEST(RandomPrograms, ChecksMakeWildIndicesHarmless) {
 }
 
 TEST(RandomPrograms, PassesSettle) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     RandomProgram program = random_program(seed, {.math = false});
     for (const Row& pass : {kPasses[0], kPasses[1], kPasses[2], kPasses[3], kPasses[4]}) {
       std::unique_ptr<ir::Module> copy = ir::clone(*program.module);
