@@ -113,18 +113,39 @@ const std::vector<Stage>& stages() {
 
 }  // namespace
 
+namespace {
+
+void verify_after(std::string_view stage, const ir::Module& module) {
+#ifdef WEFT_IR_CHECKS
+  std::string problems = ir::verify(module);
+  WEFT_CHECK(problems.empty(), "after " + std::string(stage) + ":\n" + problems + "\n" + ir::print(module));
+#else
+  (void)stage;
+  (void)module;
+#endif
+}
+
+}  // namespace
+
 void optimize(ir::Module& module, const CompileOptions& options, const StageObserver& observer) {
   using Clock = std::chrono::steady_clock;
   for (const Stage& stage : stages()) {
     Clock::time_point start = Clock::now();
     stage.run(module, options);
     double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-#ifdef WEFT_IR_CHECKS
-    std::string problems = ir::verify(module);
-    WEFT_CHECK(problems.empty(), "after " + std::string(stage.name) + ":\n" + problems + "\n" + ir::print(module));
-#endif
+    verify_after(stage.name, module);
     if (observer) observer(stage.name, module, seconds);
   }
+}
+
+bool run_stage(ir::Module& module, std::string_view name, const CompileOptions& options) {
+  for (const Stage& stage : stages()) {
+    if (stage.name != name) continue;
+    stage.run(module, options);
+    verify_after(name, module);
+    return true;
+  }
+  return false;
 }
 
 std::vector<std::string_view> stage_names() {

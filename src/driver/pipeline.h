@@ -16,6 +16,9 @@ using StageObserver = std::function<void(std::string_view stage, const ir::Modul
 /// functions that nothing calls any more are dropped.
 void optimize(ir::Module& module, const CompileOptions& options, const StageObserver& observer = {});
 
+/// Runs one stage alone, by its name; false if there is none of that name. For tests of single passes.
+bool run_stage(ir::Module& module, std::string_view name, const CompileOptions& options);
+
 /// The names of the stages in order, for `weftc --after`.
 std::vector<std::string_view> stage_names();
 

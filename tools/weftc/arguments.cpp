@@ -36,6 +36,7 @@ std::string help_text() {
   --kernel NAME       the kernel (default: the only one, or all for ir, ir-opt, ir-lanes, ast, tokens)
   --emit STAGE        tokens ast ir ir-opt ir-lanes llvm llvm-opt asm obj ptx        (default ir)
   --after PASS        print the IR after this stage of the pipeline ('--after help' names them)
+  --passes A,B        run these stages alone, in this order, and print the IR
   --target T          cpu (default), or sm_70 … sm_90
   --lanes N           SIMD lanes: 0 chosen, 1, 2, 4, 8, 16
   --rank N            launch dimensions, 1 to 4
@@ -107,13 +108,14 @@ Arguments parse_arguments(int argc, char** argv) {
     else if (name == "--help" || name == "-h") args.command = Arguments::Command::help;
     else if (name == "--version") args.command = Arguments::Command::version;
     else if (name.size() == 3 && name.starts_with("-O") && name[2] >= '0' && name[2] <= '3') args.options.opt_level = name[2] - '0';
-    else if (name == "--dim" || name == "--print") {
+    else if (name == "--dim" || name == "--print" || name == "--passes") {
       std::string list = next();
       std::size_t start = 0;
       while (start <= list.size()) {
         std::size_t comma = std::min(list.find(',', start), list.size());
         std::string part = list.substr(start, comma - start);
         if (name == "--dim") args.dims.push_back(to_number(part, name));
+        else if (name == "--passes") args.passes.push_back(part);
         else args.prints.push_back(part);
         start = comma + 1;
       }

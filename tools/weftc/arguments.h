@@ -20,6 +20,7 @@ struct Arguments {
   std::string kernel;                  // empty: the only one, or all where that makes sense
   std::string emit = "ir";
   std::string after;                   // stop after this stage and print the IR
+  std::vector<std::string> passes;     // run these stages alone, in this order, and print the IR
   std::string target = "cpu";          // cpu, or sm_70 … sm_90
   std::string output;                  // empty: standard output
   std::vector<std::string> types;      // of generic parameters: name=type

@@ -192,6 +192,12 @@ int emit_stage(const Arguments& args) {
   }
   std::string out;
   for (auto& module : modules) {
+    if (!args.passes.empty()) {
+      for (const std::string& pass : args.passes)
+        if (!driver::run_stage(*module, pass, args.options)) throw UsageError("there is no stage '" + pass + "'; '--after help' names them");
+      out += ir::print(*module, print);
+      continue;
+    }
     std::string at_stage;
     if (args.emit != "ir" || !args.after.empty())
       driver::optimize(*module, args.options, [&](std::string_view stage, const ir::Module& now, double seconds) {
