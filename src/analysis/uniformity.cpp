@@ -27,16 +27,14 @@ bool is_stride(LaneShape s) { return s != kUnset && s != kVarying; }
 
 std::uint32_t lane_units(const Type* type) {
   switch (type->kind()) {
-    case TypeKind::array:
-      return 2 + 2 * type->rank();
+    case TypeKind::array: return 2 + 2 * type->rank();
     case TypeKind::structure:
     case TypeKind::tuple: {
       std::uint32_t n = 0;
       for (const Field& field : type->fields()) n += lane_units(field.type);
       return n;
     }
-    default:
-      return 1;
+    default: return 1;
   }
 }
 
@@ -135,18 +133,10 @@ void Uniformity::visit(const Region& region) {
 void Uniformity::visit(const Op& op) {
   switch (ir::class_of(op.code)) {
     case ir::OpClass::arith:
-    case ir::OpClass::bits:
-      visit_arith(op);
-      return;
-    case ir::OpClass::data:
-      visit_data(op);
-      return;
-    case ir::OpClass::memory:
-      visit_memory(op);
-      return;
-    case ir::OpClass::control:
-      visit_control(op);
-      return;
+    case ir::OpClass::bits: visit_arith(op); return;
+    case ir::OpClass::data: visit_data(op); return;
+    case ir::OpClass::memory: visit_memory(op); return;
+    case ir::OpClass::control: visit_control(op); return;
     case ir::OpClass::effect:
       if (op.code == OpCode::tid) join(op.result(), 0, op.imm < kMaxRank ? entry_.tids[op.imm] : kUniform);
       if (op.code == OpCode::running) join(op.result(), 0, kUniform);
@@ -179,7 +169,10 @@ void Uniformity::visit_arith(const Op& op) {
         break;
       }
       case OpCode::shl:
-        if (y->is_constant() && y->as_int() >= 0 && y->as_int() < 16) out = checked(std::int64_t(a) << y->as_int());
+        if (y->is_constant()) {
+          std::int64_t count = y->as_int() & (scalar_bits(result->type->scalar_kind()) - 1);  // modulo the width
+          if (count < 16) out = checked(std::int64_t(a) << count);
+        }
         break;
       default: break;
     }
@@ -257,8 +250,7 @@ void Uniformity::visit_data(const Op& op) {
       }
       return;
     }
-    default:
-      join_all(result, all_of(op.operands));
+    default: join_all(result, all_of(op.operands));
   }
 }
 
@@ -276,7 +268,9 @@ void Uniformity::visit_memory(const Op& op) {
         LaneShape extent = op.wrap >> d & 1 ? shape(array, kUnitShape + d) : kUniform;
         for (LaneShape part : {stride, extent}) s = s == kUnset || part == kUnset ? kUnset : s != kUniform ? s : part;
       }
-      return join_all(result, s == kUnset || data == kUnset ? kUnset : s == kUniform && data == kUniform ? kUniform : kVarying);
+      return join_all(result, s == kUnset || data == kUnset       ? kUnset
+                              : s == kUniform && data == kUniform ? kUniform
+                                                                  : kVarying);
     }
     case OpCode::view: {
       std::uint32_t rank = array->type->rank(), left = result->type->rank();
@@ -289,7 +283,10 @@ void Uniformity::visit_memory(const Op& op) {
       }
       for (std::uint32_t u : {kUnitData, kUnitGrad}) {
         LaneShape s = shape(array, u);
-        join(result, u, s == kUnset || offset == kUnset ? kUnset : s == kUniform && offset == kUniform ? kUniform : kVarying);
+        join(result, u,
+             s == kUnset || offset == kUnset       ? kUnset
+             : s == kUniform && offset == kUniform ? kUniform
+                                                   : kVarying);
       }
       join_copy(result, kUnitShape, array, kUnitShape + op.num_indices, left);
       join_copy(result, kUnitShape + left, array, kUnitShape + rank + op.num_indices, left);
@@ -304,15 +301,17 @@ void Uniformity::visit_memory(const Op& op) {
         bool own = u == kUnitShape + d || u == kUnitShape + rank + d;
         LaneShape base = shape(array, u);
         bool moved = own || u == kUnitData || u == kUnitGrad;
-        join(result, u, !moved ? base : s == kUnset || base == kUnset ? kUnset : s == kUniform && base == kUniform ? kUniform : kVarying);
+        join(result, u,
+             !moved                              ? base
+             : s == kUnset || base == kUnset     ? kUnset
+             : s == kUniform && base == kUniform ? kUniform
+                                                 : kVarying);
       }
       return;
     }
-    case OpCode::dim:
-      return join(result, 0, shape(array, kUnitShape + std::uint32_t(op.imm)));
+    case OpCode::dim: return join(result, 0, shape(array, kUnitShape + std::uint32_t(op.imm)));
     case OpCode::nonnull:
-    case OpCode::data_ptr:
-      return join(result, 0, shape(array, kUnitData));
+    case OpCode::data_ptr: return join(result, 0, shape(array, kUnitData));
     case OpCode::from_ptr: {
       LaneShape extents = all_of(op.operands.subspan(1)), data = whole(op.operand(0));
       for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
@@ -323,8 +322,7 @@ void Uniformity::visit_memory(const Op& op) {
       for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
         join(result, u, u == kUnitData ? kVarying : kUniform);
       return;
-    default:
-      return join_all(result, kVarying);  // atomics give each lane its own old value
+    default: return join_all(result, kVarying);  // atomics give each lane its own old value
   }
 }
 
@@ -381,8 +379,7 @@ void Uniformity::visit_control(const Op& op) {
     case OpCode::call:
       for (const Value* result : op.results) join_all(result, kVarying);
       return;
-    default:
-      return;
+    default: return;
   }
 }
 

@@ -12,9 +12,7 @@ namespace {
 void add_parts(TypeParts& out, const Type* type, std::uint32_t offset, std::uint32_t& unit) {
   using Kind = PartKind;
   switch (type->kind()) {
-    case TypeKind::scalar:
-      out.parts.push_back({Kind::scalar, type->scalar_kind(), 1, offset, unit++});
-      return;
+    case TypeKind::scalar: out.parts.push_back({Kind::scalar, type->scalar_kind(), 1, offset, unit++}); return;
     case TypeKind::vec:
     case TypeKind::mat:
     case TypeKind::quat:
@@ -37,18 +35,20 @@ void add_parts(TypeParts& out, const Type* type, std::uint32_t offset, std::uint
       constexpr ScalarKind kExtent = ScalarKind::i64;
       std::uint32_t rank = type->rank();
       constexpr std::uint32_t kShape = offsetof(ArrayDesc, shape), kStrides = offsetof(ArrayDesc, strides);
-      out.parts.push_back({Kind::pointer, ScalarKind::u64, 1, offset + std::uint32_t(offsetof(ArrayDesc, data)), unit++});
-      out.parts.push_back({Kind::pointer, ScalarKind::u64, 1, offset + std::uint32_t(offsetof(ArrayDesc, grad)), unit++});
+      out.parts.push_back(
+          {Kind::pointer, ScalarKind::u64, 1, offset + std::uint32_t(offsetof(ArrayDesc, data)), unit++});
+      out.parts.push_back(
+          {Kind::pointer, ScalarKind::u64, 1, offset + std::uint32_t(offsetof(ArrayDesc, grad)), unit++});
       for (std::uint32_t at : {kShape, kStrides})
-        for (std::uint32_t d = 0; d < rank; ++d) out.parts.push_back({Kind::extent, kExtent, 1, offset + at + 8 * d, unit++});
+        for (std::uint32_t d = 0; d < rank; ++d)
+          out.parts.push_back({Kind::extent, kExtent, 1, offset + at + 8 * d, unit++});
       for (std::uint32_t at : {kShape, kStrides})
         for (std::uint32_t d = rank; d < kMaxRank; ++d) out.constants.push_back({offset + at + 8 * d, 8, 0});
       out.constants.push_back({offset + std::uint32_t(offsetof(ArrayDesc, ndim)), 8, std::int64_t(rank)});
       return;
     }
     case TypeKind::function:
-    case TypeKind::string:
-      break;
+    case TypeKind::string: break;
   }
   WEFT_UNREACHABLE("a compile-time type reached code generation: " + type->text());
 }
@@ -56,7 +56,11 @@ void add_parts(TypeParts& out, const Type* type, std::uint32_t offset, std::uint
 }  // namespace
 
 CodeUnit::CodeUnit(const ir::Module& source, const TargetSpec& target, const EmitOptions& options, int lanes)
-    : source(source), target(target), options(options), lanes(lanes), traits(traits_of(target)),
+    : source(source),
+      target(target),
+      options(options),
+      lanes(lanes),
+      traits(traits_of(target)),
       sites(analysis::check_sites(source)) {
   module = std::make_unique<llvm::Module>("weft", context);
   i1 = llvm::Type::getInt1Ty(context);
@@ -127,8 +131,8 @@ llvm::FunctionCallee CodeUnit::helper(const char* name, llvm::FunctionType* type
 llvm::Function* CodeUnit::math(std::string_view name, ScalarKind kind, int arity, bool varying) {
   bool is_double = kind == ScalarKind::f64;
   llvm::Type* scalar = is_double ? f64 : f32;
-  std::string symbol = traits.gpu ? libdevice_name(name, is_double)
-                                  : "weft_" + std::string(name) + (is_double ? "_f64" : "_f32");
+  std::string symbol =
+      traits.gpu ? libdevice_name(name, is_double) : "weft_" + std::string(name) + (is_double ? "_f64" : "_f32");
   auto* type = llvm::FunctionType::get(scalar, llvm::SmallVector<llvm::Type*, 2>(std::size_t(arity), scalar), false);
   auto* one = llvm::cast<llvm::Function>(helper(symbol.c_str(), type, false).getCallee());
   if (!varying) return one;
@@ -136,7 +140,8 @@ llvm::Function* CodeUnit::math(std::string_view name, ScalarKind kind, int arity
   if (llvm::Function* known = module->getFunction(wide_name)) return known;
   // One loop over the lanes, kept out of line: the call costs more than the loop around it.
   llvm::Type* vector = wide(scalar);
-  auto* wide_type = llvm::FunctionType::get(vector, llvm::SmallVector<llvm::Type*, 2>(std::size_t(arity), vector), false);
+  auto* wide_type =
+      llvm::FunctionType::get(vector, llvm::SmallVector<llvm::Type*, 2>(std::size_t(arity), vector), false);
   auto* f = llvm::Function::Create(wide_type, llvm::GlobalValue::InternalLinkage, wide_name, *module);
   f->setDoesNotThrow();
   f->setDoesNotAccessMemory();
@@ -171,8 +176,8 @@ llvm::Constant* CodeUnit::text_constant(const std::string& text) {
   auto [it, fresh] = texts_.try_emplace(text);
   if (fresh) {
     llvm::Constant* bytes = llvm::ConstantDataArray::getString(context, text, true);
-    auto* global = new llvm::GlobalVariable(*module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes,
-                                            "text");
+    auto* global =
+        new llvm::GlobalVariable(*module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes, "text");
     global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
     it->second = global;
   }

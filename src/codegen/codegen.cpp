@@ -26,8 +26,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 int allowed_lanes(const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options) {
   PrivateMemory memory = private_memory(kernel);
   if (memory.bytes > kMaxPrivateBytes)
-    throw Error("kernel " + kernel.name + " needs " + std::to_string(memory.bytes >> 10) + " KiB of private memory per thread; " +
-                    std::to_string(kMaxPrivateBytes >> 10) + " KiB are allowed: use a smaller local array or an array argument",
+    throw Error("kernel " + kernel.name + " needs " + std::to_string(memory.bytes >> 10) +
+                    " KiB of private memory per thread; " + std::to_string(kMaxPrivateBytes >> 10) +
+                    " KiB are allowed: use a smaller local array or an array argument",
                 memory.largest ? memory.largest->loc : kernel.loc);
   int lanes = options.lanes;
   if (lanes == 0) return choose_lanes(kernel, target);
@@ -49,7 +50,8 @@ std::string print_module(const llvm::Module& module) {
 Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
              Output output) {
   WEFT_CHECK(kernel.kind == ir::FunctionKind::kernel, "only kernels have an entry");
-  if ((output == Output::ptx) != (target.arch == TargetSpec::nvptx) && (output == Output::ptx || output == Output::object))
+  if ((output == Output::ptx) != (target.arch == TargetSpec::nvptx) &&
+      (output == Output::ptx || output == Output::object))
     throw Error(output == Output::ptx ? "PTX is for nvptx targets" : "object code is for CPU targets; ask for PTX");
   Emitted result;
   result.lanes = allowed_lanes(kernel, target, options);

@@ -40,19 +40,19 @@ TargetSpec nvptx_target(int sm);
 int natural_lanes(const TargetSpec& target);
 
 struct EmitOptions {
-  int lanes = 0;              // 1, 2, 4, 8, 16; 0: choose_lanes decides
-  int opt_level = 2;          // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
-  bool fast_math = false;     // LLVM may reassociate and approximate: results then differ between lane counts
-  bool verify = false;        // run LLVM's verifier on what was emitted (tests)
-  std::string libdevice_path; // nvptx: bitcode of the math functions; needed only by kernels that use one
+  int lanes = 0;           // 1, 2, 4, 8, 16; 0: choose_lanes decides
+  int opt_level = 2;       // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
+  bool fast_math = false;  // LLVM may reassociate and approximate: results then differ between lane counts
+  bool verify = false;     // run LLVM's verifier on what was emitted (tests)
+  std::string libdevice_path;  // nvptx: bitcode of the math functions; needed only by kernels that use one
 };
 
 enum class Output { llvm_ir, llvm_ir_opt, assembly, object, ptx };
 
 struct Emitted {
-  std::string bytes;   // text, or the object file's contents
+  std::string bytes;  // text, or the object file's contents
   int lanes = 1;
-  std::string entry;   // the symbol of the chunk function (or of the GPU kernel)
+  std::string entry;  // the symbol of the chunk function (or of the GPU kernel)
   double seconds_emit = 0, seconds_opt = 0, seconds_codegen = 0;
 };
 

@@ -33,7 +33,8 @@ void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
   llvm::SmallVector<llvm::Metadata*, 8> others;
   for (std::size_t k = 0; k < scopes_.size(); ++k)
     if (std::int32_t(k) != scope) others.push_back(scopes_[k]);
-  access->setMetadata(llvm::LLVMContext::MD_alias_scope, llvm::MDNode::get(unit.context, {scopes_[std::size_t(scope)]}));
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope,
+                      llvm::MDNode::get(unit.context, {scopes_[std::size_t(scope)]}));
   if (!others.empty()) access->setMetadata(llvm::LLVMContext::MD_noalias, llvm::MDNode::get(unit.context, others));
 }
 
@@ -91,10 +92,10 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
     bool whole_elements = at.lane_stride == std::int64_t(at.element_size);
     if (parts == 1) {
       llvm::Value* p = b.CreateConstGEP1_64(unit.i8, at.pointer, at.offset + leaf.offset);
-      llvm::Instruction* load = mask
-          ? static_cast<llvm::Instruction*>(b.CreateMaskedLoad(unit.wide(type), p, llvm::Align(bytes), mask,
-                                                               llvm::Constant::getNullValue(unit.wide(type))))
-          : b.CreateAlignedLoad(unit.wide(type), p, llvm::Align(bytes));
+      llvm::Instruction* load =
+          mask ? static_cast<llvm::Instruction*>(b.CreateMaskedLoad(unit.wide(type), p, llvm::Align(bytes), mask,
+                                                                    llvm::Constant::getNullValue(unit.wide(type))))
+               : b.CreateAlignedLoad(unit.wide(type), p, llvm::Align(bytes));
       mark_scope(load, at.scope);
       out.push_back(from_memory(leaf, load));
       continue;
@@ -105,11 +106,11 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
       llvm::Value*& all = whole[type];
       if (!all) {
         auto* wide_type = llvm::FixedVectorType::get(type, unsigned(W * parts));
-        llvm::Instruction* load = mask
-            ? static_cast<llvm::Instruction*>(
-                  b.CreateMaskedLoad(wide_type, at.pointer, llvm::Align(bytes), replicate_mask(mask, unsigned(parts)),
-                                     llvm::Constant::getNullValue(wide_type)))
-            : b.CreateAlignedLoad(wide_type, at.pointer, llvm::Align(bytes));
+        llvm::Instruction* load =
+            mask ? static_cast<llvm::Instruction*>(b.CreateMaskedLoad(wide_type, at.pointer, llvm::Align(bytes),
+                                                                      replicate_mask(mask, unsigned(parts)),
+                                                                      llvm::Constant::getNullValue(wide_type)))
+                 : b.CreateAlignedLoad(wide_type, at.pointer, llvm::Align(bytes));
         mark_scope(load, at.scope);
         all = load;
       }
@@ -158,8 +159,10 @@ bool Emitter::store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
     all = b.CreateShuffleVector(all, order);
   }
   llvm::Instruction* store = nullptr;
-  if (mask) store = b.CreateMaskedStore(all, at.pointer, llvm::Align(bytes), n > 1 ? replicate_mask(mask, unsigned(n)) : mask);
-  else store = b.CreateAlignedStore(all, at.pointer, llvm::Align(bytes));
+  if (mask)
+    store = b.CreateMaskedStore(all, at.pointer, llvm::Align(bytes), n > 1 ? replicate_mask(mask, unsigned(n)) : mask);
+  else
+    store = b.CreateAlignedStore(all, at.pointer, llvm::Align(bytes));
   mark_scope(store, at.scope);
   return true;
 }
@@ -306,8 +309,10 @@ void Emitter::emit_store(const ir::Op& op) {
   llvm::Value* outer = mask;
   llvm::Value* uniform_guard = nullptr;
   if (at.valid) {
-    if (at.valid->getType()->isVectorTy()) mask = both(mask, at.valid);
-    else uniform_guard = at.valid;
+    if (at.valid->getType()->isVectorTy())
+      mask = both(mask, at.valid);
+    else
+      uniform_guard = at.valid;
   }
   auto write = [&] {
     if (at.pointer && at.lane_stride == 0) {
@@ -356,9 +361,12 @@ void Emitter::emit_store(const ir::Op& op) {
   };
   // A varying range check can leave no lane at all for the uniform form.
   bool maybe_none = at.valid && mask != outer && at.pointer && at.lane_stride == 0;
-  if (uniform_guard) when(uniform_guard, write);
-  else if (maybe_none) when(any(mask), write);
-  else write();
+  if (uniform_guard)
+    when(uniform_guard, write);
+  else if (maybe_none)
+    when(any(mask), write);
+  else
+    write();
   mask = outer;
 }
 

@@ -44,10 +44,10 @@ namespace {
 
 /// One summand of an offset, in bytes.
 struct Term {
-  llvm::Value* scalar = nullptr;    // uniform: its value; linear: lane 0's; null: varying
-  std::int64_t lane = 0;            // linear: what a lane adds
+  llvm::Value* scalar = nullptr;                // uniform: its value; linear: lane 0's; null: varying
+  std::int64_t lane = 0;                        // linear: what a lane adds
   std::function<llvm::Value*()> index_by_lane;  // makes <W x i64>; set unless uniform
-  llvm::Value* stride = nullptr;    // multiplies the index
+  llvm::Value* stride = nullptr;                // multiplies the index
 };
 
 }  // namespace
@@ -109,8 +109,10 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
         at.valid = both(at.valid, s.valid);
         Term term;
         term.stride = b.getInt64(inner->size());
-        if (s.index->getType()->isVectorTy()) term.index_by_lane = [this, s] { return b.CreateZExt(s.index, unit.wide(unit.i64)); };
-        else term.scalar = b.CreateMul(b.CreateZExt(s.index, unit.i64), term.stride);
+        if (s.index->getType()->isVectorTy())
+          term.index_by_lane = [this, s] { return b.CreateZExt(s.index, unit.wide(unit.i64)); };
+        else
+          term.scalar = b.CreateMul(b.CreateZExt(s.index, unit.i64), term.stride);
         terms.push_back(std::move(term));
       } else if (s.in_range()) {
         at.offset += s.value * inner->size();
@@ -126,8 +128,10 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     llvm::Value* from = data;
     llvm::SmallVector<const Term*, 4> varying;
     for (const Term& term : terms) {
-      if (term.scalar && term.lane == 0) from = byte_offset(from, from->getType()->isVectorTy() ? splat(term.scalar) : term.scalar);
-      else varying.push_back(&term);
+      if (term.scalar && term.lane == 0)
+        from = byte_offset(from, from->getType()->isVectorTy() ? splat(term.scalar) : term.scalar);
+      else
+        varying.push_back(&term);
     }
     // One index scaled by a machine-friendly stride is what gather instructions take.
     if (varying.size() == 1 && !from->getType()->isVectorTy())
@@ -169,12 +173,12 @@ void Emitter::emit_view(const ir::Op& op) {
   llvm::Value* data = plain(desc[0]);
   llvm::Value* moved = at.pointer && at.lane_stride == 0 ? at.pointer : lane_pointers(at);
   llvm::Value* null = llvm::ConstantPointerNull::get(unit.ptr);
-  auto is_null = [&](llvm::Value* p) {
-    return b.CreateICmpEQ(p, p->getType()->isVectorTy() ? splat(null) : null);
-  };
+  auto is_null = [&](llvm::Value* p) { return b.CreateICmpEQ(p, p->getType()->isVectorTy() ? splat(null) : null); };
   out.push_back({select(is_null(data), data, moved), 0, desc[0].scope});
   llvm::Value* grad = plain(desc[1]);
-  auto as_int = [&](llvm::Value* p) { return b.CreatePtrToInt(p, p->getType()->isVectorTy() ? unit.wide(unit.i64) : unit.i64); };
+  auto as_int = [&](llvm::Value* p) {
+    return b.CreatePtrToInt(p, p->getType()->isVectorTy() ? unit.wide(unit.i64) : unit.i64);
+  };
   llvm::Value* pair[] = {as_int(moved), as_int(data)};
   unify(pair);
   llvm::Value* offset = b.CreateSub(pair[0], pair[1]);

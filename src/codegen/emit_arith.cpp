@@ -26,11 +26,12 @@ void Emitter::emit_elementwise(const ir::Op& op) {
     });
     return set(result, {out});
   }
+  // Linear results (the difference of two linear values may even be uniform) are computed for lane 0.
   analysis::LaneShape lanes = shape(result, 0);
+  bool linear = type->is_scalar() && lanes != analysis::kVarying;
   Parts out;
   for (std::uint32_t c = 0, n = type->component_count(); c < n; ++c) {
     llvm::SmallVector<llvm::Value*, 3> args;
-    bool linear = type->is_scalar() && lanes != analysis::kUniform && lanes != analysis::kVarying;
     for (const ir::Value* v : op.operands) {
       const Part& part = get(v)[v->type->is_scalar() ? 0 : c];
       args.push_back(linear ? base(part) : plain(part));

@@ -107,7 +107,10 @@ void Emitter::emit_atomic(const ir::Op& op) {
       counted_loop(info.parts[k].count, [&](llvm::Value* i) {
         block_put(slots[k], info.parts[k].scalar, i, llvm::Constant::getNullValue(unit.type(info.parts[k].scalar)));
       });
-  llvm::Value* pointers = at.pointers ? at.pointers : at.fast_if ? at.pointers_slow() : at.lane_stride ? lane_pointers(at) : at.pointer;
+  llvm::Value* pointers = at.pointers      ? at.pointers
+                          : at.fast_if     ? at.pointers_slow()
+                          : at.lane_stride ? lane_pointers(at)
+                                           : at.pointer;
   llvm::Value* active = mask;
   if (at.valid && at.valid->getType()->isVectorTy()) active = both(active, at.valid);
 
@@ -123,22 +126,29 @@ void Emitter::emit_atomic(const ir::Op& op) {
       llvm::Value* old = atomic_scalar(*this, op.atomic, part.scalar, byte_offset(base_pointer, offset), read(in),
                                        expected ? read(want) : nullptr);
       llvm::Type* element = unit.memory_type(part.scalar);
-      llvm::Value* index = lane ? b.CreateAdd(b.CreateMul(i, b.getInt64(std::uint64_t(W))), b.CreateZExtOrTrunc(lane, unit.i64)) : i;
+      llvm::Value* index =
+          lane ? b.CreateAdd(b.CreateMul(i, b.getInt64(std::uint64_t(W))), b.CreateZExtOrTrunc(lane, unit.i64)) : i;
       b.CreateAlignedStore(old, b.CreateGEP(element, slots[k].v, index), llvm::Align(bytes));
     };
     for (std::size_t k = 0; k < info.parts.size(); ++k) {
       const PartInfo& part = info.parts[k];
-      if (part.count == 1) component(part, k, b.getInt64(0));
-      else counted_loop(part.count, [&](llvm::Value* i) { component(part, k, i); });
+      if (part.count == 1)
+        component(part, k, b.getInt64(0));
+      else
+        counted_loop(part.count, [&](llvm::Value* i) { component(part, k, i); });
     }
   };
   auto run = [&] { for_each_lane(active, one_lane); };
-  if (at.valid && !at.valid->getType()->isVectorTy()) when(at.valid, run);
-  else run();
+  if (at.valid && !at.valid->getType()->isVectorTy())
+    when(at.valid, run);
+  else
+    run();
 
   Parts out;
   for (std::size_t k = 0; k < slots.size(); ++k)
-    out.push_back(info.parts[k].kind == PartKind::block ? slots[k] : Part{block_get(slots[k], info.parts[k].scalar, b.getInt64(0))});
+    out.push_back(info.parts[k].kind == PartKind::block
+                      ? slots[k]
+                      : Part{block_get(slots[k], info.parts[k].scalar, b.getInt64(0))});
   set(op.result(), std::move(out));
 }
 

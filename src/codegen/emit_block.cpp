@@ -29,7 +29,8 @@ llvm::Value* Emitter::block_get(const Part& block, ScalarKind kind, llvm::Value*
   return kind == ScalarKind::boolean ? b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
 }
 
-void Emitter::block_put(const Part& block, ScalarKind kind, llvm::Value* index, llvm::Value* value, llvm::Value* under) {
+void Emitter::block_put(const Part& block, ScalarKind kind, llvm::Value* index, llvm::Value* value,
+                        llvm::Value* under) {
   llvm::Type* element = unit.memory_type(kind);
   llvm::Align align(element->getScalarSizeInBits() / 8);
   if (!block.wide) {
@@ -48,7 +49,8 @@ void Emitter::block_put(const Part& block, ScalarKind kind, llvm::Value* index, 
 void Emitter::block_copy(const Part& to, const Part& from, ScalarKind kind, std::uint32_t count, llvm::Value* under) {
   if (to.v == from.v) return;
   if (to.wide == from.wide && !under) {
-    std::uint64_t bytes = std::uint64_t(count) * (unit.memory_type(kind)->getScalarSizeInBits() / 8) * (to.wide ? unsigned(W) : 1);
+    std::uint64_t bytes =
+        std::uint64_t(count) * (unit.memory_type(kind)->getScalarSizeInBits() / 8) * (to.wide ? unsigned(W) : 1);
     b.CreateMemCpy(to.v, llvm::MaybeAlign(8), from.v, llvm::MaybeAlign(1), bytes);
     return;
   }

@@ -36,7 +36,8 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
   if (lanes > 1) types.push_back(wide(i1));
   std::size_t u = 0;
   for (const ir::Value* param : function.params()) {
-    for (const PartInfo& part : parts(param->type).parts) types.push_back(part_type(part, wanted[u + part.unit] != kUniform));
+    for (const PartInfo& part : parts(param->type).parts)
+      types.push_back(part_type(part, wanted[u + part.unit] != kUniform));
     u += analysis::lane_units(param->type);
   }
   for (const Type* type : function.result_types)

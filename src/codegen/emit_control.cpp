@@ -20,15 +20,54 @@ void Emitter::emit_region(const ir::Region& region) {
 
 void Emitter::emit_op(const ir::Op& op) {
   switch (op.code) {
-    case OpCode::add: case OpCode::sub: case OpCode::mul: case OpCode::div: case OpCode::floordiv: case OpCode::rem:
-    case OpCode::min: case OpCode::max: case OpCode::neg: case OpCode::abs: case OpCode::fma:
-    case OpCode::bit_and: case OpCode::bit_or: case OpCode::bit_xor: case OpCode::bit_not: case OpCode::shl: case OpCode::shr:
-    case OpCode::floor: case OpCode::ceil: case OpCode::trunc: case OpCode::round: case OpCode::rint: case OpCode::sqrt:
-    case OpCode::sin: case OpCode::cos: case OpCode::tan: case OpCode::asin: case OpCode::acos: case OpCode::atan:
-    case OpCode::atan2: case OpCode::sinh: case OpCode::cosh: case OpCode::tanh: case OpCode::exp: case OpCode::exp2:
-    case OpCode::log: case OpCode::log2: case OpCode::log10: case OpCode::pow: case OpCode::cbrt: case OpCode::erf:
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::div:
+    case OpCode::floordiv:
+    case OpCode::rem:
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::neg:
+    case OpCode::abs:
+    case OpCode::fma:
+    case OpCode::bit_and:
+    case OpCode::bit_or:
+    case OpCode::bit_xor:
+    case OpCode::bit_not:
+    case OpCode::shl:
+    case OpCode::shr:
+    case OpCode::floor:
+    case OpCode::ceil:
+    case OpCode::trunc:
+    case OpCode::round:
+    case OpCode::rint:
+    case OpCode::sqrt:
+    case OpCode::sin:
+    case OpCode::cos:
+    case OpCode::tan:
+    case OpCode::asin:
+    case OpCode::acos:
+    case OpCode::atan:
+    case OpCode::atan2:
+    case OpCode::sinh:
+    case OpCode::cosh:
+    case OpCode::tanh:
+    case OpCode::exp:
+    case OpCode::exp2:
+    case OpCode::log:
+    case OpCode::log2:
+    case OpCode::log10:
+    case OpCode::pow:
+    case OpCode::cbrt:
+    case OpCode::erf:
     case OpCode::erfc: return emit_elementwise(op);
-    case OpCode::eq: case OpCode::ne: case OpCode::lt: case OpCode::le: case OpCode::gt: case OpCode::ge: return emit_compare(op);
+    case OpCode::eq:
+    case OpCode::ne:
+    case OpCode::lt:
+    case OpCode::le:
+    case OpCode::gt:
+    case OpCode::ge: return emit_compare(op);
     case OpCode::select: return emit_select(op);
     case OpCode::cast: return emit_cast(op);
     case OpCode::bitcast: return emit_bitcast(op);
@@ -36,7 +75,8 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::splat: return emit_splat(op);
     case OpCode::extract: return emit_extract(op);
     case OpCode::insert: return emit_insert(op);
-    case OpCode::scale: case OpCode::unscale: return emit_scale(op);
+    case OpCode::scale:
+    case OpCode::unscale: return emit_scale(op);
     case OpCode::dot: return emit_dot(op);
     case OpCode::matmul: return emit_matmul(op);
     case OpCode::transpose: return emit_transpose(op);
@@ -47,7 +87,8 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::view: return emit_view(op);
     case OpCode::slice: return emit_slice(op);
     case OpCode::dim: return emit_dim(op);
-    case OpCode::nonnull: case OpCode::data_ptr: return emit_pointer_query(op);
+    case OpCode::nonnull:
+    case OpCode::data_ptr: return emit_pointer_query(op);
     case OpCode::from_ptr: return emit_from_ptr(op);
     case OpCode::local: return emit_local(op);
     case OpCode::if_: return emit_if(op);
@@ -55,10 +96,14 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::while_: return emit_while(op);
     case OpCode::call: return emit_call(op);
     case OpCode::tid: return emit_tid(op);
-    case OpCode::print: case OpCode::printf: return emit_print(op);
-    case OpCode::assert_: case OpCode::check: return emit_failure(op);
+    case OpCode::print:
+    case OpCode::printf: return emit_print(op);
+    case OpCode::assert_:
+    case OpCode::check: return emit_failure(op);
     case OpCode::running: return emit_running(op);
-    case OpCode::return_: case OpCode::yield: case OpCode::test: break;
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test: break;
   }
   WEFT_UNREACHABLE("a terminator is emitted by what owns its region");
 }

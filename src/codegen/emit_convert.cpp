@@ -19,14 +19,14 @@ llvm::Type* like(llvm::Value* v, llvm::Type* scalar) {
 llvm::Value* Emitter::half_to_float(ScalarKind kind, llvm::Value* bits) {
   llvm::Type* f = like(bits, unit.f32);
   llvm::Type* i = like(bits, unit.i32);
-  if (kind == ScalarKind::bf16) return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, i), constant_like(b.CreateZExt(bits, i), 16)), f);
-  if (unit.traits.half_convert)
-    return b.CreateFPExt(b.CreateBitCast(bits, like(bits, b.getHalfTy())), f);
+  if (kind == ScalarKind::bf16)
+    return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, i), constant_like(b.CreateZExt(bits, i), 16)), f);
+  if (unit.traits.half_convert) return b.CreateFPExt(b.CreateBitCast(bits, like(bits, b.getHalfTy())), f);
   // Exponent and mantissa moved into place and rescaled by 2^112: exact, also for subnormals. Infinity and NaN apart.
   llvm::Value* h = b.CreateZExt(bits, i);
   llvm::Value* magnitude = b.CreateShl(b.CreateAnd(h, constant_like(h, 0x7fff)), constant_like(h, 13));
-  llvm::Value* scaled = b.CreateBitCast(
-      b.CreateFMul(b.CreateBitCast(magnitude, f), llvm::ConstantFP::get(f, std::ldexp(1.0, 112))), i);
+  llvm::Value* scaled =
+      b.CreateBitCast(b.CreateFMul(b.CreateBitCast(magnitude, f), llvm::ConstantFP::get(f, std::ldexp(1.0, 112))), i);
   llvm::Value* special = b.CreateICmpUGE(magnitude, constant_like(h, 0x0f800000));
   llvm::Value* value = b.CreateSelect(special, b.CreateOr(magnitude, constant_like(h, 0x7f800000)), scaled);
   llvm::Value* sign = b.CreateShl(b.CreateAnd(h, constant_like(h, 0x8000)), constant_like(h, 16));

@@ -103,9 +103,9 @@ namespace {
 
 /// The place a path leads to: first part of the innermost composite or field, then steps inside the composite.
 struct Place {
-  std::size_t part = 0;          // first part
-  const Type* type = nullptr;    // what the field steps lead to
-  std::size_t steps = 0;         // how many field steps there are
+  std::size_t part = 0;        // first part
+  const Type* type = nullptr;  // what the field steps lead to
+  std::size_t steps = 0;       // how many field steps there are
 };
 
 Place follow_fields(CodeUnit& unit, const Type* type, std::span<const ir::PathStep> path) {
@@ -147,8 +147,7 @@ void Emitter::emit_extract(const ir::Op& op) {
 
   if (!row.dynamic && !col.dynamic) {
     std::uint32_t at = row.value * cols + col.value;
-    if (!is_block(place.type))
-      return set(op.result(), Parts(here.begin() + at, here.begin() + at + width));
+    if (!is_block(place.type)) return set(op.result(), Parts(here.begin() + at, here.begin() + at + width));
     if (!is_block(op.result()->type)) {
       Parts out;
       for (std::uint32_t k = 0; k < width; ++k) out.push_back({block_get(here[0], kind, b.getInt64(at + k))});
@@ -235,7 +234,8 @@ void Emitter::emit_insert(const ir::Op& op) {
   auto component = [&](std::uint32_t k) { return plain(get(part)[k]); };
 
   if (!is_block(place.type)) {
-    for (std::uint32_t i = row.dynamic ? 0 : row.value, row_end = row.dynamic ? row.extent : row.value + 1; i < row_end; ++i)
+    for (std::uint32_t i = row.dynamic ? 0 : row.value, row_end = row.dynamic ? row.extent : row.value + 1; i < row_end;
+         ++i)
       for (std::uint32_t k = 0; k < width; ++k) {
         std::uint32_t j0 = whole_row ? k : col.dynamic ? 0 : col.value;
         std::uint32_t j1 = !whole_row && col.dynamic ? col.extent : j0 + 1;

@@ -82,7 +82,8 @@ void Emitter::carry_next(std::span<ir::Value* const> args, Carried& phis, std::s
         copy.from = spare;
         break;
       }
-  for (const Copy& copy : copies) block_copy(copy.to, copy.from, copy.kind, copy.count, copy.to.wide ? active : nullptr);
+  for (const Copy& copy : copies)
+    block_copy(copy.to, copy.from, copy.kind, copy.count, copy.to.wide ? active : nullptr);
   llvm::BasicBlock* end = b.GetInsertBlock();
   for (std::size_t a = 0; a < args.size(); ++a)
     for (std::size_t k = 0; k < values[a].size(); ++k)
@@ -90,8 +91,10 @@ void Emitter::carry_next(std::span<ir::Value* const> args, Carried& phis, std::s
 }
 
 void Emitter::emit_for(const ir::Op& op) {
-  if (divergent(op)) emit_divergent_for(op);
-  else emit_uniform_for(op);
+  if (divergent(op))
+    emit_divergent_for(op);
+  else
+    emit_uniform_for(op);
 }
 
 /// max(0, ceil((hi − lo) / step)) for either sign of the step, 0 for step 0, as an unsigned 64-bit number: the true
@@ -230,7 +233,8 @@ void Emitter::emit_while(const ir::Op& op) {
   llvm::Value* outer = mask;
   llvm::Value* first = diverges ? mask_or_all() : nullptr;
   Carried in = carry_in(test.args, op.operands);
-  llvm::BasicBlock *before = b.GetInsertBlock(), *head = block("while"), *inside = block("do"), *done = block("while.done");
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = block("while"), *inside = block("do"),
+                   *done = block("while.done");
   b.CreateBr(head);
   b.SetInsertPoint(head);
   llvm::PHINode* active = nullptr;

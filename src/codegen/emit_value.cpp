@@ -11,7 +11,12 @@ using analysis::kVarying;
 using analysis::LaneShape;
 
 Emitter::Emitter(CodeUnit& unit, llvm::Function* into, const ir::Function& function, const analysis::Uniformity* shapes)
-    : unit(unit), b(unit.context), W(unit.lanes), function_(into), source_(function), shapes_(shapes),
+    : unit(unit),
+      b(unit.context),
+      W(unit.lanes),
+      function_(into),
+      source_(function),
+      shapes_(shapes),
       values_(function.value_count) {
   if (unit.options.fast_math) b.setFastMathFlags(llvm::FastMathFlags::getFast());
 }
@@ -40,7 +45,9 @@ LaneShape Emitter::shape(const ir::Value* value, std::uint32_t unit_index) const
   return shapes_ ? shapes_->shape(value, unit_index) : kUniform;
 }
 
-bool Emitter::is_uniform(const Part& part) const { return part.stride == 0 && !part.wide && !part.v->getType()->isVectorTy(); }
+bool Emitter::is_uniform(const Part& part) const {
+  return part.stride == 0 && !part.wide && !part.v->getType()->isVectorTy();
+}
 
 llvm::Value* Emitter::plain(const Part& part) { return part.stride == 0 ? part.v : vector(part); }
 
@@ -110,7 +117,8 @@ Parts Emitter::load_params(const Type* type, llvm::Value* from, std::uint32_t of
       continue;
     }
     llvm::Type* type_here = unit.memory_type(info);
-    auto* load = b.CreateAlignedLoad(type_here, at, llvm::Align(type_here->isPointerTy() ? 8 : type_here->getScalarSizeInBits() / 8));
+    auto* load = b.CreateAlignedLoad(type_here, at,
+                                     llvm::Align(type_here->isPointerTy() ? 8 : type_here->getScalarSizeInBits() / 8));
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
     Part part{info.scalar == ScalarKind::boolean ? b.CreateICmpNE(load, b.getInt8(0)) : load};
     if (info.kind == PartKind::pointer) {

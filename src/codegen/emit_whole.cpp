@@ -46,8 +46,9 @@ void Emitter::emit_dot(const ir::Op& op) {
   block_put(sum, kind, zero, multiply_add(kind, block_get(p, kind, zero), block_get(q, kind, zero), nullptr, false));
   counted_loop(type->component_count() - 1, [&](llvm::Value* i) {
     llvm::Value* at = b.CreateAdd(i, b.getInt64(1));
-    block_put(sum, kind, zero,
-              multiply_add(kind, block_get(p, kind, at), block_get(q, kind, at), block_get(sum, kind, zero), op.contract));
+    block_put(
+        sum, kind, zero,
+        multiply_add(kind, block_get(p, kind, at), block_get(q, kind, at), block_get(sum, kind, zero), op.contract));
   });
   set(op.result(), {Part{block_get(sum, kind, zero)}});
 }

@@ -40,10 +40,10 @@ enum class PartKind : std::uint8_t { scalar, pointer, extent, block };
 /// One part of a type.
 struct PartInfo {
   PartKind kind;
-  ScalarKind scalar;        // scalar: its kind; block: its components'
-  std::uint32_t count;      // block: number of components; else 1
-  std::uint32_t offset;     // bytes from the value's start in memory
-  std::uint32_t unit;       // lane unit (analysis/uniformity.h)
+  ScalarKind scalar;     // scalar: its kind; block: its components'
+  std::uint32_t count;   // block: number of components; else 1
+  std::uint32_t offset;  // bytes from the value's start in memory
+  std::uint32_t unit;    // lane unit (analysis/uniformity.h)
 };
 
 /// How a type falls into parts, and the constant fields that its memory form holds beside them.
@@ -72,8 +72,8 @@ class CodeUnit {
   void emit_kernel(const ir::Function& kernel);
 
   const TypeParts& parts(const Type* type);
-  llvm::Type* type(ScalarKind kind) const;           // in registers: bool i1, f16 and bf16 i16
-  llvm::Type* memory_type(ScalarKind kind) const;    // in memory: bool i8
+  llvm::Type* type(ScalarKind kind) const;         // in registers: bool i1, f16 and bf16 i16
+  llvm::Type* memory_type(ScalarKind kind) const;  // in memory: bool i8
   llvm::Type* memory_type(const PartInfo& part) const;
   /// <W x T> of a scalar type (W = 1: T).
   llvm::Type* wide(llvm::Type* scalar) const;
@@ -116,9 +116,9 @@ std::string entry_name(const ir::Function& kernel);
 
 /// What the threads of a kernel know of themselves; functions get context and linear passed on.
 struct ThreadInfo {
-  llvm::Value* context = nullptr;     // CPU: LaunchContext*; GPU: pointer to a GpuTrailer
-  Part linear;                        // i64 linear index; lanes are always neighbours
-  Part tids[kMaxRank];                // i32
+  llvm::Value* context = nullptr;  // CPU: LaunchContext*; GPU: pointer to a GpuTrailer
+  Part linear;                     // i64 linear index; lanes are always neighbours
+  Part tids[kMaxRank];             // i32
 };
 
 /// The place an array access goes to. Either `pointers` (<W x ptr>), or a scalar pointer and a constant distance in
@@ -129,9 +129,9 @@ struct Address {
   llvm::Value* fast_if = nullptr;
   std::function<llvm::Value*()> pointers_slow;  // makes <W x ptr> at the current place
   llvm::Value* pointers = nullptr;
-  std::uint32_t element_size = 0;   // bytes of a whole array element
-  std::uint32_t offset = 0;         // constant part of the path, bytes from the element's start
-  llvm::Value* valid = nullptr;     // dynamic path steps in range: i1 or <W x i1>; null: always
+  std::uint32_t element_size = 0;  // bytes of a whole array element
+  std::uint32_t offset = 0;        // constant part of the path, bytes from the element's start
+  llvm::Value* valid = nullptr;    // dynamic path steps in range: i1 or <W x i1>; null: always
   std::int32_t scope = -1;
 };
 
@@ -144,7 +144,7 @@ class Emitter {
   llvm::IRBuilder<> b;
   const int W;
   ThreadInfo thread;
-  llvm::Value* mask = nullptr;      // <W x i1>; null: all lanes active
+  llvm::Value* mask = nullptr;  // <W x i1>; null: all lanes active
 
   // -- values (emit_value.cpp)
   void set(const ir::Value* value, Parts parts);
@@ -190,7 +190,8 @@ class Emitter {
   // -- blocks: large composites in private memory (emit_block.cpp)
   Part new_block(ScalarKind kind, std::uint32_t count, bool wide);
   llvm::Value* block_get(const Part& block, ScalarKind kind, llvm::Value* index);
-  void block_put(const Part& block, ScalarKind kind, llvm::Value* index, llvm::Value* value, llvm::Value* under = nullptr);
+  void block_put(const Part& block, ScalarKind kind, llvm::Value* index, llvm::Value* value,
+                 llvm::Value* under = nullptr);
   void block_copy(const Part& to, const Part& from, ScalarKind kind, std::uint32_t count, llvm::Value* under = nullptr);
   /// A composite's components in memory (spilled if they are in registers).
   Part as_block(const Type* composite, const Parts& parts);
@@ -257,10 +258,10 @@ class Emitter {
   /// A step of a path into a composite, resolved: a constant, or a register holding an i32 with its range check.
   struct Step {
     bool dynamic = false;
-    std::uint32_t value = 0;        // constant
+    std::uint32_t value = 0;  // constant
     std::uint32_t extent = 0;
-    llvm::Value* index = nullptr;   // dynamic: i32 or <W x i32>; clamped to 0 where out of range
-    llvm::Value* valid = nullptr;   // dynamic: i1 or <W x i1>
+    llvm::Value* index = nullptr;  // dynamic: i32 or <W x i32>; clamped to 0 where out of range
+    llvm::Value* valid = nullptr;  // dynamic: i1 or <W x i1>
     bool in_range() const { return dynamic || value < extent; }
   };
   Step resolve_step(const ir::PathStep& step, const Type* at, const ir::Value* dynamic);
@@ -305,7 +306,8 @@ class Emitter {
   using Carried = std::vector<Parts>;
   Carried carry_in(std::span<ir::Value* const> args, std::span<ir::Value* const> init);
   Carried carry_phis(std::span<ir::Value* const> args, const Carried& in, llvm::BasicBlock* from);
-  void carry_next(std::span<ir::Value* const> args, Carried& phis, std::span<ir::Value* const> next, llvm::Value* active);
+  void carry_next(std::span<ir::Value* const> args, Carried& phis, std::span<ir::Value* const> next,
+                  llvm::Value* active);
 
   llvm::Function* function_;
   const ir::Function& source_;

@@ -30,11 +30,14 @@ void* address(R (*function)(Args...)) {
 const std::unordered_map<std::string_view, void*>& known_symbols() {
   static const auto* table = [] {
     auto* map = new std::unordered_map<std::string_view, void*>{
-        {"memcpy", address(&std::memcpy)},   {"memset", address(&std::memset)},   {"memmove", address(&std::memmove)},
-        {"fma", address<double>(&::fma)},    {"fmaf", address<float>(&::fmaf)},   {"floor", address<double>(&::floor)},
-        {"floorf", address<float>(&::floorf)}, {"ceil", address<double>(&::ceil)}, {"ceilf", address<float>(&::ceilf)},
-        {"trunc", address<double>(&::trunc)}, {"truncf", address<float>(&::truncf)}, {"rint", address<double>(&::rint)},
-        {"rintf", address<float>(&::rintf)}, {"round", address<double>(&::round)}, {"roundf", address<float>(&::roundf)},
+        {"memcpy", address(&std::memcpy)},     {"memset", address(&std::memset)},
+        {"memmove", address(&std::memmove)},   {"fma", address<double>(&::fma)},
+        {"fmaf", address<float>(&::fmaf)},     {"floor", address<double>(&::floor)},
+        {"floorf", address<float>(&::floorf)}, {"ceil", address<double>(&::ceil)},
+        {"ceilf", address<float>(&::ceilf)},   {"trunc", address<double>(&::trunc)},
+        {"truncf", address<float>(&::truncf)}, {"rint", address<double>(&::rint)},
+        {"rintf", address<float>(&::rintf)},   {"round", address<double>(&::round)},
+        {"roundf", address<float>(&::roundf)},
     };
     for (const runtime::HelperSymbol& symbol : runtime::helper_symbols()) map->emplace(symbol.name, symbol.address);
     return map;
@@ -79,7 +82,8 @@ class Memory final : public llvm::RuntimeDyld::MemoryManager {
   std::uint8_t* allocateCodeSection(std::uintptr_t size, unsigned align, unsigned, llvm::StringRef) override {
     return take(0, size, align);
   }
-  std::uint8_t* allocateDataSection(std::uintptr_t size, unsigned align, unsigned, llvm::StringRef, bool constant) override {
+  std::uint8_t* allocateDataSection(std::uintptr_t size, unsigned align, unsigned, llvm::StringRef,
+                                    bool constant) override {
     return take(constant ? 1 : 2, size, align);
   }
   void registerEHFrames(std::uint8_t*, std::uint64_t, std::size_t) override {}
@@ -87,7 +91,8 @@ class Memory final : public llvm::RuntimeDyld::MemoryManager {
   bool finalizeMemory(std::string* problem) override {
     bool ok = protect(0, PROT_READ | PROT_EXEC) && protect(1, PROT_READ);
     if (!ok && problem) *problem = std::string("mprotect failed: ") + std::strerror(errno);
-    if (base_) llvm::sys::Memory::InvalidateInstructionCache(parts_[0].begin, std::size_t(parts_[0].end - parts_[0].begin));
+    if (base_)
+      llvm::sys::Memory::InvalidateInstructionCache(parts_[0].begin, std::size_t(parts_[0].end - parts_[0].begin));
     return !ok;
   }
 

@@ -17,7 +17,8 @@ struct InnerStride {
   std::uint32_t bytes;
 };
 
-void find_inner_strides(CodeUnit& unit, const Type* type, std::size_t param, std::size_t first, std::vector<InnerStride>& out) {
+void find_inner_strides(CodeUnit& unit, const Type* type, std::size_t param, std::size_t first,
+                        std::vector<InnerStride>& out) {
   if (type->is_array()) {
     out.push_back({param, first + 1 + 2 * type->rank(), type->element()->size()});
   } else if (type->is_struct()) {
@@ -40,7 +41,8 @@ class KernelFrame {
       : unit_(unit), kernel_(kernel), rank_(kernel.form.rank), b_(unit.context) {}
 
   void emit() {
-    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(unit_.context), {unit_.i64, unit_.i64, unit_.ptr, unit_.ptr}, false);
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(unit_.context),
+                                         {unit_.i64, unit_.i64, unit_.ptr, unit_.ptr}, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_), *unit_.module);
     function_->setDoesNotThrow();
     function_->addParamAttr(2, llvm::Attribute::NoAlias);
@@ -52,7 +54,8 @@ class KernelFrame {
     load_params();
     if (rank_ > 1)
       for (int d = 0; d < rank_; ++d)
-        dims_.push_back(b_.CreateAlignedLoad(unit_.i64, b_.CreateConstGEP1_64(unit_.i64, context_, std::uint64_t(d)), llvm::Align(8)));
+        dims_.push_back(b_.CreateAlignedLoad(unit_.i64, b_.CreateConstGEP1_64(unit_.i64, context_, std::uint64_t(d)),
+                                             llvm::Align(8)));
     Position start = locate(begin_);
     llvm::Value* contiguous = unit_.lanes > 1 ? check_contiguous() : nullptr;
     auto* head = llvm::BasicBlock::Create(unit_.context, "threads", function_);
@@ -66,7 +69,8 @@ class KernelFrame {
     Position next = advance(here, step);
     llvm::BasicBlock* latch = b_.GetInsertBlock();
     llvm::cast<llvm::PHINode>(here.linear)->addIncoming(next.linear, latch);
-    for (std::size_t d = 0; d < here.at.size(); ++d) llvm::cast<llvm::PHINode>(here.at[d])->addIncoming(next.at[d], latch);
+    for (std::size_t d = 0; d < here.at.size(); ++d)
+      llvm::cast<llvm::PHINode>(here.at[d])->addIncoming(next.at[d], latch);
     b_.CreateCondBr(b_.CreateICmpSLT(next.linear, end_), head, exit);
     b_.SetInsertPoint(exit);
     b_.CreateRetVoid();
@@ -84,7 +88,8 @@ class KernelFrame {
     e.b.SetInsertPoint(b_.GetInsertBlock());
     ParamLayout layout = param_layout(kernel_);
     for (std::size_t k = 0; k < layout.params.size(); ++k)
-      params_.push_back(e.load_params(layout.params[k].type, function_->getArg(2), layout.params[k].offset, std::int32_t(k)));
+      params_.push_back(
+          e.load_params(layout.params[k].type, function_->getArg(2), layout.params[k].offset, std::int32_t(k)));
   }
 
   Position locate(llvm::Value* linear) {
@@ -95,7 +100,8 @@ class KernelFrame {
     llvm::Value* rest = linear;
     for (int d = rank_ - 1; d > 0; --d) {
       // A launch without threads may have a zero extent; its loop never runs.
-      llvm::Value* extent = b_.CreateSelect(b_.CreateICmpEQ(dims_[std::size_t(d)], b_.getInt64(0)), b_.getInt64(1), dims_[std::size_t(d)]);
+      llvm::Value* extent = b_.CreateSelect(b_.CreateICmpEQ(dims_[std::size_t(d)], b_.getInt64(0)), b_.getInt64(1),
+                                            dims_[std::size_t(d)]);
       p.at[std::size_t(d)] = b_.CreateURem(rest, extent);
       rest = b_.CreateUDiv(rest, extent);
     }
@@ -136,7 +142,8 @@ class KernelFrame {
   }
 
   llvm::Value* check_contiguous() {
-    for (std::size_t k = 0; k < params_.size(); ++k) find_inner_strides(unit_, kernel_.params()[k]->type, k, 0, strides_);
+    for (std::size_t k = 0; k < params_.size(); ++k)
+      find_inner_strides(unit_, kernel_.params()[k]->type, k, 0, strides_);
     llvm::Value* all = b_.getTrue();
     for (const InnerStride& s : strides_) {
       const Type* type = kernel_.params()[s.param]->type;
@@ -245,8 +252,10 @@ class KernelFrame {
     e.b.SetInsertPoint(masked);
     llvm::Value* mask = e.b.CreateICmpSLT(e.iota(unit_.i64, 1), e.splat(left));
     llvm::SmallVector<Part, 4> tids;
-    if (rank_ == 1) tids.push_back({e.b.CreateTrunc(here.linear, unit_.i32), 1});
-    else tids = lane_tids(e, here);
+    if (rank_ == 1)
+      tids.push_back({e.b.CreateTrunc(here.linear, unit_.i32), 1});
+    else
+      tids = lane_tids(e, here);
     b_.SetInsertPoint(e.b.GetInsertBlock());
     run_body(here, &crossing_shapes, mask, false, tids);
     b_.CreateBr(done);
@@ -270,8 +279,10 @@ class KernelFrame {
 void CodeUnit::emit_cpu_kernel(const ir::Function& kernel) { KernelFrame(*this, kernel).emit(); }
 
 void CodeUnit::emit_kernel(const ir::Function& kernel) {
-  if (traits.gpu) emit_gpu_kernel(kernel);
-  else emit_cpu_kernel(kernel);
+  if (traits.gpu)
+    emit_gpu_kernel(kernel);
+  else
+    emit_cpu_kernel(kernel);
   emit_pending();
 }
 

@@ -39,7 +39,8 @@ std::uint64_t weight_of(const Op& op) {
 void add_memory(const ir::Function& function, std::unordered_map<const ir::Function*, std::uint64_t>& known,
                 PrivateMemory& out);
 
-std::uint64_t callee_memory(const ir::Function& function, std::unordered_map<const ir::Function*, std::uint64_t>& known) {
+std::uint64_t callee_memory(const ir::Function& function,
+                            std::unordered_map<const ir::Function*, std::uint64_t>& known) {
   auto [it, fresh] = known.try_emplace(&function, 0);
   if (!fresh) return it->second;
   PrivateMemory own;

@@ -83,8 +83,10 @@ void Emitter::for_each_lane(llvm::Value* m, const std::function<void(llvm::Value
 
 void Emitter::counted_loop(llvm::Value* n, const std::function<void(llvm::Value*)>& fn) {
   llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("each"), *done = block("each.done");
-  if (llvm::isa<llvm::ConstantInt>(n) && !llvm::cast<llvm::ConstantInt>(n)->isZero()) b.CreateBr(loop);
-  else b.CreateCondBr(b.CreateIsNotNull(n), loop, done);
+  if (llvm::isa<llvm::ConstantInt>(n) && !llvm::cast<llvm::ConstantInt>(n)->isZero())
+    b.CreateBr(loop);
+  else
+    b.CreateCondBr(b.CreateIsNotNull(n), loop, done);
   b.SetInsertPoint(loop);
   llvm::PHINode* i = b.CreatePHI(unit.i64, 2);
   fn(i);

@@ -1,6 +1,6 @@
 // The pass pipeline. Our own passes have already folded, merged, hoisted and inlined, and the emitter writes loops in
 // rotated form, so a short hand-picked list does: it takes a few milliseconds where LLVM's O2 takes tens. Level 3 is
-// LLVM's own O3. Huge modules get less, so that compile time stays near linear: above 30,000 LLVM instructions level 1,
+// LLVM's own O3. Huge modules get less, so that compile time stays near linear: above 10,000 LLVM instructions level 1,
 // above 200,000 none and the fast instruction selector.
 #include "codegen/optimize.h"
 
@@ -28,7 +28,7 @@ namespace weft::codegen {
 
 namespace {
 
-constexpr unsigned kMaxFullLevel = 30'000;
+constexpr unsigned kMaxFullLevel = 10'000;
 constexpr unsigned kMaxAnyLevel = 200'000;
 
 llvm::FunctionPassManager function_pipeline(int level) {
@@ -42,7 +42,8 @@ llvm::FunctionPassManager function_pipeline(int level) {
   loops.addPass(llvm::LoopRotatePass(true, false));
   loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), true, false));
-  passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(2, true).setPartial(false).setRuntime(false).setUpperBound(false)));
+  passes.addPass(
+      llvm::LoopUnrollPass(llvm::LoopUnrollOptions(2, true).setPartial(false).setRuntime(false).setUpperBound(false)));
   passes.addPass(llvm::GVNPass());
   passes.addPass(llvm::DSEPass());
   passes.addPass(llvm::InstCombinePass());

@@ -88,7 +88,8 @@ llvm::TargetMachine& target_machine(const TargetSpec& target, int opt_level) {
   initialize_llvm();
   using Key = std::tuple<std::string, std::string, std::string, int>;
   thread_local std::map<Key, std::unique_ptr<llvm::TargetMachine>> machines;
-  std::unique_ptr<llvm::TargetMachine>& machine = machines[{target.triple, target.cpu_name, target.features, opt_level}];
+  std::unique_ptr<llvm::TargetMachine>& machine =
+      machines[{target.triple, target.cpu_name, target.features, opt_level}];
   if (!machine) {
     std::string problem;
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, problem);
@@ -96,9 +97,12 @@ llvm::TargetMachine& target_machine(const TargetSpec& target, int opt_level) {
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // contraction is a pass of ours
     using Level = llvm::CodeGenOptLevel;
-    Level level = opt_level >= 3 ? Level::Aggressive : opt_level == 2 ? Level::Default : opt_level == 1 ? Level::Less : Level::None;
-    machine.reset(found->createTargetMachine(target.triple, target.cpu_name, target.features, options, llvm::Reloc::PIC_,
-                                             llvm::CodeModel::Small, level));
+    Level level = opt_level >= 3   ? Level::Aggressive
+                  : opt_level == 2 ? Level::Default
+                  : opt_level == 1 ? Level::Less
+                                   : Level::None;
+    machine.reset(found->createTargetMachine(target.triple, target.cpu_name, target.features, options,
+                                             llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
     if (!machine) throw Error("no code generator for " + target.triple);
   }
   return *machine;

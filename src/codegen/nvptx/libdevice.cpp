@@ -67,7 +67,8 @@ void link_libdevice(llvm::Module& module, const std::string& path) {
   if (!needed) return;
   std::string name = needed->getName().str();
   if (path.empty())
-    throw Error("the kernel uses " + name + " of NVIDIA's libdevice, which was not found: install the CUDA toolkit or the "
+    throw Error("the kernel uses " + name +
+                " of NVIDIA's libdevice, which was not found: install the CUDA toolkit or the "
                 "nvidia-cuda-nvcc package, or set WEFT_LIBDEVICE to libdevice.10.bc");
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) throw Error("can't read " + path + ": " + buffer.getError().message());
@@ -77,11 +78,13 @@ void link_libdevice(llvm::Module& module, const std::string& path) {
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
   auto internalize = [](llvm::Module& linked, const llvm::StringSet<>& names) {
-    llvm::internalizeModule(linked, [&](const llvm::GlobalValue& value) { return !value.hasName() || !names.contains(value.getName()); });
+    llvm::internalizeModule(
+        linked, [&](const llvm::GlobalValue& value) { return !value.hasName() || !names.contains(value.getName()); });
   };
   if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded, internalize))
     throw Error(path + " could not be linked");
-  if (const llvm::Function* missing = first_needed(module)) throw Error(path + " does not define " + missing->getName().str());
+  if (const llvm::Function* missing = first_needed(module))
+    throw Error(path + " does not define " + missing->getName().str());
   module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", std::uint32_t(0));
 }
 

@@ -102,7 +102,9 @@ class Message {
 
  private:
   void add(llvm::Value* v) { args_.push_back(v); }
-  static std::uint64_t size(llvm::Value* v) { return v->getType()->isPointerTy() ? 8 : v->getType()->getScalarSizeInBits() / 8; }
+  static std::uint64_t size(llvm::Value* v) {
+    return v->getType()->isPointerTy() ? 8 : v->getType()->getScalarSizeInBits() / 8;
+  }
   static std::uint64_t align(std::uint64_t at, std::uint64_t to) { return (at + to - 1) / to * to; }
 
   Emitter& e_;
@@ -169,6 +171,9 @@ void emit_gpu_failure(Emitter& e, llvm::Value* site, llvm::Value* linear, llvm::
       put(offsetof(ErrorRecord, extent), extent, 8);
       b.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_sys, {}, {});
       put(offsetof(ErrorRecord, state), b.getInt32(2), 4);
+      // As on the CPU, the first failure tells debug loops to end.
+      llvm::Value* stop = b.CreateIntToPtr(trailer(offsetof(GpuTrailer, stop)), unit.ptr);
+      e.when(b.CreateIsNotNull(stop), [&] { b.CreateAlignedStore(b.getInt32(1), stop, llvm::Align(4), true); });
     });
   });
 }

@@ -7,8 +7,8 @@
 namespace weft::codegen {
 
 struct PrintfPiece {
-  std::string text;      // literal text, or flags, width and precision of a conversion
-  char conversion = 0;   // 0: literal
+  std::string text;     // literal text, or flags, width and precision of a conversion
+  char conversion = 0;  // 0: literal
 };
 
 /// Length modifiers are dropped; "%%" becomes literal text. A stray '%' at the end is literal.

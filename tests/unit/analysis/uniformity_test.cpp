@@ -13,7 +13,9 @@ namespace {
 
 struct Analysed {
   explicit Analysed(const std::string& body, LaneShape outer = kUniform) {
-    std::string text = "kernel @k(%x: array<f32,2>, %n: i32, %p: array<i32,1>) form(rank 2) {\n  %o = tid 0\n  %i = tid 1\n" + body + "  return\n}\n";
+    std::string text =
+        "kernel @k(%x: array<f32,2>, %n: i32, %p: array<i32,1>) form(rank 2) {\n  %o = tid 0\n  %i = tid 1\n" + body +
+        "  return\n}\n";
     DiagnosticSink sink;
     module = ir::parse_module(std::make_shared<SourceFile>("t.wir", text), sink);
     if (!module) throw std::runtime_error(sink.render_all());
@@ -177,7 +179,8 @@ TEST(Uniformity, LongRotationsEnd) {
   }
   std::string results;
   for (int k = 0; k < 40; ++k) results += (k ? ", %r" : "%r") + std::to_string(k);
-  Analysed a("  %f = cast %i : f32\n  " + results + " = for %j = 0i32 to %n step 1i32 (" + names + ") {\n    yield" + yields + "\n  }\n");
+  Analysed a("  %f = cast %i : f32\n  " + results + " = for %j = 0i32 to %n step 1i32 (" + names + ") {\n    yield" +
+             yields + "\n  }\n");
   for (int k = 0; k < 40; ++k) EXPECT_EQ(a("r" + std::to_string(k)), kVarying);
   EXPECT_LT(a.shapes->rounds(), 40);
 }

@@ -23,7 +23,8 @@ TEST(Basic, Saxpy) {
   for (int lanes : {1, 2, 4, 8, 16})
     for (std::size_t n : {0u, 1u, 3u, 16u, 61u, 1000u}) {
       std::vector<float> x(n), y(n), want(n);
-      for (std::size_t k = 0; k < n; ++k) x[k] = 0.1f * float(k), y[k] = 1.0f / float(k + 1), want[k] = 2.5f * x[k] + y[k];
+      for (std::size_t k = 0; k < n; ++k)
+        x[k] = 0.1f * float(k), y[k] = 1.0f / float(k + 1), want[k] = 2.5f * x[k] + y[k];
       run(program, Block(program).scalar(2.5f).array(x).array(y), {std::int64_t(n)}, {.lanes = lanes});
       EXPECT_EQ(y, want) << lanes << " lanes, n = " << n;
     }
@@ -70,17 +71,21 @@ kernel @k(%x: array<f32,2>, %out: array<f32,2>) form(no_overlap, rank 2) {
     for (auto [rows, cols] : {std::pair<int, int>{7, 33}, {50, 3}, {1, 1}, {4, 16}, {3, 15}, {200, 1}}) {
       std::vector<float> x(std::size_t(rows * cols)), out(x.size(), -1.0f);
       std::iota(x.begin(), x.end(), 0.5f);
-      run(program, Block(program).array(x, {rows, cols}).array(out, {rows, cols}), {rows, cols}, {.lanes = lanes, .chunk = 37});
+      run(program, Block(program).array(x, {rows, cols}).array(out, {rows, cols}), {rows, cols},
+          {.lanes = lanes, .chunk = 37});
       for (int i = 0; i < rows; ++i)
         for (int j = 0; j < cols; ++j) {
           std::size_t at = std::size_t(i * cols + j);
-          ASSERT_EQ(out[at], (x[at] + float(i)) * float(j)) << lanes << " lanes " << rows << "x" << cols << " at " << i << "," << j;
+          ASSERT_EQ(out[at], (x[at] + float(i)) * float(j))
+              << lanes << " lanes " << rows << "x" << cols << " at " << i << "," << j;
         }
       // Transposed input: inner stride is not contiguous.
       std::vector<float> t(x.size(), -1.0f);
-      run(program, Block(program).array(x, {rows, cols}, {4, 4 * rows}).array(t, {rows, cols}), {rows, cols}, {.lanes = lanes});
+      run(program, Block(program).array(x, {rows, cols}, {4, 4 * rows}).array(t, {rows, cols}), {rows, cols},
+          {.lanes = lanes});
       for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < cols; ++j) ASSERT_EQ(t[std::size_t(i * cols + j)], (x[std::size_t(j * rows + i)] + float(i)) * float(j));
+        for (int j = 0; j < cols; ++j)
+          ASSERT_EQ(t[std::size_t(i * cols + j)], (x[std::size_t(j * rows + i)] + float(i)) * float(j));
     }
 }
 
@@ -138,7 +143,8 @@ kernel @k(%x: array<vec<f32,3>,1>, %index: array<i32,1>, %y: array<vec<f32,3>,1>
     for (int k = 0; k < n; ++k) {
       int at = index[std::size_t(k)];
       if (at < 0) at += n;
-      for (int c = 0; c < 2; ++c) ASSERT_EQ(y[std::size_t(3 * k + c)], x[std::size_t(3 * k + c)] + x[std::size_t(3 * at + c)]);
+      for (int c = 0; c < 2; ++c)
+        ASSERT_EQ(y[std::size_t(3 * k + c)], x[std::size_t(3 * k + c)] + x[std::size_t(3 * at + c)]);
       ASSERT_EQ(y[std::size_t(3 * k + 2)], x[std::size_t(3 * k + 1)]);
       ASSERT_EQ(z[std::size_t(k)], x[std::size_t(3 * k + 1)]);
     }

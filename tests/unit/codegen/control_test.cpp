@@ -17,7 +17,8 @@ void same_at_all_lanes(const std::string& text, std::size_t n, std::vector<float
     run(program, Block(program).array(x).array(k).array(got), {std::int64_t(n)}, options);
     for (std::size_t i = 0; i < n; ++i)
       ASSERT_TRUE(std::memcmp(&got[i], &want[i], 4) == 0 || (std::isnan(got[i]) && std::isnan(want[i])))
-          << options.lanes << " lanes on " << options.target.cpu_name << ", thread " << i << ": " << got[i] << " instead of " << want[i];
+          << options.lanes << " lanes on " << options.target.cpu_name << ", thread " << i << ": " << got[i]
+          << " instead of " << want[i];
   };
   for (int lanes : lane_counts()) compare({.lanes = lanes});
   compare({.lanes = 4, .opt_level = 0});
@@ -38,8 +39,10 @@ std::vector<std::int32_t> some_counts(std::size_t n) {
 }
 
 void check(const std::string& body) {
-  std::string text = "kernel @k(%x: array<f32,1>, %n: array<i32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {\n"
-                     "  %i = tid 0\n  %v = load %x[%i]\n  %m = load %n[%i]\n" + body + "  return\n}\n";
+  std::string text =
+      "kernel @k(%x: array<f32,1>, %n: array<i32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {\n"
+      "  %i = tid 0\n  %v = load %x[%i]\n  %m = load %n[%i]\n" +
+      body + "  return\n}\n";
   for (std::size_t n : {1u, 5u, 64u, 101u}) same_at_all_lanes(text, n, some_floats(n), some_counts(n));
 }
 

@@ -194,7 +194,8 @@ TEST(Effect, PrivateMemoryHasLimits) {
 
 TEST(Effect, DamagedObjectsAreErrors) {
   EXPECT_THROW(load_object(std::string("not an object"), "k"), Error);
-  Program program("kernel @k(%x: array<f32,1>) form(rank 1) {\n  %i = tid 0\n  %v = load %x[%i]\n  %s = sin %v\n  store %x[%i], %s\n  return\n}\n");
+  Program program(
+      "kernel @k(%x: array<f32,1>) form(rank 1) {\n  %i = tid 0\n  %v = load %x[%i]\n  %s = sin %v\n  store %x[%i], %s\n  return\n}\n");
   Emitted code = emit(*program.module, program.kernel(), host_target(), {}, Output::object);
   EXPECT_THROW(load_object(code.bytes, "other"), Error);
   for (std::size_t cut : {16u, 64u, 200u, 600u}) {
@@ -204,7 +205,8 @@ TEST(Effect, DamagedObjectsAreErrors) {
 }
 
 TEST(Effect, ThreadsCompileAndLoadAtOnce) {
-  Program program("kernel @k(%x: array<f32,1>) form(rank 1) {\n  %i = tid 0\n  %v = load %x[%i]\n  %s = exp %v\n  store %x[%i], %s\n  return\n}\n");
+  Program program(
+      "kernel @k(%x: array<f32,1>) form(rank 1) {\n  %i = tid 0\n  %v = load %x[%i]\n  %s = exp %v\n  store %x[%i], %s\n  return\n}\n");
   std::atomic<int> good{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)

@@ -31,7 +31,8 @@ Failure run(const Program& program, const Block& block, std::vector<std::int64_t
   }
   context.rank = std::int32_t(dims.size());
   std::int64_t step = options.chunk ? options.chunk : std::max<std::int64_t>(total, 1);
-  for (std::int64_t at = 0; at < total; at += step) loaded->entry()(at, std::min(at + step, total), block.data(), &context);
+  for (std::int64_t at = 0; at < total; at += step)
+    loaded->entry()(at, std::min(at + step, total), block.data(), &context);
   Failure failure;
   failure.state = error.state;
   failure.site = error.site;

@@ -66,7 +66,8 @@ kernel @k(%a: array<mat<f32,16,16>,1>, %b: array<mat<f32,16,16>,1>, %s: array<f3
   }
   for (int lanes : {1, 4, 16}) {
     std::vector<float> out(n * 256), d(n);
-    run(program, Block(program).array(a, {5}).array(b, {1}).array(s).array(out, {5}).array(v, {5}).array(d), {5}, {.lanes = lanes});
+    run(program, Block(program).array(a, {5}).array(b, {1}).array(s).array(out, {5}).array(v, {5}).array(d), {5},
+        {.lanes = lanes});
     EXPECT_EQ(out, want) << lanes;
     EXPECT_EQ(d, want_d) << lanes;
   }
@@ -118,8 +119,10 @@ kernel @k(%n: array<i32,1>, %out: array<vec<i32,100>,1>) form(no_overlap, rank 1
     }
     for (std::size_t k = 0; k < 100; ++k) a[k] += b[k];
     std::int32_t e = a[std::size_t(m[i])];
-    if (m[i] > 5) a[99] = e;
-    else a[i] = -1;
+    if (m[i] > 5)
+      a[99] = e;
+    else
+      a[i] = -1;
     std::copy(a.begin(), a.end(), want.begin() + std::ptrdiff_t(i * 100));
   }
   for (int lanes : {1, 2, 4, 8, 16}) {
@@ -203,12 +206,13 @@ kernel @k(%a: array<mat<f64,6,6>,1>, %b: array<mat<f64,8,8>,1>, %at: array<i64,1
 
 TEST(Large, CompileTimeStaysBounded) {
   // Many large inserts and products: code size must grow with the number of operations, not with the matrix.
-  std::string text = "kernel @k(%a: array<mat<f32,16,16>,1>, %out: array<mat<f32,16,16>,1>) form(no_overlap, rank 1) {\n"
-                     "  %i = tid 0\n  %m0 = load %a[%i]\n";
+  std::string text =
+      "kernel @k(%a: array<mat<f32,16,16>,1>, %out: array<mat<f32,16,16>,1>) form(no_overlap, rank 1) {\n"
+      "  %i = tid 0\n  %m0 = load %a[%i]\n";
   for (int k = 0; k < 40; ++k) {
     std::string from = std::to_string(k), to = std::to_string(k + 1);
-    text += "  %p" + from + " = matmul %m" + from + ", %m" + from + "\n  %m" + to + " = insert %p" + from + ", 1.0f32, [%i~][" +
-            std::to_string(k % 16) + "]\n";
+    text += "  %p" + from + " = matmul %m" + from + ", %m" + from + "\n  %m" + to + " = insert %p" + from +
+            ", 1.0f32, [%i~][" + std::to_string(k % 16) + "]\n";
   }
   text += "  store %out[%i], %m40\n  return\n}\n";
   Program program(text);

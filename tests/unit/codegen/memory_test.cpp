@@ -89,7 +89,8 @@ kernel @k(%x: array<f32,2>, %out: array<f32,1>) form(no_overlap, rank 1) {
     for (int i = 0; i < rows; ++i) {
       float want = 0.0f;
       int j = 0;
-      for (int c = 1; c < cols - 1; c += 2, ++j) want = want + x[std::size_t(i * cols + c)] - x[std::size_t((rows - 1) * cols + j)];
+      for (int c = 1; c < cols - 1; c += 2, ++j)
+        want = want + x[std::size_t(i * cols + c)] - x[std::size_t((rows - 1) * cols + j)];
       want += float(std::max(0, cols - i)) + 1.0f;
       ASSERT_EQ(out[std::size_t(i)], want) << lanes << " lanes, row " << i;
     }
@@ -232,14 +233,38 @@ kernel @k(%x: array<$T,1>, %acc: array<$T,1>, %old: array<$T,1>) form(no_overlap
 
 template <class T>
 class Atomics : public testing::Test {};
-struct I8 { using type = std::int8_t; static constexpr const char* name = "i8"; };
-struct U16 { using type = std::uint16_t; static constexpr const char* name = "u16"; };
-struct I32 { using type = std::int32_t; static constexpr const char* name = "i32"; };
-struct U32 { using type = std::uint32_t; static constexpr const char* name = "u32"; };
-struct U64 { using type = std::uint64_t; static constexpr const char* name = "u64"; };
-struct F16 { using type = std::uint16_t; static constexpr const char* name = "f16"; };
-struct F32 { using type = float; static constexpr const char* name = "f32"; };
-struct F64 { using type = double; static constexpr const char* name = "f64"; };
+struct I8 {
+  using type = std::int8_t;
+  static constexpr const char* name = "i8";
+};
+struct U16 {
+  using type = std::uint16_t;
+  static constexpr const char* name = "u16";
+};
+struct I32 {
+  using type = std::int32_t;
+  static constexpr const char* name = "i32";
+};
+struct U32 {
+  using type = std::uint32_t;
+  static constexpr const char* name = "u32";
+};
+struct U64 {
+  using type = std::uint64_t;
+  static constexpr const char* name = "u64";
+};
+struct F16 {
+  using type = std::uint16_t;
+  static constexpr const char* name = "f16";
+};
+struct F32 {
+  using type = float;
+  static constexpr const char* name = "f32";
+};
+struct F64 {
+  using type = double;
+  static constexpr const char* name = "f64";
+};
 using AtomicTypes = testing::Types<I8, U16, I32, U32, U64, F16, F32, F64>;
 TYPED_TEST_SUITE(Atomics, AtomicTypes);
 
@@ -265,9 +290,12 @@ TYPED_TEST(Atomics, SameAsSerial) {
     std::vector<T> acc = start, old(n);
     go(lanes, acc, old);
     for (std::size_t k = 0; k < acc.size(); ++k)
-      EXPECT_TRUE(std::memcmp(&acc[k], &want[k], sizeof(T)) == 0 || (acc[k] != acc[k] && want[k] != want[k])) << lanes << " lanes, " << k;
+      EXPECT_TRUE(std::memcmp(&acc[k], &want[k], sizeof(T)) == 0 || (acc[k] != acc[k] && want[k] != want[k]))
+          << lanes << " lanes, " << k;
     for (std::size_t k = 0; k < n; ++k)
-      EXPECT_TRUE(std::memcmp(&old[k], &want_old[k], sizeof(T)) == 0 || (old[k] != old[k] && want_old[k] != want_old[k])) << lanes << " lanes, thread " << k;
+      EXPECT_TRUE(std::memcmp(&old[k], &want_old[k], sizeof(T)) == 0 ||
+                  (old[k] != old[k] && want_old[k] != want_old[k]))
+          << lanes << " lanes, thread " << k;
   }
 }
 
@@ -382,7 +410,8 @@ kernel @k(%p: u64, %n: i64, %out: array<f32,1>) form(rank 1) {
   for (int lanes : {1, 8}) {
     std::vector<float> x(60), out(20);
     std::iota(x.begin(), x.end(), 0.0f);
-    run(program, Block(program).scalar(reinterpret_cast<std::uint64_t>(x.data())).scalar(std::int64_t(20)).array(out), {20}, {.lanes = lanes});
+    run(program, Block(program).scalar(reinterpret_cast<std::uint64_t>(x.data())).scalar(std::int64_t(20)).array(out),
+        {20}, {.lanes = lanes});
     for (std::size_t k = 0; k < 20; ++k) ASSERT_EQ(out[k], float(3 * k + 2) + 1.0f);
   }
 }

@@ -90,11 +90,13 @@ std::string tool(const char* name) {
 void assemble(const std::string& ptx, int sm) {
   std::string ptxas = tool("ptxas");
   if (ptxas.empty()) GTEST_SKIP() << "ptxas is not on the path";
-  std::filesystem::path base = std::filesystem::path(testing::TempDir()) / ("weft_ptx_" + std::to_string(::getpid()) + "_" + std::to_string(sm));
+  std::filesystem::path base =
+      std::filesystem::path(testing::TempDir()) / ("weft_ptx_" + std::to_string(::getpid()) + "_" + std::to_string(sm));
   std::string source = base.string() + ".ptx", log = base.string() + ".log";
   std::ofstream(source) << ptx;
   // CUDA 13's assembler knows no GPU before sm_75.
-  std::string command = ptxas + " -arch=sm_" + std::to_string(std::max(sm, 75)) + " -o /dev/null " + source + " 2> " + log;
+  std::string command =
+      ptxas + " -arch=sm_" + std::to_string(std::max(sm, 75)) + " -o /dev/null " + source + " 2> " + log;
   int code = std::system(command.c_str());
   std::string text((std::istreambuf_iterator<char>(std::ifstream(log).rdbuf())), {});
   EXPECT_EQ(code, 0) << text << "\n" << ptx;
@@ -148,15 +150,19 @@ kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, rank 1) {
 }
 
 TEST(Nvptx, MathNeedsLibdevice) {
-  std::string text = "kernel @k(%x: array<f32,1>, %d: array<f64,1>) form(rank 1) {\n  %i = tid 0\n  %a0 = load %x[%i]\n  %b0 = load %d[%i]\n";
+  std::string text =
+      "kernel @k(%x: array<f32,1>, %d: array<f64,1>) form(rank 1) {\n  %i = tid 0\n  %a0 = load %x[%i]\n  %b0 = load %d[%i]\n";
   int k = 0;
-  for (const char* op : {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "log", "log2", "log10", "cbrt", "erf", "erfc"}) {
+  for (const char* op : {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "log",
+                         "log2", "log10", "cbrt", "erf", "erfc"}) {
     std::string from = std::to_string(k), to = std::to_string(k + 1);
     text += "  %a" + to + " = " + op + " %a" + from + "\n  %b" + to + " = " + op + " %b" + from + "\n";
     ++k;
   }
   std::string last = std::to_string(k);
-  text += "  %p = pow %a" + last + ", %a0\n  %q = atan2 %p, %a1\n  %r = rem %q, %a2\n  store %x[%i], %r\n  store %d[%i], %b" + last + "\n  return\n}\n";
+  text += "  %p = pow %a" + last +
+          ", %a0\n  %q = atan2 %p, %a1\n  %r = rem %q, %a2\n  store %x[%i], %r\n  store %d[%i], %b" + last +
+          "\n  return\n}\n";
   Program program(text);
   EXPECT_THROW(emit(*program.module, program.kernel(), nvptx_target(80), {}, Output::ptx), Error);
   if (find_libdevice().empty()) GTEST_SKIP() << "libdevice was not found";

@@ -1,6 +1,7 @@
 // Random programs: generated code against the interpreter, bit for bit. Threads of a random program race with each other,
 // so it runs in two ways that leave nothing to chance: one thread per call (a single active lane, same order as the
 // interpreter), and all lanes at once with every thread on its own arguments and buffers (descriptors from memory).
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -36,13 +37,16 @@ class Arguments {
   void fill(const Type* type, std::byte* to) {
     if (type->is_scalar()) {
       std::uint64_t bits = random_.next();
-      if (type->is_bool()) bits &= 1;
+      if (type->is_bool())
+        bits &= 1;
       else if (type->is_float() && random_.chance(85))
         bits = ir::float_to_bits(type->scalar_kind(), double(std::int64_t(random_.below(41)) - 20) / 4);
-      else if (random_.chance(70)) bits = std::uint64_t(std::int64_t(random_.below(21)) - 10);
+      else if (random_.chance(70))
+        bits = std::uint64_t(std::int64_t(random_.below(21)) - 10);
       std::memcpy(to, &bits, type->size());
     } else if (type->is_composite()) {
-      for (std::uint32_t k = 0; k < type->component_count(); ++k) fill(type->element(), to + k * type->element()->size());
+      for (std::uint32_t k = 0; k < type->component_count(); ++k)
+        fill(type->element(), to + k * type->element()->size());
     } else if (type->is_struct()) {
       for (const Field& field : type->fields()) fill(field.type, to + field.offset);
     } else {
@@ -56,7 +60,8 @@ class Arguments {
         count *= desc.shape[d];
       }
       std::vector<std::byte> bytes(std::size_t(stride), std::byte(0));
-      for (std::int64_t k = 0; k < count; ++k) fill(type->element(), bytes.data() + k * std::int64_t(type->element()->size()));
+      for (std::int64_t k = 0; k < count; ++k)
+        fill(type->element(), bytes.data() + k * std::int64_t(type->element()->size()));
       desc.data = bytes.data();
       types_.push_back(type->element());
       buffers_.push_back(std::move(bytes));  // a vector's bytes stay where they are
@@ -112,8 +117,9 @@ struct Launch {
 };
 
 /// Runs with the interpreter, then with generated code, each on equal fresh arguments.
-void compare(const ir::Module& module, const ir::Function& kernel, std::size_t threads, std::int64_t chunk, std::uint64_t seed,
-             const Type* argument_type, std::size_t argument_count, bool pass_descriptor, std::initializer_list<int> lane_counts) {
+void compare(const ir::Module& module, const ir::Function& kernel, std::size_t threads, std::int64_t chunk,
+             std::uint64_t seed, const Type* argument_type, std::size_t argument_count, bool pass_descriptor,
+             std::initializer_list<int> lane_counts) {
   auto block_of = [&](Arguments& arguments) {
     std::vector<std::byte> block(sizeof(ArrayDesc) + argument_type->size());
     if (!pass_descriptor) {
@@ -131,7 +137,8 @@ void compare(const ir::Module& module, const ir::Function& kernel, std::size_t t
   Arguments want(argument_type, argument_count, seed);
   Launch reference{std::int64_t(threads)};
   try {
-    interp::run_kernel(module, kernel, block_of(want).data(), reference.context, 0, std::int64_t(threads), {.max_steps = 3000000});
+    interp::run_kernel(module, kernel, block_of(want).data(), reference.context, 0, std::int64_t(threads),
+                       {.max_steps = 3000000});
   } catch (const interp::Error&) {
     return;  // out of steps
   }
@@ -151,8 +158,10 @@ void compare(const ir::Module& module, const ir::Function& kernel, std::size_t t
         loaded->entry()(at, std::min(at + chunk, std::int64_t(threads)), block.data(), &launch.context);
       launch.prints->flush();
       std::string what = difference(want, got);
-      if (what.empty() && launch.printed != reference.printed) what = "printed\n" + launch.printed + "instead of\n" + reference.printed;
-      ASSERT_EQ(what, "") << "seed " << seed << ", " << lanes << " lanes, level " << opt_level << "\n" << ir::print(module);
+      if (what.empty() && launch.printed != reference.printed)
+        what = "printed\n" + launch.printed + "instead of\n" + reference.printed;
+      ASSERT_EQ(what, "") << "seed " << seed << ", " << lanes << " lanes, level " << opt_level << "\n"
+                          << ir::print(module);
     }
 }
 
@@ -201,11 +210,29 @@ ir::Function* wrap(ir::Module& module, const Type* arguments) {
   return kernel;
 }
 
+/// Compare-and-swap of floats tells one NaN from another, and which NaN arithmetic gives is nobody's promise.
+bool compares_nans(const ir::Region& region) {
+  for (const ir::Op& op : region) {
+    if (op.code == ir::OpCode::atomic && op.atomic == ir::AtomicKind::cas &&
+        op.result()->type->scalar_kind() >= ScalarKind::f16)
+      return true;
+    for (const ir::Region* inner : op.regions)
+      if (compares_nans(*inner)) return true;
+  }
+  return false;
+}
+
+bool compares_nans(const ir::Module& module) {
+  return std::any_of(module.functions.begin(), module.functions.end(),
+                     [](const auto& f) { return compares_nans(*f->body); });
+}
+
 TEST(Random, OneThreadPerCall) {
   for (std::uint64_t seed = 1; seed <= programs(60); ++seed) {
     auto program = weft::testing::random_program(seed);
-    compare(*program.module, *program.kernel, std::size_t(weft::testing::kThreads), 1, seed, argument_struct(*program.kernel), 1,
-            false, {1, 4, 16});
+    if (compares_nans(*program.module)) continue;
+    compare(*program.module, *program.kernel, std::size_t(weft::testing::kThreads), 1, seed,
+            argument_struct(*program.kernel), 1, false, {1, 4, 16});
     if (HasFatalFailure()) return;
   }
 }
@@ -213,6 +240,7 @@ TEST(Random, OneThreadPerCall) {
 TEST(Random, AllLanesOnTheirOwnData) {
   for (std::uint64_t seed = 1000; seed < 1000 + programs(60); ++seed) {
     auto program = weft::testing::random_program(seed, {.prints = false});
+    if (compares_nans(*program.module)) continue;
     const Type* arguments = argument_struct(*program.kernel);
     ir::Function* kernel = wrap(*program.module, arguments);
     ASSERT_EQ(ir::verify(*program.module), "");

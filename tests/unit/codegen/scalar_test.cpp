@@ -30,18 +30,58 @@ std::vector<std::uint64_t> interesting(ScalarKind kind) {
   const std::uint64_t all = ~std::uint64_t(0) >> (64 - bits);
   std::mt19937_64 random(7);
   if (is_float(kind)) {
-    for (double d : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 0.1, 1e-3, 123.456, -7.75, 65504.0, 65519.9, 65520.0,
-                     1e10, -1e10, 1e30, 4294967295.0, 4294967296.0, 2147483647.0, 2147483648.0, -2147483648.0, -2147483649.0,
-                     9.3e18, 1.9e19, 127.0, 128.0, -129.0, 255.5, 256.0, 5.9e-8, 2.98e-8, 2.99e-8, 6.1e-5, 1e-40, 1e-300,
-                     8388607.5, 4503599627370495.5, 0.49999997})
+    for (double d : {0.0,
+                     -0.0,
+                     1.0,
+                     -1.0,
+                     0.5,
+                     -0.5,
+                     1.5,
+                     2.5,
+                     -2.5,
+                     3.0,
+                     0.1,
+                     1e-3,
+                     123.456,
+                     -7.75,
+                     65504.0,
+                     65519.9,
+                     65520.0,
+                     1e10,
+                     -1e10,
+                     1e30,
+                     4294967295.0,
+                     4294967296.0,
+                     2147483647.0,
+                     2147483648.0,
+                     -2147483648.0,
+                     -2147483649.0,
+                     9.3e18,
+                     1.9e19,
+                     127.0,
+                     128.0,
+                     -129.0,
+                     255.5,
+                     256.0,
+                     5.9e-8,
+                     2.98e-8,
+                     2.99e-8,
+                     6.1e-5,
+                     1e-40,
+                     1e-300,
+                     8388607.5,
+                     4503599627370495.5,
+                     0.49999997})
       v.push_back(ir::float_to_bits(kind, d));
     double inf = std::numeric_limits<double>::infinity();
     for (double d : {inf, -inf, std::numeric_limits<double>::quiet_NaN()}) v.push_back(ir::float_to_bits(kind, d));
-    v.push_back(1);                    // the smallest subnormal
+    v.push_back(1);  // the smallest subnormal
   } else {
-    for (std::int64_t k : {0, 1, 2, 3, 7, -1, -2, -7, 100, 127, 128, 255, 1000, 32767, 65535}) v.push_back(std::uint64_t(k) & all);
-    for (std::uint64_t k : std::vector<std::uint64_t>{all, all >> 1, (all >> 1) + 1, (all >> 1) - 1, all - 1, 0x123456789abcdef,
-                                                      0x8000000000000400, 0x20000000000001, 0x1000001})
+    for (std::int64_t k : {0, 1, 2, 3, 7, -1, -2, -7, 100, 127, 128, 255, 1000, 32767, 65535})
+      v.push_back(std::uint64_t(k) & all);
+    for (std::uint64_t k :
+         std::vector<std::uint64_t>{all, all >> 1, (all >> 1) + 1, (all >> 1) - 1, all - 1, 0x123456789abcdef,
+                                    0x8000000000000400, 0x20000000000001, 0x1000001})
       v.push_back(k & all);
   }
   for (int k = 0; k < 8; ++k) v.push_back(random() & all);
@@ -94,7 +134,8 @@ void check(const std::string& line, std::vector<ScalarKind> operands, ScalarKind
       if (is_nan(result, expected) && is_nan(result, got)) continue;
       std::string inputs;
       for (auto& column : columns) inputs += " 0x" + (std::ostringstream() << std::hex << column[i]).str();
-      ASSERT_EQ(got, expected) << line << " on " << text(operands[0]) << inputs << " with " << way.lanes << " lanes on " << way.target.cpu_name;
+      ASSERT_EQ(got, expected) << line << " on " << text(operands[0]) << inputs << " with " << way.lanes << " lanes on "
+                               << way.target.cpu_name;
     }
   }
 }
@@ -110,7 +151,8 @@ class ScalarKinds : public testing::TestWithParam<ScalarKind> {};
 
 TEST_P(ScalarKinds, Binary) {
   ScalarKind kind = GetParam();
-  std::vector<OpCode> ops = {OpCode::add, OpCode::sub, OpCode::mul, OpCode::div, OpCode::floordiv, OpCode::rem, OpCode::min, OpCode::max};
+  std::vector<OpCode> ops = {OpCode::add,      OpCode::sub, OpCode::mul, OpCode::div,
+                             OpCode::floordiv, OpCode::rem, OpCode::min, OpCode::max};
   if (is_int(kind)) ops.insert(ops.end(), {OpCode::bit_and, OpCode::bit_or, OpCode::bit_xor, OpCode::shl, OpCode::shr});
   if (kind == ScalarKind::boolean) ops = {OpCode::bit_and, OpCode::bit_or, OpCode::bit_xor};
   auto columns = cross(kind);
@@ -123,7 +165,8 @@ TEST_P(ScalarKinds, Unary) {
   ScalarKind kind = GetParam();
   std::vector<OpCode> ops = {OpCode::neg, OpCode::abs};
   if (is_int(kind)) ops.push_back(OpCode::bit_not);
-  if (is_float(kind)) ops.insert(ops.end(), {OpCode::floor, OpCode::ceil, OpCode::trunc, OpCode::round, OpCode::rint, OpCode::sqrt});
+  if (is_float(kind))
+    ops.insert(ops.end(), {OpCode::floor, OpCode::ceil, OpCode::trunc, OpCode::round, OpCode::rint, OpCode::sqrt});
   if (kind == ScalarKind::boolean) ops = {OpCode::bit_not};
   std::vector<std::vector<std::uint64_t>> columns = {interesting(kind)};
   for (OpCode op : ops)
@@ -145,7 +188,8 @@ TEST_P(ScalarKinds, Casts) {
   ScalarKind kind = GetParam();
   std::vector<std::vector<std::uint64_t>> columns = {interesting(kind)};
   for (ScalarKind to : kAllKinds)
-    check("cast %a0 : " + text(to), {kind}, to, columns, [&](std::size_t i) { return ir::eval_cast(kind, to, columns[0][i]); });
+    check("cast %a0 : " + text(to), {kind}, to, columns,
+          [&](std::size_t i) { return ir::eval_cast(kind, to, columns[0][i]); });
 }
 
 TEST_P(ScalarKinds, Fma) {
@@ -195,7 +239,8 @@ kernel @k(%h: array<f16,1>, %f: array<f32,1>, %back: array<f16,1>, %x: array<f32
     std::memcpy(&x[k], &bits, 4);
   }
   for (int lanes : {1, 4}) {
-    run(program, Block(program).array(h).array(f).array(back).array(x).array(y), {65536}, {.lanes = lanes, .target = plain});
+    run(program, Block(program).array(h).array(f).array(back).array(x).array(y), {65536},
+        {.lanes = lanes, .target = plain});
     for (std::size_t k = 0; k < h.size(); ++k) {
       double want = ir::bits_to_float(ScalarKind::f16, k);
       if (std::isnan(want)) {

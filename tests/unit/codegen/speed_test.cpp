@@ -54,7 +54,8 @@ kernel @k(%x: array<vec<f32,3>,1>, %v: array<vec<f32,3>,1>, %f: array<vec<f32,3>
       best_load = std::min(best_load, ms(start));
     }
     std::printf("%2d lanes: %.2f ms (emit %.2f, passes %.2f, code %.2f), load %.3f ms, %zu bytes\n", lanes, best,
-                code.seconds_emit * 1e3, code.seconds_opt * 1e3, code.seconds_codegen * 1e3, best_load, code.bytes.size());
+                code.seconds_emit * 1e3, code.seconds_opt * 1e3, code.seconds_codegen * 1e3, best_load,
+                code.bytes.size());
     EXPECT_LT(best, 200.0);
     EXPECT_LT(best_load, 20.0);
   }
