@@ -215,9 +215,29 @@ struct Options {
   bool serial = false;      // threads in increasing order on the calling thread
 };
 
+/// The extents of a launch, outermost first. Held in place: a launch allocates nothing. Keeps a few more than the four
+/// that a launch takes, so that the error can show them.
+class Dims {
+ public:
+  Dims(std::initializer_list<std::int64_t> extents) : Dims(extents.begin(), extents.end()) {}
+  Dims(std::span<const std::int64_t> extents) : Dims(extents.begin(), extents.end()) {}
+  Dims(const std::vector<std::int64_t>& extents) : Dims(extents.begin(), extents.end()) {}
+  template <class Iterator>
+  Dims(Iterator begin, Iterator end) {
+    for (; begin != end && size_ < kCapacity; ++begin) extents_[size_++] = *begin;
+  }
+  operator std::span<const std::int64_t>() const { return {extents_, size_}; }
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t kCapacity = 8;
+  std::size_t size_ = 0;
+  std::int64_t extents_[kCapacity];
+};
+
 class Kernel {
  public:
-  using Dims = std::vector<std::int64_t>;
+  using Dims = weft::Dims;
 
   const std::string& name() const;
   /// Names and annotated types of the parameters.

@@ -1,17 +1,26 @@
 #!/usr/bin/env bash
 # `make bench`: runs every benchmark program of a build (bin/bench_*), one after the other so that they don't disturb
-# each other. BENCH_ARGS go to each of them.
+# each other, and prints one table of goals and ratios at the end. BENCH_ARGS go to each of them; the figures stay in
+# BUILD_DIR/bench_results as JSON.
 #
 #   run_benchmarks.sh BUILD_DIR
 set -euo pipefail
 shopt -s nullglob
+here=$(dirname "$0")
+python=${PYTHON:-python3}
 programs=("$1"/bin/bench_*)
 if ((${#programs[@]} == 0)); then
   echo "bench: the build made no benchmark (looked for $1/bin/bench_*)" >&2
   exit 1
 fi
+results=$1/bench_results
+rm -rf "$results"
+mkdir -p "$results"
 for program in "${programs[@]}"; do
-  echo "== ${program##*/}"
+  name=${program##*/}
+  echo "== $name"
   # shellcheck disable=SC2086  # several arguments in one variable
-  "$program" ${BENCH_ARGS:-}
+  "$program" --benchmark_out="$results/$name.json" --benchmark_out_format=json --benchmark_display_aggregates_only=true \
+    ${BENCH_ARGS:-}
 done
+"$python" "$here/../../bench/summary.py" "$results"/*.json

@@ -1,0 +1,71 @@
+// Hand-written loops; nothing clever, so that the compiler's vectoriser sees what it likes best.
+#include "loops.h"
+
+#include <cstddef>
+
+const char* hand_compiler() { return WEFT_HAND_COMPILER; }
+
+void hand_saxpy(std::int64_t n, float a, const float* __restrict x, float* __restrict y, int threads) {
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < n; ++i) y[i] = a * x[i] + y[i];
+}
+
+void hand_dot3(std::int64_t n, const float* __restrict a, const float* __restrict b, float* __restrict d, int threads) {
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < n; ++i)
+    d[i] = a[3 * i] * b[3 * i] + a[3 * i + 1] * b[3 * i + 1] + a[3 * i + 2] * b[3 * i + 2];
+}
+
+void hand_polynomial(std::int64_t n, const float* __restrict x, float* __restrict y, int threads) {
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < n; ++i) {
+    float v = x[i], s = 1.0f;
+    for (int k = 0; k < 64; ++k) s = s * v + 0.5f;
+    y[i] = s;
+  }
+}
+
+void hand_empty(std::int64_t, std::int64_t, const void*, void*) {}
+
+void limit_copy(std::int64_t n, const float* __restrict from, float* __restrict to, int threads) {
+  // Parts per thread, so that the library's memcpy with its streaming stores is what is measured.
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int part = 0; part < threads; ++part) {
+    std::int64_t begin = n * part / threads, end = n * (part + 1) / threads;
+    __builtin_memcpy(to + begin, from + begin, std::size_t(end - begin) * sizeof(float));
+  }
+}
+
+// clang keeps to half the register on processors that it thinks slow down at full width.
+#if defined(__clang__) && defined(__AVX512F__)
+__attribute__((min_vector_width(512)))
+#endif
+double limit_fma(std::int64_t steps, int threads) {
+#if defined(__AVX512F__)
+  constexpr int kWidth = 16;
+#elif defined(__AVX__)
+  constexpr int kWidth = 8;
+#else
+  constexpr int kWidth = 4;
+#endif
+  typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
+  constexpr int kChains = 10;  // more than latency times ports, less than registers
+  float total = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
+  for (int thread = 0; thread < threads; ++thread) {
+    Vector chain[kChains] = {}, factor = {}, term = {};
+    for (int lane = 0; lane < kWidth; ++lane) {
+      factor[lane] = 0.999f;
+      term[lane] = 0.001f * float(lane);
+      for (int c = 0; c < kChains; ++c) chain[c][lane] = float(c);
+    }
+    for (std::int64_t step = 0; step < steps; ++step)
+      for (int c = 0; c < kChains; ++c) chain[c] = chain[c] * factor + term;
+    Vector sum = chain[0];
+    for (int c = 1; c < kChains; ++c) sum += chain[c];
+    total += sum[0];
+  }
+  volatile float used = total;
+  (void)used;
+  return 2.0 * kWidth * kChains * double(steps) * threads;
+}
