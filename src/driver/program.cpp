@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "driver/pack_plain.h"
 #include "driver/pipeline.h"
 #include "driver/program_impl.h"
 #include "interp/interpreter.h"
@@ -72,9 +73,8 @@ Program Program::compile(std::string text, std::string name, const Options& opti
   impl->add_messages(sink);
   for (const auto& decl : impl->scope->kernels()) {
     auto kernel = std::make_shared<Kernel::Impl>();
-    kernel->name = std::string(decl->def->name);
-    kernel->decl = decl;
-    kernel->program = impl;
+    kernel->program = impl.get();
+    kernel->family = std::make_unique<driver::KernelFamily>(decl, driver::to_compile_options(options), impl->source_hash, options.interpret);
     impl->kernels.push_back(std::move(kernel));
   }
   return Program(std::move(impl));
@@ -89,19 +89,19 @@ Program Program::load(const std::string& path, const Options& options) {
 
 std::vector<std::string> Program::kernel_names() const {
   std::vector<std::string> out;
-  for (const auto& kernel : impl_->kernels) out.push_back(kernel->name);
+  for (const auto& kernel : impl_->kernels) out.push_back(kernel->family->name());
   return out;
 }
 
 Kernel Program::kernel(std::string_view name) const {
   for (auto it = impl_->kernels.rbegin(); it != impl_->kernels.rend(); ++it) {
-    if ((*it)->name != name) continue;
+    if ((*it)->family->name() != name) continue;
     // The handle keeps the program alive; the program's own list does not, or it would never die.
     auto handle = std::shared_ptr<Kernel::Impl>(it->get(), [program = impl_](Kernel::Impl*) {});
     return Kernel(std::move(handle));
   }
   std::string known;
-  for (const auto& kernel : impl_->kernels) known += (known.empty() ? "" : ", ") + kernel->name;
+  for (const auto& kernel : impl_->kernels) known += (known.empty() ? "" : ", ") + kernel->family->name();
   throw ArgumentError("there is no kernel '" + std::string(name) + "' in " + impl_->source->name() +
                       (known.empty() ? "; it has no kernels" : "; it has " + known));
 }
@@ -121,54 +121,45 @@ std::vector<Message> Program::messages() const {
 void Program::build() const {
   std::vector<Kernel::Impl*> plain;
   for (const auto& kernel : impl_->kernels) {
-    kernel->read_params(*impl_);
     bool generic = false;
-    for (const sema::KernelParam& p : kernel->params) generic = generic || p.pattern.is_generic();
+    for (const sema::KernelParam& p : kernel->params()) generic = generic || p.pattern.is_generic();
     if (!generic) plain.push_back(kernel.get());
   }
   runtime::parallel_for(std::int64_t(plain.size()), [&](std::int64_t i) {
     Kernel::Impl& kernel = *plain[std::size_t(i)];
-    KernelSignature& signature = kernel.signature(*impl_, {});
-    kernel.variant(*impl_, signature, 1, true);
+    DiagnosticSink sink;
+    kernel.family->variant(kernel.signature({}), 1, true, sink);
+    driver::throw_on_errors(sink);
+    impl_->add_messages(sink);
   });
 }
 
-const std::string& Kernel::name() const { return impl_->name; }
+const std::string& Kernel::name() const { return impl_->family->name(); }
 
 std::vector<Kernel::Param> Kernel::params() const {
-  auto program = impl_->program.lock();
-  impl_->read_params(*program);
   std::vector<Param> out;
-  for (const sema::KernelParam& p : impl_->params) out.push_back({p.name, builtins::to_string(p.pattern)});
+  for (const sema::KernelParam& p : impl_->params()) out.push_back({p.name, builtins::to_string(p.pattern)});
   return out;
 }
 
 std::vector<const Type*> Kernel::param_types() const {
-  auto program = impl_->program.lock();
-  impl_->read_params(*program);
   std::vector<const Type*> out;
-  for (const sema::KernelParam& p : impl_->params)
+  for (const sema::KernelParam& p : impl_->params())
     out.push_back(p.pattern.kind == builtins::Pattern::Kind::exact ? p.pattern.type : nullptr);
   return out;
 }
 
 bool Kernel::has_default(std::size_t index) const {
-  impl_->read_params(*impl_->program.lock());
-  return index < impl_->params.size() && impl_->params[index].has_default;
+  const auto& params = impl_->params();
+  return index < params.size() && params[index].has_default;
 }
 
-void Kernel::Impl::read_params(Program::Impl& owner) {
-  {
-    std::shared_lock lock(mutex);
-    if (params_known) return;
-  }
+const std::vector<sema::KernelParam>& Kernel::Impl::params() {
   DiagnosticSink sink;
-  auto read = sema::kernel_params(*decl, sink);
+  const auto* known = family->params(sink);
   driver::throw_on_errors(sink);
-  owner.add_messages(sink);
-  std::unique_lock lock(mutex);
-  if (!params_known) params = std::move(read);
-  params_known = true;
+  program->add_messages(sink);
+  return *known;
 }
 
 namespace {
@@ -188,68 +179,29 @@ const Type* type_of(const Argument& arg) {
 
 }  // namespace
 
-KernelSignature& Kernel::Impl::signature(Program::Impl& owner, std::span<const Argument> args) {
-  read_params(owner);
-  if (args.size() > params.size())
-    throw ArgumentError("kernel '" + name + "' takes " + std::to_string(params.size()) + " arguments, got " + std::to_string(args.size()));
-  std::vector<const Type*> arg_types;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    const builtins::Pattern& pattern = params[i].pattern;
+driver::KernelSignature& Kernel::Impl::signature(std::span<const Argument> args) {
+  const auto& known = params();
+  const std::string& name = family->name();
+  if (args.size() > known.size())
+    throw ArgumentError("kernel '" + name + "' takes " + std::to_string(known.size()) + " arguments, got " + std::to_string(args.size()));
+  std::vector<const Type*> types;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const builtins::Pattern& pattern = known[i].pattern;
     const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type : i < args.size() ? type_of(args[i]) : nullptr;
     if (!type)
-      throw ArgumentError("kernel '" + name + "': the type of parameter '" + params[i].name + "' (" + builtins::to_string(pattern) +
+      throw ArgumentError("kernel '" + name + "': the type of parameter '" + known[i].name + "' (" + builtins::to_string(pattern) +
                           ") can't be told from its argument; pass a typed value or array");
     builtins::Bindings bindings;
     if (!builtins::match(pattern, type, bindings))
-      throw ArgumentError("kernel '" + name + "': parameter '" + params[i].name + "' takes " + builtins::to_string(pattern) + ", not " + type->user_name());
-    arg_types.push_back(type);
+      throw ArgumentError("kernel '" + name + "': parameter '" + known[i].name + "' takes " + builtins::to_string(pattern) + ", not " + type->user_name());
+    types.push_back(type);
   }
-  {
-    std::shared_lock lock(mutex);
-    for (const auto& s : signatures)
-      if (s->types == arg_types) return *s;
-  }
-  std::unique_lock lock(mutex);
-  for (const auto& s : signatures)
-    if (s->types == arg_types) return *s;
-  auto fresh = std::make_unique<KernelSignature>();
-  fresh->types = arg_types;
-  for (std::size_t i = 0; i < params.size(); ++i) fresh->layout.add(params[i].name, arg_types[i]);
-  signatures.push_back(std::move(fresh));
-  return *signatures.back();
-}
-
-std::shared_ptr<const KernelSignature::Variant> Kernel::Impl::variant(Program::Impl& owner, KernelSignature& sig, int rank, bool no_overlap) {
-  auto& slot = sig.variants[rank - 1][no_overlap];
-  {
-    std::shared_lock lock(mutex);
-    if (slot) return slot;
-  }
-  driver::BuildRequest request;
-  request.kernel = decl.get();
-  request.arg_types = sig.types;
-  request.form.rank = std::uint8_t(rank);
-  request.form.no_overlap = no_overlap;
-  request.options = driver::to_compile_options(owner.options);
-  request.source_hash = owner.source_hash;
-  DiagnosticSink sink;
-  auto fresh = std::make_shared<KernelSignature::Variant>();
-  if (owner.options.interpret) {
-    fresh->module = driver::front_end(request, sink);
-    driver::throw_on_errors(sink);
-    driver::optimize(*fresh->module, request.options);
-    fresh->sites = driver::describe_sites(*fresh->module);
-  } else {
-    fresh->binary = driver::BinaryStore::shared().get(request, sink);
-    driver::throw_on_errors(sink);
-  }
-  owner.add_messages(sink);
-  std::unique_lock lock(mutex);
-  if (!slot) slot = std::move(fresh);
-  return slot;
+  return family->signature(types);
 }
 
 namespace {
+
+constexpr std::uint32_t kSmallBlock = 1024;  // parameter blocks up to this size live on the stack
 
 void set_argument(runtime::ParamBlock& block, std::size_t i, const Argument& arg) {
   switch (arg.kind()) {
@@ -281,69 +233,40 @@ void set_default(runtime::ParamBlock& block, std::size_t i, const sema::Constant
   }
 }
 
-/// Whether any two arrays in the block, fields of structs included, share memory.
-bool any_overlap(const ParamLayout& layout, const void* block) {
-  struct Seen {
-    const ArrayDesc* desc;
-    std::uint64_t element;
-  };
-  Seen seen[64];
-  std::size_t count = 0;
-  bool found = false;
-  auto visit = [&](auto& self, const Type* type, const char* at) -> void {
-    if (type->is_struct()) {
-      for (const Field& f : type->fields()) self(self, f.type, at + f.offset);
-    } else if (type->is_array()) {
-      const auto* desc = reinterpret_cast<const ArrayDesc*>(at);
-      for (std::size_t k = 0; k < count && !found; ++k)
-        found = runtime::overlaps(*desc, type->element()->size(), *seen[k].desc, seen[k].element);
-      if (count < std::size(seen)) seen[count++] = {desc, type->element()->size()};
-      else found = true;  // too many to compare: the careful form
-    }
-  };
-  for (const ParamLayout::Param& p : layout.params) visit(visit, p.type, static_cast<const char*>(block) + p.offset);
-  return found;
-}
-
-void interpret(const KernelSignature::Variant& variant, const runtime::ParamBlock& block, std::span<const std::int64_t> dims) {
-  const ir::Function& kernel = *variant.module->functions.back();
-  runtime::KernelCode code;
-  code.name = kernel.name;
-  code.tid_dims_read = driver::tid_dims_read(*variant.module);
-  std::int64_t total = runtime::launch_size(code, dims);
-  runtime::ErrorRecord record;
-  runtime::LaunchContext context;
-  context.rank = std::int32_t(dims.size());
-  context.serial = 1;
-  for (std::size_t d = 0; d < dims.size(); ++d) context.dims[d] = dims[d];
-  context.error = &record;
-  runtime::PrintBuffer buffer;
-  context.print = &buffer;
-  interp::run_kernel(*variant.module, kernel, block.data(), context, 0, total);
-  buffer.flush();
-  runtime::throw_if_failed(record, kernel.name, context.rank, variant.sites);
-}
-
 }  // namespace
 
 void Kernel::launch_with(const Dims& dims, std::span<const Argument> args) const {
-  auto program = impl_->program.lock();
+  driver::KernelFamily& family = *impl_->family;
+  Program::Impl& program = *impl_->program;
+  driver::LaunchRequest request{dims, {}};
+  request.options.serial = program.options.serial;
   try {
-    KernelSignature& signature = impl_->signature(*program, args);
-    runtime::ParamBlock block(impl_->name, signature.layout);
+    // The usual launch: no generic parameter, every argument plainly right, the form compiled already.
+    if (driver::KernelSignature* plain = family.plain_signature(); plain && plain->layout.size <= kSmallBlock && dims.size() - 1 < kMaxRank) {
+      alignas(8) char block[kSmallBlock];
+      if (driver::pack_plain(plain->layout, args, block)) {
+        bool no_overlap = !driver::any_overlap(plain->layout, block);
+        if (const driver::KernelVariant* ready = plain->variants[dims.size() - 1][no_overlap].load(std::memory_order_acquire))
+          return family.run(*ready, block, request);
+      }
+    }
+    driver::KernelSignature& signature = impl_->signature(args);
+    const auto& params = impl_->params();
+    runtime::ParamBlock block(family.name(), signature.layout);
     for (std::size_t i = 0; i < args.size(); ++i) set_argument(block, i, args[i]);
-    for (std::size_t i = args.size(); i < impl_->params.size(); ++i)
-      if (impl_->params[i].has_default) set_default(block, i, impl_->params[i].default_value);
+    for (std::size_t i = args.size(); i < params.size(); ++i)
+      if (params[i].has_default) set_default(block, i, params[i].default_value);
     block.check_complete();
     runtime::KernelCode any;  // dimensions are checked before anything is compiled for them
-    any.name = impl_->name;
+    any.name = family.name();
     any.tid_dims_read = 0;
     runtime::launch_size(any, dims);
-    auto variant = impl_->variant(*program, signature, int(dims.size()), !any_overlap(signature.layout, block.data()));
-    if (program->options.interpret) return interpret(*variant, block, dims);
-    runtime::LaunchOptions options;
-    options.serial = program->options.serial;
-    runtime::launch(variant->binary->code(), block.data(), dims, options);
+    DiagnosticSink sink;
+    const driver::KernelVariant* variant =
+        family.variant(signature, int(dims.size()), !driver::any_overlap(signature.layout, block.data()), sink);
+    driver::throw_on_errors(sink);
+    program.add_messages(sink);
+    family.run(*variant, block.data(), request);
   } catch (const runtime::KernelError& e) {
     const auto& d = e.details();
     throw KernelError(e.what(), d.file, d.line, {d.thread.begin(), d.thread.begin() + d.rank});

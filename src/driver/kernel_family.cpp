@@ -1,0 +1,122 @@
+// Signatures and variants of a kernel, and how one is run.
+#include "driver/kernel_family.h"
+
+#include <mutex>
+
+#include "driver/pipeline.h"
+#include "interp/interpreter.h"
+#include "runtime/array.h"
+
+namespace weft::driver {
+
+KernelFamily::KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
+                           bool interpret)
+    : name_(decl->def->name), decl_(std::move(decl)), options_(options), source_hash_(source_hash), interpret_(interpret) {}
+
+const std::vector<sema::KernelParam>* KernelFamily::params(DiagnosticSink& sink) {
+  {
+    std::shared_lock lock(mutex_);
+    if (params_known_) return &params_;
+  }
+  std::size_t errors = sink.error_count();
+  auto read = sema::kernel_params(*decl_, sink);
+  if (sink.error_count() != errors) return nullptr;
+  std::unique_lock lock(mutex_);
+  if (!params_known_) params_ = std::move(read);
+  params_known_ = true;
+  return &params_;
+}
+
+KernelSignature& KernelFamily::signature(const std::vector<const Type*>& types) {
+  {
+    std::shared_lock lock(mutex_);
+    for (const auto& s : signatures_)
+      if (s->types == types) return *s;
+  }
+  std::unique_lock lock(mutex_);
+  for (const auto& s : signatures_)
+    if (s->types == types) return *s;
+  auto fresh = std::make_unique<KernelSignature>();
+  fresh->types = types;
+  for (std::size_t i = 0; i < types.size(); ++i) fresh->layout.add(std::string(decl_->def->params[i].name), types[i]);
+  signatures_.push_back(std::move(fresh));
+  bool generic = false;
+  for (const sema::KernelParam& p : params_) generic = generic || p.pattern.is_generic();
+  if (params_known_ && !generic) plain_.store(signatures_.back().get(), std::memory_order_release);
+  return *signatures_.back();
+}
+
+const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, bool no_overlap, DiagnosticSink& sink) {
+  auto& slot = signature.variants[rank - 1][no_overlap];
+  if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
+  BuildRequest request;
+  request.kernel = decl_.get();
+  request.arg_types = signature.types;
+  request.form.rank = std::uint8_t(rank);
+  request.form.no_overlap = no_overlap;
+  request.options = options_;
+  request.source_hash = source_hash_;
+  auto fresh = std::make_unique<KernelVariant>();
+  if (interpret_) {
+    fresh->module = front_end(request, sink);
+    if (!fresh->module) return nullptr;
+    optimize(*fresh->module, request.options);
+    fresh->sites = describe_sites(*fresh->module);
+  } else {
+    fresh->binary = BinaryStore::shared().get(request, sink);
+    if (!fresh->binary) return nullptr;
+  }
+  std::unique_lock lock(mutex_);
+  if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
+  slot.store(fresh.get(), std::memory_order_release);
+  signature.owned.push_back(std::move(fresh));
+  return slot.load(std::memory_order_relaxed);
+}
+
+void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  if (variant.binary) {
+    runtime::launch(variant.binary->code(), block, request.dims, request.options);
+    return;
+  }
+  const ir::Function& kernel = *variant.module->functions.back();
+  runtime::KernelCode code;
+  code.name = kernel.name;
+  code.tid_dims_read = tid_dims_read(*variant.module);
+  std::int64_t total = runtime::launch_size(code, request.dims);
+  runtime::ErrorRecord record;
+  runtime::LaunchContext context;
+  context.rank = std::int32_t(request.dims.size());
+  context.serial = 1;
+  for (std::size_t d = 0; d < request.dims.size(); ++d) context.dims[d] = request.dims[d];
+  context.error = &record;
+  runtime::PrintBuffer buffer(1, request.options.print_sink);
+  context.print = &buffer;
+  interp::run_kernel(*variant.module, kernel, block, context, 0, total);
+  buffer.flush();
+  runtime::throw_if_failed(record, kernel.name, context.rank, variant.sites);
+}
+
+bool any_overlap(const ParamLayout& layout, const void* block) {
+  struct Seen {
+    const ArrayDesc* desc;
+    std::uint64_t element;
+  };
+  Seen seen[64];
+  std::size_t count = 0;
+  bool found = false;
+  auto visit = [&](auto& self, const Type* type, const char* at) -> void {
+    if (type->is_struct()) {
+      for (const Field& f : type->fields()) self(self, f.type, at + f.offset);
+    } else if (type->is_array()) {
+      const auto* desc = reinterpret_cast<const ArrayDesc*>(at);
+      for (std::size_t k = 0; k < count && !found; ++k)
+        found = runtime::overlaps(*desc, type->element()->size(), *seen[k].desc, seen[k].element);
+      if (count < std::size(seen)) seen[count++] = {desc, type->element()->size()};
+      else found = true;  // too many to compare: the careful form
+    }
+  };
+  for (const ParamLayout::Param& p : layout.params) visit(visit, p.type, static_cast<const char*>(block) + p.offset);
+  return found;
+}
+
+}  // namespace weft::driver
