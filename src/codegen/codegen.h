@@ -60,8 +60,9 @@ struct Emitted {
 Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
              Output output);
 
-/// The lane count that emit uses when none is asked for: 1 for kernels that spin on memory or hold much private memory,
-/// half the natural count for kernels mostly of 64-bit values, else the natural count.
+/// The lane count that emit uses when none is asked for: 1 for kernels that spin on memory, hold much private memory or
+/// do little but elementary functions and atomics (which run lane by lane); half the natural count for kernels mostly of
+/// 64-bit values; else the natural count.
 int choose_lanes(const ir::Function& kernel, const TargetSpec& target);
 
 /// GPU kernels take one parameter block: the kernel's own parameters (ParamLayout), then this trailer, aligned to 8.

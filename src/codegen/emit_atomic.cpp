@@ -96,12 +96,11 @@ void Emitter::emit_atomic(const ir::Op& op) {
   const TypeParts& info = unit.parts(type);
   const Parts in = get(value);
   const Parts want = expected ? get(expected) : Parts{};
-  // Old values go through memory: one slot of W per part.
+  // Old values go through memory: one slot of W per part. Most often nobody wants them.
+  bool wanted = is_used(op.result());
   Parts slots;
-  for (const PartInfo& part : info.parts) {
-    Part slot = new_block(part.scalar, part.count, W > 1);
-    slots.push_back(slot);
-  }
+  for (const PartInfo& part : info.parts)
+    if (wanted) slots.push_back(new_block(part.scalar, part.count, W > 1));
   if (at.valid || mask)
     for (std::size_t k = 0; k < slots.size(); ++k)
       counted_loop(info.parts[k].count, [&](llvm::Value* i) {
@@ -125,6 +124,7 @@ void Emitter::emit_atomic(const ir::Op& op) {
       };
       llvm::Value* old = atomic_scalar(*this, op.atomic, part.scalar, byte_offset(base_pointer, offset), read(in),
                                        expected ? read(want) : nullptr);
+      if (!wanted) return;
       llvm::Type* element = unit.memory_type(part.scalar);
       llvm::Value* index =
           lane ? b.CreateAdd(b.CreateMul(i, b.getInt64(std::uint64_t(W))), b.CreateZExtOrTrunc(lane, unit.i64)) : i;
@@ -138,12 +138,18 @@ void Emitter::emit_atomic(const ir::Op& op) {
         counted_loop(part.count, [&](llvm::Value* i) { component(part, k, i); });
     }
   };
-  auto run = [&] { for_each_lane(active, one_lane); };
+  // Native operations of all lanes are written out one by one; loops save code for the rest.
+  bool write_out = !active && W > 1 && info.parts.size() == 1 && !is_floating(info.parts[0].scalar);
+  auto run = [&] {
+    if (!write_out) return for_each_lane(active, one_lane);
+    for (int lane = 0; lane < W; ++lane) one_lane(b.getInt64(std::uint64_t(lane)));
+  };
   if (at.valid && !at.valid->getType()->isVectorTy())
     when(at.valid, run);
   else
     run();
 
+  if (!wanted) return set(op.result(), zero_parts(type));
   Parts out;
   for (std::size_t k = 0; k < slots.size(); ++k)
     out.push_back(info.parts[k].kind == PartKind::block

@@ -41,6 +41,25 @@ const Parts& Emitter::get(const ir::Value* value) {
   return parts = {Part{c}};
 }
 
+namespace {
+
+void mark_used(const ir::Region& region, std::vector<bool>& used) {
+  for (const ir::Op& op : region) {
+    for (const ir::Value* v : op.operands) used[v->id] = true;
+    for (const ir::Region* inner : op.regions) mark_used(*inner, used);
+  }
+}
+
+}  // namespace
+
+bool Emitter::is_used(const ir::Value* value) {
+  if (used_.empty()) {
+    used_.resize(source_.value_count);
+    mark_used(*source_.body, used_);
+  }
+  return used_[value->id];
+}
+
 LaneShape Emitter::shape(const ir::Value* value, std::uint32_t unit_index) const {
   return shapes_ ? shapes_->shape(value, unit_index) : kUniform;
 }

@@ -151,6 +151,8 @@ class Emitter {
   const Parts& get(const ir::Value* value);
   const TypeParts& parts_of(const ir::Value* value) { return unit.parts(value->type); }
   analysis::LaneShape shape(const ir::Value* value, std::uint32_t unit_index) const;
+  /// False if no operation of the function reads the value.
+  bool is_used(const ir::Value* value);
   bool divergent(const ir::Op& loop) const { return shapes_ && shapes_->divergent(loop); }
   /// Scalar if uniform, else <W x T>.
   llvm::Value* plain(const Part& part);
@@ -315,6 +317,7 @@ class Emitter {
   std::vector<Parts> values_;
   std::unordered_map<const ir::Value*, std::vector<const ir::Op*>> block_uses_;
   bool block_uses_known_ = false;
+  std::vector<bool> used_;               // by value id; made on demand
   std::vector<llvm::Metadata*> scopes_;  // by parameter (kernels with form.no_overlap)
   friend class CodeUnit;
 };

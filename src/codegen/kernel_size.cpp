@@ -168,6 +168,35 @@ class SpinFinder {
   bool stores_ = false;
 };
 
+/// Rough costs of a thread, alone and as one of many lanes. What runs lane by lane costs a little more there.
+struct Cost {
+  double one = 0, lanes = 0;
+  double numbers = 0, wide = 0;  // numeric results, and those of 64 bits
+};
+
+void add_cost(const Region& region, double times, int lanes, Cost& cost) {
+  constexpr double kLoopTurns = 8, kMath = 16, kAtomic = 8, kLaneByLane = 1.1, kVectorGain = 0.7;
+  for (const Op& op : region) {
+    if (op.code == OpCode::tid || ir::effect_of(op.code) == ir::Effect::end) continue;
+    double work = double(weight_of(op)) * times;
+    bool math = ir::class_of(op.code) == ir::OpClass::math;
+    bool remainder = op.code == OpCode::rem && op.result()->type->scalar_kind() >= ScalarKind::f16;
+    if (math || remainder || op.code == OpCode::atomic) {
+      work *= op.code == OpCode::atomic ? kAtomic : kMath;
+      cost.lanes += work * kLaneByLane;
+    } else {
+      cost.lanes += work / (lanes * kVectorGain);
+    }
+    cost.one += work;
+    if (!op.results.empty() && op.result()->type->is_numeric() && op.regions.empty()) {
+      cost.numbers += work;
+      if (scalar_bits(op.result()->type->scalar_kind()) == 64) cost.wide += work;
+    }
+    bool loop = op.code == OpCode::for_ || op.code == OpCode::while_;
+    for (const Region* inner : op.regions) add_cost(*inner, loop ? times * kLoopTurns : times, lanes, cost);
+  }
+}
+
 }  // namespace
 
 std::uint64_t kernel_weight(const ir::Function& function) {
@@ -189,16 +218,11 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   int natural = natural_lanes(target);
   if (natural == 1 || has_spin_loop(kernel)) return 1;
   if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
+  Cost cost;
+  add_cost(*kernel.body, 1.0, natural, cost);
+  if (cost.lanes >= cost.one) return 1;
   // Vectors of 64-bit elements hold half as many; a kernel mostly of those would only split every operation in two.
-  std::uint64_t wide = 0, all = 0;
-  each_op(*kernel.body, [&](const Op& op) {
-    ir::OpClass c = ir::class_of(op.code);
-    if (op.results.empty() || !op.result()->type->is_numeric() || c == ir::OpClass::control) return;
-    std::uint64_t weight = weight_of(op);
-    all += weight;
-    if (scalar_bits(op.result()->type->scalar_kind()) == 64) wide += weight;
-  });
-  return wide * 2 > all ? natural / 2 : natural;
+  return cost.wide * 2 > cost.numbers ? natural / 2 : natural;
 }
 
 }  // namespace weft::codegen

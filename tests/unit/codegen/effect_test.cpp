@@ -175,6 +175,19 @@ kernel @k(%next: array<i32,1>, %out: array<i32,1>) form(no_overlap, rank 1) {
   EXPECT_FALSE(has_spin_loop(walk.kernel())) << "a list that the kernel only reads can't change";
 }
 
+TEST(Effect, LanesAreChosenByWhatTheyGain) {
+  auto kernel = [](const std::string& type, const std::string& body) {
+    return Program("kernel @k(%x: array<" + type +
+                   ",1>) form(no_overlap, rank 1) {\n  %i = tid 0\n  %v = load %x[%i]\n" + body +
+                   "  store %x[%i], %w\n  return\n}\n");
+  };
+  int natural = natural_lanes(host_target());
+  EXPECT_EQ(choose_lanes(kernel("f32", "  %w = mul %v, %v\n").kernel(), host_target()), natural);
+  EXPECT_EQ(choose_lanes(kernel("f64", "  %w = mul %v, %v\n").kernel(), host_target()), natural / 2);
+  EXPECT_EQ(choose_lanes(kernel("f32", "  %s = sin %v\n  %w = exp %s\n").kernel(), host_target()), 1);
+  EXPECT_EQ(choose_lanes(kernel("f32", "  %w = mul %v, %v\n").kernel(), nvptx_target(80)), 1);
+}
+
 TEST(Effect, PrivateMemoryHasLimits) {
   auto with = [](const std::string& shape) {
     return "kernel @k(%out: array<f32,1>) form(rank 1) {\n  %i = tid 0\n  %a = local : array<f32,2> [" + shape +
