@@ -1,7 +1,4 @@
-// Annotations and module-level expressions: what can be known without running anything.
-#include <cmath>
-
-#include "ir/scalar_eval.h"
+// Annotations: the types that parameters, fields and variables are declared with.
 #include "sema/lowering.h"
 #include "syntax/parser.h"
 #include "syntax/print.h"
@@ -12,20 +9,6 @@ using namespace syntax;
 using builtins::Pattern;
 
 namespace {
-
-/// A dotted name looked up from the outside in.
-std::optional<Symbol> resolve(const Expr& expr, Scope& scope) {
-  if (const auto* name = expr.as_if<NameExpr>()) {
-    if (auto symbol = scope.lookup(name->name)) return symbol;
-    if (auto symbol = python_builtin(name->name)) return symbol;
-    return warp_scope()->lookup(name->name);
-  }
-  if (const auto* attribute = expr.as_if<AttributeExpr>()) {
-    auto object = resolve(*attribute->object, scope);
-    if (object && object->kind == Symbol::Kind::scope) return object->scope->lookup(attribute->name);
-  }
-  return std::nullopt;
-}
 
 std::optional<std::int64_t> as_integer(const std::optional<Symbol>& symbol) {
   if (!symbol || symbol->kind != Symbol::Kind::constant || symbol->constant.form != Constant::Form::integer) return std::nullopt;
@@ -71,7 +54,7 @@ class AnnotationReader {
   }
 
   std::optional<Pattern> named(const Expr& expr) {
-    auto symbol = resolve(expr, scope_);
+    auto symbol = resolve_dotted(expr, scope_);
     if (!symbol) return bad(expr, "unknown type '" + to_source(expr) + "'");
     if (symbol->kind == Symbol::Kind::pattern) return symbol->pattern;
     if (symbol->kind == Symbol::Kind::builtin) {
@@ -91,8 +74,8 @@ class AnnotationReader {
     tree.source = source;
     DiagnosticSink quiet;
     const Expr* inner = parse_expression(tree, quiet);
-    if (!inner) return bad(expr, "the annotation's text is not a type");
-    auto result = AnnotationReader(scope_, nullptr).read(*inner);
+    bool nested = inner && inner->kind == ExprKind::string_literal;
+    auto result = inner && !nested ? AnnotationReader(scope_, nullptr).read(*inner) : std::nullopt;
     if (!result) return bad(expr, "'" + std::string(expr.as<StringLiteral>().value) + "' is not a type");
     return result;
   }
@@ -112,7 +95,7 @@ class AnnotationReader {
   }
 
   std::optional<Pattern> from_call(const CallExpr& call) {
-    auto symbol = resolve(*call.callee, scope_);
+    auto symbol = resolve_dotted(*call.callee, scope_);
     if (!symbol || symbol->kind != Symbol::Kind::builtin) return bad(call, "'" + to_source(call) + "' is not a type");
     std::string_view name = symbol->text;
     if (int rank = array_rank(name)) {
@@ -162,6 +145,7 @@ class AnnotationReader {
       const auto* pair = shape ? shape->as_if<TupleExpr>() : nullptr;
       if (!pair || pair->elements.size() != 2) return bad(call, "a matrix type needs shape=(rows, columns)");
       auto r = extent(pair->elements[0]), c = extent(pair->elements[1]);
+      if (r && c && *r > 65536 / *c) return bad(*shape, "a matrix has at most 65536 components");
       if (!r || !c) {
         Pattern p = Pattern::of(Pattern::Kind::mat);
         if (r) p.rows.fixed = *r;
@@ -180,7 +164,7 @@ class AnnotationReader {
   }
 
   std::optional<Pattern> from_subscript(const SubscriptExpr& expr) {
-    auto symbol = resolve(*expr.object, scope_);
+    auto symbol = resolve_dotted(*expr.object, scope_);
     std::string_view name = symbol && symbol->kind == Symbol::Kind::builtin ? std::string_view(symbol->text) : std::string_view();
     if (int rank = array_rank(name)) {
       auto element = read(*expr.indices[0]);
@@ -205,156 +189,42 @@ class AnnotationReader {
   DiagnosticSink* sink_;
 };
 
-std::optional<Constant> negate(Constant c) {
-  if (c.form == Constant::Form::real) c.real = -c.real;
-  else if (c.form == Constant::Form::integer) c.negative = c.magnitude != 0 && !c.negative;
-  else return std::nullopt;
-  return c;
-}
-
-double as_double(const Constant& c) {
-  return c.form == Constant::Form::real ? c.real : c.negative ? -double(c.magnitude) : double(c.magnitude);
-}
-
-/// Python's arithmetic on two plain numbers.
-std::optional<Constant> combine(BinaryOp op, const Constant& a, const Constant& b) {
-  bool plain = (a.form == Constant::Form::integer || a.form == Constant::Form::real) &&
-               (b.form == Constant::Form::integer || b.form == Constant::Form::real);
-  if (!plain) return std::nullopt;
-  bool integers = a.form == Constant::Form::integer && b.form == Constant::Form::integer;
-  if (integers && op != BinaryOp::div) {
-    if (a.magnitude > INT64_MAX || b.magnitude > INT64_MAX) return std::nullopt;
-    __int128 x = a.negative ? -__int128(a.magnitude) : __int128(a.magnitude);
-    __int128 y = b.negative ? -__int128(b.magnitude) : __int128(b.magnitude);
-    __int128 r = 0;
-    switch (op) {
-      case BinaryOp::add: r = x + y; break;
-      case BinaryOp::sub: r = x - y; break;
-      case BinaryOp::mul: r = x * y; break;
-      case BinaryOp::floordiv:
-      case BinaryOp::mod: {
-        if (y == 0) return std::nullopt;
-        __int128 q = x / y - ((x % y != 0) && ((x < 0) != (y < 0)));
-        r = op == BinaryOp::mod ? x - q * y : q;
-        break;
-      }
-      case BinaryOp::pow:
-        if (y < 0 || y > 63) return std::nullopt;
-        r = 1;
-        for (__int128 k = 0; k < y; ++k) {
-          r *= x;
-          if (r > (__int128(1) << 64) || r < -(__int128(1) << 64)) return std::nullopt;
-        }
-        break;
-      case BinaryOp::lshift:
-        if (y < 0 || y > 62 || x > (__int128(1) << 62)) return std::nullopt;
-        r = x * (__int128(1) << int(y));
-        break;
-      case BinaryOp::rshift:
-        if (y < 0 || y > 120) return std::nullopt;
-        r = x >> int(y);
-        break;
-      case BinaryOp::bit_and: r = x & y; break;
-      case BinaryOp::bit_or: r = x | y; break;
-      case BinaryOp::bit_xor: r = x ^ y; break;
-      default: return std::nullopt;
-    }
-    __int128 m = r < 0 ? -r : r;
-    if (m >> 64) return std::nullopt;
-    Constant c;
-    c.negative = r < 0;
-    c.magnitude = std::uint64_t(m);
-    return c;
-  }
-  double x = as_double(a), y = as_double(b);
-  switch (op) {
-    case BinaryOp::add: return Constant::of_real(x + y);
-    case BinaryOp::sub: return Constant::of_real(x - y);
-    case BinaryOp::mul: return Constant::of_real(x * y);
-    case BinaryOp::div: return y == 0 ? std::nullopt : std::optional(Constant::of_real(x / y));
-    case BinaryOp::floordiv: return y == 0 ? std::nullopt : std::optional(Constant::of_real(std::floor(x / y)));
-    case BinaryOp::pow: return Constant::of_real(std::pow(x, y));
-    default: return std::nullopt;
-  }
-}
-
-/// The bits of a plain number as a scalar type.
-std::uint64_t bits_as(const Constant& c, const Type* type) {
-  if (type->is_float()) return ir::float_to_bits(type->scalar_kind(), as_double(c));
-  if (type->is_bool()) return as_double(c) != 0;
-  if (c.form == Constant::Form::real) return ir::eval_cast(ScalarKind::f64, type->scalar_kind(), ir::float_to_bits(ScalarKind::f64, c.real));
-  return ir::int_to_bits(type->scalar_kind(), std::int64_t(c.negative ? 0 - c.magnitude : c.magnitude));
-}
-
-/// wp.vec3(1.0, 2.0, 3.0), wp.float64(2.0), wp.constant(x)… of constants.
-std::optional<Symbol> constant_call(const CallExpr& call, Scope& scope) {
-  auto callee = resolve(*call.callee, scope);
-  if (!callee) return std::nullopt;
-  if (callee->kind == Symbol::Kind::builtin && (callee->text == "constant" || callee->text == "static") && call.args.size() == 1)
-    return eval_constant(*call.args[0], scope);
-  if (callee->kind == Symbol::Kind::pattern && callee->pattern.kind == Pattern::Kind::exact && call.keywords.empty()) {
-    const Type* type = callee->pattern.type;
-    if (!type->is_scalar() && !type->is_composite()) return std::nullopt;
-    const Type* scalar = type->is_scalar() ? type : type->element();
-    std::vector<std::uint64_t> bits;
-    for (const Expr* arg : call.args) {
-      auto value = eval_constant(*arg, scope);
-      if (!value || value->kind != Symbol::Kind::constant) return std::nullopt;
-      const Constant& c = value->constant;
-      if (c.form == Constant::Form::integer || c.form == Constant::Form::real) bits.push_back(bits_as(c, scalar));
-      else if (c.form == Constant::Form::typed && c.type == scalar) bits.push_back(c.bits[0]);
-      else return std::nullopt;
-    }
-    std::uint32_t n = type->component_count();
-    if (bits.size() == 1 && n > 1 && (type->is_vec() || type->is_mat())) bits.assign(n, bits[0]);
-    if (bits.empty()) bits.assign(n, 0);
-    if (bits.size() != n) return std::nullopt;
-    Constant c;
-    c.form = Constant::Form::typed;
-    c.type = type;
-    c.bits = std::move(bits);
-    return Symbol::of(std::move(c));
-  }
-  if (auto pattern = AnnotationReader(scope, nullptr).read(call)) return Symbol::of_pattern(*pattern);
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::optional<Symbol> eval_constant(const Expr& expr, Scope& scope) {
-  switch (expr.kind) {
-    case ExprKind::int_literal: {
-      const auto& literal = expr.as<IntLiteral>();
-      if (literal.too_large) return std::nullopt;
-      return Symbol::of(Constant::of_uint(literal.value));
-    }
-    case ExprKind::float_literal: return Symbol::of(Constant::of_real(expr.as<FloatLiteral>().value));
-    case ExprKind::bool_literal: return Symbol::of(Constant::of_bool(expr.as<BoolLiteral>().value));
-    case ExprKind::string_literal: return Symbol::of(Constant::of_text(std::string(expr.as<StringLiteral>().value)));
-    case ExprKind::name:
-    case ExprKind::attribute: return resolve(expr, scope);
-    case ExprKind::unary: {
-      auto operand = eval_constant(*expr.as<UnaryExpr>().operand, scope);
-      if (!operand || operand->kind != Symbol::Kind::constant) return std::nullopt;
-      if (expr.as<UnaryExpr>().op == UnaryOp::pos) return operand;
-      if (expr.as<UnaryExpr>().op != UnaryOp::neg) return std::nullopt;
-      auto c = negate(operand->constant);
-      return c ? std::optional(Symbol::of(*c)) : std::nullopt;
-    }
-    case ExprKind::binary: {
-      const auto& b = expr.as<BinaryExpr>();
-      auto left = eval_constant(*b.left, scope), right = eval_constant(*b.right, scope);
-      if (!left || !right || left->kind != Symbol::Kind::constant || right->kind != Symbol::Kind::constant) return std::nullopt;
-      auto c = combine(b.op, left->constant, right->constant);
-      return c ? std::optional(Symbol::of(*c)) : std::nullopt;
-    }
-    case ExprKind::call: return constant_call(expr.as<CallExpr>(), scope);
-    case ExprKind::subscript:
-      if (auto pattern = AnnotationReader(scope, nullptr).read(expr)) return Symbol::of_pattern(*pattern);
-      return std::nullopt;
-    default: return std::nullopt;
+std::optional<std::vector<Pattern>> return_patterns(const Expr& expr, Scope& scope, DiagnosticSink& sink) {
+  std::vector<Pattern> out;
+  if (expr.kind == ExprKind::none_literal) return out;
+  std::span<Expr* const> several;
+  if (const auto* tuple = expr.as_if<TupleExpr>()) several = tuple->elements;
+  if (const auto* subscript = expr.as_if<SubscriptExpr>()) {
+    std::string name = to_source(*subscript->object);
+    if (name == "tuple" || name == "Tuple" || name == "typing.Tuple") several = subscript->indices;
   }
+  if (const auto* text = expr.as_if<StringLiteral>()) {  // the text is read as if it stood there
+    Tree tree;
+    tree.source = std::make_shared<SourceFile>("<annotation>", std::string(text->value));
+    DiagnosticSink quiet;
+    const Expr* inner = parse_expression(tree, quiet);
+    auto result = inner && inner->kind != ExprKind::string_literal ? return_patterns(*inner, scope, quiet) : std::nullopt;
+    if (!result)
+      sink.report(DiagCode::bad_annotation, expr.loc, "'" + std::string(text->value) + "' is not a type", expr.underline());
+    return result;
+  }
+  if (several.empty()) {
+    auto pattern = eval_annotation(expr, scope, sink);
+    if (!pattern) return std::nullopt;
+    out.push_back(*std::move(pattern));
+    return out;
+  }
+  for (const Expr* element : several) {
+    auto pattern = eval_annotation(*element, scope, sink);
+    if (!pattern) return std::nullopt;
+    out.push_back(*std::move(pattern));
+  }
+  return out;
 }
+
+std::optional<Pattern> try_annotation(const Expr& expr, Scope& scope) { return AnnotationReader(scope, nullptr).read(expr); }
 
 std::optional<Pattern> eval_annotation(const Expr& expr, Scope& scope, DiagnosticSink& sink) {
   return AnnotationReader(scope, &sink).read(expr);
@@ -395,6 +265,38 @@ std::optional<std::vector<Pattern>> param_patterns(const FunctionDecl& decl, Dia
   return out;
 }
 
+std::optional<Constant> default_value(const Param& param, const Pattern& pattern, Scope& scope, DiagnosticSink& sink) {
+  const Expr& expr = *param.default_value;
+  auto value = eval_constant(expr, scope);
+  if (!value || value->kind != Symbol::Kind::constant) {
+    sink.report(DiagCode::bad_annotation, expr.loc, "the default value must be a constant", expr.underline());
+    return std::nullopt;
+  }
+  const Constant& c = value->constant;
+  // Plain numbers take the parameter's type, as at a launch; but a float never becomes an integer.
+  bool fits = false;
+  builtins::Bindings bindings;
+  switch (c.form) {
+    case Constant::Form::integer:
+    case Constant::Form::real: {
+      const Type* own = c.form == Constant::Form::integer ? types::i32() : types::f32();
+      const Type* wanted = pattern.kind == Pattern::Kind::exact ? pattern.type : nullptr;
+      bool takes = wanted && (wanted->is_float() || (wanted->is_int() && c.form == Constant::Form::integer));
+      fits = takes || builtins::match(pattern, own, bindings);
+      break;
+    }
+    case Constant::Form::typed: fits = builtins::match(pattern, c.type, bindings); break;
+    case Constant::Form::text: break;
+  }
+  if (!fits) {
+    sink.report(DiagCode::bad_annotation, expr.loc,
+                "the default value of '" + std::string(param.name) + "' is no " + builtins::to_string(pattern),
+                "change the value or the annotation", expr.underline());
+    return std::nullopt;
+  }
+  return c;
+}
+
 std::vector<KernelParam> kernel_params(const FunctionDecl& kernel, DiagnosticSink& sink) {
   std::vector<KernelParam> out;
   auto patterns = param_patterns(kernel, sink);
@@ -405,13 +307,9 @@ std::vector<KernelParam> kernel_params(const FunctionDecl& kernel, DiagnosticSin
     p.name = std::string(param.name);
     p.pattern = (*patterns)[i];
     if (param.default_value) {
-      auto value = eval_constant(*param.default_value, *scope_of(kernel));
-      if (value && value->kind == Symbol::Kind::constant) {
-        p.has_default = true;
-        p.default_value = value->constant;
-      } else {
-        sink.report(DiagCode::bad_annotation, param.default_value->loc, "the default value must be a constant", param.default_value->underline());
-      }
+      auto value = default_value(param, p.pattern, *scope_of(kernel), sink);
+      p.has_default = value.has_value();
+      if (value) p.default_value = *std::move(value);
     }
     out.push_back(std::move(p));
   }

@@ -74,12 +74,18 @@ struct Place {
   std::vector<ir::PathStep> path;
   std::vector<ir::Value*> dynamic;       // values of the path's dynamic steps
   const Type* type = nullptr;            // of what the place holds
-  /// A run of components of a vec, row-vector or transform (v[1:3], t.p): `type` is then that of the run, `whole` that of
-  /// the value it lies in.
-  bool is_run = false;
-  std::uint32_t run_start = 0;
-  std::uint32_t run_step = 1;
+  /// Several components at once (v[1:3], t.p, m[:, 1]): each one's way down from `path`, row by row. `type` is then that
+  /// of all of them together, `whole` that of the value they lie in. Empty: the place is one thing.
+  struct Part {
+    std::vector<ir::PathStep> path;
+    std::vector<ir::Value*> dynamic;
+  };
+  std::vector<Part> parts;
   const Type* whole = nullptr;
+  /// A temporary only because this index into several components is no constant; written to, its loop is unrolled.
+  const syntax::Expr* run_index = nullptr;
+
+  bool is_run() const { return !parts.empty(); }
 };
 
 }  // namespace weft::sema

@@ -96,6 +96,15 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
   set_variable(variable, std::move(value));
 }
 
+void FunctionLowering::poison(std::string_view name) {
+  int variable = find_variable(name);
+  if (variable < 0) {
+    variable = new_variable(name);
+    variable_index_.emplace(name, variable);
+  }
+  set_variable(variable, Entity::failed());
+}
+
 Entity FunctionLowering::read_variable(int variable, const syntax::Node* at_node) {
   Variable& var = variables_[std::size_t(variable)];
   Entity value = var.value;

@@ -20,6 +20,20 @@ class ClassScope final : public Scope {
   }
 };
 
+/// The body of a class while it is read: its own names first, then those around it.
+class BodyScope final : public Scope {
+ public:
+  BodyScope(ClassScope& own, Scope& around) : own_(own), around_(around) {}
+  std::optional<Symbol> lookup(std::string_view name) override {
+    if (auto symbol = own_.lookup(name)) return symbol;
+    return around_.lookup(name);
+  }
+
+ private:
+  ClassScope& own_;
+  Scope& around_;
+};
+
 bool same_params(const FunctionDecl& a, const FunctionDecl& b) {
   if (a.def->params.size() != b.def->params.size()) return false;
   for (std::size_t i = 0; i < a.def->params.size(); ++i) {
@@ -170,13 +184,14 @@ void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
     return;
   }
   auto members = std::make_shared<ClassScope>();
+  BodyScope body(*members, *this);
   for (const Stmt* stmt : def.body) {
     const Expr* target = nullptr;
     const Expr* value = nullptr;
     if (const auto* a = stmt->as_if<AssignStmt>(); a && a->targets.size() == 1) target = a->targets[0], value = a->value;
     if (const auto* a = stmt->as_if<AnnotatedAssignStmt>()) target = a->target, value = a->value;
     if (!target || !value || target->kind != ExprKind::name) continue;
-    if (auto symbol = eval_constant(*value, *this)) members->members[std::string(target->as<NameExpr>().name)] = *symbol;
+    if (auto symbol = eval_constant(*value, body)) members->members[std::string(target->as<NameExpr>().name)] = *symbol;
   }
   symbols_[std::string(def.name)] = Symbol::of_scope(members);
 }

@@ -7,8 +7,9 @@ using namespace syntax;
 
 void FunctionLowering::lower_assign(const AssignStmt& stmt) {
   tid_arity_ = 1;
-  for (const Expr* target : stmt.targets)
-    if (const auto* tuple = target->as_if<TupleExpr>()) tid_arity_ = int(tuple->elements.size());
+  if (stmt.value->kind == ExprKind::call)  // i, j = wp.tid()
+    for (const Expr* target : stmt.targets)
+      if (const auto* tuple = target->as_if<TupleExpr>()) tid_arity_ = int(tuple->elements.size());
   Entity value = lower_expr(*stmt.value);
   tid_arity_ = 1;
   for (const Expr* target : stmt.targets) assign_target(*target, value, *stmt.value);
@@ -75,8 +76,12 @@ Entity FunctionLowering::storable(Entity value, const Type* type, const Node& at
 
 void FunctionLowering::lower_annotated(const AnnotatedAssignStmt& stmt) {
   auto pattern = eval_annotation(*stmt.annotation, *scope_, sink_);
-  if (!pattern) return;
   const auto* name = stmt.target->as_if<NameExpr>();
+  if (!pattern) {
+    if (stmt.value) lower_expr(*stmt.value);
+    if (name) poison(name->name);
+    return;
+  }
   if (!stmt.value) {
     if (name && pattern->kind == builtins::Pattern::Kind::exact) {
       int variable = find_variable(name->name);
@@ -108,22 +113,24 @@ void FunctionLowering::lower_annotated(const AnnotatedAssignStmt& stmt) {
 }
 
 void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
-  Entity value = lower_expr(*stmt.value);
+  // As in Python, the target is looked at first, then the value is computed.
   if (const auto* name = stmt.target->as_if<NameExpr>()) {
     int variable = find_variable(name->name);
-    if (variable < 0) {
+    Entity current = Entity::failed();
+    if (variable >= 0) current = read_variable(variable, stmt.target);
+    else if (!names_lost_)
       fail(DiagCode::unknown_name, *stmt.target, "'" + std::string(name->name) + "' is used before it is assigned",
            "give it a value first");
-      return;
-    }
-    Entity current = read_variable(variable, stmt.target);
+    Entity value = lower_expr(*stmt.value);
     Entity result = binary(stmt.op, current, value, stmt);
+    if (result.is_error()) return poison(name->name);
     return assign_variable(stmt, name->name, result);
   }
   Place place = place_of(*stmt.target);
+  Entity value = lower_expr(*stmt.value);
   if (place.root == Place::Root::none || value.is_error()) return;
   // On array elements += and -= are atomic, and so are &= |= ^= on integers; the rest reads, computes and writes.
-  if (place.root == Place::Root::memory && !place.is_run && place.type->is_numeric() && place.type->scalar_kind() != ScalarKind::boolean) {
+  if (place.root == Place::Root::memory && !place.is_run() && place.type->is_numeric() && place.type->scalar_kind() != ScalarKind::boolean) {
     bool is_int = place.type->scalar_kind() < ScalarKind::f16;
     std::optional<ir::AtomicKind> kind;
     switch (stmt.op) {

@@ -244,13 +244,13 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
     for (std::size_t p = 0; ok && p < params.size(); ++p) {
       const Pattern& pattern = (*patterns)[p];
       if (!have[p]) {
-        std::optional<Symbol> value;
-        if (params[p].default_value) value = eval_constant(*params[p].default_value, *scope_of(*decl));
-        if (!value) {
+        if (!params[p].default_value) {
           ok = false;
           break;
         }
-        match.bound[p] = from_symbol(*value, at_node);
+        auto value = default_value(params[p], pattern, *scope_of(*decl), sink_);
+        if (!value) return Entity::failed();
+        match.bound[p] = from_symbol(Symbol::of(*std::move(value)), at_node);
         if (match.bound[p].is_literal() && pattern.kind == Pattern::Kind::exact && pattern.type->is_scalar())
           match.bound[p] = Entity::of(literal_as(match.bound[p], pattern.type, at_node));
       }
@@ -281,7 +281,7 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
 Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Entity> args, std::vector<const Expr*> exprs,
                                        const Node& at_node) {
   SourceLoc loc = at_node.loc;
-  const Instance* instance = module_.instantiate(decl, args, nullptr, loc);
+  const Instance* instance = module_.instantiate(decl, args, loc);
   if (!instance || !instance->function) return Entity::failed();
   std::vector<ir::Value*> operands;
   for (const Entity& e : args)

@@ -49,6 +49,7 @@ Entity FunctionLowering::lower_expr(const Expr& expr) {
     case ExprKind::ellipsis:
       return fail(DiagCode::unsupported_construct, expr, "this is only allowed inside an index or a call");
     case ExprKind::unsupported:
+      names_lost_ = true;
       return fail(DiagCode::unsupported_construct, expr,
                   "Construct `" + std::string(expr.as<UnsupportedExpr>().construct) + "` not supported in kernels.");
   }
@@ -60,6 +61,12 @@ Entity FunctionLowering::lower_name(const NameExpr& expr) {
   std::optional<Symbol> symbol = scope_->lookup(expr.name);
   if (!symbol) symbol = python_builtin(expr.name);
   if (!symbol) symbol = warp_scope()->lookup(expr.name);
+  if (!symbol && names_lost_) return Entity::failed();
+  // As in Python, a name that the function assigns is its own everywhere. Functions may be called by such a name before.
+  if (scan_.assigned.count(expr.name) && (!symbol || symbol->kind == Symbol::Kind::constant))
+    return fail(DiagCode::unknown_name, expr, "'" + std::string(expr.name) + "' is used before it is assigned",
+                symbol ? "this function assigns the name, so the constant outside is hidden; use another name"
+                       : "give it a value before this line");
   if (!symbol)
     return fail(DiagCode::unknown_name, expr, "unknown name '" + std::string(expr.name) + "'",
                 "kernels see their parameters, local variables, constants, types and @wp.func functions");
@@ -114,10 +121,8 @@ ir::Value* FunctionLowering::constant_value(const Constant& constant, const Node
 Entity FunctionLowering::lower_attribute(const AttributeExpr& expr) {
   // A part of an element is read alone: p[i].mass loads the mass.
   if (expr.object->kind == ExprKind::subscript || expr.object->kind == ExprKind::attribute) {
-    const Expr* root = &expr;
-    while (root->kind == ExprKind::attribute || root->kind == ExprKind::subscript)
-      root = root->kind == ExprKind::attribute ? root->as<AttributeExpr>().object : root->as<SubscriptExpr>().object;
-    int variable = root->kind == ExprKind::name ? find_variable(root->as<NameExpr>().name) : -1;
+    const Expr& root = root_of(expr);
+    int variable = root.kind == ExprKind::name ? find_variable(root.as<NameExpr>().name) : -1;
     if (variable >= 0 && read_variable(variable, nullptr).is_value()) {
       Place place = place_of(*expr.object);
       if (place.root == Place::Root::none) return Entity::failed();

@@ -118,15 +118,15 @@ ir::Value* FunctionLowering::trip_count(ir::Value* lo, ir::Value* hi, ir::Value*
 void FunctionLowering::lower_for(const ForStmt& stmt) {
   const LoopInfo& info = scan_.loops.at(&stmt);
   Entity range = lower_expr(*stmt.iterable);
-  if (range.is_error()) return;
+  if (range.is_error()) return give_up_loop(stmt, info);
   if (range.kind != Entity::Kind::range) {
     fail(DiagCode::unsupported_construct, *stmt.iterable, "a 'for' loop can't run over " + describe(range),
          "kernels loop over range(…)");
-    return;
+    return give_up_loop(stmt, info);
   }
   if (stmt.target->kind != ExprKind::name) {
     fail(DiagCode::bad_assignment, *stmt.target, "the target of a 'for' loop must be a plain name");
-    return;
+    return give_up_loop(stmt, info);
   }
   ir::Value* lo = (*range.elements)[0].value;
   ir::Value* hi = (*range.elements)[1].value;
@@ -142,22 +142,57 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
   }
   if (step->is_zero()) {
     fail(DiagCode::value_out_of_range, *stmt.iterable, "the step of range() is zero");
-    return;
+    return give_up_loop(stmt, info);
   }
   bool constant = lo->is_constant() && hi->is_constant() && step->is_constant();
   std::int64_t trips = constant ? trip_count(lo, hi, step)->as_int() : -1;
-  if (constant && (info.has_static || must_unroll_.count(&stmt))) {
-    constexpr std::int64_t kMost = 4096;
-    if (trips > kMost) {
+  auto unroll = [&] {
+    if (!module_.count_unrolled(trips)) {
       fail(DiagCode::value_out_of_range, *stmt.iterable,
-           "a loop with wp.static inside must be unrolled, but this one runs " + std::to_string(trips) + " times",
-           "at most " + std::to_string(kMost) + " trips can be unrolled; move wp.static out of the loop");
-      return;
+           "this loop must be unrolled, because its variable is needed as a constant or a wp.static is inside, but that "
+           "gives too many copies of its body",
+           "move wp.static out of the loop");
+      return give_up_loop(stmt, info);
     }
-    return lower_unrolled(stmt, info, lo->as_int(), step->as_int(), trips, lo->type);
+    lower_unrolled(stmt, info, lo->as_int(), step->as_int(), trips, lo->type);
+  };
+  if (constant && (info.has_static || must_unroll_.count(&stmt))) return unroll();
+
+  // Tried as a loop; where its variable turns out to be needed as a constant, all of it is taken back and unrolled.
+  ir::Region* region = builder_.region();
+  ir::Op* last = region->last;
+  std::size_t mark = enter_frame(), depth = loops_.size();
+  try {
+    if (info.exits & (kExitBreak | kExitReturn)) lower_counted_with_exit(stmt, info, lo, hi, step);
+    else lower_counted(stmt, info, lo, hi, step);
+  } catch (const UnrollRequest& request) {
+    if (request.loop != &stmt) throw;
+    leave_frame(mark);
+    loops_.resize(depth);
+    builder_.set_place(region);
+    region->last = last;
+    (last ? last->next : region->first) = nullptr;
+    tid_arity_ = 1;
+    unroll();
   }
-  if (info.exits & (kExitBreak | kExitReturn)) return lower_counted_with_exit(stmt, info, lo, hi, step);
-  lower_counted(stmt, info, lo, hi, step);
+}
+
+void FunctionLowering::give_up_loop(const ForStmt& stmt, const LoopInfo& info) {
+  ir::Region* outer = builder_.region();
+  builder_.set_place(function_.make_region(nullptr));
+  std::size_t mark = enter_frame();
+  Loop loop;
+  loop.on = new_flag("$on", true);
+  loop.go = new_flag("$go", true);
+  loops_.push_back(std::move(loop));
+  if (const auto* name = stmt.target->as_if<NameExpr>()) poison(name->name);
+  lower_block(stmt.body);
+  loops_.pop_back();
+  lower_block(stmt.else_body);
+  leave_frame(mark);
+  builder_.set_place(outer);
+  for (const AssignedName& assigned : info.assigned)
+    if (assigned.whole) poison(assigned.name);
 }
 
 void FunctionLowering::lower_unrolled(const ForStmt& stmt, const LoopInfo& info, std::int64_t lo, std::int64_t step,

@@ -1,6 +1,7 @@
 // Operators. Strict typing: both operands of an arithmetic operator have one type; a comparison may mix numbers, with
 // C's promotions. Plain integers fold exactly before they get a type.
 #include "sema/lowering.h"
+#include "sema/plain_number.h"
 
 namespace weft::sema {
 
@@ -63,6 +64,10 @@ const Type* common_type(const Type* a, const Type* b) {
   return a->is_signed_int() ? b : a;
 }
 
+std::optional<WideInt> integer_of(const Entity& e) {
+  return e.kind == Entity::Kind::integer ? wide_value(e.symbol->constant) : std::nullopt;
+}
+
 }  // namespace
 
 Entity FunctionLowering::lower_unary(const UnaryExpr& expr) {
@@ -103,10 +108,27 @@ Entity FunctionLowering::lower_binary(const BinaryExpr& expr) {
     at_expr = b->left;
   }
   Entity value = lower_expr(*at_expr);
+  std::optional<WideInt> wide;  // an integer on its way that no type can hold: 2**64 in 2**64 - 1
+  auto settle = [&](const Node& node) {
+    if (wide) value = fail(DiagCode::value_out_of_range, node, "the integer does not fit 64 bits");
+    wide.reset();
+  };
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
-    Entity right = lower_expr(*(*it)->right);
-    value = binary((*it)->op, std::move(value), std::move(right), **it);
+    const BinaryExpr& step = **it;
+    Entity right = lower_expr(*step.right);
+    auto left_wide = wide ? wide : integer_of(value), right_wide = integer_of(right);
+    auto folded = left_wide && right_wide ? fold_integers(step.op, *left_wide, *right_wide, NumberRules::kernel) : std::nullopt;
+    if (auto constant = folded ? narrow(*folded) : std::nullopt) {
+      wide.reset();
+      value = Entity::of_symbol(Entity::Kind::integer, Symbol::of(*constant));
+    } else if (folded) {
+      wide = folded;
+    } else {
+      settle(*step.left);
+      value = binary(step.op, std::move(value), std::move(right), step);
+    }
   }
+  settle(expr);
   return value;
 }
 

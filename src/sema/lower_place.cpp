@@ -18,8 +18,15 @@ PathStep index_step(std::int32_t k) { return {PathStep::index, false, false, k};
 
 }  // namespace
 
+bool FunctionLowering::is_foreign(const Expr& expr) const {
+  const Expr* root = &expr;
+  while (const auto* attribute = root->as_if<AttributeExpr>()) root = attribute->object;
+  const auto* name = root->as_if<NameExpr>();
+  return name && find_variable(name->name) < 0;
+}
+
 Place FunctionLowering::place_of(const Expr& expr) {
-  if (const auto* attribute = expr.as_if<AttributeExpr>()) {
+  if (const auto* attribute = expr.as_if<AttributeExpr>(); attribute && !is_foreign(expr)) {
     Place place = place_of(*attribute->object);
     if (place.root == Place::Root::none) return place;
     if (place.type && attribute_step(place, attribute->name)) return place;
@@ -66,7 +73,6 @@ Place FunctionLowering::place_of(const Expr& expr) {
 }
 
 bool FunctionLowering::attribute_step(Place& place, std::string_view name) {
-  if (place.is_run) return false;
   const Type* type = place.type;
   if (type->is_struct()) {
     int field = type->field_index(name);
@@ -76,17 +82,21 @@ bool FunctionLowering::attribute_step(Place& place, std::string_view name) {
     return true;
   }
   if (type->is_transform() && (name == "p" || name == "q")) {
-    place.is_run = true;
+    bool p = name == "p";
     place.whole = type;
-    place.run_start = name == "p" ? 0 : 3;
-    place.type = name == "p" ? types::vec(type->element(), 3) : types::quat(type->element());
+    place.type = p ? types::vec(type->element(), 3) : types::quat(type->element());
+    for (std::int32_t k = p ? 0 : 3; k < (p ? 3 : 7); ++k) place.parts.push_back({{index_step(k)}, {}});
     return true;
   }
   if ((type->is_vec() || type->is_quat()) && name.size() == 1) {
     std::size_t k = kComponents.find(name[0]);
     if (k == std::string_view::npos || k >= type->rows()) return false;
-    place.path.push_back(index_step(std::int32_t(k)));
-    place.type = type->element();
+    if (place.is_run()) {
+      take_part(place, k);
+    } else {
+      place.path.push_back(index_step(std::int32_t(k)));
+      place.type = type->element();
+    }
     return true;
   }
   return false;
@@ -110,13 +120,6 @@ ir::Value* FunctionLowering::index_value(const Expr& expr) {
 }
 
 Place FunctionLowering::subscript_place(Place base, const SubscriptExpr& expr) {
-  if (base.is_run) {  // t.p[0]: index into the run
-    Entity run = read_place(base);
-    base = Place{};
-    base.root = Place::Root::temporary;
-    base.base = run.value;
-    base.type = run.type();
-  }
   if (base.type->is_array()) return array_place(std::move(base), expr);
   if (base.type->is_composite()) return component_place(std::move(base), expr);
   if (base.type->is_tuple()) {
@@ -221,72 +224,14 @@ Place FunctionLowering::slice_place(Place base, const SubscriptExpr& expr) {
   return place;
 }
 
-Place FunctionLowering::component_place(Place base, const SubscriptExpr& expr) {
-  const Type* type = base.type;
-  std::size_t most = type->is_mat() ? 2 : 1;
-  if (expr.indices.size() > most) {
-    fail(DiagCode::bad_index, expr, "too many indices for " + type->user_name());
-    return {};
-  }
-  for (std::size_t k = 0; k < expr.indices.size(); ++k) {
-    const Expr& index = *expr.indices[k];
-    std::int64_t n = ir::step_extent(base.type);
-    if (const auto* slice = index.as_if<SliceExpr>()) {
-      auto bound = [&](const Expr* part, std::int64_t otherwise) -> std::optional<std::int64_t> {
-        if (!part) return otherwise;
-        auto c = need_constant(lower_expr(*part), *part, "the bound of a slice");
-        if (!c) return std::nullopt;
-        std::int64_t v = *c < 0 ? *c + n : *c;
-        return std::min(std::max<std::int64_t>(v, 0), n);
-      };
-      auto start = bound(slice->lower, 0), stop = bound(slice->upper, n);
-      std::optional<std::int64_t> step = 1;
-      if (slice->step) step = need_constant(lower_expr(*slice->step), *slice->step, "the step of a slice");
-      if (!start || !stop || !step) return {};
-      if (!base.type->is_vec() && !base.type->is_quat() && !base.type->is_transform()) {
-        fail(DiagCode::bad_index, index, "rows of a matrix can't be sliced", "take rows one by one: m[i]");
-        return {};
-      }
-      std::int64_t length = *step >= 1 ? (*stop - *start + *step - 1) / *step : 0;
-      if (length < 1) {
-        fail(DiagCode::bad_index, index, "the slice is empty; a vector needs at least one component");
-        return {};
-      }
-      base.is_run = true;
-      base.whole = base.type;
-      base.run_start = std::uint32_t(*start);
-      base.run_step = std::uint32_t(*step);
-      base.type = types::vec(base.type->element(), std::uint32_t(length));
-      return base;
-    }
-    ir::Value* i = index_value(index);
-    if (!i) return {};
-    if (i->is_constant()) {
-      std::int64_t at_index = i->as_int() < 0 ? i->as_int() + n : i->as_int();
-      if (at_index < 0 || at_index >= n) {
-        fail(DiagCode::bad_index, index,
-             "index " + std::to_string(i->as_int()) + " is out of range for " + base.type->user_name());
-        return {};
-      }
-      base.path.push_back(index_step(std::int32_t(at_index)));
-    } else {
-      base.path.push_back({PathStep::index, true, i->type->is_signed_int(), 0});
-      base.dynamic.push_back(i);
-    }
-    base.type = ir::step_type(base.type, base.path.back());
-  }
-  return base;
-}
-
 Entity FunctionLowering::read_place(const Place& place) {
-  if (place.is_run) {
+  if (place.is_run()) {
     Place whole = place;
-    whole.is_run = false;
+    whole.parts.clear();
     whole.type = place.whole;
     ir::Value* value = read_place(whole).value;
     std::vector<ir::Value*> parts;
-    for (std::uint32_t k = 0; k < place.type->component_count(); ++k)
-      parts.push_back(builder_.extract(value, std::int32_t(place.run_start + k * place.run_step)));
+    for (const Place::Part& part : place.parts) parts.push_back(builder_.extract(value, part.path, part.dynamic));
     return Entity::of(builder_.construct(place.type, parts));
   }
   if (place.root == Place::Root::memory)
@@ -299,14 +244,18 @@ void FunctionLowering::write_place(const Place& place, Entity value, const Node&
   value = storable(value, place.type, at_node, place.root == Place::Root::memory ? "array element" : "component");
   if (!value.is_value()) return;
   builder_.set_loc(at_node.loc);
-  if (place.is_run) {  // component by component, so that only those are touched
-    for (std::uint32_t k = 0; k < place.type->component_count(); ++k) {
-      Place part = place;
-      part.is_run = false;
-      part.path.push_back(index_step(std::int32_t(place.run_start + k * place.run_step)));
-      part.type = place.whole->element();
-      if (part.root == Place::Root::variable) part.base = read_variable(part.variable, nullptr).value;
-      write_place(part, Entity::of(builder_.extract(value.value, std::int32_t(k))), at_node);
+  if (place.is_run()) {  // component by component, so that only those are touched
+    std::int32_t cols = std::int32_t(place.type->is_mat() ? place.type->cols() : 1);
+    Place rest = place;
+    rest.parts.clear();
+    for (std::size_t k = 0; k < place.parts.size(); ++k) {
+      Place one = rest;
+      one.parts = {place.parts[k]};
+      take_part(one, 0);
+      std::int32_t number = std::int32_t(k);
+      PathStep steps[] = {index_step(number / cols), index_step(number % cols)};
+      std::span<const PathStep> path = place.type->is_mat() ? std::span<const PathStep>(steps) : std::span(steps, 1);
+      write_place(one, Entity::of(builder_.extract(value.value, path)), at_node);
     }
     return;
   }
@@ -320,6 +269,10 @@ void FunctionLowering::write_place(const Place& place, Entity value, const Node&
       return set_variable(place.variable, Entity::of(changed));
     }
     case Place::Root::temporary:
+      if (place.run_index) {
+        need_constant(Entity::nothing(), *place.run_index, "the index of a component that is assigned to");
+        return;
+      }
       fail(DiagCode::bad_assignment, at_node, "this assigns to a temporary value and would have no effect",
            "store the value in a variable first");
       return;

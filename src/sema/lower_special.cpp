@@ -2,8 +2,6 @@
 // number of arguments.
 #include "sema/lowering.h"
 
-#include "syntax/print.h"
-
 namespace weft::sema {
 
 using namespace syntax;
@@ -41,41 +39,6 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
     if (name == c) return construct_untyped(name, std::move(args), at_node);
   handled = false;
   return Entity::nothing();
-}
-
-Entity FunctionLowering::lower_static(const CallExpr& expr) {
-  if (expr.args.size() != 1 || !expr.keywords.empty())
-    return fail(DiagCode::bad_static, expr, "wp.static() takes one expression");
-  std::vector<std::pair<std::string, Constant>> locals;
-  for (const auto& [name, variable] : variable_index_) {
-    const Entity& e = variables_[std::size_t(variable)].value;
-    if (!e.is_value() || !e.value->is_constant() || !e.type()->is_scalar() || !mentions(*expr.args[0], name)) continue;
-    Constant c;
-    if (e.type() == types::i32()) c = Constant::of_int(e.value->as_int());
-    else if (e.type() == types::f32()) c = Constant::of_real(e.value->as_float());
-    else c.form = Constant::Form::typed, c.type = e.type(), c.bits = {e.value->bits};
-    locals.emplace_back(std::string(name), std::move(c));
-  }
-  try {
-    if (auto symbol = scope_->eval_static(to_source(*expr.args[0]), locals)) return from_symbol(*symbol, expr);
-  } catch (const StaticError& error) {
-    return fail(DiagCode::bad_static, *expr.args[0], std::string("wp.static: ") + error.what());
-  }
-  Entity value = lower_expr(*expr.args[0]);
-  if (value.is_value() && !value.value->is_constant()) {
-    // Composites built from constants only are compile-time values too.
-    std::function<bool(ir::Value*)> known = [&](ir::Value* v) {
-      if (v->is_constant()) return true;
-      if (v->kind != ir::ValueKind::result || !ir::is_pure(*v->op) || !v->op->regions.empty()) return false;
-      for (ir::Value* operand : v->op->operands)
-        if (!known(operand)) return false;
-      return v->op->code != OpCode::tid && ir::class_of(v->op->code) != ir::OpClass::memory;
-    };
-    if (!known(value.value))
-      return fail(DiagCode::bad_static, *expr.args[0], "wp.static() needs a compile-time expression",
-                  "it may use constants, types, functions and the variables of unrolled loops");
-  }
-  return value;
 }
 
 Entity FunctionLowering::special_tid(const std::vector<Argument>& args, const Node& at_node) {

@@ -88,18 +88,22 @@ void FunctionLowering::lower_statement(const Stmt& stmt) {
     case StmtKind::return_stmt: return lower_return(stmt.as<ReturnStmt>());
     case StmtKind::assert_stmt: return lower_assert(stmt.as<AssertStmt>());
     case StmtKind::import_stmt:
+      names_lost_ = true;
       fail(DiagCode::unsupported_construct, stmt, "Construct `import` not supported in kernels.",
            "import at the top of the file");
       return;
     case StmtKind::function_def:
+      poison(stmt.as<FunctionDef>().name);
       fail(DiagCode::unsupported_construct, stmt, "Construct `nested function` not supported in kernels.",
            "define it outside with @wp.func");
       return;
     case StmtKind::class_def:
+      poison(stmt.as<ClassDef>().name);
       fail(DiagCode::unsupported_construct, stmt, "Construct `class` not supported in kernels.",
            "define it outside with @wp.struct");
       return;
     case StmtKind::unsupported:
+      names_lost_ = true;
       fail(DiagCode::unsupported_construct, stmt,
            "Construct `" + std::string(stmt.as<UnsupportedStmt>().construct) + "` not supported in kernels.");
       return;
@@ -109,10 +113,13 @@ void FunctionLowering::lower_statement(const Stmt& stmt) {
 void FunctionLowering::lower_if(const IfStmt& stmt) {
   ir::Value* condition = lower_condition(*stmt.condition);
   if (!condition) {  // reported; still look for errors in the bodies
-    condition = function_.zero(types::boolean());
-    std::size_t mark = enter_frame();
-    lower_block(stmt.then_body);
-    leave_frame(mark);
+    for (Block body : {stmt.then_body, stmt.else_body}) {
+      std::size_t mark = enter_frame();
+      lower_block(body);
+      for (const auto& [variable, value] : leave_frame(mark))
+        if (!variables_[std::size_t(variable)].internal) set_variable(variable, Entity::failed());
+    }
+    return;
   }
   lower_branches(
       condition,

@@ -4,6 +4,7 @@
 
 #include "ir/scalar_eval.h"
 #include "sema/lowering.h"
+#include "sema/plain_number.h"
 
 namespace weft::sema {
 
@@ -36,7 +37,6 @@ ir::Value* FunctionLowering::literal_as(const Entity& literal, const Type* type,
     ScalarKind wide = c.negative ? ScalarKind::i64 : ScalarKind::u64;
     return function_.constant(type, ir::eval_cast(wide, type->scalar_kind(), wrapped));
   }
-  (void)at_node;
   return function_.constant(type, ir::int_to_bits(type->scalar_kind(), std::int64_t(wrapped)));
 }
 
@@ -98,69 +98,15 @@ void FunctionLowering::adapt_literals(Entity& a, Entity& b, const Node& at_node)
 Entity FunctionLowering::fold_literals(BinaryOp op, const Entity& a, const Entity& b) {
   const Constant& ca = a.symbol->constant;
   const Constant& cb = b.symbol->constant;
-  auto number = [](const Constant& c) {
-    return c.form == Constant::Form::real ? c.real : c.negative ? -double(c.magnitude) : double(c.magnitude);
-  };
-  if (a.kind != Entity::Kind::integer || b.kind != Entity::Kind::integer) {
-    if (!library()) return Entity::nothing();
-    double x = number(ca), y = number(cb), r = 0;
-    switch (op) {
-      case BinaryOp::add: r = x + y; break;
-      case BinaryOp::sub: r = x - y; break;
-      case BinaryOp::mul: r = x * y; break;
-      case BinaryOp::div: r = x / y; break;
-      default: return Entity::nothing();
-    }
-    return Entity::of_symbol(Entity::Kind::real, Symbol::of(Constant::of_real(r)));
+  auto x = wide_value(ca), y = wide_value(cb);
+  if (x && y) {
+    auto result = fold_integers(op, *x, *y, NumberRules::kernel);
+    auto constant = result ? narrow(*result) : std::nullopt;
+    return constant ? Entity::of_symbol(Entity::Kind::integer, Symbol::of(*constant)) : Entity::nothing();
   }
-  using Wide = __int128;
-  Wide x = ca.negative ? -Wide(ca.magnitude) : Wide(ca.magnitude);
-  Wide y = cb.negative ? -Wide(cb.magnitude) : Wide(cb.magnitude);
-  Wide r = 0;
-  auto floor_div = [](Wide p, Wide q) { return p / q - ((p % q != 0) && ((p < 0) != (q < 0))); };
-  switch (op) {
-    case BinaryOp::add: r = x + y; break;
-    case BinaryOp::sub: r = x - y; break;
-    case BinaryOp::mul:
-      if (__builtin_mul_overflow(x, y, &r)) return Entity::nothing();
-      break;
-    case BinaryOp::floordiv:
-      if (y == 0) return Entity::nothing();
-      r = floor_div(x, y);
-      break;
-    case BinaryOp::div:  // as on integers in kernels
-      if (y == 0) return Entity::nothing();
-      r = x / y;
-      break;
-    case BinaryOp::mod:
-      if (y == 0) return Entity::nothing();
-      r = x % y;
-      break;
-    case BinaryOp::pow:
-      if (y < 0 || y > 64) return Entity::nothing();
-      r = 1;
-      for (Wide k = 0; k < y; ++k)
-        if (__builtin_mul_overflow(r, x, &r)) return Entity::nothing();
-      break;
-    case BinaryOp::lshift:
-      if (y < 0 || y > 64 || x < 0 || x >> 62) return Entity::nothing();
-      r = x << int(y);
-      break;
-    case BinaryOp::rshift:
-      if (y < 0 || y > 126) return Entity::nothing();
-      r = x >> int(y);
-      break;
-    case BinaryOp::bit_and: r = x & y; break;
-    case BinaryOp::bit_or: r = x | y; break;
-    case BinaryOp::bit_xor: r = x ^ y; break;
-    case BinaryOp::matmul: return Entity::nothing();
-  }
-  Constant c;
-  c.negative = r < 0;
-  Wide magnitude = r < 0 ? -r : r;
-  if (magnitude >> 64) return Entity::nothing();
-  c.magnitude = std::uint64_t(magnitude);
-  return Entity::of_symbol(Entity::Kind::integer, Symbol::of(c));
+  // In library code floats stay exact until a type is chosen; user code computes in float32, as written.
+  auto result = library() ? fold_reals(op, real_value(ca), real_value(cb)) : std::nullopt;
+  return result ? Entity::of_symbol(Entity::Kind::real, Symbol::of(Constant::of_real(*result))) : Entity::nothing();
 }
 
 ir::Value* FunctionLowering::fold(OpCode code, ir::Value* a, ir::Value* b) {
@@ -197,7 +143,7 @@ std::optional<std::int64_t> FunctionLowering::need_constant(const Entity& entity
     if (!loop->stmt || !loop->constant_trips) continue;
     if (mentions(expr, loop->stmt->target->as<NameExpr>().name)) {
       must_unroll_.insert(loop->stmt);
-      throw UnrollRequest{};
+      throw UnrollRequest{loop->stmt};
     }
   }
   fail(DiagCode::not_constant, expr, std::string(what) + " must be a compile-time integer, not " + describe(entity),

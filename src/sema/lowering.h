@@ -41,8 +41,7 @@ class ModuleLowering {
 
   /// The instance for these arguments (entities decide types and function references), lowered on first request. Null
   /// after errors, which have been reported.
-  const Instance* instantiate(const FunctionDecl& decl, std::span<const Entity> args, const syntax::Expr* call_site,
-                              SourceLoc call_loc);
+  const Instance* instantiate(const FunctionDecl& decl, std::span<const Entity> args, SourceLoc call_loc);
   ir::Function* lower_entry(const FunctionDecl& kernel, std::span<const Type* const> arg_types);
 
   std::unique_ptr<ir::Module> take() { return std::move(module_); }
@@ -50,8 +49,12 @@ class ModuleLowering {
   DiagnosticSink& sink() { return sink_; }
   const Options& options() const { return options_; }
   void keep_source(const FunctionDecl& decl);
+  /// Counts trips of unrolled loops; false when there are more than a module may have.
+  bool count_unrolled(std::int64_t trips);
 
  private:
+  bool check_returns(const FunctionDecl& decl, const Instance& instance, const ir::Function& function);
+
   Options options_;
   DiagnosticSink& sink_;
   std::unique_ptr<ir::Module> module_;
@@ -59,29 +62,39 @@ class ModuleLowering {
   std::map<std::string, int> name_counts_;
   std::set<const void*> kept_sources_;
   int depth_ = 0;
+  std::int64_t unrolled_ = 0;
 };
 
 /// The parameters of a function as patterns; an error in an annotation is reported and gives nullopt.
 std::optional<std::vector<builtins::Pattern>> param_patterns(const FunctionDecl& decl, DiagnosticSink& sink);
 /// Evaluates an annotation to a pattern (wp.array(dtype=float, ndim=2), float, Any, "wp.vec3", wp.ref[…]…).
 std::optional<builtins::Pattern> eval_annotation(const syntax::Expr& expr, Scope& scope, DiagnosticSink& sink);
-/// Evaluates a compile-time expression of the module level (constants, default values); nullopt if it is none.
+/// A parameter's default value, checked against its annotation; errors go to the sink.
+std::optional<Constant> default_value(const syntax::Param& param, const builtins::Pattern& pattern, Scope& scope,
+                                      DiagnosticSink& sink);
+/// What a function's return annotation promises: one pattern per result (tuple[float, int], (float, int), float, None).
+std::optional<std::vector<builtins::Pattern>> return_patterns(const syntax::Expr& expr, Scope& scope, DiagnosticSink& sink);
+/// As eval_annotation; nullopt without a word if it is no type.
+std::optional<builtins::Pattern> try_annotation(const syntax::Expr& expr, Scope& scope);
+/// A name or dotted name looked up from the outside in; nullopt if it is neither or has no meaning.
+std::optional<Symbol> resolve_dotted(const syntax::Expr& expr, Scope& scope);
+/// Evaluates a compile-time expression by Python's rules (module level, default values, wp.static); nullopt if it is none.
 std::optional<Symbol> eval_constant(const syntax::Expr& expr, Scope& scope);
 /// The scope that a function's free names are looked up in.
 std::shared_ptr<Scope> scope_of(const FunctionDecl& decl);
 
 class FunctionLowering {
  public:
-  FunctionLowering(ModuleLowering& module, const FunctionDecl& decl, ir::Function& function,
-                   std::set<const syntax::Stmt*>& must_unroll);
+  FunctionLowering(ModuleLowering& module, const FunctionDecl& decl, ir::Function& function);
 
   /// Lowers the body with these arguments bound to the parameters. `instance` receives the results' shape.
   void run(std::span<const Entity> args, std::span<const builtins::Pattern> patterns, Instance& instance);
 
-  /// Thrown to start over with one more loop unrolled (its variable is needed as a constant).
-  struct UnrollRequest {};
-
  private:
+  /// Thrown where a loop's variable is needed as a constant; the loop starts over, unrolled.
+  struct UnrollRequest {
+    const syntax::Stmt* loop;
+  };
   using ExprFn = std::function<Entity()>;
   struct Variable {
     std::string_view name;
@@ -118,6 +131,9 @@ class FunctionLowering {
   bool merge_values(int variable, const Entity& a, const Entity& b, const syntax::Node& at, ir::Value*& out_a,
                     ir::Value*& out_b, Entity& same);
 
+  /// After a mistake in a statement that assigns this name: what is unknown about it is not reported again.
+  void poison(std::string_view name);
+
   // statements (lower_stmt.cpp)
   void lower_block(syntax::Block block);
   void lower_statement(const syntax::Stmt& stmt);
@@ -131,6 +147,8 @@ class FunctionLowering {
   // loops (lower_loop.cpp)
   void lower_for(const syntax::ForStmt& stmt);
   void lower_while(const syntax::WhileStmt& stmt);
+  /// A loop that can't be lowered: its body is looked through for further errors, the names it assigns are poisoned.
+  void give_up_loop(const syntax::ForStmt& stmt, const LoopInfo& info);
   void lower_unrolled(const syntax::ForStmt& stmt, const LoopInfo& info, std::int64_t lo, std::int64_t step,
                       std::int64_t trips, const Type* type);
   void lower_counted(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi, ir::Value* step);
@@ -159,12 +177,29 @@ class FunctionLowering {
   Place place_of(const syntax::Expr& expr);
   Place subscript_place(Place base, const syntax::SubscriptExpr& expr);
   Place array_place(Place base, const syntax::SubscriptExpr& expr);
-  Place component_place(Place base, const syntax::SubscriptExpr& expr);
+  /// A dotted name that begins outside the function: a module's or class's member.
+  bool is_foreign(const syntax::Expr& expr) const;
   Place slice_place(Place base, const syntax::SubscriptExpr& expr);
   bool attribute_step(Place& place, std::string_view name);
   Entity read_place(const Place& place);
   void write_place(const Place& place, Entity value, const syntax::Node& at);
   ir::Value* index_value(const syntax::Expr& expr);
+
+  // components (lower_component.cpp)
+  /// One index of a subscript: a position, a run-time value, or several positions.
+  struct Selector {
+    bool is_slice = false;
+    std::vector<std::int64_t> positions;
+    ir::Value* dynamic = nullptr;
+  };
+  Place component_place(Place base, const syntax::SubscriptExpr& expr);
+  Place select_components(Place base, const Selector& row, const Selector& col, bool col_given);
+  Place select_parts(Place base, const Selector& row, const Selector& col);
+  std::optional<Selector> selector(const syntax::Expr& index, const Type* type, std::int64_t n);
+  std::optional<std::vector<std::int64_t>> slice_positions(const syntax::SliceExpr& slice, std::int64_t n);
+  const Type* selected_type(const Type* type, const Selector& row, const Selector& col) const;
+  /// Narrows a place of several components to one of them.
+  void take_part(Place& run, std::size_t number);
 
   // expressions (lower_expr.cpp, lower_operator.cpp)
   Entity lower_expr(const syntax::Expr& expr);
@@ -247,7 +282,7 @@ class FunctionLowering {
   ir::Function& function_;
   ir::Builder builder_;
   FunctionScan scan_;
-  std::set<const syntax::Stmt*>& must_unroll_;
+  std::set<const syntax::Stmt*> must_unroll_;     // loops whose variable is needed as a constant
   DiagnosticSink& sink_;
 
   std::vector<Variable> variables_;
@@ -261,7 +296,7 @@ class FunctionLowering {
   bool returned_value_ = false;
   bool returns_tuple_ = false;
   int tid_arity_ = 1;                             // set by an unpacking assignment around tid()
-  std::map<std::string, const Type*, std::less<>> bound_types_;
+  bool names_lost_ = false;                       // an unsupported statement may have bound names that we don't know
 };
 
 }  // namespace weft::sema

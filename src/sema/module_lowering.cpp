@@ -14,6 +14,12 @@ void ModuleLowering::keep_source(const FunctionDecl& decl) {
   sink_.keep(decl.tree->source);
 }
 
+bool ModuleLowering::count_unrolled(std::int64_t trips) {
+  constexpr std::int64_t kMost = 1 << 16;  // far beyond use, and still compiled in seconds
+  unrolled_ += trips;
+  return unrolled_ <= kMost;
+}
+
 namespace {
 
 /// What distinguishes one instance from another: types of values, identity of functions and other compile-time things.
@@ -35,11 +41,30 @@ std::string instance_key(const FunctionDecl& decl, std::span<const Entity> args)
   return key + ")";
 }
 
-
 }  // namespace
 
-const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<const Entity> args, const syntax::Expr*,
-                                            SourceLoc call_loc) {
+bool ModuleLowering::check_returns(const FunctionDecl& decl, const Instance& instance, const ir::Function& function) {
+  const syntax::Expr& annotation = *decl.def->returns;
+  auto annotated = return_patterns(annotation, *scope_of(decl), sink_);
+  if (!annotated) return false;
+  bool fits = annotated->size() == instance.num_results;
+  std::string given;
+  for (std::size_t k = 0; k < instance.num_results; ++k) {
+    builtins::Bindings bindings;
+    fits = fits && builtins::match((*annotated)[k], function.result_types[k], bindings);
+    given += (k ? ", " : "") + function.result_types[k]->user_name();
+  }
+  if (fits) return true;
+  std::string wanted;
+  for (const builtins::Pattern& p : *annotated) wanted += (wanted.empty() ? "" : ", ") + builtins::to_string(p);
+  sink_.report(DiagCode::return_mismatch, annotation.loc,
+               "'" + std::string(decl.def->name) + "' returns " + (given.empty() ? "nothing" : given) + ", its annotation says " +
+                   (wanted.empty() ? "nothing" : wanted),
+               "change the annotation or what the function returns", annotation.underline());
+  return false;
+}
+
+const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<const Entity> args, SourceLoc call_loc) {
   std::string key = instance_key(decl, args);
   auto [it, fresh] = instances_.try_emplace(key);
   Instance& instance = it->second;
@@ -67,39 +92,14 @@ const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<
   int count = name_counts_[name]++;
   if (count) name += "." + std::to_string(count);
 
-  std::set<const syntax::Stmt*> must_unroll;
-  std::unique_ptr<ir::Function> function;
-  for (bool again = true; again;) {
-    again = false;
-    function = std::make_unique<ir::Function>(name, ir::FunctionKind::function);
-    function->loc = decl.def->name_loc;
-    function->from_library = decl.library;
-    Instance shape;
-    try {
-      FunctionLowering(*this, decl, *function, must_unroll).run(args, *patterns, shape);
-    } catch (const FunctionLowering::UnrollRequest&) {
-      again = true;
-      continue;
-    }
-    instance.returns_tuple = shape.returns_tuple;
-    instance.num_results = shape.num_results;
-    instance.ref_params = shape.ref_params;
-  }
+  auto function = std::make_unique<ir::Function>(name, ir::FunctionKind::function);
+  function->loc = decl.def->name_loc;
+  function->from_library = decl.library;
+  FunctionLowering(*this, decl, *function).run(args, *patterns, instance);
   --depth_;
   instance.in_progress = false;
   if (sink_.error_count() != errors) return nullptr;
-  if (decl.def->returns && !decl.library && decl.def->returns->kind != syntax::ExprKind::none_literal) {
-    auto annotated = eval_annotation(*decl.def->returns, *scope_of(decl), sink_);
-    builtins::Bindings bindings;
-    bool ok = annotated && instance.num_results == 1 && !instance.returns_tuple &&
-              builtins::match(*annotated, function->result_types[0], bindings);
-    if (annotated && instance.num_results >= 1 && !instance.returns_tuple && !ok) {
-      sink_.report(DiagCode::return_mismatch, decl.def->returns->loc,
-                   "'" + name + "' returns " + function->result_types[0]->user_name() + ", its annotation says " + builtins::to_string(*annotated),
-                   decl.def->returns->underline());
-      return nullptr;
-    }
-  }
+  if (decl.def->returns && !decl.library && !check_returns(decl, instance, *function)) return nullptr;
   instance.function = function.get();
   module_->functions.push_back(std::move(function));
   return &instance;
@@ -140,34 +140,23 @@ ir::Function* ModuleLowering::lower_entry(const FunctionDecl& kernel, std::span<
   }
   std::size_t errors = sink_.error_count();
   ++name_counts_[std::string(kernel.def->name)];
-  std::set<const syntax::Stmt*> must_unroll;
-  std::unique_ptr<ir::Function> function;
-  for (bool again = true; again;) {
-    again = false;
-    function = std::make_unique<ir::Function>(std::string(kernel.def->name), ir::FunctionKind::kernel);
-    function->loc = kernel.def->name_loc;
-    Instance instance;
-    try {
-      FunctionLowering(*this, kernel, *function, must_unroll).run(args, *patterns, instance);
-    } catch (const FunctionLowering::UnrollRequest&) {
-      again = true;
-    }
-  }
+  auto function = std::make_unique<ir::Function>(std::string(kernel.def->name), ir::FunctionKind::kernel);
+  function->loc = kernel.def->name_loc;
+  Instance instance;
+  FunctionLowering(*this, kernel, *function).run(args, *patterns, instance);
   if (sink_.error_count() != errors) return nullptr;
   ir::Function* result = function.get();
   module_->functions.push_back(std::move(function));
   return result;
 }
 
-FunctionLowering::FunctionLowering(ModuleLowering& module, const FunctionDecl& decl, ir::Function& function,
-                                   std::set<const syntax::Stmt*>& must_unroll)
+FunctionLowering::FunctionLowering(ModuleLowering& module, const FunctionDecl& decl, ir::Function& function)
     : module_(module),
       decl_(decl),
       scope_(scope_of(decl)),
       function_(function),
       builder_(function, function.body),
       scan_(scan(*decl.def)),
-      must_unroll_(must_unroll),
       sink_(module.sink()) {}
 
 std::unique_ptr<ir::Module> lower_kernel(const FunctionDecl& kernel, std::span<const Type* const> arg_types,
@@ -182,6 +171,7 @@ std::unique_ptr<ir::Module> lower_kernel(const FunctionDecl& kernel, std::span<c
 std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const Type* const> arg_types,
                                           const Options& options, DiagnosticSink& sink) {
   // A one-line function that calls it, lowered like any other.
+  std::size_t errors = sink.error_count();
   std::string params, args;
   for (std::size_t i = 0; i < arg_types.size(); ++i) {
     std::string arg = "a" + std::to_string(i);
@@ -190,7 +180,7 @@ std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const
   }
   std::string text = "def call(" + params + "):\n    return " + std::string(name) + "(" + args + ")\n";
   auto tree = syntax::parse(std::make_shared<SourceFile>("<builtin call>", text), sink);
-  if (sink.has_errors()) return nullptr;
+  if (sink.error_count() != errors || tree->body.size() != 1) return nullptr;
   FunctionDecl decl;
   decl.def = &tree->body[0]->as<syntax::FunctionDef>();
   decl.tree = tree;
@@ -204,7 +194,7 @@ std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const
     stand_ins.back()->type = type;
     entities.push_back(Entity::of(stand_ins.back().get()));
   }
-  const Instance* instance = lowering.instantiate(decl, entities, nullptr, decl.def->loc);
+  const Instance* instance = lowering.instantiate(decl, entities, decl.def->loc);
   if (!instance || !instance->function) return nullptr;
   return lowering.take();
 }

@@ -1,7 +1,6 @@
 // The pre-scan of a function.
 #include "sema/scan.h"
 
-
 namespace weft::sema {
 namespace {
 
@@ -81,7 +80,10 @@ class Scanner {
 
   void target(const Expr& e) {
     switch (e.kind) {
-      case ExprKind::name: assign_name(e.as<NameExpr>().name, true); break;
+      case ExprKind::name:
+        assign_name(e.as<NameExpr>().name, true);
+        result.assigned.insert(e.as<NameExpr>().name);
+        break;
       case ExprKind::tuple:
         for (const Expr* x : e.as<TupleExpr>().elements) target(*x);
         break;
@@ -92,27 +94,27 @@ class Scanner {
       case ExprKind::attribute:
       case ExprKind::subscript: {  // writes a part: the root variable is read and assigned
         read(e);
-        const Expr* root = &e;
-        while (root->kind == ExprKind::attribute || root->kind == ExprKind::subscript)
-          root = root->kind == ExprKind::attribute ? root->as<AttributeExpr>().object : root->as<SubscriptExpr>().object;
-        if (root->kind == ExprKind::name) assign_name(root->as<NameExpr>().name, false);
+        argument(e);
         break;
       }
       default: read(e); break;
     }
   }
 
-  /// Reads of names; a call may update variables passed to it by reference, so plain-name arguments count as assigned.
+  /// An argument of a call: the call may update a variable, or a part of one, that is passed by reference.
+  void argument(const Expr& e) {
+    if (const auto* name = root_of(e).as_if<NameExpr>()) assign_name(name->name, false);
+  }
+
+  /// Reads of names.
   void read(const Expr& e) {
     if (const auto* name = e.as_if<NameExpr>()) {
       result.last_read[name->name] = position_;
       return;
     }
     if (const auto* call = e.as_if<CallExpr>()) {
-      for (const Expr* arg : call->args)
-        if (const auto* name = arg->as_if<NameExpr>()) assign_name(name->name, false);
-      for (const Keyword& k : call->keywords)
-        if (const auto* name = k.value->as_if<NameExpr>()) assign_name(name->name, false);
+      for (const Expr* arg : call->args) argument(*arg);
+      for (const Keyword& k : call->keywords) argument(*k.value);
       const Expr& callee = *call->callee;
       bool is_static = (callee.kind == ExprKind::attribute && callee.as<AttributeExpr>().name == "static") ||
                        (callee.kind == ExprKind::name && callee.as<NameExpr>().name == "static");
@@ -179,7 +181,6 @@ class Scanner {
       case StmtKind::continue_stmt: exits = kExitContinue; break;
       case StmtKind::return_stmt:
         read(s.as<ReturnStmt>().value);
-        if (s.as<ReturnStmt>().value) result.has_value_return = true;
         exits = kExitReturn;
         break;
       case StmtKind::assert_stmt: read(s.as<AssertStmt>().condition); break;
@@ -199,6 +200,13 @@ class Scanner {
 };
 
 }  // namespace
+
+const Expr& root_of(const Expr& expr) {
+  const Expr* root = &expr;
+  while (root->kind == ExprKind::subscript || root->kind == ExprKind::attribute)
+    root = root->kind == ExprKind::subscript ? root->as<SubscriptExpr>().object : root->as<AttributeExpr>().object;
+  return *root;
+}
 
 FunctionScan scan(const FunctionDef& def) {
   Scanner scanner;

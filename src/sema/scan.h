@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "syntax/ast.h"
@@ -33,7 +34,7 @@ struct FunctionScan {
   std::unordered_map<const syntax::Stmt*, std::uint8_t> exits;      // only statements with some
   std::unordered_map<const syntax::Stmt*, std::uint32_t> ends;      // position behind each statement
   std::unordered_map<std::string_view, std::uint32_t> last_read;    // position of a name's last read
-  bool has_value_return = false;
+  std::unordered_set<std::string_view> assigned;                    // names that some statement assigns as a whole
 
   std::uint8_t exits_of(const syntax::Stmt* stmt) const {
     auto it = exits.find(stmt);
@@ -50,6 +51,8 @@ struct FunctionScan {
 };
 
 FunctionScan scan(const syntax::FunctionDef& def);
+/// What stands left of all subscripts and attributes: p in p[i].v.x.
+const syntax::Expr& root_of(const syntax::Expr& expr);
 /// True if the name occurs in the expression.
 bool mentions(const syntax::Expr& expr, std::string_view name);
 

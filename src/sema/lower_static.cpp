@@ -1,0 +1,116 @@
+// wp.static: the host evaluates the expression if it can (Python does); otherwise it is evaluated here.
+#include "sema/lowering.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+
+namespace {
+
+/// The source text of an expression, lines joined: host expressions may hold what kernels don't know (lambdas,
+/// comprehensions), so it is taken as written.
+std::string text_of(const Expr& expr) {
+  std::string out;
+  if (!expr.loc.file) return out;
+  for (std::uint32_t line = expr.loc.line; line <= expr.end_line; ++line) {
+    std::string_view text = expr.loc.file->line(line);
+    std::size_t begin = line == expr.loc.line ? expr.loc.col - 1 : 0;
+    std::size_t end = line == expr.end_line ? expr.end_col - 1 : text.size();
+    if (!out.empty()) out += "\n";
+    if (begin < end && end <= text.size()) out += text.substr(begin, end - begin);
+  }
+  return out;
+}
+
+/// The identifiers in a text, each once, in order.
+std::vector<std::string_view> identifiers(std::string_view text) {
+  auto starts = [](unsigned char c) { return std::isalpha(c) || c == '_' || c >= 0x80; };
+  auto continues = [&](unsigned char c) { return starts(c) || std::isdigit(c); };
+  std::vector<std::string_view> out;
+  std::set<std::string_view> seen;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    if (continues(static_cast<unsigned char>(text[at]))) {
+      while (end < text.size() && continues(static_cast<unsigned char>(text[end]))) ++end;
+      std::string_view word = text.substr(at, end - at);
+      if (starts(static_cast<unsigned char>(word[0])) && seen.insert(word).second) out.push_back(word);
+    }
+    at = end;
+  }
+  return out;
+}
+
+/// The function's own constants before the names outside; its other variables can't be used.
+class StaticScope final : public Scope {
+ public:
+  StaticScope(Scope& around, std::span<const std::pair<std::string, Constant>> locals, std::set<std::string_view> hidden)
+      : around_(around), locals_(locals), hidden_(std::move(hidden)) {}
+  std::optional<Symbol> lookup(std::string_view name) override {
+    for (const auto& [local, constant] : locals_)
+      if (local == name) return Symbol::of(constant);
+    if (hidden_.count(name)) return Symbol::of_other("the variable '" + std::string(name) + "'");
+    return around_.lookup(name);
+  }
+
+ private:
+  Scope& around_;
+  std::span<const std::pair<std::string, Constant>> locals_;
+  std::set<std::string_view> hidden_;
+};
+
+/// True if a value depends on constants only, so that it is the same for every thread and launch.
+bool is_compile_time(const ir::Value* value) {
+  std::vector<const ir::Value*> pending = {value};
+  std::set<const ir::Value*> seen;
+  while (!pending.empty()) {
+    const ir::Value* v = pending.back();
+    pending.pop_back();
+    if (v->is_constant() || !seen.insert(v).second) continue;
+    if (v->kind != ir::ValueKind::result) return false;
+    const ir::Op& op = *v->op;
+    bool fixed = ir::is_pure(op) && op.regions.empty() && op.code != ir::OpCode::tid;
+    if (!fixed || ir::class_of(op.code) == ir::OpClass::memory) return false;
+    pending.insert(pending.end(), op.operands.begin(), op.operands.end());
+  }
+  return true;
+}
+
+}  // namespace
+
+Entity FunctionLowering::lower_static(const CallExpr& expr) {
+  if (expr.args.size() != 1 || !expr.keywords.empty() || expr.args[0]->kind == ExprKind::starred)
+    return fail(DiagCode::bad_static, expr, "wp.static() takes one expression");
+  const Expr& inner = *expr.args[0];
+  std::string text = text_of(inner);
+  std::vector<std::pair<std::string, Constant>> locals;
+  std::set<std::string_view> hidden;
+  for (std::string_view name : identifiers(text)) {
+    int variable = find_variable(name);
+    if (variable < 0) continue;
+    Entity e = read_variable(variable, nullptr);
+    if (e.is_error()) return e;
+    if (!e.is_value() || !e.value->is_constant() || !e.type()->is_scalar()) {
+      hidden.insert(name);
+      continue;
+    }
+    Constant c;
+    if (e.type() == types::i32()) c = Constant::of_int(e.value->as_int());
+    else if (e.type() == types::f32()) c = Constant::of_real(e.value->as_float());
+    else c.form = Constant::Form::typed, c.type = e.type(), c.bits = {e.value->bits};
+    locals.emplace_back(std::string(name), std::move(c));
+  }
+  try {
+    if (auto symbol = scope_->eval_static(text, locals)) return from_symbol(*symbol, expr);
+  } catch (const StaticError& error) {
+    return fail(DiagCode::bad_static, inner, std::string("wp.static: ") + error.what());
+  }
+  StaticScope scope(*scope_, locals, std::move(hidden));
+  if (auto symbol = eval_constant(inner, scope); symbol && symbol->kind != Symbol::Kind::other) return from_symbol(*symbol, expr);
+  Entity value = lower_expr(inner);
+  if (value.is_value() && !is_compile_time(value.value))
+    return fail(DiagCode::bad_static, inner, "wp.static() needs a compile-time expression",
+                "it may use constants, types, functions and the variables of unrolled loops");
+  return value;
+}
+
+}  // namespace weft::sema
