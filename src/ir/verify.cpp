@@ -18,9 +18,10 @@ constexpr std::size_t kMaxViolations = 100;
 /// Thrown when enough was found, or when the structure is so broken that walking on is unsafe.
 struct Stop {};
 
-/// The array a descriptor was cut from.
+/// What a descriptor was cut from or taken out of.
 const Value* root_of(const Value* array) {
-  while (array->kind == ValueKind::result && (array->op->code == OpCode::view || array->op->code == OpCode::slice))
+  auto passes_on = [](OpCode code) { return code == OpCode::view || code == OpCode::slice || code == OpCode::extract; };
+  while (array->kind == ValueKind::result && passes_on(array->op->code) && !array->op->operands.empty())
     array = array->op->operands[0];
   return array;
 }
@@ -267,7 +268,7 @@ void Verifier::test_region(const Op& loop) {
       if (!op.operands.empty()) written.insert(root_of(op.operands[0]));
     } else if (op.code == OpCode::call && !is_removable(op)) {
       for (const Value* operand : op.operands)
-        if (operand->type->is_array()) written.insert(root_of(operand));
+        if (!operand->type->is_numeric()) written.insert(root_of(operand));
     }
   });
   // Carried descriptors are one array in the test and another in the body: both stand for the initial one as well.
@@ -287,6 +288,11 @@ void Verifier::test_region(const Op& loop) {
       report(op, "a while's test must be pure");
     } else if (op.code == OpCode::call && !is_removable(op)) {
       report(op, "a while's test must be pure");
+    } else if (op.code == OpCode::call && !is_pure(op)) {
+      // What it reads would stand in the test if it were inlined.
+      for (const Value* operand : op.operands)
+        if (!operand->type->is_numeric() && is_written(root_of(operand)))
+          return report(op, "a while's test reads an array that the loop writes");
     }
   });
 }

@@ -32,6 +32,8 @@ std::string name_of_array(const Value* value, int depth = 0) {
   if (value->kind != ir::ValueKind::result || depth > 8) return "array";
   const Op& op = *value->op;
   if (op.code == OpCode::view || op.code == OpCode::slice) return name_of_array(op.operand(0), depth + 1);
+  // A view that was checked before.
+  if (op.code == OpCode::if_) return name_of_array(op.regions[0]->last->operand(value->index), depth + 1);
   if (op.code == OpCode::extract && op.operand(0)->type->is_struct() && op.path.size() == 1 &&
       !op.operand(0)->name.empty())
     return std::string(op.operand(0)->name) + "." +
@@ -278,7 +280,7 @@ class Checker {
 
     Region* body = loop->regions[1];
     for (std::size_t i = 0; i < old.args.size(); ++i) {
-      body->args[i + 1]->name = old.args[i]->name;
+      test->args[i + 1]->name = body->args[i + 1]->name = old.args[i]->name;
       rewriter_.replace(old.args[i], body->args[i + 1]);
     }
     build_.set_place(body);
@@ -333,7 +335,7 @@ class Checker {
     for (std::size_t i = 0; i < op.results.size(); ++i) {
       types.push_back(op.result(i)->type);
       loop->result(i + 1)->name = op.result(i)->name;
-      body->args[i + 1]->name = old_body.args[i]->name;
+      test->args[i + 1]->name = body->args[i + 1]->name = old_body.args[i]->name;
       rewriter_.replace(op.result(i), loop->result(i + 1));
       rewriter_.replace(old_test.args[i], body->args[i + 1]);
       rewriter_.replace(old_body.args[i], body->args[i + 1]);

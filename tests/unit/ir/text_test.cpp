@@ -168,7 +168,7 @@ TEST(Text, CanonicalTextForgetsNamesAndPlaces) {
       "kernel @name(%z: array<f32,1>) {\n %t = tid 0 %r = load %z[%t]\n %s = call @other(%r)\n"
       "store %z[%t], %s return }");
   EXPECT_NE(print(*a), print(*b));
-  PrintOptions canonical{.locations = true, .names = false};
+  PrintOptions canonical{.names = false};
   EXPECT_EQ(print(*a, canonical), print(*b, canonical));
   EXPECT_EQ(print(*a, canonical),
             "func @f0(%0: f32) -> (f32) {\n  %1 = sin %0\n  return %1\n}\n"
