@@ -86,6 +86,6 @@ Array Array::reshape(const Shape& shape) const {
 
 void set_thread_limit(int limit) { runtime::set_thread_limit(limit); }
 std::string version() { return WEFT_VERSION; }
-std::string cache_folder() { return driver::BinaryStore::shared().cache().folder(); }
+std::string cache_folder() { return driver::BinaryStore::shared().cache()->folder(); }
 
 }  // namespace weft

@@ -182,13 +182,13 @@ float estimate_ns(const ir::Function& kernel) {
 }
 
 struct BinaryStore::Impl {
-  explicit Impl(runtime::CacheOptions options) : cache(std::move(options)) {}
+  explicit Impl(runtime::CacheOptions options) : cache(std::make_shared<runtime::Cache>(std::move(options))) {}
 
   std::mutex mutex;
   std::unordered_map<Hash128, std::weak_ptr<const KernelBinary>> loaded;  // by content key
   std::unordered_map<Hash128, Hash128> content_of;                        // source key → content key
   std::unordered_map<Hash128, std::shared_ptr<std::mutex>> building;      // one builder per content key
-  runtime::Cache cache;
+  std::shared_ptr<runtime::Cache> cache;  // replaced by set_cache_folder
 
   std::shared_ptr<const KernelBinary> find_loaded(const Hash128& key) {
     std::lock_guard lock(mutex);
@@ -208,7 +208,20 @@ struct BinaryStore::Impl {
 
 BinaryStore::BinaryStore(runtime::CacheOptions cache) : impl_(std::make_unique<Impl>(std::move(cache))) {}
 BinaryStore::~BinaryStore() = default;
-runtime::Cache& BinaryStore::cache() { return impl_->cache; }
+
+std::shared_ptr<runtime::Cache> BinaryStore::cache() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->cache;
+}
+
+void BinaryStore::set_cache_folder(const std::string& folder) {
+  runtime::CacheOptions options;
+  options.folder = folder;
+  options.build_id = build_id();
+  auto fresh = std::make_shared<runtime::Cache>(std::move(options));
+  std::lock_guard lock(impl_->mutex);
+  impl_->cache = std::move(fresh);
+}
 
 BinaryStore& BinaryStore::shared() {
   static BinaryStore* store = [] {
@@ -224,6 +237,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   BuildReport scratch;
   BuildReport& r = report ? *report : scratch;
   r = BuildReport{};
+  std::shared_ptr<runtime::Cache> disk = cache();
 
   auto assemble = [&](Metadata meta, std::span<const char> object) {
     Clock::time_point start = Clock::now();
@@ -243,7 +257,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   };
   auto from_disk = [&](const Hash128& key) -> std::shared_ptr<const KernelBinary> {
     if (!request.options.use_cache) return nullptr;
-    auto hit = impl_->cache.get(runtime::CacheTable::object, key);
+    auto hit = disk->get(runtime::CacheTable::object, key);
     Metadata meta;
     if (!hit || !meta.read(hit->metadata())) return nullptr;
     std::span<const char> object(reinterpret_cast<const char*>(hit->payload().data()), hit->payload().size());
@@ -252,7 +266,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
       r.source = BuildReport::Source::disk;
       return impl_->publish(key, binary);
     } catch (const codegen::Error&) {  // whole but not loadable: rebuild
-      impl_->cache.remove(runtime::CacheTable::object, key);
+      disk->remove(runtime::CacheTable::object, key);
       return nullptr;
     }
   };
@@ -273,7 +287,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
       std::lock_guard lock(impl_->mutex);
       if (auto it = impl_->content_of.find(source_key); it != impl_->content_of.end()) content = it->second;
     }
-    if (!content && request.options.use_cache) content = impl_->cache.get_content_key(source_key);
+    if (!content && request.options.use_cache) content = disk->get_content_key(source_key);
     if (content) {
       r.source_key_hit = true;
       if (auto binary = impl_->find_loaded(*content)) {
@@ -326,7 +340,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   }
   if (auto binary = from_disk(key)) {
     remember();
-    if (has_source_key) impl_->cache.put_content_key(source_key, key);
+    if (has_source_key) disk->put_content_key(source_key, key);
     return binary;
   }
 
@@ -359,8 +373,8 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   meta.sites = describe_sites(*module);
   if (request.options.use_cache) {
     std::string bytes = meta.write();
-    impl_->cache.put(runtime::CacheTable::object, key, std::as_bytes(std::span(emitted.bytes)), std::as_bytes(std::span(bytes)));
-    if (has_source_key) impl_->cache.put_content_key(source_key, key);
+    disk->put(runtime::CacheTable::object, key, std::as_bytes(std::span(emitted.bytes)), std::as_bytes(std::span(bytes)));
+    if (has_source_key) disk->put_content_key(source_key, key);
   }
   remember();
   return impl_->publish(key, assemble(std::move(meta), emitted.bytes));

@@ -66,7 +66,10 @@ class BinaryStore {
 
   /// Finds or builds. Null with errors in the sink.
   std::shared_ptr<const KernelBinary> get(const BuildRequest& request, DiagnosticSink& sink, BuildReport* report = nullptr);
-  runtime::Cache& cache();
+  /// The cache on disk in use now.
+  std::shared_ptr<runtime::Cache> cache() const;
+  /// Uses another folder from now on; empty: no caching. What was loaded stays loaded.
+  void set_cache_folder(const std::string& folder);
 
  private:
   struct Impl;

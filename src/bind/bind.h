@@ -1,0 +1,58 @@
+// What the files of the binding share: the registration functions, the wrapped types, and the conversion of Python
+// objects into the bytes of kernel arguments.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include "driver/kernel_family.h"
+#include "runtime/array.h"
+#include "sema/symbol.h"
+#include "types/type.h"
+
+namespace weft::bind {
+
+namespace nb = nanobind;
+
+/// A type of the kernel language in Python. Types are interned, so handles compare by pointer.
+struct TypeHandle {
+  const Type* type = nullptr;
+};
+
+/// A function of the kernel language given as text, with a Python object that resolves its free names.
+struct FunctionObject {
+  std::shared_ptr<const sema::FunctionDecl> decl;
+};
+
+/// The C++ part of a Python array: warp.array derives from it.
+struct ArrayObject {
+  runtime::Array array;
+};
+
+void register_errors(nb::module_& m);
+void register_types(nb::module_& m);
+void register_arrays(nb::module_& m);
+void register_functions(nb::module_& m);
+void register_kernels(nb::module_& m);
+void register_builtins(nb::module_& m);
+void register_runtime(nb::module_& m);
+
+/// Raises the Python exception for a failed compile, by the category of its first error.
+[[noreturn]] void raise_compile_error(const DiagnosticSink& sink);
+
+/// Writes a Python value into `to` in the type's C layout: numbers, warp scalars, vectors and the like (anything with the
+/// buffer protocol or a sequence of the right length), struct instances, arrays, None for arrays. Objects that must stay
+/// alive until the launch ends are appended to `keep`. Raises the errors of wp.launch, naming kernel and parameter.
+void pack_value(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param, std::vector<nb::object>& keep);
+/// The Python value of bytes in C layout: float32, int32 and bool as Python numbers, other scalars and composites through
+/// the classes that warp registered (set_value_factory).
+nb::object unpack_value(const Type* type, const void* bytes);
+
+/// The type that a generic parameter takes from a Python argument; null if none fits.
+const Type* type_of_value(nb::handle value);
+
+}  // namespace weft::bind

@@ -1,0 +1,76 @@
+// Builtins called from Python: the same definition as in kernels, evaluated by the interpreter. What a call lowers to is
+// kept per name and argument types.
+#include <map>
+#include <mutex>
+
+#include "bind/bind.h"
+#include "builtins/row.h"
+#include "interp/interpreter.h"
+#include "sema/sema.h"
+
+namespace weft::bind {
+namespace {
+
+struct Prepared {
+  std::unique_ptr<ir::Module> module;  // its last function is the call
+};
+
+const Prepared& prepare(const std::string& name, const std::vector<const Type*>& types) {
+  static auto* prepared = new std::map<std::pair<std::string, std::vector<const Type*>>, Prepared>;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  auto key = std::make_pair(name, types);
+  if (auto it = prepared->find(key); it != prepared->end()) return it->second;
+  DiagnosticSink sink;
+  auto module = sema::lower_builtin(name, types, {}, sink);
+  if (!module) {
+    std::string text = "Couldn't find a function '" + name + "' compatible with the arguments (";
+    for (std::size_t i = 0; i < types.size(); ++i) text += (i ? ", " : "") + types[i]->user_name();
+    PyErr_SetString(PyExc_RuntimeError, (text + ")").c_str());
+    throw nb::python_error();
+  }
+  return prepared->emplace(std::move(key), Prepared{std::move(module)}).first->second;
+}
+
+nb::object call_builtin(const std::string& name, nb::args args) {
+  std::vector<const Type*> types;
+  std::vector<interp::Datum> data;
+  std::vector<nb::object> keep;
+  for (nb::handle arg : args) {
+    const Type* type = type_of_value(arg);
+    if (!type) {
+      std::string text = "the type of an argument of '" + name + "' can't be told: " + nb::cast<std::string>(nb::str(nb::repr(arg)));
+      PyErr_SetString(PyExc_TypeError, text.c_str());
+      throw nb::python_error();
+    }
+    interp::Datum d{type, std::vector<std::byte>(type->size())};
+    pack_value(arg, type, reinterpret_cast<char*>(d.bytes.data()), "", name, keep);
+    types.push_back(type);
+    data.push_back(std::move(d));
+  }
+  const Prepared& prepared = prepare(name, types);
+  std::vector<interp::Datum> results = interp::call(*prepared.module->functions.back(), data);
+  if (results.empty()) return nb::none();
+  if (results.size() == 1) return unpack_value(results[0].type, results[0].bytes.data());
+  nb::list out;
+  for (const interp::Datum& r : results) out.append(unpack_value(r.type, r.bytes.data()));
+  return nb::tuple(out);
+}
+
+}  // namespace
+
+void register_builtins(nb::module_& m) {
+  m.def("call_builtin", &call_builtin, "Evaluates a builtin on Python values by the interpreter.");
+  m.def("builtin_names", [] {
+    nb::list out;
+    for (std::string_view name : builtins::builtin_names()) out.append(std::string(name));
+    return out;
+  });
+  m.def("builtin_rows", [](const std::string& name) {
+    nb::list out;
+    for (const builtins::Row& row : builtins::rows(name)) out.append(nb::make_tuple(row.signature, row.doc, row.sample));
+    return out;
+  }, "Signatures, documentation and sample domains of a builtin's overloads.");
+}
+
+}  // namespace weft::bind

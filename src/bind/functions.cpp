@@ -1,0 +1,164 @@
+// Functions of the kernel language from Python: text plus a resolver object. The resolver's `lookup(name)` returns None or
+// a tuple that says what the name is; C++ asks nothing else of Python.
+//   ("int", 3) ("float", 0.5) ("bool", True) ("str", "x")          plain constants
+//   ("typed", Type, bytes)                                         a scalar, vector, struct… constant in C layout
+//   ("type", Type) ("generic", "Any"|"Scalar"|"Float"|"Int"|"Callable")
+//   ("generic_array", ("type", T)|("generic", …)|None, rank)        wp.array(dtype=Any, ndim=…)
+//   ("functions", [Function, …])  ("builtin", "sin")  ("scope", resolver)  ("other", "a list")
+// and `eval_static(text, {name: value})` the same for wp.static.
+#include "bind/bind.h"
+#include "sema/file_scope.h"
+#include "support/hash.h"
+#include "syntax/parser.h"
+
+namespace weft::bind {
+namespace {
+
+using builtins::Pattern;
+using sema::Constant;
+using sema::Symbol;
+
+sema::Symbol to_symbol(nb::handle answer);
+
+class PythonScope final : public sema::Scope {
+ public:
+  explicit PythonScope(nb::object resolver) : resolver_(std::move(resolver)) {}
+  ~PythonScope() override {
+    nb::gil_scoped_acquire gil;
+    resolver_.reset();
+  }
+
+  std::optional<Symbol> lookup(std::string_view name) override {
+    nb::gil_scoped_acquire gil;
+    nb::object answer = resolver_.attr("lookup")(nb::str(name.data(), name.size()));
+    if (answer.is_none()) return std::nullopt;
+    return to_symbol(answer);
+  }
+
+  std::optional<Symbol> eval_static(std::string_view text, std::span<const std::pair<std::string, Constant>> locals) override {
+    nb::gil_scoped_acquire gil;
+    nb::dict values;
+    for (const auto& [name, c] : locals) {
+      nb::object value;
+      switch (c.form) {
+        case Constant::Form::integer: value = c.negative ? nb::object(nb::int_(-std::int64_t(c.magnitude))) : nb::object(nb::int_(c.magnitude)); break;
+        case Constant::Form::real: value = nb::float_(c.real); break;
+        case Constant::Form::text: value = nb::str(c.text.c_str()); break;
+        case Constant::Form::typed: value = unpack_value(c.type, c.bits.data()); break;
+      }
+      values[name.c_str()] = value;
+    }
+    try {
+      nb::object answer = resolver_.attr("eval_static")(nb::str(text.data(), text.size()), values);
+      if (answer.is_none()) return std::nullopt;
+      return to_symbol(answer);
+    } catch (nb::python_error& error) {
+      throw sema::StaticError(error.what());
+    }
+  }
+
+ private:
+  nb::object resolver_;
+};
+
+Constant typed_constant(const Type* type, nb::bytes bytes) {
+  Constant c;
+  c.form = Constant::Form::typed;
+  c.type = type;
+  const char* data = bytes.c_str();
+  std::size_t size = bytes.size();
+  auto walk = [&](auto& self, const Type* t, std::size_t offset) -> void {
+    if (t->is_scalar()) {
+      std::uint64_t bits = 0;
+      if (offset + t->size() <= size) std::memcpy(&bits, data + offset, t->size());
+      c.bits.push_back(bits);
+    } else if (t->is_composite()) {
+      for (std::uint32_t k = 0; k < t->component_count(); ++k) self(self, t->element(), offset + k * t->element()->size());
+    } else if (t->is_struct()) {
+      for (const Field& f : t->fields()) self(self, f.type, offset + f.offset);
+    }
+  };
+  walk(walk, type, 0);
+  return c;
+}
+
+Pattern generic_pattern(const std::string& name) {
+  if (name == "Scalar") return Pattern::of(Pattern::Kind::scalar);
+  if (name == "Float") return Pattern::of(Pattern::Kind::floating);
+  if (name == "Int") return Pattern::of(Pattern::Kind::integer);
+  if (name == "Callable") return Pattern::of(Pattern::Kind::callable);
+  return Pattern::of(Pattern::Kind::any);
+}
+
+Symbol to_symbol(nb::handle answer) {
+  nb::tuple t = nb::cast<nb::tuple>(answer);
+  std::string kind = nb::cast<std::string>(t[0]);
+  if (kind == "int") {
+    nb::object value = nb::borrow(t[1]);
+    int overflow = 0;
+    long long small = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    if (overflow == 0) return Symbol::of(Constant::of_int(small));
+    unsigned long long large = PyLong_AsUnsignedLongLong(value.ptr());
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      return Symbol::of_other("an integer that does not fit 64 bits");
+    }
+    return Symbol::of(Constant::of_uint(large));
+  }
+  if (kind == "float") return Symbol::of(Constant::of_real(nb::cast<double>(t[1])));
+  if (kind == "bool") return Symbol::of(Constant::of_bool(nb::cast<bool>(t[1])));
+  if (kind == "str") return Symbol::of(Constant::of_text(nb::cast<std::string>(t[1])));
+  if (kind == "typed") return Symbol::of(typed_constant(nb::cast<const TypeHandle&>(t[1]).type, nb::cast<nb::bytes>(t[2])));
+  if (kind == "type") return Symbol::of_type(nb::cast<const TypeHandle&>(t[1]).type);
+  if (kind == "generic") return Symbol::of_pattern(generic_pattern(nb::cast<std::string>(t[1])));
+  if (kind == "generic_array") {
+    Pattern p = Pattern::of(Pattern::Kind::array);
+    if (!nb::handle(t[1]).is_none()) p.element = std::make_shared<const Pattern>(to_symbol(t[1]).pattern);
+    p.rows.fixed = nb::cast<std::uint32_t>(t[2]);
+    return Symbol::of_pattern(p);
+  }
+  if (kind == "functions") {
+    std::vector<std::shared_ptr<const sema::FunctionDecl>> list;
+    for (nb::handle f : nb::cast<nb::list>(t[1])) list.push_back(nb::cast<const FunctionObject&>(f).decl);
+    return Symbol::of_functions(std::move(list));
+  }
+  if (kind == "builtin") return Symbol::of_builtin(nb::cast<std::string>(t[1]));
+  if (kind == "warp") return Symbol::of_scope(sema::warp_scope());
+  if (kind == "scope") return Symbol::of_scope(std::make_shared<PythonScope>(nb::borrow(t[1])));
+  return Symbol::of_other(nb::cast<std::string>(t[1]));
+}
+
+FunctionObject make_function(const std::string& source, const std::string& file, std::uint32_t first_line, const std::string& name,
+                             nb::object resolver, const std::string& key) {
+  auto text = std::make_shared<SourceFile>(file, source, first_line);
+  DiagnosticSink sink;
+  auto tree = syntax::parse(text, sink);
+  if (sink.has_errors()) raise_compile_error(sink);
+  const syntax::FunctionDef* found = nullptr;
+  for (const syntax::Stmt* stmt : tree->body)
+    if (const auto* def = stmt->as_if<syntax::FunctionDef>(); def && def->name == name) found = def;
+  if (!found) throw nb::value_error(("there is no function '" + name + "' in its source text").c_str());
+  auto decl = std::make_shared<sema::FunctionDecl>();
+  decl->def = found;
+  decl->tree = tree;
+  decl->owned_scope = std::make_shared<PythonScope>(std::move(resolver));
+  decl->key = key;
+  return {std::move(decl)};
+}
+
+}  // namespace
+
+void register_functions(nb::module_& m) {
+  nb::class_<FunctionObject>(m, "Function", "A function of the kernel language: its parsed text and where its names come from.")
+      .def_prop_ro("name", [](const FunctionObject& f) { return std::string(f.decl->def->name); })
+      .def_prop_ro("params", [](const FunctionObject& f) {
+        nb::list out;
+        for (const syntax::Param& p : f.decl->def->params) out.append(std::string(p.name));
+        return out;
+      })
+      .def_prop_ro("key", [](const FunctionObject& f) { return f.decl->key; });
+  m.def("make_function", &make_function, nb::arg("source"), nb::arg("file"), nb::arg("first_line"), nb::arg("name"),
+        nb::arg("resolver"), nb::arg("key"));
+}
+
+}  // namespace weft::bind

@@ -1,0 +1,14 @@
+// The extension module warp._weft.
+#include "bind/bind.h"
+
+NB_MODULE(_weft, m) {
+  namespace bind = weft::bind;
+  m.doc() = "The compiler and runtime of Weft; used through the package warp.";
+  bind::register_errors(m);
+  bind::register_types(m);
+  bind::register_arrays(m);
+  bind::register_functions(m);
+  bind::register_kernels(m);
+  bind::register_builtins(m);
+  bind::register_runtime(m);
+}

@@ -1,0 +1,232 @@
+// Python values to kernel arguments and back.
+#include <cstring>
+
+#include "bind/bind.h"
+#include "bind/hooks.h"
+#include "ir/ir.h"
+#include "ir/scalar_eval.h"
+#include "runtime/errors.h"
+#include "runtime/params.h"
+
+namespace weft::bind {
+namespace {
+
+[[noreturn]] void fail(PyObject* type, const char* kernel, const std::string& param, const std::string& text) {
+  std::string message = kernel && *kernel ? "Error launching kernel '" + std::string(kernel) + "': argument '" + param + "': " + text : text;
+  PyErr_SetString(type, message.c_str());
+  throw nb::python_error();
+}
+
+std::string python_type_name(nb::handle value) { return nb::cast<std::string>(nb::borrow<nb::str>(nb::handle((PyObject*)Py_TYPE(value.ptr())).attr("__name__"))); }
+
+/// A warp scalar (wp.float64(2.0)) holds its number in `value`; anything else is itself.
+nb::object plain_number(nb::handle value) {
+  if (PyFloat_CheckExact(value.ptr()) || PyLong_CheckExact(value.ptr())) return nb::borrow(value);
+  if (nb::hasattr(value, "_wp_scalar_")) return value.attr("value");
+  return nb::borrow(value);
+}
+
+/// The number as bits of the scalar kind. False when it is no number of a fitting sort.
+bool scalar_bits_of(nb::handle given, const Type* type, std::uint64_t& bits) {
+  nb::object value = plain_number(given);
+  PyObject* p = value.ptr();
+  ScalarKind kind = type->scalar_kind();
+  if (type->is_float()) {
+    double number = PyFloat_AsDouble(p);
+    if (number == -1.0 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return false;
+    }
+    bits = ir::float_to_bits(kind, number);
+    return true;
+  }
+  if (type->is_bool()) {
+    int truth = PyBool_Check(p) || PyLong_Check(p) || nb::hasattr(value, "__bool__") ? PyObject_IsTrue(p) : -1;
+    if (truth < 0 || PyUnicode_Check(p)) {
+      PyErr_Clear();
+      return false;
+    }
+    bits = std::uint64_t(truth);
+    return true;
+  }
+  PyObject* index = PyNumber_Index(p);
+  if (!index) {
+    PyErr_Clear();
+    return false;
+  }
+  nb::object owned = nb::steal(index);
+  bits = ir::int_to_bits(kind, std::int64_t(PyLong_AsUnsignedLongLongMask(index)));
+  return true;
+}
+
+/// Appends the numbers of nested sequences.
+bool flatten(nb::handle value, const Type* scalar, std::vector<std::uint64_t>& out, int depth, std::size_t most) {
+  std::uint64_t bits = 0;
+  bool sequence = PySequence_Check(value.ptr()) && !PyUnicode_Check(value.ptr());
+  if (!sequence) {
+    if (!scalar_bits_of(value, scalar, bits)) return false;
+    out.push_back(bits);
+    return true;
+  }
+  if (depth > 2) return false;
+  for (nb::handle item : nb::iter(value)) {
+    if (!flatten(item, scalar, out, depth + 1, most) || out.size() > most) return false;
+  }
+  return true;
+}
+
+const char* format_of(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::boolean: return "?";
+    case ScalarKind::i8: return "b";
+    case ScalarKind::u8: return "B";
+    case ScalarKind::i16: return "h";
+    case ScalarKind::u16: return "H";
+    case ScalarKind::i32: return "i";
+    case ScalarKind::u32: return "I";
+    case ScalarKind::i64: return "q";
+    case ScalarKind::u64: return "Q";
+    case ScalarKind::f16: return "e";
+    case ScalarKind::bf16: return "";
+    case ScalarKind::f32: return "f";
+    case ScalarKind::f64: return "d";
+  }
+  return "";
+}
+
+/// A buffer of exactly these scalars, contiguous: copied as it is.
+bool copy_buffer(nb::handle value, const Type* type, char* to) {
+  if (!PyObject_CheckBuffer(value.ptr())) return false;
+  Py_buffer view;
+  if (PyObject_GetBuffer(value.ptr(), &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const char* format = view.format ? view.format : "B";
+  if (*format == '<' || *format == '=' || *format == '@') ++format;
+  std::string_view given = format;
+  if (given == "l") given = sizeof(long) == 8 ? "q" : "i";
+  if (given == "L") given = sizeof(long) == 8 ? "Q" : "I";
+  bool fits = view.len == Py_ssize_t(type->size()) && given == format_of(type->scalar_kind());
+  if (fits) std::memcpy(to, view.buf, type->size());
+  PyBuffer_Release(&view);
+  return fits;
+}
+
+void pack_composite(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param) {
+  if (nb::hasattr(value, "_wp_type_") && nb::isinstance<TypeHandle>(value.attr("_wp_type_"))) {
+    if (nb::cast<const TypeHandle&>(value.attr("_wp_type_")).type == type) {
+      Py_buffer view;
+      if (PyObject_GetBuffer(value.ptr(), &view, PyBUF_SIMPLE) == 0) {
+        bool fits = view.len == Py_ssize_t(type->size());
+        if (fits) std::memcpy(to, view.buf, type->size());
+        PyBuffer_Release(&view);
+        if (fits) return;
+      } else {
+        PyErr_Clear();
+      }
+    }
+  } else if (copy_buffer(value, type, to)) {
+    return;
+  }
+  std::vector<std::uint64_t> bits;
+  std::size_t n = type->component_count();
+  if (!PySequence_Check(value.ptr()) || PyUnicode_Check(value.ptr()))
+    fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value));
+  if (!flatten(value, type->element(), bits, 0, n) || bits.size() != n)
+    fail(PyExc_ValueError, kernel, param, "expected " + type->user_name() + " (" + std::to_string(n) + " numbers), got a sequence that does not fit");
+  std::size_t step = type->element()->size();
+  for (std::size_t k = 0; k < n; ++k) std::memcpy(to + k * step, &bits[k], step);
+}
+
+void pack_array(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param, std::vector<nb::object>& keep) {
+  if (value.is_none()) {
+    ArrayDesc none;
+    std::memcpy(to, &none, sizeof none);
+    return;
+  }
+  nb::object array = nb::borrow(value);
+  if (!nb::isinstance<ArrayObject>(value)) {
+    nb::object hook = hooks().as_array;
+    array = hook.is_valid() ? hook(value, TypeHandle{type}) : nb::none();
+    if (array.is_none())
+      fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value) + "; pass a wp.array or an object with an array interface");
+    keep.push_back(array);
+  }
+  const runtime::Array& a = nb::cast<const ArrayObject&>(array).array;
+  if (!a.is_valid()) fail(PyExc_RuntimeError, kernel, param, "the array has no memory");
+  if (a.type() != type)
+    fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + a.type()->user_name());
+  std::memcpy(to, &a.desc(), sizeof(ArrayDesc));
+}
+
+void pack_struct(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param, std::vector<nb::object>& keep) {
+  bool ours = nb::hasattr(value, "_wp_type_") && nb::isinstance<TypeHandle>(value.attr("_wp_type_")) &&
+              nb::cast<const TypeHandle&>(value.attr("_wp_type_")).type == type;
+  if (!ours) fail(PyExc_RuntimeError, kernel, param, "expected an instance of the struct " + type->user_name() + ", got " + python_type_name(value));
+  for (const Field& f : type->fields())
+    pack_value(value.attr(std::string(f.name).c_str()), f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
+}
+
+}  // namespace
+
+void pack_value(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param, std::vector<nb::object>& keep) {
+  if (type->is_scalar()) {
+    std::uint64_t bits = 0;
+    if (!scalar_bits_of(value, type, bits))
+      fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value) +
+                                                   (PyFloat_Check(value.ptr()) ? "; a float does not become an integer by itself, write int(…)" : ""));
+    std::memcpy(to, &bits, type->size());
+    return;
+  }
+  if (type->is_array()) return pack_array(value, type, to, kernel, param, keep);
+  if (type->is_composite()) return pack_composite(value, type, to, kernel, param);
+  if (type->is_struct()) return pack_struct(value, type, to, kernel, param, keep);
+  fail(PyExc_RuntimeError, kernel, param, "values of type " + type->user_name() + " can't be passed");
+}
+
+nb::object unpack_value(const Type* type, const void* bytes) {
+  if (type == types::f32()) {
+    float v;
+    std::memcpy(&v, bytes, 4);
+    return nb::float_(double(v));
+  }
+  if (type == types::i32()) {
+    std::int32_t v;
+    std::memcpy(&v, bytes, 4);
+    return nb::int_(v);
+  }
+  if (type->is_bool()) return nb::bool_(*static_cast<const char*>(bytes) != 0);
+  if (!hooks().make_value.is_valid()) throw nb::type_error("warp is not initialised");
+  nb::object number = nb::none();
+  if (type->is_scalar()) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, bytes, type->size());
+    if (type->is_float()) number = nb::float_(ir::bits_to_float(type->scalar_kind(), bits));
+    else if (type->is_signed_int()) number = nb::int_(ir::bits_to_int(type->scalar_kind(), bits));
+    else number = nb::int_(bits);
+  }
+  return hooks().make_value(TypeHandle{type}, nb::bytes(static_cast<const char*>(bytes), type->size()), number);
+}
+
+const Type* type_of_value(nb::handle value) {
+  PyObject* p = value.ptr();
+  if (PyBool_Check(p)) return types::boolean();
+  if (PyLong_Check(p)) return types::i32();
+  if (PyFloat_Check(p)) return types::f32();
+  if (nb::isinstance<ArrayObject>(value)) {
+    const runtime::Array& a = nb::cast<const ArrayObject&>(value).array;
+    return a.is_valid() ? a.type() : nullptr;
+  }
+  if (nb::hasattr(value, "_wp_type_")) {
+    nb::object type = value.attr("_wp_type_");
+    if (nb::isinstance<TypeHandle>(type)) return nb::cast<const TypeHandle&>(type).type;
+  }
+  if (hooks().type_of.is_valid()) {
+    nb::object type = hooks().type_of(value);
+    if (nb::isinstance<TypeHandle>(type)) return nb::cast<const TypeHandle&>(type).type;
+  }
+  return nullptr;
+}
+
+}  // namespace weft::bind
