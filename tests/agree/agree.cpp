@@ -76,6 +76,11 @@ Outcome expect_agreement(const Case& kernel_case, Effort effort) {
   return result;
 }
 
+std::string with_type(std::string text, std::string_view type) {
+  for (std::size_t at = 0; (at = text.find("$T", at)) != std::string::npos; at += type.size()) text.replace(at, 2, type);
+  return text;
+}
+
 const std::string& ptxas_path() {
   static const std::string found = [] {
     const char* path = std::getenv("PATH");
@@ -100,6 +105,32 @@ std::string assemble(const std::string& ptx, int sm) {
   std::filesystem::remove(base + ".ptx");
   std::filesystem::remove(base + ".log");
   return code == 0 ? "" : "ptxas exit code " + std::to_string(code) + ": " + log.str();
+}
+
+TEST(Harness, SeesDifferences) {
+  Case c(R"(
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    x[i] = float(i)
+    y[i] = wp.vec3(float(i), wp.nan, 0.0)
+)",
+         {5});
+  c.array("float32", {5}).array("vec3", {5});
+  const Outcome good = expect_agreement(c);
+  auto changed = [&](std::size_t buffer, std::size_t byte, int bit) {
+    Outcome bad = good;
+    bad.memory[buffer].bytes[byte] ^= std::byte(1 << bit);
+    return first_difference(c, good, bad);
+  };
+  EXPECT_EQ(first_difference(c, good, good), "");
+  EXPECT_NE(changed(0, 16, 0), "");
+  EXPECT_NE(changed(1, 8, 0), "") << "a zero that is no longer one";
+  EXPECT_EQ(changed(1, 4, 0), "") << "another NaN";
+  EXPECT_NE(changed(0, 20, 3), "") << "behind the end";
+  Outcome failed = good;
+  failed.error = "index 7";
+  EXPECT_NE(first_difference(c, good, failed), "");
 }
 
 TEST(Ptx, AssemblerIsThere) {

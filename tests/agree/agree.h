@@ -25,6 +25,9 @@ std::vector<T> values(const Outcome& outcome, std::size_t buffer) {
   return out;
 }
 
+/// The text with every `$T` replaced.
+std::string with_type(std::string text, std::string_view type);
+
 /// The path of ptxas; empty when there is none.
 const std::string& ptxas_path();
 /// Assembles PTX; gives the assembler's complaints, empty when it accepts.

@@ -20,8 +20,9 @@ class Writer {
     static const std::vector<std::int64_t> sizes = {1, 3, 7, 16, 17, 37, 70};
     program_.threads = dice_.pick(sizes);
     program_.lines.push_back({"vec5f = wp.types.vector(length=5, dtype=wp.float32)", {}});
+    large_ = dice_.chance(12);  // LLVM's time goes with the size
     for (std::size_t k = dice_.below(3); k > 0; --k) add_struct();
-    for (std::size_t k = dice_.below(4); k > 0; --k) add_function();
+    for (std::size_t k = dice_.below(large_ ? 4 : 3); k > 0; --k) add_function();
     add_kernel();
     return std::move(program_);
   }
@@ -79,7 +80,7 @@ class Writer {
     Line def{header + "):", {}};
     Place place;
     place.results = f.results;
-    def.body = block(place, 1 + dice_.below(4));
+    def.body = block(place, 1 + dice_.below(large_ ? 4 : 2));
     def.body.push_back({return_text(f.results), {}});
     program_.lines.push_back({"@wp.func", {}});
     program_.lines.push_back(std::move(def));
@@ -126,7 +127,7 @@ class Writer {
     values_.variables = {{"i", types::i32(), true}, {"n", types::i32(), true}};
     Place place;
     place.kernel = true;
-    for (Line& line : block(place, 4 + dice_.below(8))) def.body.push_back(std::move(line));
+    for (Line& line : block(place, large_ ? 4 + dice_.below(8) : 3 + dice_.below(4))) def.body.push_back(std::move(line));
     // What was computed must be seen.
     for (std::size_t k = 0; k < outputs; ++k)
       if (dice_.chance(70)) def.body.push_back({"out" + std::to_string(k) + "[i, " + values_.index(4, 1) + "] = " + values_.value(program_.outputs[k], 2), {}});
@@ -288,7 +289,7 @@ class Writer {
     const bool escape = place.kernel && dice_.chance(25);
     place.escapes = escape ? &bound : nullptr;
     Line line{"if " + (escape ? "(i + " + std::to_string(dice_.below(9)) + ") % 5 < " + std::to_string(dice_.below(5)) : values_.condition(3)) + ":", {}};
-    line.body = block(place, 1 + dice_.below(3));
+    line.body = block(place, 1 + dice_.below(large_ ? 3 : 2));
     out.push_back(std::move(line));
     if (!escape && dice_.chance(25)) {
       Line other{"elif " + values_.condition(2) + ":", {}};
@@ -297,7 +298,7 @@ class Writer {
     }
     if (dice_.chance(50)) {
       Line other{"else:", {}};
-      other.body = block(place, 1 + dice_.below(3));
+      other.body = block(place, 1 + dice_.below(large_ ? 3 : 2));
       out.push_back(std::move(other));
     }
     for (Variable& v : bound) values_.variables.push_back(std::move(v));
@@ -325,7 +326,7 @@ class Writer {
       line.text = "for " + name + " in range(" + range + "):";
     }
     values_.variables.push_back({name, types::i32(), true});
-    for (Line& inner : block(place, 1 + dice_.below(4))) line.body.push_back(std::move(inner));
+    for (Line& inner : block(place, 1 + dice_.below(large_ ? 4 : 2))) line.body.push_back(std::move(inner));
     values_.variables.resize(known);
     out.push_back(std::move(line));
   }
@@ -343,6 +344,7 @@ class Writer {
   Values values_;
   RandomProgram program_;
   int counter_ = 0;
+  bool large_ = false;
 };
 
 void print_lines(const std::vector<Line>& lines, int depth, std::string& out) {
