@@ -1,0 +1,37 @@
+"""Exceptions of the compiler, each a subclass of the Python exception that fits."""
+
+from __future__ import annotations
+
+from warp import _weft
+
+
+class WarpCodegenError(RuntimeError):
+    """A construct that kernels can't use, or a call that fits no function."""
+
+
+class WarpCodegenTypeError(TypeError):
+    """A variable or result that changes its type."""
+
+
+class WarpCodegenKeyError(KeyError):
+    """An unknown name."""
+
+    def __str__(self) -> str:  # KeyError would show the repr of a many-line text
+        return str(self.args[0]) if self.args else ""
+
+
+class WarpCodegenAttributeError(AttributeError):
+    """An unknown attribute or component."""
+
+
+_weft.set_error_classes(
+    {
+        "syntax": WarpCodegenError,
+        "codegen": WarpCodegenError,
+        "type": WarpCodegenTypeError,
+        "name": WarpCodegenKeyError,
+        "attribute": WarpCodegenAttributeError,
+        "operand": WarpCodegenError,
+        "value": WarpCodegenError,
+    }
+)

@@ -1,0 +1,150 @@
+"""What a kernel's free names mean: the object behind the compiler's Scope.
+
+`lookup` answers from closure variables, globals and Python's builtins, in that order, with the tuples that
+`src/bind/functions.cpp` lists. Every answer is remembered, so that a changed global can be told from an unchanged one.
+"""
+
+from __future__ import annotations
+
+import enum
+import types as _pytypes
+import typing
+
+from warp._src import types as wt
+
+# Names of Python that the compiler knows itself: left to it unless the program shadows them.
+_PYTHON_NAMES = {"int", "float", "bool", "abs", "min", "max", "round", "pow", "len", "range", "print", "reversed", "type"}
+
+
+def _is_warp_module(value: object) -> bool:
+    return isinstance(value, _pytypes.ModuleType) and (value.__name__ == "warp" or value.__name__.startswith("warp."))
+
+
+def describe(value: object) -> tuple | None:
+    """The compiler's view of a Python object, or None when the compiler should look itself."""
+    from warp._src import context  # late: context imports this module
+
+    if _is_warp_module(value):
+        return ("warp",)
+    if isinstance(value, context.Function):
+        return ("functions", value.native_overloads())
+    if isinstance(value, context.Kernel):
+        return ("other", f"the kernel '{value.key}'")
+    if isinstance(value, context.BuiltinFunction):
+        return ("builtin", value.key)
+    if value is True or value is False:
+        return ("bool", value)
+    if isinstance(value, enum.Enum):
+        return describe(value.value)
+    if isinstance(value, int):
+        return ("int", int(value))
+    if isinstance(value, float):
+        return ("float", float(value))
+    if isinstance(value, str):
+        return ("str", value)
+    if value is typing.Any:
+        return ("generic", "Any")
+    if value in (wt.Scalar, wt.Float, wt.Int) if isinstance(value, type) else False:
+        return ("generic", value.__name__)
+    if value is typing.Callable:
+        return ("generic", "Callable")
+    annotation = array_annotation(value)
+    if annotation is not None:
+        return annotation
+    if isinstance(value, type):
+        handle = wt.type_handle_or_none(value)
+        if handle is not None:
+            return ("type", handle)
+        return ("scope", ClassResolver(value))
+    handle = getattr(value, "_wp_type_", None)
+    if handle is not None and handle.kind != "array":
+        return ("typed", handle, wt.value_bytes(value))
+    if isinstance(value, _pytypes.ModuleType):
+        return ("scope", ModuleResolver(value))
+    if wt.is_numpy_scalar(value):
+        return ("typed", wt.type_handle(type(value)), value.tobytes())
+    if isinstance(value, _pytypes.FunctionType):
+        return ("other", f"the Python function '{value.__name__}'")
+    return ("other", f"a {type(value).__name__}")
+
+
+def array_annotation(value: object) -> tuple | None:
+    """wp.array(dtype=…, ndim=…) used as an annotation or a name for one."""
+    from warp._src.array import array
+
+    if not isinstance(value, array) or value._valid:
+        return None
+    dtype = value.dtype
+    element = describe(dtype) if dtype is not None else None
+    if element is not None and element[0] == "type":
+        from warp import _weft
+
+        return ("type", _weft.type_array(element[1], value.ndim))
+    return ("generic_array", element, value.ndim)
+
+
+class _MemberResolver:
+    """Names inside a class or module."""
+
+    def __init__(self, owner: object):
+        self.owner = owner
+
+    def lookup(self, name: str) -> tuple | None:
+        try:
+            return describe(getattr(self.owner, name))
+        except AttributeError:
+            return None
+
+    def eval_static(self, text: str, local_values: dict) -> None:
+        return None
+
+
+class ClassResolver(_MemberResolver):
+    """Constants of a class: Config.N."""
+
+
+class ModuleResolver(_MemberResolver):
+    """Members of a Python module that is not warp: my_functions.square."""
+
+
+class FunctionResolver:
+    """Names of one Python function: closure first, then globals."""
+
+    def __init__(self, func: typing.Callable):
+        self.func = func
+        self.answers: dict[str, tuple | None] = {}
+
+    def namespace(self) -> dict[str, object]:
+        """Everything the function can see."""
+        names = dict(self.func.__globals__)
+        names.update(self.closure())
+        return names
+
+    def closure(self) -> dict[str, object]:
+        cells = self.func.__closure__ or ()
+        out = {}
+        for name, cell in zip(self.func.__code__.co_freevars, cells):
+            try:
+                out[name] = cell.cell_contents
+            except ValueError:  # not assigned yet
+                continue
+        return out
+
+    def lookup(self, name: str) -> tuple | None:
+        answer = self._find(name)
+        self.answers[name] = answer
+        return answer
+
+    def _find(self, name: str) -> tuple | None:
+        closure = self.closure()
+        if name in closure:
+            return describe(closure[name])
+        if name in self.func.__globals__:
+            return describe(self.func.__globals__[name])
+        return None
+
+    def eval_static(self, text: str, local_values: dict) -> tuple | None:
+        names = self.namespace()
+        names.update(local_values)
+        answer = describe(eval(text, names))  # noqa: S307 - wp.static is the user's own expression
+        return answer
