@@ -247,6 +247,10 @@ std::optional<std::vector<Pattern>> param_patterns(const FunctionDecl& decl, Dia
       ok = false;
       continue;
     }
+    if (out.size() < decl.known_params.size() && decl.known_params[out.size()]) {
+      out.push_back(*decl.known_params[out.size()]);
+      continue;
+    }
     if (!param.annotation) {
       if (!decl.library) {
         sink.report(DiagCode::bad_annotation, param.loc,

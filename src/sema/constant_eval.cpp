@@ -109,7 +109,7 @@ std::optional<Symbol> binary(const BinaryExpr& expr, Scope& scope) {
     if (!right) return std::nullopt;
     auto right_integer = wide_value(*right);
     if (integer && right_integer) {
-      auto folded = fold_integers((*it)->op, *integer, *right_integer, NumberRules::python);
+      auto folded = fold_integers((*it)->op, integer, right_integer, NumberRules::python);
       bool true_division = (*it)->op == BinaryOp::div || ((*it)->op == BinaryOp::pow && *right_integer < 0);
       if (!folded && !true_division) return std::nullopt;
       if (folded) {

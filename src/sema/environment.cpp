@@ -75,7 +75,7 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
     return set_variable(variable, Entity::failed());
   }
   if (value.kind == Entity::Kind::none_literal) {
-    fail(DiagCode::bad_assignment, at_node, "None is not a value in kernels", "use a flag variable instead");
+    fail(DiagCode::none_value, at_node, "None is not a value in kernels", "use a flag variable instead");
     return set_variable(variable, Entity::failed());
   }
   Variable& var = variables_[std::size_t(variable)];

@@ -1,6 +1,8 @@
 // Reading the module level of a kernel file.
 #include "sema/file_scope.h"
 
+#include <algorithm>
+
 #include "sema/lowering.h"
 #include "syntax/print.h"
 
@@ -66,7 +68,7 @@ std::shared_ptr<const FunctionDecl> FileScope::find_kernel(std::string_view name
 void FileScope::read(DiagnosticSink& sink) {
   for (const Stmt* stmt : tree_->body) {
     switch (stmt->kind) {
-      case StmtKind::import_stmt: read_import(stmt->as<ImportStmt>(), sink); break;
+      case StmtKind::import_stmt: read_import(stmt->as<ImportStmt>()); break;
       case StmtKind::function_def: read_function(stmt->as<FunctionDef>(), sink); break;
       case StmtKind::class_def: read_class(stmt->as<ClassDef>(), sink); break;
       case StmtKind::assign: {
@@ -90,43 +92,57 @@ void FileScope::read(DiagnosticSink& sink) {
   }
 }
 
-void FileScope::read_import(const ImportStmt& stmt, DiagnosticSink& sink) {
+void FileScope::read_import(const ImportStmt& stmt) {
   auto is_warp = [](std::string_view module) { return module == "warp" || module == "weft" || module.starts_with("warp."); };
   for (const ImportStmt::Name& name : stmt.names) {
     if (stmt.from.empty()) {
       if (is_warp(name.name)) symbols_[std::string(name.alias)] = Symbol::of_scope(warp_scope());
+      else if (name.name == "math") symbols_[std::string(name.alias)] = Symbol::of_scope(math_scope());
       else symbols_[std::string(name.alias)] = Symbol::of_other("the module '" + std::string(name.name) + "'");
       continue;
     }
-    if (is_warp(stmt.from) || stmt.from == "typing") {
+    if (is_warp(stmt.from) || stmt.from == "typing" || stmt.from == "collections.abc" || stmt.from == "math") {
       if (name.name == "*") continue;  // names of warp are found without a prefix anyway
-      if (auto symbol = warp_scope()->lookup(name.name)) symbols_[std::string(name.alias)] = *symbol;
+      auto symbol = (stmt.from == "math" ? math_scope() : warp_scope())->lookup(name.name);
+      if (symbol) symbols_[std::string(name.alias)] = *symbol;
       continue;
     }
     if (stmt.from == "__future__") continue;
     symbols_[std::string(name.alias)] = Symbol::of_other("'" + std::string(name.name) + "' of the module '" + std::string(stmt.from) + "'");
   }
-  (void)sink;
 }
 
 std::string FileScope::decorator_of(std::span<Expr* const> decorators, DiagnosticSink& sink) {
+  constexpr std::string_view ours[] = {"kernel", "func", "struct", "overload", "func_grad", "func_replay", "func_native"};
   std::string found;
+  const Expr* foreign = nullptr;
   for (const Expr* d : decorators) {
-    const Expr* callee = d->kind == ExprKind::call ? d->as<CallExpr>().callee : d;
-    std::string text = to_source(*callee);
+    std::string text = to_source(d->kind == ExprKind::call ? *d->as<CallExpr>().callee : *d);
     std::string last = text.substr(text.find_last_of('.') + 1);
-    if (last == "kernel" || last == "func" || last == "struct" || last == "overload") found = last;
-    else
-      sink.report(DiagCode::bad_decorator, d->loc, "the decorator '@" + text + "' is not known without Python",
-                  "kernel files know @wp.kernel, @wp.func and @wp.struct", d->underline());
+    if (std::find(std::begin(ours), std::end(ours), last) != std::end(ours)) found = last;
+    else foreign = d;
+  }
+  if (!found.empty() && foreign) {
+    std::string text = to_source(foreign->kind == ExprKind::call ? *foreign->as<CallExpr>().callee : *foreign);
+    sink.report(DiagCode::bad_decorator, foreign->loc, "the decorator '@" + text + "' is not known without Python",
+                "kernel files know @wp.kernel, @wp.func and @wp.struct", foreign->underline());
   }
   return found;
 }
 
 void FileScope::read_function(const FunctionDef& def, DiagnosticSink& sink) {
   std::string kind = decorator_of(def.decorators, sink);
-  if (kind.empty()) {
-    symbols_[std::string(def.name)] = Symbol::of_other("the Python function '" + std::string(def.name) + "'");
+  std::string name(def.name);
+  if (kind.empty() || kind == "struct") {
+    symbols_[name] = Symbol::of_other("the Python function '" + name + "'");
+    return;
+  }
+  if (kind == "func_native") {
+    symbols_[name] = Symbol::of_other("the native function '" + name + "'");
+    return;
+  }
+  if (kind == "overload" || kind == "func_grad" || kind == "func_replay") {
+    sink.report(DiagCode::ignored_statement, def.loc, "@wp." + kind + " has no effect here and was passed over", def.underline());
     return;
   }
   auto decl = std::make_shared<FunctionDecl>();

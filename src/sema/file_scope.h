@@ -27,10 +27,11 @@ class FileScope final : public Scope, public std::enable_shared_from_this<FileSc
   explicit FileScope(std::shared_ptr<const syntax::Tree> tree) : tree_(std::move(tree)) {}
 
   void read(DiagnosticSink& sink);
-  void read_import(const syntax::ImportStmt& stmt, DiagnosticSink& sink);
+  void read_import(const syntax::ImportStmt& stmt);
   void read_function(const syntax::FunctionDef& def, DiagnosticSink& sink);
   void read_class(const syntax::ClassDef& def, DiagnosticSink& sink);
-  void read_assignment(const syntax::Stmt& stmt, std::span<syntax::Expr* const> targets, const syntax::Expr& value, DiagnosticSink& sink);
+  void read_assignment(const syntax::Stmt& stmt, std::span<syntax::Expr* const> targets, const syntax::Expr& value,
+                       DiagnosticSink& sink);
   std::string decorator_of(std::span<syntax::Expr* const> decorators, DiagnosticSink& sink);
 
   std::shared_ptr<const syntax::Tree> tree_;

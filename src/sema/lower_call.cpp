@@ -30,21 +30,53 @@ bool is_compile_time(const Entity& e) {
 
 }  // namespace
 
-bool FunctionLowering::lower_arguments(const CallExpr& expr, std::vector<Argument>& out) {
+bool FunctionLowering::takes_references(const Entity& callee) {
+  if (callee.kind == Entity::Kind::builtin) {
+    for (const builtins::Row& row : builtins::rows(callee.symbol->text))
+      for (const builtins::RowParam& param : row.params)
+        if (param.pattern.by_reference) return true;
+  } else if (callee.kind == Entity::Kind::functions) {
+    for (const auto& decl : callee.symbol->functions)
+      if (const std::vector<Pattern>* patterns = module_.patterns_of(*decl))
+        for (const Pattern& pattern : *patterns)
+          if (pattern.by_reference) return true;
+  }
+  return false;
+}
+
+Argument FunctionLowering::place_argument(const Expr& expr) {
+  bool part = expr.kind == ExprKind::subscript || expr.kind == ExprKind::attribute;
+  const Expr& root = root_of(expr);
+  int variable = root.kind == ExprKind::name ? find_variable(root.as<NameExpr>().name) : -1;
+  if (variable < 0 || !(part || expr.kind == ExprKind::name) || !read_variable(variable, nullptr).is_value())
+    return {{}, lower_expr(expr), &expr, nullptr};
+  auto place = std::make_shared<Place>(place_of(expr));
+  if (place->root == Place::Root::none) return {{}, Entity::failed(), &expr, nullptr};
+  Entity value = read_place(*place);
+  bool stays = place->root == Place::Root::variable || place->root == Place::Root::memory;
+  return {{}, std::move(value), &expr, stays ? std::move(place) : nullptr};
+}
+
+bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::vector<Argument>& out) {
   bool ok = true;
   for (const Expr* arg : expr.args) {
     const auto* starred = arg->as_if<StarredExpr>();
+    if (places && !starred) {
+      out.push_back(place_argument(*arg));
+      ok = ok && !out.back().entity.is_error();
+      continue;
+    }
     Entity value = lower_expr(starred ? *starred->value : *arg);
     if (value.is_error()) {
       ok = false;
       continue;
     }
     if (!starred) {
-      out.push_back({{}, std::move(value), arg});
+      out.push_back({{}, std::move(value), arg, nullptr});
       continue;
     }
     if (value.kind == Entity::Kind::tuple) {
-      for (const Entity& e : *value.elements) out.push_back({{}, e, arg});
+      for (const Entity& e : *value.elements) out.push_back({{}, e, arg, nullptr});
     } else if (value.is_value() && (value.type()->is_composite() || value.type()->is_tuple())) {
       bool tuple = value.type()->is_tuple(), mat = value.type()->is_mat();
       std::uint32_t n = tuple ? std::uint32_t(value.type()->fields().size()) : value.type()->component_count();
@@ -54,7 +86,7 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, std::vector<Argumen
         if (tuple) path = {{ir::PathStep::field, false, false, std::int32_t(k)}};
         else if (mat) path = {{ir::PathStep::index, false, false, std::int32_t(k / cols)}, {ir::PathStep::index, false, false, std::int32_t(k % cols)}};
         else path = {{ir::PathStep::index, false, false, std::int32_t(k)}};
-        out.push_back({{}, Entity::of(at(*arg).extract(value.value, path)), arg});
+        out.push_back({{}, Entity::of(at(*arg).extract(value.value, path)), arg, nullptr});
       }
     } else {
       fail(DiagCode::bad_call, *arg, "only vectors, matrices, quaternions and tuples can be spread with '*'");
@@ -67,9 +99,17 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, std::vector<Argumen
       ok = false;
       continue;
     }
-    Entity value = lower_expr(*keyword.value);
-    if (value.is_error()) ok = false;
-    out.push_back({keyword.name, std::move(value), keyword.value});
+    for (const Argument& earlier : out)
+      if (earlier.keyword == keyword.name) {
+        fail(DiagCode::bad_call, *keyword.value, "the argument '" + std::string(keyword.name) + "' is given twice");
+        ok = false;
+      }
+    Argument argument{{}, {}, keyword.value, nullptr};
+    if (places) argument = place_argument(*keyword.value);
+    else argument.entity = lower_expr(*keyword.value);
+    argument.keyword = keyword.name;
+    ok = ok && !argument.entity.is_error();
+    out.push_back(std::move(argument));
   }
   return ok;
 }
@@ -80,7 +120,7 @@ Entity FunctionLowering::lower_call(const CallExpr& expr) {
   Entity callee = lower_expr(*expr.callee);
   if (callee.kind == Entity::Kind::builtin && callee.symbol->text == "static") return lower_static(expr);
   std::vector<Argument> args;
-  bool ok = lower_arguments(expr, args);
+  bool ok = lower_arguments(expr, takes_references(callee), args);
   if (callee.is_error() || !ok) return Entity::failed();
   builder_.set_loc(expr.loc);
   switch (callee.kind) {
@@ -197,9 +237,9 @@ Entity FunctionLowering::call_row(const builtins::Row& row, std::vector<Entity> 
   }
   auto decl = library_function(row.library_name);
   WEFT_CHECK(decl, "no library function " + row.library_name);
-  std::vector<const Expr*> exprs;
-  for (std::size_t p = 0; p < bound.size(); ++p) exprs.push_back(given_of_param[p] >= 0 ? given[std::size_t(given_of_param[p])].expr : nullptr);
-  return call_instance(*decl, std::move(bound), std::move(exprs), at_node);
+  std::vector<const Argument*> sources;
+  for (int number : given_of_param) sources.push_back(number >= 0 ? &given[std::size_t(number)] : nullptr);
+  return call_instance(*decl, std::move(bound), sources, at_node);
 }
 
 Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const FunctionDecl>>& overloads,
@@ -208,12 +248,12 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
   struct Match {
     const FunctionDecl* decl = nullptr;
     std::vector<Entity> bound;
-    std::vector<const Expr*> exprs;
+    std::vector<const Argument*> given;
     bool generic = false;
   };
   std::optional<Match> best;
   for (const auto& decl : overloads) {
-    auto patterns = param_patterns(*decl, sink_);
+    const std::vector<Pattern>* patterns = module_.patterns_of(*decl);
     if (!patterns) return Entity::failed();
     const auto& params = decl->def->params;
     std::string signature = std::string(decl->def->name) + "(";
@@ -223,7 +263,7 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
     Match match;
     match.decl = decl.get();
     match.bound.assign(params.size(), Entity::nothing());
-    match.exprs.assign(params.size(), nullptr);
+    match.given.assign(params.size(), nullptr);
     std::vector<bool> have(params.size(), false);
     std::size_t position = 0;
     bool ok = true;
@@ -239,7 +279,7 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
       }
       have[p] = true;
       match.bound[p] = arg.entity;
-      match.exprs[p] = arg.expr;
+      match.given[p] = &arg;
     }
     for (std::size_t p = 0; ok && p < params.size(); ++p) {
       const Pattern& pattern = (*patterns)[p];
@@ -262,7 +302,7 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
       }
       if (e.is_literal() && decl->library && pattern.kind == Pattern::Kind::exact && fits_literal(pattern, e))
         e = Entity::of(literal_as(e, pattern.type, at_node));
-      ir::Value* v = e.is_value() || e.is_literal() || e.kind == Entity::Kind::tuple ? value_of(e, match.exprs[p] ? static_cast<const Node&>(*match.exprs[p]) : at_node) : nullptr;
+      ir::Value* v = e.is_value() || e.is_literal() || e.kind == Entity::Kind::tuple ? value_of(e, match.given[p] && match.given[p]->expr ? static_cast<const Node&>(*match.given[p]->expr) : at_node) : nullptr;
       if (!v) {
         ok = false;
         break;
@@ -275,13 +315,12 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
     if (!best || (best->generic && !match.generic)) best = std::move(match);
   }
   if (!best) return no_overload(overloads[0]->def->name, args, at_node, candidates);
-  return call_instance(*best->decl, std::move(best->bound), std::move(best->exprs), at_node);
+  return call_instance(*best->decl, std::move(best->bound), best->given, at_node);
 }
 
-Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Entity> args, std::vector<const Expr*> exprs,
-                                       const Node& at_node) {
-  SourceLoc loc = at_node.loc;
-  const Instance* instance = module_.instantiate(decl, args, loc);
+Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Entity> args,
+                                       std::span<const Argument* const> given, const Node& at_node) {
+  const Instance* instance = module_.instantiate(decl, args, at_node.loc);
   if (!instance || !instance->function) return Entity::failed();
   std::vector<ir::Value*> operands;
   for (const Entity& e : args)
@@ -289,15 +328,13 @@ Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Ent
   ir::Op* op = at(at_node).call(instance->function, operands);
   std::size_t next = instance->num_results;
   for (std::size_t p : instance->ref_params) {
-    const Expr* expr = exprs[p];
-    if (!expr || (expr->kind != ExprKind::name && expr->kind != ExprKind::attribute && expr->kind != ExprKind::subscript)) {
-      return fail(DiagCode::bad_reference, expr ? static_cast<const Node&>(*expr) : at_node,
+    const Expr* expr = given[p] ? given[p]->expr : nullptr;
+    const Node& node = expr ? static_cast<const Node&>(*expr) : at_node;
+    if (!given[p] || !given[p]->place)
+      return fail(DiagCode::bad_reference, node,
                   "'" + std::string(decl.def->name) + "' updates its argument '" + std::string(decl.def->params[p].name) + "', so it needs a variable here",
                   "store the value in a variable first and pass that");
-    }
-    Place place = place_of(*expr);
-    if (place.root == Place::Root::none) return Entity::failed();
-    write_place(place, Entity::of(op->results[next++]), *expr);
+    write_place(*given[p]->place, Entity::of(op->results[next++]), node);
   }
   if (instance->num_results == 0) return Entity::nothing();
   if (instance->num_results == 1 && !instance->returns_tuple) return Entity::of(op->results[0]);
@@ -312,8 +349,8 @@ std::optional<Entity> FunctionLowering::call_user_operator(std::string_view name
   if (library() || !(is_user(a) || (b && is_user(*b)))) return std::nullopt;
   auto symbol = scope_->lookup(name);
   if (!symbol || symbol->kind != Symbol::Kind::functions) return std::nullopt;
-  std::vector<Argument> args = {{{}, a, nullptr}};
-  if (b) args.push_back({{}, *b, nullptr});
+  std::vector<Argument> args = {{{}, a, nullptr, nullptr}};
+  if (b) args.push_back({{}, *b, nullptr, nullptr});
   return call_functions(symbol->functions, std::move(args), at_node);
 }
 

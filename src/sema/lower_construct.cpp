@@ -247,25 +247,29 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
         parts.push_back(at(at_node).extract(vectors[rows ? r : c], std::int32_t(rows ? c : r)));
     return Entity::of(at(at_node).construct(types::mat(scalar, rows ? n : m, rows ? m : n), parts));
   }
+  // dtype may also be given by position.
+  const Type* positional = nullptr;
+  for (const Argument& a : args) {
+    if (a.entity.kind != Entity::Kind::type) continue;
+    positional = a.entity.symbol->pattern.type;
+    if (!positional || !positional->is_scalar()) return fail(DiagCode::bad_call, node_of(a, at_node), "dtype must be a scalar type");
+  }
+  const Type* component = *dtype ? *dtype : positional ? positional : types::f32();
   if (name == "identity") {
     auto n = take_int("n");
     if (!n && !args.empty()) n = constant_int(args[0].entity);
-    if (args.size() == 2 && args[1].entity.kind == Entity::Kind::type) scalar = args[1].entity.symbol->pattern.type;
     if (!n || *n < 1 || *n > 256) return fail(DiagCode::bad_call, at_node, "identity() takes a compile-time n from 1 to 256 and dtype");
-    const Type* s = scalar && scalar->is_scalar() && *dtype == scalar ? scalar : *dtype ? *dtype : args.size() == 2 ? scalar : types::f32();
+    ir::Value* zero = function_.zero(component);
+    ir::Value* one = component->is_float() ? function_.constant_float(component, 1.0) : function_.constant_int(component, 1);
     std::vector<ir::Value*> parts;
-    for (std::int64_t i = 0; i < *n * *n; ++i)
-      parts.push_back(i % (*n + 1) == 0 ? (s->is_float() ? function_.constant_float(s, 1.0) : function_.constant_int(s, 1)) : function_.zero(s));
-    return Entity::of(at(at_node).construct(types::mat(s, std::uint32_t(*n), std::uint32_t(*n)), parts));
+    for (std::int64_t i = 0; i < *n * *n; ++i) parts.push_back(i % (*n + 1) == 0 ? one : zero);
+    return Entity::of(at(at_node).construct(types::mat(component, std::uint32_t(*n), std::uint32_t(*n)), parts));
   }
-  const Type* real = *dtype ? *dtype : types::f32();
-  for (const Argument& a : args)
-    if (a.entity.kind == Entity::Kind::type && a.entity.symbol->pattern.kind == Pattern::Kind::exact) real = a.entity.symbol->pattern.type;
   if (name == "quat_identity" || name == "transform_identity") {
-    if (!real->is_float()) return fail(DiagCode::bad_call, at_node, "dtype must be a float type");
-    const Type* type = name == "quat_identity" ? types::quat(real) : types::transform(real);
-    std::vector<ir::Value*> parts(type->component_count(), function_.zero(real));
-    parts.back() = function_.constant_float(real, 1.0);
+    if (!component->is_float()) return fail(DiagCode::bad_call, at_node, "dtype must be a float type");
+    const Type* type = name == "quat_identity" ? types::quat(component) : types::transform(component);
+    std::vector<ir::Value*> parts(type->component_count(), function_.zero(component));
+    parts.back() = function_.constant_float(component, 1.0);
     return Entity::of(at(at_node).construct(type, parts));
   }
   const Type* base = first_scalar();

@@ -95,7 +95,7 @@ Entity FunctionLowering::lower_unary(const UnaryExpr& expr) {
   if (!value) return Entity::failed();
   if (value->is_constant() && value->type->is_scalar() && !value->type->is_bool() && expr.op == UnaryOp::neg)
     return Entity::of(fold(OpCode::neg, value));
-  std::vector<Argument> args = {{{}, Entity::of(value), expr.operand}};
+  std::vector<Argument> args = {{{}, Entity::of(value), expr.operand, nullptr}};
   return call_builtin(name, std::move(args), expr);
 }
 
@@ -117,7 +117,7 @@ Entity FunctionLowering::lower_binary(const BinaryExpr& expr) {
     const BinaryExpr& step = **it;
     Entity right = lower_expr(*step.right);
     auto left_wide = wide ? wide : integer_of(value), right_wide = integer_of(right);
-    auto folded = left_wide && right_wide ? fold_integers(step.op, *left_wide, *right_wide, NumberRules::kernel) : std::nullopt;
+    auto folded = fold_integers(step.op, left_wide, right_wide, NumberRules::kernel);
     if (auto constant = folded ? narrow(*folded) : std::nullopt) {
       wide.reset();
       value = Entity::of_symbol(Entity::Kind::integer, Symbol::of(*constant));
@@ -161,13 +161,14 @@ Entity FunctionLowering::binary(BinaryOp op, Entity a, Entity b, const Node& at_
   if (ta->is_scalar() && tb->is_scalar() && ta != tb)
     return fail(DiagCode::type_mismatch, at_node,
                 "Input types must be the same, got " + ta->user_name() + " and " + tb->user_name(), conversion_cure(ta, tb));
-  std::vector<Argument> args = {{{}, Entity::of(va), nullptr}, {{}, Entity::of(vb), nullptr}};
+  std::vector<Argument> args = {{{}, Entity::of(va), nullptr, nullptr}, {{}, Entity::of(vb), nullptr, nullptr}};
   return call_builtin(name, std::move(args), at_node);
 }
 
 Entity FunctionLowering::lower_compare(const CompareExpr& expr) {
   std::function<Entity(std::size_t, Entity)> from = [&](std::size_t k, Entity left) -> Entity {
     Entity right = lower_expr(*expr.operands[k + 1]);
+    if (expr.ops.size() > 1 && !same_in_chain(left, right, *expr.operands[k + 1])) return Entity::failed();
     Entity result = compare(expr.ops[k], left, right, expr);
     if (k + 1 == expr.ops.size() || result.is_error()) return result;
     // a < b < c: b is evaluated once; c only if a < b.
@@ -175,6 +176,16 @@ Entity FunctionLowering::lower_compare(const CompareExpr& expr) {
         result.value, [&] { return from(k + 1, right); }, [&] { return Entity::of(builder_.boolean(false)); }, expr);
   };
   return from(0, lower_expr(*expr.operands[0]));
+}
+
+bool FunctionLowering::same_in_chain(const Entity& left, const Entity& right, const Node& at_node) {
+  auto type = [&](const Entity& e) { return e.is_literal() ? type_of_literal(e) : e.is_value() ? e.type() : nullptr; };
+  const Type *a = type(left), *b = type(right);
+  if (library() || !a || !b || a == b) return true;
+  fail(DiagCode::chained_types, at_node,
+       "the operands of a chained comparison must have the same type, got " + a->user_name() + " and " + b->user_name(),
+       "convert one of them, or write two comparisons joined by 'and'");
+  return false;
 }
 
 Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& at_node) {
@@ -191,7 +202,7 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
       return Entity::of(negated ? there : fold(OpCode::bit_not, there));
     }
     if (equality && other.kind == Kind::none_literal) return Entity::of(builder_.boolean(!negated));
-    return fail(DiagCode::bad_condition, at_node, "only arrays can be compared with None");
+    return fail(DiagCode::none_value, at_node, "only arrays can be compared with None");
   }
   if (op == CompareOp::is || op == CompareOp::is_not)
     return fail(DiagCode::unsupported_construct, at_node, "Construct `is` not supported in kernels.", "use == or !=");

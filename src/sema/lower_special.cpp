@@ -1,5 +1,7 @@
 // Special forms: builtins that the front end builds itself because they take types, strings, constants or a variable
 // number of arguments.
+#include <algorithm>
+
 #include "sema/lowering.h"
 
 namespace weft::sema {
@@ -7,10 +9,40 @@ namespace weft::sema {
 using namespace syntax;
 using ir::OpCode;
 
-const Argument* FunctionLowering::find_keyword(const std::vector<Argument>& args, std::string_view name) const {
-  for (const Argument& a : args)
-    if (a.keyword == name) return &a;
-  return nullptr;
+bool FunctionLowering::order_arguments(std::string_view form, std::span<const std::string_view> params,
+                                       std::vector<Argument>& args, const Node& at_node) {
+  std::vector<Argument> ordered(params.size());
+  std::vector<bool> have(params.size(), false);
+  std::size_t position = 0;
+  for (Argument& arg : args) {
+    std::size_t p = params.size();
+    if (arg.keyword.empty()) p = position++;
+    else p = std::size_t(std::find(params.begin(), params.end(), arg.keyword) - params.begin());
+    const Node& node = arg.expr ? static_cast<const Node&>(*arg.expr) : at_node;
+    if (p >= params.size()) {
+      fail(DiagCode::bad_call, node,
+           arg.keyword.empty() ? std::string(form) + "() takes at most " + std::to_string(params.size()) + " arguments"
+                               : std::string(form) + "() has no parameter '" + std::string(arg.keyword) + "'");
+      return false;
+    }
+    if (have[p]) {
+      fail(DiagCode::bad_call, node, "the argument '" + std::string(params[p]) + "' is given twice");
+      return false;
+    }
+    have[p] = true;
+    ordered[p] = std::move(arg);
+    ordered[p].keyword = {};
+  }
+  std::size_t count = params.size();
+  while (count > 0 && !have[count - 1]) --count;
+  for (std::size_t p = 0; p < count; ++p)
+    if (!have[p]) {
+      fail(DiagCode::bad_call, at_node, std::string(form) + "() lacks the argument '" + std::string(params[p]) + "'");
+      return false;
+    }
+  ordered.resize(count);
+  args = std::move(ordered);
+  return true;
 }
 
 Entity FunctionLowering::call_special(std::string_view name, std::vector<Argument> args, const Node& at_node, bool& handled) {
@@ -18,13 +50,13 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "tid") return special_tid(args, at_node);
   if (name == "print") return special_print(args, at_node);
   if (name == "printf") return special_printf(args, at_node);
-  if (name.starts_with("atomic_")) return special_atomic(name, args, at_node);
+  if (name.starts_with("atomic_")) return special_atomic(name, std::move(args), at_node);
   if (name == "len") return special_len(args, at_node);
-  if (name == "where" || name == "select") return special_select(name, args, at_node);
-  if (name == "zeros" || name == "empty") return special_local(args, at_node);
+  if (name == "where" || name == "select") return special_select(name, std::move(args), at_node);
+  if (name == "zeros" || name == "empty") return special_local(name, std::move(args), at_node);
   if (name == "range" || name == "reversed") return special_range(name, args, at_node);
-  if (name == "cast" || name == "reinterpret") return special_cast(name, args, at_node);
-  if (name == "array" && !args.empty()) return special_array(args, at_node);
+  if (name == "cast" || name == "reinterpret") return special_cast(name, std::move(args), at_node);
+  if (name == "array" && !args.empty()) return special_array(std::move(args), at_node);
   if (name == "copy" && args.size() == 1) return args[0].entity;
   if (name == "constant" && args.size() == 1) return args[0].entity;
   if (name == "type") {
@@ -64,9 +96,20 @@ Entity FunctionLowering::special_print(const std::vector<Argument>& args, const 
       text += (text.empty() ? "" : " ") + arg.entity.symbol->constant.text;
       continue;
     }
-    ir::Value* value = value_of(arg.entity, arg.expr ? static_cast<const Node&>(*arg.expr) : at_node);
+    const Node& node = arg.expr ? static_cast<const Node&>(*arg.expr) : at_node;
+    if (!arg.keyword.empty())
+      return fail(DiagCode::bad_call, node, "print() has no parameter '" + std::string(arg.keyword) + "'");
+    ir::Value* value = value_of(arg.entity, node);
     if (!value) return Entity::failed();
-    operands.push_back(value);
+    if (!value->type->is_tuple()) {
+      operands.push_back(value);
+      continue;
+    }
+    for (std::size_t k = 0; k < value->type->fields().size(); ++k) {
+      if (value->type->fields()[k].type->is_tuple()) return fail(DiagCode::bad_call, node, "print() can't show a tuple inside a tuple");
+      ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};
+      operands.push_back(builder_.extract(value, std::span(&step, 1)));
+    }
   }
   if (!text.empty() && !operands.empty()) text += " ";
   ir::Op* op = at(at_node).op(OpCode::print, operands);
@@ -79,6 +122,8 @@ Entity FunctionLowering::special_printf(const std::vector<Argument>& args, const
     return fail(DiagCode::bad_call, at_node, "printf() takes a literal format string first");
   std::vector<ir::Value*> operands;
   for (std::size_t i = 1; i < args.size(); ++i) {
+    if (!args[i].keyword.empty())
+      return fail(DiagCode::bad_call, *args[i].expr, "printf() has no parameter '" + std::string(args[i].keyword) + "'");
     ir::Value* value = value_of(args[i].entity, *args[i].expr);
     if (!value) return Entity::failed();
     if (!value->type->is_scalar())
@@ -86,12 +131,14 @@ Entity FunctionLowering::special_printf(const std::vector<Argument>& args, const
                   "print components one by one, or use print()");
     operands.push_back(value);
   }
+  std::string_view format = args[0].entity.symbol->constant.text;
+  if (!check_printf(format, operands, args, at_node)) return Entity::failed();
   ir::Op* op = at(at_node).op(OpCode::printf, operands);
-  op->text = function_.arena.copy(args[0].entity.symbol->constant.text);
+  op->text = function_.arena.copy(format);
   return Entity::nothing();
 }
 
-Entity FunctionLowering::special_atomic(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {
+Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argument> args, const Node& at_node) {
   struct Kind {
     std::string_view name;
     ir::AtomicKind kind;
@@ -110,11 +157,19 @@ Entity FunctionLowering::special_atomic(std::string_view name, const std::vector
   if (!kind) return fail(DiagCode::unknown_name, at_node, "there is no builtin '" + std::string(name) + "'");
   bool is_cas = kind->kind == ir::AtomicKind::cas;
   std::size_t values = is_cas ? 2 : 1;
+  auto named = std::find_if(args.begin(), args.end(), [](const Argument& a) { return a.keyword == "arr" || a.keyword == "a"; });
+  if (named != args.end()) std::rotate(args.begin(), named, named + 1);  // the array decides what else there is
   if (args.empty() || !args[0].entity.is_value() || !args[0].entity.type()->is_array())
     return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes an array first, got (" + describe(args) + ")");
   ir::Value* array = args[0].entity.value;
   std::size_t rank = array->type->rank();
-  // (arr, i, j…, value): one index per dimension; an old form gives the indices of a lower rank as zeros left out.
+  // (arr, i, j…, value): one index per dimension.
+  std::vector<std::string_view> params = {"arr", "i", "j", "k", "l"};
+  params.resize(1 + rank);
+  if (is_cas) params.push_back("compare");
+  params.push_back("value");
+  args[0].keyword = {};
+  if (args.size() <= params.size() && !order_arguments(name, params, args, at_node)) return Entity::failed();
   if (args.size() != 1 + rank + values)
     return fail(DiagCode::bad_call, at_node,
                 std::string(name) + "() on an array of " + std::to_string(rank) + " dimensions takes " + std::to_string(rank) +
@@ -159,18 +214,15 @@ Entity FunctionLowering::special_len(const std::vector<Argument>& args, const No
   return fail(DiagCode::bad_call, at_node, "len() does not work on " + describe(e));
 }
 
-Entity FunctionLowering::special_select(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {
+Entity FunctionLowering::special_select(std::string_view name, std::vector<Argument> args, const Node& at_node) {
+  bool where = name == "where";
+  const std::string_view params[] = {"cond", where ? "value_if_true" : "value_if_false", where ? "value_if_false" : "value_if_true"};
+  if (!order_arguments(name, params, args, at_node)) return Entity::failed();
   if (args.size() != 3)
     return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes a condition and two values");
-  auto named = [&](std::string_view keyword, std::size_t position) {
-    const Argument* a = find_keyword(args, keyword);
-    return a ? a : &args[position];
-  };
-  ir::Value* condition = truth(named("cond", 0)->entity, at_node);
-  const char* first = name == "where" ? "value_if_true" : "value_if_false";
-  const char* second = name == "where" ? "value_if_false" : "value_if_true";
-  Entity a = named(first, 1)->entity, b = named(second, 2)->entity;
-  if (name == "select") std::swap(a, b);
+  ir::Value* condition = truth(args[0].entity, at_node);
+  Entity a = args[1].entity, b = args[2].entity;
+  if (!where) std::swap(a, b);
   adapt_literals(a, b, at_node);
   ir::Value* va = value_of(a, at_node);
   ir::Value* vb = value_of(b, at_node);
@@ -182,16 +234,11 @@ Entity FunctionLowering::special_select(std::string_view name, const std::vector
   return Entity::of(at(at_node).select(condition, va, vb));
 }
 
-Entity FunctionLowering::special_local(const std::vector<Argument>& args, const Node& at_node) {
-  const Argument* shape_arg = find_keyword(args, "shape");
-  const Argument* dtype_arg = find_keyword(args, "dtype");
-  std::size_t position = 0;
-  for (const Argument& a : args) {
-    if (!a.keyword.empty()) continue;
-    if (position == 0 && !shape_arg) shape_arg = &a;
-    else if (!dtype_arg) dtype_arg = &a;
-    ++position;
-  }
+Entity FunctionLowering::special_local(std::string_view name, std::vector<Argument> args, const Node& at_node) {
+  constexpr std::string_view params[] = {"shape", "dtype"};
+  if (!order_arguments(name, params, args, at_node)) return Entity::failed();
+  const Argument* shape_arg = args.empty() ? nullptr : &args[0];
+  const Argument* dtype_arg = args.size() < 2 ? nullptr : &args[1];
   if (!shape_arg) return fail(DiagCode::bad_call, at_node, "a local array needs a shape", "wp.zeros(shape=8, dtype=float)");
   const Type* element = types::f32();
   if (dtype_arg) {
@@ -254,7 +301,9 @@ Entity FunctionLowering::special_range(std::string_view name, const std::vector<
   return e;
 }
 
-Entity FunctionLowering::special_cast(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {
+Entity FunctionLowering::special_cast(std::string_view name, std::vector<Argument> args, const Node& at_node) {
+  constexpr std::string_view params[] = {"a", "dtype"};
+  if (!order_arguments(name, params, args, at_node)) return Entity::failed();
   if (args.size() != 2 || args[1].entity.kind != Entity::Kind::type || args[1].entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
     return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes a value and a type");
   ir::Value* value = value_of(args[0].entity, at_node);
@@ -267,12 +316,11 @@ Entity FunctionLowering::special_cast(std::string_view name, const std::vector<A
   return Entity::of(at(at_node).bitcast(value, to));
 }
 
-Entity FunctionLowering::special_array(const std::vector<Argument>& args, const Node& at_node) {
-  auto named = [&](std::string_view keyword, std::size_t position) -> const Argument* {
-    if (const Argument* a = find_keyword(args, keyword)) return a;
-    return position < args.size() && args[position].keyword.empty() ? &args[position] : nullptr;
-  };
-  const Argument *ptr = named("ptr", 0), *shape = named("shape", 1), *dtype = named("dtype", 2);
+Entity FunctionLowering::special_array(std::vector<Argument> args, const Node& at_node) {
+  constexpr std::string_view params[] = {"ptr", "shape", "dtype"};
+  if (!order_arguments("array", params, args, at_node)) return Entity::failed();
+  const Argument *ptr = nullptr, *shape = nullptr, *dtype = nullptr;
+  if (args.size() == 3) ptr = &args[0], shape = &args[1], dtype = &args[2];
   if (!ptr || !shape || !dtype || dtype->entity.kind != Entity::Kind::type || dtype->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
     return fail(DiagCode::bad_call, at_node, "in a kernel, array() takes ptr=, shape= and dtype=");
   ir::Value* address = value_of(ptr->entity, *ptr->expr);

@@ -67,6 +67,9 @@ ir::Value* FunctionLowering::value_of(const Entity& entity, const Node& at_node)
       }
       return at(at_node).construct(types::tuple(part_types), parts);
     }
+    case Entity::Kind::none_literal:
+      fail(DiagCode::none_value, at_node, "None is not a value in kernels", "use a flag variable instead");
+      return nullptr;
     case Entity::Kind::none:
       fail(DiagCode::bad_call, at_node, "this has no value", "the function called here returns nothing");
       return nullptr;
@@ -100,7 +103,7 @@ Entity FunctionLowering::fold_literals(BinaryOp op, const Entity& a, const Entit
   const Constant& cb = b.symbol->constant;
   auto x = wide_value(ca), y = wide_value(cb);
   if (x && y) {
-    auto result = fold_integers(op, *x, *y, NumberRules::kernel);
+    auto result = fold_integers(op, x, y, NumberRules::kernel);
     auto constant = result ? narrow(*result) : std::nullopt;
     return constant ? Entity::of_symbol(Entity::Kind::integer, Symbol::of(*constant)) : Entity::nothing();
   }

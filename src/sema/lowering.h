@@ -21,9 +21,10 @@ class FunctionLowering;
 
 /// An argument of a call after its expression was lowered.
 struct Argument {
-  std::string_view keyword;           // empty: positional
+  std::string_view keyword;            // empty: positional
   Entity entity;
-  const syntax::Expr* expr = nullptr; // for messages and by-reference writing
+  const syntax::Expr* expr = nullptr;  // for messages
+  std::shared_ptr<const Place> place;  // where the value lies, if the callee may update it
 };
 
 /// A function instantiated for argument types.
@@ -51,6 +52,8 @@ class ModuleLowering {
   void keep_source(const FunctionDecl& decl);
   /// Counts trips of unrolled loops; false when there are more than a module may have.
   bool count_unrolled(std::int64_t trips);
+  /// The parameters' patterns, read once; null if an annotation has an error (reported).
+  const std::vector<builtins::Pattern>* patterns_of(const FunctionDecl& decl);
 
  private:
   bool check_returns(const FunctionDecl& decl, const Instance& instance, const ir::Function& function);
@@ -60,6 +63,7 @@ class ModuleLowering {
   std::unique_ptr<ir::Module> module_;
   std::map<std::string, Instance> instances_;
   std::map<std::string, int> name_counts_;
+  std::unordered_map<const FunctionDecl*, std::optional<std::vector<builtins::Pattern>>> patterns_;
   std::set<const void*> kept_sources_;
   int depth_ = 0;
   std::int64_t unrolled_ = 0;
@@ -211,6 +215,7 @@ class FunctionLowering {
   Entity lower_binary(const syntax::BinaryExpr& expr);
   Entity binary(syntax::BinaryOp op, Entity a, Entity b, const syntax::Node& at);
   Entity lower_compare(const syntax::CompareExpr& expr);
+  bool same_in_chain(const Entity& left, const Entity& right, const syntax::Node& at);
   Entity compare(syntax::CompareOp op, Entity a, Entity b, const syntax::Node& at);
   Entity lower_logical(const syntax::LogicalExpr& expr);
   Entity lower_ternary(const syntax::TernaryExpr& expr);
@@ -221,10 +226,14 @@ class FunctionLowering {
 
   // calls (lower_call.cpp, overload.cpp)
   Entity lower_call(const syntax::CallExpr& expr);
-  bool lower_arguments(const syntax::CallExpr& expr, std::vector<Argument>& out);
+  /// `places`: the callee may update arguments, so their places are kept.
+  bool lower_arguments(const syntax::CallExpr& expr, bool places, std::vector<Argument>& out);
+  bool takes_references(const Entity& callee);
+  Argument place_argument(const syntax::Expr& expr);
   Entity call_functions(const std::vector<std::shared_ptr<const FunctionDecl>>& overloads, std::vector<Argument> args,
                         const syntax::Node& at);
-  Entity call_instance(const FunctionDecl& decl, std::vector<Entity> args, std::vector<const syntax::Expr*> exprs,
+  /// `given` holds the argument that each parameter got, or null.
+  Entity call_instance(const FunctionDecl& decl, std::vector<Entity> args, std::span<const Argument* const> given,
                        const syntax::Node& at);
   Entity call_builtin(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity call_row(const builtins::Row& row, std::vector<Entity> args, const std::vector<Argument>& given,
@@ -241,20 +250,25 @@ class FunctionLowering {
   Entity special_tid(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_print(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_printf(const std::vector<Argument>& args, const syntax::Node& at);
-  Entity special_atomic(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_atomic(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
-  Entity special_select(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
-  Entity special_local(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_select(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  Entity special_local(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_range(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
-  Entity special_cast(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
-  Entity special_array(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_cast(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  Entity special_array(std::vector<Argument> args, const syntax::Node& at);
   Entity construct(const builtins::Pattern& pattern, std::vector<Argument> args, const syntax::Node& at);
   Entity construct_scalar(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
   Entity construct_composite(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
   Entity construct_struct(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
   Entity construct_untyped(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   std::optional<const Type*> take_dtype(std::vector<Argument>& args, const syntax::Node& at);
-  const Argument* find_keyword(const std::vector<Argument>& args, std::string_view name) const;
+  /// Puts a special form's arguments into the order of its parameters; false after an error. Left-out ones at the end are
+  /// missing, in between an error.
+  bool order_arguments(std::string_view form, std::span<const std::string_view> params, std::vector<Argument>& args,
+                       const syntax::Node& at);
+  bool check_printf(std::string_view format, std::span<ir::Value* const> operands, std::span<const Argument> args,
+                    const syntax::Node& at);
   std::optional<std::int64_t> constant_int(const Entity& entity);
   std::optional<std::int64_t> need_constant(const Entity& entity, const syntax::Expr& expr, const char* what);
   std::optional<std::vector<std::int64_t>> constant_shape(const Entity& entity);

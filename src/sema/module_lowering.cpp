@@ -43,6 +43,15 @@ std::string instance_key(const FunctionDecl& decl, std::span<const Entity> args)
 
 }  // namespace
 
+const std::vector<builtins::Pattern>* ModuleLowering::patterns_of(const FunctionDecl& decl) {
+  auto it = patterns_.find(&decl);
+  if (it == patterns_.end()) {
+    keep_source(decl);
+    it = patterns_.emplace(&decl, param_patterns(decl, sink_)).first;
+  }
+  return it->second ? &*it->second : nullptr;
+}
+
 bool ModuleLowering::check_returns(const FunctionDecl& decl, const Instance& instance, const ir::Function& function) {
   const syntax::Expr& annotation = *decl.def->returns;
   auto annotated = return_patterns(annotation, *scope_of(decl), sink_);
@@ -82,9 +91,8 @@ const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<
     sink_.report(DiagCode::nesting_too_deep, call_loc, "functions call each other more than " + std::to_string(kDeepest) + " levels deep");
     return nullptr;
   }
-  auto patterns = param_patterns(decl, sink_);
+  const std::vector<builtins::Pattern>* patterns = patterns_of(decl);
   if (!patterns) return nullptr;
-  keep_source(decl);
   instance.in_progress = true;
   ++depth_;
   std::size_t errors = sink_.error_count();
@@ -106,9 +114,8 @@ const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<
 }
 
 ir::Function* ModuleLowering::lower_entry(const FunctionDecl& kernel, std::span<const Type* const> arg_types) {
-  auto patterns = param_patterns(kernel, sink_);
+  const std::vector<builtins::Pattern>* patterns = patterns_of(kernel);
   if (!patterns) return nullptr;
-  keep_source(kernel);
   const auto& params = kernel.def->params;
   std::vector<const Type*> types(arg_types.begin(), arg_types.end());
   if (types.empty())

@@ -42,7 +42,10 @@ std::optional<Constant> narrow(WideInt value) {
   return c;
 }
 
-std::optional<WideInt> fold_integers(BinaryOp op, WideInt a, WideInt b, NumberRules rules) {
+std::optional<WideInt> fold_integers(BinaryOp op, const std::optional<WideInt>& left, const std::optional<WideInt>& right,
+                                     NumberRules rules) {
+  if (!left || !right) return std::nullopt;
+  const WideInt a = *left, b = *right;
   bool python = rules == NumberRules::python;
   WideInt result = 0;
   switch (op) {

@@ -17,8 +17,10 @@ using WideInt = __int128;
 std::optional<WideInt> wide_value(const Constant& constant);
 /// A constant of that value; nullopt if the magnitude needs more than 64 bits.
 std::optional<Constant> narrow(WideInt value);
-/// Nullopt: no integer results (a zero divisor, Python's true division, a negative exponent), or it is beyond 2^120.
-std::optional<WideInt> fold_integers(syntax::BinaryOp op, WideInt a, WideInt b, NumberRules rules);
+/// Nullopt: an operand is missing, no integer results (a zero divisor, Python's true division, a negative exponent), or
+/// it is beyond 2^120.
+std::optional<WideInt> fold_integers(syntax::BinaryOp op, const std::optional<WideInt>& left,
+                                     const std::optional<WideInt>& right, NumberRules rules);
 /// Float arithmetic in double precision; nullopt where Python would raise.
 std::optional<double> fold_reals(syntax::BinaryOp op, double a, double b);
 /// The number as a double; 0 for forms that are no plain number.

@@ -46,6 +46,8 @@ struct FunctionDecl {
   std::weak_ptr<Scope> scope;                // free names; weak, for a scope owns its functions
   std::shared_ptr<Scope> owned_scope;        // set instead when nobody else keeps the scope alive
   std::string key;                           // unique in the process for this definition; part of mangled names
+  /// Types of parameters that the host knows already (evaluated annotations of a closure), by position; may be shorter.
+  std::vector<std::optional<builtins::Pattern>> known_params;
   bool library = false;                      // a standard library function: literals adapt, library names are visible
 };
 
@@ -98,6 +100,8 @@ class StaticError : public std::runtime_error {
 
 /// The members of `wp`: types (vec3, mat44d…), generic types, constants (pi…), builtins and special forms.
 std::shared_ptr<Scope> warp_scope();
+/// Python's module `math`, as far as kernels and wp.static can use it.
+std::shared_ptr<Scope> math_scope();
 /// What Python itself offers without import: int, float, bool, abs, min, max, round, pow, len, range, print, type.
 std::optional<Symbol> python_builtin(std::string_view name);
 /// The standard library's own namespace: its functions first, then builtins; never a user's name.

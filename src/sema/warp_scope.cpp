@@ -1,5 +1,6 @@
 // The names behind `wp.`: named types, generic types, constants, builtins and special forms; and what Python offers
 // without import.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -97,12 +98,33 @@ class WarpScope final : public Scope {
       if (form == name) return Symbol::of_builtin(std::string(name));
     if (builtins::is_builtin(name)) return Symbol::of_builtin(std::string(name));
     if (auto value = named_constant(name)) return Symbol::of(Constant::of_real(*value));
-    if (name == "types" || name == "context" || name == "math") return Symbol::of_scope(warp_scope());
+    if (name == "types" || name == "context") return Symbol::of_scope(warp_scope());
+    if (name == "math") return Symbol::of_scope(math_scope());
     return std::nullopt;
   }
 };
 
+/// Python's math module: its constants, and the builtins that do what its functions do.
+class MathScope final : public Scope {
+ public:
+  std::optional<Symbol> lookup(std::string_view name) override {
+    constexpr std::string_view functions[] = {"sin",  "cos",  "tan",  "asin", "acos",  "atan",  "atan2",   "sinh",    "cosh",
+                                              "tanh", "exp",  "log",  "log2", "log10", "sqrt",  "pow",     "floor",   "ceil",
+                                              "erf",  "erfc", "cbrt", "fabs", "isnan", "isinf", "isfinite", "degrees", "radians"};
+    constexpr std::string_view constants[] = {"pi", "e", "tau", "inf", "nan"};
+    if (std::find(std::begin(constants), std::end(constants), name) != std::end(constants))
+      return Symbol::of(Constant::of_real(*named_constant(name)));
+    if (std::find(std::begin(functions), std::end(functions), name) == std::end(functions)) return std::nullopt;
+    return Symbol::of_builtin(name == "fabs" ? "abs" : std::string(name));
+  }
+};
+
 }  // namespace
+
+std::shared_ptr<Scope> math_scope() {
+  static auto scope = std::make_shared<MathScope>();
+  return scope;
+}
 
 std::shared_ptr<Scope> warp_scope() {
   static auto scope = std::make_shared<WarpScope>();

@@ -58,6 +58,34 @@ def isfinite(x):
     return (x - x) == (x - x)
 
 
+def _isnan_any(a):
+    for i in range(len(a)):
+        if isnan(a[i]):
+            return True
+    return False
+
+
+def _isinf_any(a):
+    for i in range(len(a)):
+        if isinf(a[i]):
+            return True
+    return False
+
+
+def _isfinite_all(a):
+    for i in range(len(a)):
+        if not isfinite(a[i]):
+            return False
+    return True
+
+
+def _sign_each(x):
+    r = x
+    for i in range(len(x)):
+        r[i] = sign(x[i])
+    return r
+
+
 def _same(a):
     return a
 

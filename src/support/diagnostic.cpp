@@ -76,11 +76,14 @@ Diagnostic& DiagnosticSink::report(DiagCode code, SourceLoc loc, std::string tex
   bool repeated = std::any_of(list_.rbegin(), list_.rend(),
                               [&](const Diagnostic& d) { return d.code == code && d.loc == loc && d.text == text; });
   if (is_error) ++errors_;
-  if (repeated || list_.size() >= kMaxErrors) {
+  // Errors have room of their own: a file full of remarks must not hide what is wrong with it.
+  std::size_t shown = is_error ? shown_errors_ : list_.size() - shown_errors_;
+  if (repeated || shown >= kMaxErrors) {
     if (is_error && repeated) --errors_;
     scratch_ = Diagnostic{code, loc, length, {}, {}};
     return scratch_;
   }
+  if (is_error) ++shown_errors_;
   list_.push_back(Diagnostic{code, loc, std::max<std::uint32_t>(length, 1), std::move(text), {}});
   return list_.back();
 }
@@ -101,7 +104,7 @@ std::string DiagnosticSink::render_all() const {
 void DiagnosticSink::clear() {
   list_.clear();
   files_.clear();
-  errors_ = 0;
+  errors_ = shown_errors_ = 0;
 }
 
 }  // namespace weft

@@ -65,6 +65,7 @@ class DiagnosticSink {
   std::vector<Diagnostic> list_;
   std::vector<std::shared_ptr<const SourceFile>> files_;
   std::size_t errors_ = 0;
+  std::size_t shown_errors_ = 0;  // of them in list_
   Diagnostic scratch_{};  // returned for a repeated report
 };
 
