@@ -1,5 +1,5 @@
 // Throughput of kernels against the same loops written by hand, and against what the machine can do at all: bandwidth
-// of a copy for kernels that move memory, multiply-adds on registers for those that compute. One lane beside all lanes.
+// of a copy and of an update in place for kernels that move memory, multiply-adds on registers for those that compute. One lane beside all lanes.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -106,6 +106,9 @@ int main(int argc, char** argv) {
     add("limit/copy", threads, [threads](benchmark::State& state) {
       Data& d = Data::get();
       measure(state, threads, 8.0 * kFloats, "bytes", [&] { limit_copy(kFloats, floats(d.x), floats(d.y), threads); });
+    });
+    add("limit/update", threads, [threads](benchmark::State& state) {
+      measure(state, threads, 8.0 * kFloats, "bytes", [&] { limit_update(kFloats, floats(Data::get().y), threads); });
     });
     add("limit/fma", threads, [threads](benchmark::State& state) {
       constexpr std::int64_t kSteps = 1'000'000;

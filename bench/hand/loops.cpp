@@ -36,35 +36,44 @@ void limit_copy(std::int64_t n, const float* __restrict from, float* __restrict 
   }
 }
 
+void limit_update(std::int64_t n, float* to, int threads) {
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < n; ++i) to[i] = to[i] * 0.5f;
+}
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kWidth = 16;
+#elif defined(__AVX__)
+constexpr int kWidth = 8;
+#else
+constexpr int kWidth = 4;
+#endif
+constexpr int kChains = 10;  // more than latency times ports, and fewer than there are registers
+typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
+
 // clang keeps to half the register on processors that it thinks slow down at full width.
 #if defined(__clang__) && defined(__AVX512F__)
 __attribute__((min_vector_width(512)))
 #endif
+__attribute__((noinline)) float multiply_add_chains(std::int64_t steps) {
+  const Vector factor = Vector{} + 0.999f, term = Vector{} + 0.001f;
+  Vector a = term, b = a + term, c = b + term, d = c + term, e = d + term;
+  Vector f = e + term, g = f + term, h = g + term, i = h + term, j = i + term;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    a = a * factor + term, b = b * factor + term, c = c * factor + term, d = d * factor + term, e = e * factor + term;
+    f = f * factor + term, g = g * factor + term, h = h * factor + term, i = i * factor + term, j = j * factor + term;
+  }
+  return (a + b + c + d + e + f + g + h + i + j)[0];
+}
+
+}  // namespace
+
 double limit_fma(std::int64_t steps, int threads) {
-#if defined(__AVX512F__)
-  constexpr int kWidth = 16;
-#elif defined(__AVX__)
-  constexpr int kWidth = 8;
-#else
-  constexpr int kWidth = 4;
-#endif
-  typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
-  constexpr int kChains = 10;  // more than latency times ports, less than registers
   float total = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
-  for (int thread = 0; thread < threads; ++thread) {
-    Vector chain[kChains] = {}, factor = {}, term = {};
-    for (int lane = 0; lane < kWidth; ++lane) {
-      factor[lane] = 0.999f;
-      term[lane] = 0.001f * float(lane);
-      for (int c = 0; c < kChains; ++c) chain[c][lane] = float(c);
-    }
-    for (std::int64_t step = 0; step < steps; ++step)
-      for (int c = 0; c < kChains; ++c) chain[c] = chain[c] * factor + term;
-    Vector sum = chain[0];
-    for (int c = 1; c < kChains; ++c) sum += chain[c];
-    total += sum[0];
-  }
+  for (int thread = 0; thread < threads; ++thread) total += multiply_add_chains(steps);
   volatile float used = total;
   (void)used;
   return 2.0 * kWidth * kChains * double(steps) * threads;

@@ -15,8 +15,9 @@ void hand_polynomial(std::int64_t n, const float* x, float* y, int threads);
 /// Nothing, for the cost of a call.
 void hand_empty(std::int64_t begin, std::int64_t end, const void* params, void* context);
 
-/// Limits: copies n floats; runs `steps` rounds of multiply-adds on registers and returns the number of floating-point
-/// operations done in all.
+/// Limits: copies n floats; changes n floats in place; runs `steps` rounds of multiply-adds on registers and returns the
+/// number of floating-point operations done in all.
 void limit_copy(std::int64_t n, const float* from, float* to, int threads);
+void limit_update(std::int64_t n, float* to, int threads);
 double limit_fma(std::int64_t steps, int threads);
 }
