@@ -31,6 +31,7 @@ class Inliner {
       std::size_t size = size_of(*op.callee);
       std::size_t most = calls_[op.callee] == 1 ? std::max(limits_.once, limits_.small) : limits_.small;
       if (size > most || grown + size > limits_.growth || (in_test(op) && makes_locals(*op.callee))) return;
+      if (depth_of(op) + height_of(*op.callee->body) > kDeepest) return;
       grown += size;
       expand(function, rewriter, op);
       changed = true;
@@ -43,6 +44,21 @@ class Inliner {
     auto [it, fresh] = sizes_.try_emplace(&callee, 0);
     if (fresh) it->second = analysis::count_ops(*callee.body);
     return it->second;
+  }
+
+  /// Regions around an operation, and levels of regions below one: together they must stay inside the IR's limit, with
+  /// room for the passes that follow.
+  static constexpr int kDeepest = ir::kMaxRegionDepth * 3 / 4;
+  static int depth_of(const Op& op) {
+    int depth = 0;
+    for (const ir::Region* region = op.parent; region->parent_op; region = region->parent_op->parent) ++depth;
+    return depth;
+  }
+  static int height_of(const ir::Region& region) {
+    int height = 0;
+    for (const Op& op : region)
+      for (const ir::Region* inner : op.regions) height = std::max(height, 1 + height_of(*inner));
+    return height;
   }
 
   /// A `while`'s test must stay pure in the letter: the callee's private arrays can't move into it.

@@ -120,6 +120,8 @@ class AnnotationReader {
       if (!scalar) return std::nullopt;
       if (scalar->kind == Pattern::Kind::exact) {
         if (!scalar->type->is_scalar()) return bad(call, "dtype must be a scalar type");
+        bool rotation = kind == Pattern::Kind::quat || kind == Pattern::Kind::transform;
+        if (rotation && !scalar->type->is_float()) return bad(call, "dtype must be a float type");
         return Pattern::exactly(make(scalar->type));
       }
       Pattern p = Pattern::of(kind);

@@ -57,7 +57,6 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
   }
   if (value.kind == Entity::Kind::tuple) {  // a tuple of plain values is a value itself, so that branches can merge it
     std::vector<ir::Value*> parts;
-    std::vector<const Type*> part_types;
     bool plain = true;
     for (const Entity& e : *value.elements) {
       plain = plain && (e.is_value() || e.is_literal());
@@ -65,9 +64,11 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
       ir::Value* v = value_of(e, at_node);
       if (!v) return set_variable(variable, Entity::failed());
       parts.push_back(v);
-      part_types.push_back(v->type);
     }
-    if (plain) value = Entity::of(at(at_node).construct(types::tuple(part_types), parts));
+    if (plain) {
+      ir::Value* tuple = make_tuple(parts, at_node);
+      value = tuple ? Entity::of(tuple) : Entity::failed();
+    }
   }
   if (value.kind == Entity::Kind::none) {
     fail(DiagCode::bad_assignment, at_node, "'" + std::string(name) + "' is assigned from something that has no value",
@@ -117,6 +118,7 @@ Entity FunctionLowering::read_variable(int variable, const syntax::Node* at_node
       }
   }
   if (!at_node) return value;
+  if (value.kind == Entity::Kind::none && names_lost_) return Entity::failed();
   if (value.kind == Entity::Kind::none)
     return fail(DiagCode::unknown_name, *at_node, "'" + std::string(var.name) + "' is used before it is assigned",
                 "give it a value before this line on every path, e.g. " + std::string(var.name) + " = float(0.0)");
@@ -187,9 +189,23 @@ bool FunctionLowering::merge_values(int variable, const Entity& a, const Entity&
   return false;
 }
 
+bool FunctionLowering::enter_region(const syntax::Node& at_node) {
+  constexpr int kDeepest = ir::kMaxRegionDepth * 3 / 4;  // the rest is for passes that add levels
+  if (region_depth_ >= kDeepest) {
+    names_lost_ = true;
+    if (!too_deep_) fail(DiagCode::nesting_too_deep, at_node, "conditions and loops lie more than " + std::to_string(kDeepest) + " levels inside one another",
+         "move the inner ones into a function");
+    too_deep_ = true;
+    return false;
+  }
+  ++region_depth_;
+  return true;
+}
+
 Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then_fn, const ExprFn& else_fn,
                                         const syntax::Node& at_node, std::uint32_t end) {
   if (condition->is_constant()) return condition->bits ? then_fn() : else_fn();
+  if (!enter_region(at_node)) return Entity::failed();
   ir::Region* outer = builder_.region();
   ir::Op* op = at(at_node).if_op(condition, {});
   Entity result[2];
@@ -238,6 +254,7 @@ Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then
     builder_.yield(yields[side]);
   }
   builder_.set_place(outer);
+  --region_depth_;
   for (auto& [variable, entity] : updates) set_variable(variable, std::move(entity));
   return value;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/ir.h"
 #include "sema/lowering.h"
 #include "syntax/print.h"
 
@@ -35,6 +36,15 @@ class BodyScope final : public Scope {
   ClassScope& own_;
   Scope& around_;
 };
+
+/// Levels of structs and arrays inside each other. Structs were checked when they were declared, so this ends soon.
+int depth_of(const Type* type) {
+  if (type->is_array()) return 1 + depth_of(type->element());
+  int depth = 0;
+  if (type->is_struct())
+    for (const Field& field : type->fields()) depth = std::max(depth, 1 + depth_of(field.type));
+  return depth;
+}
 
 bool same_params(const FunctionDecl& a, const FunctionDecl& b) {
   if (a.def->params.size() != b.def->params.size()) return false;
@@ -168,6 +178,8 @@ void FileScope::read_function(const FunctionDef& def, DiagnosticSink& sink) {
 void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
   if (decorator_of(def.decorators, sink) == "struct") {
     std::vector<Field> fields;
+    std::uint64_t bytes = 0;
+    int depth = 0;
     bool ok = true;
     for (const Stmt* stmt : def.body) {
       const auto* field = stmt->as_if<AnnotatedAssignStmt>();
@@ -193,7 +205,14 @@ void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
           sink.report(DiagCode::redefinition, field->loc, "the field '" + std::string(name) + "' is there twice", field->underline());
           ok = false;
         }
+      bytes += pattern->type->size() + pattern->type->align();
+      depth = std::max(depth, 1 + depth_of(pattern->type));
       fields.push_back({name, pattern->type, 0});
+    }
+    if (ok && (bytes > ir::kMaxTypeBytes || depth >= ir::kMaxTypeDepth)) {
+      sink.report(DiagCode::bad_struct, def.name_loc, "the struct '" + std::string(def.name) + "' is too large or too deeply nested",
+                  "put large data into arrays", std::uint32_t(def.name.size()));
+      ok = false;
     }
     if (ok) symbols_[std::string(def.name)] = Symbol::of_type(types::structure(def.name, fields));
     else symbols_[std::string(def.name)] = Symbol::of_other("the struct '" + std::string(def.name) + "', which has errors,");

@@ -24,7 +24,7 @@ void FunctionLowering::assign_target(const Expr& target, Entity value, const Nod
     case ExprKind::attribute: {
       Place place = place_of(target);
       if (place.root == Place::Root::none || value.is_error()) return;
-      return write_place(place, std::move(value), target);
+      return write_place(place, std::move(value), target, &at_node);
     }
     default: fail(DiagCode::bad_assignment, target, "this can't be assigned to"); return;
   }
@@ -54,7 +54,7 @@ void FunctionLowering::unpack(std::span<Expr* const> targets, Entity value, cons
     parts.assign(targets.size(), Entity::failed());
   }
   // All values exist before the first name is assigned: `a, b = b, a` swaps.
-  for (std::size_t k = 0; k < targets.size(); ++k) assign_target(*targets[k], parts[k], *targets[k]);
+  for (std::size_t k = 0; k < targets.size(); ++k) assign_target(*targets[k], parts[k], at_node);
 }
 
 Entity FunctionLowering::storable(Entity value, const Type* type, const Node& at_node, const char* what) {
@@ -69,7 +69,7 @@ Entity FunctionLowering::storable(Entity value, const Type* type, const Node& at
                                                                                         : "wp." + type->user_name()) + "(…)"
                            : "make a " + type->user_name() + " of it first";
     return fail(DiagCode::type_mismatch, at_node,
-                std::string("can't store ") + v->type->user_name() + " in an " + what + " of type " + type->user_name(), cure);
+                std::string("can't store ") + v->type->user_name() + " in " + what + " of type " + type->user_name(), cure);
   }
   return Entity::of(v);
 }
@@ -142,7 +142,7 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
       default: break;
     }
     if (kind) {
-      value = storable(value, place.type, *stmt.value, "array element");
+      value = storable(value, place.type, *stmt.value, "an array element");
       if (!value.is_value()) return;
       builder_.set_loc(stmt.loc);
       ir::Value* v = stmt.op == BinaryOp::sub ? fold(ir::OpCode::neg, value.value) : value.value;
@@ -151,7 +151,7 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
     }
   }
   Entity result = binary(stmt.op, read_place(place), value, stmt);
-  if (!result.is_error()) write_place(place, result, stmt);
+  if (!result.is_error()) write_place(place, result, stmt, stmt.value);
 }
 
 }  // namespace weft::sema

@@ -161,7 +161,7 @@ Entity FunctionLowering::construct_struct(const Type* type, const std::vector<Ar
       return fail(DiagCode::bad_call, node_of(arg, at_node),
                   arg.keyword.empty() ? type->user_name() + " has only " + std::to_string(parts.size()) + " fields"
                                       : type->user_name() + " has no field '" + std::string(arg.keyword) + "'");
-    Entity value = storable(arg.entity, type->fields()[std::size_t(field)].type, node_of(arg, at_node), "field");
+    Entity value = storable(arg.entity, type->fields()[std::size_t(field)].type, node_of(arg, at_node), "a field");
     if (!value.is_value()) return Entity::failed();
     parts[std::size_t(field)] = value.value;
   }

@@ -242,24 +242,28 @@ ir::Value* FunctionLowering::truth(Entity entity, const Node& at_node) {
 ir::Value* FunctionLowering::lower_condition(const Expr& expr) { return truth(lower_expr(expr), expr); }
 
 Entity FunctionLowering::lower_logical(const LogicalExpr& expr) {
+  // One condition after the other, each under what is known so far: a long chain does not nest.
   bool is_and = expr.op == LogicalOp::and_;
-  std::function<Entity(std::size_t)> from = [&](std::size_t k) -> Entity {
-    ir::Value* first = lower_condition(*expr.operands[k]);
-    if (k + 1 == expr.operands.size()) return first ? Entity::of(first) : Entity::failed();
-    if (!first) {  // reported; the rest is still looked at
+  ir::Value* known = lower_condition(*expr.operands[0]);
+  for (const Expr* operand : expr.operands.subspan(1)) {
+    auto settled = [&] { return Entity::of(builder_.boolean(!is_and)); };
+    auto rest = [&] {
+      ir::Value* value = lower_condition(*operand);
+      return value ? Entity::of(value) : Entity::failed();
+    };
+    if (!known) {  // reported; the others are still looked at
       ir::Region* outer = builder_.region();
       builder_.set_place(function_.make_region(nullptr));
       std::size_t mark = enter_frame();
-      from(k + 1);
+      rest();
       leave_frame(mark);
       builder_.set_place(outer);
-      return Entity::failed();
+      continue;
     }
-    auto rest = [&] { return from(k + 1); };
-    auto known = [&] { return Entity::of(builder_.boolean(!is_and)); };
-    return is_and ? lower_branches(first, rest, known, expr) : lower_branches(first, known, rest, expr);
-  };
-  return from(0);
+    Entity value = is_and ? lower_branches(known, rest, settled, expr) : lower_branches(known, settled, rest, expr);
+    known = value.is_value() ? value.value : nullptr;
+  }
+  return known ? Entity::of(known) : Entity::failed();
 }
 
 Entity FunctionLowering::lower_ternary(const TernaryExpr& expr) {

@@ -162,9 +162,12 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
   ir::Region* region = builder_.region();
   ir::Op* last = region->last;
   std::size_t mark = enter_frame(), depth = loops_.size();
+  int region_depth = region_depth_;
+  if (!enter_region(stmt)) return;
   try {
     if (info.exits & (kExitBreak | kExitReturn)) lower_counted_with_exit(stmt, info, lo, hi, step);
     else lower_counted(stmt, info, lo, hi, step);
+    --region_depth_;
   } catch (const UnrollRequest& request) {
     if (request.loop != &stmt) throw;
     leave_frame(mark);
@@ -173,6 +176,7 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
     region->last = last;
     (last ? last->next : region->first) = nullptr;
     tid_arity_ = 1;
+    region_depth_ = region_depth;
     unroll();
   }
 }
@@ -324,6 +328,7 @@ void FunctionLowering::lower_counted_with_exit(const ForStmt& stmt, const LoopIn
 void FunctionLowering::lower_while(const WhileStmt& stmt) {
   using ir::OpCode;
   const LoopInfo& info = scan_.loops.at(&stmt);
+  if (!enter_region(stmt)) return;
   Loop loop;
   if (info.exits & kExitBreak) loop.on = new_flag("$on", true);
   loop.carried = carried_variables(info, stmt);
@@ -403,6 +408,7 @@ void FunctionLowering::lower_while(const WhileStmt& stmt) {
   loop = std::move(loops_.back());
   loops_.pop_back();
   builder_.set_place(outer);
+  --region_depth_;
   take_results(loop, 0);
   if (stmt.else_body.empty()) return;
   lower_branches(

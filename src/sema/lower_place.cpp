@@ -240,8 +240,9 @@ Entity FunctionLowering::read_place(const Place& place) {
   return Entity::of(builder_.extract(place.base, place.path, place.dynamic));
 }
 
-void FunctionLowering::write_place(const Place& place, Entity value, const Node& at_node) {
-  value = storable(value, place.type, at_node, place.root == Place::Root::memory ? "array element" : "component");
+void FunctionLowering::write_place(const Place& place, Entity value, const Node& at_node, const Node* value_node) {
+  value = storable(value, place.type, value_node ? *value_node : at_node,
+                   place.root == Place::Root::memory ? "an array element" : "a component");
   if (!value.is_value()) return;
   builder_.set_loc(at_node.loc);
   if (place.is_run()) {  // component by component, so that only those are touched

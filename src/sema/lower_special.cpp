@@ -191,7 +191,7 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
   std::vector<ir::Value*> operands;
   for (std::size_t k = 0; k < values; ++k) {
     const Argument& arg = args[1 + rank + k];
-    Entity value = storable(arg.entity, element, *arg.expr, "array element");
+    Entity value = storable(arg.entity, element, *arg.expr, "an array element");
     if (!value.is_value()) return Entity::failed();
     operands.push_back(value.value);
   }
@@ -258,6 +258,9 @@ Entity FunctionLowering::special_local(std::string_view name, std::vector<Argume
                   "allocate large arrays outside and pass them in");
     total *= n;
   }
+  if (std::uint64_t(total) * element->size() > ir::kMaxLocalBytes || !element->size())
+    return fail(DiagCode::value_out_of_range, *shape_arg->expr, "a local array of this type and shape is too large",
+                "allocate large arrays outside and pass them in");
   if (shape->empty() || shape->size() > std::size_t(kMaxRank))
     return fail(DiagCode::value_out_of_range, *shape_arg->expr, "an array has 1 to 4 dimensions");
   return Entity::of(at(at_node).local(types::array(element, std::uint32_t(shape->size())), *shape));

@@ -58,14 +58,12 @@ ir::Value* FunctionLowering::value_of(const Entity& entity, const Node& at_node)
     }
     case Entity::Kind::tuple: {
       std::vector<ir::Value*> parts;
-      std::vector<const Type*> part_types;
       for (const Entity& e : *entity.elements) {
         ir::Value* v = value_of(e, at_node);
         if (!v) return nullptr;
         parts.push_back(v);
-        part_types.push_back(v->type);
       }
-      return at(at_node).construct(types::tuple(part_types), parts);
+      return make_tuple(parts, at_node);
     }
     case Entity::Kind::none_literal:
       fail(DiagCode::none_value, at_node, "None is not a value in kernels", "use a flag variable instead");
@@ -77,6 +75,32 @@ ir::Value* FunctionLowering::value_of(const Entity& entity, const Node& at_node)
       fail(DiagCode::bad_call, at_node, describe(entity) + " can't be used as a value in kernels");
       return nullptr;
   }
+}
+
+namespace {
+
+/// Takes one from the budget for every element at every level; false when it is used up or the tuple is too deep.
+bool within(const Type* type, int depth, int& budget) {
+  if (--budget < 0 || depth > ir::kMaxTypeDepth / 2) return false;
+  if (type->is_tuple())
+    for (const Field& field : type->fields())
+      if (!within(field.type, depth + 1, budget)) return false;
+  return true;
+}
+
+}  // namespace
+
+ir::Value* FunctionLowering::make_tuple(std::span<ir::Value* const> parts, const Node& at_node) {
+  int budget = 4096;
+  std::vector<const Type*> part_types;
+  for (ir::Value* part : parts) {
+    if (!within(part->type, 1, budget)) {
+      fail(DiagCode::nesting_too_deep, at_node, "the tuple is too large or too deeply nested", "use a struct or a local array");
+      return nullptr;
+    }
+    part_types.push_back(part->type);
+  }
+  return at(at_node).construct(types::tuple(part_types), parts);
 }
 
 ir::Value* FunctionLowering::cast(ir::Value* value, const Type* to) {

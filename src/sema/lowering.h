@@ -138,6 +138,9 @@ class FunctionLowering {
   /// After a mistake in a statement that assigns this name: what is unknown about it is not reported again.
   void poison(std::string_view name);
 
+  /// Counts regions inside each other; false, with an error, where there are more than the IR allows.
+  bool enter_region(const syntax::Node& at);
+
   // statements (lower_stmt.cpp)
   void lower_block(syntax::Block block);
   void lower_statement(const syntax::Stmt& stmt);
@@ -186,7 +189,8 @@ class FunctionLowering {
   Place slice_place(Place base, const syntax::SubscriptExpr& expr);
   bool attribute_step(Place& place, std::string_view name);
   Entity read_place(const Place& place);
-  void write_place(const Place& place, Entity value, const syntax::Node& at);
+  /// `value_node`: where the value stands, for messages about it.
+  void write_place(const Place& place, Entity value, const syntax::Node& at, const syntax::Node* value_node = nullptr);
   ir::Value* index_value(const syntax::Expr& expr);
 
   // components (lower_component.cpp)
@@ -280,6 +284,8 @@ class FunctionLowering {
   void adapt_literals(Entity& a, Entity& b, const syntax::Node& at);
   Entity fold_literals(syntax::BinaryOp op, const Entity& a, const Entity& b);
   ir::Value* fold(ir::OpCode code, ir::Value* a, ir::Value* b = nullptr);
+  /// The tuple of these; null, with an error, if it is too large.
+  ir::Value* make_tuple(std::span<ir::Value* const> parts, const syntax::Node& at);
   std::string describe(const Entity& entity) const;
   std::string describe(const std::vector<Argument>& args) const;
   const Type* type_of_literal(const Entity& literal) const;
@@ -309,8 +315,10 @@ class FunctionLowering {
   SourceLoc first_return_;
   bool returned_value_ = false;
   bool returns_tuple_ = false;
+  int region_depth_ = 0;                          // regions around the place where operations go
+  bool too_deep_ = false;                         // that there are too many was reported
   int tid_arity_ = 1;                             // set by an unpacking assignment around tid()
-  bool names_lost_ = false;                       // an unsupported statement may have bound names that we don't know
+  bool names_lost_ = false;                       // something we did not look into may have bound names
 };
 
 }  // namespace weft::sema
