@@ -1,25 +1,107 @@
-// Arrays in Python: the C++ part that warp.array derives from. Everything that touches memory happens here; shapes and
-// keywords are Python's business.
+// Arrays in Python: the C++ part that warp.array derives from. Everything that touches memory happens here, and what is
+// called often (making, indexing) without detours; keywords and conversions are Python's business.
+#include <cstring>
+
 #include "bind/bind.h"
+#include "bind/buffers.h"
 #include "runtime/errors.h"
 
 namespace weft::bind {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
+constexpr std::uint64_t kReleaseGilBytes = 1 << 18;  // smaller copies are done before another thread has woken up
+
+PyObject* array_type = nullptr;         // _weft.Array
+PyObject* index_error_type = nullptr;   // _weft.ArrayIndexError
 
 const runtime::Array& valid(const ArrayObject& a) {
   if (!a.array.is_valid()) throw runtime::ArgumentError("the array has no memory");
   return a.array;
 }
 
-nb::tuple to_tuple(const std::int64_t* values, std::int32_t n) {
-  nb::list list;
-  for (std::int32_t i = 0; i < n; ++i) list.append(values[i]);
-  return nb::tuple(list);
+nb::object to_tuple(const std::int64_t* values, std::int32_t n) {
+  nb::object tuple = nb::steal(PyTuple_New(n));
+  for (std::int32_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.ptr(), i, PyLong_FromLongLong(values[i]));
+  return tuple;
 }
 
-/// Keeps a Python object alive as long as the array's memory.
+/// Gives an instance its array; the instance may come fresh from __new__, its __init__ still running.
+void emplace(nb::handle self, runtime::Array array) {
+  if (!PyObject_TypeCheck(self.ptr(), reinterpret_cast<PyTypeObject*>(array_type))) throw nb::type_error("not an array");
+  if (nb::inst_ready(self)) {
+    nb::inst_ptr<ArrayObject>(self)->array = std::move(array);
+    return;
+  }
+  new (nb::inst_ptr<ArrayObject>(self)) ArrayObject{std::move(array)};
+  nb::inst_mark_ready(self);
+}
+
+/// A new instance of a class derived from Array, without its __init__.
+nb::object instance(nb::handle cls, runtime::Array array) {
+  if (!PyType_Check(cls.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), reinterpret_cast<PyTypeObject*>(array_type)))
+    throw nb::type_error("not an array class");
+  nb::object made = nb::inst_alloc(cls);
+  new (nb::inst_ptr<ArrayObject>(made)) ArrayObject{std::move(array)};
+  nb::inst_mark_ready(made);
+  return made;
+}
+
+/// A view handed to Python: an instance of the class of the array it was made from.
+nb::object like(nb::handle self, runtime::Array array) { return instance(self.type(), std::move(array)); }
+
+/// An extent, index or slice bound. Numbers beyond 64 bits saturate where `clamp` says so, otherwise they are errors.
+std::int64_t to_int64(nb::handle value, const char* what, bool clamp = false) {
+  nb::object index;
+  if (!PyLong_Check(value.ptr())) {
+    index = nb::steal(PyNumber_Index(value.ptr()));
+    if (!index.is_valid()) {
+      PyErr_Clear();
+      PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s", what, Py_TYPE(value.ptr())->tp_name);
+      throw nb::python_error();
+    }
+    value = index;
+  }
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  if (overflow == 0) return number;
+  if (clamp) return overflow < 0 ? INT64_MIN : INT64_MAX;
+  PyErr_Format(PyExc_OverflowError, "%s does not fit in 64 bits", what);
+  throw nb::python_error();
+}
+
+/// A shape as programs write it: a number, or a sequence of them.
+struct Extents {
+  std::int64_t values[kMaxRank + 1];
+  std::size_t count = 0;
+  std::span<const std::int64_t> span() const { return {values, count}; }
+};
+
+Extents read_shape(nb::handle shape) {
+  Extents out;
+  if (PyLong_Check(shape.ptr()) || (PyIndex_Check(shape.ptr()) && !PySequence_Check(shape.ptr()))) {
+    out.values[out.count++] = to_int64(shape, "an array's shape");
+    return out;
+  }
+  if (!PySequence_Check(shape.ptr()) || PyUnicode_Check(shape.ptr()) || PyBytes_Check(shape.ptr())) {
+    PyErr_Format(PyExc_TypeError, "an array's shape must be an integer or a tuple of integers, not %s", Py_TYPE(shape.ptr())->tp_name);
+    throw nb::python_error();
+  }
+  nb::object list = nb::steal(PySequence_Tuple(shape.ptr()));
+  if (!list.is_valid()) throw nb::python_error();
+  const Py_ssize_t n = PyTuple_GET_SIZE(list.ptr());
+  if (n < 1 || n > kMaxRank) throw runtime::ArgumentError("an array has 1 to 4 dimensions, the given shape has " + std::to_string(n));
+  for (Py_ssize_t i = 0; i < n; ++i) out.values[out.count++] = to_int64(PyTuple_GET_ITEM(list.ptr(), i), "an array's shape");
+  return out;
+}
+
+runtime::Array allocate(const Type* element, nb::handle shape, bool zero, bool requires_grad) {
+  const Extents extents = read_shape(shape);
+  return zero ? runtime::Array::zeros(element, extents.span(), requires_grad)
+              : runtime::Array::empty(element, extents.span(), requires_grad);
+}
+
+/// Keeps a Python object alive as long as the array's memory, then calls the program's deleter.
 std::function<void()> holder(nb::object owner, nb::object deleter, std::uintptr_t ptr, std::size_t size) {
   struct State {
     nb::object owner, deleter;
@@ -46,77 +128,260 @@ std::function<void()> holder(nb::object owner, nb::object deleter, std::uintptr_
   };
 }
 
+void copy_elements(const runtime::Array& to, const runtime::Array& from) {
+  if (to.bytes() < kReleaseGilBytes) return to.assign(from);
+  const runtime::Array keep_to = to, keep_from = from;
+  nb::gil_scoped_release release;
+  keep_to.assign(keep_from);
+}
+
+void wrap(nb::handle self, const TypeHandle& element, const Shape& shape, std::optional<Shape> strides, std::uintptr_t ptr,
+          nb::object owner, nb::object deleter, std::uintptr_t grad) {
+  runtime::Array::External memory;
+  memory.data = reinterpret_cast<void*>(ptr);
+  memory.grad = reinterpret_cast<void*>(grad);
+  const Shape s = strides.value_or(Shape());
+  memory.strides = s;
+  std::size_t size = element.type->size();
+  for (std::int64_t n : shape) size *= std::size_t(n < 0 ? 0 : n);
+  if (!owner.is_none() || !deleter.is_none()) memory.release = holder(std::move(owner), std::move(deleter), ptr, size);
+  emplace(self, runtime::Array::wrap(element.type, shape, std::move(memory)));
+}
+
+/// The array over (or copied from) a buffer; null when the buffer protocol does not serve.
+std::optional<runtime::Array> from_buffer(nb::handle source, const Type* element, bool copy) {
+  ForeignArray foreign;
+  if (!read_buffer(source, element, foreign)) return std::nullopt;
+  if (!copy && !foreign.read_only) return wrap_foreign(std::move(foreign));
+  const std::span<const std::int64_t> shape{foreign.desc.shape, std::size_t(foreign.desc.ndim)};
+  runtime::Array made = runtime::Array::empty(foreign.element, shape);
+  runtime::Array::External memory;
+  memory.data = foreign.desc.data;
+  memory.strides = {foreign.desc.strides, shape.size()};
+  copy_elements(made, runtime::Array::wrap(foreign.element, shape, std::move(memory)));
+  return made;
+}
+
+// ---- Indexing ------------------------------------------------------------------------------------------------------
+
+/// What a basic index selects: an element, or a view.
+struct Selection {
+  void* element = nullptr;
+  runtime::Array view;
+};
+
+bool is_plain_index(nb::handle item) {
+  return PyLong_Check(item.ptr()) || (PyIndex_Check(item.ptr()) && !PySequence_Check(item.ptr()));
+}
+
+[[noreturn]] void raise_index_error(std::int64_t index, int dim, std::int64_t extent) {
+  PyErr_Format(index_error_type, "index %lld is out of range for dimension %d with size %lld", static_cast<long long>(index), dim,
+               static_cast<long long>(extent));
+  throw nb::python_error();
+}
+
+runtime::Array sliced(const runtime::Array& array, int dim, nb::handle slice) {
+  const auto* s = reinterpret_cast<PySliceObject*>(slice.ptr());
+  const auto bound = [](PyObject* value, std::int64_t missing) {
+    return value == Py_None ? missing : to_int64(value, "a slice's bound", true);
+  };
+  const std::int64_t step = bound(s->step, 1);
+  if (step == 0) throw nb::value_error("a slice's step can't be zero");
+  return array.slice(dim, bound(s->start, step < 0 ? INT64_MAX : 0), bound(s->stop, step < 0 ? INT64_MIN : INT64_MAX), step);
+}
+
+/// Reads integers, slices and "..."; false for anything else, which Python looks at.
+bool select(const runtime::Array& array, nb::handle key, Selection& out) {
+  PyObject* single = key.ptr();
+  PyObject** items = &single;
+  Py_ssize_t count = 1;
+  if (PyTuple_Check(key.ptr())) {
+    items = &PyTuple_GET_ITEM(key.ptr(), 0);
+    count = PyTuple_GET_SIZE(key.ptr());
+  }
+  const int rank = array.rank();
+  bool all_numbers = count == rank;
+  int ellipses = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const bool number = is_plain_index(items[i]);
+    ellipses += items[i] == Py_Ellipsis;
+    if (!number && !PySlice_Check(items[i]) && items[i] != Py_Ellipsis) return false;
+    all_numbers &= number;
+  }
+  if (ellipses > 1) throw runtime::ArgumentError("an index can have one '...' only");
+  if (count - ellipses > rank) {
+    PyErr_Format(index_error_type, "too many indices: the array has %d dimension%s, %zd were given", rank, rank == 1 ? "" : "s", count - ellipses);
+    throw nb::python_error();
+  }
+  std::int64_t numbers[kMaxRank];
+  if (all_numbers) {
+    for (int d = 0; d < rank; ++d) {
+      const std::int64_t given = to_int64(items[d], "an index"), extent = array.extent(d);
+      numbers[d] = given < 0 ? given + extent : given;
+      if (numbers[d] < 0 || numbers[d] >= extent) raise_index_error(given, d, extent);
+    }
+    out.element = array.address({numbers, std::size_t(rank)});
+    return true;
+  }
+  out.view = array;
+  int dim = 0;  // of the view
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (items[i] == Py_Ellipsis) {
+      dim += rank - int(count - 1);
+    } else if (PySlice_Check(items[i])) {
+      out.view = sliced(out.view, dim++, items[i]);
+    } else {
+      const std::int64_t given = to_int64(items[i], "an index"), extent = out.view.extent(dim);
+      if (given < -extent || given >= extent) raise_index_error(given, int(i), extent);
+      if (out.view.rank() == 1) {  // a[..., i] with every other index a number
+        out.element = out.view.address(std::span<const std::int64_t>(numbers, (numbers[0] = given < 0 ? given + extent : given, 1)));
+        return true;
+      }
+      out.view = out.view.index(dim, given);
+    }
+  }
+  return true;
+}
+
+nb::object get_item(nb::handle self, nb::handle key) {
+  const runtime::Array& array = valid(nb::cast<const ArrayObject&>(self));
+  Selection selection;
+  if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
+  if (selection.element) return unpack_value(array.element(), selection.element);
+  return like(self, std::move(selection.view));
+}
+
+/// Writes an element and answers with its address, or answers with the view that the key selects.
+nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
+  const runtime::Array& array = valid(nb::cast<const ArrayObject&>(self));
+  Selection selection;
+  if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
+  if (!selection.element) return like(self, std::move(selection.view));
+  std::vector<nb::object> keep;
+  pack_value(value, array.element(), static_cast<char*>(selection.element), "", "value", keep);
+  return nb::int_(reinterpret_cast<std::uintptr_t>(selection.element));
+}
+
+void fill(const runtime::Array& array, nb::handle value) {
+  const Type* element = array.element();
+  std::vector<std::uint64_t> bytes(element->size() / 8 + 1);
+  std::vector<nb::object> keep;
+  char* to = reinterpret_cast<char*>(bytes.data());
+  if (element->is_composite() && (PyNumber_Check(value.ptr()) || nb::hasattr(value, "_wp_scalar_")) && !PySequence_Check(value.ptr())) {
+    const std::size_t step = element->element()->size();
+    pack_value(value, element->element(), to, "", "value", keep);
+    for (std::size_t k = 1; k < element->component_count(); ++k) std::memcpy(to + k * step, to, step);
+  } else {
+    pack_value(value, element, to, "", "value", keep);
+  }
+  const runtime::Array target = array;
+  if (target.bytes() < kReleaseGilBytes) return target.fill(to);
+  nb::gil_scoped_release release;
+  target.fill(to);
+}
+
+// ---- The memory behind an array, for NumPy --------------------------------------------------------------------------
+
+/// The bytes that an array spreads over, as a writable buffer; keeps the memory alive.
+struct Memory {
+  runtime::Array array;
+};
+
+int memory_buffer(PyObject* self, Py_buffer* view, int flags) {
+  const runtime::ByteRange range = nb::inst_ptr<Memory>(self)->array.range();
+  return PyBuffer_FillInfo(view, self, reinterpret_cast<void*>(range.lo), Py_ssize_t(range.hi - range.lo), 0, flags);
+}
+
+PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(memory_buffer)}, {0, nullptr}};
+
+nb::object bytes_or_none(std::uintptr_t address) { return address ? nb::object(nb::int_(address)) : nb::none(); }
+
 }  // namespace
 
 void register_arrays(nb::module_& m) {
-  nb::class_<ArrayObject>(m, "Array", "Memory, shape and strides of an array; warp.array derives from it.", nb::is_weak_referenceable())
-      .def(nb::init<>())
-      .def("_allocate", [](ArrayObject& a, const TypeHandle& element, const Shape& shape, bool zero, bool requires_grad) {
-        a.array = zero ? runtime::Array::zeros(element.type, shape, requires_grad) : runtime::Array::empty(element.type, shape, requires_grad);
+  nb::class_<Memory>(m, "ArrayMemory", "The bytes of an array as a buffer.", nb::type_slots(memory_slots));
+  nb::object bases = nb::steal(PyTuple_Pack(2, PyExc_IndexError, PyExc_RuntimeError));
+  index_error_type = PyErr_NewExceptionWithDoc("warp._weft.ArrayIndexError", "An array index out of range.", bases.ptr(), nullptr);
+  m.attr("ArrayIndexError") = nb::borrow(index_error_type);
+
+  nb::class_<ArrayObject> cls(m, "Array", "Memory, shape and strides of an array; warp.array derives from it.", nb::is_weak_referenceable());
+  array_type = cls.ptr();
+  Py_INCREF(array_type);
+  cls.def(nb::init<>())
+      .def("_init_null", [](nb::handle self) { emplace(self, runtime::Array()); })
+      .def("_allocate", [](nb::handle self, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad) {
+        emplace(self, allocate(element.type, shape, zero, requires_grad));
       })
-      .def("_wrap", [](ArrayObject& a, const TypeHandle& element, const Shape& shape, std::optional<Shape> strides, std::uintptr_t ptr,
-                       nb::object owner, nb::object deleter, std::uintptr_t grad) {
-        runtime::Array::External memory;
-        memory.data = reinterpret_cast<void*>(ptr);
-        memory.grad = reinterpret_cast<void*>(grad);
-        Shape s = strides.value_or(Shape());
-        memory.strides = s;
-        std::size_t size = element.type->size();
-        for (std::int64_t n : shape) size *= std::size_t(n < 0 ? 0 : n);
-        if (!owner.is_none() || !deleter.is_none()) memory.release = holder(std::move(owner), std::move(deleter), ptr, size);
-        a.array = runtime::Array::wrap(element.type, shape, std::move(memory));
-      }, nb::arg("element"), nb::arg("shape"), nb::arg("strides").none(), nb::arg("ptr"), nb::arg("owner").none(), nb::arg("deleter").none(), nb::arg("grad") = 0)
-      .def("_set_slice", [](ArrayObject& a, const ArrayObject& from, int dim, std::int64_t start, std::int64_t stop, std::int64_t step) {
-        a.array = valid(from).slice(dim, start, stop, step);
+      .def("_init_buffer", [](nb::handle self, nb::handle source, const TypeHandle* element, bool copy) {
+        std::optional<runtime::Array> made = from_buffer(source, element ? element->type : nullptr, copy);
+        if (made) emplace(self, std::move(*made));
+        return made.has_value();
+      }, nb::arg("source"), nb::arg("element").none(), nb::arg("copy"), "Takes a buffer's elements; False if the buffer does not fit as it is.")
+      .def("_wrap", &wrap, nb::arg("element"), nb::arg("shape"), nb::arg("strides").none(), nb::arg("ptr"), nb::arg("owner").none(), nb::arg("deleter").none(), nb::arg("grad") = 0)
+      .def("_share", [](nb::handle self, const ArrayObject& from) { emplace(self, valid(from)); })
+      .def("_get", &get_item, "Element or view for integers, slices and '...'; NotImplemented for other keys.")
+      .def("_put", &put_item, "Writes an element and returns its address, or returns the selected view; NotImplemented for other keys.")
+      .def("_reshape", [](nb::handle self, nb::handle shape) { return like(self, valid(nb::cast<const ArrayObject&>(self)).reshape(read_shape(shape).span())); })
+      .def("_transpose", [](nb::handle self, const std::vector<int>& order) { return like(self, valid(nb::cast<const ArrayObject&>(self)).transpose(order)); })
+      .def("_reinterpret", [](nb::handle self, const TypeHandle& element, const Shape& shape, const Shape& strides) {
+        return like(self, valid(nb::cast<const ArrayObject&>(self)).reinterpret(element.type, shape, strides));
       })
-      .def("_set_index", [](ArrayObject& a, const ArrayObject& from, int dim, std::int64_t index) { a.array = valid(from).index(dim, index); })
-      .def("_set_reshape", [](ArrayObject& a, const ArrayObject& from, const Shape& shape) { a.array = valid(from).reshape(shape); })
-      .def("_set_transpose", [](ArrayObject& a, const ArrayObject& from, const std::vector<int>& order) { a.array = valid(from).transpose(order); })
-      .def("_set_grad_of", [](ArrayObject& a, const ArrayObject& from) { a.array = valid(from).grad(); })
-      .def("_share", [](ArrayObject& a, const ArrayObject& from) { a.array = valid(from); })
-      .def("_copy_from", [](ArrayObject& a, const ArrayObject& from) {
-        runtime::Array to = valid(a), source = valid(from);
-        nb::gil_scoped_release release;
-        to.assign(source);
-      })
-      .def("_fill", [](ArrayObject& a, nb::bytes value) {
-        if (value.size() != valid(a).element()->size()) throw nb::value_error("the value does not have the element's size");
-        runtime::Array to = a.array;
-        std::string bytes(value.c_str(), value.size());
-        nb::gil_scoped_release release;
-        to.fill(bytes.data());
-      })
-      .def("_zero", [](ArrayObject& a) {
-        runtime::Array to = valid(a);
-        nb::gil_scoped_release release;
-        to.fill_zero();
-      })
-      .def("_read", [](const ArrayObject& a, const Shape& index) {
-        const void* at = valid(a).address(index);
-        return unpack_value(a.array.element(), at);
-      })
-      .def("_write", [](ArrayObject& a, const Shape& index, nb::handle value) {
-        std::vector<nb::object> keep;
-        void* at = valid(a).address(index);
-        pack_value(value, a.array.element(), static_cast<char*>(at), "", "value", keep);
+      .def("_grad_view", [](nb::handle self) { return like(self, valid(nb::cast<const ArrayObject&>(self)).grad()); })
+      .def("_set_grad", [](ArrayObject& a, const ArrayObject& grad) {
+        valid(a);
+        a.array.set_grad(valid(grad));
       })
       .def("_set_requires_grad", [](ArrayObject& a, bool on) {
         valid(a);
         a.array.set_requires_grad(on);
       })
+      .def("_copy_from", [](ArrayObject& a, const ArrayObject& from) { copy_elements(valid(a), valid(from)); })
+      .def("_fill", [](ArrayObject& a, nb::handle value) { fill(valid(a), value); })
+      .def("_zero", [](ArrayObject& a) {
+        const runtime::Array to = valid(a);
+        if (to.bytes() < kReleaseGilBytes) return to.fill_zero();
+        nb::gil_scoped_release release;
+        to.fill_zero();
+      })
+      .def("_read", [](const ArrayObject& a, const Shape& index) { return unpack_value(valid(a).element(), a.array.address(index)); })
+      .def("_write", [](ArrayObject& a, const Shape& index, nb::handle value) {
+        std::vector<nb::object> keep;
+        pack_value(value, valid(a).element(), static_cast<char*>(a.array.address(index)), "", "value", keep);
+      })
+      .def("_memory", [](const ArrayObject& a) {
+        const runtime::ByteRange range = valid(a).range();
+        const std::uintptr_t at = range.lo == range.hi ? 0 : reinterpret_cast<std::uintptr_t>(a.array.data()) - range.lo;
+        return nb::make_tuple(Memory{a.array}, at);
+      }, "The array's bytes as a buffer, and where in it the first element lies.")
+      .def("_overlaps", [](const ArrayObject& a, const ArrayObject& b) { return valid(a).range().intersects(valid(b).range()); })
       .def_prop_ro("_element", [](const ArrayObject& a) { return TypeHandle{valid(a).element()}; })
+      .def_prop_ro("_type", [](const ArrayObject& a) { return TypeHandle{valid(a).type()}; })
       .def_prop_ro("_valid", [](const ArrayObject& a) { return a.array.is_valid(); })
       .def_prop_ro("_has_grad", [](const ArrayObject& a) { return a.array.is_valid() && a.array.has_grad(); })
-      .def_prop_ro("ptr", [](const ArrayObject& a) -> std::optional<std::uintptr_t> {
-        if (!a.array.is_valid()) return std::nullopt;
-        return reinterpret_cast<std::uintptr_t>(a.array.data());
-      })
       .def_prop_ro("_grad_ptr", [](const ArrayObject& a) { return reinterpret_cast<std::uintptr_t>(valid(a).desc().grad); })
-      .def_prop_ro("shape", [](const ArrayObject& a) { return to_tuple(valid(a).desc().shape, a.array.desc().ndim); })
-      .def_prop_ro("strides", [](const ArrayObject& a) { return to_tuple(valid(a).desc().strides, a.array.desc().ndim); })
-      .def_prop_ro("ndim", [](const ArrayObject& a) { return valid(a).desc().ndim; })
-      .def_prop_ro("size", [](const ArrayObject& a) { return valid(a).size(); })
-      .def_prop_ro("is_contiguous", [](const ArrayObject& a) { return valid(a).is_contiguous(); });
+      .def_prop_ro("ptr", [](const ArrayObject& a) { return bytes_or_none(a.array.size() ? reinterpret_cast<std::uintptr_t>(a.array.data()) : 0); },
+                   "Address of the first element; None when there are no elements.")
+      .def_prop_ro("shape", [](const ArrayObject& a) { return to_tuple(valid(a).desc().shape, a.array.desc().ndim); }, "Extents of the dimensions.")
+      .def_prop_ro("strides", [](const ArrayObject& a) { return to_tuple(valid(a).desc().strides, a.array.desc().ndim); }, "Bytes from one element to the next, per dimension.")
+      .def_prop_ro("ndim", [](nb::handle self) -> nb::object {
+        const auto& a = nb::cast<const ArrayObject&>(self);
+        return a.array.is_valid() ? nb::object(nb::int_(a.array.rank())) : self.attr("_annotated_ndim");
+      }, "Number of dimensions.")
+      .def_prop_ro("size", [](const ArrayObject& a) { return valid(a).size(); }, "Number of elements.")
+      .def_prop_ro("_bytes", [](const ArrayObject& a) {
+        const runtime::ByteRange range = valid(a).range();
+        return range.hi - range.lo;
+      })
+      .def_prop_ro("is_contiguous", [](const ArrayObject& a) { return valid(a).is_contiguous(); }, "Whether elements lie one after the other, last index fastest.")
+      .def("__len__", [](const ArrayObject& a) { return valid(a).extent(0); });
+
+  m.def("array_new", [](nb::handle cls, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad) {
+    return instance(cls, allocate(element.type, shape, zero, requires_grad));
+  }, "A new array of a class derived from Array, its __init__ left out.");
+  m.def("array_over_buffer", [](nb::handle cls, nb::handle source, const TypeHandle* element) -> nb::object {
+    std::optional<runtime::Array> made = from_buffer(source, element ? element->type : nullptr, false);
+    return made ? instance(cls, std::move(*made)) : nb::none();
+  }, nb::arg("cls"), nb::arg("source"), nb::arg("element").none(), "An array over a buffer's memory (a copy of a read-only one), or None.");
 }
 
 }  // namespace weft::bind

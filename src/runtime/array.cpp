@@ -201,6 +201,26 @@ Array Array::grad() const {
   return result;
 }
 
+void Array::set_grad(const Array& gradient) {
+  check_valid("a gradient");
+  if (!gradient.is_valid()) return set_requires_grad(false);
+  if (gradient.element_ != element_)
+    throw ArgumentError("the gradient of an array of " + element_->user_name() + " has the same element type, not " +
+                        gradient.element_->user_name());
+  bool same = gradient.desc_.ndim == desc_.ndim;
+  for (int d = 0; same && d < desc_.ndim; ++d) same = gradient.desc_.shape[d] == desc_.shape[d];
+  if (!same)
+    throw ArgumentError("the gradient of an array of shape " + shape_text(shape()) + " has the same shape, not " +
+                        shape_text(gradient.shape()));
+  for (int d = 0; d < desc_.ndim && has_elements(desc_); ++d)
+    if (desc_.shape[d] > 1 && gradient.desc_.strides[d] != desc_.strides[d])
+      throw ArgumentError("an array with strides " + shape_text(strides()) +
+                          " needs a gradient with the same strides, not " + shape_text(gradient.strides()) +
+                          ": use contiguous arrays for both");
+  desc_.grad = gradient.desc_.data;
+  grad_owner_ = gradient.owner_;
+}
+
 void Array::zero_grad() const {
   if (has_grad()) grad().fill_zero();
 }
@@ -309,6 +329,19 @@ Array Array::reshape(Shape shape) const {
   Array view = *this;
   view.desc_ = ArrayDesc{.data = desc_.data, .grad = desc_.grad};
   set_contiguous(view.desc_, {extents, shape.size()}, element_->size());
+  return view;
+}
+
+Array Array::reinterpret(const Type* element, Shape shape, Shape strides) const {
+  check_valid("a view");
+  Array view = wrap(element, shape, {.data = desc_.data, .strides = strides, .grad = desc_.grad});
+  const ByteRange mine = range(), its = view.range();
+  if (its.lo != its.hi && (its.lo < mine.lo || its.hi > mine.hi))
+    throw ArgumentError("a view of shape " + shape_text(shape) + " with strides " + shape_text(strides) + " needs " +
+                        std::to_string(its.hi - its.lo) + " bytes, the array's memory has " +
+                        std::to_string(mine.hi - mine.lo));
+  view.owner_ = owner_;
+  view.grad_owner_ = grad_owner_;
   return view;
 }
 

@@ -99,6 +99,8 @@ class Array {
   void set_requires_grad(bool on);
   /// The gradient as an array of its own (sharing memory); invalid when there is none.
   Array grad() const;
+  /// Takes the data of another array (same element type, shape and strides) as the gradient; an invalid one drops it.
+  void set_grad(const Array& gradient);
   /// Zeroes the gradient; does nothing when there is none.
   void zero_grad() const;
 
@@ -110,6 +112,9 @@ class Array {
   Array transpose(std::span<const int> order = {}) const;
   /// Another shape over the same elements; one extent may be −1. Contiguous arrays only.
   Array reshape(Shape shape) const;
+  /// The same memory, from the same address on, as elements of another type with any shape and byte strides that stay
+  /// within it.
+  Array reinterpret(const Type* element, Shape shape, Shape strides) const;
   Array reshape(Dims shape) const { return reshape(Shape(shape.begin(), shape.size())); }
 
   /// A contiguous duplicate of the data (and of the gradient, where there is one).
