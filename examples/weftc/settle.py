@@ -1,3 +1,4 @@
+# A kernel with a dynamic loop that ends early: docs/life_of_a_kernel.md follows it through the compiler.
 import warp as wp
 
 

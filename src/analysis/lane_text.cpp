@@ -1,4 +1,4 @@
-// Annotated IR.
+// The IR with lane shapes and access patterns as comments, printed through ir::print's notes.
 #include "analysis/lane_text.h"
 
 #include "analysis/uniformity.h"

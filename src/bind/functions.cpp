@@ -129,7 +129,7 @@ Symbol to_symbol(nb::handle answer) {
 }
 
 FunctionObject make_function(const std::string& source, const std::string& file, std::uint32_t first_line, const std::string& name,
-                             nb::object resolver, const std::string& key) {
+                             nb::object resolver, const std::string& key, nb::dict annotations) {
   auto text = std::make_shared<SourceFile>(file, source, first_line);
   DiagnosticSink sink;
   auto tree = syntax::parse(text, sink);
@@ -143,6 +143,15 @@ FunctionObject make_function(const std::string& source, const std::string& file,
   decl->tree = tree;
   decl->owned_scope = std::make_shared<PythonScope>(std::move(resolver));
   decl->key = key;
+  for (const syntax::Param& p : found->params) {
+    std::string param(p.name);
+    std::optional<Pattern> known;
+    if (annotations.contains(param.c_str())) {
+      Symbol symbol = to_symbol(annotations[param.c_str()]);
+      if (symbol.kind == Symbol::Kind::pattern) known = symbol.pattern;
+    }
+    decl->known_params.push_back(std::move(known));
+  }
   return {std::move(decl)};
 }
 
@@ -158,7 +167,7 @@ void register_functions(nb::module_& m) {
       })
       .def_prop_ro("key", [](const FunctionObject& f) { return f.decl->key; });
   m.def("make_function", &make_function, nb::arg("source"), nb::arg("file"), nb::arg("first_line"), nb::arg("name"),
-        nb::arg("resolver"), nb::arg("key"));
+        nb::arg("resolver"), nb::arg("key"), nb::arg("annotations"));
 }
 
 }  // namespace weft::bind

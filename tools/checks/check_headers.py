@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fails on files that don't open with a comment on their role, and on headers without `#pragma once`.
 
-The comment stands first (after a #! line), has at least a few words, and is not a test's RUN or CHECK line. Empty files
-and __init__.py files that only re-export need none.
+The comment stands first (after a #! line), has at least a few words, and is not a test's RUN or CHECK line. Empty files,
+fuzzing corpora and __init__.py files that only re-export need none.
 """
 
 import re
@@ -58,6 +58,8 @@ def check(root):
             continue
         text = source_files.read_text(root / path)
         if text is None or not text.strip() or path.name == "__init__.py":
+            continue
+        if path.parts[:3] == ("tests", "fuzz", "corpus"):  # data
             continue
         # One line that names a folder's library says all there is to say.
         if path.name == "CMakeLists.txt" and text.count("\n") <= 10 and "weft_folder(" in text:

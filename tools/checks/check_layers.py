@@ -28,6 +28,8 @@ LAYERS = {
     "codegen": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "runtime"},
     "driver": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "interp",
                "codegen", "runtime", "weft"},
+    "bind": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "interp",
+             "codegen", "runtime", "driver", "weft"},
     # Not C++ layers: the standard library is kernel source.
     "stdlib": set(),
 }

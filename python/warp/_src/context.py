@@ -50,7 +50,14 @@ def _check_function(func: typing.Callable, what: str) -> None:
 def _native_function(func: typing.Callable, key: str) -> _weft.Function:
     """Parses a function's text. Annotations that are objects already (not text) are answered by the resolver."""
     source, file, first_line = _source_of(func)
-    return _weft.make_function(source, file, first_line, func.__name__, FunctionResolver(func), f"{key}#{next(_counter)}")
+    annotations = {}
+    for name, annotation in func.__annotations__.items():
+        if name != "return" and not isinstance(annotation, str):
+            answer = describe(annotation)
+            if answer is not None and answer[0] in ("type", "generic", "generic_array"):
+                annotations[name] = answer
+    unique = f"{key}#{next(_counter)}"
+    return _weft.make_function(source, file, first_line, func.__name__, FunctionResolver(func), unique, annotations)
 
 
 class Module:

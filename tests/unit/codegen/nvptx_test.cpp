@@ -1,4 +1,4 @@
-// PTX: what we write is accepted by ptxas for old and new GPUs; rounding is IEEE; libdevice is asked for only when needed.
+// What we write as PTX is accepted by ptxas for old and new GPUs; rounding is IEEE; libdevice is asked for only when needed.
 #include "harness.h"
 
 #include <cstdlib>
