@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "bind/bind.h"
-#include "bind/buffers.h"
+#include "bind/foreign_arrays.h"
 #include "runtime/errors.h"
 
 namespace weft::bind {
