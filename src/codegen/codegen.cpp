@@ -3,14 +3,13 @@
 
 #include <chrono>
 
-#include <llvm/ADT/SmallString.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/emitter.h"
 #include "codegen/kernel_size.h"
+#include "codegen/machine_passes.h"
 #include "codegen/nvptx/nvptx.h"
 #include "codegen/optimize.h"
 
@@ -87,13 +86,8 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   }
 
   start = std::chrono::steady_clock::now();
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream out(bytes);
-  llvm::legacy::PassManager passes;
   auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
-  WEFT_CHECK(!machine->addPassesToEmitFile(passes, out, nullptr, type), "the target can't write this kind of file");
-  passes.run(*unit.module);
-  result.bytes.assign(bytes.begin(), bytes.end());
+  result.bytes = write_machine_code(*unit.module, *machine, type, level);
   result.seconds_codegen = seconds_since(start);
   return result;
 }
