@@ -39,6 +39,7 @@ void register_arrays(nb::module_& m);
 void register_functions(nb::module_& m);
 void register_kernels(nb::module_& m);
 void register_builtins(nb::module_& m);
+void register_buffers(nb::module_& m);
 void register_runtime(nb::module_& m);
 
 /// Raises the Python exception for a failed compile, by the category of its first error.

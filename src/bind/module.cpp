@@ -10,5 +10,6 @@ NB_MODULE(_weft, m) {
   bind::register_functions(m);
   bind::register_kernels(m);
   bind::register_builtins(m);
+  bind::register_buffers(m);
   bind::register_runtime(m);
 }

@@ -212,8 +212,8 @@ nb::object unpack_value(const Type* type, const void* bytes) {
 const Type* type_of_value(nb::handle value) {
   PyObject* p = value.ptr();
   if (PyBool_Check(p)) return types::boolean();
-  if (PyLong_Check(p)) return types::i32();
-  if (PyFloat_Check(p)) return types::f32();
+  if (PyLong_CheckExact(p)) return types::i32();
+  if (PyFloat_CheckExact(p)) return types::f32();
   if (nb::isinstance<ArrayObject>(value)) {
     const runtime::Array& a = nb::cast<const ArrayObject&>(value).array;
     return a.is_valid() ? a.type() : nullptr;
@@ -226,6 +226,9 @@ const Type* type_of_value(nb::handle value) {
     nb::object type = hooks().type_of(value);
     if (nb::isinstance<TypeHandle>(type)) return nb::cast<const TypeHandle&>(type).type;
   }
+  // Subclasses come last: NumPy's float64 is one of Python's float, and an IntEnum one of int.
+  if (PyLong_Check(p)) return types::i32();
+  if (PyFloat_Check(p)) return types::f32();
   return nullptr;
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import ctypes
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from warp._src.scalars import (
 _call = _weft.call_builtin
 _array_get = ctypes.Array.__getitem__
 _array_set = ctypes.Array.__setitem__
-_array_init = ctypes.Array.__init__
+_ALL = slice(None)
 
 CLASSES: dict[_weft.Type, type[Composite]] = {}
 """The class of every composite type made so far."""
@@ -112,6 +112,7 @@ def make_class(base: type, handle: _weft.Type, name: str, shape: tuple[int, ...]
         "_wp_encode_": staticmethod(encode) if encode else None,
         "_wp_decode_": staticmethod(decode) if decode else None,
         "_wp_plain_": scalar in PLAIN,
+        "_wp_direct_": encode is None and scalar is not bool_,
         **members,
     }
     cls = CompositeMeta(name, (base, ctypes.Array), namespace)
@@ -132,14 +133,13 @@ def component_numbers(value: Any) -> list | None:
     return list(value) if isinstance(value, Iterable) else None
 
 
-def fitting_key(key: Any, count: int, what: str) -> int:
-    """An index as a position; IndexError if there is no such one."""
-    try:
-        index = key.__index__()
-    except AttributeError:
-        raise KeyError(f"Invalid key {key}, expected int or slice") from None
+def position_of(key: Any, count: int, what: str) -> int:
+    """An index as a position counted from the front; IndexError if there is no such one."""
+    if not hasattr(key, "__index__"):
+        raise KeyError(f"Invalid key {key}, expected int or slice")
+    index = key.__index__()
     if not -count <= index < count:
-        raise IndexError(f"{what} index {index} is out of range for {count}")
+        raise IndexError(f"Invalid {what} index {index}, there are {count}")
     return index + count if index < 0 else index
 
 
@@ -181,10 +181,11 @@ class Composite:
     _wp_encode_: Any
     _wp_decode_: Any
     _wp_plain_: bool
+    _wp_direct_: bool
 
     def _numbers(self) -> list:
         """All components as Python numbers, row by row."""
-        raw = _array_get(self, slice(None))
+        raw = _array_get(self, _ALL)
         return raw if self._wp_decode_ is None else [self._wp_decode_(bits) for bits in raw]
 
     def _items(self) -> list:
@@ -192,8 +193,11 @@ class Composite:
         numbers = self._numbers()
         return numbers if self._wp_plain_ else [self._wp_scalar_type_(x) for x in numbers]
 
-    def _item(self, position: int) -> Any:
-        raw = _array_get(self, position)
+    def _item(self, position: Any) -> Any:
+        try:
+            raw = _array_get(self, position)
+        except TypeError:
+            raise KeyError(f"Invalid key {position}, expected int or slice") from None
         if self._wp_plain_:
             return raw
         return self._wp_scalar_type_(raw if self._wp_decode_ is None else self._wp_decode_(raw))
@@ -216,11 +220,13 @@ class Composite:
             raise TypeError(f"Expected to assign a `{wanted}` value but got `{given}` instead") from None
         _array_set(self, position, raw)
 
-    def _set_all(self, numbers: Iterable[Any]) -> None:
-        raw = self._raw
-        _array_init(self, *[raw(x) for x in numbers])
+    def _set_all(self, numbers: Sequence[Any]) -> None:
+        if self._wp_direct_:  # ctypes itself refuses what is no number of the kind
+            _array_set(self, _ALL, numbers)
+        else:
+            _array_set(self, _ALL, [self._raw(x) for x in numbers])
 
-    def _set_positions(self, positions: list[int], value: Any, what: str) -> None:
+    def _set_positions(self, positions: Sequence[int], value: Any) -> None:
         """Slice assignment: one number for all, or as many as there are places."""
         numbers = component_numbers(value)
         if numbers is None:
@@ -229,7 +235,7 @@ class Composite:
                 _array_set(self, position, raw)
             return
         if len(numbers) != len(positions):
-            raise ValueError(f"Can only assign sequence of same size: {what} takes {len(positions)} numbers, got {len(numbers)}")
+            raise ValueError(f"Can only assign sequence of same size: {len(positions)} places, {len(numbers)} numbers")
         raw_numbers = [self._raw(x) for x in numbers]  # before the first write: all or nothing
         for position, raw in zip(positions, raw_numbers):
             _array_set(self, position, raw)

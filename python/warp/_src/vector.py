@@ -12,14 +12,30 @@ from warp._src.composite import (
     class_of_handle,
     component_names,
     component_numbers,
-    fitting_key,
     make_class,
+    position_of,
     register_maker,
 )
-from warp._src.scalars import is_number
 
 
-class Vector(Composite):
+class Row(Composite):
+    """A value that is a row of numbers; also the base of quaternions and transforms."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return part(self, range(*key.indices(self._length_)))
+        return self._item(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, slice):
+            self._set_positions(range(*key.indices(self._length_)), value)
+        else:
+            self._set_item(position_of(key, self._length_, "component"), value)
+
+
+class Vector(Row):
     """A vector of fixed length; equal types are one class."""
 
     __slots__ = ()
@@ -27,59 +43,32 @@ class Vector(Composite):
     _wp_constructor_ = "vector"
 
     def __init__(self, *args: Any) -> None:
-        count, length = len(args), self._length_
-        if count == length and (count != 1 or is_number(args[0])):
-            if any(not is_number(x) for x in args):
-                args = self._joined(args)
-            self._set_all(args)
-        elif count == 1:
+        if not args:
+            return
+        numbers: Any = args
+        if len(args) == 1:
             numbers = component_numbers(args[0])
             if numbers is None:
-                self._set_all([args[0]] * length)
-                return
-            if len(numbers) != length:
-                self._wrong_count(len(numbers))
-            self._set_all(numbers)
-        elif count:
-            self._set_all(self._joined(args))
-
-    def _joined(self, args: tuple) -> list:
-        """The numbers of arguments that are vectors and numbers: spatial_vector(w, v)."""
-        if self._length_ != 6 or len(args) != 2:
-            if all(is_number(x) for x in args) or len(args) != self._length_:
-                self._wrong_count(len(args))
-            return list(args)
-        halves = [component_numbers(x) for x in args]
-        if any(half is None or len(half) != 3 for half in halves):
-            self._wrong_count(sum(len(half) if half is not None else 1 for half in halves))
-        return halves[0] + halves[1]  # type: ignore[operator]
-
-    def _wrong_count(self, count: int) -> None:
-        raise ValueError(
-            f"Invalid number of arguments in vector constructor, expected {self._length_} elements, got {count}"
-        )
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, int):
-            return self._item(fitting_key(key, self._length_, "vector"))
-        if isinstance(key, slice):
-            positions = range(*key.indices(self._length_))
-            return _vector_of(self, list(positions))
-        return self._item(fitting_key(key, self._length_, "vector"))
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(key, slice):
-            self._set_positions(list(range(*key.indices(self._length_))), value, "the slice")
-        else:
-            self._set_item(fitting_key(key, self._length_, "vector"), value)
+                numbers = args * self._length_
+        elif len(args) == 2 and self._length_ == 6:  # spatial_vector(w, v)
+            halves = [component_numbers(half) for half in args]
+            if all(half is not None and len(half) == 3 for half in halves):
+                numbers = halves[0] + halves[1]  # type: ignore[operator]
+        if len(numbers) != self._length_:
+            raise ValueError(
+                "Invalid number of arguments in vector constructor, "
+                f"expected {self._length_} elements, got {len(numbers)}"
+            )
+        self._set_all(numbers)
 
 
-def _vector_of(source: Composite, positions: list[int]) -> Any:
-    """A vector of some components of a value; an empty tuple for none, since vectors have at least one."""
+def part(source: Composite, positions: range) -> Any:
+    """A vector of some components of a value; an empty tuple for none, since a vector has at least one."""
     if not positions:
         return ()
+    cls = class_of_handle(_weft.type_vec(source._wp_scalar_type_._wp_type_, len(positions)))
     numbers = source._numbers()
-    return class_of_handle(_weft.type_vec(source._wp_scalar_type_._wp_type_, len(positions)))(*[numbers[k] for k in positions])
+    return cls(*[numbers[k] for k in positions])
 
 
 def vector(length: int, dtype: Any) -> type[Vector]:
