@@ -164,16 +164,17 @@ std::uint32_t tid_dims_read(const ir::Module& module) {
   return mask;
 }
 
-float estimate_ns(const ir::Function& kernel) {
+float estimate_ns(const ir::Function& kernel, int lanes) {
   double ns = 0;
   visit_ops(*kernel.body, 1, [&](const ir::Op& op, double weight) {
-    double cost = 0.1;
+    double cost = 0.1 / lanes;
     switch (ir::class_of(op.code)) {
       case ir::OpClass::math: cost = 5; break;
-      case ir::OpClass::memory: cost = op.code == ir::OpCode::atomic ? 5 : 0.3; break;
-      case ir::OpClass::whole: cost = 1; break;
+      // Lanes load and store in one go, but memory behind the caches is no faster for it.
+      case ir::OpClass::memory: cost = op.code == ir::OpCode::atomic ? 5 : std::max(0.1, 0.3 / lanes); break;
+      case ir::OpClass::whole: cost = 1.0 / lanes; break;
       case ir::OpClass::effect: cost = op.code == ir::OpCode::tid ? 0 : 20; break;
-      case ir::OpClass::control: cost = op.code == ir::OpCode::call ? 20 : 0.1; break;
+      case ir::OpClass::control: cost = op.code == ir::OpCode::call ? 20 : 0.1 / lanes; break;
       default: break;
     }
     ns += cost * weight;
@@ -369,7 +370,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   meta.entry = emitted.entry;
   meta.lanes = emitted.lanes;
   meta.tid_dims = tid_dims_read(*module);
-  meta.ns_per_thread = estimate_ns(kernel);
+  meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
   meta.sites = describe_sites(*module);
   if (request.options.use_cache) {
     std::string bytes = meta.write();

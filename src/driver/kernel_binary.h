@@ -53,8 +53,8 @@ Hash128 content_key(const ir::Module& module, const BuildRequest& request, const
 std::vector<runtime::CheckSite> describe_sites(const ir::Module& module);
 /// Which thread indices a kernel reads, as a bit mask.
 std::uint32_t tid_dims_read(const ir::Module& module);
-/// A rough cost of one thread in nanoseconds; decides how launches are cut.
-float estimate_ns(const ir::Function& kernel);
+/// A rough cost of one thread in nanoseconds when `lanes` run at a time; decides how launches are cut.
+float estimate_ns(const ir::Function& kernel, int lanes = 1);
 
 /// All binaries of the process, and the cache on disk behind them. Thread-safe.
 class BinaryStore {
