@@ -93,7 +93,7 @@ fuzz: configure-fuzz  ## build the fuzzers and run them in turn
 	@cmake --build build/fuzz --target build.ninja; \
 	targets=$$(ninja -C build/fuzz -t targets all | sed -n 's/^\(fuzz_[a-z0-9_]*\): phony$$/\1/p'); \
 	if [[ -z $$targets ]]; then echo "make fuzz: the build has no fuzz_* targets" >&2; exit 1; fi; \
-	cmake --build build/fuzz -j $(JOBS) --target $$targets
+	cmake --build build/fuzz -j $(JOBS) --target $$targets weft_agree_fuzz
 	@tools/testing/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_ROUNDS) $(JOBS)
 
 clean:  ## remove everything that was built

@@ -6,7 +6,7 @@
 
 namespace weft::agree {
 
-/// How much is compared. `full` takes 8 compilations, `brief` 3.
+/// How much is compared: `full` compiles for eight executors, `brief` for three, and with less optimisation.
 enum class Effort : std::uint8_t { brief, full };
 
 /// Runs the case everywhere and fails the test at the first difference. Returns what the interpreter made of it.

@@ -139,6 +139,11 @@ Case& Case::data(const std::string& name, const void* bytes, std::size_t size, c
   return *this;
 }
 
+Case& Case::buffer(const std::string& name, std::int64_t count, Fill fill) {
+  add_buffer(type(name), count, fill);
+  return *this;
+}
+
 Case& Case::view(std::size_t buffer, const Shape& shape, const Shape& strides, std::int64_t offset) {
   Arg arg;
   arg.kind = Arg::Kind::array;

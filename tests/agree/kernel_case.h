@@ -57,7 +57,10 @@ class Case {
     return data(type_name, values.begin(), values.size() * sizeof(T), {std::int64_t(values.size())});
   }
   Case& data(const std::string& type, const void* bytes, std::size_t size, const Shape& shape);
-  /// A view into the buffer of an earlier array: shape, strides in bytes, offset in bytes.
+  /// Memory that is no argument by itself; views look into it. Buffers are numbered as they are made, those of arrays
+  /// and values included.
+  Case& buffer(const std::string& type, std::int64_t count, Fill fill = Fill::small);
+  /// A view into a buffer: shape, strides in bytes, offset in bytes.
   Case& view(std::size_t buffer, const Shape& shape, const Shape& strides, std::int64_t offset = 0);
   /// The null array.
   Case& no_array();

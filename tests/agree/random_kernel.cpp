@@ -66,6 +66,11 @@ class Writer {
     std::vector<Variable> outer = std::move(values_.variables);
     const std::size_t arrays = values_.arrays.size();
     values_.variables.clear();
+    if (dice_.chance(35)) {
+      f.array = values_.any_type();
+      header += "arr: wp.array(dtype=" + spell(f.array) + "), ";
+      values_.arrays.push_back({"arr", "", f.array, 4, false});
+    }
     for (std::size_t k = 0; k < params; ++k) {
       const Type* type = values_.any_type();
       f.params.push_back(type);
@@ -120,6 +125,11 @@ class Writer {
       header += ", " + name + ": wp.array2d(dtype=" + spell(type) + ")";
       values_.arrays.push_back({name, "i, ", type, RandomProgram::kOwn, true});
     }
+    if (dice_.chance(30)) {
+      program_.aliased = true;
+      header += ", twin: wp.array2d(dtype=" + spell(program_.outputs[0]) + ")";
+      values_.arrays.push_back({"twin", "i, ", program_.outputs[0], RandomProgram::kOwn, true});
+    }
     for (const char* counter : {"sums", "tops", "flips"})
       header += std::string(", ") + counter + ": wp.array(dtype=" + (counter[0] == 't' ? "wp.int64" : "wp.int32") + ")";
     Line def{header + "):", {}};
@@ -156,7 +166,7 @@ class Writer {
     if (roll < 48) return component(out);
     if (roll < 58 && place.kernel) return store(out);
     if (roll < 62 && place.kernel) return count_up(out);
-    if (roll < 66) return local_array(out);
+    if (roll < 66) return dice_.chance(50) && place.kernel ? view(out) : local_array(out);
     if (roll < 70) return unpack(out);
     if (place.depth < 4 && roll < 85) return branch(place, out);
     if (place.depth < 3 && place.loops < 2 && roll < 96) return loop(place, out);
@@ -263,21 +273,41 @@ class Writer {
       out.push_back({name + "[" + values_.index(4, 1) + "] = " + values_.value(type, 2), {}});
   }
 
+  /// A view of an array: the thread's own row, a slice, or one of two arrays.
+  void view(std::vector<Line>& out) {
+    const Readable source = dice_.pick(values_.arrays);
+    const std::string name = fresh("w");
+    Readable made{name, "", source.element, source.count, source.writable};
+    if (!source.prefix.empty()) {
+      out.push_back({name + " = " + source.name + "[i]", {}});
+    } else if (source.count >= 8 && dice_.chance(50)) {
+      made.count = 8;
+      const std::string start = values_.index(8, 1, false);
+      out.push_back({name + " = " + source.name + "[" + start + ":]", {}});
+    } else {
+      std::vector<std::string> others;
+      for (const Readable& a : values_.arrays)
+        if (a.element == source.element && a.prefix.empty() && a.count == source.count && a.writable == source.writable) others.push_back(a.name);
+      out.push_back({name + " = " + source.name + " if " + values_.condition(2) + " else " + dice_.pick(others), {}});
+    }
+    values_.arrays.push_back(std::move(made));
+  }
+
   void unpack(std::vector<Line>& out) {
     std::vector<Callable> list;
     for (const Callable& f : values_.functions)
       if (f.results.size() > 1) list.push_back(f);
     if (list.empty()) return assign(out);
     const Callable f = dice_.pick(list);
-    std::string call = f.name + "(", targets;
-    for (std::size_t k = 0; k < f.params.size() - (dice_.chance(50) ? std::size_t(f.defaults) : 0); ++k)
-      call += (k ? ", " : "") + values_.value(f.params[k], 2);
+    const std::string call = values_.call(f, 4);
+    if (call.empty()) return assign(out);
+    std::string targets;
     std::vector<Variable> names;
     for (const Type* type : f.results) {
       names.push_back({fresh("v"), type, false});
       targets += (targets.empty() ? "" : ", ") + names.back().name;
     }
-    out.push_back({targets + " = " + call + ")", {}});
+    out.push_back({targets + " = " + call, {}});
     for (Variable& v : names) values_.variables.push_back(std::move(v));
   }
 
@@ -368,6 +398,10 @@ Case RandomProgram::make_case() const {
   c.integer(threads);
   for (std::size_t k = 0; k < inputs.size(); ++k) c.array(inputs[k], {kInputs}, (seed + k) % 3 ? Fill::small : Fill::edges);
   for (const Type* type : outputs) c.array(type, {threads, kOwn}, Fill::small);
+  if (aliased) {
+    const std::int64_t size = outputs[0]->size();
+    c.view(inputs.size(), {threads, kOwn}, {kOwn * size, size});
+  }
   c.array(types::i32(), {kCounters}, Fill::zeros).array(types::i64(), {kCounters}, Fill::zeros).array(types::i32(), {kCounters}, Fill::zeros);
   return c;
 }

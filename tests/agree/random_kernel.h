@@ -23,6 +23,7 @@ struct RandomProgram {
   std::vector<Line> lines;
   std::vector<const Type*> inputs;  // arrays of kInputs elements
   std::vector<const Type*> outputs;  // arrays of (threads, kOwn)
+  bool aliased = false;              // the first output is passed a second time, as `twin`
   std::int64_t threads = 1;
   std::uint64_t seed = 0;
 
@@ -64,9 +65,9 @@ struct Variable {
   bool fixed = false;  // loop counters, parameters of the launch: never assigned
 };
 
-/// An array that expressions may read: `index` is put around the index, which is masked to `mask`.
+/// An array that expressions may read, as name[prefix index].
 struct Readable {
-  std::string name, prefix;  // name[prefix index]
+  std::string name, prefix;
   const Type* element = nullptr;
   std::int64_t count = 0;  // a power of two
   bool writable = false;
@@ -75,7 +76,8 @@ struct Readable {
 struct Callable {
   std::string name;
   std::vector<const Type*> params, results;
-  int defaults = 0;  // that many parameters at the end have default values
+  int defaults = 0;               // that many parameters at the end have default values
+  const Type* array = nullptr;    // element type of an array parameter in front, of which elements 0 … 3 are read
 };
 
 /// The type as it is written in a program.
@@ -101,6 +103,8 @@ class Values {
   std::string index(std::int64_t count, int depth, bool negative = true);
   std::string literal(const Type* type);
   const Type* any_type();
+  /// A call of the function; empty when its array parameter finds no argument.
+  std::string call(const Callable& f, int depth);
   const Type* any_scalar() { return dice_.pick(scalar_types()); }
 
  private:
@@ -112,7 +116,6 @@ class Values {
   std::string composite(const Type* type, int depth);
   std::string structure(const Type* type, int depth);
   std::string from_composite(const Type* scalar, int depth);
-  std::string call(const Type* type, int depth);
 
   Dice& dice_;
 };

@@ -109,19 +109,26 @@ std::string Values::value(const Type* type, int depth) {
   if (depth <= 0 || dice_.chance(12)) return leaf(type);
   if (dice_.chance(6)) return "(" + value(type, depth - 1) + " if " + condition(depth - 1) + " else " + value(type, depth - 1) + ")";
   if (dice_.chance(4)) return "wp.where(" + condition(depth - 1) + ", " + value(type, depth - 1) + ", " + value(type, depth - 1) + ")";
-  if (dice_.chance(8))
-    if (std::string text = call(type, depth); !text.empty()) return text;
+  if (dice_.chance(8)) {
+    std::vector<const Callable*> fitting;
+    for (const Callable& f : functions)
+      if (f.results.size() == 1 && f.results[0] == type) fitting.push_back(&f);
+    if (!fitting.empty())
+      if (std::string text = call(*dice_.pick(fitting), depth); !text.empty()) return text;
+  }
   if (type->is_scalar()) return scalar(type, depth);
   return type->is_struct() ? structure(type, depth) : composite(type, depth);
 }
 
-std::string Values::call(const Type* type, int depth) {
-  std::vector<const Callable*> fitting;
-  for (const Callable& f : functions)
-    if (f.results.size() == 1 && f.results[0] == type) fitting.push_back(&f);
-  if (fitting.empty()) return {};
-  const Callable& f = *dice_.pick(fitting);
+std::string Values::call(const Callable& f, int depth) {
   std::string text = f.name + "(";
+  if (f.array) {
+    std::vector<std::string> fitting;
+    for (const Readable& a : arrays)
+      if (a.element == f.array) fitting.push_back(a.prefix.empty() ? a.name : a.name + "[i]");
+    if (fitting.empty()) return {};
+    text += dice_.pick(fitting) + ", ";
+  }
   const std::size_t count = f.params.size() - (f.defaults && dice_.chance(50) ? std::size_t(f.defaults) : 0);
   for (std::size_t i = 0; i < count; ++i) text += (i ? ", " : "") + value(f.params[i], depth - 2);
   return text + ")";

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `make fuzz`: runs the libFuzzer programs of a build in turn, each for some seconds, round after round. What they learn
-# stays in BUILD_DIR/corpus; seeds come from tests/fuzz/corpus/NAME. A finding stops the run and names its file.
+# stays in BUILD_DIR/corpus; seeds come from tests/fuzz/corpus/NAME. A finding stops the run and names its file. Each
+# round ends with random kernels compared across the executors (weft_agree_fuzz), which prints a failing program.
 #
 #   run_fuzzers.sh BUILD_DIR SECONDS ROUNDS JOBS      ROUNDS 0: until interrupted
 set -euo pipefail
@@ -27,4 +28,9 @@ for ((round = 1; rounds == 0 || round <= rounds; round++)); do
       exit 1
     fi
   done
+  if [[ -x $build/bin/weft_agree_fuzz ]]; then
+    seed=$(($(date +%s) * 1000))
+    echo "== round $round: random kernels for $seconds s from seed $seed"
+    "$build/bin/weft_agree_fuzz" --seed "$seed" --seconds "$seconds"
+  fi
 done

@@ -39,7 +39,7 @@ std::vector<fs::path> entries(const std::string& folder) {
   std::vector<fs::path> out;
   std::error_code ignored;
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored))
-    if (entry.is_regular_file(ignored)) out.push_back(entry.path());
+    if (entry.is_regular_file(ignored) && entry.path().extension() != ".lock") out.push_back(entry.path());
   return out;
 }
 

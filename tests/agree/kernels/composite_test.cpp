@@ -14,8 +14,8 @@ std::string matrix_type(int rows, int cols, const std::string& scalar) {
 
 TEST(Composite, VectorsOfManyLengths) {
   for (const std::string scalar : {"float32", "int32", "float64", "float16", "uint8", "int64"})
-    for (int length : {1, 2, 3, 4, 5, 8, 13, 33}) {
-      if (length > 5 && scalar != "float32") continue;
+    for (int length : {1, 2, 3, 4, 7, 33}) {
+      if (scalar != "float32" && length != (scalar == "uint8" ? 4 : scalar == "float64" ? 2 : 3)) continue;
       Case c("\nV = " + vector_type(length, scalar) + with_type(R"(
 @wp.kernel
 def k(a: wp.array(dtype=V), b: wp.array(dtype=V), s: wp.array(dtype=$T), out: wp.array2d(dtype=V), red: wp.array2d(dtype=$T), eq: wp.array(dtype=bool)):
@@ -45,7 +45,7 @@ def k(a: wp.array(dtype=V), b: wp.array(dtype=V), s: wp.array(dtype=$T), out: wp
              {21});
       c.array("V", {21}).array("V", {21}).array(scalar, {21}).array("V", {21, 11}, Fill::zeros);
       c.array(scalar, {21, 4}, Fill::zeros).array("bool", {21}, Fill::zeros);
-      expect_agreement(c, length == 3 ? Effort::full : Effort::brief);
+      expect_agreement(c, length == 3 && scalar == "float32" ? Effort::full : Effort::brief);
     }
 }
 
@@ -73,11 +73,10 @@ def k(a: wp.array(dtype=wp.vec3), b: wp.array(dtype=wp.vec3), out: wp.array2d(dt
 }
 
 TEST(Composite, MatricesOfManyShapes) {
-  const std::pair<int, int> shapes[] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {2, 3}, {3, 2}, {4, 3}, {2, 4}, {6, 6}, {1, 5}, {7, 2}};
+  const std::pair<int, int> shapes[] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {2, 3}, {4, 3}, {6, 6}, {1, 5}};
   for (auto [rows, cols] : shapes)
     for (const std::string scalar : {"float32", "float64", "float16", "int32"}) {
-      if (scalar != "float32" && rows * cols > 9) continue;
-      if (scalar == "float16" && rows * cols > 4) continue;
+      if (scalar != "float32" && rows * cols != (scalar == "float64" ? 9 : scalar == "int32" ? 6 : 4)) continue;
       Case c("\nM = " + matrix_type(rows, cols, scalar) + "\nN = " + matrix_type(cols, rows, scalar) + "\nP = " +
                  matrix_type(rows, rows, scalar) + "\nV = " + vector_type(cols, scalar) + "\nU = " + vector_type(rows, scalar) +
                  with_type(R"(
@@ -112,8 +111,9 @@ def k(a: wp.array(dtype=M), b: wp.array(dtype=M), v: wp.array(dtype=V), u: wp.ar
 }
 
 TEST(Composite, InversesAndDeterminants) {
-  for (int n : {1, 2, 3, 4, 5})
+  for (int n : {2, 3, 4, 5})
     for (const std::string scalar : {"float32", "float64"}) {
+      if ((scalar == "float64") != (n == 4)) continue;
       Case c("\nM = " + matrix_type(n, n, scalar) + with_type(R"(
 @wp.kernel
 def k(a: wp.array(dtype=M), inv: wp.array(dtype=M), one: wp.array(dtype=M), d: wp.array(dtype=$T)):
@@ -121,13 +121,11 @@ def k(a: wp.array(dtype=M), inv: wp.array(dtype=M), one: wp.array(dtype=M), d: w
     r = wp.inverse(a[i])
     inv[i] = r
     one[i] = r * a[i]
-    if len(a[i]) > 1:
-        d[i] = a[i][0, 0] * a[i][1, 1]
+    d[i] = a[i][0, 0] * a[i][1, 1]
 )",
                                                               "wp." + scalar),
              {19});
       c.array("M", {19}).array("M", {19}, Fill::zeros).array("M", {19}, Fill::zeros).array(scalar, {19}, Fill::zeros);
-      if (n == 1) continue;
       expect_agreement(c, Effort::brief);
     }
   Case c(R"(
@@ -154,7 +152,7 @@ def k(a: wp.array(dtype=wp.mat22), b: wp.array(dtype=wp.mat33), e: wp.array(dtyp
 )",
          {3});
   c.array("mat22", {3}, Fill::zeros).array("mat33", {3}, Fill::zeros).array("mat44", {3}, Fill::zeros);
-  for (float x : values<float>(expect_agreement(c), 2)) EXPECT_EQ(x, 0);
+  for (float x : values<float>(expect_agreement(c, Effort::brief), 2)) EXPECT_EQ(x, 0);
 }
 
 TEST(Composite, LargeProductAndInverse) {
