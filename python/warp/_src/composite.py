@@ -52,8 +52,9 @@ SUFFIXES = {
     "uint64": "ul",
 }
 
-_FORMATS = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q"}
-_FORMATS |= {"uint64": "Q", "float16": "e", "bfloat16": "H", "float32": "f", "float64": "d"}
+FORMATS = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q"}
+FORMATS |= {"uint64": "Q", "float16": "e", "bfloat16": "H", "float32": "f", "float64": "d"}
+"""Letters of the struct module and the buffer protocol; bfloat16 has none and goes by its bits."""
 
 _CODECS = {float16: (half_bits, half_from_bits), bfloat16: (bfloat_bits, bfloat_from_bits)}
 
@@ -116,7 +117,7 @@ def make_class(base: type, handle: _weft.Type, name: str, shape: tuple[int, ...]
         **members,
     }
     cls = CompositeMeta(name, (base, ctypes.Array), namespace)
-    _weft.set_buffer_layout(cls, _FORMATS[handle.scalar], list(shape), ctypes.sizeof(scalar._type_))
+    _weft.set_buffer_layout(cls, FORMATS[handle.scalar], list(shape), ctypes.sizeof(scalar._type_))
     return cls
 
 

@@ -174,27 +174,6 @@ def matrix(shape: tuple[int, int], dtype: Any) -> type[Matrix]:
     return class_of_handle(_weft.type_mat(checked_scalar(dtype, "matrix"), *sizes))
 
 
-def matrix_from_rows(*args: Any) -> Matrix:
-    """The matrix whose rows are these vectors of one type."""
-    return _stacked(args)
-
-
-def matrix_from_cols(*args: Any) -> Matrix:
-    """The matrix whose columns are these vectors of one type."""
-    rows = _stacked(args)
-    numbers, (count, length) = rows._numbers(), rows._shape_
-    cls = matrix((length, count), rows._wp_scalar_type_)
-    return cls(*[numbers[c * length + r] for r in range(length) for c in range(count)])
-
-
-def _stacked(vectors: tuple) -> Matrix:
-    if not vectors or not all(isinstance(v, Vector) and type(v) is type(vectors[0]) for v in vectors):
-        raise RuntimeError("a matrix is built from vectors of one type; give at least one")
-    first = vectors[0]
-    cls = matrix((len(vectors), first._length_), first._wp_scalar_type_)
-    return cls(*[x for v in vectors for x in v._numbers()])
-
-
 def _make(handle: _weft.Type) -> type:
     rows, cols, suffix = handle.rows, handle.cols, SUFFIXES.get(handle.scalar)
     name = "mat_t"
