@@ -57,6 +57,7 @@ class AnnotationReader {
     auto symbol = resolve_dotted(expr, scope_);
     if (!symbol) return bad(expr, "unknown type '" + to_source(expr) + "'");
     if (symbol->kind == Symbol::Kind::pattern) return symbol->pattern;
+    if (symbol->reported) return std::nullopt;
     if (symbol->kind == Symbol::Kind::builtin) {
       if (int rank = array_rank(symbol->text)) return array_of(std::nullopt, std::uint32_t(rank));
       if (symbol->text == "ref") {

@@ -19,6 +19,7 @@ int FunctionLowering::new_flag(const char* name, bool initial) {
   int flag = new_variable(name);
   variables_[std::size_t(flag)].type = types::boolean();
   variables_[std::size_t(flag)].internal = true;
+  variables_[std::size_t(flag)].flag = true;
   set_variable(flag, Entity::of(builder_.boolean(initial)));
   return flag;
 }
@@ -50,10 +51,6 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
     variable = new_variable(name);
     variable_index_.emplace(name, variable);
     variables_[std::size_t(variable)].first = at_node.loc;
-  }
-  if (value.is_literal()) {
-    ir::Value* v = value_of(value, at_node);
-    value = v ? Entity::of(v) : Entity::failed();
   }
   if (value.kind == Entity::Kind::tuple) {  // a tuple of plain values is a value itself, so that branches can merge it
     std::vector<ir::Value*> parts;
@@ -235,7 +232,7 @@ Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then
     Entity a = sides.first ? *sides.first : read_variable(variable, nullptr);
     Entity b = sides.second ? *sides.second : read_variable(variable, nullptr);
     bool one_sided = a.kind == Entity::Kind::none || b.kind == Entity::Kind::none;
-    if (one_sided && end && !var.internal && !scan_.read_after(var.name, end)) continue;
+    if (one_sided && (var.flag || (end && !var.internal && !scan_.read_after(var.name, end)))) continue;
     ir::Value *va = nullptr, *vb = nullptr;
     Entity same;
     bool differs = merge_values(variable, a, b, at_node, va, vb, same);

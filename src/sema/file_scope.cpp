@@ -214,8 +214,9 @@ void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
                   "put large data into arrays", std::uint32_t(def.name.size()));
       ok = false;
     }
-    if (ok) symbols_[std::string(def.name)] = Symbol::of_type(types::structure(def.name, fields));
-    else symbols_[std::string(def.name)] = Symbol::of_other("the struct '" + std::string(def.name) + "', which has errors,");
+    Symbol& symbol = symbols_[std::string(def.name)];
+    symbol = ok ? Symbol::of_type(types::structure(def.name, fields)) : Symbol::of_other("the struct '" + std::string(def.name) + "'");
+    symbol.reported = !ok;
     return;
   }
   auto members = std::make_shared<ClassScope>();
@@ -235,6 +236,14 @@ void FileScope::read_assignment(const Stmt& stmt, std::span<Expr* const> targets
   auto symbol = eval_constant(value, *this);
   for (const Expr* target : targets) {
     const auto* name = target->as_if<NameExpr>();
+    const auto *names = target->as_if<TupleExpr>(), *values = value.as_if<TupleExpr>();
+    if (names && values && names->elements.size() == values->elements.size()) {  // A, B = 1, 2
+      for (std::size_t k = 0; k < names->elements.size(); ++k) {
+        Expr* one[] = {names->elements[k]};
+        read_assignment(stmt, one, *values->elements[k], sink);
+      }
+      continue;
+    }
     if (!name) {
       sink.report(DiagCode::ignored_statement, stmt.loc, "this statement is not part of a kernel and was passed over", stmt.underline());
       continue;

@@ -17,7 +17,12 @@ void FunctionLowering::lower_assign(const AssignStmt& stmt) {
 
 void FunctionLowering::assign_target(const Expr& target, Entity value, const Node& at_node) {
   switch (target.kind) {
-    case ExprKind::name: return assign_variable(target, target.as<NameExpr>().name, std::move(value));
+    case ExprKind::name:
+      if (value.is_literal()) {  // gets its type here, where it stands
+        ir::Value* typed = value_of(value, at_node);
+        value = typed ? Entity::of(typed) : Entity::failed();
+      }
+      return assign_variable(target, target.as<NameExpr>().name, std::move(value));
     case ExprKind::tuple: return unpack(target.as<TupleExpr>().elements, std::move(value), at_node);
     case ExprKind::list: return unpack(target.as<ListExpr>().elements, std::move(value), at_node);
     case ExprKind::subscript:

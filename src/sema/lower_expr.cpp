@@ -44,9 +44,9 @@ Entity FunctionLowering::lower_expr(const Expr& expr) {
     case ExprKind::list:
       return fail(DiagCode::unsupported_construct, expr, "Construct `list` not supported in kernels.",
                   "use a vector (wp.vec3(…)), or a local array (wp.zeros(shape=…, dtype=…))");
+    case ExprKind::ellipsis: return fail(DiagCode::unsupported_construct, expr, "Construct `...` not supported in kernels.");
     case ExprKind::slice:
     case ExprKind::starred:
-    case ExprKind::ellipsis:
       return fail(DiagCode::unsupported_construct, expr, "this is only allowed inside an index or a call");
     case ExprKind::unsupported:
       names_lost_ = true;
@@ -90,7 +90,7 @@ Entity FunctionLowering::from_symbol(const Symbol& symbol, const Node& at_node) 
     case Symbol::Kind::functions: return Entity::of_symbol(Entity::Kind::functions, symbol);
     case Symbol::Kind::scope: return Entity::of_symbol(Entity::Kind::scope, symbol);
     case Symbol::Kind::builtin: return Entity::of_symbol(Entity::Kind::builtin, symbol);
-    case Symbol::Kind::other: return Entity::of_symbol(Entity::Kind::other, symbol);
+    case Symbol::Kind::other: return symbol.reported ? Entity::failed() : Entity::of_symbol(Entity::Kind::other, symbol);
   }
   return Entity::failed();
 }

@@ -189,7 +189,7 @@ void FunctionLowering::give_up_loop(const ForStmt& stmt, const LoopInfo& info) {
   loop.on = new_flag("$on", true);
   loop.go = new_flag("$go", true);
   loops_.push_back(std::move(loop));
-  if (const auto* name = stmt.target->as_if<NameExpr>()) poison(name->name);
+  assign_target(*stmt.target, Entity::failed(), *stmt.target);
   lower_block(stmt.body);
   loops_.pop_back();
   lower_block(stmt.else_body);

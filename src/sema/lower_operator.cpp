@@ -68,6 +68,19 @@ std::optional<WideInt> integer_of(const Entity& e) {
   return e.kind == Entity::Kind::integer ? wide_value(e.symbol->constant) : std::nullopt;
 }
 
+bool has_equality(const Type* type) {
+  if (!type->is_struct()) return type->is_numeric();
+  for (const Field& field : type->fields())
+    if (!has_equality(field.type)) return false;
+  return true;
+}
+
+/// Operations on integers that have a result unless it is too large.
+bool only_overflows(BinaryOp op, WideInt right) {
+  if (op == BinaryOp::pow || op == BinaryOp::lshift) return right >= 0;
+  return op == BinaryOp::add || op == BinaryOp::sub || op == BinaryOp::mul;
+}
+
 }  // namespace
 
 Entity FunctionLowering::lower_unary(const UnaryExpr& expr) {
@@ -123,6 +136,9 @@ Entity FunctionLowering::lower_binary(const BinaryExpr& expr) {
       value = Entity::of_symbol(Entity::Kind::integer, Symbol::of(*constant));
     } else if (folded) {
       wide = folded;
+    } else if (left_wide && right_wide && only_overflows(step.op, *right_wide)) {
+      wide.reset();
+      value = fail(DiagCode::value_out_of_range, step, "the integer does not fit 64 bits");
     } else {
       settle(*step.left);
       value = binary(step.op, std::move(value), std::move(right), step);
@@ -246,10 +262,13 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
     }
     return Entity::of(fold(opcode_of(op), va, vb));
   }
+  if (equality && ta == tb && ta->is_struct() && !has_equality(ta))
+    return fail(DiagCode::type_mismatch, at_node, ta->user_name() + " holds arrays and can't be compared", "compare its fields");
   if (equality && ta == tb && (ta->is_composite() || ta->is_struct()))
     return Entity::of(builder_.binary(opcode_of(op), va, vb));
   if (ta == tb)
-    return fail(DiagCode::type_mismatch, at_node, ta->user_name() + " values can't be ordered", "compare their components");
+    return fail(DiagCode::type_mismatch, at_node,
+                ta->user_name() + " values can't be " + (equality ? "compared" : "ordered"), "compare their components");
   return fail(DiagCode::type_mismatch, at_node,
               "Input types must be the same, got " + ta->user_name() + " and " + tb->user_name());
 }

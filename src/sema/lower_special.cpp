@@ -90,15 +90,15 @@ Entity FunctionLowering::special_print(const std::vector<Argument>& args, const 
   std::vector<ir::Value*> operands;
   std::string text;
   for (const Argument& arg : args) {
+    const Node& node = arg.expr ? static_cast<const Node&>(*arg.expr) : at_node;
+    if (!arg.keyword.empty())
+      return fail(DiagCode::bad_call, node, "print() has no parameter '" + std::string(arg.keyword) + "'");
     if (arg.entity.kind == Entity::Kind::string) {
       if (!operands.empty())
         return fail(DiagCode::bad_call, *arg.expr, "print() takes text before values", "use wp.printf for mixed output");
       text += (text.empty() ? "" : " ") + arg.entity.symbol->constant.text;
       continue;
     }
-    const Node& node = arg.expr ? static_cast<const Node&>(*arg.expr) : at_node;
-    if (!arg.keyword.empty())
-      return fail(DiagCode::bad_call, node, "print() has no parameter '" + std::string(arg.keyword) + "'");
     ir::Value* value = value_of(arg.entity, node);
     if (!value) return Entity::failed();
     if (!value->type->is_tuple()) {

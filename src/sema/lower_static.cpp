@@ -84,12 +84,14 @@ Entity FunctionLowering::lower_static(const CallExpr& expr) {
   std::string text = text_of(inner);
   std::vector<std::pair<std::string, Constant>> locals;
   std::set<std::string_view> hidden;
+  std::string_view run_time;  // a number among them that no unrolling makes constant
   for (std::string_view name : identifiers(text)) {
     int variable = find_variable(name);
     if (variable < 0) continue;
     Entity e = read_variable(variable, nullptr);
     if (e.is_error()) return e;
     if (!e.is_value() || !e.value->is_constant() || !e.type()->is_scalar()) {
+      if (e.is_value() && e.type()->is_scalar()) run_time = name;
       hidden.insert(name);
       continue;
     }
@@ -104,6 +106,9 @@ Entity FunctionLowering::lower_static(const CallExpr& expr) {
   } catch (const StaticError& error) {
     return fail(DiagCode::bad_static, inner, std::string("wp.static: ") + error.what());
   }
+  if (!run_time.empty())
+    return fail(DiagCode::bad_static, inner, "wp.static() needs a compile-time expression, but '" + std::string(run_time) + "' has its value at run time only",
+                "it may use constants, types, functions and the variables of unrolled loops");
   StaticScope scope(*scope_, locals, std::move(hidden));
   if (auto symbol = eval_constant(inner, scope); symbol && symbol->kind != Symbol::Kind::other) return from_symbol(*symbol, expr);
   Entity value = lower_expr(inner);

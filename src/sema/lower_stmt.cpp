@@ -141,6 +141,7 @@ void FunctionLowering::lower_return(const ReturnStmt& stmt) {
     if (function_.kind == ir::FunctionKind::kernel) {
       fail(DiagCode::bad_return, stmt, "a kernel can't return a value",
            "write results to an array; a bare 'return' is fine");
+      set_variable(live_, Entity::of(builder_.boolean(false)));
       return;
     }
     Entity value = lower_expr(*stmt.value);
@@ -180,6 +181,7 @@ void FunctionLowering::lower_return(const ReturnStmt& stmt) {
         .report(DiagCode::return_mismatch, stmt.loc,
                 "this 'return' gives " + list(value_types) + ", an earlier one " + list(return_types_), stmt.underline())
         .notes = {{first_return_, "the earlier 'return' is here; all must have the same types"}};
+    set_variable(live_, Entity::of(builder_.boolean(false)));
     return;
   }
   if (!first_return_.known()) {

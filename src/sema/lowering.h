@@ -105,7 +105,8 @@ class FunctionLowering {
     Entity value;
     const Type* type = nullptr;   // fixed by the first assignment of a value
     SourceLoc first;              // first assignment
-    bool internal = false;        // a flag of ours
+    bool internal = false;        // ours: a flag or a result
+    bool flag = false;            // of a loop ("$on", "$go"): means nothing outside the block that made it
   };
   struct Loop {
     ir::Op* op = nullptr;                      // null: being unrolled

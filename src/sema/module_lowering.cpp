@@ -127,24 +127,29 @@ ir::Function* ModuleLowering::lower_entry(const FunctionDecl& kernel, std::span<
   }
   std::vector<std::unique_ptr<ir::Value>> stand_ins;
   std::vector<Entity> args;
+  bool ok = true;
   for (std::size_t i = 0; i < params.size(); ++i) {
     builtins::Bindings bindings;
+    if (params[i].default_value && !default_value(params[i], (*patterns)[i], *scope_of(kernel), sink_)) ok = false;
     if (!types[i]) {
       sink_.report(DiagCode::bad_annotation, params[i].loc,
                    "the kernel is generic in '" + std::string(params[i].name) + "': its type must be given",
                    "give argument types, or launch it with arguments", std::uint32_t(params[i].name.size()));
-      return nullptr;
+      ok = false;
+      continue;
     }
     if (!builtins::match((*patterns)[i], types[i], bindings)) {
       sink_.report(DiagCode::type_mismatch, params[i].loc,
                    "'" + std::string(params[i].name) + "' takes " + builtins::to_string((*patterns)[i]) + ", not " + types[i]->user_name(),
                    std::uint32_t(params[i].name.size()));
-      return nullptr;
+      ok = false;
+      continue;
     }
     stand_ins.push_back(std::make_unique<ir::Value>());
     stand_ins.back()->type = types[i];
     args.push_back(Entity::of(stand_ins.back().get()));
   }
+  if (!ok) return nullptr;
   std::size_t errors = sink_.error_count();
   ++name_counts_[std::string(kernel.def->name)];
   auto function = std::make_unique<ir::Function>(std::string(kernel.def->name), ir::FunctionKind::kernel);

@@ -65,7 +65,8 @@ struct Symbol {
   builtins::Pattern pattern;
   std::vector<std::shared_ptr<const FunctionDecl>> functions;
   std::shared_ptr<Scope> scope;
-  std::string text;  // builtin: its name; other: a description for the message
+  std::string text;       // builtin: its name; other: a description for the message
+  bool reported = false;  // other: what is wrong with it was reported; its uses make no further noise
 
   static Symbol of(Constant value);
   static Symbol of_type(const Type* type);

@@ -79,7 +79,6 @@ Diagnostic& DiagnosticSink::report(DiagCode code, SourceLoc loc, std::string tex
   // Errors have room of their own: a file full of remarks must not hide what is wrong with it.
   std::size_t shown = is_error ? shown_errors_ : list_.size() - shown_errors_;
   if (repeated || shown >= kMaxErrors) {
-    if (is_error && repeated) --errors_;
     scratch_ = Diagnostic{code, loc, length, {}, {}};
     return scratch_;
   }

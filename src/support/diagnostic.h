@@ -53,6 +53,7 @@ class DiagnosticSink {
   Diagnostic& report(DiagCode code, SourceLoc loc, std::string text, std::string cure, std::uint32_t length = 1);
 
   bool has_errors() const { return errors_ != 0; }
+  /// Reports of errors, repeated ones included: a stage that finds a known mistake again has failed as well.
   std::size_t error_count() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return list_; }
   /// All rendered, in order of report.

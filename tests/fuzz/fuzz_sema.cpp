@@ -42,14 +42,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::shared_ptr<syntax::Tree> tree = syntax::parse(source, sink);
   std::shared_ptr<sema::FileScope> scope = sema::FileScope::make(tree, sink);
   for (const auto& kernel : scope->kernels()) {
-    DiagnosticSink kernel_sink;
+    std::size_t errors = sink.error_count();
     std::vector<const Type*> types;
-    for (const sema::KernelParam& param : sema::kernel_params(*kernel, kernel_sink)) types.push_back(type_for(param.pattern));
-    if (kernel_sink.has_errors()) continue;
+    for (const sema::KernelParam& param : sema::kernel_params(*kernel, sink)) types.push_back(type_for(param.pattern));
+    if (types.size() != kernel->def->params.size() || sink.error_count() != errors) continue;
     sema::Options options;
     options.debug = size % 2 == 0;
-    std::unique_ptr<ir::Module> module = sema::lower_kernel(*kernel, types, options, kernel_sink);
-    require((module == nullptr) == kernel_sink.has_errors(), "a module and an error, or neither:\n" + kernel_sink.render_all());
+    std::unique_ptr<ir::Module> module = sema::lower_kernel(*kernel, types, options, sink);
+    require(!module == (sink.error_count() != errors), "a module and an error, or neither:\n" + sink.render_all());
     if (!module) continue;
     std::string problems = ir::verify(*module);
     require(problems.empty(), "the lowered module is malformed:\n" + problems);
