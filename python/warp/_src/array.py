@@ -1,0 +1,586 @@
+"""`wp.array`: typed memory with 1 to 4 dimensions, and the annotation of array parameters.
+
+Memory, views and indexing lie in C++ (`_weft.Array`); this class adds the constructor's many forms, NumPy, gradients as
+attributes and what Python expects of an object. An array made with a dtype only, `wp.array(dtype=float, ndim=2)`, has no
+memory: it is an annotation.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Callable, Iterator, Sequence
+
+import numpy as np
+
+from warp import _weft
+from warp._src import array_interface as _interface
+from warp._src.array_support import (
+    ArrayDescriptor,
+    ArrayTypeError,
+    check_device,
+    derived,
+    element_handle,
+    extents_of,
+    field_arrays,
+    flatten_objects,
+    packed_strides,
+    plain_handles,
+    struct_value,
+    take_refs,
+)
+from warp._src.device import CPU, Device, get_device
+from warp._src.types import class_of, type_handle, type_handle_or_none
+
+__all__ = ["array"]
+
+_ndarray = np.ndarray
+
+
+class array(_weft.Array):  # noqa: N801 - the documented name
+    """An array of elements of one type.
+
+    `data` is anything NumPy reads, another array, or None; trailing dimensions become the components of a vector or matrix
+    `dtype`. `copy=False` shares the memory of `data` where dtype and layout allow it and the memory is writable. With `ptr`
+    the array lies over foreign memory, which `deleter(ptr, bytes)` frees at the end. With neither, `shape` makes new memory
+    that is not initialised. A dtype alone makes an annotation.
+    """
+
+    __slots__ = ("_dtype", "_grad", "_retain", "_refs", "_annotated_ndim", "_capacity", "deleter", "__dict__")
+
+    def __init__(
+        self,
+        data: Any = None,
+        dtype: Any = Any,
+        shape: int | Sequence[int] | None = None,
+        strides: Sequence[int] | None = None,
+        ptr: int | None = None,
+        capacity: int | None = None,
+        device: Any = None,
+        pinned: bool = False,
+        copy: bool = True,
+        deleter: Callable[[int, int], None] | None = None,
+        ndim: int | None = None,
+        grad: array | None = None,
+        requires_grad: bool = False,
+        retain_grad: bool = False,
+        *,
+        length: int | None = None,
+        owner: bool | None = None,
+        n: int | None = None,
+    ) -> None:
+        if data.__class__ is _ndarray and shape is None and ndim is None and ptr is None and strides is None and length is None:
+            handle = None if dtype is Any or dtype is None else plain_handles[dtype]
+            if (handle is not None or dtype is Any) and (device is None or device is CPU or get_device(device)):
+                if self._init_buffer(data, handle, copy):
+                    if requires_grad or grad is not None or retain_grad:
+                        self._init_grad(grad, requires_grad, retain_grad)
+                    return
+        check_device(device)
+        if length is None:
+            length = n
+        if length is not None:
+            if shape is not None:
+                raise RuntimeError("give shape= or length=, not both")
+            shape = length
+        if data is not None and ptr is not None:
+            raise RuntimeError("Should only construct arrays with either data or ptr arguments, not both")
+        if ndim is not None and not 1 <= ndim <= 4:
+            raise RuntimeError(f"an array has 1 to 4 dimensions, not {ndim}")
+        if data is None and ptr is None and shape is None:
+            self._init_annotation(dtype, ndim)
+            return
+        if data is not None:
+            if strides is not None:
+                raise RuntimeError("strides= goes with ptr= or shape=; data brings its own")
+            self._init_data(data, dtype, shape, ndim, copy)
+        else:
+            if dtype is Any or dtype is None:
+                raise RuntimeError("an array without data needs a dtype")
+            handle = element_handle(dtype)
+            extents = extents_of(shape)
+            if ndim is not None and len(extents) != ndim:
+                raise RuntimeError(f"the shape {extents} does not have {ndim} dimensions")
+            if ptr is not None:
+                self._init_ptr(handle, extents, strides, ptr, capacity, owner, deleter)
+            elif strides is None and capacity is None:
+                self._allocate(handle, extents, False, False)
+            else:
+                self._init_strided(handle, extents, strides, capacity)
+            self._dtype = dtype if handle.kind == "struct" else class_of(handle)
+            if _interface.holds_arrays(handle):
+                if ptr is None:
+                    self._zero()
+                self._refs = {}
+        self._init_grad(grad, requires_grad, retain_grad)
+
+    # ---- construction ----------------------------------------------------------------------------------------------------
+
+    def _init_annotation(self, dtype: Any, ndim: int | None) -> None:
+        self._init_null()
+        handle = None if dtype is Any or dtype is None else type_handle_or_none(dtype)
+        self._dtype = Any if dtype is None else class_of(handle) if handle is not None and handle.kind == "scalar" else dtype
+        self._annotated_ndim = 1 if ndim is None else ndim
+
+    def _init_grad(self, grad: array | None, requires_grad: bool, retain_grad: bool) -> None:
+        if grad is not None:
+            self.grad = grad
+        elif requires_grad:
+            self._set_requires_grad(True)
+        if retain_grad:
+            self._retain = True
+
+    def _init_data(self, data: Any, dtype: Any, shape: Any, ndim: int | None, copy: bool) -> None:
+        handle = None if dtype is Any or dtype is None else element_handle(dtype)
+        extents = None if shape is None else extents_of(shape)
+        if isinstance(data, _weft.Array):
+            if not data._valid:
+                raise RuntimeError("the data is an array annotation: it has no memory")
+            if (handle is None or handle == data._element) and (extents is None or extents == data.shape):
+                if ndim is not None and data.ndim != ndim:
+                    raise RuntimeError(f"the data has {data.ndim} dimensions, not {ndim}")
+                if copy:
+                    self._allocate(data._element, data.shape, False, False)
+                    self._copy_from(data)
+                else:
+                    self._share(data)
+                self._dtype = data.dtype
+                take_refs(self, data, copy)
+                return
+            values = _interface.numpy_view(data)
+            if handle is None:
+                handle = data._element
+        else:
+            if getattr(data, "_wp_indexed_", False):
+                data = data.contiguous()
+                self._init_data(data, dtype, shape, ndim, False)
+                return
+            if handle is not None and handle.kind == "struct" and not isinstance(data, _ndarray):
+                self._init_structs(data, handle, dtype, extents, ndim)
+                return
+            values = _interface.as_ndarray(data)
+        if values.ndim == 0:
+            raise RuntimeError("the data of an array must be a sequence, not a single value")
+        if handle is None:
+            handle = _interface.element_handle(values)
+            if handle.kind == "struct":
+                self._init_structs(data, handle, class_of(handle), extents, ndim)
+                return
+        if extents is None:
+            extents = _interface.folded_shape(values.shape, handle)
+        if not 1 <= len(extents) <= 4:
+            raise RuntimeError(f"an array has 1 to 4 dimensions, the data has {len(extents)}")
+        if ndim is not None and len(extents) != ndim:
+            raise RuntimeError(f"the data has {len(extents)} dimensions, not {ndim}")
+        values = _interface.comparable(values, handle)
+        try:
+            values = values.reshape(extents + _interface.layout(handle)[1])
+        except ValueError:
+            raise RuntimeError(f"data of shape {values.shape} can't become an array of {handle.name} of shape {extents}") from None
+        if copy or not _interface.alias(values, handle, self):
+            self._allocate(handle, extents, False, False)
+            with np.errstate(all="ignore"):
+                np.copyto(_interface.numpy_view(self), values, casting="unsafe")
+        if handle.kind == "struct":
+            self._dtype = class_of(handle) if dtype is Any or dtype is None else dtype
+            if _interface.holds_arrays(handle):
+                self._refs = {"data": data}
+
+    def _init_structs(self, data: Any, handle: _weft.Type, dtype: Any, extents: Any, ndim: int | None) -> None:
+        """Elements from struct instances in nested lists, or from tuples of field values."""
+        found, leaves = flatten_objects(data)
+        if extents is None:
+            extents = found
+        if ndim is not None and len(extents) != ndim:
+            raise RuntimeError(f"the data has {len(extents)} dimensions, not {ndim}")
+        self._allocate(handle, extents, True, False)
+        self._dtype = dtype
+        if self.size != len(leaves):
+            raise RuntimeError(f"{len(leaves)} structs can't become an array of shape {extents}")
+        if _interface.holds_arrays(handle):
+            self._refs = {}
+        flat = self.flatten()
+        for i, leaf in enumerate(leaves):
+            flat[i] = leaf
+
+    def _init_ptr(
+        self, handle: _weft.Type, extents: Any, strides: Any, ptr: Any, capacity: int | None, owner: Any, deleter: Any
+    ) -> None:
+        if owner and deleter is None:
+            raise RuntimeError("owner=True needs a deleter that frees the memory: pass deleter=lambda ptr, size: …")
+        if isinstance(ptr, ctypes.c_void_p):
+            ptr = ptr.value or 0
+        if not isinstance(ptr, (int, np.integer)):
+            raise TypeError(f"ptr must be an address, not {type(ptr).__name__}")
+        if not 0 <= ptr < 1 << 64:
+            raise RuntimeError(f"{ptr} is no address")
+        steps = None if strides is None else [int(s) for s in strides]
+        if capacity is not None:
+            count = int(np.prod(extents, dtype=object))
+            reach = handle.size * count if steps is None else handle.size + sum(abs(s) * (e - 1) for s, e in zip(steps, extents))
+            if count and reach > capacity:
+                raise RuntimeError(f"an array of shape {extents} needs {reach} bytes, the capacity is {capacity}")
+            self._capacity = capacity
+        self._wrap(handle, extents, steps, int(ptr), None, deleter)
+        self.deleter = deleter
+
+    def _init_strided(self, handle: _weft.Type, extents: Any, strides: Any, capacity: int | None) -> None:
+        """New memory with strides or room of its own."""
+        if any(e < 0 for e in extents):
+            raise RuntimeError(f"the shape {extents} has a negative extent")
+        steps = packed_strides(extents, handle.size) if strides is None else [int(s) for s in strides]
+        if len(steps) != len(extents):
+            raise RuntimeError(f"an array of {len(extents)} dimensions needs as many strides, {len(steps)} were given")
+        if any(s < 0 for s in steps):
+            raise RuntimeError("new memory needs strides of 0 or more")
+        needed = handle.size + sum(s * (e - 1) for s, e in zip(steps, extents)) if all(extents) else 0
+        if capacity is not None and capacity < needed:
+            raise RuntimeError(f"an array of shape {extents} needs {needed} bytes, the capacity is {capacity}")
+        room = max(needed, capacity or 0)
+        memory = _weft.array_new(array, type_handle(np.uint8), room, False, False)
+        self._share(memory._reinterpret(handle, list(extents), steps))
+        self._capacity = room
+
+    # ---- attributes ------------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> Any:
+        """The element type: a class such as wp.float32, wp.vec3 or a struct."""
+        try:
+            return self._dtype
+        except AttributeError:
+            self._dtype = class_of(self._element)
+            return self._dtype
+
+    @property
+    def device(self) -> Device | None:
+        """Where the memory is; None for annotations."""
+        return CPU if self._valid else None
+
+    @property
+    def capacity(self) -> int:
+        """Bytes of memory."""
+        return getattr(self, "_capacity", None) or self._bytes
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the memory is page-locked for transfers to a GPU."""
+        return False
+
+    @property
+    def owner(self) -> bool:
+        """Whether the array frees its memory at the end."""
+        return self._valid and (not hasattr(self, "deleter") or self.deleter is not None)
+
+    @property
+    def is_transposed(self) -> bool:
+        """Whether a 2-D array is packed column by column."""
+        return self.ndim == 2 and self.transpose().is_contiguous
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether there is a gradient. Setting True adds a zero gradient, False drops it."""
+        return self._has_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if bool(value) != self._has_grad:
+            self._set_requires_grad(bool(value))
+            self._grad = None
+
+    @property
+    def grad(self) -> array | None:
+        """The gradient: an array of the same dtype, shape and strides, or None."""
+        if not self._has_grad:
+            return None
+        grad = getattr(self, "_grad", None)
+        if grad is None:
+            grad = self._grad = self._grad_view()
+        return grad
+
+    @grad.setter
+    def grad(self, value: array | None) -> None:
+        if value is None:
+            self.requires_grad = False
+            return
+        if not isinstance(value, array):
+            raise TypeError(f"a gradient is a wp.array, not {type(value).__name__}")
+        self._set_grad(value)
+        self._grad = value
+
+    @property
+    def retain_grad(self) -> bool:
+        """Whether the gradient stays readable after a backward pass that overwrote the array."""
+        return getattr(self, "_retain", False)
+
+    @retain_grad.setter
+    def retain_grad(self, value: bool) -> None:
+        self._retain = bool(value)
+
+    @property
+    def vars(self) -> dict[str, Any]:
+        """The fields of the kernel argument and their C types."""
+        return dict(ArrayDescriptor._fields_)
+
+    def __ctype__(self) -> ArrayDescriptor:
+        """The kernel argument."""
+        shape, strides = self.shape, self.strides
+        return ArrayDescriptor(self.ptr or 0, self._grad_ptr, shape, strides, len(shape), 0)
+
+    def mark_read(self) -> None:
+        """Notes that a kernel read the array, for config.verify_autograd_array_access."""
+        self.is_read = True
+
+    def mark_write(self, **kwargs: Any) -> None:
+        """Notes that a kernel wrote to the array, for config.verify_autograd_array_access."""
+        self.is_read = False
+
+    # ---- Python ----------------------------------------------------------------------------------------------------------
+
+    def __class_getitem__(cls, item: Any) -> array:
+        """`wp.array[float]` and `wp.array[float, 2]`: annotations."""
+        dtype, ndim = item if isinstance(item, tuple) else (item, None)
+        if ndim is not None and not isinstance(ndim, int):  # wp.array[float, Literal[2]]
+            ndim = getattr(ndim, "__args__", (None,))[0]
+        return cls(dtype=dtype, ndim=ndim)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        for i in range(len(self)):
+            yield self[i]
+
+    def __getitem__(self, key: Any) -> Any:
+        item = self._get(key)
+        if item is NotImplemented:
+            from warp._src.indexed_array import index_by_arrays
+
+            return index_by_arrays(self, key)
+        return derived(item, self) if isinstance(item, array) else item
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        written = self._put(key, struct_value(self, value) if value.__class__ is tuple else value)
+        if written is NotImplemented:
+            self[key].assign(value)
+        elif written.__class__ is not int:
+            derived(written, self)._assign_values(value)
+        elif hasattr(self, "_refs"):
+            self._refs[written] = field_arrays(value)
+
+    def __str__(self) -> str:
+        if not self._valid:
+            return repr(self)
+        return str(self._shown())
+
+    def __repr__(self) -> str:
+        name = getattr(self.dtype, "__name__", None) or str(self.dtype)
+        if not self._valid:
+            return f"array(ndim={self.ndim}, dtype={name})"
+        text = np.array2string(self._shown(), separator=", ", prefix="array(")
+        shape = f"shape={self.shape}, " if self.size == 0 else ""
+        return f"array({text}, {shape}dtype={name})"
+
+    def _shown(self) -> np.ndarray:
+        values = self.numpy()
+        return _interface.bfloat16_values(values) if self._element.scalar == "bfloat16" and values.size else values
+
+    def __reduce__(self) -> tuple:
+        if not self._valid:
+            return _restore_annotation, (self.dtype, self.ndim)
+        if _interface.holds_arrays(self._element):
+            raise TypeError("an array of structs that hold arrays can't be pickled: its elements are addresses")
+        grad = self.grad.contiguous()._raw_bytes() if self._has_grad else None
+        return _restore, (self.dtype, self.shape, self.contiguous()._raw_bytes(), grad, self.retain_grad)
+
+    def _raw_bytes(self) -> bytes:
+        return bytes(self._memory()[0])
+
+    def __copy__(self) -> array:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict) -> array:
+        if not self._valid:
+            return array(dtype=self.dtype, ndim=self.ndim)
+        made = _weft.array_new(array, self._element, self.shape, False, self._has_grad)
+        made._dtype = self.dtype
+        made._copy_from(self)
+        take_refs(made, self, True)
+        if self._has_grad:
+            made.grad._copy_from(self.grad)
+        if self.retain_grad:
+            made._retain = True
+        memo[id(self)] = made
+        return made
+
+    # ---- NumPy and other libraries ---------------------------------------------------------------------------------------
+
+    def numpy(self, *, _suppress_bfloat16_warning: bool = False) -> np.ndarray:
+        """A NumPy array over the same memory, without a copy. Vectors and matrices add dimensions, structs become records;
+        bfloat16 shows as ml_dtypes' type, or as bits in uint16 where that is not installed."""
+        return _interface.numpy_view(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        values = self.numpy()
+        if dtype is not None and np.dtype(dtype) != values.dtype:
+            if copy is False:
+                raise ValueError(f"an array of {self.dtype.__name__} can't be seen as {np.dtype(dtype)} without a copy")
+            return values.astype(dtype)
+        return values.copy() if copy else values
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        values = self.numpy()
+        if values.dtype.kind == "V" and values.dtype.names is None:
+            raise AttributeError("__array_interface__ has no bfloat16; NumPy takes it through __array__")
+        return values.__array_interface__
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        """A DLPack capsule over the same memory."""
+        return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if v is not None})
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def cptr(self) -> Any:
+        """A ctypes pointer to the first element."""
+        kind = self._element.kind
+        ctype = self.dtype._type_ if kind == "scalar" else self.dtype if issubclass(self.dtype, ctypes.Array) else ctypes.c_uint8
+        return ctypes.cast(self.ptr or 0, ctypes.POINTER(ctype))
+
+    def ipc_handle(self) -> bytes:
+        """CUDA arrays only."""
+        raise RuntimeError("IPC handles exist for CUDA arrays only; this one is on the CPU")
+
+    def list(self) -> list[Any]:
+        """All elements in one flat list: Python numbers, or vectors, matrices and structs."""
+        kind = self._element.kind
+        if kind == "scalar":
+            return self._shown().ravel().tolist()
+        flat = self.contiguous().flatten()
+        if kind == "struct":
+            return [flat[i] for i in range(flat.size)]
+        data, size, make = flat._raw_bytes(), self._element.size, self.dtype.from_buffer_copy
+        return [make(data, at) for at in range(0, len(data), size)]
+
+    # ---- contents --------------------------------------------------------------------------------------------------------
+
+    def zero_(self) -> array:
+        """Sets all bytes to zero."""
+        self._zero()
+        return self
+
+    def fill_(self, value: Any) -> array:
+        """Sets every element to a value; a number fills all components of vectors and matrices."""
+        self._fill(struct_value(self, value) if value.__class__ is tuple else value)
+        if hasattr(self, "_refs"):
+            self._refs["fill", self.ptr, self.strides] = field_arrays(value)
+        return self
+
+    def assign(self, src: Any) -> None:
+        """Copies elements from another array or from data that converts to this dtype, in order."""
+        from warp._src.array_factories import copy
+
+        if not isinstance(src, array) or src._element != self._element:
+            src = array(src, dtype=self.dtype, copy=False)
+        copy(self, src)
+
+    def _assign_values(self, value: Any) -> None:
+        """What `a[1:3] = value` does: elements of the same shape, or values that NumPy broadcasts."""
+        if isinstance(value, array) and value._element == self._element:
+            if value.shape == self.shape:
+                self._copy_from(value)
+                take_refs(self, value, True)
+                return
+        elif not isinstance(value, (_weft.Array, _ndarray)):
+            handle = self._element
+            if getattr(value, "_wp_type_", None) is not None or np.isscalar(value):
+                self.fill_(value)
+                return
+            if handle.kind == "struct":
+                value = array(value, dtype=self.dtype)
+        source = _interface.numpy_view(value) if isinstance(value, _weft.Array) else _interface.as_ndarray(value)
+        values = _interface.comparable(source, self._element)
+        with np.errstate(all="ignore"):
+            np.copyto(_interface.numpy_view(self), values, casting="unsafe")
+        if isinstance(value, array):
+            take_refs(self, value, True)
+
+    # ---- views -----------------------------------------------------------------------------------------------------------
+
+    def reshape(self, shape: int | Sequence[int]) -> array:
+        """The same elements in another shape, one extent of which may be -1. Contiguous arrays only."""
+        return derived(self._reshape(shape), self)
+
+    def flatten(self) -> array:
+        """The elements in one dimension. Contiguous arrays only."""
+        return self if self.ndim == 1 else self.reshape(self.size)
+
+    def transpose(self, axes: Sequence[int] | None = None) -> array:
+        """The dimensions in another order, reversed if none is given."""
+        if axes is None:
+            return derived(self._transpose([]), self)
+        ndim = self.ndim
+        order = [a + ndim if -ndim <= a < 0 else a for a in axes]
+        if len(order) != ndim:
+            raise ValueError(f"transpose needs {ndim} axes, got {len(order)}")
+        return derived(self._transpose(order), self)
+
+    def contiguous(self) -> array:
+        """This array if it is contiguous, else a copy that is."""
+        if self.is_contiguous:
+            return self
+        from warp._src.array_factories import clone
+
+        return clone(self)
+
+    def view(self, dtype: Any) -> array:
+        """The same memory with another element type: one of the same size, or vectors and matrices for trailing dimensions
+        that fit, or their scalars."""
+        handle, mine = element_handle(dtype), self._element
+        shape, strides = self.shape, self.strides
+        if handle.size != mine.size:
+            if handle.kind == "struct" or mine.kind == "struct" or handle.scalar != mine.scalar:
+                raise ArrayTypeError(f"can't view {mine.name} ({mine.size} bytes) as {handle.name} ({handle.size} bytes)")
+            _, unfolded, unfolded_strides = _interface.layout(mine)
+            _, inner, inner_strides = _interface.layout(handle)
+            shape, strides = shape + unfolded, strides + unfolded_strides
+            rank = len(shape) - len(inner)
+            if not 1 <= rank <= 4 or shape[rank:] != inner or strides[rank:] != inner_strides:
+                raise ArrayTypeError(f"can't view an array of {mine.name} of shape {self.shape} as {handle.name}")
+            shape, strides = shape[:rank], strides[:rank]
+        made = self._reinterpret(handle, shape, strides)
+        refs = getattr(self, "_refs", None)
+        if refs is not None:
+            made._refs = refs
+        if handle.kind == "struct":
+            made._dtype = dtype
+        return made
+
+    def to(self, device: Any, requires_grad: bool | None = None) -> array:
+        """This array, or a copy where it lies on another device or `requires_grad` differs."""
+        check_device(device)
+        if requires_grad is None or requires_grad == self._has_grad:
+            return self
+        from warp._src.array_factories import clone
+
+        return clone(self, requires_grad=requires_grad)
+
+    def __matmul__(self, other: Any) -> array:
+        from warp._src.matmul import product
+
+        return product(self, other)
+
+
+_interface.array_class = array
+
+
+def _restore_annotation(dtype: Any, ndim: int) -> array:
+    return array(dtype=dtype, ndim=ndim)
+
+
+def _restore(dtype: Any, shape: tuple[int, ...], data: bytes, grad: bytes | None, retain_grad: bool) -> array:
+    made = array(shape=shape, dtype=dtype, requires_grad=grad is not None, retain_grad=retain_grad)
+    for target, content in ((made, data), (made.grad, grad)):
+        if target is not None and content:
+            memoryview(target._memory()[0])[:] = content
+    return made

@@ -1,0 +1,157 @@
+"""Small parts of `wp.array` that need no array class: shapes, element types, and what keeps arrays inside structs alive.
+
+An array of structs that hold arrays stores addresses. Its `_refs`, shared by all its views, maps where a struct was
+written to the arrays in it, so that their memory lasts as long as the addresses are there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+from typing import Any
+
+import numpy as np
+
+from warp import _weft
+from warp._src.array_interface import holds_arrays
+from warp._src.device import CPU, get_device
+from warp._src.types import class_of, type_handle, type_handle_or_none
+
+
+class ArrayTypeError(TypeError, RuntimeError):
+    """An element type that an array can't have or take."""
+
+
+class ArrayDescriptor(ctypes.Structure):
+    """An array as generated code sees it."""
+
+    _fields_ = [
+        ("data", ctypes.c_uint64),
+        ("grad", ctypes.c_uint64),
+        ("shape", ctypes.c_int64 * 4),
+        ("strides", ctypes.c_int64 * 4),
+        ("ndim", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    ]
+
+
+class _PlainHandles(dict):
+    """Handles of element types whose arrays need no care; for others, and for what is no type, None."""
+
+    def __missing__(self, dtype: Any) -> _weft.Type | None:
+        handle = type_handle_or_none(dtype)
+        if handle is None or handle.kind == "array" or holds_arrays(handle):
+            return None
+        if isinstance(dtype, type):
+            self[dtype] = handle
+        return handle
+
+
+plain_handles = _PlainHandles()
+
+
+def element_handle(dtype: Any) -> _weft.Type:
+    """The handle of an element type; TypeError if arrays can't hold it."""
+    handle = type_handle(dtype)
+    if handle.kind == "array":
+        raise ArrayTypeError("arrays can't hold arrays; use more dimensions, or a struct with an array field")
+    return handle
+
+
+def check_device(device: Any) -> None:
+    """Raises if there is no such device."""
+    if device is not None and device is not CPU:
+        get_device(device)
+
+
+def extents_of(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple."""
+    if isinstance(shape, (str, bytes)):
+        raise TypeError(f"an array's shape must be an integer or a tuple of integers, not {type(shape).__name__}")
+    try:
+        if not hasattr(shape, "__len__"):
+            return (operator.index(shape),)
+        return tuple(operator.index(n) for n in shape)
+    except TypeError:
+        raise TypeError(f"an array's shape must be an integer or a tuple of integers, not {shape!r}") from None
+
+
+def packed_strides(extents: tuple[int, ...], size: int) -> list[int]:
+    """The strides of a contiguous array."""
+    strides = []
+    for extent in reversed(extents):
+        strides.append(size)
+        size *= max(extent, 1)
+    return strides[::-1]
+
+
+def derived(view: Any, base: Any) -> Any:
+    """Gives a view what it shares with its base beside memory."""
+    refs = getattr(base, "_refs", None)
+    if refs is not None:
+        view._refs = refs
+        view._dtype = base.dtype
+    return view
+
+
+def take_refs(target: Any, source: Any, copied: bool) -> None:
+    """After elements went from one array to another: the target keeps what the elements point to."""
+    refs = getattr(source, "_refs", None)
+    if refs is None:
+        return
+    if not copied:
+        target._refs = refs
+        return
+    if not hasattr(target, "_refs"):
+        target._refs = {}
+    if target._refs is not refs:
+        target._refs["copy", target.ptr, target.strides, source.ptr] = tuple(refs.values())
+
+
+def field_arrays(value: Any) -> list[Any]:
+    """The arrays in a struct instance, those of nested structs included."""
+    handle = getattr(value, "_wp_type_", None)
+    if handle is None or handle.kind != "struct":
+        return []
+    found: list[Any] = []
+    for name, field, _ in handle.fields:
+        item = getattr(value, name, None)
+        if field.kind == "array":
+            found.append(item)
+        elif field.kind == "struct":
+            found.extend(field_arrays(item))
+    return found
+
+
+def struct_value(target: Any, value: Any) -> Any:
+    """A tuple of field values as an instance of the array's struct; any other value, or array, leaves it as it is."""
+    handle = target._element
+    if handle.kind != "struct" or isinstance(value, target.dtype):
+        return value
+    fields = handle.fields
+    if len(value) != len(fields):
+        raise ValueError(f"the struct {handle.name} has {len(fields)} fields, got {len(value)} values")
+    made = class_of(handle)()
+    for (name, _, _), item in zip(fields, value):
+        setattr(made, name, item)
+    return made
+
+
+def flatten_objects(data: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """The shape of nested lists of objects, and the objects in order. Tuples in lists are field values, no dimension."""
+    if not isinstance(data, (list, tuple)) and not (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
+        try:
+            data = list(data)
+        except TypeError:
+            raise RuntimeError("the data of an array of structs must be a sequence of them") from None
+    shape: list[int] = [len(data)]
+    items = list(data)
+    while items and all(isinstance(x, list) for x in items):
+        lengths = {len(x) for x in items}
+        if len(lengths) > 1:
+            raise RuntimeError("the data is ragged: its lists have different lengths")
+        shape.append(lengths.pop())
+        items = [y for x in items for y in x]
+        if len(shape) > 4:
+            raise RuntimeError("an array has 1 to 4 dimensions, the data has more")
+    return tuple(shape), items

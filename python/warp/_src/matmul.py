@@ -1,0 +1,101 @@
+"""Products of whole matrices: `wp.matmul`, `wp.batched_matmul` and `A @ B`, by NumPy's BLAS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from warp._src import array_interface as _interface
+from warp._src.array import array
+from warp._src.array_support import check_device
+
+__all__ = ["batched_matmul", "matmul"]
+
+_FLOATS = ("float16", "float32", "float64")
+
+
+def _check(ndim: int, named: dict[str, Any]) -> None:
+    first = named["a"]
+    for name, one in named.items():
+        if not isinstance(one, array) or not one._valid:
+            raise RuntimeError(f"the argument '{name}' of a matrix product must be a wp.array, not {type(one).__name__}")
+        if one.ndim != ndim:
+            raise RuntimeError(f"the argument '{name}' must have {ndim} dimensions, not {one.ndim}")
+        if one._element.kind != "scalar" or one._element.scalar not in _FLOATS:
+            raise RuntimeError(f"matrix products take float16, float32 and float64; '{name}' has {one.dtype.__name__}")
+        if one._element != first._element:
+            raise RuntimeError(f"all arrays of a matrix product have one type; '{name}' has {one.dtype.__name__}, 'a' {first.dtype.__name__}")
+
+
+def _run(a: array, b: array, c: array | None, d: array, alpha: float, beta: float) -> None:
+    x, y, out = (_interface.numpy_view(one) for one in (a, b, d))
+    half = out.dtype == np.float16
+    if half:  # summed in float32 and rounded once
+        x, y = x.astype(np.float32), y.astype(np.float32)
+    if not half and alpha == 1.0 and beta == 0.0 and not (d._overlaps(a) or d._overlaps(b)):
+        np.matmul(x, y, out=out)
+        return
+    with np.errstate(over="ignore"):
+        result = np.matmul(x, y)
+        if alpha != 1.0:
+            result *= result.dtype.type(alpha)
+        if beta != 0.0:
+            result += result.dtype.type(beta) * _interface.numpy_view(c).astype(result.dtype, copy=False)
+        np.copyto(out, result, casting="same_kind")
+
+
+def _product(ndim: int, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: float, device: Any) -> None:
+    check_device(device)
+    named = {"a": a, "b": b, "d": d}
+    if c is not None:
+        named["c"] = c
+    elif beta != 0.0:
+        raise RuntimeError("a matrix product with beta needs the array 'c'")
+    _check(ndim, named)
+    batch = a.shape[:-2]
+    (rows, inner), (inner_b, cols) = a.shape[-2:], b.shape[-2:]
+    if inner != inner_b or b.shape[:-2] != batch:
+        raise RuntimeError(f"matrices of shapes {a.shape} and {b.shape} can't be multiplied")
+    for name in ("c", "d"):
+        if name in named and named[name].shape != (*batch, rows, cols):
+            raise RuntimeError(f"the argument '{name}' must have the shape {(*batch, rows, cols)}, not {named[name].shape}")
+    _run(a, b, c, d, float(alpha), float(beta))
+
+
+def matmul(
+    a: array,
+    b: array,
+    c: array | None = None,
+    d: array | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    allow_tf32x3_arith: bool = False,
+    device: Any = None,
+) -> None:
+    """d = alpha · a · b + beta · c for 2-D arrays of float16, float32 or float64."""
+    _product(2, a, b, c, d, alpha, beta, device)
+
+
+def batched_matmul(
+    a: array,
+    b: array,
+    c: array | None = None,
+    d: array | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    allow_tf32x3_arith: bool = False,
+    device: Any = None,
+) -> None:
+    """d[i] = alpha · a[i] · b[i] + beta · c[i] for 3-D arrays."""
+    _product(3, a, b, c, d, alpha, beta, device)
+
+
+def product(a: array, b: Any) -> Any:
+    """`A @ B` on 2-D arrays."""
+    if not isinstance(b, array):
+        return NotImplemented
+    _check(2, {"a": a, "b": b})
+    d = array(shape=(a.shape[0], b.shape[1]), dtype=a.dtype, requires_grad=a.requires_grad or b.requires_grad)
+    _product(2, a, b, None, d, 1.0, 0.0, None)
+    return d
