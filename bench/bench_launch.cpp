@@ -47,17 +47,20 @@ Compiled build(const char* text) {
 
 void call_pointer(benchmark::State& state) {
   void (*volatile function)(std::int64_t, std::int64_t, const void*, void*) = hand_empty;
+  bench::let_others_sleep();
   for (auto _ : state) function(0, 1, nullptr, nullptr);
 }
 
 void runtime_empty(benchmark::State& state) {
   Compiled kernel = build(bench::kEmpty);
+  bench::let_others_sleep();
   for (auto _ : state) runtime::launch(kernel.binary->code(), nullptr, {1});
 }
 
 void api_empty(benchmark::State& state) {
   Program program = Program::compile(bench::kEmpty);
   Kernel kernel = program.kernel("empty");
+  bench::let_others_sleep();
   for (auto _ : state) kernel.launch({1});
 }
 
@@ -69,6 +72,7 @@ void runtime_saxpy(benchmark::State& state) {
   block.set(0, 0.5);
   block.set(1, x);
   block.set(2, y);
+  bench::let_others_sleep();
   for (auto _ : state) runtime::launch(kernel.binary->code(), block.data(), {n});
 }
 
@@ -77,18 +81,21 @@ void api_saxpy(benchmark::State& state) {
   Kernel kernel = program.kernel("saxpy");
   const std::int64_t n = state.range(0);
   Array x = Array::zeros("float32", {n}), y = Array::zeros("float32", {n});
+  bench::let_others_sleep();
   for (auto _ : state) kernel.launch({n}, 0.5, x, y);
 }
 
 void openmp_saxpy(benchmark::State& state) {
   const std::int64_t n = state.range(0);
   std::vector<float> x(std::size_t(n), 0.0f), y(std::size_t(n), 0.0f);
+  bench::let_others_sleep();
   for (auto _ : state) hand_saxpy(n, 0.5f, x.data(), y.data(), runtime::thread_count());
 }
 
 void serial_saxpy(benchmark::State& state) {
   const std::int64_t n = state.range(0);
   std::vector<float> x(std::size_t(n), 0.0f), y(std::size_t(n), 0.0f);
+  bench::let_others_sleep();
   for (auto _ : state) hand_saxpy(n, 0.5f, x.data(), y.data(), 1);
 }
 
@@ -96,6 +103,7 @@ void serial_saxpy(benchmark::State& state) {
 void tbb_saxpy(benchmark::State& state) {
   const std::int64_t n = state.range(0);
   std::vector<float> x(std::size_t(n), 0.0f), y(std::size_t(n), 0.0f);
+  bench::let_others_sleep();
   for (auto _ : state)
     tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, n), [&](const tbb::blocked_range<std::int64_t>& r) {
       for (std::int64_t i = r.begin(); i < r.end(); ++i) y[std::size_t(i)] = 0.5f * x[std::size_t(i)] + y[std::size_t(i)];
@@ -107,6 +115,7 @@ void tbb_saxpy(benchmark::State& state) {
 
 int main(int argc, char** argv) {
   bench::use_private_cache();
+  bench::limit_spinning();
   auto add = [](const char* name, auto body) {
     return benchmark::RegisterBenchmark(name, body)->Repetitions(7)->MinTime(0.05)->UseRealTime();
   };

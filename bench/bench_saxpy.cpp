@@ -43,6 +43,7 @@ float* floats(const Array& array) { return array.as<float>().data(); }
 /// Runs under a thread limit and reports `amount` (bytes or operations) per second as `unit`.
 void measure(benchmark::State& state, int threads, double amount, const char* unit, const std::function<void()>& work) {
   set_thread_limit(threads);
+  bench::let_others_sleep();
   work();
   for (auto _ : state) work();
   set_thread_limit(0);
@@ -93,6 +94,7 @@ std::vector<Case> cases() {
 
 int main(int argc, char** argv) {
   bench::use_private_cache();
+  bench::limit_spinning();
   auto add = [](const std::string& name, int threads, auto body) {
     benchmark::RegisterBenchmark((name + "/threads:" + std::to_string(threads)).c_str(), body)
         ->Repetitions(9)

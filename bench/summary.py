@@ -57,6 +57,12 @@ def goal_row(label, value, goal, shown, limit):
     return None if value is None else (label, shown(value), limit, "met" if goal(value) else "MISSED")
 
 
+def second_core_free(results):
+    """Arithmetic on registers scales with free cores and with nothing else."""
+    one, two = results.best("limit/fma/threads:1"), results.best("limit/fma/threads:2")
+    return bool(one and two) and two["flops"] > 1.6 * one["flops"]
+
+
 def goals(results):
     def below(label, name, limit):
         return goal_row(label, results.seconds(name), lambda s: s < limit, show_time, "< " + show_time(limit))
@@ -72,8 +78,9 @@ def goals(results):
     ]
     hand, weft = results.seconds("saxpy/hand/threads:2"), results.seconds("saxpy/weft/threads:2")
     if hand and weft:
-        rows.append(goal_row("saxpy, two threads, of the hand-written loop", hand / weft, lambda r: r >= 0.9,
-                             lambda r: f"{r:.2f}", ">= 0.90"))
+        row = goal_row("saxpy, two threads, of the hand-written loop", hand / weft, lambda r: r >= 0.9,
+                       lambda r: f"{r:.2f}", ">= 0.90")
+        rows.append(row if second_core_free(results) else (*row[:3], "unclear: a core was taken"))
     for group, sizes in (("lines", (100, 1000, 10000)), ("kernels", (10, 100, 1000))):
         first, last = (results.best(f"scale/{group}/{size}") for size in (sizes[1], sizes[2]))
         if first and last:

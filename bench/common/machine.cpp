@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "codegen/codegen.h"
@@ -61,6 +63,13 @@ const std::string& use_private_cache() {
   (void)removed_at_exit;
   return folder;
 }
+
+void limit_spinning() {
+  setenv("KMP_BLOCKTIME", "20", 0);
+  setenv("GOMP_SPINCOUNT", "2000000", 0);
+}
+
+void let_others_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
 
 std::size_t peak_memory() {
   rusage usage{};

@@ -13,6 +13,12 @@ int run_main(int argc, char** argv, const std::string& hand, bool interleave);
 /// before anything is compiled.
 const std::string& use_private_cache();
 
+/// Makes OpenMP's idle threads spin for 20 ms at most instead of 200: they would keep a core from whoever is measured
+/// next. Call it before the first hand-written loop.
+void limit_spinning();
+/// Waits until such threads sleep; call it before each measurement.
+void let_others_sleep();
+
 /// The largest resident set of this process so far, in bytes.
 std::size_t peak_memory();
 
