@@ -38,15 +38,20 @@ setup:  ## install the packages that are missing
 	@if [[ -n "$(NO_INSTALL)" ]]; then echo "setup: skipped (NO_INSTALL)"; \
 	else tools/setup/install_packages.sh build; fi
 
+# The Python package is built where an interpreter with nanobind is there (tools/setup/python_env.sh makes one).
+PYTHON_ARGS = $(if $(WEFT_PYTHON),-DWEFT_PYTHON=ON -DPython_EXECUTABLE=$(WEFT_PYTHON) -DPython3_EXECUTABLE=$(WEFT_PYTHON))
+configure-dev configure-release: WEFT_PYTHON = $(shell NO_INSTALL=$(NO_INSTALL) tools/setup/python_env.sh)
+
 # Configures build/PRESET when it is new or the arguments changed; later changes of CMake files are ninja's business.
 configure-%: setup
-	@tools/setup/configure.sh $* -DCMAKE_JOB_POOLS=link=$(LINK_JOBS) -DCMAKE_JOB_POOL_LINK=link $(CMAKE_ARGS)
+	@tools/setup/configure.sh $* -DCMAKE_JOB_POOLS=link=$(LINK_JOBS) -DCMAKE_JOB_POOL_LINK=link $(PYTHON_ARGS) $(CMAKE_ARGS)
 
 configure: configure-$(PRESET)
 
 build: configure  ## build the library, weftc, examples and tests; weftc is build/bin/weftc
 	cmake --build build/$(PRESET) -j $(JOBS)
 	@ln -sfn $(PRESET)/bin build/bin
+	@tools/setup/link_package.sh build/$(PRESET)
 
 run: build  ## build, then run the examples and a weftc demo
 	@tools/testing/run_examples.sh build/bin

@@ -3,6 +3,8 @@
 
 NB_MODULE(_weft, m) {
   namespace bind = weft::bind;
+  // Kernels, types and hooks live as long as the process by design; the warning would appear at every exit.
+  nanobind::set_leak_warnings(false);
   m.doc() = "The compiler and runtime of Weft; used through the package warp.";
   bind::register_errors(m);
   bind::register_types(m);

@@ -9,7 +9,8 @@ from typing import Any, Callable  # noqa: F401
 from warp import _weft
 from warp._src import build, config, constants, context, device, errors, settings, utils  # noqa: F401
 from warp._src import array as array_module
-from warp._src import array_factories, array_interface, builtins, matmul, struct, types
+from warp._src import array_factories, array_interface, builtins, matmul, types
+from warp._src import struct as struct_module
 from warp._src.context import (  # noqa: F401
     Function,
     Kernel,
@@ -47,7 +48,7 @@ from warp._src.utils import ScopedTimer, init, is_initialized  # noqa: F401
 
 __version__ = config.version
 
-for _module in (types, struct, constants, array_module, array_factories, matmul):
+for _module in (types, struct_module, constants, array_module, array_factories, matmul):
     for _name in getattr(_module, "__all__", [n for n in vars(_module) if not n.startswith("_")]):
         globals()[_name] = getattr(_module, _name)
 
@@ -96,4 +97,4 @@ def __getattr__(name: str) -> object:
     return function
 
 
-__all__ = [n for n in globals() if not n.startswith("_") and n not in ("annotations", "array_module")]
+__all__ = [n for n in globals() if not n.startswith("_") and n not in ("annotations", "array_module", "struct_module")]

@@ -22,7 +22,7 @@ def _is_warp_module(value: object) -> bool:
 
 def describe(value: object) -> tuple | None:
     """The compiler's view of a Python object, or None when the compiler should look itself."""
-    from warp._src import context  # late: context imports this module
+    from warp._src import builtins, context  # late: context imports this module
 
     if _is_warp_module(value):
         return ("warp",)
@@ -30,7 +30,7 @@ def describe(value: object) -> tuple | None:
         return ("functions", value.native_overloads())
     if isinstance(value, context.Kernel):
         return ("other", f"the kernel '{value.key}'")
-    if isinstance(value, context.BuiltinFunction):
+    if isinstance(value, builtins.BuiltinFunction):
         return ("builtin", value.key)
     if value is True or value is False:
         return ("bool", value)

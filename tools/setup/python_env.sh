@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Makes .venv with what building and testing the Python package needs, and prints the interpreter to use; with everything
+# there it touches neither apt nor the network. With NO_INSTALL=1 it only looks for an interpreter that has nanobind: one
+# line on standard output, or none when the package can't be built here.
+set -euo pipefail
+packages=(nanobind numpy pytest hypothesis)
+modules="nanobind, numpy, pytest, hypothesis"
+venv=$PWD/.venv
+
+if [[ -x $venv/bin/python ]] && "$venv/bin/python" -c "import $modules" 2>/dev/null; then
+  echo "$venv/bin/python"
+  exit 0
+fi
+if [[ -n ${NO_INSTALL:-} ]]; then
+  if python3 -c "import nanobind, numpy" 2>/dev/null; then command -v python3; fi
+  exit 0
+fi
+
+# A distribution's Python comes without venv and headers; any other brings both.
+has_parts() {
+  python3 - <<'PY' 2>/dev/null
+import ensurepip, os, sysconfig, venv
+raise SystemExit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
+PY
+}
+if ! has_parts; then
+  sudo=()
+  [[ $(id -u) == 0 ]] || sudo=(sudo)
+  "${sudo[@]}" apt-get update -qq >&2
+  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq python3-venv python3-dev >&2
+fi
+echo "making .venv with ${packages[*]}" >&2
+python3 -m venv "$venv" >&2
+"$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" >&2
+echo "$venv/bin/python"
