@@ -33,19 +33,15 @@ _DESCRIPTOR_DTYPE = np.dtype(
 _classes: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 
 
-def _plain_array(element: _weft.Type, shape: tuple, strides: tuple, ptr: int, grad: int) -> Any:
-    array = _weft.Array()
-    array._wrap(element, shape, strides, ptr, None, None, grad)
-    return array
+def _array_at(element: _weft.Type, shape: tuple, strides: tuple, ptr: int, grad: int) -> Any:
+    """The array over memory that a descriptor names."""
+    from warp._src.array import array  # late: arrays know structs
 
-
-_array_factory: Callable[[_weft.Type, tuple, tuple, int, int], Any] = _plain_array
-
-
-def set_array_factory(factory: Callable[[_weft.Type, tuple, tuple, int, int], Any]) -> None:
-    """Says how an array field read from memory becomes an object: (element, shape, strides, ptr, grad ptr) → array."""
-    global _array_factory
-    _array_factory = factory
+    layout: dict[str, Any] = {"dtype": wt.class_of(element), "shape": shape}
+    if not ptr:
+        return array(**layout) if 0 in shape else None
+    layout["strides"] = strides
+    return array(ptr=ptr, grad=array(ptr=grad, **layout) if grad else None, **layout)
 
 
 class Field:
@@ -131,7 +127,7 @@ class Field:
             ptr, grad, *numbers, ndim, _ = _DESCRIPTOR.unpack_from(data, offset)
             if not 1 <= ndim <= 4:
                 return None
-            return _array_factory(element, tuple(numbers[:ndim]), tuple(numbers[4 : 4 + ndim]), ptr, grad)
+            return _array_at(element, tuple(numbers[:ndim]), tuple(numbers[4 : 4 + ndim]), ptr, grad)
 
         return lambda: None, convert, read, lambda value: value
 
