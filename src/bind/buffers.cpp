@@ -1,5 +1,5 @@
-// Bytes of values for Python. ctypes arrays know no half floats and no rows, so classes of warp's vectors and matrices get
-// a buffer protocol of their own that states the true format and shape: NumPy then reads them as they are.
+// Bytes of values for Python. ctypes arrays know no half floats and no rows, so classes of warp's vectors and matrices
+// get a buffer protocol of their own that states the true format and shape: NumPy then reads them as they are.
 #include <array>
 #include <memory>
 
@@ -35,11 +35,13 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return 0;
 }
 
-void set_buffer_layout(nb::type_object cls, const std::string& format, const std::vector<Py_ssize_t>& shape, Py_ssize_t itemsize) {
+void set_buffer_layout(nb::type_object cls, const std::string& format, const std::vector<Py_ssize_t>& shape,
+                       Py_ssize_t itemsize) {
   auto* type = reinterpret_cast<PyTypeObject*>(cls.ptr());
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !type->tp_as_buffer || !type->tp_as_buffer->bf_getbuffer)
     throw nb::type_error("the class must be made by Python and have a buffer protocol");
-  if (shape.empty() || shape.size() > 2 || itemsize < 1) throw nb::value_error("a value's buffer has one or two dimensions");
+  if (shape.empty() || shape.size() > 2 || itemsize < 1)
+    throw nb::value_error("a value's buffer has one or two dimensions");
   if (type->tp_as_buffer->bf_getbuffer == &get_buffer) throw nb::type_error("the class has its layout already");
   auto layout = std::make_unique<BufferLayout>();
   layout->plain = type->tp_as_buffer->bf_getbuffer;
@@ -51,8 +53,10 @@ void set_buffer_layout(nb::type_object cls, const std::string& format, const std
     layout->shape[k] = shape[k];
     layout->strides[k] = step;
   }
-  nb::setattr(cls, kLayoutName, nb::capsule(layout.get(), kLayoutName, [](void* p) noexcept { delete static_cast<BufferLayout*>(p); }));
-  layout.release();
+  auto free_layout = [](void* p) noexcept { delete static_cast<BufferLayout*>(p); };
+  nb::capsule owner(layout.get(), kLayoutName, free_layout);
+  layout.release();  // the capsule's from here on, also if setattr fails
+  nb::setattr(cls, kLayoutName, owner);
   type->tp_as_buffer->bf_getbuffer = &get_buffer;
 }
 
@@ -67,10 +71,11 @@ nb::bytes pack(const TypeHandle& type, nb::handle value) {
 }  // namespace
 
 void register_buffers(nb::module_& m) {
-  m.def("set_buffer_layout", &set_buffer_layout, nb::arg("cls"), nb::arg("format"), nb::arg("shape"), nb::arg("itemsize"),
-        "Makes the buffers of a ctypes array class state this item format and shape.");
+  m.def("set_buffer_layout", &set_buffer_layout, nb::arg("cls"), nb::arg("format"), nb::arg("shape"),
+        nb::arg("itemsize"), "Makes the buffers of a ctypes array class state this item format and shape.");
   m.def("pack", &pack, nb::arg("type"), nb::arg("value"),
-        "The bytes of a value in a type's C layout, as a kernel would get them. Arrays in structs stay the caller's to keep alive.");
+        "The bytes of a value in a type's C layout, as a kernel would get them. Arrays in structs stay the caller's to "
+        "keep alive.");
 }
 
 }  // namespace weft::bind

@@ -93,7 +93,8 @@ def test_numpy_scalars_keep_their_type():
 def test_keywords():
     assert wp.sin(x=1.0) == wp.sin(1.0) and wp.lerp(a=1.0, b=3.0, t=0.5) == wp.lerp(1.0, t=0.5, b=3.0) == 2.0
     assert wp.where(value_if_false=2.0, cond=False, value_if_true=1.0) == 2.0
-    for wrong in (lambda: wp.sin(y=1.0), lambda: wp.lerp(1.0, a=1.0, b=2.0), lambda: wp.sin(1.0, x=1.0), lambda: wp.sin()):
+    calls = (lambda: wp.sin(y=1.0), lambda: wp.lerp(1.0, a=1.0, b=2.0), lambda: wp.sin(1.0, x=1.0), lambda: wp.sin())
+    for wrong in calls:
         with pytest.raises(RuntimeError, match="Couldn't find a function"):
             wrong()
 
@@ -136,7 +137,8 @@ class TestConstructors:
         assert type(wp.vector(dtype=wp.float64, length=5)) is wp.types.vector(5, wp.float64)
         v = wp.vector(wp.vec3(1.5, -2.5, 3), dtype=wp.int32)
         assert type(v) is wp.vec3i and v == (1, -2, 3)
-        for wrong in (lambda: wp.vector(), lambda: wp.vector(1.0, 2), lambda: wp.vector(length=3), lambda: wp.vector("a")):
+        calls = (lambda: wp.vector(), lambda: wp.vector(1.0, 2), lambda: wp.vector(length=3), lambda: wp.vector("a"))
+        for wrong in calls:
             with pytest.raises(RuntimeError):
                 wrong()
         with pytest.raises(ValueError):
@@ -157,11 +159,13 @@ class TestConstructors:
         half = wp.float16
         assert type(wp.quaternion(half(0), half(0), half(0), half(1))) is wp.quath
         assert wp.quaternion(wp.vec3d(1, 2, 3), wp.float64(4)) == (1, 2, 3, 4) and wp.quaternion() == (0, 0, 0, 0)
-        assert type(wp.quaternion(dtype=wp.float64)) is wp.quatd and type(wp.quaternion(wp.quat(), dtype=wp.float64)) is wp.quatd
+        assert type(wp.quaternion(dtype=wp.float64)) is wp.quatd
+        assert type(wp.quaternion(wp.quat(), dtype=wp.float64)) is wp.quatd
         assert type(wp.quat_identity(dtype=wp.float64)) is wp.quatd and wp.quat_identity() == (0, 0, 0, 1)
         t = wp.transformation(wp.vec3d(1, 2, 3), wp.quatd(0, 0, 0, 1))
         assert type(t) is wp.transformd and t.p == (1, 2, 3)
-        assert wp.transformation() == (0,) * 7 and type(wp.transformation((1, 2, 3), (0, 0, 0, 1), dtype=float)) is wp.transform
+        assert wp.transformation() == (0,) * 7
+        assert type(wp.transformation((1, 2, 3), (0, 0, 0, 1), dtype=float)) is wp.transform
         assert wp.transform_identity() == wp.transform() and type(wp.transform_identity(wp.float64)) is wp.transformd
 
     def test_identity_and_cast(self):

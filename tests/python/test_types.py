@@ -180,9 +180,13 @@ class TestVectors:
                 cls(*args)
 
     def test_no_floats_in_integer_vectors(self):
-        for bad in ((1.5, 2, 3), (1.5,), ([1.5, 2, 3],), (wp.vec3(1, 2, 3),), (wp.float32(1.0), 2, 3)):
+        for bad in ((1.5, 2, 3), (1.5,), ([1.5, 2, 3],), (np.ones(3),), (wp.float32(1.0), 2, 3)):
             with pytest.raises(TypeError):
                 wp.vec3i(*bad)
+
+    def test_vectors_convert_as_in_kernels(self):
+        assert wp.vec3i(wp.vec3(1.5, -2.5, 1e20)) == (1, -2, 2**31 - 1) and wp.vec2ub(wp.vec2i(300, -1)) == (44, 255)
+        assert wp.vec2h(wp.vec2(0.1, 1e9)) == (float(np.float16(0.1)), math.inf)
 
     def test_indexing(self):
         v = wp.vec4(1, 2, 3, 4)
@@ -243,7 +247,8 @@ class TestVectors:
     def test_operators(self):
         a, b = wp.vec3(1, -2, 3), wp.vec3(4, 5, -6)
         x, y = np.array(a), np.array(b)
-        for got, want in ((a + b, x + y), (a - b, x - y), (a * 2.0, x * 2), (2.0 * a, x * 2), (a / 2.0, x / 2), (-a, -x)):
+        pairs = ((a + b, x + y), (a - b, x - y), (a * 2.0, x * 2), (2.0 * a, x * 2), (a / 2.0, x / 2), (-a, -x))
+        for got, want in pairs:
             assert type(got) is wp.vec3 and np.array_equal(np.array(got), want)
         assert +a == a and a % b == tuple(np.fmod(x, y))
         assert wp.vec3i(1, 2, 3) * 2 == (2, 4, 6) and wp.vec3i(7, -7, 3) / 2 == (3, -3, 1)
@@ -308,7 +313,8 @@ class TestVectors:
 
     def test_memory(self):
         v = wp.vec3(1, 2, 3)
-        assert wp.vec3.from_ptr(ctypes.addressof(v)) == v and bytes(v) == np.array([1, 2, 3], dtype=np.float32).tobytes()
+        assert wp.vec3.from_ptr(ctypes.addressof(v)) == v
+        assert bytes(v) == np.array([1, 2, 3], dtype=np.float32).tobytes()
         with pytest.raises(ValueError):
             wp.vec3.from_ptr(0)
         view = np.asarray(v)
@@ -396,8 +402,8 @@ class TestMatrices:
         a, b = wp.mat33(*range(9)), wp.mat33(2, 0, 1, 0, 3, 0, 1, 1, 1)
         x, y = np.array(a), np.array(b)
         v = wp.vec3(1, 2, 3)
-        pairs = ((a + b, x + y), (a - b, x - y), (a * b, x @ y), (a @ b, x @ y), (a * 2.0, x * 2), (-a, -x), (a / 2.0, x / 2))
-        for got, want in (*pairs, (2.0 * a, 2 * x)):
+        pairs = ((a + b, x + y), (a - b, x - y), (a * b, x @ y), (a @ b, x @ y), (a * 2.0, x * 2), (-a, -x))
+        for got, want in (*pairs, (2.0 * a, 2 * x), (a / 2.0, x / 2)):
             assert type(got) is wp.mat33 and np.array_equal(np.array(got), want)
         for got, want in ((a * v, x @ v), (a @ v, x @ v), (v * a, v @ x), (v @ a, v @ x)):
             assert type(got) is wp.vec3 and np.array_equal(np.array(got), want)
@@ -491,8 +497,10 @@ def test_copies_and_pickles(value):
 class TestQuestions:
     def test_handles(self):
         handle = wp.types.type_handle
-        assert handle(float) == handle(wp.float32) == handle(np.float32) == handle(np.dtype("f4")) == handle(np.float32(1))
-        assert handle(int) == handle(wp.int32) == handle(np.intc) and handle(bool) == handle(wp.bool) == handle(np.bool_)
+        for same in (wp.float32, np.float32, np.dtype("f4"), np.float32(1)):
+            assert handle(same) == handle(float)
+        assert handle(int) == handle(wp.int32) == handle(np.intc)
+        assert handle(bool) == handle(wp.bool) == handle(np.bool_)
         assert handle(wp.vec3).name == "vec3f" and handle(handle(wp.vec3)) == handle(wp.vec3)
         for name in wp.types.__all__:
             cls = getattr(wp.types, name)
@@ -516,9 +524,11 @@ class TestQuestions:
 
     def test_sizes_and_strides(self):
         t = wp.types
-        assert t.type_size_in_bytes(wp.mat33) == 36 and t.type_size_in_bytes(float) == 4 and t.type_size_in_bytes(bool) == 1
+        assert t.type_size_in_bytes(wp.mat33) == 36 and t.type_size_in_bytes(float) == 4
+        assert t.type_size_in_bytes(bool) == 1
         assert t.type_length(wp.vec3) == 3 == t.type_size(wp.vec3) and t.type_length(float) == 1
-        assert t.strides_from_shape((2, 3), float) == (12, 4) and t.strides_from_shape((4, 2, 3), wp.vec3) == (72, 36, 12)
+        assert t.strides_from_shape((2, 3), float) == (12, 4)
+        assert t.strides_from_shape((4, 2, 3), wp.vec3) == (72, 36, 12)
         assert t.strides_from_shape(5, wp.float64) == (8,)
 
     def test_equal(self):
@@ -542,13 +552,16 @@ class TestQuestions:
                 assert getattr(t, f"is_{other}")(value) == (kind == other)
                 assert getattr(t, f"type_is_{other}")(type(value)) == (kind == other)
             assert t.is_value(value) and t.type_is_value(type(value))
-        assert t.is_scalar(wp.int8(1)) and not t.is_scalar(wp.vec3()) and not t.type_is_scalar(bool) and not t.is_int(True)
-        assert t.is_composite(wp.quat()) and not t.is_value("a") and not t.is_int(wp.int32) and not t.type_is_array(wp.vec3)
-        assert t.scalar_types == t.int_types + t.float_types and wp.vec3 in t.vector_types and wp.mat44h in t.vector_types
+        assert t.is_scalar(wp.int8(1)) and not t.is_scalar(wp.vec3()) and not t.type_is_scalar(bool)
+        assert not t.is_int(True)
+        assert t.is_composite(wp.quat()) and not t.is_value("a") and not t.is_int(wp.int32)
+        assert not t.type_is_array(wp.vec3)
+        assert t.scalar_types == t.int_types + t.float_types and wp.vec3 in t.vector_types
+        assert wp.mat44h in t.vector_types
 
     def test_names_of_types(self):
         names = {wp.vec3: "vec3f", wp.types.vector(5, float): "vector(length=5, dtype=float32)", wp.mat22: "mat22f"}
-        names |= {float: "float", wp.types.matrix((2, 3), float): "mat23f", wp.quat: "quatf", wp.transformd: "transformd"}
+        names |= {float: "float", wp.types.matrix((2, 3), float): "mat23f", wp.quat: "quatf", wp.quatd: "quatd"}
         assert {cls: wp.types.type_repr(cls) for cls in names} == names
 
 

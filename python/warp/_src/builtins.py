@@ -78,7 +78,8 @@ class BuiltinFunction:
 
     def _no_match(self, args: tuple, how: str = "") -> None:
         given = ", ".join(type_name(arg) for arg in args)
-        raise RuntimeError(f"Couldn't find a function '{self.key}' compatible with the arguments '{given}'{how}") from None
+        text = f"Couldn't find a function '{self.key}' compatible with the arguments '{given}'{how}"
+        raise RuntimeError(text) from None
 
     def __repr__(self) -> str:
         return f"<builtin function {self.key}>"

@@ -52,8 +52,8 @@ SUFFIXES = {
     "uint64": "ul",
 }
 
-FORMATS = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q"}
-FORMATS |= {"uint64": "Q", "float16": "e", "bfloat16": "H", "float32": "f", "float64": "d"}
+FORMATS = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I"}
+FORMATS |= {"int64": "q", "uint64": "Q", "float16": "e", "bfloat16": "H", "float32": "f", "float64": "d"}
 """Letters of the struct module and the buffer protocol; bfloat16 has none and goes by its bits."""
 
 _CODECS = {float16: (half_bits, half_from_bits), bfloat16: (bfloat_bits, bfloat_from_bits)}
@@ -262,6 +262,11 @@ class Composite:
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _converted(self, source: Composite) -> list:
+        """The numbers of another value, cast to this component type as a kernel does."""
+        numbers, scalar = source._numbers(), self._wp_scalar_type_
+        return numbers if source._wp_scalar_type_ is scalar else [scalar(x).value for x in numbers]
 
     def _nested(self) -> list:
         """The numbers in lists as the shape has them."""

@@ -1,4 +1,4 @@
-"""Matrices in Python scope: `wp.mat22`, `mat33`, `mat44` in f, d, h, `wp.spatial_matrix`, `wp.types.matrix(shape, dtype)`.
+"""Matrices in Python scope: `wp.mat22`, `mat33`, `mat44` in f, d, h, `wp.spatial_matrix`, `wp.types.matrix`.
 
 Storage is row by row. A row read from a matrix is a copy.
 """
@@ -58,6 +58,8 @@ class Matrix(Composite):
         if isinstance(value, (Matrix, np.ndarray)) and len(shape := np.shape(value)) == 2 and shape[0] != 1:
             if shape != self._shape_:
                 raise ValueError(f"Invalid argument in matrix constructor, expected shape {self._shape_}, got {shape}")
+        if isinstance(value, Composite):
+            return self._converted(value)
         numbers = component_numbers(value)
         if numbers is None:
             return (value,) * self._length_

@@ -125,7 +125,8 @@ def _float(dtype: Any, what: str) -> _weft.Type:
 
 def _make_quaternion(handle: _weft.Type) -> type:
     doc = f"A quaternion (x, y, z, w) of {handle.scalar}."
-    return make_class(Quaternion, handle, "quat" + SUFFIXES[handle.scalar], (4,), {"__doc__": doc, **component_names(4)})
+    members = {"__doc__": doc, **component_names(4)}
+    return make_class(Quaternion, handle, "quat" + SUFFIXES[handle.scalar], (4,), members)
 
 
 def _make_transform(handle: _weft.Type) -> type:

@@ -1,8 +1,8 @@
 """Scalar types in Python scope: `wp.int8` … `wp.float64` and `wp.bool`.
 
-Calling a class converts a number by the rules of the kernel language: integers wrap, floats become integers by truncation
-and saturate, floats round to nearest even. Objects are immutable; arithmetic is that of the builtins, so that a sum has
-the value it would have in a kernel. A Python number beside a scalar takes the scalar's type.
+Calling a class converts a number by the rules of the kernel language: integers wrap, floats become integers by
+truncation and saturate, floats round to nearest even. Objects are immutable; arithmetic is that of the builtins, so
+that a sum has the value it would have in a kernel. A Python number beside a scalar takes the scalar's type.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import numpy as np
 from warp import _weft
 from warp._src import types as wt
 from warp._src.composite import FORMATS
-from warp._src.scalars import bfloat_from_bits, bool_, float_base, is_number, plain_number, scalar_class
+from warp._src.scalars import bfloat_from_bits, bool_, float_base, is_number, plain_number
 
 _DESCRIPTOR = _bytes.Struct("<QQ4q4qii")
 _DESCRIPTOR_DTYPE = np.dtype(
@@ -65,7 +65,7 @@ class Field:
             except TypeError:
                 raise TypeError(f"Struct field '{self.label}' {self._wants(value)}") from None
             if isinstance(number, float) and cls is not bool_ and not issubclass(cls, float_base):
-                raise TypeError(f"Struct field '{self.label}' {self._wants(value)}; write int(…) to cut the fraction off")
+                raise TypeError(f"Struct field '{self.label}' {self._wants(value)}; write int(…) to cut it")
             return cls(number).value  # type: ignore[attr-defined]
 
         def read(data: bytes, offset: int) -> Any:
@@ -118,9 +118,8 @@ class Field:
             if value._element != element:
                 raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {value._element.name}")
             if value.ndim != rank:
-                raise TypeError(
-                    f"Struct field '{self.label}' expects an array with {rank} dimension(s), got {value.ndim} dimension(s)"
-                )
+                expected = f"Struct field '{self.label}' expects an array with {rank} dimension(s)"
+                raise TypeError(f"{expected}, got {value.ndim} dimension(s)")
             return value
 
         def read(data: bytes, offset: int) -> Any:
@@ -143,7 +142,7 @@ class Field:
             return _DESCRIPTOR_DTYPE
         if group == "struct":
             return class_of_struct(handle).numpy_dtype()  # type: ignore[attr-defined]
-        scalar = np.dtype(wt.warp_type_to_np_dtype[scalar_class(_weft.type_scalar(handle.scalar))])  # type: ignore[index]
+        scalar = np.dtype(wt.warp_type_to_np_dtype[wt.SCALARS[handle.scalar]])
         return scalar if group == "scalar" else (scalar, wt.class_of(handle)._shape_)  # type: ignore[attr-defined]
 
 

@@ -55,10 +55,22 @@ vector_types: tuple[type, ...] = tuple(dict.fromkeys(_NAMED.values()))
 warp_type_to_np_dtype: dict[type, Any] = {cls: NUMPY_NAMES.get(name, np.uint16) for name, cls in SCALARS.items()}
 """NumPy's scalar class of each scalar type; bfloat16, which NumPy lacks, as the bits in uint16."""
 
+
+def dtype_from_numpy(numpy_dtype: Any) -> type:
+    """Our scalar type of a NumPy dtype; TypeError if there is none."""
+    try:
+        scalar = scalar_class(np.dtype(numpy_dtype))
+    except TypeError:
+        scalar = None
+    if scalar is None:
+        raise TypeError(f"Cannot convert {numpy_dtype} to a Warp type")
+    return scalar
+
+
 np_dtype_to_warp_type: dict[Any, type] = {}
 """Our scalar type of NumPy's scalar classes and dtypes."""
-for _name, _np_type in {**NUMPY_NAMES, "int64_": np.longlong, "uint64_": np.ulonglong, "intc": np.intc}.items():
-    np_dtype_to_warp_type[_np_type] = np_dtype_to_warp_type[np.dtype(_np_type)] = scalar_class(np.dtype(_np_type))  # type: ignore[assignment]
+for _np_type in (*NUMPY_NAMES.values(), np.intc, np.uintc, np.longlong, np.ulonglong):
+    np_dtype_to_warp_type[_np_type] = np_dtype_to_warp_type[np.dtype(_np_type)] = dtype_from_numpy(_np_type)
 
 
 def type_handle_or_none(x: Any) -> _weft.Type | None:
@@ -79,7 +91,7 @@ def type_handle_or_none(x: Any) -> _weft.Type | None:
 
 
 def type_handle(x: Any) -> _weft.Type:
-    """The compiler's type of `float`, `wp.vec3`, `np.float32`, a struct class, an array annotation…; TypeError if none."""
+    """The compiler's type of `float`, `wp.vec3`, `np.float32`, a struct, an array annotation…; TypeError if none."""
     handle = type_handle_or_none(x)
     if handle is None:
         raise TypeError(f"{x!r} is not a type of the kernel language; use wp.float32, wp.vec3, a wp.struct…")
@@ -128,17 +140,6 @@ def type_of(value: Any) -> _weft.Type | None:
     """The type that a NumPy scalar has in the kernel language; None for other objects."""
     scalar = scalar_class(value.dtype) if isinstance(value, np.generic) else None
     return scalar._wp_type_ if scalar is not None else None
-
-
-def dtype_from_numpy(numpy_dtype: Any) -> type:
-    """Our scalar type of a NumPy dtype; TypeError if there is none."""
-    try:
-        scalar = scalar_class(np.dtype(numpy_dtype))
-    except TypeError:
-        scalar = None
-    if scalar is None:
-        raise TypeError(f"Cannot convert {numpy_dtype} to a Warp type")
-    return scalar
 
 
 def dtype_to_numpy(warp_dtype: Any) -> Any:

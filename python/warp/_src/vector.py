@@ -1,4 +1,4 @@
-"""Vectors in Python scope: `wp.vec2` … `wp.vec4` of every scalar type, `wp.spatial_vector`, `wp.types.vector(n, dtype)`."""
+"""Vectors in Python scope: `wp.vec2` … `wp.vec4` of every scalar type, `wp.spatial_vector`, `wp.types.vector`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Vector(Row):
             return
         numbers: Any = args
         if len(args) == 1:
-            numbers = component_numbers(args[0])
+            numbers = self._converted(args[0]) if isinstance(args[0], Composite) else component_numbers(args[0])
             if numbers is None:
                 numbers = args * self._length_
         elif len(args) == 2 and self._length_ == 6:  # spatial_vector(w, v)
@@ -82,10 +82,11 @@ def vector(length: int, dtype: Any) -> type[Vector]:
 
 def _make(handle: _weft.Type) -> type:
     length, suffix = handle.rows, SUFFIXES.get(handle.scalar)
+    name = "vec_t"
     if suffix and 2 <= length <= 4:
         name = f"vec{length}{suffix}"
-    else:
-        name = f"spatial_vector{suffix}" if length == 6 and handle.scalar in ("float16", "float32", "float64") else "vec_t"
+    elif length == 6 and handle.scalar in ("float16", "float32", "float64"):
+        name = f"spatial_vector{suffix}"
     members = component_names(length)
     doc = f"A vector of {length} {handle.scalar}."
     return make_class(Vector, handle, name, (length,), {"__doc__": doc, **members})
