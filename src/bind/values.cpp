@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "bind/bind.h"
+#include "bind/foreign_arrays.h"
 #include "bind/hooks.h"
 #include "ir/ir.h"
 #include "ir/scalar_eval.h"
@@ -147,6 +148,12 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
   }
   nb::object array = nb::borrow(value);
   if (!nb::isinstance<ArrayObject>(value)) {
+    ForeignArray foreign;  // NumPy arrays and other buffers, as they are
+    if (read_buffer(value, type->element(), foreign) && !foreign.read_only && foreign.desc.ndim == std::int32_t(type->rank())) {
+      std::memcpy(to, &foreign.desc, sizeof(ArrayDesc));
+      keep.push_back(std::move(foreign.keep));
+      return;
+    }
     nb::object hook = hooks().as_array;
     array = hook.is_valid() ? hook(value, TypeHandle{type}) : nb::none();
     if (array.is_none())

@@ -25,6 +25,7 @@ from warp._src.array_support import (
     flatten_objects,
     packed_strides,
     plain_handles,
+    restore_arrays,
     struct_value,
     take_refs,
 )
@@ -165,24 +166,26 @@ class array(_weft.Array):  # noqa: N801 - the documented name
             if handle.kind == "struct":
                 self._init_structs(data, handle, class_of(handle), extents, ndim)
                 return
+        known = _interface.layout(handle)
         if extents is None:
-            extents = _interface.folded_shape(values.shape, handle)
+            extents = _interface.folded_shape(values.shape, known)
         if not 1 <= len(extents) <= 4:
             raise RuntimeError(f"an array has 1 to 4 dimensions, the data has {len(extents)}")
         if ndim is not None and len(extents) != ndim:
             raise RuntimeError(f"the data has {len(extents)} dimensions, not {ndim}")
-        values = _interface.comparable(values, handle)
+        values = _interface.comparable(values, known)
+        full = extents + known.inner
         try:
-            values = values.reshape(extents + _interface.layout(handle)[1])
+            values = values if values.shape == full else values.reshape(full)
         except ValueError:
             raise RuntimeError(f"data of shape {values.shape} can't become an array of {handle.name} of shape {extents}") from None
-        if copy or not _interface.alias(values, handle, self):
+        if copy or not _interface.alias(values, known, self):
             self._allocate(handle, extents, False, False)
             with np.errstate(all="ignore"):
-                np.copyto(_interface.numpy_view(self), values, casting="unsafe")
-        if handle.kind == "struct":
+                np.copyto(_interface.numpy_view(self, known), values, casting="unsafe")
+        if known.kind == "struct":
             self._dtype = class_of(handle) if dtype is Any or dtype is None else dtype
-            if _interface.holds_arrays(handle):
+            if known.holds_arrays:
                 self._refs = {"data": data}
 
     def _init_structs(self, data: Any, handle: _weft.Type, dtype: Any, extents: Any, ndim: int | None) -> None:
@@ -356,7 +359,11 @@ class array(_weft.Array):  # noqa: N801 - the documented name
             from warp._src.indexed_array import index_by_arrays
 
             return index_by_arrays(self, key)
-        return derived(item, self) if isinstance(item, array) else item
+        if isinstance(item, array):
+            return derived(item, self)
+        if hasattr(self, "_refs"):
+            restore_arrays(item, self._refs)
+        return item
 
     def __setitem__(self, key: Any, value: Any) -> None:
         written = self._put(key, struct_value(self, value) if value.__class__ is tuple else value)
@@ -499,7 +506,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
             if handle.kind == "struct":
                 value = array(value, dtype=self.dtype)
         source = _interface.numpy_view(value) if isinstance(value, _weft.Array) else _interface.as_ndarray(value)
-        values = _interface.comparable(source, self._element)
+        values = _interface.comparable(source, _interface.layout(self._element))
         with np.errstate(all="ignore"):
             np.copyto(_interface.numpy_view(self), values, casting="unsafe")
         if isinstance(value, array):
@@ -541,11 +548,10 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         if handle.size != mine.size:
             if handle.kind == "struct" or mine.kind == "struct" or handle.scalar != mine.scalar:
                 raise ArrayTypeError(f"can't view {mine.name} ({mine.size} bytes) as {handle.name} ({handle.size} bytes)")
-            _, unfolded, unfolded_strides = _interface.layout(mine)
-            _, inner, inner_strides = _interface.layout(handle)
-            shape, strides = shape + unfolded, strides + unfolded_strides
-            rank = len(shape) - len(inner)
-            if not 1 <= rank <= 4 or shape[rank:] != inner or strides[rank:] != inner_strides:
+            before, after = _interface.layout(mine), _interface.layout(handle)
+            shape, strides = shape + before.inner, strides + before.strides
+            rank = len(shape) - len(after.inner)
+            if not 1 <= rank <= 4 or shape[rank:] != after.inner or strides[rank:] != after.strides:
                 raise ArrayTypeError(f"can't view an array of {mine.name} of shape {self.shape} as {handle.name}")
             shape, strides = shape[:rank], strides[:rank]
         made = self._reinterpret(handle, shape, strides)

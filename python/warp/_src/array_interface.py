@@ -25,7 +25,6 @@ _DESCRIPTOR = np.dtype(
     [("data", "<u8"), ("grad", "<u8"), ("shape", "<i8", 4), ("strides", "<i8", 4), ("ndim", "<i4"), ("reserved", "<i4")]
 )
 
-_layouts: dict[_weft.Type, tuple[np.dtype, tuple[int, ...], tuple[int, ...]]] = {}
 _bfloat16_dtype: np.dtype | None = None
 
 
@@ -42,52 +41,70 @@ def bfloat16_dtype() -> np.dtype:
     return _bfloat16_dtype
 
 
-def layout(handle: _weft.Type) -> tuple[np.dtype, tuple[int, ...], tuple[int, ...]]:
-    """How NumPy sees an element: dtype, trailing dimensions (those of a vector or matrix) and their strides."""
+class Layout:
+    """How NumPy sees the elements of a type: `base` dtype, `inner` dimensions (those of a vector or matrix) and their
+    strides; and what Python code asks of a type often."""
+
+    __slots__ = ("handle", "kind", "scalar", "components", "align", "size", "holds_arrays", "base", "inner", "strides")
+
+    def __init__(self, handle: _weft.Type):
+        self.handle = handle
+        self.kind = kind = handle.kind
+        self.scalar = handle.scalar if kind != "struct" else ""
+        self.components, self.align, self.size = handle.components, handle.align, handle.size
+        self.holds_arrays = False
+        self.inner: tuple[int, ...] = ()
+        if kind == "struct":
+            fields = handle.fields
+            self.holds_arrays = any(f.kind == "array" or (f.kind == "struct" and layout(f).holds_arrays) for _, f, _ in fields)
+            self.base = np.dtype(
+                {
+                    "names": [name for name, _, _ in fields],
+                    "formats": [_field_format(field) for _, field, _ in fields],
+                    "offsets": [offset for _, _, offset in fields],
+                    "itemsize": handle.size,
+                }
+            )
+        elif kind in ("scalar", "vec", "mat", "quat", "transform"):
+            self.base = bfloat16_dtype() if self.scalar == "bfloat16" else np.dtype(self.scalar)
+            if kind != "scalar":
+                self.inner = (handle.rows, handle.cols) if kind == "mat" else (handle.components,)
+        else:
+            raise TypeError(f"arrays can't hold elements of type {handle.name}")
+        self.strides = tuple(self.base.itemsize * int(np.prod(self.inner[d + 1 :])) for d in range(len(self.inner)))
+
+
+_layouts: dict[_weft.Type, Layout] = {}
+
+
+def layout(handle: _weft.Type) -> Layout:
+    """The layout of a type, made once."""
     known = _layouts.get(handle)
-    if known is not None:
-        return known
-    kind = handle.kind
-    if kind == "struct":
-        fields = handle.fields
-        base = np.dtype(
-            {
-                "names": [name for name, _, _ in fields],
-                "formats": [_field_format(field) for _, field, _ in fields],
-                "offsets": [offset for _, _, offset in fields],
-                "itemsize": handle.size,
-            }
-        )
-        inner: tuple[int, ...] = ()
-    elif kind in ("scalar", "vec", "mat", "quat", "transform"):
-        base = bfloat16_dtype() if handle.scalar == "bfloat16" else np.dtype(handle.scalar)
-        inner = () if kind == "scalar" else (handle.rows, handle.cols) if kind == "mat" else (handle.components,)
-    else:
-        raise TypeError(f"arrays can't hold elements of type {handle.name}")
-    strides = tuple(base.itemsize * int(np.prod(inner[d + 1 :])) for d in range(len(inner)))
-    _layouts[handle] = base, inner, strides
-    return base, inner, strides
+    if known is None:
+        known = _layouts[handle] = Layout(handle)
+    return known
 
 
 def _field_format(handle: _weft.Type) -> Any:
     if handle.kind == "array":
         return _DESCRIPTOR
-    base, inner, _ = layout(handle)
-    return (base, inner) if inner else base
+    known = layout(handle)
+    return (known.base, known.inner) if known.inner else known.base
 
 
 def holds_arrays(handle: _weft.Type) -> bool:
     """Whether elements are structs with arrays inside, whose memory somebody must keep."""
-    return handle.kind == "struct" and any(f.kind == "array" or holds_arrays(f) for _, f, _ in handle.fields)
+    return layout(handle).holds_arrays
 
 
-def numpy_view(array: Any) -> np.ndarray:
+def numpy_view(array: Any, known: Layout | None = None) -> np.ndarray:
     """The array's memory as a NumPy array; it keeps the memory alive."""
-    base, inner, inner_strides = layout(array._element)
+    if known is None:
+        known = layout(array._element)
     if array.size == 0:
-        return np.empty(array.shape + inner, base)
+        return np.empty(array.shape + known.inner, known.base)
     memory, offset = array._memory()
-    return np.ndarray(array.shape + inner, base, memory, offset, array.strides + inner_strides)
+    return np.ndarray(array.shape + known.inner, known.base, memory, offset, array.strides + known.strides)
 
 
 # ---- Values ------------------------------------------------------------------------------------------------------------
@@ -116,35 +133,33 @@ def bfloat16_values(bits: np.ndarray) -> np.ndarray:
     return (bits.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
-def comparable(values: np.ndarray, handle: _weft.Type) -> np.ndarray:
+def comparable(values: np.ndarray, known: Layout) -> np.ndarray:
     """Values ready to be copied into memory of the element type by NumPy, whose conversions do the rest. RuntimeError if
     they are no numbers (or, for structs, not of the same fields)."""
-    base = layout(handle)[0]
-    if values.dtype == base and handle.scalar != "bfloat16":
+    dtype = values.dtype
+    if dtype == known.base and known.scalar != "bfloat16":
         return values
-    if handle.kind == "struct":
-        if values.dtype.names != base.names:
-            raise RuntimeError(f"data of dtype {values.dtype} does not have the fields of the struct {handle.name}")
+    if known.kind == "struct":
+        if dtype.names != known.base.names:
+            raise RuntimeError(f"data of dtype {dtype} does not have the fields of the struct {known.handle.name}")
         return values
-    if values.dtype.kind == "O":
-        values = _numbers_of_objects(values, handle)
-    if values.dtype.kind not in "biuf" and values.dtype.name != "bfloat16":
-        raise RuntimeError(f"data of dtype {values.dtype} can't become an array of {handle.scalar}: it holds no numbers")
-    if handle.scalar == "bfloat16":
-        return bfloat16_bits(values).view(base)
-    if values.dtype.name == "bfloat16":
-        return bfloat16_values(values)
-    return values
+    if dtype.kind == "O":
+        values = _numbers_of_objects(values, known)
+        dtype = values.dtype
+    if dtype.kind not in "biuf" and dtype.name != "bfloat16":
+        raise RuntimeError(f"data of dtype {dtype} can't become an array of {known.scalar}: it holds no numbers")
+    if known.scalar == "bfloat16":
+        return bfloat16_bits(values).view(known.base)
+    return values if dtype.kind != "V" else bfloat16_values(values)
 
 
-def _numbers_of_objects(values: np.ndarray, handle: _weft.Type) -> np.ndarray:
-    target = np.float64 if handle.scalar == "bfloat16" else np.dtype(handle.scalar)
+def _numbers_of_objects(values: np.ndarray, known: Layout) -> np.ndarray:
     if any(isinstance(x, (str, bytes)) for x in values.flat):
-        raise RuntimeError(f"text can't become an array of {handle.scalar}")
+        raise RuntimeError(f"text can't become an array of {known.scalar}")
     try:
-        return values.astype(target)
+        return values.astype(np.float64 if known.scalar == "bfloat16" else known.base)
     except (TypeError, ValueError, OverflowError) as error:
-        raise RuntimeError(f"the data can't become an array of {handle.scalar}: {error}") from error
+        raise RuntimeError(f"the data can't become an array of {known.scalar}: {error}") from error
 
 
 def element_handle(values: np.ndarray) -> _weft.Type:
@@ -159,22 +174,22 @@ def element_handle(values: np.ndarray) -> _weft.Type:
     return scalar._wp_type_
 
 
-def folded_shape(shape: tuple[int, ...], handle: _weft.Type) -> tuple[int, ...]:
+def folded_shape(shape: tuple[int, ...], known: Layout) -> tuple[int, ...]:
     """The array shape that data of this shape has when its trailing dimensions are vectors or matrices. Data in which the
     components lie flat in the last dimension is taken as well; RuntimeError if the sizes do not fit."""
-    inner = layout(handle)[1]
+    inner = known.inner
     if not inner:
         return shape
     if len(shape) >= len(inner) and shape[-len(inner) :] == inner:
         return shape[: -len(inner)] or (1,)
-    count = handle.components
+    count = known.components
     if shape[-1] == count and len(shape) > 1:
         return shape[:-1]
     if shape[-1] % count == 0:
         return (*shape[:-1], shape[-1] // count)
     raise RuntimeError(
-        f"data of shape {shape} can't become an array of {handle.name}: its last dimensions must be {inner}, or the last one "
-        f"a multiple of {count}"
+        f"data of shape {shape} can't become an array of {known.handle.name}: its last dimensions must be {inner}, or the "
+        f"last one a multiple of {count}"
     )
 
 
@@ -284,22 +299,21 @@ def as_ndarray(data: Any) -> np.ndarray:
         raise RuntimeError(f"the data can't become an array: {error}") from error
 
 
-def alias(values: np.ndarray, handle: _weft.Type, target: Any) -> bool:
+def alias(values: np.ndarray, known: Layout, target: Any) -> bool:
     """Makes `target` an array over the memory of a NumPy array whose trailing dimensions are the element's. False when
     dtype, alignment or layout need a copy; read-only memory does too, for kernels could write to it."""
-    base, inner, inner_strides = layout(handle)
-    same = values.dtype == base or (handle.scalar == "bfloat16" and values.dtype.name in ("bfloat16", "uint16"))
+    same = values.dtype == known.base or (known.scalar == "bfloat16" and values.dtype.name in ("bfloat16", "uint16"))
     if not same or not values.flags.writeable or not values.flags.aligned:
         return False
-    rank = values.ndim - len(inner)
-    if not 1 <= rank <= 4 or values.shape[rank:] != inner:
+    rank = values.ndim - len(known.inner)
+    if not 1 <= rank <= 4 or values.shape[rank:] != known.inner:
         return False
-    if any(n > 1 and s != t for n, s, t in zip(inner, values.strides[rank:], inner_strides)):
+    if any(n > 1 and s != t for n, s, t in zip(known.inner, values.strides[rank:], known.strides)):
         return False
     address = values.__array_interface__["data"][0]
-    if address % handle.align or any(s % handle.align for s in values.strides[:rank]):
+    if address % known.align or any(s % known.align for s in values.strides[:rank]):
         return False
-    target._wrap(handle, values.shape[:rank], values.strides[:rank], address, values, None)
+    target._wrap(known.handle, values.shape[:rank], values.strides[:rank], address, values, None)
     return True
 
 
@@ -315,10 +329,10 @@ def as_array(obj: Any, type: _weft.Type) -> Any:
     values = foreign_ndarray(obj)
     if values is None:
         return None
-    inner = layout(handle)[1]
-    if values.ndim != type.rank + len(inner) or values.shape[type.rank :] != inner:
+    known = layout(handle)
+    if values.ndim != type.rank + len(known.inner) or values.shape[type.rank :] != known.inner:
         return None
-    if values.dtype == layout(handle)[0] and not values.flags.writeable:
+    if values.dtype == known.base and not values.flags.writeable:
         values = values.copy()
     made = array_class.__new__(array_class)
-    return made if alias(values, handle, made) else None
+    return made if alias(values, known, made) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from typing import Any
+from typing import Any, Iterator
 
 import numpy as np
 
@@ -155,3 +155,22 @@ def flatten_objects(data: Any) -> tuple[tuple[int, ...], list[Any]]:
         if len(shape) > 4:
             raise RuntimeError("an array has 1 to 4 dimensions, the data has more")
     return tuple(shape), items
+
+
+def _arrays_in(refs: Any) -> Iterator[Any]:
+    if isinstance(refs, _weft.Array):
+        yield refs
+    elif isinstance(refs, (list, tuple)):
+        for item in refs:
+            yield from _arrays_in(item)
+
+
+def restore_arrays(value: Any, refs: dict[Any, Any]) -> None:
+    """Puts the arrays that were written into a struct array in place of the bare addresses that were read back."""
+    known = {(a.ptr, a.shape, a.strides): a for a in _arrays_in(list(refs.values())) if a._valid}
+    for name, field, _ in value._wp_type_.fields:
+        item = getattr(value, name, None)
+        if field.kind == "struct":
+            restore_arrays(item, refs)
+        elif field.kind == "array" and item is not None:
+            value.__dict__[name] = known.get((item.ptr, item.shape, item.strides), item)

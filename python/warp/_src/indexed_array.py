@@ -140,7 +140,7 @@ class indexedarray:  # noqa: N801 - the documented name
 
     def zero_(self) -> indexedarray:
         """Sets the elements to zero."""
-        self._values()[self._selection()] = np.zeros((), _interface.layout(self.data._element)[0])
+        self._values()[self._selection()] = np.zeros((), _interface.layout(self.data._element).base)
         return self
 
     def fill_(self, value: Any) -> indexedarray:
