@@ -577,3 +577,8 @@ def test_constants():
     assert math.isclose(wp.phi, 1.618033988749895) and wp.PHI == wp.phi
     assert wp.ln2 == wp.LN2 == math.log(2) and wp.ln10 == wp.LN10 == math.log(10)
     assert math.isclose(wp.log2e, 1.4426950408889634) and math.isclose(wp.log10e, 0.4342944819032518)
+
+
+def test_spatial_transform_is_the_old_name_of_transform():
+    assert wp.spatial_transform is wp.transform
+    assert wp.spatial_transformd is wp.transformd

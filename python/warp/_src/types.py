@@ -325,9 +325,14 @@ def is_value(x: Any) -> _python.bool:
     return not isinstance(x, type) and type_is_value(type(x))
 
 
+# The oldest documents' name for transforms.
+for _suffix in ("", "f", "d", "h"):
+    globals()[f"spatial_transform{_suffix}"] = globals()[f"transform{_suffix}"]
+
 __all__ = [
     *SCALARS,
     *_NAMED,
+    *(f"spatial_transform{suffix}" for suffix in ("", "f", "d", "h")),
     "Float",
     "Int",
     "Scalar",
