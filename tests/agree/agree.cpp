@@ -61,11 +61,13 @@ Outcome expect_agreement(const Case& kernel_case, Effort effort) {
     const Executor plain = Executor::interpreter(false).unfused();
     const Outcome unfused = Prepared(kernel_case, plain).run();
     compare(kernel_case, unfused, plain.name(), Executor::interpreter().unfused());
-    if (effort == Effort::full) compare(kernel_case, unfused, plain.name(), Executor::native(lanes.back(), 1).unfused());
+    if (effort == Effort::full)
+      compare(kernel_case, unfused, plain.name(), Executor::native(lanes.back(), 1).unfused());
     if (testing::Test::HasFailure()) return result;
 
     const Outcome debug = Prepared(kernel_case, Executor::interpreter().debug()).run();
-    if (effort == Effort::full) compare(kernel_case, debug, "the interpreter in debug mode", Executor::native(1, 1).debug());
+    if (effort == Effort::full)
+      compare(kernel_case, debug, "the interpreter in debug mode", Executor::native(1, 1).debug());
     compare(kernel_case, debug, "the interpreter in debug mode", Executor::native(lanes.back(), 1).debug());
     if (testing::Test::HasFailure()) return result;
 
@@ -77,7 +79,8 @@ Outcome expect_agreement(const Case& kernel_case, Effort effort) {
 }
 
 std::string with_type(std::string text, std::string_view type) {
-  for (std::size_t at = 0; (at = text.find("$T", at)) != std::string::npos; at += type.size()) text.replace(at, 2, type);
+  for (std::size_t at = 0; (at = text.find("$T", at)) != std::string::npos; at += type.size())
+    text.replace(at, 2, type);
   return text;
 }
 

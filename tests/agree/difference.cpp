@@ -11,9 +11,11 @@ namespace {
 std::string scalar_text_of(ScalarKind kind, std::uint64_t bits) {
   char text[80];
   if (kind >= ScalarKind::f16)
-    std::snprintf(text, sizeof text, "%.17g (0x%llx)", ir::bits_to_float(kind, bits), static_cast<unsigned long long>(bits));
+    std::snprintf(text, sizeof text, "%.17g (0x%llx)", ir::bits_to_float(kind, bits),
+                  static_cast<unsigned long long>(bits));
   else
-    std::snprintf(text, sizeof text, "%lld (0x%llx)", static_cast<long long>(bits), static_cast<unsigned long long>(bits));
+    std::snprintf(text, sizeof text, "%lld (0x%llx)", static_cast<long long>(bits),
+                  static_cast<unsigned long long>(bits));
   return text;
 }
 
@@ -40,7 +42,8 @@ std::string value_difference(const Type* type, const std::byte* a, const std::by
     std::memcpy(&x, a + k * size, size);
     std::memcpy(&y, b + k * size, size);
     if (x == y) continue;
-    if (kind >= ScalarKind::f16 && std::isnan(ir::bits_to_float(kind, x)) && std::isnan(ir::bits_to_float(kind, y))) continue;
+    if (kind >= ScalarKind::f16 && std::isnan(ir::bits_to_float(kind, x)) && std::isnan(ir::bits_to_float(kind, y)))
+      continue;
     return "[" + std::to_string(k) + "]: " + scalar_text_of(kind, y) + ", not " + scalar_text_of(kind, x);
   }
   return {};
@@ -49,8 +52,7 @@ std::string value_difference(const Type* type, const std::byte* a, const std::by
 }  // namespace
 
 std::string first_difference(const Case& kernel_case, const Outcome& expected, const Outcome& actual) {
-  if (expected.error != actual.error)
-    return "error '" + actual.error + "', not '" + expected.error + "'";
+  if (expected.error != actual.error) return "error '" + actual.error + "', not '" + expected.error + "'";
   if (!expected.error.empty()) return {};  // a launch that failed stops where it is
   if (expected.printed != actual.printed) return "printed\n" + actual.printed + "not\n" + expected.printed;
   for (std::size_t i = 0; i < expected.memory.size(); ++i) {

@@ -132,7 +132,8 @@ std::optional<std::string> emit_ptx(const Case& kernel_case, int sm) {
   static const std::string libdevice = codegen::find_libdevice();
   emit.libdevice_path = libdevice;
   try {
-    return codegen::emit(*module, *module->functions.back(), codegen::nvptx_target(sm), emit, codegen::Output::ptx).bytes;
+    return codegen::emit(*module, *module->functions.back(), codegen::nvptx_target(sm), emit, codegen::Output::ptx)
+        .bytes;
   } catch (const codegen::Error&) {
     if (libdevice.empty()) return std::nullopt;
     throw;

@@ -23,7 +23,8 @@ std::uint64_t edge_bits(ScalarKind kind, std::uint64_t n) {
   if (kind < ScalarKind::f16) {
     const std::uint32_t width = scalar_bits(kind);
     const std::uint64_t top = std::uint64_t(1) << (width - 1), all = top | (top - 1);
-    const std::uint64_t list[] = {0, 1, all, top, top - 1, 2, all - 1, top + 1, 7, width, width - 1, width + 1, 100, all / 3};
+    const std::uint64_t list[] = {0,       1, all,   top,       top - 1,   2,   all - 1,
+                                  top + 1, 7, width, width - 1, width + 1, 100, all / 3};
     return list[n % std::size(list)] & all;
   }
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
@@ -35,8 +36,8 @@ std::uint64_t edge_bits(ScalarKind kind, std::uint64_t n) {
     const std::uint64_t sign = std::uint64_t(n & 1) << (scalar_bits(kind) - 1);
     return (n % 24 < 2 ? 1 : mantissa) | sign;
   }
-  const double list[] = {0.0,    -0.0,  1.0,         -1.0,          0.5,         -2.5,   inf,   -inf, nan,   1e20,
-                         -1e20,  255.5, -128.75,     2147483648.0,  -2147483649., 4294967296.0, 1e-30, 65504, 1e300, 3.0};
+  const double list[] = {0.0,   -0.0,  1.0,     -1.0,         0.5,          -2.5,         inf,   -inf,  nan,   1e20,
+                         -1e20, 255.5, -128.75, 2147483648.0, -2147483649., 4294967296.0, 1e-30, 65504, 1e300, 3.0};
   return ir::float_to_bits(kind, list[(n % 24 - 4) % std::size(list)]);
 }
 
@@ -79,7 +80,8 @@ void fill_values(const Type* type, std::byte* bytes, std::int64_t count, Fill fi
   for (std::int64_t i = 0; i < count; ++i) fill_one(type, bytes + std::size_t(i) * type->size(), fill, n, seed);
 }
 
-Case::Case(std::string text, Shape dims, std::string kernel) : text_("import warp as wp" + text), dims_(std::move(dims)) {
+Case::Case(std::string text, Shape dims, std::string kernel)
+    : text_("import warp as wp" + text), dims_(std::move(dims)) {
   DiagnosticSink sink;
   auto source = std::make_shared<SourceFile>("case.py", text_);
   scope_ = sema::FileScope::make(syntax::parse(source, sink), sink);
@@ -264,7 +266,8 @@ void Case::bind(runtime::ParamBlock& block, std::vector<Buffer>& memory) const {
         runtime::Array::External external;
         external.data = memory[arg.buffer].bytes.data() + arg.offset;
         external.strides = arg.strides;
-        block.set(path, runtime::Array::wrap(memory[arg.buffer].element, runtime::Array::Shape(arg.shape), std::move(external)));
+        block.set(path, runtime::Array::wrap(memory[arg.buffer].element, runtime::Array::Shape(arg.shape),
+                                             std::move(external)));
         break;
       }
     }

@@ -28,7 +28,9 @@ Verdict judge(const RandomProgram& program) {
     // The work is LLVM's: most programs get no or little optimisation, some the usual amount.
     const int level = program.seed % 10 == 0 ? 2 : program.seed % 10 < 4 ? 1 : 0;
     if (!compare(expected, Executor::native(1, level), {})) return verdict;
-    const int wide = program.seed % 7 == 0 ? 4 : program.seed % 7 == 1 ? 8 : codegen::natural_lanes(codegen::host_target());
+    const int wide = program.seed % 7 == 0   ? 4
+                     : program.seed % 7 == 1 ? 8
+                                             : codegen::natural_lanes(codegen::host_target());
     if (!compare(expected, Executor::native(wide, level), {true, program.seed % 3 ? 0 : 11})) return verdict;
     if (program.seed % 16 == 3) {
       const Outcome debug = Prepared(kernel_case, Executor::interpreter().debug()).run();
@@ -101,8 +103,8 @@ std::uint64_t check_seeds(std::uint64_t first, std::uint64_t count, int max_fail
       const RandomProgram small = verdict.rejected ? program : shrink(program);
       std::lock_guard lock(mutex);
       report("seed " + std::to_string(first + k) + ": " + verdict.difference + "\n" +
-             (verdict.rejected ? "" : "shrunk to: " + judge(small).difference + "\n") + "threads: " +
-             std::to_string(small.threads) + "\n" + small.text());
+             (verdict.rejected ? "" : "shrunk to: " + judge(small).difference + "\n") +
+             "threads: " + std::to_string(small.threads) + "\n" + small.text());
     }
   };
   std::vector<std::thread> workers;

@@ -30,12 +30,12 @@ class Writer {
  private:
   // What the place of a statement allows.
   struct Place {
-    int depth = 0;       // of nesting
-    int loops = 0;       // around it
+    int depth = 0;  // of nesting
+    int loops = 0;  // around it
     bool in_loop = false;
     bool kernel = false;
     std::vector<Variable>* escapes = nullptr;  // where names bound in the block go
-    std::vector<const Type*> results;  // of the function around it
+    std::vector<const Type*> results;          // of the function around it
   };
 
   std::string fresh(const char* stem) { return stem + std::to_string(counter_++); }
@@ -137,10 +137,14 @@ class Writer {
     values_.variables = {{"i", types::i32(), true}, {"n", types::i32(), true}};
     Place place;
     place.kernel = true;
-    for (Line& line : block(place, large_ ? 4 + dice_.below(8) : 3 + dice_.below(4))) def.body.push_back(std::move(line));
+    for (Line& line : block(place, large_ ? 4 + dice_.below(8) : 3 + dice_.below(4)))
+      def.body.push_back(std::move(line));
     // What was computed must be seen.
     for (std::size_t k = 0; k < outputs; ++k)
-      if (dice_.chance(70)) def.body.push_back({"out" + std::to_string(k) + "[i, " + values_.index(4, 1) + "] = " + values_.value(program_.outputs[k], 2), {}});
+      if (dice_.chance(70))
+        def.body.push_back(
+            {"out" + std::to_string(k) + "[i, " + values_.index(4, 1) + "] = " + values_.value(program_.outputs[k], 2),
+             {}});
     program_.lines.push_back({"@wp.kernel", {}});
     program_.lines.push_back(std::move(def));
   }
@@ -151,7 +155,8 @@ class Writer {
     for (std::size_t k = 0; k < count; ++k) statement(place, lines);
     if (place.depth > 0) {
       if (place.escapes)
-        place.escapes->insert(place.escapes->end(), values_.variables.begin() + std::ptrdiff_t(known), values_.variables.end());
+        place.escapes->insert(place.escapes->end(), values_.variables.begin() + std::ptrdiff_t(known),
+                              values_.variables.end());
       values_.variables.resize(known);
       values_.arrays.resize(arrays);
     }
@@ -192,7 +197,8 @@ class Writer {
     if (type->is_bool()) return "=";
     if (type->is_struct()) return "=";
     if (type->is_composite()) return dice_.chance(50) ? "=" : dice_.chance(50) ? "+=" : "-=";
-    static const std::vector<std::string> ints = {"=", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "//="};
+    static const std::vector<std::string> ints = {
+        "=", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "//="};
     static const std::vector<std::string> floats = {"=", "=", "=", "+=", "-=", "*=", "/=", "%="};
     return type->is_int() ? dice_.pick(ints) : dice_.pick(floats);
   }
@@ -219,7 +225,8 @@ class Writer {
         type = types::vec(type->element(), type->cols());
         return "[" + row + "]";
       }
-      const std::string column = dice_.chance(50) ? std::to_string(dice_.below(type->cols())) : "(" + values_.value(types::i32(), 1) + " & 1)";
+      const std::string column =
+          dice_.chance(50) ? std::to_string(dice_.below(type->cols())) : "(" + values_.value(types::i32(), 1) + " & 1)";
       type = type->element();
       return "[" + row + ", " + column + "]";
     }
@@ -287,7 +294,8 @@ class Writer {
     } else {
       std::vector<std::string> others;
       for (const Readable& a : values_.arrays)
-        if (a.element == source.element && a.prefix.empty() && a.count == source.count && a.writable == source.writable) others.push_back(a.name);
+        if (a.element == source.element && a.prefix.empty() && a.count == source.count && a.writable == source.writable)
+          others.push_back(a.name);
       out.push_back({name + " = " + source.name + " if " + values_.condition(2) + " else " + dice_.pick(others), {}});
     }
     values_.arrays.push_back(std::move(made));
@@ -318,7 +326,11 @@ class Writer {
     std::vector<Variable> bound;
     const bool escape = place.kernel && dice_.chance(25);
     place.escapes = escape ? &bound : nullptr;
-    Line line{"if " + (escape ? "(i + " + std::to_string(dice_.below(9)) + ") % 5 < " + std::to_string(dice_.below(5)) : values_.condition(3)) + ":", {}};
+    Line line{"if " +
+                  (escape ? "(i + " + std::to_string(dice_.below(9)) + ") % 5 < " + std::to_string(dice_.below(5))
+                          : values_.condition(3)) +
+                  ":",
+              {}};
     line.body = block(place, 1 + dice_.below(large_ ? 3 : 2));
     out.push_back(std::move(line));
     if (!escape && dice_.chance(25)) {
@@ -352,7 +364,9 @@ class Writer {
       line.text = "for " + name + " in range(" + dice_.pick(ranges) + "):";
     } else {
       const std::string bound = "(" + values_.value(types::i32(), 2) + " & 7)";
-      const std::string range = dice_.chance(50) ? bound : dice_.chance(50) ? "-2, " + bound + ", 2" : bound + ", -1, -1";
+      const std::string range = dice_.chance(50)   ? bound
+                                : dice_.chance(50) ? "-2, " + bound + ", 2"
+                                                   : bound + ", -1, -1";
       line.text = "for " + name + " in range(" + range + "):";
     }
     values_.variables.push_back({name, types::i32(), true});
@@ -363,11 +377,15 @@ class Writer {
 
   void leave(const Place& place, std::vector<Line>& out) {
     std::string text;
-    if (place.in_loop && dice_.chance(80)) text = dice_.chance(50) ? "break" : "continue";
-    else if (place.kernel) text = "return";
-    else if (!place.results.empty()) text = return_text(place.results);
-    Line line{"if " + values_.condition(2) + ":", {{text, {}}}};
-    out.push_back(std::move(line));
+    if (place.in_loop && dice_.chance(80))
+      text = dice_.chance(50) ? "break" : "continue";
+    else if (place.kernel)
+      text = "return";
+    else if (!place.results.empty())
+      text = return_text(place.results);
+    // Never a condition known at compile time: what follows would be dead and bind nothing.
+    const std::string guard = place.kernel ? "(i + " + std::to_string(dice_.below(9)) + ") % 3 > 0 and " : "";
+    out.push_back({"if " + guard + values_.condition(2) + ":", {{text, {}}}});
   }
 
   Dice dice_;
@@ -396,13 +414,16 @@ std::string RandomProgram::text() const {
 Case RandomProgram::make_case() const {
   Case c(text(), {threads});
   c.integer(threads);
-  for (std::size_t k = 0; k < inputs.size(); ++k) c.array(inputs[k], {kInputs}, (seed + k) % 3 ? Fill::small : Fill::edges);
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    c.array(inputs[k], {kInputs}, (seed + k) % 3 ? Fill::small : Fill::edges);
   for (const Type* type : outputs) c.array(type, {threads, kOwn}, Fill::small);
   if (aliased) {
     const std::int64_t size = outputs[0]->size();
     c.view(inputs.size(), {threads, kOwn}, {kOwn * size, size});
   }
-  c.array(types::i32(), {kCounters}, Fill::zeros).array(types::i64(), {kCounters}, Fill::zeros).array(types::i32(), {kCounters}, Fill::zeros);
+  c.array(types::i32(), {kCounters}, Fill::zeros)
+      .array(types::i64(), {kCounters}, Fill::zeros)
+      .array(types::i32(), {kCounters}, Fill::zeros);
   return c;
 }
 

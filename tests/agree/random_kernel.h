@@ -21,13 +21,13 @@ struct Line {
 /// A kernel with its functions and structs, as text to be.
 struct RandomProgram {
   std::vector<Line> lines;
-  std::vector<const Type*> inputs;  // arrays of kInputs elements
+  std::vector<const Type*> inputs;   // arrays of kInputs elements
   std::vector<const Type*> outputs;  // arrays of (threads, kOwn)
   bool aliased = false;              // the first output is passed a second time, as `twin`
   std::int64_t threads = 1;
   std::uint64_t seed = 0;
 
-  static constexpr std::int64_t kInputs = 16;   // a power of two: indices are masked
+  static constexpr std::int64_t kInputs = 16;  // a power of two: indices are masked
   static constexpr std::int64_t kOwn = 4;
   static constexpr std::int64_t kCounters = 4;
 
@@ -76,8 +76,8 @@ struct Readable {
 struct Callable {
   std::string name;
   std::vector<const Type*> params, results;
-  int defaults = 0;               // that many parameters at the end have default values
-  const Type* array = nullptr;    // element type of an array parameter in front, of which elements 0 … 3 are read
+  int defaults = 0;             // that many parameters at the end have default values
+  const Type* array = nullptr;  // element type of an array parameter in front, of which elements 0 … 3 are read
 };
 
 /// The type as it is written in a program.

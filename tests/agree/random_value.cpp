@@ -15,7 +15,8 @@ std::string spell(const Type* type) {
   if (type->is_struct()) return type->name();
   if (type->is_vec() && type->rows() > 4) return "vec" + std::to_string(type->rows()) + "f";  // named by the program
   if (type->is_mat() && type->rows() != type->cols())
-    return "wp.mat" + std::to_string(type->rows()) + std::to_string(type->cols()) + (type->scalar_kind() == ScalarKind::f64 ? "d" : "f");
+    return "wp.mat" + std::to_string(type->rows()) + std::to_string(type->cols()) +
+           (type->scalar_kind() == ScalarKind::f64 ? "d" : "f");
   return "wp." + type->user_name();
 }
 
@@ -33,9 +34,19 @@ const std::vector<const Type*>& scalar_types() {
 
 std::vector<const Type*> composite_types() {
   const Type *f32 = types::f32(), *f64 = types::f64(), *f16 = types::scalar(ScalarKind::f16);
-  return {types::vec(f32, 3), types::vec(f32, 2), types::vec(f64, 4), types::vec(f16, 3), types::vec(types::i32(), 3),
-          types::vec(types::scalar(ScalarKind::u8), 4), types::vec(types::i64(), 2), types::vec(f32, 5),
-          types::mat(f32, 3, 3), types::mat(f64, 2, 2), types::mat(f32, 2, 3), types::mat(f32, 3, 2), types::quat(f32)};
+  return {types::vec(f32, 3),
+          types::vec(f32, 2),
+          types::vec(f64, 4),
+          types::vec(f16, 3),
+          types::vec(types::i32(), 3),
+          types::vec(types::scalar(ScalarKind::u8), 4),
+          types::vec(types::i64(), 2),
+          types::vec(f32, 5),
+          types::mat(f32, 3, 3),
+          types::mat(f64, 2, 2),
+          types::mat(f32, 2, 3),
+          types::mat(f32, 3, 2),
+          types::quat(f32)};
 }
 
 const Type* Values::any_type() {
@@ -56,7 +67,8 @@ std::string Values::literal(const Type* type) {
   }
   if (type->is_bool()) return dice_.chance(50) ? "True" : "False";
   if (type->is_float()) {
-    static const std::vector<std::string> list = {"0.0", "1.0", "-1.5", "0.25", "3.0", "100.5", "-0.0", "1.0e-6", "2.0", "-7.75", "1.0e10", "0.1"};
+    static const std::vector<std::string> list = {"0.0",  "1.0",    "-1.5", "0.25",  "3.0",    "100.5",
+                                                  "-0.0", "1.0e-6", "2.0",  "-7.75", "1.0e10", "0.1"};
     const std::string& number = dice_.pick(list);
     return type == types::f32() ? number : spell(type) + "(" + number + ")";
   }
@@ -85,7 +97,8 @@ std::string Values::leaf(const Type* type) {
     for (const Variable& v : variables)
       if (v.type->is_scalar()) sources.push_back(v.name);
     for (const Readable& a : arrays)
-      if (a.element->is_scalar()) sources.push_back(a.name + "[" + a.prefix + std::to_string(dice_.below(std::size_t(a.count))) + "]");
+      if (a.element->is_scalar())
+        sources.push_back(a.name + "[" + a.prefix + std::to_string(dice_.below(std::size_t(a.count))) + "]");
     if (sources.empty()) return literal(to);
     return spell(to) + "(" + dice_.pick(sources) + ")";
   };
@@ -98,7 +111,9 @@ std::string Values::leaf(const Type* type) {
 
 std::string Values::index(std::int64_t count, int depth, bool negative) {
   const Type* type = dice_.chance(75) ? types::i32() : dice_.chance(50) ? types::i64() : types::u32();
-  auto number = [&](std::int64_t n) { return type == types::i32() ? std::to_string(n) : spell(type) + "(" + std::to_string(n) + ")"; };
+  auto number = [&](std::int64_t n) {
+    return type == types::i32() ? std::to_string(n) : spell(type) + "(" + std::to_string(n) + ")";
+  };
   if (dice_.chance(25)) return std::to_string(dice_.below(std::size_t(count)));
   std::string text = "(" + value(type, depth) + " & " + number(count - 1) + ")";
   if (negative && type->is_signed_int() && dice_.chance(15)) text = "(" + text + " - " + number(count) + ")";
@@ -107,8 +122,10 @@ std::string Values::index(std::int64_t count, int depth, bool negative) {
 
 std::string Values::value(const Type* type, int depth) {
   if (depth <= 0 || dice_.chance(12)) return leaf(type);
-  if (dice_.chance(6)) return "(" + value(type, depth - 1) + " if " + condition(depth - 1) + " else " + value(type, depth - 1) + ")";
-  if (dice_.chance(4)) return "wp.where(" + condition(depth - 1) + ", " + value(type, depth - 1) + ", " + value(type, depth - 1) + ")";
+  if (dice_.chance(6))
+    return "(" + value(type, depth - 1) + " if " + condition(depth - 1) + " else " + value(type, depth - 1) + ")";
+  if (dice_.chance(4))
+    return "wp.where(" + condition(depth - 1) + ", " + value(type, depth - 1) + ", " + value(type, depth - 1) + ")";
   if (dice_.chance(8)) {
     std::vector<const Callable*> fitting;
     for (const Callable& f : functions)
@@ -190,8 +207,10 @@ std::string Values::boolean(int depth) {
     }
   }
   static const std::vector<std::string> compare = {"<", "<=", ">", ">=", "==", "!="};
-  if (type->is_float() && dice_.chance(10)) return std::string(dice_.chance(50) ? "wp.isnan(" : "wp.isfinite(") + some() + ")";
-  if (dice_.chance(10)) return "(" + some() + " " + dice_.pick(compare) + " " + some() + " " + dice_.pick(compare) + " " + some() + ")";
+  if (type->is_float() && dice_.chance(10))
+    return std::string(dice_.chance(50) ? "wp.isnan(" : "wp.isfinite(") + some() + ")";
+  if (dice_.chance(10))
+    return "(" + some() + " " + dice_.pick(compare) + " " + some() + " " + dice_.pick(compare) + " " + some() + ")";
   return "(" + some() + " " + dice_.pick(compare) + " " + some() + ")";
 }
 
@@ -214,15 +233,17 @@ std::string Values::floating(const Type* type, int depth) {
   auto some = [&] { return value(type, depth - 1); };
   static const std::vector<std::string> ops = {"+", "-", "*", "+", "-", "*", "*", "/", "//", "%"};
   if (dice_.chance(70)) return "(" + some() + " " + dice_.pick(ops) + " " + some() + ")";
-  static const std::vector<std::string> unary = {"wp.abs",   "wp.floor", "wp.ceil", "wp.trunc", "wp.round", "wp.rint",
-                                                 "wp.sqrt",  "wp.sign",  "wp.sin",  "wp.exp",   "wp.atan",  "wp.frac",
-                                                 "wp.asin",  "wp.tanh",  "wp.log",  "wp.cbrt",  "wp.step",  "wp.nonzero"};
+  static const std::vector<std::string> unary = {
+      "wp.abs", "wp.floor", "wp.ceil", "wp.trunc", "wp.round", "wp.rint", "wp.sqrt", "wp.sign", "wp.sin",
+      "wp.exp", "wp.atan",  "wp.frac", "wp.asin",  "wp.tanh",  "wp.log",  "wp.cbrt", "wp.step", "wp.nonzero"};
   switch (dice_.below(6)) {
     case 0: return "(-" + some() + ")";
     case 1: return "wp.min(" + some() + ", " + some() + ")";
     case 2: return "wp.max(" + some() + ", " + some() + ")";
     case 3: return "wp.clamp(" + some() + ", " + some() + ", " + some() + ")";
-    case 4: return dice_.chance(60) ? "wp.lerp(" + some() + ", " + some() + ", " + some() + ")" : "wp.atan2(" + some() + ", " + some() + ")";
+    case 4:
+      return dice_.chance(60) ? "wp.lerp(" + some() + ", " + some() + ", " + some() + ")"
+                              : "wp.atan2(" + some() + ", " + some() + ")";
     default: return dice_.pick(unary) + "(" + some() + ")";
   }
 }
@@ -245,8 +266,10 @@ std::string Values::composite(const Type* type, int depth) {
       if (dice_.chance(50)) return "(" + some() + " * " + some() + ")";
       return dice_.chance(70) ? "wp.transpose(" + some() + ")" : "wp.inverse(" + some() + ")";
     }
-    if (dice_.chance(50)) return "wp.transpose(" + value(types::mat(scalar, type->cols(), type->rows()), depth - 1) + ")";
-    return "wp.outer(" + value(types::vec(scalar, type->rows()), depth - 1) + ", " + value(types::vec(scalar, type->cols()), depth - 1) + ")";
+    if (dice_.chance(50))
+      return "wp.transpose(" + value(types::mat(scalar, type->cols(), type->rows()), depth - 1) + ")";
+    return "wp.outer(" + value(types::vec(scalar, type->rows()), depth - 1) + ", " +
+           value(types::vec(scalar, type->cols()), depth - 1) + ")";
   }
   if (type->scalar_kind() == ScalarKind::f32 && type->rows() == 3 && dice_.chance(50)) {
     if (dice_.chance(30)) return "wp.quat_rotate(" + value(types::quat(scalar), depth - 1) + ", " + some() + ")";

@@ -67,7 +67,8 @@ class Damage : public testing::Test {
 TEST_F(Damage, TruncatedEntriesAreRebuilt) {
   ASSERT_GE(files.size(), 2u) << "an object and a source entry";
   for (std::size_t k = 0; k < files.size(); ++k)
-    for (std::size_t size : {std::size_t(0), std::size_t(1), std::size_t(17), contents[k].size() / 2, contents[k].size() - 1}) {
+    for (std::size_t size :
+         {std::size_t(0), std::size_t(1), std::size_t(17), contents[k].size() / 2, contents[k].size() - 1}) {
       restore();
       write_file(files[k], contents[k].substr(0, size));
       build_and_run(kernel, folder.path);
@@ -170,8 +171,9 @@ TEST(CacheFolder, ReadOnlyIsReadFrom) {
   if (code == 3) GTEST_SKIP() << "running as root, and the user can't be changed here";
   EXPECT_EQ(code, 0) << "a readable cache was not read";
   const std::size_t count = entries(folder.path).size();
-  ParsedKernel other(std::string(kText) +
-                     "\n@wp.kernel\ndef other(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = x[i] + x[i]\n");
+  ParsedKernel other(
+      std::string(kText) +
+      "\n@wp.kernel\ndef other(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = x[i] + x[i]\n");
   EXPECT_EQ(build_unprivileged(other, folder.path), 1);
   EXPECT_EQ(entries(folder.path).size(), count);
 }

@@ -57,7 +57,8 @@ TEST(Processes, RaceOverDamagedEntries) {
   std::size_t k = 0;
   for (const fs::path& file : entries(folder.path)) {
     fs::permissions(file, fs::perms::owner_all, fs::perm_options::add);
-    if (++k % 2) fs::resize_file(file, fs::file_size(file) * 2 / 3);
+    if (++k % 2)
+      fs::resize_file(file, fs::file_size(file) * 2 / 3);
     else {
       std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
       stream.seekp(std::streamoff(fs::file_size(file) / 2));

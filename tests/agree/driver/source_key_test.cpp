@@ -45,7 +45,9 @@ TEST(SourceKey, AnotherProcessFindsTheObjectWithoutFrontEnd) {
   ASSERT_TRUE(binary);
   EXPECT_EQ(report.source, BuildReport::Source::disk);
   EXPECT_TRUE(report.source_key_hit);
-  EXPECT_EQ(report.seconds_front + report.seconds_passes + report.seconds_emit + report.seconds_llvm_opt + report.seconds_codegen, 0);
+  EXPECT_EQ(report.seconds_front + report.seconds_passes + report.seconds_emit + report.seconds_llvm_opt +
+                report.seconds_codegen,
+            0);
   EXPECT_EQ(run_doubling(*binary), "");
 }
 

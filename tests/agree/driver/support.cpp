@@ -21,8 +21,10 @@ TempFolder::TempFolder() {
 
 TempFolder::~TempFolder() {
   std::error_code ignored;
-  for (const auto& entry : fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, ignored))
-    if (entry.is_directory(ignored)) fs::permissions(entry.path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+  for (const auto& entry :
+       fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, ignored))
+    if (entry.is_directory(ignored))
+      fs::permissions(entry.path(), fs::perms::owner_all, fs::perm_options::add, ignored);
   fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
   fs::remove_all(path, ignored);
 }
@@ -63,7 +65,8 @@ driver::BuildRequest ParsedKernel::request() const {
   return request;
 }
 
-std::shared_ptr<const driver::KernelBinary> ParsedKernel::build(driver::BinaryStore& store, driver::BuildReport* report) const {
+std::shared_ptr<const driver::KernelBinary> ParsedKernel::build(driver::BinaryStore& store,
+                                                                driver::BuildReport* report) const {
   DiagnosticSink sink;
   auto binary = store.get(request(), sink, report);
   if (sink.has_errors()) throw std::runtime_error(sink.render_all());

@@ -27,7 +27,8 @@ class ParsedKernel {
  public:
   explicit ParsedKernel(const std::string& text);
   driver::BuildRequest request() const;
-  std::shared_ptr<const driver::KernelBinary> build(driver::BinaryStore& store, driver::BuildReport* report = nullptr) const;
+  std::shared_ptr<const driver::KernelBinary> build(driver::BinaryStore& store,
+                                                    driver::BuildReport* report = nullptr) const;
 
  private:
   std::shared_ptr<sema::FileScope> scope_;

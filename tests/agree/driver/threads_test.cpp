@@ -52,11 +52,12 @@ TEST(Threads, SameTextCompiledByAll) {
 }
 
 TEST(Threads, DifferentTexts) {
-  EXPECT_EQ(on_threads(6, [](int t) -> std::string {
-              for (int k = 0; k < 3; ++k)
-                if (std::string problem = run_family(20 + t * 3 + k, 500); !problem.empty()) return problem;
-              return {};
-            }),
+  EXPECT_EQ(on_threads(6,
+                       [](int t) -> std::string {
+                         for (int k = 0; k < 3; ++k)
+                           if (std::string problem = run_family(20 + t * 3 + k, 500); !problem.empty()) return problem;
+                         return {};
+                       }),
             "");
 }
 
@@ -64,23 +65,27 @@ TEST(Threads, OneProgramSharedByAll) {
   Options options;
   options.cache = false;
   const Program program = Program::compile(family_text(12), "family.py", options);
-  EXPECT_EQ(on_threads(8, [&](int t) -> std::string {
-              for (int k = 0; k < 60; ++k)
-                if (std::string problem = run_member(program, 12, (t + k) % kFamily, 1 + 700 * (k % 5)); !problem.empty()) return problem;
-              return {};
-            }),
+  EXPECT_EQ(on_threads(8,
+                       [&](int t) -> std::string {
+                         for (int k = 0; k < 60; ++k)
+                           if (std::string problem = run_member(program, 12, (t + k) % kFamily, 1 + 700 * (k % 5));
+                               !problem.empty())
+                             return problem;
+                         return {};
+                       }),
             "");
 }
 
 TEST(Threads, BuildsAndLaunchesTogether) {
   const Program program = Program::compile(family_text(13), "family.py");
-  EXPECT_EQ(on_threads(6, [&](int t) -> std::string {
-              if (t % 2) {
-                program.build();
-                return {};
-              }
-              return run_member(program, 13, t % kFamily, 100'000);
-            }),
+  EXPECT_EQ(on_threads(6,
+                       [&](int t) -> std::string {
+                         if (t % 2) {
+                           program.build();
+                           return {};
+                         }
+                         return run_member(program, 13, t % kFamily, 100'000);
+                       }),
             "");
 }
 
@@ -93,16 +98,17 @@ def add(x: wp.array(dtype=wp.Any), n: wp.array(dtype=int)):
     wp.atomic_add(n, 0, int(x[0]) + i * 0)
 )",
                                            "generic.py");
-  EXPECT_EQ(on_threads(8, [&](int t) -> std::string {
-              const char* types[] = {"float32", "float64", "int8", "uint64"};
-              for (int k = 0; k < 20; ++k) {
-                Array x = Array::zeros(types[(t + k) % 4], {1}), n = Array::zeros("int32", {1});
-                const std::vector<std::int64_t> dims((t + k / 4) % 4 + 1, 3);
-                program.kernel("add").launch(dims, x, n);
-                if (n.as<std::int32_t>()[0] != 0) return "a zero was added up to something else";
-              }
-              return {};
-            }),
+  EXPECT_EQ(on_threads(8,
+                       [&](int t) -> std::string {
+                         const char* types[] = {"float32", "float64", "int8", "uint64"};
+                         for (int k = 0; k < 20; ++k) {
+                           Array x = Array::zeros(types[(t + k) % 4], {1}), n = Array::zeros("int32", {1});
+                           const std::vector<std::int64_t> dims((t + k / 4) % 4 + 1, 3);
+                           program.kernel("add").launch(dims, x, n);
+                           if (n.as<std::int32_t>()[0] != 0) return "a zero was added up to something else";
+                         }
+                         return {};
+                       }),
             "");
 }
 
@@ -118,47 +124,54 @@ def check(limit: int, x: wp.array(dtype=int)):
     x[i] = i
 )",
                                            "fail.py", options);
-  EXPECT_EQ(on_threads(6, [&](int t) -> std::string {
-              for (int k = 0; k < 40; ++k) {
-                Array x = Array::zeros("int32", {500});
-                const int limit = k % 2 ? t * 50 + k : -1;
-                try {
-                  program.kernel("check").launch({500}, limit, x);
-                  if (limit >= 0) return "no error";
-                } catch (const KernelError& error) {
-                  if (limit < 0) return std::string("an error that is not ours: ") + error.what();
-                  if (error.line() != 6 || error.thread() != std::vector<std::int64_t>{limit}) return error.what();
-                }
-              }
-              return {};
-            }),
+  EXPECT_EQ(on_threads(6,
+                       [&](int t) -> std::string {
+                         for (int k = 0; k < 40; ++k) {
+                           Array x = Array::zeros("int32", {500});
+                           const int limit = k % 2 ? t * 50 + k : -1;
+                           try {
+                             program.kernel("check").launch({500}, limit, x);
+                             if (limit >= 0) return "no error";
+                           } catch (const KernelError& error) {
+                             if (limit < 0) return std::string("an error that is not ours: ") + error.what();
+                             if (error.line() != 6 || error.thread() != std::vector<std::int64_t>{limit})
+                               return error.what();
+                           }
+                         }
+                         return {};
+                       }),
             "");
 }
 
 TEST(Threads, ProgramsComeAndGo) {
-  EXPECT_EQ(on_threads(6, [](int t) -> std::string {
-              for (int k = 0; k < 8; ++k) {
-                // The kernel outlives its program's handle.
-                Kernel kernel = Program::compile(family_text(k % 3), "family.py").kernel("k1");
-                Array x = Array::from<float>({1, 2, 3}), y = Array::zeros("float32", {3});
-                kernel.launch({3}, x, y);
-                if (y.as<float>()[2] != 3 * float(k % 3 + 1) + 2) return "thread " + std::to_string(t) + " read a wrong value";
-              }
-              return {};
-            }),
+  EXPECT_EQ(on_threads(6,
+                       [](int t) -> std::string {
+                         for (int k = 0; k < 8; ++k) {
+                           // The kernel outlives its program's handle.
+                           Kernel kernel = Program::compile(family_text(k % 3), "family.py").kernel("k1");
+                           Array x = Array::from<float>({1, 2, 3}), y = Array::zeros("float32", {3});
+                           kernel.launch({3}, x, y);
+                           if (y.as<float>()[2] != 3 * float(k % 3 + 1) + 2)
+                             return "thread " + std::to_string(t) + " read a wrong value";
+                         }
+                         return {};
+                       }),
             "");
 }
 
 TEST(Threads, CompileErrorsReachEveryThread) {
-  const Program program = Program::compile("import warp as wp\n@wp.kernel\ndef bad(x: wp.array(dtype=float)):\n    x[0] = 1\n", "bad.py");
-  EXPECT_EQ(on_threads(6, [&](int) -> std::string {
-              try {
-                program.kernel("bad").launch({1}, Array::zeros("float32", {1}));
-              } catch (const CompileError& error) {
-                return error.messages().empty() || error.messages()[0].line != 4 ? error.what() : std::string();
-              }
-              return "compiled";
-            }),
+  const Program program =
+      Program::compile("import warp as wp\n@wp.kernel\ndef bad(x: wp.array(dtype=float)):\n    x[0] = 1\n", "bad.py");
+  EXPECT_EQ(on_threads(6,
+                       [&](int) -> std::string {
+                         try {
+                           program.kernel("bad").launch({1}, Array::zeros("float32", {1}));
+                         } catch (const CompileError& error) {
+                           return error.messages().empty() || error.messages()[0].line != 4 ? error.what()
+                                                                                            : std::string();
+                         }
+                         return "compiled";
+                       }),
             "");
 }
 

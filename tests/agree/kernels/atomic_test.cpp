@@ -88,7 +88,11 @@ def k(a: wp.array(dtype=wp.vec3i), sums: wp.array(dtype=wp.vec3i), own: wp.array
     cells[i % 3].v += a[i]
 )",
          {53});
-  c.array("vec3i", {53}).array("vec3i", {4}, Fill::zeros).array("vec3", {53}).array("mat22", {53}).array("Cell", {3}, Fill::zeros);
+  c.array("vec3i", {53})
+      .array("vec3i", {4}, Fill::zeros)
+      .array("vec3", {53})
+      .array("mat22", {53})
+      .array("Cell", {3}, Fill::zeros);
   expect_agreement(c);
 }
 
@@ -107,13 +111,16 @@ def k(counter: wp.array(dtype=int), slots: wp.array(dtype=int), even: wp.array(d
 }
 
 TEST(Atomic, OldValuesOfEveryKind) {
-  for (const std::string call :
-       {"atomic_add(x, j, v)", "atomic_sub(x, j, v)", "atomic_min(x, j, v)", "atomic_max(x, j, v)", "atomic_exch(x, j, v)",
-        "atomic_cas(x, j, v, v + $T(1))", "atomic_and(x, j, v)", "atomic_or(x, j, v)", "atomic_xor(x, j, v)"})
+  for (const std::string call : {"atomic_add(x, j, v)", "atomic_sub(x, j, v)", "atomic_min(x, j, v)",
+                                 "atomic_max(x, j, v)", "atomic_exch(x, j, v)", "atomic_cas(x, j, v, v + $T(1))",
+                                 "atomic_and(x, j, v)", "atomic_or(x, j, v)", "atomic_xor(x, j, v)"})
     for (const std::string type : {"int32", "uint8", "int64", "float32", "float16"}) {
-      const bool bits = call.find("_and") != std::string::npos || call.find("_or") != std::string::npos || call.find("_xor") != std::string::npos;
+      const bool bits = call.find("_and") != std::string::npos || call.find("_or") != std::string::npos ||
+                        call.find("_xor") != std::string::npos;
       if (bits && type.starts_with("float")) continue;
-      if (type != "int32" && type != "float32" && call.find("cas") == std::string::npos && call.find("exch") == std::string::npos) continue;
+      if (type != "int32" && type != "float32" && call.find("cas") == std::string::npos &&
+          call.find("exch") == std::string::npos)
+        continue;
       Case c(with_type(R"(
 @wp.kernel
 def k(a: wp.array(dtype=$T), x: wp.array(dtype=$T), old: wp.array(dtype=$T)):

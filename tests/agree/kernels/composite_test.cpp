@@ -16,7 +16,8 @@ TEST(Composite, VectorsOfManyLengths) {
   for (const std::string scalar : {"float32", "int32", "float64", "float16", "uint8", "int64"})
     for (int length : {1, 2, 3, 4, 7, 33}) {
       if (scalar != "float32" && length != (scalar == "uint8" ? 4 : scalar == "float64" ? 2 : 3)) continue;
-      Case c("\nV = " + vector_type(length, scalar) + with_type(R"(
+      Case c("\nV = " + vector_type(length, scalar) +
+                 with_type(R"(
 @wp.kernel
 def k(a: wp.array(dtype=V), b: wp.array(dtype=V), s: wp.array(dtype=$T), out: wp.array2d(dtype=V), red: wp.array2d(dtype=$T), eq: wp.array(dtype=bool)):
     i = wp.tid()
@@ -41,7 +42,7 @@ def k(a: wp.array(dtype=V), b: wp.array(dtype=V), s: wp.array(dtype=$T), out: wp
     red[i, 3] = y[i % len(y)]
     eq[i] = x == y
 )",
-                                                                "wp." + scalar),
+                           "wp." + scalar),
              {21});
       c.array("V", {21}).array("V", {21}).array(scalar, {21}).array("V", {21, 11}, Fill::zeros);
       c.array(scalar, {21, 4}, Fill::zeros).array("bool", {21}, Fill::zeros);
@@ -67,7 +68,10 @@ def k(a: wp.array(dtype=wp.vec3), b: wp.array(dtype=wp.vec3), out: wp.array2d(dt
     w[i] = wp.normalize(wp.vec2d(wp.float64(x[0]), wp.float64(x[1])))
 )",
          {37});
-  c.array("vec3", {37}).array("vec3", {37}, Fill::edges).array("vec3", {37, 5}, Fill::zeros).array("mat33", {37}, Fill::zeros);
+  c.array("vec3", {37})
+      .array("vec3", {37}, Fill::edges)
+      .array("vec3", {37, 5}, Fill::zeros)
+      .array("mat33", {37}, Fill::zeros);
   c.array("vec4", {37}, Fill::zeros).array("vec2d", {37}, Fill::zeros);
   expect_agreement(c);
 }
@@ -77,8 +81,9 @@ TEST(Composite, MatricesOfManyShapes) {
   for (auto [rows, cols] : shapes)
     for (const std::string scalar : {"float32", "float64", "float16", "int32"}) {
       if (scalar != "float32" && rows * cols != (scalar == "float64" ? 9 : scalar == "int32" ? 6 : 4)) continue;
-      Case c("\nM = " + matrix_type(rows, cols, scalar) + "\nN = " + matrix_type(cols, rows, scalar) + "\nP = " +
-                 matrix_type(rows, rows, scalar) + "\nV = " + vector_type(cols, scalar) + "\nU = " + vector_type(rows, scalar) +
+      Case c("\nM = " + matrix_type(rows, cols, scalar) + "\nN = " + matrix_type(cols, rows, scalar) +
+                 "\nP = " + matrix_type(rows, rows, scalar) + "\nV = " + vector_type(cols, scalar) +
+                 "\nU = " + vector_type(rows, scalar) +
                  with_type(R"(
 @wp.kernel
 def k(a: wp.array(dtype=M), b: wp.array(dtype=M), v: wp.array(dtype=V), u: wp.array(dtype=U), out: wp.array2d(dtype=M), t: wp.array(dtype=N), p: wp.array(dtype=P), pv: wp.array(dtype=U), pu: wp.array(dtype=V), s: wp.array2d(dtype=$T)):
@@ -104,8 +109,16 @@ def k(a: wp.array(dtype=M), b: wp.array(dtype=M), v: wp.array(dtype=V), u: wp.ar
 )",
                            "wp." + scalar),
              {18});
-      c.array("M", {18}).array("M", {18}).array("V", {18}).array("U", {18}).array("M", {18, 6}, Fill::zeros).array("N", {18}, Fill::zeros);
-      c.array("P", {18}, Fill::zeros).array("U", {18}, Fill::zeros).array("V", {18}, Fill::zeros).array(scalar, {18, 4}, Fill::zeros);
+      c.array("M", {18})
+          .array("M", {18})
+          .array("V", {18})
+          .array("U", {18})
+          .array("M", {18, 6}, Fill::zeros)
+          .array("N", {18}, Fill::zeros);
+      c.array("P", {18}, Fill::zeros)
+          .array("U", {18}, Fill::zeros)
+          .array("V", {18}, Fill::zeros)
+          .array(scalar, {18, 4}, Fill::zeros);
       expect_agreement(c, rows == 2 && cols == 3 ? Effort::full : Effort::brief);
     }
 }
@@ -114,7 +127,8 @@ TEST(Composite, InversesAndDeterminants) {
   for (int n : {2, 3, 4, 5})
     for (const std::string scalar : {"float32", "float64"}) {
       if ((scalar == "float64") != (n == 4)) continue;
-      Case c("\nM = " + matrix_type(n, n, scalar) + with_type(R"(
+      Case c("\nM = " + matrix_type(n, n, scalar) +
+                 with_type(R"(
 @wp.kernel
 def k(a: wp.array(dtype=M), inv: wp.array(dtype=M), one: wp.array(dtype=M), d: wp.array(dtype=$T)):
     i = wp.tid()
@@ -123,7 +137,7 @@ def k(a: wp.array(dtype=M), inv: wp.array(dtype=M), one: wp.array(dtype=M), d: w
     one[i] = r * a[i]
     d[i] = a[i][0, 0] * a[i][1, 1]
 )",
-                                                              "wp." + scalar),
+                           "wp." + scalar),
              {19});
       c.array("M", {19}).array("M", {19}, Fill::zeros).array("M", {19}, Fill::zeros).array(scalar, {19}, Fill::zeros);
       expect_agreement(c, Effort::brief);
@@ -212,10 +226,17 @@ def k(p: wp.array(dtype=quat$), q: wp.array(dtype=quat$), v: wp.array(dtype=vec3
     out[i, 4] = wp.transform_get_rotation(x)
 )";
     for (const std::string name : {"quat", "vec3", "transform", "mat33"})
-      for (std::size_t at; (at = text.find(name + "$")) != std::string::npos;) text.replace(at, name.size() + 1, "wp." + name + suffix);
+      for (std::size_t at; (at = text.find(name + "$")) != std::string::npos;)
+        text.replace(at, name.size() + 1, "wp." + name + suffix);
     Case c(text, {23});
-    c.array("quat" + suffix, {23}).array("quat" + suffix, {23}).array("vec3" + suffix, {23}).array("transform" + suffix, {23});
-    c.array("quat" + suffix, {23, 5}, Fill::zeros).array("vec3" + suffix, {23, 5}, Fill::zeros).array("transform" + suffix, {23, 3}, Fill::zeros).array("mat33" + suffix, {23}, Fill::zeros);
+    c.array("quat" + suffix, {23})
+        .array("quat" + suffix, {23})
+        .array("vec3" + suffix, {23})
+        .array("transform" + suffix, {23});
+    c.array("quat" + suffix, {23, 5}, Fill::zeros)
+        .array("vec3" + suffix, {23, 5}, Fill::zeros)
+        .array("transform" + suffix, {23, 3}, Fill::zeros)
+        .array("mat33" + suffix, {23}, Fill::zeros);
     expect_agreement(c, suffix == "f" ? Effort::full : Effort::brief);
   }
 }

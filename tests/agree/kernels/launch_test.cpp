@@ -19,15 +19,18 @@ def k(a: wp.array(dtype=float), out: wp.array(dtype=float)):
 }
 
 TEST(Launch, ManyDimensions) {
-  const Case::Shape grids[] = {{3, 5}, {1, 40}, {40, 1}, {7, 17}, {17, 33}, {2, 3, 5}, {5, 1, 19}, {3, 4, 16}, {2, 3, 2, 5}, {1, 2, 1, 21}, {2, 2, 2, 2}};
+  const Case::Shape grids[] = {{3, 5},     {1, 40},    {40, 1},      {7, 17},       {17, 33},    {2, 3, 5},
+                               {5, 1, 19}, {3, 4, 16}, {2, 3, 2, 5}, {1, 2, 1, 21}, {2, 2, 2, 2}};
   for (const Case::Shape& grid : grids) {
     const int rank = int(grid.size());
     const char* names[] = {"", "i, j", "i, j, k", "i, j, k, l"};
-    std::string text = "\n@wp.kernel\ndef kernel(out: wp.array" + std::to_string(rank) + "d(dtype=int), n: wp.array(dtype=int)):\n    " +
-                       names[rank - 1] + " = wp.tid()\n    out[" + names[rank - 1] + "] = i * 1000000 + j * 10000";
+    std::string text = "\n@wp.kernel\ndef kernel(out: wp.array" + std::to_string(rank) +
+                       "d(dtype=int), n: wp.array(dtype=int)):\n    " + names[rank - 1] + " = wp.tid()\n    out[" +
+                       names[rank - 1] + "] = i * 1000000 + j * 10000";
     if (rank > 2) text += " + k * 100";
     if (rank > 3) text += " + l";
-    text += "\n    wp.atomic_add(n, 0, 1)\n    if j % 2 == 0:\n        out[" + std::string(names[rank - 1]) + "] += i - j\n";
+    text += "\n    wp.atomic_add(n, 0, 1)\n    if j % 2 == 0:\n        out[" + std::string(names[rank - 1]) +
+            "] += i - j\n";
     Case c(text, grid);
     c.array("int32", grid, Fill::zeros).array("int32", {1}, Fill::zeros);
     const Outcome got = expect_agreement(c, rank == 3 ? Effort::full : Effort::brief);

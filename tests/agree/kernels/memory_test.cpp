@@ -21,7 +21,11 @@ def k(a: wp.array(dtype=float), b: wp.array2d(dtype=wp.int16), d: wp.array3d(dty
     n[i] = a.ndim + b.ndim * 10 + d.ndim * 100 + e.ndim * 1000 + len(e) * 10000
 )",
          {60});
-  c.array("float32", {60}).array("int16", {2, 3}).array("vec3", {2, 3, 2}).array("float64", {2, 3, 2, 5}).array("int32", {60});
+  c.array("float32", {60})
+      .array("int16", {2, 3})
+      .array("vec3", {2, 3, 2})
+      .array("float64", {2, 3, 2, 5})
+      .array("int32", {60});
   expect_agreement(c);
 }
 
@@ -99,7 +103,10 @@ def k(a: wp.array2d(dtype=float), cube: wp.array3d(dtype=float), out: wp.array2d
     sums[i, 8] = plane[i % 4, -1]
 )",
          {21});
-  c.array("float32", {21, 6}).array("float32", {3, 4, 5}).array("float32", {21, 7}, Fill::zeros).array("float32", {21, 9}, Fill::zeros);
+  c.array("float32", {21, 6})
+      .array("float32", {3, 4, 5})
+      .array("float32", {21, 7}, Fill::zeros)
+      .array("float32", {21, 9}, Fill::zeros);
   expect_agreement(c);
 }
 
@@ -130,8 +137,9 @@ def k(index: wp.array(dtype=int), a: wp.array(dtype=wp.vec3), out: wp.array(dtyp
 )",
          {53});
   // Threads that store to one element: the last one wins in serial order, at every lane count.
-  c.data<std::int32_t>("int32", {52, 3, 9, 9, 9, 1, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 0, 1, 2, 3, 4, 5, 6, 7, 8,
-                                 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11, 22, 33, 44, 7, 7, 7, 7, 7, 7, 7, 7, 12, 13});
+  c.data<std::int32_t>("int32",
+                       {52, 3,  9, 9, 9, 1, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 0, 1, 2, 3, 4, 5, 6,  7, 8,
+                        9,  10, 9, 8, 7, 6, 5,  4,  3,  2,  1,  0,  11, 22, 33, 44, 7,  7,  7, 7, 7, 7, 7, 7, 12, 13});
   c.array("vec3", {53}).array("vec3", {53}, Fill::zeros).array("int32", {4}, Fill::zeros).serial_only();
   expect_agreement(c);
 }

@@ -32,7 +32,9 @@ def k(a: wp.array(dtype=float), v: wp.array(dtype=wp.vec3)):
 
 TEST(Report, PrintEveryType) {
   std::string text = "\n@wp.kernel\ndef k(", body = "\n    i = wp.tid()\n";
-  const std::vector<std::string> types = {"bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64", "vec3", "vec2i", "mat22", "quat", "transform"};
+  const std::vector<std::string> types = {"bool",    "int8",  "uint8",  "int16",   "uint16",   "int32",
+                                          "uint32",  "int64", "uint64", "float16", "bfloat16", "float32",
+                                          "float64", "vec3",  "vec2i",  "mat22",   "quat",     "transform"};
   for (std::size_t k = 0; k < types.size(); ++k) {
     text += (k ? ", a" : "a") + std::to_string(k) + ": wp.array(dtype=wp." + types[k] + ")";
     body += "    print(a" + std::to_string(k) + "[i])\n";
@@ -101,7 +103,8 @@ TEST(Report, BoundsNameIndexAndExtent) {
       {"out[i] = a[i + (50 if i == 7 else 0)]", "thread (7,)", "index 57"},
       {"out[i] = a[i - (60 if i == 19 else 0)]", "thread (19,)", "index -41"},
       {"out[i + (1000 if i == 3 else 0)] = a[i]", "thread (3,)", "index 1003"},
-      {"out[i] += a[wp.int64(i) + (wp.int64(5000000000) if i == 11 else wp.int64(0))]", "thread (11,)", "index 5000000011"},
+      {"out[i] += a[wp.int64(i) + (wp.int64(5000000000) if i == 11 else wp.int64(0))]", "thread (11,)",
+       "index 5000000011"},
       {"wp.atomic_add(out, i * (21 if i == 1 else 1), 1.0)", "thread (1,)", "index 21"},
   };
   for (const Row& row : rows) {
@@ -109,7 +112,8 @@ TEST(Report, BoundsNameIndexAndExtent) {
 @wp.kernel
 def k(a: wp.array(dtype=float), out: wp.array(dtype=float)):
     i = wp.tid()
-    )") + row.line + "\n",
+    )") + row.line +
+               "\n",
            {20});
     c.array("float32", {20}).array("float32", {20});
     const std::string error = bounds_error(c);
@@ -138,7 +142,8 @@ def get(x: wp.array(dtype=float), i: int):
 @wp.kernel
 def k(a: wp.array(dtype=float), g: wp.array2d(dtype=float), out: wp.array(dtype=float)):
     i = wp.tid()
-    )") + line + "\n",
+    )") + line +
+               "\n",
            {9});
     c.array("float32", {9}).array("float32", {9, 2}).array("float32", {9});
     const std::string error = bounds_error(c);

@@ -231,12 +231,17 @@ def k(one: int, zero: int, low: int, big: float, nan: float, out: wp.array(dtype
     u[4] = wp.uint8(nan)
 )",
          {1});
-  c.integer(1).integer(0).integer(std::numeric_limits<std::int32_t>::min()).real(1e20).real(std::numeric_limits<double>::quiet_NaN());
+  c.integer(1)
+      .integer(0)
+      .integer(std::numeric_limits<std::int32_t>::min())
+      .real(1e20)
+      .real(std::numeric_limits<double>::quiet_NaN());
   c.array("int32", {16}, Fill::zeros).array("int64", {2}, Fill::zeros).array("uint8", {5}, Fill::zeros);
   // In debug mode a division by zero is an error, which expect_agreement compares too.
   const Outcome got = expect_agreement(c);
   const std::int32_t low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
-  EXPECT_EQ(values<std::int32_t>(got, 0), (std::vector<std::int32_t>{0, 0, 7, low, low, 0, 8, low >> 1, high, low, 0, -3, -4, -1, low, low}));
+  EXPECT_EQ(values<std::int32_t>(got, 0),
+            (std::vector<std::int32_t>{0, 0, 7, low, low, 0, 8, low >> 1, high, low, 0, -3, -4, -1, low, low}));
   EXPECT_EQ(values<std::int64_t>(got, 1), (std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max(), 4}));
   EXPECT_EQ(values<std::uint8_t>(got, 2), (std::vector<std::uint8_t>{44, 255, 255, 0, 0}));
 }
@@ -266,9 +271,12 @@ def k(n: $T, x: wp.array(dtype=float), y: wp.array(dtype=$T), z: wp.array(dtype=
     y[$T(i)] = $T(x[n]) + n
     z[i + int(n)] = float(n)
 )",
-                         "wp." + type),
-               {20});
-    c.integer(3).array("float32", {30}, Fill::counting).array(type, {20}, Fill::zeros).array("float32", {30}, Fill::counting);
+                     "wp." + type),
+           {20});
+    c.integer(3)
+        .array("float32", {30}, Fill::counting)
+        .array(type, {20}, Fill::zeros)
+        .array("float32", {30}, Fill::counting);
     expect_agreement(c, Effort::brief);
   }
 }

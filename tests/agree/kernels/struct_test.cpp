@@ -183,11 +183,12 @@ def k(a: wp.array(dtype=wp.Any), b: wp.array(dtype=wp.Any), s: wp.Any, out: wp.a
 
 TEST(Function, DeepCallsStayCalls) {
   // More than the inliner takes: some functions are emitted on their own, with masks.
-  std::string text = "\n@wp.func\ndef f0(x: float, n: int):\n    if n < 0:\n        return x\n    return x * 1.5 + float(n)\n";
+  std::string text =
+      "\n@wp.func\ndef f0(x: float, n: int):\n    if n < 0:\n        return x\n    return x * 1.5 + float(n)\n";
   for (int k = 1; k <= 9; ++k) {
     const std::string me = std::to_string(k), down = std::to_string(k - 1);
-    text += "\n@wp.func\ndef f" + me + "(x: float, n: int):\n    if x > 40.0:\n        return f" + down + "(x - 50.0, n - 1)\n" +
-            "    return f" + down + "(x + 1.0, n) + f" + down + "(x - 1.0, n - 2)\n";
+    text += "\n@wp.func\ndef f" + me + "(x: float, n: int):\n    if x > 40.0:\n        return f" + down +
+            "(x - 50.0, n - 1)\n" + "    return f" + down + "(x + 1.0, n) + f" + down + "(x - 1.0, n - 2)\n";
   }
   text += R"(
 @wp.kernel
