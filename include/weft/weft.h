@@ -212,7 +212,7 @@ struct Options {
   int max_unroll = 16;
   bool cache = true;        // keep compiled objects on disk
   bool interpret = false;   // run by the reference interpreter instead of machine code
-  bool serial = false;      // threads in increasing order on the calling thread
+  bool serial = false;      // threads one after the other, in increasing order, on the calling thread (one lane)
 };
 
 /// The extents of a launch, outermost first. Held in place: a launch allocates nothing. Keeps a few more than the four

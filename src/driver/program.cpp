@@ -47,7 +47,8 @@ CompileOptions to_compile_options(const Options& options) {
   c.fuse_fp = options.fuse_fp;
   c.fast_math = options.fast_math;
   c.opt_level = options.opt_level;
-  c.lanes = options.lanes;
+  // Threads in strict order: lanes would run a statement for several threads before the next one.
+  c.lanes = options.serial && options.lanes == 0 ? 1 : options.lanes;
   c.max_unroll = options.max_unroll;
   c.use_cache = options.cache;
   return c;

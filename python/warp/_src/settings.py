@@ -54,7 +54,8 @@ def compile_options(module_options: dict[str, object]) -> dict[str, object]:
         "fuse_fp": bool(pick("fuse_fp")),
         "fast_math": bool(pick("fast_math")),
         "max_unroll": int(pick("max_unroll")),
-        "lanes": int(config.cpu_lanes),
+        # Serial mode keeps threads in strict order: no lanes, unless asked for.
+        "lanes": int(config.cpu_lanes) or (1 if serial() else 0),
         "cache": bool(config.cache_kernels),
     }
 

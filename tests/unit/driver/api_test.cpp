@@ -227,6 +227,21 @@ TEST(Api, BuildCompilesAllKernelsAndHandlesOutliveThePrograms) {
   EXPECT_EQ(x.as<float>()[2], 7.0f);
 }
 
+TEST(Api, SerialModeKeepsThreadsInStrictOrder) {
+  weft::Options options = quick();
+  options.serial = true;
+  Program program = compile(R"(
+@wp.kernel
+def running_sum(x: wp.array(dtype=float)):
+    i = wp.tid()
+    if i > 0:
+        x[i] = x[i] + x[i - 1]
+)", options);
+  Array x = Array::from<float>(std::vector<float>(100, 1.0f));
+  program.kernel("running_sum").launch({100}, x);
+  EXPECT_EQ(x.as<float>()[99], 100.0f);
+}
+
 TEST(Api, ManyThreadsShareAProgram) {
   Program program = compile(kScale);
   std::vector<std::thread> threads;
