@@ -26,7 +26,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 /// Text to the end of the first launch through the public interface.
 double text_to_result(bool cache) {
-  static const Array v3 = Array::zeros("vec3", {64}), other = Array::zeros("vec3", {64}), force = Array::zeros("vec3", {64});
+  static const Array v3 = Array::zeros("vec3", {64}), other = Array::zeros("vec3", {64}),
+                     force = Array::zeros("vec3", {64});
   static const Array mass = Array::zeros("float32", {64});
   Options options;
   options.cache = cache;
@@ -43,7 +44,8 @@ driver::BuildReport build_report() {
   auto scope = sema::FileScope::make(syntax::parse(source, sink), sink);
   driver::BuildRequest request;
   request.kernel = scope->kernels().front().get();
-  for (const sema::KernelParam& p : sema::kernel_params(*request.kernel, sink)) request.arg_types.push_back(p.pattern.type);
+  for (const sema::KernelParam& p : sema::kernel_params(*request.kernel, sink))
+    request.arg_types.push_back(p.pattern.type);
   request.form.rank = 1;
   request.form.no_overlap = true;
   request.source_hash = Hasher().text("bench_compile").text(bench::kTenLines).finish();
@@ -53,7 +55,8 @@ driver::BuildReport build_report() {
 }
 
 enum Figure { parse, lower, passes, front, emit, llvm_opt, llvm_codegen, llvm, load, total };
-constexpr const char* kFigures[] = {"parse", "lower", "passes", "front", "emit", "llvm_opt", "llvm_codegen", "llvm", "load", "total"};
+constexpr const char* kFigures[] = {"parse",    "lower",        "passes", "front", "emit",
+                                    "llvm_opt", "llvm_codegen", "llvm",   "load",  "total"};
 
 double pick(const StageTimes& t, Figure figure) {
   switch (figure) {
@@ -108,7 +111,9 @@ void fresh_process(benchmark::State& state, bool cache) {
 int main(int argc, char** argv) {
   bench::use_private_cache();
   auto add = [](const std::string& name, auto body) {
-    return benchmark::RegisterBenchmark(("compile/" + name).c_str(), body)->UseManualTime()->Unit(benchmark::kMicrosecond);
+    return benchmark::RegisterBenchmark(("compile/" + name).c_str(), body)
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
   };
   // Fresh processes come first: children inherit what this process has touched.
   add("fresh/no_cache", [](benchmark::State& s) { fresh_process(s, false); })->Iterations(1)->Repetitions(9);

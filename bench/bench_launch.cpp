@@ -106,7 +106,8 @@ void tbb_saxpy(benchmark::State& state) {
   bench::let_others_sleep();
   for (auto _ : state)
     tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, n), [&](const tbb::blocked_range<std::int64_t>& r) {
-      for (std::int64_t i = r.begin(); i < r.end(); ++i) y[std::size_t(i)] = 0.5f * x[std::size_t(i)] + y[std::size_t(i)];
+      for (std::int64_t i = r.begin(); i < r.end(); ++i)
+        y[std::size_t(i)] = 0.5f * x[std::size_t(i)] + y[std::size_t(i)];
     });
 }
 #endif

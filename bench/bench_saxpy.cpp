@@ -17,7 +17,7 @@ namespace {
 
 using namespace weft;
 
-constexpr std::int64_t kFloats = std::int64_t(1) << 24;     // saxpy: twice the size of most last-level caches
+constexpr std::int64_t kFloats = std::int64_t(1) << 24;  // saxpy: twice the size of most last-level caches
 constexpr std::int64_t kVectors = std::int64_t(1) << 22;
 constexpr std::int64_t kPolynomials = std::int64_t(1) << 20;
 
@@ -122,12 +122,10 @@ int main(int argc, char** argv) {
       add(name + "/hand", threads, [c, threads](benchmark::State& state) {
         measure(state, threads, c.amount, c.unit, [&] { c.hand(threads); });
       });
-      add(name + "/weft", threads, [c, threads](benchmark::State& state) {
-        measure(state, threads, c.amount, c.unit, c.weft(0));
-      });
-      add(name + "/weft_one_lane", threads, [c, threads](benchmark::State& state) {
-        measure(state, threads, c.amount, c.unit, c.weft(1));
-      });
+      add(name + "/weft", threads,
+          [c, threads](benchmark::State& state) { measure(state, threads, c.amount, c.unit, c.weft(0)); });
+      add(name + "/weft_one_lane", threads,
+          [c, threads](benchmark::State& state) { measure(state, threads, c.amount, c.unit, c.weft(1)); });
     }
   }
   return bench::run_main(argc, argv, hand_compiler(), true);

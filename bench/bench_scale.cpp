@@ -47,8 +47,10 @@ int main(int argc, char** argv) {
         ->Repetitions(repetitions)
         ->Unit(benchmark::kMillisecond);
   };
-  for (int lines : {100, 1000, 10'000, 100'000}) add("lines/" + std::to_string(lines), long_kernel(lines), lines < 10'000 ? 3 : 1);
-  for (int kernels : {10, 100, 1000}) add("kernels/" + std::to_string(kernels), many_kernels(kernels), kernels < 1000 ? 3 : 1);
+  for (int lines : {100, 1000, 10'000, 100'000})
+    add("lines/" + std::to_string(lines), long_kernel(lines), lines < 10'000 ? 3 : 1);
+  for (int kernels : {10, 100, 1000})
+    add("kernels/" + std::to_string(kernels), many_kernels(kernels), kernels < 1000 ? 3 : 1);
   for (int levels : {5, 10, 20, 40}) add("call_tree/" + std::to_string(levels), call_tree(levels), 3);
   add("nested_ranges", kNestedRanges, 3);
   add("product_16x16", kProduct16, 3);

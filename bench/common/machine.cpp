@@ -57,9 +57,9 @@ const std::string& use_private_cache() {
   }();
   // Children that benchmarks fork leave by _exit and so never remove it.
   static const bool removed_at_exit = std::atexit([] {
-    std::error_code ignored;
-    std::filesystem::remove_all(use_private_cache(), ignored);
-  }) == 0;
+                                        std::error_code ignored;
+                                        std::filesystem::remove_all(use_private_cache(), ignored);
+                                      }) == 0;
   (void)removed_at_exit;
   return folder;
 }

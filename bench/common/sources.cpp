@@ -120,7 +120,8 @@ std::string call_tree(int levels) {
   std::string text = "import warp as wp\n\n@wp.func\ndef f0(x: float):\n    return x * 0.5 + 1.0\n";
   for (int level = 1; level < levels; ++level) {
     std::string n = std::to_string(level), next = std::to_string(level - 1);
-    text += "\n@wp.func\ndef f" + n + "(x: float):\n    return f" + next + "(x) + f" + next + "(x * 0.9 + " + n + ".0)\n";
+    text +=
+        "\n@wp.func\ndef f" + n + "(x: float):\n    return f" + next + "(x) + f" + next + "(x * 0.9 + " + n + ".0)\n";
   }
   return text + "\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i] = f" +
          std::to_string(levels - 1) + "(x[i])\n";

@@ -9,13 +9,13 @@ namespace weft::bench {
 
 /// Seconds per stage and sizes of one compile. Plain data: it travels through a pipe.
 struct StageTimes {
-  double parse = 0;       // text to tree, and the module level read
-  double lower = 0;       // tree to IR
-  double passes = 0;      // IR to optimised IR
-  double emit = 0;        // IR to LLVM IR
+  double parse = 0;   // text to tree, and the module level read
+  double lower = 0;   // tree to IR
+  double passes = 0;  // IR to optimised IR
+  double emit = 0;    // IR to LLVM IR
   double llvm_opt = 0;
   double llvm_codegen = 0;
-  double load = 0;        // object to callable code
+  double load = 0;  // object to callable code
   std::size_t lines = 0, kernels = 0;
   std::size_t ops_lowered = 0, ops_optimised = 0, object_bytes = 0;
   std::size_t memory_own = 0, memory_llvm = 0;  // growth of the peak resident set: our stages, then LLVM's

@@ -57,7 +57,8 @@ typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
 #if defined(__clang__) && defined(__AVX512F__)
 __attribute__((min_vector_width(512)))
 #endif
-__attribute__((noinline)) float multiply_add_chains(std::int64_t steps) {
+__attribute__((noinline)) float
+multiply_add_chains(std::int64_t steps) {
   const Vector factor = Vector{} + 0.999f, term = Vector{} + 0.001f;
   Vector a = term, b = a + term, c = b + term, d = c + term, e = d + term;
   Vector f = e + term, g = f + term, h = g + term, i = h + term, j = i + term;

@@ -37,7 +37,8 @@ bool add_passes_without_scheduler(llvm::legacy::PassManager& passes, llvm::Targe
 
 }  // namespace
 
-std::string write_machine_code(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, int level) {
+std::string write_machine_code(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                               int level) {
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;

@@ -13,6 +13,7 @@ namespace weft::codegen {
 
 /// Writes the module as an object file or as assembly. `level` is the effective one (optimize.h): below 2 the machine
 /// scheduler is left out.
-std::string write_machine_code(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, int level);
+std::string write_machine_code(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                               int level);
 
 }  // namespace weft::codegen
