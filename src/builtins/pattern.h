@@ -19,14 +19,25 @@ struct Extent {
 
 struct Pattern {
   enum class Kind : std::uint8_t {
-    exact, any, scalar, integer, floating, number_or_bool, vec, mat, quat, transform, array, callable,
+    exact,
+    any,
+    scalar,
+    integer,
+    floating,
+    number_or_bool,
+    vec,
+    mat,
+    quat,
+    transform,
+    array,
+    callable,
   };
   Kind kind = Kind::any;
-  const Type* type = nullptr;               // exact
-  std::string variable;                     // any, scalar, integer, floating: name bound to the matched type
-  std::shared_ptr<const Pattern> element;   // vec, mat, quat, transform: component; array: element; null: anything
-  Extent rows, cols;                        // vec: rows; mat: both; array: rows is the rank
-  bool by_reference = false;                // ref[T]: the caller's variable is updated
+  const Type* type = nullptr;              // exact
+  std::string variable;                    // any, scalar, integer, floating: name bound to the matched type
+  std::shared_ptr<const Pattern> element;  // vec, mat, quat, transform: component; array: element; null: anything
+  Extent rows, cols;                       // vec: rows; mat: both; array: rows is the rank
+  bool by_reference = false;               // ref[T]: the caller's variable is updated
 
   static Pattern exactly(const Type* type);
   static Pattern of(Kind kind) {

@@ -53,7 +53,9 @@ class SignatureReader {
     ++at_;
     return true;
   }
-  void expect(char c) { WEFT_CHECK(accept(c), "builtin row: expected '" + std::string(1, c) + "' in " + std::string(text_)); }
+  void expect(char c) {
+    WEFT_CHECK(accept(c), "builtin row: expected '" + std::string(1, c) + "' in " + std::string(text_));
+  }
 
   std::string word() {
     skip_space();
@@ -75,8 +77,10 @@ class SignatureReader {
   Extent extent() {
     Extent e;
     std::string w = word();
-    if (std::isdigit(static_cast<unsigned char>(w[0]))) e.fixed = std::uint32_t(std::stoul(w));
-    else e.variable = w;
+    if (std::isdigit(static_cast<unsigned char>(w[0])))
+      e.fixed = std::uint32_t(std::stoul(w));
+    else
+      e.variable = w;
     return e;
   }
 

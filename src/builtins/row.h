@@ -31,14 +31,14 @@ struct Row {
   enum class Definition : std::uint8_t { operation, library, special };
   std::string name;
   std::vector<RowParam> params;
-  std::string result;               // as written, for documentation
+  std::string result;  // as written, for documentation
   Definition definition = Definition::special;
-  ir::OpCode op = ir::OpCode::add;  // operation
+  ir::OpCode op = ir::OpCode::add;           // operation
   std::vector<std::uint32_t> operand_order;  // operation: parameter numbers
-  std::string library_name;         // library
+  std::string library_name;                  // library
   std::string doc;
   std::string sample;
-  std::string signature;            // first line as written
+  std::string signature;  // first line as written
 };
 
 /// All rows of a name, in table order; empty if there is no such builtin. Parsed on first use and kept; thread-safe.

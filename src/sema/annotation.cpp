@@ -11,8 +11,10 @@ using builtins::Pattern;
 namespace {
 
 std::optional<std::int64_t> as_integer(const std::optional<Symbol>& symbol) {
-  if (!symbol || symbol->kind != Symbol::Kind::constant || symbol->constant.form != Constant::Form::integer) return std::nullopt;
-  return symbol->constant.negative ? -std::int64_t(symbol->constant.magnitude) : std::int64_t(symbol->constant.magnitude);
+  if (!symbol || symbol->kind != Symbol::Kind::constant || symbol->constant.form != Constant::Form::integer)
+    return std::nullopt;
+  return symbol->constant.negative ? -std::int64_t(symbol->constant.magnitude)
+                                   : std::int64_t(symbol->constant.magnitude);
 }
 
 class AnnotationReader {
@@ -33,15 +35,18 @@ class AnnotationReader {
  private:
   std::optional<Pattern> bad(const Expr& expr, std::string text, std::string cure = {}) {
     if (sink_) {
-      if (cure.empty()) sink_->report(DiagCode::bad_annotation, expr.loc, std::move(text), expr.underline());
-      else sink_->report(DiagCode::bad_annotation, expr.loc, std::move(text), std::move(cure), expr.underline());
+      if (cure.empty())
+        sink_->report(DiagCode::bad_annotation, expr.loc, std::move(text), expr.underline());
+      else
+        sink_->report(DiagCode::bad_annotation, expr.loc, std::move(text), std::move(cure), expr.underline());
     }
     return std::nullopt;
   }
 
   static int array_rank(std::string_view name) {
     if (name == "array" || name == "array1d") return 1;
-    if (name.size() == 7 && name.starts_with("array") && name[6] == 'd' && name[5] >= '2' && name[5] <= '4') return name[5] - '0';
+    if (name.size() == 7 && name.starts_with("array") && name[6] == 'd' && name[5] >= '2' && name[5] <= '4')
+      return name[5] - '0';
     return 0;
   }
 
@@ -117,7 +122,8 @@ class AnnotationReader {
       const Expr* e = dtype_expr ? dtype_expr : argument(call, position, {});
       return e ? read(*e) : Pattern::exactly(types::f32());
     };
-    auto composite = [&](const std::optional<Pattern>& scalar, auto make, Pattern::Kind kind) -> std::optional<Pattern> {
+    auto composite = [&](const std::optional<Pattern>& scalar, auto make,
+                         Pattern::Kind kind) -> std::optional<Pattern> {
       if (!scalar) return std::nullopt;
       if (scalar->kind == Pattern::Kind::exact) {
         if (!scalar->type->is_scalar()) return bad(call, "dtype must be a scalar type");
@@ -134,7 +140,8 @@ class AnnotationReader {
       auto n = extent(length);
       if (!n) {
         auto generic = length ? AnnotationReader(scope_, nullptr).read(*length) : std::nullopt;
-        if (!generic || generic->kind != Pattern::Kind::any) return bad(call, "a vector type needs length=, a number from 1 to 65536");
+        if (!generic || generic->kind != Pattern::Kind::any)
+          return bad(call, "a vector type needs length=, a number from 1 to 65536");
         Pattern p = Pattern::of(Pattern::Kind::vec);
         if (auto s = scalar_at(1)) p.element = std::make_shared<const Pattern>(*s);
         return p;
@@ -160,7 +167,8 @@ class AnnotationReader {
       if (p && p->kind == Pattern::Kind::mat) p->rows.fixed = *r, p->cols.fixed = *c;
       return p;
     }
-    if (name == "quaternion") return composite(scalar_at(0), [](const Type* s) { return types::quat(s); }, Pattern::Kind::quat);
+    if (name == "quaternion")
+      return composite(scalar_at(0), [](const Type* s) { return types::quat(s); }, Pattern::Kind::quat);
     if (name == "transformation")
       return composite(scalar_at(0), [](const Type* s) { return types::transform(s); }, Pattern::Kind::transform);
     return bad(call, "'" + to_source(call) + "' is not a type");
@@ -168,7 +176,8 @@ class AnnotationReader {
 
   std::optional<Pattern> from_subscript(const SubscriptExpr& expr) {
     auto symbol = resolve_dotted(*expr.object, scope_);
-    std::string_view name = symbol && symbol->kind == Symbol::Kind::builtin ? std::string_view(symbol->text) : std::string_view();
+    std::string_view name =
+        symbol && symbol->kind == Symbol::Kind::builtin ? std::string_view(symbol->text) : std::string_view();
     if (int rank = array_rank(name)) {
       auto element = read(*expr.indices[0]);
       if (!element) return std::nullopt;
@@ -184,7 +193,8 @@ class AnnotationReader {
       if (inner) inner->by_reference = true;
       return inner;
     }
-    if (symbol && symbol->kind == Symbol::Kind::pattern && symbol->pattern.kind == Pattern::Kind::callable) return symbol->pattern;
+    if (symbol && symbol->kind == Symbol::Kind::pattern && symbol->pattern.kind == Pattern::Kind::callable)
+      return symbol->pattern;
     return bad(expr, "'" + to_source(expr) + "' is not a type");
   }
 
@@ -208,9 +218,11 @@ std::optional<std::vector<Pattern>> return_patterns(const Expr& expr, Scope& sco
     tree.source = std::make_shared<SourceFile>("<annotation>", std::string(text->value));
     DiagnosticSink quiet;
     const Expr* inner = parse_expression(tree, quiet);
-    auto result = inner && inner->kind != ExprKind::string_literal ? return_patterns(*inner, scope, quiet) : std::nullopt;
+    auto result =
+        inner && inner->kind != ExprKind::string_literal ? return_patterns(*inner, scope, quiet) : std::nullopt;
     if (!result)
-      sink.report(DiagCode::bad_annotation, expr.loc, "'" + std::string(text->value) + "' is not a type", expr.underline());
+      sink.report(DiagCode::bad_annotation, expr.loc, "'" + std::string(text->value) + "' is not a type",
+                  expr.underline());
     return result;
   }
   if (several.empty()) {
@@ -227,7 +239,9 @@ std::optional<std::vector<Pattern>> return_patterns(const Expr& expr, Scope& sco
   return out;
 }
 
-std::optional<Pattern> try_annotation(const Expr& expr, Scope& scope) { return AnnotationReader(scope, nullptr).read(expr); }
+std::optional<Pattern> try_annotation(const Expr& expr, Scope& scope) {
+  return AnnotationReader(scope, nullptr).read(expr);
+}
 
 std::optional<Pattern> eval_annotation(const Expr& expr, Scope& scope, DiagnosticSink& sink) {
   return AnnotationReader(scope, &sink).read(expr);
@@ -246,7 +260,8 @@ std::optional<std::vector<Pattern>> param_patterns(const FunctionDecl& decl, Dia
   auto scope = scope_of(decl);
   for (const Param& param : decl.def->params) {
     if (param.kind == Param::star_args || param.kind == Param::star_kwargs) {
-      sink.report(DiagCode::unsupported_construct, param.loc, "'*' parameters are not supported in kernels and functions");
+      sink.report(DiagCode::unsupported_construct, param.loc,
+                  "'*' parameters are not supported in kernels and functions");
       ok = false;
       continue;
     }
@@ -258,7 +273,8 @@ std::optional<std::vector<Pattern>> param_patterns(const FunctionDecl& decl, Dia
       if (!decl.library) {
         sink.report(DiagCode::bad_annotation, param.loc,
                     "the parameter '" + std::string(param.name) + "' has no type annotation",
-                    "write e.g. " + std::string(param.name) + ": float, or Any for a generic function", std::uint32_t(param.name.size()));
+                    "write e.g. " + std::string(param.name) + ": float, or Any for a generic function",
+                    std::uint32_t(param.name.size()));
         ok = false;
       }
       out.push_back(Pattern::of(Pattern::Kind::any));

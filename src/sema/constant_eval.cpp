@@ -15,7 +15,8 @@ std::uint64_t bits_as(const Constant& c, const Type* type) {
   ScalarKind kind = type->scalar_kind();
   if (type->is_float()) return ir::float_to_bits(kind, real_value(c));
   if (type->is_bool()) return real_value(c) != 0;
-  if (c.form == Constant::Form::real) return ir::eval_cast(ScalarKind::f64, kind, ir::float_to_bits(ScalarKind::f64, c.real));
+  if (c.form == Constant::Form::real)
+    return ir::eval_cast(ScalarKind::f64, kind, ir::float_to_bits(ScalarKind::f64, c.real));
   return ir::int_to_bits(kind, std::int64_t(c.negative ? 0 - c.magnitude : c.magnitude));
 }
 
@@ -54,8 +55,10 @@ std::optional<Symbol> unary(UnaryOp op, const Constant& operand) {
   switch (op) {
     case UnaryOp::pos: break;
     case UnaryOp::neg:
-      if (c->form == Constant::Form::real) c->real = -c->real;
-      else c->negative = c->magnitude != 0 && !c->negative;
+      if (c->form == Constant::Form::real)
+        c->real = -c->real;
+      else
+        c->negative = c->magnitude != 0 && !c->negative;
       break;
     case UnaryOp::invert: {
       auto value = wide_value(*c);
@@ -155,9 +158,12 @@ std::optional<Symbol> compare(const CompareExpr& expr, Scope& scope) {
       bool equality = op == CompareOp::eq || op == CompareOp::ne;
       if (!equality && (op < CompareOp::lt || op > CompareOp::ge)) return std::nullopt;
       auto a = plain(*left), b = plain(right);
-      if (a && b) result = result && holds(op, *a, *b);
-      else if (equality) result = result && ((*left == right) == (op == CompareOp::eq));
-      else return std::nullopt;
+      if (a && b)
+        result = result && holds(op, *a, *b);
+      else if (equality)
+        result = result && ((*left == right) == (op == CompareOp::eq));
+      else
+        return std::nullopt;
     }
     left = right;
   }
@@ -168,7 +174,8 @@ std::optional<Symbol> compare(const CompareExpr& expr, Scope& scope) {
 std::optional<Symbol> call(const CallExpr& expr, Scope& scope) {
   auto callee = resolve_dotted(*expr.callee, scope);
   if (!callee) return std::nullopt;
-  bool passes_through = callee->kind == Symbol::Kind::builtin && (callee->text == "constant" || callee->text == "static");
+  bool passes_through =
+      callee->kind == Symbol::Kind::builtin && (callee->text == "constant" || callee->text == "static");
   if (passes_through && expr.args.size() == 1 && expr.keywords.empty()) return eval_constant(*expr.args[0], scope);
   if (callee->kind != Symbol::Kind::pattern || callee->pattern.kind != Pattern::Kind::exact) {
     auto pattern = try_annotation(expr, scope);

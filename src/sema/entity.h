@@ -12,11 +12,11 @@ namespace weft::sema {
 
 struct Entity {
   enum class Kind : std::uint8_t {
-    none,       // nothing: an unassigned variable, the result of a function without one
-    error,      // reported already: propagates in silence
-    value,      // an IR value
-    integer,    // a plain integer without a type yet: constant.magnitude, constant.negative
-    real,       // a plain float without a type yet
+    none,     // nothing: an unassigned variable, the result of a function without one
+    error,    // reported already: propagates in silence
+    value,    // an IR value
+    integer,  // a plain integer without a type yet: constant.magnitude, constant.negative
+    real,     // a plain float without a type yet
     string,
     type,       // a type or generic type
     functions,  // user functions
@@ -25,14 +25,14 @@ struct Entity {
     tuple,      // several entities
     range,      // range(…): elements are lo, hi, step values; `reversed` turns it round
     none_literal,
-    other,      // something kernels can't use: symbol->text
+    other,  // something kernels can't use: symbol->text
   };
   Kind kind = Kind::none;
   ir::Value* value = nullptr;
-  std::shared_ptr<const Symbol> symbol;             // integer, real, string (constant), type, functions, builtin, scope
+  std::shared_ptr<const Symbol> symbol;  // integer, real, string (constant), type, functions, builtin, scope
   std::shared_ptr<const std::vector<Entity>> elements;  // tuple, range
-  bool reversed = false;      // range
-  bool maybe_unset = false;   // value of a variable that some path left unassigned (zero there)
+  bool reversed = false;                                // range
+  bool maybe_unset = false;  // value of a variable that some path left unassigned (zero there)
 
   bool is_error() const { return kind == Kind::error; }
   bool is_value() const { return kind == Kind::value; }
@@ -66,14 +66,14 @@ struct Entity {
 /// Something that can be read and written: a variable or an array element, and a path into it.
 struct Place {
   enum class Root : std::uint8_t { none, variable, memory, temporary };
-  Root root = Root::none;                // none: reported already
-  int variable = -1;                     // variable
-  ir::Value* base = nullptr;             // memory: the descriptor; temporary: the value
-  std::vector<ir::Value*> indices;       // memory
-  std::uint8_t wrap = 0;                 // memory: indices that may be negative
+  Root root = Root::none;           // none: reported already
+  int variable = -1;                // variable
+  ir::Value* base = nullptr;        // memory: the descriptor; temporary: the value
+  std::vector<ir::Value*> indices;  // memory
+  std::uint8_t wrap = 0;            // memory: indices that may be negative
   std::vector<ir::PathStep> path;
-  std::vector<ir::Value*> dynamic;       // values of the path's dynamic steps
-  const Type* type = nullptr;            // of what the place holds
+  std::vector<ir::Value*> dynamic;  // values of the path's dynamic steps
+  const Type* type = nullptr;       // of what the place holds
   /// Several components at once (v[1:3], t.p, m[:, 1]): each one's way down from `path`, row by row. `type` is then that
   /// of all of them together, `whole` that of the value they lie in. Empty: the place is one thing.
   struct Part {

@@ -84,7 +84,8 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
                   "assigning to existing symbol '" + std::string(name) + "' (" + var.type->user_name() +
                       ") a value of type " + value.type()->user_name(),
                   at_node.underline())
-          .notes = {{var.first, "'" + std::string(name) + "' got its type here; use another name or convert the value"}};
+          .notes = {
+          {var.first, "'" + std::string(name) + "' got its type here; use another name or convert the value"}};
       return set_variable(variable, Entity::failed());
     }
     var.type = value.type();
@@ -171,18 +172,20 @@ bool FunctionLowering::merge_values(int variable, const Entity& a, const Entity&
     out_b = value_of(eb, at_node);
     if (!out_a || !out_b) return same = Entity::failed(), false;
     if (out_a->type != out_b->type) {
-      same = fail(DiagCode::type_mismatch, at_node,
-                  "the two sides have different types: " + out_a->type->user_name() + " and " + out_b->type->user_name(),
-                  "convert one side, e.g. " + out_a->type->user_name() + "(…)");
+      same =
+          fail(DiagCode::type_mismatch, at_node,
+               "the two sides have different types: " + out_a->type->user_name() + " and " + out_b->type->user_name(),
+               "convert one side, e.g. " + out_a->type->user_name() + "(…)");
       return false;
     }
     same.maybe_unset = a.maybe_unset || b.maybe_unset;
     return true;
   }
   if (a.kind == b.kind && a.symbol == b.symbol && a.elements == b.elements) return same = a, false;
-  same = fail(DiagCode::bad_assignment, at_node,
-              "a name stands for different compile-time things on the two paths (" + describe(a) + ", " + describe(b) + ")",
-              "only values can depend on a run-time condition");
+  same = fail(
+      DiagCode::bad_assignment, at_node,
+      "a name stands for different compile-time things on the two paths (" + describe(a) + ", " + describe(b) + ")",
+      "only values can depend on a run-time condition");
   return false;
 }
 
@@ -190,8 +193,10 @@ bool FunctionLowering::enter_region(const syntax::Node& at_node) {
   constexpr int kDeepest = ir::kMaxRegionDepth * 3 / 4;  // the rest is for passes that add levels
   if (region_depth_ >= kDeepest) {
     names_lost_ = true;
-    if (!too_deep_) fail(DiagCode::nesting_too_deep, at_node, "conditions and loops lie more than " + std::to_string(kDeepest) + " levels inside one another",
-         "move the inner ones into a function");
+    if (!too_deep_)
+      fail(DiagCode::nesting_too_deep, at_node,
+           "conditions and loops lie more than " + std::to_string(kDeepest) + " levels inside one another",
+           "move the inner ones into a function");
     too_deep_ = true;
     return false;
   }

@@ -96,19 +96,25 @@ void FileScope::read(DiagnosticSink& sink) {
         if (stmt->as<ExprStmt>().value->kind == ExprKind::string_literal) break;
         [[fallthrough]];
       default:
-        sink.report(DiagCode::ignored_statement, stmt->loc, "this statement is not part of a kernel and was passed over", stmt->underline());
+        sink.report(DiagCode::ignored_statement, stmt->loc,
+                    "this statement is not part of a kernel and was passed over", stmt->underline());
         break;
     }
   }
 }
 
 void FileScope::read_import(const ImportStmt& stmt) {
-  auto is_warp = [](std::string_view module) { return module == "warp" || module == "weft" || module.starts_with("warp."); };
+  auto is_warp = [](std::string_view module) {
+    return module == "warp" || module == "weft" || module.starts_with("warp.");
+  };
   for (const ImportStmt::Name& name : stmt.names) {
     if (stmt.from.empty()) {
-      if (is_warp(name.name)) symbols_[std::string(name.alias)] = Symbol::of_scope(warp_scope());
-      else if (name.name == "math") symbols_[std::string(name.alias)] = Symbol::of_scope(math_scope());
-      else symbols_[std::string(name.alias)] = Symbol::of_other("the module '" + std::string(name.name) + "'");
+      if (is_warp(name.name))
+        symbols_[std::string(name.alias)] = Symbol::of_scope(warp_scope());
+      else if (name.name == "math")
+        symbols_[std::string(name.alias)] = Symbol::of_scope(math_scope());
+      else
+        symbols_[std::string(name.alias)] = Symbol::of_other("the module '" + std::string(name.name) + "'");
       continue;
     }
     if (is_warp(stmt.from) || stmt.from == "typing" || stmt.from == "collections.abc" || stmt.from == "math") {
@@ -118,19 +124,23 @@ void FileScope::read_import(const ImportStmt& stmt) {
       continue;
     }
     if (stmt.from == "__future__") continue;
-    symbols_[std::string(name.alias)] = Symbol::of_other("'" + std::string(name.name) + "' of the module '" + std::string(stmt.from) + "'");
+    symbols_[std::string(name.alias)] =
+        Symbol::of_other("'" + std::string(name.name) + "' of the module '" + std::string(stmt.from) + "'");
   }
 }
 
 std::string FileScope::decorator_of(std::span<Expr* const> decorators, DiagnosticSink& sink) {
-  constexpr std::string_view ours[] = {"kernel", "func", "struct", "overload", "func_grad", "func_replay", "func_native"};
+  constexpr std::string_view ours[] = {"kernel",    "func",        "struct",     "overload",
+                                       "func_grad", "func_replay", "func_native"};
   std::string found;
   const Expr* foreign = nullptr;
   for (const Expr* d : decorators) {
     std::string text = to_source(d->kind == ExprKind::call ? *d->as<CallExpr>().callee : *d);
     std::string last = text.substr(text.find_last_of('.') + 1);
-    if (std::find(std::begin(ours), std::end(ours), last) != std::end(ours)) found = last;
-    else foreign = d;
+    if (std::find(std::begin(ours), std::end(ours), last) != std::end(ours))
+      found = last;
+    else
+      foreign = d;
   }
   if (!found.empty() && foreign) {
     std::string text = to_source(foreign->kind == ExprKind::call ? *foreign->as<CallExpr>().callee : *foreign);
@@ -152,7 +162,8 @@ void FileScope::read_function(const FunctionDef& def, DiagnosticSink& sink) {
     return;
   }
   if (kind == "overload" || kind == "func_grad" || kind == "func_replay") {
-    sink.report(DiagCode::ignored_statement, def.loc, "@wp." + kind + " has no effect here and was passed over", def.underline());
+    sink.report(DiagCode::ignored_statement, def.loc, "@wp." + kind + " has no effect here and was passed over",
+                def.underline());
     return;
   }
   auto decl = std::make_shared<FunctionDecl>();
@@ -185,7 +196,8 @@ void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
       const auto* field = stmt->as_if<AnnotatedAssignStmt>();
       if (!field || field->target->kind != ExprKind::name) {
         if (stmt->kind == StmtKind::pass_stmt || stmt->kind == StmtKind::expr) continue;
-        sink.report(DiagCode::bad_struct, stmt->loc, "a struct holds only annotated fields", "write e.g. mass: float", stmt->underline());
+        sink.report(DiagCode::bad_struct, stmt->loc, "a struct holds only annotated fields", "write e.g. mass: float",
+                    stmt->underline());
         ok = false;
         continue;
       }
@@ -195,14 +207,17 @@ void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
         continue;
       }
       if (pattern->kind != builtins::Pattern::Kind::exact) {
-        sink.report(DiagCode::bad_struct, field->annotation->loc, "a field can't have the generic type " + builtins::to_string(*pattern), field->annotation->underline());
+        sink.report(DiagCode::bad_struct, field->annotation->loc,
+                    "a field can't have the generic type " + builtins::to_string(*pattern),
+                    field->annotation->underline());
         ok = false;
         continue;
       }
       std::string_view name = field->target->as<NameExpr>().name;
       for (const Field& f : fields)
         if (f.name == name) {
-          sink.report(DiagCode::redefinition, field->loc, "the field '" + std::string(name) + "' is there twice", field->underline());
+          sink.report(DiagCode::redefinition, field->loc, "the field '" + std::string(name) + "' is there twice",
+                      field->underline());
           ok = false;
         }
       bytes += pattern->type->size() + pattern->type->align();
@@ -210,12 +225,14 @@ void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
       fields.push_back({name, pattern->type, 0});
     }
     if (ok && (bytes > ir::kMaxTypeBytes || depth >= ir::kMaxTypeDepth)) {
-      sink.report(DiagCode::bad_struct, def.name_loc, "the struct '" + std::string(def.name) + "' is too large or too deeply nested",
+      sink.report(DiagCode::bad_struct, def.name_loc,
+                  "the struct '" + std::string(def.name) + "' is too large or too deeply nested",
                   "put large data into arrays", std::uint32_t(def.name.size()));
       ok = false;
     }
     Symbol& symbol = symbols_[std::string(def.name)];
-    symbol = ok ? Symbol::of_type(types::structure(def.name, fields)) : Symbol::of_other("the struct '" + std::string(def.name) + "'");
+    symbol = ok ? Symbol::of_type(types::structure(def.name, fields))
+                : Symbol::of_other("the struct '" + std::string(def.name) + "'");
     symbol.reported = !ok;
     return;
   }
@@ -224,7 +241,8 @@ void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
   for (const Stmt* stmt : def.body) {
     const Expr* target = nullptr;
     const Expr* value = nullptr;
-    if (const auto* a = stmt->as_if<AssignStmt>(); a && a->targets.size() == 1) target = a->targets[0], value = a->value;
+    if (const auto* a = stmt->as_if<AssignStmt>(); a && a->targets.size() == 1)
+      target = a->targets[0], value = a->value;
     if (const auto* a = stmt->as_if<AnnotatedAssignStmt>()) target = a->target, value = a->value;
     if (!target || !value || target->kind != ExprKind::name) continue;
     if (auto symbol = eval_constant(*value, body)) members->members[std::string(target->as<NameExpr>().name)] = *symbol;
@@ -232,7 +250,8 @@ void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
   symbols_[std::string(def.name)] = Symbol::of_scope(members);
 }
 
-void FileScope::read_assignment(const Stmt& stmt, std::span<Expr* const> targets, const Expr& value, DiagnosticSink& sink) {
+void FileScope::read_assignment(const Stmt& stmt, std::span<Expr* const> targets, const Expr& value,
+                                DiagnosticSink& sink) {
   auto symbol = eval_constant(value, *this);
   for (const Expr* target : targets) {
     const auto* name = target->as_if<NameExpr>();
@@ -245,10 +264,13 @@ void FileScope::read_assignment(const Stmt& stmt, std::span<Expr* const> targets
       continue;
     }
     if (!name) {
-      sink.report(DiagCode::ignored_statement, stmt.loc, "this statement is not part of a kernel and was passed over", stmt.underline());
+      sink.report(DiagCode::ignored_statement, stmt.loc, "this statement is not part of a kernel and was passed over",
+                  stmt.underline());
       continue;
     }
-    symbols_[std::string(name->name)] = symbol ? *symbol : Symbol::of_other("'" + std::string(name->name) + "', whose value is not a compile-time constant,");
+    symbols_[std::string(name->name)] =
+        symbol ? *symbol
+               : Symbol::of_other("'" + std::string(name->name) + "', whose value is not a compile-time constant,");
   }
 }
 

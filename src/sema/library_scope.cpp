@@ -54,7 +54,8 @@ std::shared_ptr<const FunctionDecl> library_function(std::string_view name) {
                              [](const builtins::EmbeddedName& e, std::string_view n) { return e.name < n; });
   if (it == names.end() || it->name != name) return nullptr;
   const builtins::EmbeddedFile& file = builtins::embedded_files()[it->file];
-  auto source = std::make_shared<SourceFile>("stdlib/" + std::string(file.name), std::string(function_text(file.text, it->offset)), it->line);
+  auto source = std::make_shared<SourceFile>("stdlib/" + std::string(file.name),
+                                             std::string(function_text(file.text, it->offset)), it->line);
   DiagnosticSink sink;
   auto tree = syntax::parse(source, sink);
   WEFT_CHECK(!sink.has_errors() && tree->body.size() == 1 && tree->body[0]->kind == syntax::StmtKind::function_def,

@@ -55,7 +55,8 @@ void FunctionLowering::unpack(std::span<Expr* const> targets, Entity value, cons
   }
   if (parts.size() != targets.size()) {
     fail(DiagCode::bad_assignment, at_node,
-         "there are " + std::to_string(targets.size()) + " names to assign but " + std::to_string(parts.size()) + " values");
+         "there are " + std::to_string(targets.size()) + " names to assign but " + std::to_string(parts.size()) +
+             " values");
     parts.assign(targets.size(), Entity::failed());
   }
   // All values exist before the first name is assigned: `a, b = b, a` swaps.
@@ -69,12 +70,15 @@ Entity FunctionLowering::storable(Entity value, const Type* type, const Node& at
   if (!v) return Entity::failed();
   if (v->type != type) {
     std::string cure = type->is_scalar() && v->type->is_scalar()
-                           ? "convert the value: " + std::string(type == types::f32()   ? "float"
-                                                                 : type == types::i32() ? "int"
-                                                                                        : "wp." + type->user_name()) + "(…)"
+                           ? "convert the value: " +
+                                 std::string(type == types::f32()   ? "float"
+                                             : type == types::i32() ? "int"
+                                                                    : "wp." + type->user_name()) +
+                                 "(…)"
                            : "make a " + type->user_name() + " of it first";
     return fail(DiagCode::type_mismatch, at_node,
-                std::string("can't store ") + v->type->user_name() + " in " + what + " of type " + type->user_name(), cure);
+                std::string("can't store ") + v->type->user_name() + " in " + what + " of type " + type->user_name(),
+                cure);
   }
   return Entity::of(v);
 }
@@ -122,7 +126,8 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
   if (const auto* name = stmt.target->as_if<NameExpr>()) {
     int variable = find_variable(name->name);
     Entity current = Entity::failed();
-    if (variable >= 0) current = read_variable(variable, stmt.target);
+    if (variable >= 0)
+      current = read_variable(variable, stmt.target);
     else if (!names_lost_)
       fail(DiagCode::unknown_name, *stmt.target, "'" + std::string(name->name) + "' is used before it is assigned",
            "give it a value first");
@@ -135,15 +140,22 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
   Entity value = lower_expr(*stmt.value);
   if (place.root == Place::Root::none || value.is_error()) return;
   // On array elements += and -= are atomic, and so are &= |= ^= on integers; the rest reads, computes and writes.
-  if (place.root == Place::Root::memory && !place.is_run() && place.type->is_numeric() && place.type->scalar_kind() != ScalarKind::boolean) {
+  if (place.root == Place::Root::memory && !place.is_run() && place.type->is_numeric() &&
+      place.type->scalar_kind() != ScalarKind::boolean) {
     bool is_int = place.type->scalar_kind() < ScalarKind::f16;
     std::optional<ir::AtomicKind> kind;
     switch (stmt.op) {
       case BinaryOp::add:
       case BinaryOp::sub: kind = ir::AtomicKind::add; break;
-      case BinaryOp::bit_and: if (is_int) kind = ir::AtomicKind::bit_and; break;
-      case BinaryOp::bit_or: if (is_int) kind = ir::AtomicKind::bit_or; break;
-      case BinaryOp::bit_xor: if (is_int) kind = ir::AtomicKind::bit_xor; break;
+      case BinaryOp::bit_and:
+        if (is_int) kind = ir::AtomicKind::bit_and;
+        break;
+      case BinaryOp::bit_or:
+        if (is_int) kind = ir::AtomicKind::bit_or;
+        break;
+      case BinaryOp::bit_xor:
+        if (is_int) kind = ir::AtomicKind::bit_xor;
+        break;
       default: break;
     }
     if (kind) {

@@ -83,9 +83,13 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::v
       for (std::uint32_t k = 0; k < n; ++k) {
         std::vector<ir::PathStep> path;
         std::uint32_t cols = mat ? value.type()->cols() : 1;
-        if (tuple) path = {{ir::PathStep::field, false, false, std::int32_t(k)}};
-        else if (mat) path = {{ir::PathStep::index, false, false, std::int32_t(k / cols)}, {ir::PathStep::index, false, false, std::int32_t(k % cols)}};
-        else path = {{ir::PathStep::index, false, false, std::int32_t(k)}};
+        if (tuple)
+          path = {{ir::PathStep::field, false, false, std::int32_t(k)}};
+        else if (mat)
+          path = {{ir::PathStep::index, false, false, std::int32_t(k / cols)},
+                  {ir::PathStep::index, false, false, std::int32_t(k % cols)}};
+        else
+          path = {{ir::PathStep::index, false, false, std::int32_t(k)}};
         out.push_back({{}, Entity::of(at(*arg).extract(value.value, path)), arg, nullptr});
       }
     } else {
@@ -105,8 +109,10 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::v
         ok = false;
       }
     Argument argument{{}, {}, keyword.value, nullptr};
-    if (places) argument = place_argument(*keyword.value);
-    else argument.entity = lower_expr(*keyword.value);
+    if (places)
+      argument = place_argument(*keyword.value);
+    else
+      argument.entity = lower_expr(*keyword.value);
     argument.keyword = keyword.name;
     ok = ok && !argument.entity.is_error();
     out.push_back(std::move(argument));
@@ -124,9 +130,7 @@ Entity FunctionLowering::lower_call(const CallExpr& expr) {
   if (callee.is_error() || !ok) return Entity::failed();
   builder_.set_loc(expr.loc);
   switch (callee.kind) {
-    case Entity::Kind::builtin:
-      tid_arity_ = arity;
-      return call_builtin(callee.symbol->text, std::move(args), expr);
+    case Entity::Kind::builtin: tid_arity_ = arity; return call_builtin(callee.symbol->text, std::move(args), expr);
     case Entity::Kind::type: return construct(callee.symbol->pattern, std::move(args), expr);
     case Entity::Kind::functions: return call_functions(callee.symbol->functions, std::move(args), expr);
     case Entity::Kind::other:
@@ -138,12 +142,14 @@ Entity FunctionLowering::lower_call(const CallExpr& expr) {
 
 Entity FunctionLowering::no_overload(std::string_view name, const std::vector<Argument>& args, const Node& at_node,
                                      const std::vector<std::string>& candidates) {
-  Diagnostic& d = sink_.report(DiagCode::no_overload, at_node.loc,
-                               "Couldn't find a function '" + std::string(name) + "' that takes (" + describe(args) + ")",
-                               at_node.underline());
+  Diagnostic& d = sink_.report(
+      DiagCode::no_overload, at_node.loc,
+      "Couldn't find a function '" + std::string(name) + "' that takes (" + describe(args) + ")", at_node.underline());
   constexpr std::size_t kShown = 8;
-  for (std::size_t i = 0; i < candidates.size() && i < kShown; ++i) d.notes.push_back({{}, "there is " + candidates[i]});
-  if (candidates.size() > kShown) d.notes.push_back({{}, "and " + std::to_string(candidates.size() - kShown) + " more"});
+  for (std::size_t i = 0; i < candidates.size() && i < kShown; ++i)
+    d.notes.push_back({{}, "there is " + candidates[i]});
+  if (candidates.size() > kShown)
+    d.notes.push_back({{}, "and " + std::to_string(candidates.size() - kShown) + " more"});
   return Entity::failed();
 }
 
@@ -190,9 +196,12 @@ bool FunctionLowering::bind_row(const builtins::Row& row, const std::vector<Argu
     const Type* type = type_of_literal(bound[p]);
     if (library() || given_of_param[p] < 0) {
       if (!fits_literal(pattern, bound[p])) return false;
-      if (pattern.kind == Pattern::Kind::exact) type = pattern.type;
-      else if (auto it = bindings.types.find(pattern.variable); it != bindings.types.end() && it->second->is_scalar()) type = it->second;
-      else if (pattern.kind == Pattern::Kind::floating) type = types::f32();
+      if (pattern.kind == Pattern::Kind::exact)
+        type = pattern.type;
+      else if (auto it = bindings.types.find(pattern.variable); it != bindings.types.end() && it->second->is_scalar())
+        type = it->second;
+      else if (pattern.kind == Pattern::Kind::floating)
+        type = types::f32();
     }
     if (!builtins::match(pattern, type, bindings)) return false;
     ir::Value* value = type == type_of_literal(bound[p]) ? value_of(bound[p], node) : literal_as(bound[p], type, node);
@@ -218,7 +227,8 @@ Entity FunctionLowering::call_builtin(std::string_view name, std::vector<Argumen
   // Equal scalars are what most rows want: say so first when that is the reason.
   for (std::size_t i = 1; i < args.size(); ++i) {
     const Entity &a = args[0].entity, &b = args[i].entity;
-    if (a.is_value() && b.is_value() && a.type()->is_scalar() && b.type()->is_scalar() && a.type() != b.type() && rows.size() > 0)
+    if (a.is_value() && b.is_value() && a.type()->is_scalar() && b.type()->is_scalar() && a.type() != b.type() &&
+        rows.size() > 0)
       return fail(DiagCode::no_overload, at_node,
                   "Couldn't find a function '" + std::string(name) + "' that takes (" + describe(args) +
                       "): Input types must be the same",
@@ -227,11 +237,18 @@ Entity FunctionLowering::call_builtin(std::string_view name, std::vector<Argumen
   return no_overload(name, args, at_node, candidates);
 }
 
-Entity FunctionLowering::call_row(const builtins::Row& row, std::vector<Entity> bound, const std::vector<Argument>& given,
-                                  std::span<const int> given_of_param, const Node& at_node) {
+Entity FunctionLowering::call_row(const builtins::Row& row, std::vector<Entity> bound,
+                                  const std::vector<Argument>& given, std::span<const int> given_of_param,
+                                  const Node& at_node) {
   if (row.definition == builtins::Row::Definition::operation) {
     std::vector<ir::Value*> operands;
     for (std::uint32_t p : row.operand_order) operands.push_back(bound[p].value);
+    ir::OpClass kind = ir::class_of(row.op);
+    bool foldable = (kind == ir::OpClass::arith || kind == ir::OpClass::bits) && operands.size() <= 2;
+    if (foldable && operands[0]->type->is_scalar()) {  // constants stay constants: i % 2 of an unrolled loop
+      builder_.set_loc(at_node.loc);
+      return Entity::of(fold(row.op, operands[0], operands.size() == 2 ? operands[1] : nullptr));
+    }
     ir::Op* op = at(at_node).op(row.op, operands);
     return op->results.empty() ? Entity::nothing() : Entity::of(op->result());
   }
@@ -269,7 +286,8 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
     bool ok = true;
     for (const Argument& arg : args) {
       std::size_t p = params.size();
-      if (arg.keyword.empty()) p = position++;
+      if (arg.keyword.empty())
+        p = position++;
       else
         for (std::size_t i = 0; i < params.size(); ++i)
           if (params[i].name == arg.keyword) p = i;
@@ -302,7 +320,11 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
       }
       if (e.is_literal() && decl->library && pattern.kind == Pattern::Kind::exact && fits_literal(pattern, e))
         e = Entity::of(literal_as(e, pattern.type, at_node));
-      ir::Value* v = e.is_value() || e.is_literal() || e.kind == Entity::Kind::tuple ? value_of(e, match.given[p] && match.given[p]->expr ? static_cast<const Node&>(*match.given[p]->expr) : at_node) : nullptr;
+      ir::Value* v =
+          e.is_value() || e.is_literal() || e.kind == Entity::Kind::tuple
+              ? value_of(e, match.given[p] && match.given[p]->expr ? static_cast<const Node&>(*match.given[p]->expr)
+                                                                   : at_node)
+              : nullptr;
       if (!v) {
         ok = false;
         break;
@@ -332,7 +354,8 @@ Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Ent
     const Node& node = expr ? static_cast<const Node&>(*expr) : at_node;
     if (!given[p] || !given[p]->place)
       return fail(DiagCode::bad_reference, node,
-                  "'" + std::string(decl.def->name) + "' updates its argument '" + std::string(decl.def->params[p].name) + "', so it needs a variable here",
+                  "'" + std::string(decl.def->name) + "' updates its argument '" +
+                      std::string(decl.def->params[p].name) + "', so it needs a variable here",
                   "store the value in a variable first and pass that");
     write_place(*given[p]->place, Entity::of(op->results[next++]), node);
   }

@@ -57,7 +57,8 @@ std::optional<std::vector<std::int64_t>> FunctionLowering::slice_positions(const
   return positions;
 }
 
-std::optional<FunctionLowering::Selector> FunctionLowering::selector(const Expr& index, const Type* type, std::int64_t n) {
+std::optional<FunctionLowering::Selector> FunctionLowering::selector(const Expr& index, const Type* type,
+                                                                     std::int64_t n) {
   Selector out;
   if (const auto* slice = index.as_if<SliceExpr>()) {
     auto positions = slice_positions(*slice, n);
@@ -119,15 +120,19 @@ Place FunctionLowering::select_parts(Place base, const Selector& row, const Sele
   }
   base.parts = std::move(picked);
   bool one = !row.is_slice && (!mat || !col.is_slice);
-  if (one) take_part(base, 0);
-  else base.type = selected_type(type, row, col);
+  if (one)
+    take_part(base, 0);
+  else
+    base.type = selected_type(type, row, col);
   return base;
 }
 
 Place FunctionLowering::select_components(Place base, const Selector& row, const Selector& col, bool col_given) {
   const Type* type = base.type;
   bool mat = type->is_mat();
-  auto step_of = [](const Selector& s, std::size_t k) { return s.dynamic ? dynamic_step(s.dynamic) : index_step(s.positions[k]); };
+  auto step_of = [](const Selector& s, std::size_t k) {
+    return s.dynamic ? dynamic_step(s.dynamic) : index_step(s.positions[k]);
+  };
   if (!row.is_slice) {  // a single component or a whole row, or part of that row
     base.path.push_back(step_of(row, 0));
     if (row.dynamic) base.dynamic.push_back(row.dynamic);

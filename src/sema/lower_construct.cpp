@@ -17,7 +17,8 @@ const Node& node_of(const Argument& arg, const Node& otherwise) {
 
 Entity FunctionLowering::construct(const Pattern& pattern, std::vector<Argument> args, const Node& at_node) {
   if (pattern.kind != Pattern::Kind::exact)
-    return fail(DiagCode::bad_call, at_node, "the generic type " + builtins::to_string(pattern) + " can't be constructed");
+    return fail(DiagCode::bad_call, at_node,
+                "the generic type " + builtins::to_string(pattern) + " can't be constructed");
   const Type* type = pattern.type;
   if (type->is_scalar()) return construct_scalar(type, args, at_node);
   if (type->is_composite()) return construct_composite(type, args, at_node);
@@ -32,7 +33,8 @@ Entity FunctionLowering::construct_scalar(const Type* type, const std::vector<Ar
   if (e.is_literal()) {
     const Constant& c = e.symbol->constant;
     // An integer that the type can't hold at all is a mistake; negative numbers wrap as in C.
-    if (e.kind == Entity::Kind::integer && type->is_int() && type->size() == 8 && type->is_signed_int() && !c.negative && c.magnitude > INT64_MAX)
+    if (e.kind == Entity::Kind::integer && type->is_int() && type->size() == 8 && type->is_signed_int() &&
+        !c.negative && c.magnitude > INT64_MAX)
       return fail(DiagCode::value_out_of_range, at_node, "the integer does not fit int64", "use wp.uint64(…)");
     return Entity::of(literal_as(e, type, at_node));
   }
@@ -63,15 +65,21 @@ Entity FunctionLowering::construct_composite(const Type* type, const std::vector
       parts.push_back(v);
       return true;
     }
-    fail(DiagCode::type_mismatch, node, type->user_name() + " takes " + scalar->user_name() + " components, not " + v->type->user_name(),
-         "convert it: " + std::string(scalar == types::f32() ? "float" : scalar == types::i32() ? "int" : "wp." + scalar->user_name()) + "(…)");
+    fail(DiagCode::type_mismatch, node,
+         type->user_name() + " takes " + scalar->user_name() + " components, not " + v->type->user_name(),
+         "convert it: " +
+             std::string(scalar == types::f32()   ? "float"
+                         : scalar == types::i32() ? "int"
+                                                  : "wp." + scalar->user_name()) +
+             "(…)");
     return false;
   };
   auto add_components = [&](ir::Value* v) {
     const Type* t = v->type;
     for (std::uint32_t r = 0; r < t->rows(); ++r)
       for (std::uint32_t c = 0; c < t->cols(); ++c) {
-        ir::PathStep path[] = {{ir::PathStep::index, false, false, std::int32_t(r)}, {ir::PathStep::index, false, false, std::int32_t(c)}};
+        ir::PathStep path[] = {{ir::PathStep::index, false, false, std::int32_t(r)},
+                               {ir::PathStep::index, false, false, std::int32_t(c)}};
         parts.push_back(builder_.extract(v, std::span(path, t->is_mat() ? 2 : 1)));
       }
   };
@@ -82,25 +90,31 @@ Entity FunctionLowering::construct_composite(const Type* type, const std::vector
   if (args.size() == 1 && args[0].keyword.empty()) {
     if (first_composite) {
       if (first.type() == type) return first;
-      if (first.type()->component_count() == n && (first.type()->is_mat() == type->is_mat()) && first.type()->rows() == type->rows()) {
+      if (first.type()->component_count() == n && (first.type()->is_mat() == type->is_mat()) &&
+          first.type()->rows() == type->rows()) {
         add_components(first.value);
         for (ir::Value*& p : parts) p = cast(p, scalar);
         return finish();
       }
       if (!type->is_transform())
-        return fail(DiagCode::bad_call, at_node, "can't make " + type->user_name() + " from " + first.type()->user_name());
+        return fail(DiagCode::bad_call, at_node,
+                    "can't make " + type->user_name() + " from " + first.type()->user_name());
     } else if (type->is_vec() || type->is_mat() || n == 1) {  // one number fills all
       if (!add_scalar(first, node_of(args[0], at_node))) return Entity::failed();
       return parts[0]->is_zero() ? Entity::of(function_.zero(type)) : Entity::of(at(at_node).splat(type, parts[0]));
     }
   }
   if (type->is_mat() && first_composite && first.type()->is_vec()) {  // vectors are columns
-    if (args.size() != type->cols()) return fail(DiagCode::bad_call, at_node, type->user_name() + " takes " + std::to_string(type->cols()) + " column vectors");
+    if (args.size() != type->cols())
+      return fail(DiagCode::bad_call, at_node,
+                  type->user_name() + " takes " + std::to_string(type->cols()) + " column vectors");
     for (std::uint32_t r = 0; r < type->rows(); ++r)
       for (const Argument& arg : args) {
         const Entity& e = arg.entity;
         if (!e.is_value() || e.type() != types::vec(scalar, type->rows()))
-          return fail(DiagCode::type_mismatch, node_of(arg, at_node), type->user_name() + " takes columns of type " + types::vec(scalar, type->rows())->user_name() + ", not " + describe(e));
+          return fail(DiagCode::type_mismatch, node_of(arg, at_node),
+                      type->user_name() + " takes columns of type " + types::vec(scalar, type->rows())->user_name() +
+                          ", not " + describe(e));
         parts.push_back(builder_.extract(e.value, std::int32_t(r)));
       }
     return finish();
@@ -110,17 +124,23 @@ Entity FunctionLowering::construct_composite(const Type* type, const std::vector
     const Type* q_type = types::quat(scalar);
     const Argument *p = nullptr, *q = nullptr;
     for (const Argument& arg : args) {
-      if (arg.keyword == "p" || arg.keyword == "pos") p = &arg;
-      else if (arg.keyword == "q" || arg.keyword == "rot") q = &arg;
-      else if (!arg.keyword.empty()) return fail(DiagCode::bad_call, node_of(arg, at_node), "a transform has p and q");
-      else if (args.size() <= 2 && !p) p = &arg;
-      else if (args.size() <= 2) q = &arg;
+      if (arg.keyword == "p" || arg.keyword == "pos")
+        p = &arg;
+      else if (arg.keyword == "q" || arg.keyword == "rot")
+        q = &arg;
+      else if (!arg.keyword.empty())
+        return fail(DiagCode::bad_call, node_of(arg, at_node), "a transform has p and q");
+      else if (args.size() <= 2 && !p)
+        p = &arg;
+      else if (args.size() <= 2)
+        q = &arg;
     }
     if (p || q) {
       auto wants = [&](const Argument* a, const Type* t) {
         if (!a) return add_components(function_.zero(t)), true;
         if (a->entity.is_value() && a->entity.type() == t) return add_components(a->entity.value), true;
-        fail(DiagCode::type_mismatch, node_of(*a, at_node), type->user_name() + " takes " + t->user_name() + " here, not " + describe(a->entity));
+        fail(DiagCode::type_mismatch, node_of(*a, at_node),
+             type->user_name() + " takes " + t->user_name() + " here, not " + describe(a->entity));
         return false;
       };
       if (!wants(p, p_type) || !wants(q, q_type)) return Entity::failed();
@@ -135,19 +155,22 @@ Entity FunctionLowering::construct_composite(const Type* type, const std::vector
   if (type->is_vec() && n == 6 && args.size() == 2 && first_composite) {  // a spatial vector from two halves
     for (const Argument& arg : args) {
       if (!arg.entity.is_value() || arg.entity.type() != types::vec(scalar, 3))
-        return fail(DiagCode::type_mismatch, node_of(arg, at_node), "a spatial vector takes two " + types::vec(scalar, 3)->user_name());
+        return fail(DiagCode::type_mismatch, node_of(arg, at_node),
+                    "a spatial vector takes two " + types::vec(scalar, 3)->user_name());
       add_components(arg.entity.value);
     }
     return finish();
   }
   for (const Argument& arg : args) {
     if (!arg.keyword.empty())
-      return fail(DiagCode::bad_call, node_of(arg, at_node), type->user_name() + "() has no parameter '" + std::string(arg.keyword) + "'");
+      return fail(DiagCode::bad_call, node_of(arg, at_node),
+                  type->user_name() + "() has no parameter '" + std::string(arg.keyword) + "'");
     if (!add_scalar(arg.entity, node_of(arg, at_node))) return Entity::failed();
   }
   if (parts.size() != n)
-    return fail(DiagCode::bad_call, at_node,
-                type->user_name() + "() takes " + std::to_string(n) + " components, got " + std::to_string(parts.size()));
+    return fail(
+        DiagCode::bad_call, at_node,
+        type->user_name() + "() takes " + std::to_string(n) + " components, got " + std::to_string(parts.size()));
   return finish();
 }
 
@@ -176,7 +199,8 @@ std::optional<const Type*> FunctionLowering::take_dtype(std::vector<Argument>& a
     Entity e = args[i].entity;
     const Node& node = node_of(args[i], at_node);
     args.erase(args.begin() + std::ptrdiff_t(i));
-    if (e.kind == Entity::Kind::type && e.symbol->pattern.kind == Pattern::Kind::exact && e.symbol->pattern.type->is_scalar())
+    if (e.kind == Entity::Kind::type && e.symbol->pattern.kind == Pattern::Kind::exact &&
+        e.symbol->pattern.type->is_scalar())
       return e.symbol->pattern.type;
     fail(DiagCode::bad_call, node, "dtype must be a scalar type");
     return std::nullopt;
@@ -192,8 +216,10 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
   for (const Argument& arg : args) {
     if (scalar || !arg.keyword.empty()) break;
     const Entity& e = arg.entity;
-    if (e.is_value() && e.type()->is_scalar()) scalar = e.type();
-    else if (e.is_value() && e.type()->is_composite()) scalar = e.type()->element();
+    if (e.is_value() && e.type()->is_scalar())
+      scalar = e.type();
+    else if (e.is_value() && e.type()->is_composite())
+      scalar = e.type()->element();
   }
   auto take_int = [&](std::string_view keyword) -> std::optional<std::int64_t> {
     for (std::size_t i = 0; i < args.size(); ++i)
@@ -205,14 +231,20 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
     return std::nullopt;
   };
   constexpr std::int64_t kLargest = 65536;
-  auto first_scalar = [&] { return scalar ? scalar : args.empty() || !args[0].entity.is_literal() ? types::f32() : type_of_literal(args[0].entity); };
+  auto first_scalar = [&] {
+    return scalar                                         ? scalar
+           : args.empty() || !args[0].entity.is_literal() ? types::f32()
+                                                          : type_of_literal(args[0].entity);
+  };
 
   if (name == "vector" || name == "vec") {
     auto length = take_int("length");
     std::int64_t n = length ? *length : 0;
     if (!length)
-      for (const Argument& a : args) n += a.entity.is_value() && a.entity.type()->is_composite() ? a.entity.type()->component_count() : 1;
-    if (n < 1 || n > kLargest) return fail(DiagCode::value_out_of_range, at_node, "a vector needs a length from 1 to 65536", "give length=");
+      for (const Argument& a : args)
+        n += a.entity.is_value() && a.entity.type()->is_composite() ? a.entity.type()->component_count() : 1;
+    if (n < 1 || n > kLargest)
+      return fail(DiagCode::value_out_of_range, at_node, "a vector needs a length from 1 to 65536", "give length=");
     return construct_composite(types::vec(first_scalar(), std::uint32_t(n)), args, at_node);
   }
   if (name == "matrix" || name == "mat") {
@@ -220,23 +252,29 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
     for (std::size_t i = 0; i < args.size(); ++i)
       if (args[i].keyword == "shape") {
         Entity e = args[i].entity;
-        if (auto n = constant_int(e)) shape = std::vector<std::int64_t>{*n, *n};
-        else shape = constant_shape(e);
+        if (auto n = constant_int(e))
+          shape = std::vector<std::int64_t>{*n, *n};
+        else
+          shape = constant_shape(e);
         args.erase(args.begin() + std::ptrdiff_t(i));
         break;
       }
     bool from_vectors = !args.empty() && args[0].entity.is_value() && args[0].entity.type()->is_vec();
-    if (!shape && from_vectors) shape = std::vector<std::int64_t>{std::int64_t(args[0].entity.type()->rows()), std::int64_t(args.size())};
-    if (!shape || shape->size() != 2 || (*shape)[0] < 1 || (*shape)[1] < 1 || (*shape)[0] > kLargest || (*shape)[0] * (*shape)[1] > kLargest)
+    if (!shape && from_vectors)
+      shape = std::vector<std::int64_t>{std::int64_t(args[0].entity.type()->rows()), std::int64_t(args.size())};
+    if (!shape || shape->size() != 2 || (*shape)[0] < 1 || (*shape)[1] < 1 || (*shape)[0] > kLargest ||
+        (*shape)[0] * (*shape)[1] > kLargest)
       return fail(DiagCode::bad_call, at_node, "a matrix needs shape=(rows, columns) with compile-time numbers");
-    return construct_composite(types::mat(first_scalar(), std::uint32_t((*shape)[0]), std::uint32_t((*shape)[1])), args, at_node);
+    return construct_composite(types::mat(first_scalar(), std::uint32_t((*shape)[0]), std::uint32_t((*shape)[1])), args,
+                               at_node);
   }
   if (name == "matrix_from_rows" || name == "matrix_from_cols") {
     if (args.empty()) return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes vectors");
     std::vector<ir::Value*> vectors;
     for (const Argument& a : args) {
       if (!a.entity.is_value() || !a.entity.type()->is_vec() || a.entity.type() != args[0].entity.type())
-        return fail(DiagCode::type_mismatch, node_of(a, at_node), std::string(name) + "() takes vectors of one type, not " + describe(a.entity));
+        return fail(DiagCode::type_mismatch, node_of(a, at_node),
+                    std::string(name) + "() takes vectors of one type, not " + describe(a.entity));
       vectors.push_back(a.entity.value);
     }
     std::uint32_t n = std::uint32_t(vectors.size()), m = vectors[0]->type->rows();
@@ -252,15 +290,18 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
   for (const Argument& a : args) {
     if (a.entity.kind != Entity::Kind::type) continue;
     positional = a.entity.symbol->pattern.type;
-    if (!positional || !positional->is_scalar()) return fail(DiagCode::bad_call, node_of(a, at_node), "dtype must be a scalar type");
+    if (!positional || !positional->is_scalar())
+      return fail(DiagCode::bad_call, node_of(a, at_node), "dtype must be a scalar type");
   }
   const Type* component = *dtype ? *dtype : positional ? positional : types::f32();
   if (name == "identity") {
     auto n = take_int("n");
     if (!n && !args.empty()) n = constant_int(args[0].entity);
-    if (!n || *n < 1 || *n > 256) return fail(DiagCode::bad_call, at_node, "identity() takes a compile-time n from 1 to 256 and dtype");
+    if (!n || *n < 1 || *n > 256)
+      return fail(DiagCode::bad_call, at_node, "identity() takes a compile-time n from 1 to 256 and dtype");
     ir::Value* zero = function_.zero(component);
-    ir::Value* one = component->is_float() ? function_.constant_float(component, 1.0) : function_.constant_int(component, 1);
+    ir::Value* one =
+        component->is_float() ? function_.constant_float(component, 1.0) : function_.constant_int(component, 1);
     std::vector<ir::Value*> parts;
     for (std::int64_t i = 0; i < *n * *n; ++i) parts.push_back(i % (*n + 1) == 0 ? one : zero);
     return Entity::of(at(at_node).construct(types::mat(component, std::uint32_t(*n), std::uint32_t(*n)), parts));

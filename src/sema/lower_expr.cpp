@@ -13,8 +13,7 @@ Entity FunctionLowering::lower_expr(const Expr& expr) {
     case ExprKind::name: return lower_name(expr.as<NameExpr>());
     case ExprKind::int_literal: {
       const auto& literal = expr.as<IntLiteral>();
-      if (literal.too_large)
-        return fail(DiagCode::value_out_of_range, expr, "the integer does not fit 64 bits");
+      if (literal.too_large) return fail(DiagCode::value_out_of_range, expr, "the integer does not fit 64 bits");
       return Entity::of_symbol(Entity::Kind::integer, Symbol::of(Constant::of_uint(literal.value)));
     }
     case ExprKind::float_literal:
@@ -44,7 +43,8 @@ Entity FunctionLowering::lower_expr(const Expr& expr) {
     case ExprKind::list:
       return fail(DiagCode::unsupported_construct, expr, "Construct `list` not supported in kernels.",
                   "use a vector (wp.vec3(…)), or a local array (wp.zeros(shape=…, dtype=…))");
-    case ExprKind::ellipsis: return fail(DiagCode::unsupported_construct, expr, "Construct `...` not supported in kernels.");
+    case ExprKind::ellipsis:
+      return fail(DiagCode::unsupported_construct, expr, "Construct `...` not supported in kernels.");
     case ExprKind::slice:
     case ExprKind::starred:
       return fail(DiagCode::unsupported_construct, expr, "this is only allowed inside an index or a call");
@@ -90,7 +90,8 @@ Entity FunctionLowering::from_symbol(const Symbol& symbol, const Node& at_node) 
     case Symbol::Kind::functions: return Entity::of_symbol(Entity::Kind::functions, symbol);
     case Symbol::Kind::scope: return Entity::of_symbol(Entity::Kind::scope, symbol);
     case Symbol::Kind::builtin: return Entity::of_symbol(Entity::Kind::builtin, symbol);
-    case Symbol::Kind::other: return symbol.reported ? Entity::failed() : Entity::of_symbol(Entity::Kind::other, symbol);
+    case Symbol::Kind::other:
+      return symbol.reported ? Entity::failed() : Entity::of_symbol(Entity::Kind::other, symbol);
   }
   return Entity::failed();
 }
@@ -137,17 +138,20 @@ Entity FunctionLowering::lower_attribute(const AttributeExpr& expr) {
     case Entity::Kind::error: return object;
     case Entity::Kind::scope: {
       if (auto symbol = object.symbol->scope->lookup(expr.name)) return from_symbol(*symbol, expr);
-      return fail(DiagCode::unknown_attribute, expr, "there is no '" + std::string(expr.name) + "' in '" + to_source(*expr.object) + "'");
+      return fail(DiagCode::unknown_attribute, expr,
+                  "there is no '" + std::string(expr.name) + "' in '" + to_source(*expr.object) + "'");
     }
     case Entity::Kind::value: return value_attribute(object, expr);
     case Entity::Kind::type: {
-      if (object.symbol->pattern.kind == builtins::Pattern::Kind::exact && expr.name == "dtype" && object.symbol->pattern.type->element())
+      if (object.symbol->pattern.kind == builtins::Pattern::Kind::exact && expr.name == "dtype" &&
+          object.symbol->pattern.type->element())
         return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(object.symbol->pattern.type->element()));
       break;
     }
     default: break;
   }
-  return fail(DiagCode::unknown_attribute, expr, describe(object) + " has no attribute '" + std::string(expr.name) + "'");
+  return fail(DiagCode::unknown_attribute, expr,
+              describe(object) + " has no attribute '" + std::string(expr.name) + "'");
 }
 
 Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& expr) {
@@ -182,16 +186,19 @@ Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& exp
   std::string cure;
   if (type->is_struct()) {
     cure = "its fields are";
-    for (const Field& f : type->fields()) cure += (f.offset == 0 && f.name == type->fields()[0].name ? " " : ", ") + std::string(f.name);
+    for (const Field& f : type->fields())
+      cure += (f.offset == 0 && f.name == type->fields()[0].name ? " " : ", ") + std::string(f.name);
   } else if (type->is_vec() || type->is_quat()) {
     cure = "components are single letters (x, y, z, w) or indices; several at once need a slice";
   }
-  return fail(DiagCode::unknown_attribute, expr, type->user_name() + " has no attribute '" + std::string(expr.name) + "'", cure);
+  return fail(DiagCode::unknown_attribute, expr,
+              type->user_name() + " has no attribute '" + std::string(expr.name) + "'", cure);
 }
 
 Entity FunctionLowering::lower_subscript(const SubscriptExpr& expr) {
   // Compile-time tuples (a.shape[k]) and types (wp.array[float]) are indexed here; all else is a place.
-  if (expr.object->kind == ExprKind::attribute || expr.object->kind == ExprKind::tuple || expr.object->kind == ExprKind::call) {
+  if (expr.object->kind == ExprKind::attribute || expr.object->kind == ExprKind::tuple ||
+      expr.object->kind == ExprKind::call) {
     const auto* attribute = expr.object->as_if<AttributeExpr>();
     bool shape = attribute && attribute->name == "shape";
     if (shape || expr.object->kind == ExprKind::tuple) {
@@ -204,7 +211,8 @@ Entity FunctionLowering::lower_subscript(const SubscriptExpr& expr) {
         std::int64_t n = std::int64_t(object.elements->size());
         std::int64_t index = *k < 0 ? *k + n : *k;
         if (index < 0 || index >= n)
-          return fail(DiagCode::bad_index, *expr.indices[0], "index " + std::to_string(*k) + " is out of range for a tuple of " + std::to_string(n));
+          return fail(DiagCode::bad_index, *expr.indices[0],
+                      "index " + std::to_string(*k) + " is out of range for a tuple of " + std::to_string(n));
         return (*object.elements)[std::size_t(index)];
       }
     }
@@ -214,8 +222,11 @@ Entity FunctionLowering::lower_subscript(const SubscriptExpr& expr) {
     if (variable >= 0) {
       Entity held = read_variable(variable, nullptr);
       if (held.kind == Entity::Kind::tuple) {  // a tuple of compile-time things
-        auto k = expr.indices.size() == 1 ? need_constant(lower_expr(*expr.indices[0]), *expr.indices[0], "the index of a tuple") : std::nullopt;
-        if (!k || *k < 0 || *k >= std::int64_t(held.elements->size())) return fail(DiagCode::bad_index, expr, "bad index of a tuple");
+        auto k = expr.indices.size() == 1
+                     ? need_constant(lower_expr(*expr.indices[0]), *expr.indices[0], "the index of a tuple")
+                     : std::nullopt;
+        if (!k || *k < 0 || *k >= std::int64_t(held.elements->size()))
+          return fail(DiagCode::bad_index, expr, "bad index of a tuple");
         return (*held.elements)[std::size_t(*k)];
       }
     }

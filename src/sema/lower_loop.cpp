@@ -63,7 +63,8 @@ void FunctionLowering::export_late(const LoopInfo& info, Loop& loop) {
   std::set<int> known(loop.carried.begin(), loop.carried.end());
   for (const AssignedName& assigned : info.assigned) {
     int variable = find_variable(assigned.name);
-    if (variable < 0 || !assigned.whole || known.count(variable) || !scan_.read_after(assigned.name, info.end)) continue;
+    if (variable < 0 || !assigned.whole || known.count(variable) || !scan_.read_after(assigned.name, info.end))
+      continue;
     Entity value = variables_[std::size_t(variable)].value;
     if (value.is_value()) undefined_value(variable, value.type(), loops_.size());
   }
@@ -108,7 +109,9 @@ ir::Value* FunctionLowering::trip_count(ir::Value* lo, ir::Value* hi, ir::Value*
     return fold(OpCode::max, zero, fold(OpCode::floordiv, rounded, by));
   };
   if (step->is_constant())
-    return step->as_int() > 0 ? count(lo, hi, step) : step->is_zero() ? zero : count(hi, lo, builder_.i64(-step->as_int()));
+    return step->as_int() > 0 ? count(lo, hi, step)
+           : step->is_zero()  ? zero
+                              : count(hi, lo, builder_.i64(-step->as_int()));
   ir::Value* up = count(lo, hi, step);
   ir::Value* down = count(hi, lo, fold(OpCode::neg, step));
   ir::Value* signed_count = builder_.select(fold(OpCode::gt, step, zero), up, down);
@@ -148,10 +151,11 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
   std::int64_t trips = constant ? trip_count(lo, hi, step)->as_int() : -1;
   auto unroll = [&] {
     if (!module_.count_unrolled(trips)) {
-      fail(DiagCode::value_out_of_range, *stmt.iterable,
-           "this loop must be unrolled, because its variable is needed as a constant or a wp.static is inside, but that "
-           "gives too many copies of its body",
-           "move wp.static out of the loop");
+      fail(
+          DiagCode::value_out_of_range, *stmt.iterable,
+          "this loop must be unrolled, because its variable is needed as a constant or a wp.static is inside, but that "
+          "gives too many copies of its body",
+          "move wp.static out of the loop");
       return give_up_loop(stmt, info);
     }
     lower_unrolled(stmt, info, lo->as_int(), step->as_int(), trips, lo->type);
@@ -165,8 +169,10 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
   int region_depth = region_depth_;
   if (!enter_region(stmt)) return;
   try {
-    if (info.exits & (kExitBreak | kExitReturn)) lower_counted_with_exit(stmt, info, lo, hi, step);
-    else lower_counted(stmt, info, lo, hi, step);
+    if (info.exits & (kExitBreak | kExitReturn))
+      lower_counted_with_exit(stmt, info, lo, hi, step);
+    else
+      lower_counted(stmt, info, lo, hi, step);
     --region_depth_;
   } catch (const UnrollRequest& request) {
     if (request.loop != &stmt) throw;
@@ -354,7 +360,9 @@ void FunctionLowering::lower_while(const WhileStmt& stmt) {
     if (!in_body) {
       ir::Value* alive = flags_alive(loops_.back(), info.exits);
       if (!condition) condition = builder_.boolean(false);
-      if (!alive->is_constant()) condition = condition->is_constant() && condition->bits ? alive : builder_.binary(OpCode::bit_and, alive, condition);
+      if (!alive->is_constant())
+        condition =
+            condition->is_constant() && condition->bits ? alive : builder_.binary(OpCode::bit_and, alive, condition);
       builder_.test(condition);
     } else {
       test->first = test->last = nullptr;

@@ -33,7 +33,8 @@ std::string conversion_cure(const Type* a, const Type* b) {
   auto call = [](const Type* t) {
     return t == types::f32() ? std::string("float") : t == types::i32() ? std::string("int") : "wp." + t->user_name();
   };
-  return "there is no implicit conversion: write " + call(a) + "(…) around the right or " + call(b) + "(…) around the left operand";
+  return "there is no implicit conversion: write " + call(a) + "(…) around the right or " + call(b) +
+         "(…) around the left operand";
 }
 
 OpCode opcode_of(CompareOp op) {
@@ -97,8 +98,10 @@ Entity FunctionLowering::lower_unary(const UnaryExpr& expr) {
     Constant c = operand.symbol->constant;
     if (expr.op == UnaryOp::pos) return operand;
     if (expr.op == UnaryOp::neg) {
-      if (c.form == Constant::Form::real) c.real = -c.real;
-      else c.negative = c.magnitude != 0 && !c.negative;
+      if (c.form == Constant::Form::real)
+        c.real = -c.real;
+      else
+        c.negative = c.magnitude != 0 && !c.negative;
       return Entity::of_symbol(operand.kind, Symbol::of(c));
     }
   }
@@ -106,8 +109,6 @@ Entity FunctionLowering::lower_unary(const UnaryExpr& expr) {
   if (auto user = call_user_operator(name, operand, nullptr, expr)) return *user;
   ir::Value* value = value_of(operand, *expr.operand);
   if (!value) return Entity::failed();
-  if (value->is_constant() && value->type->is_scalar() && !value->type->is_bool() && expr.op == UnaryOp::neg)
-    return Entity::of(fold(OpCode::neg, value));
   std::vector<Argument> args = {{{}, Entity::of(value), expr.operand, nullptr}};
   return call_builtin(name, std::move(args), expr);
 }
@@ -155,7 +156,8 @@ Entity FunctionLowering::binary(BinaryOp op, Entity a, Entity b, const Node& at_
     if (folded.kind != Entity::Kind::none) return folded;
   }
   if (a.kind == Entity::Kind::string && b.kind == Entity::Kind::string && op == BinaryOp::add)
-    return Entity::of_symbol(Entity::Kind::string, Symbol::of(Constant::of_text(a.symbol->constant.text + b.symbol->constant.text)));
+    return Entity::of_symbol(Entity::Kind::string,
+                             Symbol::of(Constant::of_text(a.symbol->constant.text + b.symbol->constant.text)));
   adapt_literals(a, b, at_node);
   std::string_view name = builtin_of(op);
   if (auto user = call_user_operator(name, a, &b, at_node)) return *user;
@@ -163,20 +165,12 @@ Entity FunctionLowering::binary(BinaryOp op, Entity a, Entity b, const Node& at_
   ir::Value* vb = value_of(b, at_node);
   if (!va || !vb) return Entity::failed();
   builder_.set_loc(at_node.loc);
-  if (va->is_constant() && vb->is_constant() && va->type == vb->type && va->type->is_scalar() && !va->type->is_bool()) {
-    switch (op) {
-      case BinaryOp::add: return Entity::of(fold(OpCode::add, va, vb));
-      case BinaryOp::sub: return Entity::of(fold(OpCode::sub, va, vb));
-      case BinaryOp::mul: return Entity::of(fold(OpCode::mul, va, vb));
-      case BinaryOp::div: return Entity::of(fold(OpCode::div, va, vb));
-      default: break;
-    }
-  }
   const Type* ta = va->type;
   const Type* tb = vb->type;
   if (ta->is_scalar() && tb->is_scalar() && ta != tb)
     return fail(DiagCode::type_mismatch, at_node,
-                "Input types must be the same, got " + ta->user_name() + " and " + tb->user_name(), conversion_cure(ta, tb));
+                "Input types must be the same, got " + ta->user_name() + " and " + tb->user_name(),
+                conversion_cure(ta, tb));
   std::vector<Argument> args = {{{}, Entity::of(va), nullptr, nullptr}, {{}, Entity::of(vb), nullptr, nullptr}};
   return call_builtin(name, std::move(args), at_node);
 }
@@ -210,7 +204,8 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
   bool equality = op == CompareOp::eq || op == CompareOp::ne || op == CompareOp::is || op == CompareOp::is_not;
   bool negated = op == CompareOp::ne || op == CompareOp::is_not;
   if (op == CompareOp::in || op == CompareOp::not_in)
-    return fail(DiagCode::unsupported_construct, at_node, "Construct `in` not supported in kernels.", "compare with each value");
+    return fail(DiagCode::unsupported_construct, at_node, "Construct `in` not supported in kernels.",
+                "compare with each value");
   if (a.kind == Kind::none_literal || b.kind == Kind::none_literal) {  // x is None
     const Entity& other = a.kind == Kind::none_literal ? b : a;
     if (equality && other.is_value() && other.type()->is_array()) {
@@ -231,7 +226,8 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
   // A plain number takes the other side's type where it fits exactly; so 0.1 compares with a float64 as 0.1.
   auto adapt = [&](Entity& literal, const Entity& other) {
     if (!literal.is_literal() || !other.is_value() || !other.type()->is_scalar() || other.type()->is_bool()) return;
-    if (literal.kind == Kind::real ? other.type()->is_float() : true) literal = Entity::of(literal_as(literal, other.type(), at_node));
+    if (literal.kind == Kind::real ? other.type()->is_float() : true)
+      literal = Entity::of(literal_as(literal, other.type(), at_node));
   };
   auto fits = [&](const Entity& literal, const Entity& other) {  // a negative number against an unsigned: compare wide
     if (literal.kind != Kind::integer || !other.is_value() || !other.type()->is_int()) return true;
@@ -250,8 +246,10 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
   const Type* tb = vb->type;
   if (ta->is_scalar() && tb->is_scalar()) {
     if (ta->is_bool() != tb->is_bool()) {
-      if (ta->is_bool()) va = cast(va, tb);
-      else vb = cast(vb, ta);
+      if (ta->is_bool())
+        va = cast(va, tb);
+      else
+        vb = cast(vb, ta);
     } else if (ta->is_bool() && !equality) {
       va = cast(va, types::i32());
       vb = cast(vb, types::i32());
@@ -263,12 +261,14 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
     return Entity::of(fold(opcode_of(op), va, vb));
   }
   if (equality && ta == tb && ta->is_struct() && !has_equality(ta))
-    return fail(DiagCode::type_mismatch, at_node, ta->user_name() + " holds arrays and can't be compared", "compare its fields");
+    return fail(DiagCode::type_mismatch, at_node, ta->user_name() + " holds arrays and can't be compared",
+                "compare its fields");
   if (equality && ta == tb && (ta->is_composite() || ta->is_struct()))
     return Entity::of(builder_.binary(opcode_of(op), va, vb));
   if (ta == tb)
     return fail(DiagCode::type_mismatch, at_node,
-                ta->user_name() + " values can't be " + (equality ? "compared" : "ordered"), "compare their components");
+                ta->user_name() + " values can't be " + (equality ? "compared" : "ordered"),
+                "compare their components");
   return fail(DiagCode::type_mismatch, at_node,
               "Input types must be the same, got " + ta->user_name() + " and " + tb->user_name());
 }

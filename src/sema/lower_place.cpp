@@ -132,7 +132,8 @@ Place FunctionLowering::subscript_place(Place base, const SubscriptExpr& expr) {
     std::int64_t n = std::int64_t(base.type->fields().size());
     std::int64_t at_index = *k < 0 ? *k + n : *k;
     if (at_index < 0 || at_index >= n) {
-      fail(DiagCode::bad_index, *expr.indices[0], "index " + std::to_string(*k) + " is out of range for a tuple of " + std::to_string(n));
+      fail(DiagCode::bad_index, *expr.indices[0],
+           "index " + std::to_string(*k) + " is out of range for a tuple of " + std::to_string(n));
       return {};
     }
     base.type = base.type->fields()[std::size_t(at_index)].type;
@@ -148,8 +149,8 @@ Place FunctionLowering::array_place(Place base, const SubscriptExpr& expr) {
   std::size_t rank = array->type->rank();
   if (expr.indices.size() > rank) {
     fail(DiagCode::bad_index, *expr.indices[rank],
-         "too many indices: " + array->type->user_name() + " has " + std::to_string(rank) + " dimension" + (rank == 1 ? "" : "s") +
-             ", got " + std::to_string(expr.indices.size()));
+         "too many indices: " + array->type->user_name() + " has " + std::to_string(rank) + " dimension" +
+             (rank == 1 ? "" : "s") + ", got " + std::to_string(expr.indices.size()));
     return {};
   }
   bool any_slice = false;
@@ -266,7 +267,8 @@ void FunctionLowering::write_place(const Place& place, Entity value, const Node&
       return;
     case Place::Root::variable: {
       ir::Value* current = read_variable(place.variable, nullptr).value;
-      ir::Value* changed = place.path.empty() ? value.value : builder_.insert(current, value.value, place.path, place.dynamic);
+      ir::Value* changed =
+          place.path.empty() ? value.value : builder_.insert(current, value.value, place.path, place.dynamic);
       return set_variable(place.variable, Entity::of(changed));
     }
     case Place::Root::temporary:

@@ -40,10 +40,12 @@ bool FunctionLowering::check_printf(std::string_view format, std::span<ir::Value
     }
     if (!fits) return bad(format_node, "a width or precision is too large", "at most " + std::to_string(kWidest));
     skip("hljztLq");
-    if (at_char >= format.size()) return bad(format_node, "the format ends within a conversion", "write '%%' for a percent sign");
+    if (at_char >= format.size())
+      return bad(format_node, "the format ends within a conversion", "write '%%' for a percent sign");
     char letter = format[at_char++];
     std::string shown = "'" + std::string(format.substr(begin, at_char - begin)) + "'";
-    if (letter == 's') return bad(format_node, "'%s' is not supported, kernels have no strings", "write the text into the format");
+    if (letter == 's')
+      return bad(format_node, "'%s' is not supported, kernels have no strings", "write the text into the format");
     bool wants_float = floats.find(letter) != std::string_view::npos;
     if (letter == '\0' || (!wants_float && integers.find(letter) == std::string_view::npos))
       return bad(format_node, shown + " is not a conversion", "use one of d i u o x X c f F e E g G a A p");
@@ -55,12 +57,15 @@ bool FunctionLowering::check_printf(std::string_view format, std::span<ir::Value
     if (wants_float != type->is_float())
       return bad(value_node, shown + " can't show " + type->user_name(),
                  wants_float ? "use %d, or convert the value: float(…)" : "use %f, or convert the value: int(…)");
-    if (letter == 'p' && type->size() != 8) return bad(value_node, "'%p' needs a 64-bit integer", "convert the value: wp.uint64(…)");
+    if (letter == 'p' && type->size() != 8)
+      return bad(value_node, "'%p' needs a 64-bit integer", "convert the value: wp.uint64(…)");
     ++used;
   }
   if (used < operands.size())
-    return bad(*args[1 + used].expr, "the format shows only " + std::to_string(used) + " of the " + std::to_string(operands.size()) + " values",
-               "add a conversion, or drop the value");
+    return bad(
+        *args[1 + used].expr,
+        "the format shows only " + std::to_string(used) + " of the " + std::to_string(operands.size()) + " values",
+        "add a conversion, or drop the value");
   return true;
 }
 

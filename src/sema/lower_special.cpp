@@ -16,8 +16,10 @@ bool FunctionLowering::order_arguments(std::string_view form, std::span<const st
   std::size_t position = 0;
   for (Argument& arg : args) {
     std::size_t p = params.size();
-    if (arg.keyword.empty()) p = position++;
-    else p = std::size_t(std::find(params.begin(), params.end(), arg.keyword) - params.begin());
+    if (arg.keyword.empty())
+      p = position++;
+    else
+      p = std::size_t(std::find(params.begin(), params.end(), arg.keyword) - params.begin());
     const Node& node = arg.expr ? static_cast<const Node&>(*arg.expr) : at_node;
     if (p >= params.size()) {
       fail(DiagCode::bad_call, node,
@@ -45,7 +47,8 @@ bool FunctionLowering::order_arguments(std::string_view form, std::span<const st
   return true;
 }
 
-Entity FunctionLowering::call_special(std::string_view name, std::vector<Argument> args, const Node& at_node, bool& handled) {
+Entity FunctionLowering::call_special(std::string_view name, std::vector<Argument> args, const Node& at_node,
+                                      bool& handled) {
   handled = true;
   if (name == "tid") return special_tid(args, at_node);
   if (name == "print") return special_print(args, at_node);
@@ -64,9 +67,17 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
     ir::Value* value = value_of(args[0].entity, at_node);
     return value ? Entity::of_symbol(Entity::Kind::type, Symbol::of_type(value->type)) : Entity::failed();
   }
-  constexpr std::string_view constructors[] = {"vector",  "matrix",         "quaternion",       "transformation",
-                                               "vec",     "mat",            "identity",         "quat_identity",
-                                               "transform_identity", "matrix_from_rows", "matrix_from_cols"};
+  constexpr std::string_view constructors[] = {"vector",
+                                               "matrix",
+                                               "quaternion",
+                                               "transformation",
+                                               "vec",
+                                               "mat",
+                                               "identity",
+                                               "quat_identity",
+                                               "transform_identity",
+                                               "matrix_from_rows",
+                                               "matrix_from_cols"};
   for (std::string_view c : constructors)
     if (name == c) return construct_untyped(name, std::move(args), at_node);
   handled = false;
@@ -78,8 +89,7 @@ Entity FunctionLowering::special_tid(const std::vector<Argument>& args, const No
   if (function_.kind != ir::FunctionKind::kernel)
     return fail(DiagCode::tid_in_function, at_node, "tid() can only be called in a kernel, not in a function",
                 "pass the index to the function as an argument");
-  if (tid_arity_ > kMaxRank)
-    return fail(DiagCode::bad_call, at_node, "tid() gives at most 4 indices");
+  if (tid_arity_ > kMaxRank) return fail(DiagCode::bad_call, at_node, "tid() gives at most 4 indices");
   if (tid_arity_ <= 1) return Entity::of(at(at_node).tid(0));
   std::vector<Entity> parts;
   for (int d = 0; d < tid_arity_; ++d) parts.push_back(Entity::of(at(at_node).tid(d)));
@@ -95,7 +105,8 @@ Entity FunctionLowering::special_print(const std::vector<Argument>& args, const 
       return fail(DiagCode::bad_call, node, "print() has no parameter '" + std::string(arg.keyword) + "'");
     if (arg.entity.kind == Entity::Kind::string) {
       if (!operands.empty())
-        return fail(DiagCode::bad_call, *arg.expr, "print() takes text before values", "use wp.printf for mixed output");
+        return fail(DiagCode::bad_call, *arg.expr, "print() takes text before values",
+                    "use wp.printf for mixed output");
       text += (text.empty() ? "" : " ") + arg.entity.symbol->constant.text;
       continue;
     }
@@ -106,7 +117,8 @@ Entity FunctionLowering::special_print(const std::vector<Argument>& args, const 
       continue;
     }
     for (std::size_t k = 0; k < value->type->fields().size(); ++k) {
-      if (value->type->fields()[k].type->is_tuple()) return fail(DiagCode::bad_call, node, "print() can't show a tuple inside a tuple");
+      if (value->type->fields()[k].type->is_tuple())
+        return fail(DiagCode::bad_call, node, "print() can't show a tuple inside a tuple");
       ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};
       operands.push_back(builder_.extract(value, std::span(&step, 1)));
     }
@@ -123,7 +135,8 @@ Entity FunctionLowering::special_printf(const std::vector<Argument>& args, const
   std::vector<ir::Value*> operands;
   for (std::size_t i = 1; i < args.size(); ++i) {
     if (!args[i].keyword.empty())
-      return fail(DiagCode::bad_call, *args[i].expr, "printf() has no parameter '" + std::string(args[i].keyword) + "'");
+      return fail(DiagCode::bad_call, *args[i].expr,
+                  "printf() has no parameter '" + std::string(args[i].keyword) + "'");
     ir::Value* value = value_of(args[i].entity, *args[i].expr);
     if (!value) return Entity::failed();
     if (!value->type->is_scalar())
@@ -145,10 +158,10 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
     bool integers_only;
   };
   static constexpr Kind kinds[] = {
-      {"atomic_add", ir::AtomicKind::add, false},      {"atomic_sub", ir::AtomicKind::add, false},
-      {"atomic_min", ir::AtomicKind::min, false},      {"atomic_max", ir::AtomicKind::max, false},
-      {"atomic_exch", ir::AtomicKind::exch, false},    {"atomic_cas", ir::AtomicKind::cas, false},
-      {"atomic_and", ir::AtomicKind::bit_and, true},   {"atomic_or", ir::AtomicKind::bit_or, true},
+      {"atomic_add", ir::AtomicKind::add, false},    {"atomic_sub", ir::AtomicKind::add, false},
+      {"atomic_min", ir::AtomicKind::min, false},    {"atomic_max", ir::AtomicKind::max, false},
+      {"atomic_exch", ir::AtomicKind::exch, false},  {"atomic_cas", ir::AtomicKind::cas, false},
+      {"atomic_and", ir::AtomicKind::bit_and, true}, {"atomic_or", ir::AtomicKind::bit_or, true},
       {"atomic_xor", ir::AtomicKind::bit_xor, true},
   };
   const Kind* kind = nullptr;
@@ -157,10 +170,12 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
   if (!kind) return fail(DiagCode::unknown_name, at_node, "there is no builtin '" + std::string(name) + "'");
   bool is_cas = kind->kind == ir::AtomicKind::cas;
   std::size_t values = is_cas ? 2 : 1;
-  auto named = std::find_if(args.begin(), args.end(), [](const Argument& a) { return a.keyword == "arr" || a.keyword == "a"; });
+  auto named =
+      std::find_if(args.begin(), args.end(), [](const Argument& a) { return a.keyword == "arr" || a.keyword == "a"; });
   if (named != args.end()) std::rotate(args.begin(), named, named + 1);  // the array decides what else there is
   if (args.empty() || !args[0].entity.is_value() || !args[0].entity.type()->is_array())
-    return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes an array first, got (" + describe(args) + ")");
+    return fail(DiagCode::bad_call, at_node,
+                std::string(name) + "() takes an array first, got (" + describe(args) + ")");
   ir::Value* array = args[0].entity.value;
   std::size_t rank = array->type->rank();
   // (arr, i, j…, value): one index per dimension.
@@ -172,16 +187,19 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
   if (args.size() <= params.size() && !order_arguments(name, params, args, at_node)) return Entity::failed();
   if (args.size() != 1 + rank + values)
     return fail(DiagCode::bad_call, at_node,
-                std::string(name) + "() on an array of " + std::to_string(rank) + " dimensions takes " + std::to_string(rank) +
-                    " indices and " + std::to_string(values) + " value" + (values > 1 ? "s" : "") + ", got (" + describe(args) + ")");
+                std::string(name) + "() on an array of " + std::to_string(rank) + " dimensions takes " +
+                    std::to_string(rank) + " indices and " + std::to_string(values) + " value" +
+                    (values > 1 ? "s" : "") + ", got (" + describe(args) + ")");
   std::vector<ir::Value*> indices;
   std::uint8_t wrap = 0;
   for (std::size_t k = 0; k < rank; ++k) {
     ir::Value* index = value_of(args[1 + k].entity, *args[1 + k].expr);
     if (!index) return Entity::failed();
     if (!index->type->is_int())
-      return fail(DiagCode::bad_index, *args[1 + k].expr, "an index must be an integer, not " + index->type->user_name(), "convert it: int(…)");
-    if (index->type->is_signed_int() && !(index->is_constant() && index->as_int() >= 0)) wrap = std::uint8_t(wrap | (1u << k));
+      return fail(DiagCode::bad_index, *args[1 + k].expr,
+                  "an index must be an integer, not " + index->type->user_name(), "convert it: int(…)");
+    if (index->type->is_signed_int() && !(index->is_constant() && index->as_int() >= 0))
+      wrap = std::uint8_t(wrap | (1u << k));
     indices.push_back(index);
   }
   const Type* element = array->type->element();
@@ -216,7 +234,8 @@ Entity FunctionLowering::special_len(const std::vector<Argument>& args, const No
 
 Entity FunctionLowering::special_select(std::string_view name, std::vector<Argument> args, const Node& at_node) {
   bool where = name == "where";
-  const std::string_view params[] = {"cond", where ? "value_if_true" : "value_if_false", where ? "value_if_false" : "value_if_true"};
+  const std::string_view params[] = {"cond", where ? "value_if_true" : "value_if_false",
+                                     where ? "value_if_false" : "value_if_true"};
   if (!order_arguments(name, params, args, at_node)) return Entity::failed();
   if (args.size() != 3)
     return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes a condition and two values");
@@ -229,7 +248,8 @@ Entity FunctionLowering::special_select(std::string_view name, std::vector<Argum
   if (!condition || !va || !vb) return Entity::failed();
   if (va->type != vb->type)
     return fail(DiagCode::type_mismatch, at_node,
-                std::string(name) + "(): Input types must be the same, got " + va->type->user_name() + " and " + vb->type->user_name());
+                std::string(name) + "(): Input types must be the same, got " + va->type->user_name() + " and " +
+                    vb->type->user_name());
   if (condition->is_constant()) return Entity::of(condition->bits ? va : vb);
   return Entity::of(at(at_node).select(condition, va, vb));
 }
@@ -239,10 +259,12 @@ Entity FunctionLowering::special_local(std::string_view name, std::vector<Argume
   if (!order_arguments(name, params, args, at_node)) return Entity::failed();
   const Argument* shape_arg = args.empty() ? nullptr : &args[0];
   const Argument* dtype_arg = args.size() < 2 ? nullptr : &args[1];
-  if (!shape_arg) return fail(DiagCode::bad_call, at_node, "a local array needs a shape", "wp.zeros(shape=8, dtype=float)");
+  if (!shape_arg)
+    return fail(DiagCode::bad_call, at_node, "a local array needs a shape", "wp.zeros(shape=8, dtype=float)");
   const Type* element = types::f32();
   if (dtype_arg) {
-    if (dtype_arg->entity.kind != Entity::Kind::type || dtype_arg->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
+    if (dtype_arg->entity.kind != Entity::Kind::type ||
+        dtype_arg->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
       return fail(DiagCode::bad_call, *dtype_arg->expr, "dtype must be a type");
     element = dtype_arg->entity.symbol->pattern.type;
   }
@@ -254,7 +276,8 @@ Entity FunctionLowering::special_local(std::string_view name, std::vector<Argume
   std::int64_t total = 1;
   for (std::int64_t n : *shape) {
     if (n < 0 || n > (1 << 24) || total > (1 << 24) / std::max<std::int64_t>(n, 1))
-      return fail(DiagCode::value_out_of_range, *shape_arg->expr, "the shape of a local array must be small and not negative",
+      return fail(DiagCode::value_out_of_range, *shape_arg->expr,
+                  "the shape of a local array must be small and not negative",
                   "allocate large arrays outside and pass them in");
     total *= n;
   }
@@ -283,7 +306,8 @@ Entity FunctionLowering::special_range(std::string_view name, const std::vector<
     ir::Value* value = value_of(e, *arg.expr);
     if (!value) return Entity::failed();
     if (!value->type->is_int())
-      return fail(DiagCode::bad_call, *arg.expr, "range() takes integers, not " + value->type->user_name(), "convert it: int(…)");
+      return fail(DiagCode::bad_call, *arg.expr, "range() takes integers, not " + value->type->user_name(),
+                  "convert it: int(…)");
     const Type* wide = value->type->size() > 4 || value->type == types::u32() ? types::i64() : types::i32();
     if (!type || wide == types::i64()) type = wide;
   }
@@ -291,8 +315,10 @@ Entity FunctionLowering::special_range(std::string_view name, const std::vector<
   std::vector<ir::Value*> bounds;
   for (const Argument& arg : args) {
     ir::Value* value = nullptr;
-    if (arg.entity.kind == Entity::Kind::integer && type == types::i64()) value = literal_as(arg.entity, type, *arg.expr);
-    else value = value_of(arg.entity, *arg.expr);
+    if (arg.entity.kind == Entity::Kind::integer && type == types::i64())
+      value = literal_as(arg.entity, type, *arg.expr);
+    else
+      value = value_of(arg.entity, *arg.expr);
     if (!value) return Entity::failed();
     bounds.push_back(cast(value, type));
   }
@@ -307,15 +333,18 @@ Entity FunctionLowering::special_range(std::string_view name, const std::vector<
 Entity FunctionLowering::special_cast(std::string_view name, std::vector<Argument> args, const Node& at_node) {
   constexpr std::string_view params[] = {"a", "dtype"};
   if (!order_arguments(name, params, args, at_node)) return Entity::failed();
-  if (args.size() != 2 || args[1].entity.kind != Entity::Kind::type || args[1].entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
+  if (args.size() != 2 || args[1].entity.kind != Entity::Kind::type ||
+      args[1].entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
     return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes a value and a type");
   ir::Value* value = value_of(args[0].entity, at_node);
   if (!value) return Entity::failed();
   const Type* to = args[1].entity.symbol->pattern.type;
   if (value->type == to) return Entity::of(value);
-  if (!value->type->is_scalar() || !to->is_scalar() || value->type->size() != to->size() || value->type->is_bool() || to->is_bool())
+  if (!value->type->is_scalar() || !to->is_scalar() || value->type->size() != to->size() || value->type->is_bool() ||
+      to->is_bool())
     return fail(DiagCode::type_mismatch, at_node,
-                "can't reinterpret " + value->type->user_name() + " as " + to->user_name(), "both must be numbers of the same size");
+                "can't reinterpret " + value->type->user_name() + " as " + to->user_name(),
+                "both must be numbers of the same size");
   return Entity::of(at(at_node).bitcast(value, to));
 }
 
@@ -324,20 +353,25 @@ Entity FunctionLowering::special_array(std::vector<Argument> args, const Node& a
   if (!order_arguments("array", params, args, at_node)) return Entity::failed();
   const Argument *ptr = nullptr, *shape = nullptr, *dtype = nullptr;
   if (args.size() == 3) ptr = &args[0], shape = &args[1], dtype = &args[2];
-  if (!ptr || !shape || !dtype || dtype->entity.kind != Entity::Kind::type || dtype->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
+  if (!ptr || !shape || !dtype || dtype->entity.kind != Entity::Kind::type ||
+      dtype->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
     return fail(DiagCode::bad_call, at_node, "in a kernel, array() takes ptr=, shape= and dtype=");
   ir::Value* address = value_of(ptr->entity, *ptr->expr);
   if (!address) return Entity::failed();
-  if (address->type != types::u64()) return fail(DiagCode::type_mismatch, *ptr->expr, "ptr must be uint64, not " + address->type->user_name());
+  if (address->type != types::u64())
+    return fail(DiagCode::type_mismatch, *ptr->expr, "ptr must be uint64, not " + address->type->user_name());
   std::vector<Entity> extents;
-  if (shape->entity.kind == Entity::Kind::tuple) extents = *shape->entity.elements;
+  if (shape->entity.kind == Entity::Kind::tuple)
+    extents = *shape->entity.elements;
   else if (shape->entity.is_value() && shape->entity.type()->is_tuple()) {
     for (std::size_t k = 0; k < shape->entity.type()->fields().size(); ++k) {
       ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};
       extents.push_back(Entity::of(builder_.extract(shape->entity.value, std::span(&step, 1))));
     }
-  } else extents.push_back(shape->entity);
-  if (extents.empty() || extents.size() > std::size_t(kMaxRank)) return fail(DiagCode::bad_call, *shape->expr, "an array has 1 to 4 dimensions");
+  } else
+    extents.push_back(shape->entity);
+  if (extents.empty() || extents.size() > std::size_t(kMaxRank))
+    return fail(DiagCode::bad_call, *shape->expr, "an array has 1 to 4 dimensions");
   std::vector<ir::Value*> operands = {address};
   for (const Entity& e : extents) {
     ir::Value* n = value_of(e, *shape->expr);

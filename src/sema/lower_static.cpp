@@ -7,7 +7,7 @@ using namespace syntax;
 
 namespace {
 
-/// The source text of an expression, lines joined: host expressions may hold what kernels don't know (lambdas,
+/// The source text of an expression, in parentheses if it has several lines: host expressions may hold what kernels don't know (lambdas,
 /// comprehensions), so it is taken as written.
 std::string text_of(const Expr& expr) {
   std::string out;
@@ -19,7 +19,7 @@ std::string text_of(const Expr& expr) {
     if (!out.empty()) out += "\n";
     if (begin < end && end <= text.size()) out += text.substr(begin, end - begin);
   }
-  return out;
+  return expr.end_line == expr.loc.line ? out : "(" + out + ")";
 }
 
 /// The identifiers in a text, each once, in order.
@@ -43,7 +43,8 @@ std::vector<std::string_view> identifiers(std::string_view text) {
 /// The function's own constants before the names outside; its other variables can't be used.
 class StaticScope final : public Scope {
  public:
-  StaticScope(Scope& around, std::span<const std::pair<std::string, Constant>> locals, std::set<std::string_view> hidden)
+  StaticScope(Scope& around, std::span<const std::pair<std::string, Constant>> locals,
+              std::set<std::string_view> hidden)
       : around_(around), locals_(locals), hidden_(std::move(hidden)) {}
   std::optional<Symbol> lookup(std::string_view name) override {
     for (const auto& [local, constant] : locals_)
@@ -96,9 +97,12 @@ Entity FunctionLowering::lower_static(const CallExpr& expr) {
       continue;
     }
     Constant c;
-    if (e.type() == types::i32()) c = Constant::of_int(e.value->as_int());
-    else if (e.type() == types::f32()) c = Constant::of_real(e.value->as_float());
-    else c.form = Constant::Form::typed, c.type = e.type(), c.bits = {e.value->bits};
+    if (e.type() == types::i32())
+      c = Constant::of_int(e.value->as_int());
+    else if (e.type() == types::f32())
+      c = Constant::of_real(e.value->as_float());
+    else
+      c.form = Constant::Form::typed, c.type = e.type(), c.bits = {e.value->bits};
     locals.emplace_back(std::string(name), std::move(c));
   }
   try {
@@ -107,10 +111,13 @@ Entity FunctionLowering::lower_static(const CallExpr& expr) {
     return fail(DiagCode::bad_static, inner, std::string("wp.static: ") + error.what());
   }
   if (!run_time.empty())
-    return fail(DiagCode::bad_static, inner, "wp.static() needs a compile-time expression, but '" + std::string(run_time) + "' has its value at run time only",
+    return fail(DiagCode::bad_static, inner,
+                "wp.static() needs a compile-time expression, but '" + std::string(run_time) +
+                    "' has its value at run time only",
                 "it may use constants, types, functions and the variables of unrolled loops");
   StaticScope scope(*scope_, locals, std::move(hidden));
-  if (auto symbol = eval_constant(inner, scope); symbol && symbol->kind != Symbol::Kind::other) return from_symbol(*symbol, expr);
+  if (auto symbol = eval_constant(inner, scope); symbol && symbol->kind != Symbol::Kind::other)
+    return from_symbol(*symbol, expr);
   Entity value = lower_expr(inner);
   if (value.is_value() && !is_compile_time(value.value))
     return fail(DiagCode::bad_static, inner, "wp.static() needs a compile-time expression",

@@ -179,7 +179,8 @@ void FunctionLowering::lower_return(const ReturnStmt& stmt) {
   if (first_return_.known() && value_types != return_types_) {
     sink_
         .report(DiagCode::return_mismatch, stmt.loc,
-                "this 'return' gives " + list(value_types) + ", an earlier one " + list(return_types_), stmt.underline())
+                "this 'return' gives " + list(value_types) + ", an earlier one " + list(return_types_),
+                stmt.underline())
         .notes = {{first_return_, "the earlier 'return' is here; all must have the same types"}};
     set_variable(live_, Entity::of(builder_.boolean(false)));
     return;
@@ -220,7 +221,8 @@ void FunctionLowering::lower_assert(const AssertStmt& stmt) {
   op->text = function_.arena.copy(text);
 }
 
-void FunctionLowering::run(std::span<const Entity> args, std::span<const builtins::Pattern> patterns, Instance& instance) {
+void FunctionLowering::run(std::span<const Entity> args, std::span<const builtins::Pattern> patterns,
+                           Instance& instance) {
   const FunctionDef& def = *decl_.def;
   builder_.set_place(function_.body);
   builder_.set_loc(def.loc);

@@ -12,8 +12,10 @@ using namespace syntax;
 using ir::OpCode;
 
 Entity FunctionLowering::fail(DiagCode code, const Node& at_node, std::string text, std::string cure) {
-  if (cure.empty()) sink_.report(code, at_node.loc, std::move(text), at_node.underline());
-  else sink_.report(code, at_node.loc, std::move(text), std::move(cure), at_node.underline());
+  if (cure.empty())
+    sink_.report(code, at_node.loc, std::move(text), at_node.underline());
+  else
+    sink_.report(code, at_node.loc, std::move(text), std::move(cure), at_node.underline());
   return Entity::failed();
 }
 
@@ -95,7 +97,8 @@ ir::Value* FunctionLowering::make_tuple(std::span<ir::Value* const> parts, const
   std::vector<const Type*> part_types;
   for (ir::Value* part : parts) {
     if (!within(part->type, 1, budget)) {
-      fail(DiagCode::nesting_too_deep, at_node, "the tuple is too large or too deeply nested", "use a struct or a local array");
+      fail(DiagCode::nesting_too_deep, at_node, "the tuple is too large or too deeply nested",
+           "use a struct or a local array");
       return nullptr;
     }
     part_types.push_back(part->type);
@@ -143,8 +146,8 @@ ir::Value* FunctionLowering::fold(OpCode code, ir::Value* a, ir::Value* b) {
     switch (ir::class_of(code)) {
       case ir::OpClass::arith:
       case ir::OpClass::bits:
-        return function_.constant(a->type, b ? ir::eval_binary(code, kind, a->bits, b->bits)
-                                             : ir::eval_unary(code, kind, a->bits));
+        return function_.constant(
+            a->type, b ? ir::eval_binary(code, kind, a->bits, b->bits) : ir::eval_unary(code, kind, a->bits));
       case ir::OpClass::compare: return function_.constant_bool(ir::eval_compare(code, kind, a->bits, b->bits));
       default: break;
     }
@@ -202,8 +205,7 @@ std::string FunctionLowering::describe(const Entity& entity) const {
     case Entity::Kind::integer: return "int32";
     case Entity::Kind::real: return "float32";
     case Entity::Kind::string: return "str";
-    case Entity::Kind::type:
-      return "the type " + builtins::to_string(entity.symbol->pattern);
+    case Entity::Kind::type: return "the type " + builtins::to_string(entity.symbol->pattern);
     case Entity::Kind::functions: return "the function '" + std::string(entity.symbol->functions[0]->def->name) + "'";
     case Entity::Kind::builtin: return "the builtin '" + entity.symbol->text + "'";
     case Entity::Kind::scope: return "a module or class";

@@ -21,7 +21,7 @@ class FunctionLowering;
 
 /// An argument of a call after its expression was lowered.
 struct Argument {
-  std::string_view keyword;            // empty: positional
+  std::string_view keyword;  // empty: positional
   Entity entity;
   const syntax::Expr* expr = nullptr;  // for messages
   std::shared_ptr<const Place> place;  // where the value lies, if the callee may update it
@@ -29,11 +29,11 @@ struct Argument {
 
 /// A function instantiated for argument types.
 struct Instance {
-  ir::Function* function = nullptr;   // null while being lowered, or after errors
+  ir::Function* function = nullptr;  // null while being lowered, or after errors
   bool in_progress = false;
   bool returns_tuple = false;
-  std::size_t num_results = 0;        // as seen by the program; by-reference results follow
-  std::vector<std::size_t> ref_params;   // parameter numbers whose new value is returned, in order
+  std::size_t num_results = 0;          // as seen by the program; by-reference results follow
+  std::vector<std::size_t> ref_params;  // parameter numbers whose new value is returned, in order
 };
 
 class ModuleLowering {
@@ -77,7 +77,8 @@ std::optional<builtins::Pattern> eval_annotation(const syntax::Expr& expr, Scope
 std::optional<Constant> default_value(const syntax::Param& param, const builtins::Pattern& pattern, Scope& scope,
                                       DiagnosticSink& sink);
 /// What a function's return annotation promises: one pattern per result (tuple[float, int], (float, int), float, None).
-std::optional<std::vector<builtins::Pattern>> return_patterns(const syntax::Expr& expr, Scope& scope, DiagnosticSink& sink);
+std::optional<std::vector<builtins::Pattern>> return_patterns(const syntax::Expr& expr, Scope& scope,
+                                                              DiagnosticSink& sink);
 /// As eval_annotation; nullopt without a word if it is no type.
 std::optional<builtins::Pattern> try_annotation(const syntax::Expr& expr, Scope& scope);
 /// A name or dotted name looked up from the outside in; nullopt if it is neither or has no meaning.
@@ -103,10 +104,10 @@ class FunctionLowering {
   struct Variable {
     std::string_view name;
     Entity value;
-    const Type* type = nullptr;   // fixed by the first assignment of a value
-    SourceLoc first;              // first assignment
-    bool internal = false;        // ours: a flag or a result
-    bool flag = false;            // of a loop ("$on", "$go"): means nothing outside the block that made it
+    const Type* type = nullptr;  // fixed by the first assignment of a value
+    SourceLoc first;             // first assignment
+    bool internal = false;       // ours: a flag or a result
+    bool flag = false;           // of a loop ("$on", "$go"): means nothing outside the block that made it
   };
   struct Loop {
     ir::Op* op = nullptr;                      // null: being unrolled
@@ -247,7 +248,8 @@ class FunctionLowering {
                 std::vector<int>& given_of_param);
   Entity no_overload(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at,
                      const std::vector<std::string>& candidates);
-  std::optional<Entity> call_user_operator(std::string_view name, const Entity& a, const Entity* b, const syntax::Node& at);
+  std::optional<Entity> call_user_operator(std::string_view name, const Entity& a, const Entity* b,
+                                           const syntax::Node& at);
 
   // special forms and constructors (lower_special.cpp, lower_construct.cpp)
   Entity call_special(std::string_view name, std::vector<Argument> args, const syntax::Node& at, bool& handled);
@@ -303,23 +305,23 @@ class FunctionLowering {
   ir::Function& function_;
   ir::Builder builder_;
   FunctionScan scan_;
-  std::set<const syntax::Stmt*> must_unroll_;     // loops whose variable is needed as a constant
+  std::set<const syntax::Stmt*> must_unroll_;  // loops whose variable is needed as a constant
   DiagnosticSink& sink_;
 
   std::vector<Variable> variables_;
   std::unordered_map<std::string_view, int> variable_index_;
-  std::vector<std::pair<int, Entity>> journal_;   // what variables held before they were set, newest last
+  std::vector<std::pair<int, Entity>> journal_;  // what variables held before they were set, newest last
   std::vector<Loop> loops_;
-  int live_ = -1;                                 // flag: false after return
+  int live_ = -1;  // flag: false after return
   std::vector<int> return_variables_;
   std::vector<const Type*> return_types_;
   SourceLoc first_return_;
   bool returned_value_ = false;
   bool returns_tuple_ = false;
-  int region_depth_ = 0;                          // regions around the place where operations go
-  bool too_deep_ = false;                         // that there are too many was reported
-  int tid_arity_ = 1;                             // set by an unpacking assignment around tid()
-  bool names_lost_ = false;                       // something we did not look into may have bound names
+  int region_depth_ = 0;     // regions around the place where operations go
+  bool too_deep_ = false;    // that there are too many was reported
+  int tid_arity_ = 1;        // set by an unpacking assignment around tid()
+  bool names_lost_ = false;  // something we did not look into may have bound names
 };
 
 }  // namespace weft::sema

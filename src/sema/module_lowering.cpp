@@ -67,13 +67,14 @@ bool ModuleLowering::check_returns(const FunctionDecl& decl, const Instance& ins
   std::string wanted;
   for (const builtins::Pattern& p : *annotated) wanted += (wanted.empty() ? "" : ", ") + builtins::to_string(p);
   sink_.report(DiagCode::return_mismatch, annotation.loc,
-               "'" + std::string(decl.def->name) + "' returns " + (given.empty() ? "nothing" : given) + ", its annotation says " +
-                   (wanted.empty() ? "nothing" : wanted),
+               "'" + std::string(decl.def->name) + "' returns " + (given.empty() ? "nothing" : given) +
+                   ", its annotation says " + (wanted.empty() ? "nothing" : wanted),
                "change the annotation or what the function returns", annotation.underline());
   return false;
 }
 
-const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<const Entity> args, SourceLoc call_loc) {
+const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<const Entity> args,
+                                            SourceLoc call_loc) {
   std::string key = instance_key(decl, args);
   auto [it, fresh] = instances_.try_emplace(key);
   Instance& instance = it->second;
@@ -88,7 +89,8 @@ const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<
   }
   constexpr int kDeepest = 200;
   if (depth_ >= kDeepest) {
-    sink_.report(DiagCode::nesting_too_deep, call_loc, "functions call each other more than " + std::to_string(kDeepest) + " levels deep");
+    sink_.report(DiagCode::nesting_too_deep, call_loc,
+                 "functions call each other more than " + std::to_string(kDeepest) + " levels deep");
     return nullptr;
   }
   const std::vector<builtins::Pattern>* patterns = patterns_of(decl);
@@ -119,10 +121,12 @@ ir::Function* ModuleLowering::lower_entry(const FunctionDecl& kernel, std::span<
   const auto& params = kernel.def->params;
   std::vector<const Type*> types(arg_types.begin(), arg_types.end());
   if (types.empty())
-    for (const builtins::Pattern& p : *patterns) types.push_back(p.kind == builtins::Pattern::Kind::exact ? p.type : nullptr);
+    for (const builtins::Pattern& p : *patterns)
+      types.push_back(p.kind == builtins::Pattern::Kind::exact ? p.type : nullptr);
   if (types.size() != params.size()) {
     sink_.report(DiagCode::bad_call, kernel.def->name_loc,
-                 "the kernel takes " + std::to_string(params.size()) + " arguments, " + std::to_string(types.size()) + " types were given");
+                 "the kernel takes " + std::to_string(params.size()) + " arguments, " + std::to_string(types.size()) +
+                     " types were given");
     return nullptr;
   }
   std::vector<std::unique_ptr<ir::Value>> stand_ins;
@@ -140,7 +144,8 @@ ir::Function* ModuleLowering::lower_entry(const FunctionDecl& kernel, std::span<
     }
     if (!builtins::match((*patterns)[i], types[i], bindings)) {
       sink_.report(DiagCode::type_mismatch, params[i].loc,
-                   "'" + std::string(params[i].name) + "' takes " + builtins::to_string((*patterns)[i]) + ", not " + types[i]->user_name(),
+                   "'" + std::string(params[i].name) + "' takes " + builtins::to_string((*patterns)[i]) + ", not " +
+                       types[i]->user_name(),
                    std::uint32_t(params[i].name.size()));
       ok = false;
       continue;

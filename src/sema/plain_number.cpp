@@ -42,8 +42,8 @@ std::optional<Constant> narrow(WideInt value) {
   return c;
 }
 
-std::optional<WideInt> fold_integers(BinaryOp op, const std::optional<WideInt>& left, const std::optional<WideInt>& right,
-                                     NumberRules rules) {
+std::optional<WideInt> fold_integers(BinaryOp op, const std::optional<WideInt>& left,
+                                     const std::optional<WideInt>& right, NumberRules rules) {
   if (!left || !right) return std::nullopt;
   const WideInt a = *left, b = *right;
   bool python = rules == NumberRules::python;

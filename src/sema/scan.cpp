@@ -71,8 +71,10 @@ class Scanner {
 
   static void add_name(OpenLoop& loop, AssignedName name) {
     auto [it, fresh] = loop.seen.try_emplace(name.name, loop.info.assigned.size());
-    if (fresh) loop.info.assigned.push_back(name);
-    else loop.info.assigned[it->second].whole |= name.whole;
+    if (fresh)
+      loop.info.assigned.push_back(name);
+    else
+      loop.info.assigned[it->second].whole |= name.whole;
   }
   void assign_name(std::string_view name, bool whole) {
     for (OpenLoop& loop : loops_) add_name(loop, {name, whole});

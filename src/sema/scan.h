@@ -23,18 +23,18 @@ struct AssignedName {
 };
 
 struct LoopInfo {
-  std::vector<AssignedName> assigned;      // each name once, in order; the loop's target included
-  std::uint8_t exits = 0;                  // inside the body, aimed at this loop or further out
-  bool has_static = false;                 // a wp.static(…) inside
-  std::uint32_t end = 0;                   // position behind the loop, comparable with last_read
+  std::vector<AssignedName> assigned;  // each name once, in order; the loop's target included
+  std::uint8_t exits = 0;              // inside the body, aimed at this loop or further out
+  bool has_static = false;             // a wp.static(…) inside
+  std::uint32_t end = 0;               // position behind the loop, comparable with last_read
 };
 
 struct FunctionScan {
   std::unordered_map<const syntax::Stmt*, LoopInfo> loops;
-  std::unordered_map<const syntax::Stmt*, std::uint8_t> exits;      // only statements with some
-  std::unordered_map<const syntax::Stmt*, std::uint32_t> ends;      // position behind each statement
-  std::unordered_map<std::string_view, std::uint32_t> last_read;    // position of a name's last read
-  std::unordered_set<std::string_view> assigned;                    // names that some statement assigns as a whole
+  std::unordered_map<const syntax::Stmt*, std::uint8_t> exits;    // only statements with some
+  std::unordered_map<const syntax::Stmt*, std::uint32_t> ends;    // position behind each statement
+  std::unordered_map<std::string_view, std::uint32_t> last_read;  // position of a name's last read
+  std::unordered_set<std::string_view> assigned;                  // names that some statement assigns as a whole
 
   std::uint8_t exits_of(const syntax::Stmt* stmt) const {
     auto it = exits.find(stmt);

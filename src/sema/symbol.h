@@ -24,7 +24,7 @@ class Scope;
 struct Constant {
   enum class Form : std::uint8_t { integer, real, typed, text };
   Form form = Form::integer;
-  bool negative = false;            // integer: sign and magnitude
+  bool negative = false;  // integer: sign and magnitude
   std::uint64_t magnitude = 0;
   double real = 0;                  // real
   const Type* type = nullptr;       // typed
@@ -48,7 +48,7 @@ struct FunctionDecl {
   std::string key;                           // unique in the process for this definition; part of mangled names
   /// Types of parameters that the host knows already (evaluated annotations of a closure), by position; may be shorter.
   std::vector<std::optional<builtins::Pattern>> known_params;
-  bool library = false;                      // a standard library function: literals adapt, library names are visible
+  bool library = false;  // a standard library function: literals adapt, library names are visible
 };
 
 struct Symbol {

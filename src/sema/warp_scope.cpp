@@ -43,7 +43,8 @@ const Type* named_type(std::string_view name) {
   if (auto rest = after("vec"); rest && !rest->empty() && digit((*rest)[0]))
     if (const Type* s = scalar_of_suffix(rest->substr(1), false)) return types::vec(s, digit((*rest)[0]));
   if (auto rest = after("mat"); rest && rest->size() >= 2 && digit((*rest)[0]) && digit((*rest)[1]))
-    if (const Type* s = scalar_of_suffix(rest->substr(2), true)) return types::mat(s, digit((*rest)[0]), digit((*rest)[1]));
+    if (const Type* s = scalar_of_suffix(rest->substr(2), true))
+      return types::mat(s, digit((*rest)[0]), digit((*rest)[1]));
   if (auto rest = after("spatial_vector"))
     if (const Type* s = scalar_of_suffix(*rest, true)) return types::vec(s, 6);
   if (auto rest = after("spatial_matrix"))
@@ -73,9 +74,15 @@ std::optional<double> named_constant(std::string_view name) {
   };
   using namespace std::numbers;
   static const Row rows[] = {
-      {"e", "E", e},           {"log2e", "LOG2E", log2e},   {"log10e", "LOG10E", log10e},
-      {"ln2", "LN2", ln2},     {"ln10", "LN10", ln10},      {"phi", "PHI", phi},
-      {"pi", "PI", pi},        {"half_pi", "HALF_PI", pi / 2}, {"tau", "TAU", 2 * pi},
+      {"e", "E", e},
+      {"log2e", "LOG2E", log2e},
+      {"log10e", "LOG10E", log10e},
+      {"ln2", "LN2", ln2},
+      {"ln10", "LN10", ln10},
+      {"phi", "PHI", phi},
+      {"pi", "PI", pi},
+      {"half_pi", "HALF_PI", pi / 2},
+      {"tau", "TAU", 2 * pi},
       {"inf", "INF", std::numeric_limits<double>::infinity()},
       {"nan", "NAN", std::numeric_limits<double>::quiet_NaN()},
   };
@@ -85,9 +92,10 @@ std::optional<double> named_constant(std::string_view name) {
 }
 
 /// Special forms that have no row: they take types or are handled by the statement lowering.
-constexpr std::string_view kForms[] = {"array",    "array1d", "array2d", "array3d", "array4d",    "indexedarray",
-                                       "static",   "constant", "ref",    "vector",  "matrix",     "quaternion",
-                                       "transformation", "vec",  "mat",  "adjoint", "range", "reversed", "type"};
+constexpr std::string_view kForms[] = {"array",        "array1d",    "array2d",        "array3d", "array4d",
+                                       "indexedarray", "static",     "constant",       "ref",     "vector",
+                                       "matrix",       "quaternion", "transformation", "vec",     "mat",
+                                       "adjoint",      "range",      "reversed",       "type"};
 
 class WarpScope final : public Scope {
  public:
@@ -108,9 +116,10 @@ class WarpScope final : public Scope {
 class MathScope final : public Scope {
  public:
   std::optional<Symbol> lookup(std::string_view name) override {
-    constexpr std::string_view functions[] = {"sin",  "cos",  "tan",  "asin", "acos",  "atan",  "atan2",   "sinh",    "cosh",
-                                              "tanh", "exp",  "log",  "log2", "log10", "sqrt",  "pow",     "floor",   "ceil",
-                                              "erf",  "erfc", "cbrt", "fabs", "isnan", "isinf", "isfinite", "degrees", "radians"};
+    constexpr std::string_view functions[] = {"sin",  "cos",   "tan",   "asin",     "acos",    "atan",   "atan2",
+                                              "sinh", "cosh",  "tanh",  "exp",      "log",     "log2",   "log10",
+                                              "sqrt", "pow",   "floor", "ceil",     "erf",     "erfc",   "cbrt",
+                                              "fabs", "isnan", "isinf", "isfinite", "degrees", "radians"};
     constexpr std::string_view constants[] = {"pi", "e", "tau", "inf", "nan"};
     if (std::find(std::begin(constants), std::end(constants), name) != std::end(constants))
       return Symbol::of(Constant::of_real(*named_constant(name)));
@@ -132,7 +141,8 @@ std::shared_ptr<Scope> warp_scope() {
 }
 
 std::optional<Symbol> python_builtin(std::string_view name) {
-  constexpr std::string_view names[] = {"abs", "min", "max", "round", "pow", "len", "print", "range", "reversed", "type"};
+  constexpr std::string_view names[] = {"abs", "min",   "max",   "round",    "pow",
+                                        "len", "print", "range", "reversed", "type"};
   if (name == "int") return Symbol::of_type(types::i32());
   if (name == "float") return Symbol::of_type(types::f32());
   if (name == "bool") return Symbol::of_type(types::boolean());

@@ -19,7 +19,16 @@ enum class DiagCode : std::uint16_t {
 };
 
 enum class DiagCategory : std::uint8_t {
-  syntax, codegen, type, name, attribute, operand, value, ir, limit, note,
+  syntax,
+  codegen,
+  type,
+  name,
+  attribute,
+  operand,
+  value,
+  ir,
+  limit,
+  note,
 };
 
 std::string_view name_of(DiagCode code);
@@ -67,7 +76,7 @@ class DiagnosticSink {
   std::vector<std::shared_ptr<const SourceFile>> files_;
   std::size_t errors_ = 0;
   std::size_t shown_errors_ = 0;  // of them in list_
-  Diagnostic scratch_{};  // returned for a repeated report
+  Diagnostic scratch_{};          // returned for a repeated report
 };
 
 }  // namespace weft
