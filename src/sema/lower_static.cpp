@@ -1,4 +1,6 @@
 // wp.static: the host evaluates the expression if it can (Python does); otherwise it is evaluated here.
+#include <cctype>
+
 #include "sema/lowering.h"
 
 namespace weft::sema {
@@ -7,8 +9,8 @@ using namespace syntax;
 
 namespace {
 
-/// The source text of an expression, in parentheses if it has several lines: host expressions may hold what kernels don't know (lambdas,
-/// comprehensions), so it is taken as written.
+/// The source text of an expression, in parentheses if it has several lines. Host expressions may hold what kernels
+/// don't know (lambdas, comprehensions), so it is taken as written.
 std::string text_of(const Expr& expr) {
   std::string out;
   if (!expr.loc.file) return out;
