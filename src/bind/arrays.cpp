@@ -12,8 +12,8 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 constexpr std::uint64_t kReleaseGilBytes = 1 << 18;  // smaller copies are done before another thread has woken up
 
-PyObject* array_type = nullptr;         // _weft.Array
-PyObject* index_error_type = nullptr;   // _weft.ArrayIndexError
+PyObject* array_type = nullptr;        // _weft.Array
+PyObject* index_error_type = nullptr;  // _weft.ArrayIndexError
 
 const runtime::Array& valid(const ArrayObject& a) {
   if (!a.array.is_valid()) throw runtime::ArgumentError("the array has no memory");
@@ -28,7 +28,8 @@ nb::object to_tuple(const std::int64_t* values, std::int32_t n) {
 
 /// Gives an instance its array; the instance may come fresh from __new__, its __init__ still running.
 void emplace(nb::handle self, runtime::Array array) {
-  if (!PyObject_TypeCheck(self.ptr(), reinterpret_cast<PyTypeObject*>(array_type))) throw nb::type_error("not an array");
+  if (!PyObject_TypeCheck(self.ptr(), reinterpret_cast<PyTypeObject*>(array_type)))
+    throw nb::type_error("not an array");
   if (nb::inst_ready(self)) {
     nb::inst_ptr<ArrayObject>(self)->array = std::move(array);
     return;
@@ -39,7 +40,8 @@ void emplace(nb::handle self, runtime::Array array) {
 
 /// A new instance of a class derived from Array, without its __init__.
 nb::object instance(nb::handle cls, runtime::Array array) {
-  if (!PyType_Check(cls.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), reinterpret_cast<PyTypeObject*>(array_type)))
+  if (!PyType_Check(cls.ptr()) ||
+      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), reinterpret_cast<PyTypeObject*>(array_type)))
     throw nb::type_error("not an array class");
   nb::object made = nb::inst_alloc(cls);
   new (nb::inst_ptr<ArrayObject>(made)) ArrayObject{std::move(array)};
@@ -84,14 +86,17 @@ Extents read_shape(nb::handle shape) {
     return out;
   }
   if (!PySequence_Check(shape.ptr()) || PyUnicode_Check(shape.ptr()) || PyBytes_Check(shape.ptr())) {
-    PyErr_Format(PyExc_TypeError, "an array's shape must be an integer or a tuple of integers, not %s", Py_TYPE(shape.ptr())->tp_name);
+    PyErr_Format(PyExc_TypeError, "an array's shape must be an integer or a tuple of integers, not %s",
+                 Py_TYPE(shape.ptr())->tp_name);
     throw nb::python_error();
   }
   nb::object list = nb::steal(PySequence_Tuple(shape.ptr()));
   if (!list.is_valid()) throw nb::python_error();
   const Py_ssize_t n = PyTuple_GET_SIZE(list.ptr());
-  if (n < 1 || n > kMaxRank) throw runtime::ArgumentError("an array has 1 to 4 dimensions, the given shape has " + std::to_string(n));
-  for (Py_ssize_t i = 0; i < n; ++i) out.values[out.count++] = to_int64(PyTuple_GET_ITEM(list.ptr(), i), "an array's shape");
+  if (n < 1 || n > kMaxRank)
+    throw runtime::ArgumentError("an array has 1 to 4 dimensions, the given shape has " + std::to_string(n));
+  for (Py_ssize_t i = 0; i < n; ++i)
+    out.values[out.count++] = to_int64(PyTuple_GET_ITEM(list.ptr(), i), "an array's shape");
   return out;
 }
 
@@ -135,8 +140,8 @@ void copy_elements(const runtime::Array& to, const runtime::Array& from) {
   keep_to.assign(keep_from);
 }
 
-void wrap(nb::handle self, const TypeHandle& element, const Shape& shape, std::optional<Shape> strides, std::uintptr_t ptr,
-          nb::object owner, nb::object deleter, std::uintptr_t grad) {
+void wrap(nb::handle self, const TypeHandle& element, const Shape& shape, std::optional<Shape> strides,
+          std::uintptr_t ptr, nb::object owner, nb::object deleter, std::uintptr_t grad) {
   runtime::Array::External memory;
   memory.data = reinterpret_cast<void*>(ptr);
   memory.grad = reinterpret_cast<void*>(grad);
@@ -175,8 +180,8 @@ bool is_plain_index(nb::handle item) {
 }
 
 [[noreturn]] void raise_index_error(std::int64_t index, int dim, std::int64_t extent) {
-  PyErr_Format(index_error_type, "index %lld is out of range for dimension %d with size %lld", static_cast<long long>(index), dim,
-               static_cast<long long>(extent));
+  PyErr_Format(index_error_type, "index %lld is out of range for dimension %d with size %lld",
+               static_cast<long long>(index), dim, static_cast<long long>(extent));
   throw nb::python_error();
 }
 
@@ -187,7 +192,8 @@ runtime::Array sliced(const runtime::Array& array, int dim, nb::handle slice) {
   };
   const std::int64_t step = bound(s->step, 1);
   if (step == 0) throw nb::value_error("a slice's step can't be zero");
-  return array.slice(dim, bound(s->start, step < 0 ? INT64_MAX : 0), bound(s->stop, step < 0 ? INT64_MIN : INT64_MAX), step);
+  return array.slice(dim, bound(s->start, step < 0 ? INT64_MAX : 0), bound(s->stop, step < 0 ? INT64_MIN : INT64_MAX),
+                     step);
 }
 
 /// Reads integers, slices and "..."; false for anything else, which Python looks at.
@@ -210,7 +216,8 @@ bool select(const runtime::Array& array, nb::handle key, Selection& out) {
   }
   if (ellipses > 1) throw runtime::ArgumentError("an index can have one '...' only");
   if (count - ellipses > rank) {
-    PyErr_Format(index_error_type, "too many indices: the array has %d dimension%s, %zd were given", rank, rank == 1 ? "" : "s", count - ellipses);
+    PyErr_Format(index_error_type, "too many indices: the array has %d dimension%s, %zd were given", rank,
+                 rank == 1 ? "" : "s", count - ellipses);
     throw nb::python_error();
   }
   std::int64_t numbers[kMaxRank];
@@ -234,7 +241,8 @@ bool select(const runtime::Array& array, nb::handle key, Selection& out) {
       const std::int64_t given = to_int64(items[i], "an index"), extent = out.view.extent(dim);
       if (given < -extent || given >= extent) raise_index_error(given, int(i), extent);
       if (out.view.rank() == 1) {  // a[..., i] with every other index a number
-        out.element = out.view.address(std::span<const std::int64_t>(numbers, (numbers[0] = given < 0 ? given + extent : given, 1)));
+        out.element = out.view.address(
+            std::span<const std::int64_t>(numbers, (numbers[0] = given < 0 ? given + extent : given, 1)));
         return true;
       }
       out.view = out.view.index(dim, given);
@@ -267,7 +275,8 @@ void fill(const runtime::Array& array, nb::handle value) {
   std::vector<std::uint64_t> bytes(element->size() / 8 + 1);
   std::vector<nb::object> keep;
   char* to = reinterpret_cast<char*>(bytes.data());
-  if (element->is_composite() && (PyNumber_Check(value.ptr()) || nb::hasattr(value, "_wp_scalar_")) && !PySequence_Check(value.ptr())) {
+  if (element->is_composite() && (PyNumber_Check(value.ptr()) || nb::hasattr(value, "_wp_scalar_")) &&
+      !PySequence_Check(value.ptr())) {
     const std::size_t step = element->element()->size();
     pack_value(value, element->element(), to, "", "value", keep);
     for (std::size_t k = 1; k < element->component_count(); ++k) std::memcpy(to + k * step, to, step);
@@ -301,87 +310,138 @@ nb::object bytes_or_none(std::uintptr_t address) { return address ? nb::object(n
 void register_arrays(nb::module_& m) {
   nb::class_<Memory>(m, "ArrayMemory", "The bytes of an array as a buffer.", nb::type_slots(memory_slots));
   nb::object bases = nb::steal(PyTuple_Pack(2, PyExc_IndexError, PyExc_RuntimeError));
-  index_error_type = PyErr_NewExceptionWithDoc("warp._weft.ArrayIndexError", "An array index out of range.", bases.ptr(), nullptr);
+  index_error_type =
+      PyErr_NewExceptionWithDoc("warp._weft.ArrayIndexError", "An array index out of range.", bases.ptr(), nullptr);
   m.attr("ArrayIndexError") = nb::borrow(index_error_type);
 
-  nb::class_<ArrayObject> cls(m, "Array", "Memory, shape and strides of an array; warp.array derives from it.", nb::is_weak_referenceable());
+  nb::class_<ArrayObject> cls(m, "Array", "Memory, shape and strides of an array; warp.array derives from it.",
+                              nb::is_weak_referenceable());
   array_type = cls.ptr();
   Py_INCREF(array_type);
   cls.def(nb::init<>())
       .def("_init_null", [](nb::handle self) { emplace(self, runtime::Array()); })
-      .def("_allocate", [](nb::handle self, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad) {
-        emplace(self, allocate(element.type, shape, zero, requires_grad));
-      })
-      .def("_init_buffer", [](nb::handle self, nb::handle source, const TypeHandle* element, bool copy) {
-        std::optional<runtime::Array> made = from_buffer(source, element ? element->type : nullptr, copy);
-        if (made) emplace(self, std::move(*made));
-        return made.has_value();
-      }, nb::arg("source"), nb::arg("element").none(), nb::arg("copy"), "Takes a buffer's elements; False if the buffer does not fit as it is.")
-      .def("_wrap", &wrap, nb::arg("element"), nb::arg("shape"), nb::arg("strides").none(), nb::arg("ptr"), nb::arg("owner").none(), nb::arg("deleter").none(), nb::arg("grad") = 0)
+      .def("_allocate", [](nb::handle self, const TypeHandle& element, nb::handle shape, bool zero,
+                           bool requires_grad) { emplace(self, allocate(element.type, shape, zero, requires_grad)); })
+      .def(
+          "_init_buffer",
+          [](nb::handle self, nb::handle source, const TypeHandle* element, bool copy) {
+            std::optional<runtime::Array> made = from_buffer(source, element ? element->type : nullptr, copy);
+            if (made) emplace(self, std::move(*made));
+            return made.has_value();
+          },
+          nb::arg("source").none(), nb::arg("element").none(), nb::arg("copy"),
+          "Takes a buffer's elements; False if the buffer does not fit as it is.")
+      .def("_wrap", &wrap, nb::arg("element"), nb::arg("shape"), nb::arg("strides").none(), nb::arg("ptr"),
+           nb::arg("owner").none(), nb::arg("deleter").none(), nb::arg("grad") = 0)
       .def("_share", [](nb::handle self, const ArrayObject& from) { emplace(self, valid(from)); })
-      .def("_get", &get_item, "Element or view for integers, slices and '...'; NotImplemented for other keys.")
-      .def("_put", &put_item, "Writes an element and returns its address, or returns the selected view; NotImplemented for other keys.")
-      .def("_reshape", [](nb::handle self, nb::handle shape) { return like(self, valid(nb::cast<const ArrayObject&>(self)).reshape(read_shape(shape).span())); })
-      .def("_transpose", [](nb::handle self, const std::vector<int>& order) { return like(self, valid(nb::cast<const ArrayObject&>(self)).transpose(order)); })
-      .def("_reinterpret", [](nb::handle self, const TypeHandle& element, const Shape& shape, const Shape& strides) {
-        return like(self, valid(nb::cast<const ArrayObject&>(self)).reinterpret(element.type, shape, strides));
-      })
+      .def("_get", &get_item, nb::arg("key").none(),
+           "Element or view for integers, slices and '...'; NotImplemented for other keys.")
+      .def("_put", &put_item, nb::arg("key").none(), nb::arg("value").none(),
+           "Writes an element and returns its address, or returns the selected view; NotImplemented for other keys.")
+      .def("_reshape",
+           [](nb::handle self, nb::handle shape) {
+             return like(self, valid(nb::cast<const ArrayObject&>(self)).reshape(read_shape(shape).span()));
+           })
+      .def("_transpose",
+           [](nb::handle self, const std::vector<int>& order) {
+             return like(self, valid(nb::cast<const ArrayObject&>(self)).transpose(order));
+           })
+      .def("_reinterpret",
+           [](nb::handle self, const TypeHandle& element, const Shape& shape, const Shape& strides) {
+             return like(self, valid(nb::cast<const ArrayObject&>(self)).reinterpret(element.type, shape, strides));
+           })
       .def("_grad_view", [](nb::handle self) { return like(self, valid(nb::cast<const ArrayObject&>(self)).grad()); })
-      .def("_set_grad", [](ArrayObject& a, const ArrayObject& grad) {
-        valid(a);
-        a.array.set_grad(valid(grad));
-      })
-      .def("_set_requires_grad", [](ArrayObject& a, bool on) {
-        valid(a);
-        a.array.set_requires_grad(on);
-      })
+      .def("_set_grad",
+           [](ArrayObject& a, const ArrayObject& grad) {
+             valid(a);
+             a.array.set_grad(valid(grad));
+           })
+      .def("_set_requires_grad",
+           [](ArrayObject& a, bool on) {
+             valid(a);
+             a.array.set_requires_grad(on);
+           })
       .def("_copy_from", [](ArrayObject& a, const ArrayObject& from) { copy_elements(valid(a), valid(from)); })
-      .def("_fill", [](ArrayObject& a, nb::handle value) { fill(valid(a), value); })
-      .def("_zero", [](ArrayObject& a) {
-        const runtime::Array to = valid(a);
-        if (to.bytes() < kReleaseGilBytes) return to.fill_zero();
-        nb::gil_scoped_release release;
-        to.fill_zero();
-      })
-      .def("_read", [](const ArrayObject& a, const Shape& index) { return unpack_value(valid(a).element(), a.array.address(index)); })
-      .def("_write", [](ArrayObject& a, const Shape& index, nb::handle value) {
-        std::vector<nb::object> keep;
-        pack_value(value, valid(a).element(), static_cast<char*>(a.array.address(index)), "", "value", keep);
-      })
-      .def("_memory", [](const ArrayObject& a) {
-        const runtime::ByteRange range = valid(a).range();
-        const std::uintptr_t at = range.lo == range.hi ? 0 : reinterpret_cast<std::uintptr_t>(a.array.data()) - range.lo;
-        return nb::make_tuple(Memory{a.array}, at);
-      }, "The array's bytes as a buffer, and where in it the first element lies.")
-      .def("_overlaps", [](const ArrayObject& a, const ArrayObject& b) { return valid(a).range().intersects(valid(b).range()); })
+      .def(
+          "_fill", [](ArrayObject& a, nb::handle value) { fill(valid(a), value); }, nb::arg("value").none())
+      .def("_zero",
+           [](ArrayObject& a) {
+             const runtime::Array to = valid(a);
+             if (to.bytes() < kReleaseGilBytes) return to.fill_zero();
+             nb::gil_scoped_release release;
+             to.fill_zero();
+           })
+      .def("_read", [](const ArrayObject& a,
+                       const Shape& index) { return unpack_value(valid(a).element(), a.array.address(index)); })
+      .def(
+          "_write",
+          [](ArrayObject& a, const Shape& index, nb::handle value) {
+            std::vector<nb::object> keep;
+            pack_value(value, valid(a).element(), static_cast<char*>(a.array.address(index)), "", "value", keep);
+          },
+          nb::arg("index"), nb::arg("value").none())
+      .def(
+          "_memory",
+          [](const ArrayObject& a) {
+            const runtime::ByteRange range = valid(a).range();
+            const std::uintptr_t at =
+                range.lo == range.hi ? 0 : reinterpret_cast<std::uintptr_t>(a.array.data()) - range.lo;
+            return nb::make_tuple(Memory{a.array}, at);
+          },
+          "The array's bytes as a buffer, and where in it the first element lies.")
+      .def("_overlaps",
+           [](const ArrayObject& a, const ArrayObject& b) { return valid(a).range().intersects(valid(b).range()); })
       .def_prop_ro("_element", [](const ArrayObject& a) { return TypeHandle{valid(a).element()}; })
       .def_prop_ro("_type", [](const ArrayObject& a) { return TypeHandle{valid(a).type()}; })
       .def_prop_ro("_valid", [](const ArrayObject& a) { return a.array.is_valid(); })
       .def_prop_ro("_has_grad", [](const ArrayObject& a) { return a.array.is_valid() && a.array.has_grad(); })
-      .def_prop_ro("_grad_ptr", [](const ArrayObject& a) { return reinterpret_cast<std::uintptr_t>(valid(a).desc().grad); })
-      .def_prop_ro("ptr", [](const ArrayObject& a) { return bytes_or_none(a.array.size() ? reinterpret_cast<std::uintptr_t>(a.array.data()) : 0); },
-                   "Address of the first element; None when there are no elements.")
-      .def_prop_ro("shape", [](const ArrayObject& a) { return to_tuple(valid(a).desc().shape, a.array.desc().ndim); }, "Extents of the dimensions.")
-      .def_prop_ro("strides", [](const ArrayObject& a) { return to_tuple(valid(a).desc().strides, a.array.desc().ndim); }, "Bytes from one element to the next, per dimension.")
-      .def_prop_ro("ndim", [](nb::handle self) -> nb::object {
-        const auto& a = nb::cast<const ArrayObject&>(self);
-        return a.array.is_valid() ? nb::object(nb::int_(a.array.rank())) : self.attr("_annotated_ndim");
-      }, "Number of dimensions.")
-      .def_prop_ro("size", [](const ArrayObject& a) { return valid(a).size(); }, "Number of elements.")
-      .def_prop_ro("_bytes", [](const ArrayObject& a) {
-        const runtime::ByteRange range = valid(a).range();
-        return range.hi - range.lo;
-      })
-      .def_prop_ro("is_contiguous", [](const ArrayObject& a) { return valid(a).is_contiguous(); }, "Whether elements lie one after the other, last index fastest.")
+      .def_prop_ro("_grad_ptr",
+                   [](const ArrayObject& a) { return reinterpret_cast<std::uintptr_t>(valid(a).desc().grad); })
+      .def_prop_ro(
+          "ptr",
+          [](const ArrayObject& a) {
+            return bytes_or_none(a.array.size() ? reinterpret_cast<std::uintptr_t>(a.array.data()) : 0);
+          },
+          "Address of the first element; None when there are no elements.")
+      .def_prop_ro(
+          "shape", [](const ArrayObject& a) { return to_tuple(valid(a).desc().shape, a.array.desc().ndim); },
+          "Extents of the dimensions.")
+      .def_prop_ro(
+          "strides", [](const ArrayObject& a) { return to_tuple(valid(a).desc().strides, a.array.desc().ndim); },
+          "Bytes from one element to the next, per dimension.")
+      .def_prop_ro(
+          "ndim",
+          [](nb::handle self) -> nb::object {
+            const auto& a = nb::cast<const ArrayObject&>(self);
+            return a.array.is_valid() ? nb::object(nb::int_(a.array.rank())) : self.attr("_annotated_ndim");
+          },
+          "Number of dimensions.")
+      .def_prop_ro(
+          "size", [](const ArrayObject& a) { return valid(a).size(); }, "Number of elements.")
+      .def_prop_ro("_bytes",
+                   [](const ArrayObject& a) {
+                     const runtime::ByteRange range = valid(a).range();
+                     return range.hi - range.lo;
+                   })
+      .def_prop_ro(
+          "is_contiguous", [](const ArrayObject& a) { return valid(a).is_contiguous(); },
+          "Whether elements lie one after the other, last index fastest.")
       .def("__len__", [](const ArrayObject& a) { return valid(a).extent(0); });
 
-  m.def("array_new", [](nb::handle cls, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad) {
-    return instance(cls, allocate(element.type, shape, zero, requires_grad));
-  }, "A new array of a class derived from Array, its __init__ left out.");
-  m.def("array_over_buffer", [](nb::handle cls, nb::handle source, const TypeHandle* element) -> nb::object {
-    std::optional<runtime::Array> made = from_buffer(source, element ? element->type : nullptr, false);
-    return made ? instance(cls, std::move(*made)) : nb::none();
-  }, nb::arg("cls"), nb::arg("source"), nb::arg("element").none(), "An array over a buffer's memory (a copy of a read-only one), or None.");
+  m.def(
+      "array_new",
+      [](nb::handle cls, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad) {
+        return instance(cls, allocate(element.type, shape, zero, requires_grad));
+      },
+      "A new array of a class derived from Array, its __init__ left out.");
+  m.def(
+      "array_over_buffer",
+      [](nb::handle cls, nb::handle source, const TypeHandle* element) -> nb::object {
+        std::optional<runtime::Array> made = from_buffer(source, element ? element->type : nullptr, false);
+        return made ? instance(cls, std::move(*made)) : nb::none();
+      },
+      nb::arg("cls"), nb::arg("source").none(), nb::arg("element").none(),
+      "An array over a buffer's memory (a copy of a read-only one), or None.");
 }
 
 }  // namespace weft::bind

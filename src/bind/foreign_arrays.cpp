@@ -20,10 +20,18 @@ const Type* scalar_of_format(const char* format, Py_ssize_t item_size) {
   };
   switch (*format) {
     case '?': return item_size == 1 ? types::boolean() : nullptr;
-    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n':
-      return sized(ScalarKind::i8, ScalarKind::i16, ScalarKind::i32, ScalarKind::i64);
-    case 'B': case 'H': case 'I': case 'L': case 'Q': case 'N':
-      return sized(ScalarKind::u8, ScalarKind::u16, ScalarKind::u32, ScalarKind::u64);
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n': return sized(ScalarKind::i8, ScalarKind::i16, ScalarKind::i32, ScalarKind::i64);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N': return sized(ScalarKind::u8, ScalarKind::u16, ScalarKind::u32, ScalarKind::u64);
     case 'e': return item_size == 2 ? types::scalar(ScalarKind::f16) : nullptr;
     case 'f': return item_size == 4 ? types::f32() : nullptr;
     case 'd': return item_size == 8 ? types::f64() : nullptr;

@@ -1,8 +1,8 @@
 """`wp.array`: typed memory with 1 to 4 dimensions, and the annotation of array parameters.
 
-Memory, views and indexing lie in C++ (`_weft.Array`); this class adds the constructor's many forms, NumPy, gradients as
-attributes and what Python expects of an object. An array made with a dtype only, `wp.array(dtype=float, ndim=2)`, has no
-memory: it is an annotation.
+Memory, views and indexing lie in C++ (`_weft.Array`); this class adds the constructor's many forms, NumPy, gradients
+as attributes and what Python expects of an object. An array made with a dtype only, `wp.array(dtype=float, ndim=2)`,
+has no memory: it is an annotation.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from warp._src import array_interface as _interface
 from warp._src.array_support import (
     ArrayDescriptor,
     ArrayTypeError,
+    check_capacity,
     check_device,
+    checked_address,
     derived,
     element_handle,
     extents_of,
     field_arrays,
     flatten_objects,
-    packed_strides,
     plain_handles,
     restore_arrays,
+    strided_room,
     struct_value,
     take_refs,
 )
@@ -40,10 +42,10 @@ _ndarray = np.ndarray
 class array(_weft.Array):  # noqa: N801 - the documented name
     """An array of elements of one type.
 
-    `data` is anything NumPy reads, another array, or None; trailing dimensions become the components of a vector or matrix
-    `dtype`. `copy=False` shares the memory of `data` where dtype and layout allow it and the memory is writable. With `ptr`
-    the array lies over foreign memory, which `deleter(ptr, bytes)` frees at the end. With neither, `shape` makes new memory
-    that is not initialised. A dtype alone makes an annotation.
+    `data` is anything NumPy reads, another array, or None; trailing dimensions become the components of a vector or
+    matrix `dtype`. `copy=False` shares the memory of `data` where dtype and layout allow it and the memory is writable.
+    With `ptr` the array lies over foreign memory, which `deleter(ptr, bytes)` frees at the end. With neither, `shape`
+    makes new memory that is not initialised. A dtype alone makes an annotation.
     """
 
     __slots__ = ("_dtype", "_grad", "_retain", "_refs", "_annotated_ndim", "_capacity", "deleter", "__dict__")
@@ -69,7 +71,14 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         owner: bool | None = None,
         n: int | None = None,
     ) -> None:
-        if data.__class__ is _ndarray and shape is None and ndim is None and ptr is None and strides is None and length is None:
+        if (
+            data.__class__ is _ndarray
+            and shape is None
+            and ndim is None
+            and ptr is None
+            and strides is None
+            and length is None
+        ):
             handle = None if dtype is Any or dtype is None else plain_handles[dtype]
             if (handle is not None or dtype is Any) and (device is None or device is CPU or get_device(device)):
                 if self._init_buffer(data, handle, copy):
@@ -114,12 +123,14 @@ class array(_weft.Array):  # noqa: N801 - the documented name
                 self._refs = {}
         self._init_grad(grad, requires_grad, retain_grad)
 
-    # ---- construction ----------------------------------------------------------------------------------------------------
+    # ---- construction ----------------------------------------------------------------------------------------------
 
     def _init_annotation(self, dtype: Any, ndim: int | None) -> None:
         self._init_null()
         handle = None if dtype is Any or dtype is None else type_handle_or_none(dtype)
-        self._dtype = Any if dtype is None else class_of(handle) if handle is not None and handle.kind == "scalar" else dtype
+        self._dtype = (
+            Any if dtype is None else class_of(handle) if handle is not None and handle.kind == "scalar" else dtype
+        )
         self._annotated_ndim = 1 if ndim is None else ndim
 
     def _init_grad(self, grad: array | None, requires_grad: bool, retain_grad: bool) -> None:
@@ -178,7 +189,9 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         try:
             values = values if values.shape == full else values.reshape(full)
         except ValueError:
-            raise RuntimeError(f"data of shape {values.shape} can't become an array of {handle.name} of shape {extents}") from None
+            raise RuntimeError(
+                f"data of shape {values.shape} can't become an array of {handle.name} of shape {extents}"
+            ) from None
         if copy or not _interface.alias(values, known, self):
             self._allocate(handle, extents, False, False)
             with np.errstate(all="ignore"):
@@ -210,40 +223,21 @@ class array(_weft.Array):  # noqa: N801 - the documented name
     ) -> None:
         if owner and deleter is None:
             raise RuntimeError("owner=True needs a deleter that frees the memory: pass deleter=lambda ptr, size: …")
-        if isinstance(ptr, ctypes.c_void_p):
-            ptr = ptr.value or 0
-        if not isinstance(ptr, (int, np.integer)):
-            raise TypeError(f"ptr must be an address, not {type(ptr).__name__}")
-        if not 0 <= ptr < 1 << 64:
-            raise RuntimeError(f"{ptr} is no address")
         steps = None if strides is None else [int(s) for s in strides]
         if capacity is not None:
-            count = int(np.prod(extents, dtype=object))
-            reach = handle.size * count if steps is None else handle.size + sum(abs(s) * (e - 1) for s, e in zip(steps, extents))
-            if count and reach > capacity:
-                raise RuntimeError(f"an array of shape {extents} needs {reach} bytes, the capacity is {capacity}")
+            check_capacity(handle.size, extents, steps, capacity)
             self._capacity = capacity
-        self._wrap(handle, extents, steps, int(ptr), None, deleter)
+        self._wrap(handle, extents, steps, checked_address(ptr), None, deleter)
         self.deleter = deleter
 
     def _init_strided(self, handle: _weft.Type, extents: Any, strides: Any, capacity: int | None) -> None:
         """New memory with strides or room of its own."""
-        if any(e < 0 for e in extents):
-            raise RuntimeError(f"the shape {extents} has a negative extent")
-        steps = packed_strides(extents, handle.size) if strides is None else [int(s) for s in strides]
-        if len(steps) != len(extents):
-            raise RuntimeError(f"an array of {len(extents)} dimensions needs as many strides, {len(steps)} were given")
-        if any(s < 0 for s in steps):
-            raise RuntimeError("new memory needs strides of 0 or more")
-        needed = handle.size + sum(s * (e - 1) for s, e in zip(steps, extents)) if all(extents) else 0
-        if capacity is not None and capacity < needed:
-            raise RuntimeError(f"an array of shape {extents} needs {needed} bytes, the capacity is {capacity}")
-        room = max(needed, capacity or 0)
+        steps, room = strided_room(handle.size, extents, strides, capacity)
         memory = _weft.array_new(array, type_handle(np.uint8), room, False, False)
         self._share(memory._reinterpret(handle, list(extents), steps))
         self._capacity = room
 
-    # ---- attributes ------------------------------------------------------------------------------------------------------
+    # ---- attributes ------------------------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> Any:
@@ -337,7 +331,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         """Notes that a kernel wrote to the array, for config.verify_autograd_array_access."""
         self.is_read = False
 
-    # ---- Python ----------------------------------------------------------------------------------------------------------
+    # ---- Python ----------------------------------------------------------------------------------------------------
 
     def __class_getitem__(cls, item: Any) -> array:
         """`wp.array[float]` and `wp.array[float, 2]`: annotations."""
@@ -419,11 +413,11 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         memo[id(self)] = made
         return made
 
-    # ---- NumPy and other libraries ---------------------------------------------------------------------------------------
+    # ---- NumPy and other libraries ---------------------------------------------------------------------------------
 
     def numpy(self, *, _suppress_bfloat16_warning: bool = False) -> np.ndarray:
-        """A NumPy array over the same memory, without a copy. Vectors and matrices add dimensions, structs become records;
-        bfloat16 shows as ml_dtypes' type, or as bits in uint16 where that is not installed."""
+        """A NumPy array over the same memory, without a copy. Vectors and matrices add dimensions, structs become
+        records; bfloat16 shows as ml_dtypes' type, or as bits in uint16 where that is not installed."""
         return _interface.numpy_view(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -451,7 +445,13 @@ class array(_weft.Array):  # noqa: N801 - the documented name
     def cptr(self) -> Any:
         """A ctypes pointer to the first element."""
         kind = self._element.kind
-        ctype = self.dtype._type_ if kind == "scalar" else self.dtype if issubclass(self.dtype, ctypes.Array) else ctypes.c_uint8
+        ctype = (
+            self.dtype._type_
+            if kind == "scalar"
+            else self.dtype
+            if issubclass(self.dtype, ctypes.Array)
+            else ctypes.c_uint8
+        )
         return ctypes.cast(self.ptr or 0, ctypes.POINTER(ctype))
 
     def ipc_handle(self) -> bytes:
@@ -469,7 +469,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         data, size, make = flat._raw_bytes(), self._element.size, self.dtype.from_buffer_copy
         return [make(data, at) for at in range(0, len(data), size)]
 
-    # ---- contents --------------------------------------------------------------------------------------------------------
+    # ---- contents --------------------------------------------------------------------------------------------------
 
     def zero_(self) -> array:
         """Sets all bytes to zero."""
@@ -512,7 +512,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         if isinstance(value, array):
             take_refs(self, value, True)
 
-    # ---- views -----------------------------------------------------------------------------------------------------------
+    # ---- views -----------------------------------------------------------------------------------------------------
 
     def reshape(self, shape: int | Sequence[int]) -> array:
         """The same elements in another shape, one extent of which may be -1. Contiguous arrays only."""
@@ -541,13 +541,15 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         return clone(self)
 
     def view(self, dtype: Any) -> array:
-        """The same memory with another element type: one of the same size, or vectors and matrices for trailing dimensions
-        that fit, or their scalars."""
+        """The same memory with another element type: one of the same size, or vectors and matrices for trailing
+        dimensions that fit, or their scalars."""
         handle, mine = element_handle(dtype), self._element
         shape, strides = self.shape, self.strides
         if handle.size != mine.size:
             if handle.kind == "struct" or mine.kind == "struct" or handle.scalar != mine.scalar:
-                raise ArrayTypeError(f"can't view {mine.name} ({mine.size} bytes) as {handle.name} ({handle.size} bytes)")
+                raise ArrayTypeError(
+                    f"can't view {mine.name} ({mine.size} bytes) as {handle.name} ({handle.size} bytes)"
+                )
             before, after = _interface.layout(mine), _interface.layout(handle)
             shape, strides = shape + before.inner, strides + before.strides
             rank = len(shape) - len(after.inner)

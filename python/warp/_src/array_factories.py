@@ -171,21 +171,33 @@ def _like(src: Any, zero: bool, device: Any, requires_grad: bool | None, retain_
 
 
 def zeros_like(
-    src: Any, device: Any = None, requires_grad: bool | None = None, pinned: bool | None = None, retain_grad: bool = False
+    src: Any,
+    device: Any = None,
+    requires_grad: bool | None = None,
+    pinned: bool | None = None,
+    retain_grad: bool = False,
 ) -> array:
     """Zeros in the shape and type of another array; `requires_grad` is its own unless given."""
     return _like(src, True, device, requires_grad, retain_grad)
 
 
 def empty_like(
-    src: Any, device: Any = None, requires_grad: bool | None = None, pinned: bool | None = None, retain_grad: bool = False
+    src: Any,
+    device: Any = None,
+    requires_grad: bool | None = None,
+    pinned: bool | None = None,
+    retain_grad: bool = False,
 ) -> array:
     """An array that is not initialised in the shape and type of another."""
     return _like(src, False, device, requires_grad, retain_grad)
 
 
 def ones_like(
-    src: Any, device: Any = None, requires_grad: bool | None = None, pinned: bool | None = None, retain_grad: bool = False
+    src: Any,
+    device: Any = None,
+    requires_grad: bool | None = None,
+    pinned: bool | None = None,
+    retain_grad: bool = False,
 ) -> array:
     """Ones in the shape and type of another array."""
     return _like(src, False, device, requires_grad, retain_grad).fill_(1)
@@ -204,7 +216,11 @@ def full_like(
 
 
 def clone(
-    src: Any, device: Any = None, requires_grad: bool | None = None, pinned: bool | None = None, retain_grad: bool = False
+    src: Any,
+    device: Any = None,
+    requires_grad: bool | None = None,
+    pinned: bool | None = None,
+    retain_grad: bool = False,
 ) -> array:
     """A contiguous copy with memory of its own; its gradient, if it has one, starts at zero."""
     made = _like(src, False, device, requires_grad, retain_grad)
@@ -212,16 +228,16 @@ def clone(
     return made
 
 
-def copy(
-    dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None
-) -> None:
+def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
     """Copies `count` elements (0: all from `src_offset` on) from one array to another of the same type. Offsets count
     elements of contiguous arrays."""
     for one in (dest, src):
         if not isinstance(one, (array, indexedarray)):
             raise TypeError(f"wp.copy takes arrays, not {type(one).__name__}")
     if dest.dtype is not src.dtype and element_handle(dest.dtype) != element_handle(src.dtype):
-        raise RuntimeError(f"can't copy an array of {src.dtype.__name__} to one of {dest.dtype.__name__}: element types differ")
+        raise RuntimeError(
+            f"can't copy an array of {src.dtype.__name__} to one of {dest.dtype.__name__}: element types differ"
+        )
     whole = dest_offset == 0 and src_offset == 0 and count in (0, src.size)
     if isinstance(dest, indexedarray):
         if not whole or dest.size != src.size:
@@ -239,7 +255,9 @@ def copy(
     amount = count or src.size - src_offset
     for name, one, offset in (("source", src, src_offset), ("destination", dest, dest_offset)):
         if offset + amount > one.size or amount < 0:
-            raise RuntimeError(f"{amount} elements from {offset} on don't fit in the {name} array, which has {one.size}")
+            raise RuntimeError(
+                f"{amount} elements from {offset} on don't fit in the {name} array, which has {one.size}"
+            )
     if amount == 0:
         return
     if dest_offset == src_offset == 0 and amount == dest.size == src.size:
@@ -262,8 +280,8 @@ def from_numpy(
     requires_grad: bool = False,
     retain_grad: bool = False,
 ) -> array:
-    """A copy of a NumPy array. Without a dtype, the trailing dimension of 2-D data becomes a vector, the two of 3-D data a
-    matrix."""
+    """A copy of a NumPy array. Without a dtype, the trailing dimension of 2-D data becomes a vector, the two of 3-D
+    data a matrix."""
     if dtype is None or dtype is Any:
         values = _interface.as_ndarray(arr)
         scalar = _interface.element_handle(values)
@@ -279,4 +297,6 @@ def from_numpy(
 def from_ptr(ptr: int, length: int, dtype: Any = None, shape: Sequence[int] | None = None, device: Any = None) -> array:
     """An array over foreign memory. Deprecated: write wp.array(ptr=…, shape=…, dtype=…)."""
     warnings.warn("from_ptr() is deprecated; use wp.array(ptr=…, shape=…, dtype=…)", DeprecationWarning, stacklevel=2)
-    return array(ptr=ptr, dtype=float if dtype is None else dtype, shape=length if shape is None else shape, device=device)
+    return array(
+        ptr=ptr, dtype=float if dtype is None else dtype, shape=length if shape is None else shape, device=device
+    )

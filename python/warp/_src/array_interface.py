@@ -56,7 +56,9 @@ class Layout:
         self.inner: tuple[int, ...] = ()
         if kind == "struct":
             fields = handle.fields
-            self.holds_arrays = any(f.kind == "array" or (f.kind == "struct" and layout(f).holds_arrays) for _, f, _ in fields)
+            self.holds_arrays = any(
+                f.kind == "array" or (f.kind == "struct" and layout(f).holds_arrays) for _, f, _ in fields
+            )
             self.base = np.dtype(
                 {
                     "names": [name for name, _, _ in fields],
@@ -107,7 +109,7 @@ def numpy_view(array: Any, known: Layout | None = None) -> np.ndarray:
     return np.ndarray(array.shape + known.inner, known.base, memory, offset, array.strides + known.strides)
 
 
-# ---- Values ------------------------------------------------------------------------------------------------------------
+# ---- Values --------------------------------------------------------------------------------------------------------
 
 
 def bfloat16_bits(values: np.ndarray) -> np.ndarray:
@@ -134,8 +136,8 @@ def bfloat16_values(bits: np.ndarray) -> np.ndarray:
 
 
 def comparable(values: np.ndarray, known: Layout) -> np.ndarray:
-    """Values ready to be copied into memory of the element type by NumPy, whose conversions do the rest. RuntimeError if
-    they are no numbers (or, for structs, not of the same fields)."""
+    """Values ready to be copied into memory of the element type by NumPy, whose conversions do the rest. RuntimeError
+    if they are no numbers (or, for structs, not of the same fields)."""
     dtype = values.dtype
     if dtype == known.base and known.scalar != "bfloat16":
         return values
@@ -170,13 +172,15 @@ def element_handle(values: np.ndarray) -> _weft.Type:
         handle = getattr(first, "_wp_type_", None)
         if isinstance(handle, _weft.Type):
             return handle
-        raise RuntimeError(f"data of dtype {values.dtype} has no element type; give dtype= and data that converts to it")
+        raise RuntimeError(
+            f"data of dtype {values.dtype} has no element type; give dtype= and data that converts to it"
+        )
     return scalar._wp_type_
 
 
 def folded_shape(shape: tuple[int, ...], known: Layout) -> tuple[int, ...]:
-    """The array shape that data of this shape has when its trailing dimensions are vectors or matrices. Data in which the
-    components lie flat in the last dimension is taken as well; RuntimeError if the sizes do not fit."""
+    """The array shape that data of this shape has when its trailing dimensions are vectors or matrices. Data in which
+    the components lie flat in the last dimension is taken as well; RuntimeError if the sizes do not fit."""
     inner = known.inner
     if not inner:
         return shape
@@ -188,12 +192,12 @@ def folded_shape(shape: tuple[int, ...], known: Layout) -> tuple[int, ...]:
     if shape[-1] % count == 0:
         return (*shape[:-1], shape[-1] // count)
     raise RuntimeError(
-        f"data of shape {shape} can't become an array of {known.handle.name}: its last dimensions must be {inner}, or the "
-        f"last one a multiple of {count}"
+        f"data of shape {shape} can't become an array of {known.handle.name}: its last dimensions must be {inner}, or "
+        f"the last one a multiple of {count}"
     )
 
 
-# ---- Foreign arrays ----------------------------------------------------------------------------------------------------
+# ---- Foreign arrays ------------------------------------------------------------------------------------------------
 
 
 class _Checked:
@@ -208,7 +212,9 @@ def _integers(values: Any, what: str) -> tuple[int, ...]:
     try:
         return tuple(operator.index(v) for v in values)
     except TypeError:
-        raise RuntimeError(f"the object's __array_interface__ is wrong: {what} is {values!r}, not a tuple of integers") from None
+        raise RuntimeError(
+            f"the object's __array_interface__ is wrong: {what} is {values!r}, not a tuple of integers"
+        ) from None
 
 
 def checked_interface(interface: Any, owner: object) -> np.ndarray:
@@ -225,9 +231,12 @@ def checked_interface(interface: Any, owner: object) -> np.ndarray:
     if any(n < 0 for n in shape):
         raise RuntimeError(f"the object's __array_interface__ is wrong: its shape {shape} has a negative extent")
     try:
-        item = np.dtype(interface["typestr"]).itemsize
+        dtype = np.dtype(interface["typestr"])
     except TypeError as error:
         raise RuntimeError(f"the object's __array_interface__ is wrong: {error}") from error
+    if dtype.hasobject:
+        raise RuntimeError("memory that holds Python objects can't become an array")
+    item = dtype.itemsize
     spread = item
     size = 1
     strides = interface.get("strides")
@@ -238,11 +247,14 @@ def checked_interface(interface: Any, owner: object) -> np.ndarray:
     else:
         strides = _integers(strides, "strides")
         if len(strides) != len(shape):
-            raise RuntimeError(f"the object's __array_interface__ is wrong: {len(strides)} strides for {len(shape)} dimensions")
+            raise RuntimeError(
+                f"the object's __array_interface__ is wrong: {len(strides)} strides for {len(shape)} dimensions"
+            )
         spread += sum(abs(s) * (n - 1) for s, n in zip(strides, shape)) if size else 0
     if size * item > INT64_MAX or spread > INT64_MAX:
         raise RuntimeError(
-            f"the object's __array_interface__ is wrong: shape {shape} with strides {strides} reaches beyond the address space"
+            f"the object's __array_interface__ is wrong: shape {shape} with strides {strides} reaches beyond "
+            "the address space"
         )
     data = interface.get("data")
     if isinstance(data, tuple):
@@ -250,14 +262,19 @@ def checked_interface(interface: Any, owner: object) -> np.ndarray:
             raise RuntimeError("the object's __array_interface__ is wrong: data must be (address, read-only)")
         address = data[0]
         if size and item and not 0 < address <= INT64_MAX - spread:
-            raise RuntimeError(f"the object's __array_interface__ is wrong: {address:#x} is no address for {spread} bytes")
+            raise RuntimeError(
+                f"the object's __array_interface__ is wrong: {address:#x} is no address for {spread} bytes"
+            )
     checked = {**interface, "shape": shape, "strides": strides, "version": 3}
     if size == 0:  # NumPy asks for an address even where there is nothing
         return np.empty(shape, interface["typestr"])
     try:
-        return np.asarray(_Checked(checked, owner))
+        made = np.asarray(_Checked(checked, owner))
     except (ValueError, TypeError) as error:
         raise RuntimeError(f"the object's __array_interface__ is wrong: {error}") from error
+    if made.dtype.hasobject:  # by its "descr"
+        raise RuntimeError("memory that holds Python objects can't become an array")
+    return made
 
 
 def foreign_ndarray(obj: Any) -> np.ndarray | None:
@@ -279,7 +296,9 @@ def foreign_ndarray(obj: Any) -> np.ndarray | None:
         try:
             return np.asarray(memory)
         except (ValueError, TypeError, NotImplementedError) as error:
-            raise RuntimeError(f"the buffer of a {type(obj).__name__} has a format that arrays don't have: {error}") from error
+            raise RuntimeError(
+                f"the buffer of a {type(obj).__name__} has a format that arrays don't have: {error}"
+            ) from error
     if hasattr(obj, "__array__"):
         made = np.asarray(obj)
         return made if made.dtype.kind != "O" else None

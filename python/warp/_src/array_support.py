@@ -1,4 +1,4 @@
-"""Small parts of `wp.array` that need no array class: shapes, element types, and what keeps arrays inside structs alive.
+"""Small parts of `wp.array` that need no array class: shapes, element types, what keeps arrays inside structs alive.
 
 An array of structs that hold arrays stores addresses. Its `_refs`, shared by all its views, maps where a struct was
 written to the arrays in it, so that their memory lasts as long as the addresses are there.
@@ -85,6 +85,39 @@ def packed_strides(extents: tuple[int, ...], size: int) -> list[int]:
     return strides[::-1]
 
 
+def checked_address(ptr: Any) -> int:
+    """An address as a number."""
+    if isinstance(ptr, ctypes.c_void_p):
+        ptr = ptr.value or 0
+    if not isinstance(ptr, (int, np.integer)):
+        raise TypeError(f"ptr must be an address, not {type(ptr).__name__}")
+    if not 0 <= ptr < 1 << 64:
+        raise RuntimeError(f"{ptr} is no address")
+    return int(ptr)
+
+
+def check_capacity(size: int, extents: tuple[int, ...], strides: list[int] | None, capacity: int) -> int:
+    """The bytes that elements spread over; RuntimeError if they are more than the capacity."""
+    steps = packed_strides(extents, size) if strides is None else strides
+    needed = size + sum(abs(s) * (e - 1) for s, e in zip(steps, extents)) if all(extents) else 0
+    if needed > capacity:
+        raise RuntimeError(f"an array of shape {extents} needs {needed} bytes, the capacity is {capacity}")
+    return needed
+
+
+def strided_room(size: int, extents: tuple[int, ...], strides: Any, capacity: int | None) -> tuple[list[int], int]:
+    """Strides and bytes of new memory with strides or room of its own."""
+    if any(e < 0 for e in extents):
+        raise RuntimeError(f"the shape {extents} has a negative extent")
+    steps = packed_strides(extents, size) if strides is None else [int(s) for s in strides]
+    if len(steps) != len(extents):
+        raise RuntimeError(f"an array of {len(extents)} dimensions needs as many strides, {len(steps)} were given")
+    if any(s < 0 for s in steps):
+        raise RuntimeError("new memory needs strides of 0 or more")
+    needed = check_capacity(size, extents, steps, (1 << 63) - 1 if capacity is None else capacity)
+    return steps, max(needed, capacity or 0)
+
+
 def derived(view: Any, base: Any) -> Any:
     """Gives a view what it shares with its base beside memory."""
     refs = getattr(base, "_refs", None)
@@ -138,7 +171,7 @@ def struct_value(target: Any, value: Any) -> Any:
 
 
 def flatten_objects(data: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """The shape of nested lists of objects, and the objects in order. Tuples in lists are field values, no dimension."""
+    """The shape of nested lists of objects, and the objects in order. Tuples in lists are field values."""
     if not isinstance(data, (list, tuple)) and not (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
         try:
             data = list(data)

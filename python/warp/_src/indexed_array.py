@@ -1,7 +1,7 @@
 """`wp.indexedarray`: an array seen through index arrays, one per dimension.
 
-Reads and writes go through to the data; `contiguous()` and `numpy()` gather into a copy. Indices are int32 arrays of one
-dimension, or None for a dimension that is taken as it is.
+Reads and writes go through to the data; `contiguous()` and `numpy()` gather into a copy. Indices are int32 arrays of
+one dimension, or None for a dimension that is taken as it is.
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ class indexedarray:  # noqa: N801 - the documented name
         """An element for integers in every dimension, else an indexedarray or array of what is selected."""
         keys = list(key) if isinstance(key, tuple) else [key]
         if len(keys) > self.ndim:
-            raise _weft.ArrayIndexError(f"too many indices: the array has {self.ndim} dimensions, {len(keys)} were given")
+            raise _weft.ArrayIndexError(
+                f"too many indices: the array has {self.ndim} dimensions, {len(keys)} were given"
+            )
         keys += [slice(None)] * (self.ndim - len(keys))
         data_key: list[Any] = []
         rest: list[array | None] = []
@@ -232,9 +234,7 @@ def index_by_arrays(data: array, key: Any) -> indexedarray:
         raise _weft.ArrayIndexError(f"too many indices: the array has {data.ndim} dimensions, {len(keys)} were given")
     basic = tuple(slice(None) if isinstance(k, (array, np.ndarray)) else k for k in keys)
     indices = [
-        k if isinstance(k, (array, np.ndarray)) else None
-        for k in keys
-        if isinstance(k, (array, np.ndarray, slice))
+        k if isinstance(k, (array, np.ndarray)) else None for k in keys if isinstance(k, (array, np.ndarray, slice))
     ]
     return indexedarray(data[basic], indices)
 

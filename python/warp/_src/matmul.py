@@ -19,13 +19,18 @@ def _check(ndim: int, named: dict[str, Any]) -> None:
     first = named["a"]
     for name, one in named.items():
         if not isinstance(one, array) or not one._valid:
-            raise RuntimeError(f"the argument '{name}' of a matrix product must be a wp.array, not {type(one).__name__}")
+            raise RuntimeError(
+                f"the argument '{name}' of a matrix product must be a wp.array, not {type(one).__name__}"
+            )
         if one.ndim != ndim:
             raise RuntimeError(f"the argument '{name}' must have {ndim} dimensions, not {one.ndim}")
         if one._element.kind != "scalar" or one._element.scalar not in _FLOATS:
             raise RuntimeError(f"matrix products take float16, float32 and float64; '{name}' has {one.dtype.__name__}")
         if one._element != first._element:
-            raise RuntimeError(f"all arrays of a matrix product have one type; '{name}' has {one.dtype.__name__}, 'a' {first.dtype.__name__}")
+            raise RuntimeError(
+                f"all arrays of a matrix product have one type; '{name}' has {one.dtype.__name__}, "
+                f"'a' {first.dtype.__name__}"
+            )
 
 
 def _run(a: array, b: array, c: array | None, d: array, alpha: float, beta: float) -> None:
@@ -59,7 +64,9 @@ def _product(ndim: int, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: floa
         raise RuntimeError(f"matrices of shapes {a.shape} and {b.shape} can't be multiplied")
     for name in ("c", "d"):
         if name in named and named[name].shape != (*batch, rows, cols):
-            raise RuntimeError(f"the argument '{name}' must have the shape {(*batch, rows, cols)}, not {named[name].shape}")
+            raise RuntimeError(
+                f"the argument '{name}' must have the shape {(*batch, rows, cols)}, not {named[name].shape}"
+            )
     _run(a, b, c, d, float(alpha), float(beta))
 
 

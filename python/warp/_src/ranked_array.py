@@ -8,7 +8,7 @@ from warp._src.array import array
 
 
 class RankedArray:
-    """`wp.array2d` and its kin: `wp.array` with the number of dimensions given, for annotations and for making arrays."""
+    """`wp.array2d` and its kin, for annotations and for making arrays."""
 
     def __init__(self, ndim: int):
         self.ndim = ndim
