@@ -48,7 +48,15 @@ class array(_weft.Array):  # noqa: N801 - the documented name
     makes new memory that is not initialised. A dtype alone makes an annotation.
     """
 
-    __slots__ = ("_dtype", "_grad", "_retain", "_refs", "_annotated_ndim", "_capacity", "deleter", "__dict__")
+    __slots__ = ("_dtype", "_annotated_ndim", "__dict__")
+
+    # What few arrays have of their own.
+    _refs: dict[Any, Any] | None = None
+    _grad: array | None = None
+    _retain = False
+    _capacity: int | None = None
+    _foreign = False
+    deleter: Callable[[int, int], None] | None = None
 
     def __init__(
         self,
@@ -228,7 +236,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
             check_capacity(handle.size, extents, steps, capacity)
             self._capacity = capacity
         self._wrap(handle, extents, steps, checked_address(ptr), None, deleter)
-        self.deleter = deleter
+        self._foreign, self.deleter = True, deleter
 
     def _init_strided(self, handle: _weft.Type, extents: Any, strides: Any, capacity: int | None) -> None:
         """New memory with strides or room of its own."""
@@ -256,7 +264,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
     @property
     def capacity(self) -> int:
         """Bytes of memory."""
-        return getattr(self, "_capacity", None) or self._bytes
+        return self._capacity or self._bytes
 
     @property
     def pinned(self) -> bool:
@@ -266,7 +274,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
     @property
     def owner(self) -> bool:
         """Whether the array frees its memory at the end."""
-        return self._valid and (not hasattr(self, "deleter") or self.deleter is not None)
+        return self._valid and not (self._foreign and self.deleter is None)
 
     @property
     def is_transposed(self) -> bool:
@@ -289,10 +297,9 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         """The gradient: an array of the same dtype, shape and strides, or None."""
         if not self._has_grad:
             return None
-        grad = getattr(self, "_grad", None)
-        if grad is None:
-            grad = self._grad = self._grad_view()
-        return grad
+        if self._grad is None:
+            self._grad = self._grad_view()
+        return self._grad
 
     @grad.setter
     def grad(self, value: array | None) -> None:
@@ -307,7 +314,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
     @property
     def retain_grad(self) -> bool:
         """Whether the gradient stays readable after a backward pass that overwrote the array."""
-        return getattr(self, "_retain", False)
+        return self._retain
 
     @retain_grad.setter
     def retain_grad(self, value: bool) -> None:
@@ -355,7 +362,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
             return index_by_arrays(self, key)
         if isinstance(item, array):
             return derived(item, self)
-        if hasattr(self, "_refs"):
+        if self._refs is not None:
             restore_arrays(item, self._refs)
         return item
 
@@ -365,7 +372,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
             self[key].assign(value)
         elif written.__class__ is not int:
             derived(written, self)._assign_values(value)
-        elif hasattr(self, "_refs"):
+        elif self._refs is not None:
             self._refs[written] = field_arrays(value)
 
     def __str__(self) -> str:
@@ -469,8 +476,6 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         data, size, make = flat._raw_bytes(), self._element.size, self.dtype.from_buffer_copy
         return [make(data, at) for at in range(0, len(data), size)]
 
-    # ---- contents --------------------------------------------------------------------------------------------------
-
     def zero_(self) -> array:
         """Sets all bytes to zero."""
         self._zero()
@@ -479,7 +484,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
     def fill_(self, value: Any) -> array:
         """Sets every element to a value; a number fills all components of vectors and matrices."""
         self._fill(struct_value(self, value) if value.__class__ is tuple else value)
-        if hasattr(self, "_refs"):
+        if self._refs is not None:
             self._refs["fill", self.ptr, self.strides] = field_arrays(value)
         return self
 
@@ -557,9 +562,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
                 raise ArrayTypeError(f"can't view an array of {mine.name} of shape {self.shape} as {handle.name}")
             shape, strides = shape[:rank], strides[:rank]
         made = self._reinterpret(handle, shape, strides)
-        refs = getattr(self, "_refs", None)
-        if refs is not None:
-            made._refs = refs
+        made._refs = self._refs
         if handle.kind == "struct":
             made._dtype = dtype
         return made

@@ -120,22 +120,21 @@ def strided_room(size: int, extents: tuple[int, ...], strides: Any, capacity: in
 
 def derived(view: Any, base: Any) -> Any:
     """Gives a view what it shares with its base beside memory."""
-    refs = getattr(base, "_refs", None)
-    if refs is not None:
-        view._refs = refs
+    if base._refs is not None:
+        view._refs = base._refs
         view._dtype = base.dtype
     return view
 
 
 def take_refs(target: Any, source: Any, copied: bool) -> None:
     """After elements went from one array to another: the target keeps what the elements point to."""
-    refs = getattr(source, "_refs", None)
+    refs = source._refs
     if refs is None:
         return
     if not copied:
         target._refs = refs
         return
-    if not hasattr(target, "_refs"):
+    if target._refs is None:
         target._refs = {}
     if target._refs is not refs:
         target._refs["copy", target.ptr, target.strides, source.ptr] = tuple(refs.values())
