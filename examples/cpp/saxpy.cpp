@@ -1,7 +1,7 @@
 // The smallest whole program: compile a kernel from text, run it on all cores, read the result back.
+#include <weft/weft.h>
 #include <chrono>
 #include <cstdio>
-#include <weft/weft.h>
 
 static const char* kSource = R"(
 import warp as wp

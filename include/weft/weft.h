@@ -39,7 +39,7 @@ class Error : public std::runtime_error {
 /// A message of the compiler.
 struct Message {
   enum class Kind : std::uint8_t { error, warning, note } kind;
-  std::string code;      // "unknown_name"
+  std::string code;  // "unknown_name"
   std::string file;
   std::uint32_t line, column;
   std::string text;
@@ -101,9 +101,12 @@ class DataType {
   template <class T>
   static DataType of() {
     using U = std::remove_cv_t<T>;
-    if constexpr (std::is_same_v<U, float>) return DataType("float32");
-    else if constexpr (std::is_same_v<U, double>) return DataType("float64");
-    else if constexpr (std::is_same_v<U, bool>) return DataType("bool");
+    if constexpr (std::is_same_v<U, float>)
+      return DataType("float32");
+    else if constexpr (std::is_same_v<U, double>)
+      return DataType("float64");
+    else if constexpr (std::is_same_v<U, bool>)
+      return DataType("bool");
     else if constexpr (std::is_integral_v<U> && std::is_signed_v<U>)
       return DataType(sizeof(U) == 1 ? "int8" : sizeof(U) == 2 ? "int16" : sizeof(U) == 4 ? "int32" : "int64");
     else if constexpr (std::is_integral_v<U>)
@@ -142,8 +145,8 @@ class Array {
   bool is_valid() const { return impl_ != nullptr; }
   DataType type() const;
   Shape shape() const;
-  std::int64_t size() const;   // elements
-  std::size_t bytes() const;   // of the elements
+  std::int64_t size() const;  // elements
+  std::size_t bytes() const;  // of the elements
   void* data() const;
   bool is_contiguous() const;
   /// The memory as scalars; the array must be contiguous and T must divide its size.
@@ -203,16 +206,16 @@ class Argument {
 };
 
 struct Options {
-  bool debug = false;       // check array bounds, divisions and asserts; KernelError names kernel, line and thread
-  bool verify_fp = false;   // with debug: floats that are stored must be finite
-  bool fuse_fp = true;      // fused multiply-add where a product is used once by a sum
+  bool debug = false;      // check array bounds, divisions and asserts; KernelError names kernel, line and thread
+  bool verify_fp = false;  // with debug: floats that are stored must be finite
+  bool fuse_fp = true;     // fused multiply-add where a product is used once by a sum
   bool fast_math = false;
   int opt_level = 2;
-  int lanes = 0;            // SIMD lanes: 0 chosen, 1 none, up to 16
+  int lanes = 0;  // SIMD lanes: 0 chosen, 1 none, up to 16
   int max_unroll = 16;
-  bool cache = true;        // keep compiled objects on disk
-  bool interpret = false;   // run by the reference interpreter instead of machine code
-  bool serial = false;      // threads one after the other, in increasing order, on the calling thread (one lane)
+  bool cache = true;       // keep compiled objects on disk
+  bool interpret = false;  // run by the reference interpreter instead of machine code
+  bool serial = false;     // threads one after the other, in increasing order, on the calling thread (one lane)
 };
 
 /// The extents of a launch, outermost first. Held in place: a launch allocates nothing. Keeps a few more than the four

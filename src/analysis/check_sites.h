@@ -11,7 +11,7 @@
 namespace weft::analysis {
 
 struct CheckSites {
-  std::vector<const ir::Op*> ops;                             // by site number
+  std::vector<const ir::Op*> ops;  // by site number
   std::unordered_map<const ir::Op*, std::int32_t> number;
 };
 

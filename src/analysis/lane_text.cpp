@@ -19,7 +19,8 @@ std::string pattern_of(const ir::Op& op, const Uniformity& lanes) {
   std::uint32_t rank = array->type->rank();
   if (lanes.shape(array, kUnitData) == kVarying) return "gather";
   bool strides_uniform = true;
-  for (std::uint32_t d = 0; d < rank; ++d) strides_uniform = strides_uniform && lanes.shape(array, kUnitShape + rank + d) == kUniform;
+  for (std::uint32_t d = 0; d < rank; ++d)
+    strides_uniform = strides_uniform && lanes.shape(array, kUnitShape + rank + d) == kUniform;
   LaneShape last = kUniform;
   for (std::size_t k = 0; k < op.indices().size(); ++k) {
     LaneShape shape = lanes.shape(op.indices()[k]);
@@ -44,17 +45,22 @@ std::string lane_text(const ir::Function& kernel, int lanes) {
     for (const ir::Value* result : op.results) {
       note += note.empty() ? "" : " ";
       std::uint32_t units = lane_units(result->type);
-      if (units == 1) note += shape_word(uniformity.shape(result));
-      else note += uniformity.uniform(result) ? "u" : "v";
+      if (units == 1)
+        note += shape_word(uniformity.shape(result));
+      else
+        note += uniformity.uniform(result) ? "u" : "v";
     }
     bool access = op.code == ir::OpCode::load || op.code == ir::OpCode::store || op.code == ir::OpCode::atomic;
     if (access) note += (note.empty() ? "" : ", ") + pattern_of(op, uniformity);
     if (op.code == ir::OpCode::for_ || op.code == ir::OpCode::while_)
-      note += std::string(note.empty() ? "" : ", ") + (uniformity.divergent(op) ? "runs while any lane is active" : "all lanes leave together");
-    if (op.code == ir::OpCode::if_) note += std::string(note.empty() ? "" : ", ") + (uniformity.uniform(op.operand(0)) ? "branch" : "masked");
+      note += std::string(note.empty() ? "" : ", ") +
+              (uniformity.divergent(op) ? "runs while any lane is active" : "all lanes leave together");
+    if (op.code == ir::OpCode::if_)
+      note += std::string(note.empty() ? "" : ", ") + (uniformity.uniform(op.operand(0)) ? "branch" : "masked");
     return note;
   };
-  return "// lanes " + std::to_string(lanes) + "; u uniform, v varying, v+k lane 0 plus k per lane\n" + ir::print(kernel, options);
+  return "// lanes " + std::to_string(lanes) + "; u uniform, v varying, v+k lane 0 plus k per lane\n" +
+         ir::print(kernel, options);
 }
 
 }  // namespace weft::analysis

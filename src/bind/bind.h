@@ -48,7 +48,8 @@ void register_runtime(nb::module_& m);
 /// Writes a Python value into `to` in the type's C layout: numbers, warp scalars, vectors and the like (anything with the
 /// buffer protocol or a sequence of the right length), struct instances, arrays, None for arrays. Objects that must stay
 /// alive until the launch ends are appended to `keep`. Raises the errors of wp.launch, naming kernel and parameter.
-void pack_value(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param, std::vector<nb::object>& keep);
+void pack_value(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
+                std::vector<nb::object>& keep);
 /// The Python value of bytes in C layout: float32, int32 and bool as Python numbers, other scalars and composites through
 /// the classes that warp registered (set_value_factory).
 nb::object unpack_value(const Type* type, const void* bytes);

@@ -39,7 +39,8 @@ nb::object call_builtin(const std::string& name, nb::args args) {
   for (nb::handle arg : args) {
     const Type* type = type_of_value(arg);
     if (!type) {
-      std::string text = "the type of an argument of '" + name + "' can't be told: " + nb::cast<std::string>(nb::str(nb::repr(arg)));
+      std::string text =
+          "the type of an argument of '" + name + "' can't be told: " + nb::cast<std::string>(nb::str(nb::repr(arg)));
       PyErr_SetString(PyExc_TypeError, text.c_str());
       throw nb::python_error();
     }
@@ -66,11 +67,15 @@ void register_builtins(nb::module_& m) {
     for (std::string_view name : builtins::builtin_names()) out.append(std::string(name));
     return out;
   });
-  m.def("builtin_rows", [](const std::string& name) {
-    nb::list out;
-    for (const builtins::Row& row : builtins::rows(name)) out.append(nb::make_tuple(row.signature, row.doc, row.sample));
-    return out;
-  }, "Signatures, documentation and sample domains of a builtin's overloads.");
+  m.def(
+      "builtin_rows",
+      [](const std::string& name) {
+        nb::list out;
+        for (const builtins::Row& row : builtins::rows(name))
+          out.append(nb::make_tuple(row.signature, row.doc, row.sample));
+        return out;
+      },
+      "Signatures, documentation and sample domains of a builtin's overloads.");
 }
 
 }  // namespace weft::bind

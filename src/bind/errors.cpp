@@ -1,9 +1,9 @@
 // The one place where C++ errors become Python exceptions. Compile errors map to warp's own classes, which warp.codegen
 // hands in (set_error_classes), by the category of the first error; the runtime's errors to what wp.launch documents.
+#include "runtime/errors.h"
 #include "bind/bind.h"
 #include "codegen/codegen.h"
 #include "interp/interpreter.h"
-#include "runtime/errors.h"
 #include "weft/weft.h"
 
 namespace weft::bind {
@@ -47,9 +47,12 @@ void raise_compile_error(const DiagnosticSink& sink) {
 }
 
 void register_errors(nb::module_& m) {
-  m.def("set_error_classes", [](nb::dict classes) {
-    for (auto [key, value] : classes) error_classes()[key] = value;
-  }, "Exception classes by category: syntax, codegen, type, name, attribute, operand, value.");
+  m.def(
+      "set_error_classes",
+      [](nb::dict classes) {
+        for (auto [key, value] : classes) error_classes()[key] = value;
+      },
+      "Exception classes by category: syntax, codegen, type, name, attribute, operand, value.");
 
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {

@@ -35,13 +35,16 @@ class PythonScope final : public sema::Scope {
     return to_symbol(answer);
   }
 
-  std::optional<Symbol> eval_static(std::string_view text, std::span<const std::pair<std::string, Constant>> locals) override {
+  std::optional<Symbol> eval_static(std::string_view text,
+                                    std::span<const std::pair<std::string, Constant>> locals) override {
     nb::gil_scoped_acquire gil;
     nb::dict values;
     for (const auto& [name, c] : locals) {
       nb::object value;
       switch (c.form) {
-        case Constant::Form::integer: value = c.negative ? nb::object(nb::int_(-std::int64_t(c.magnitude))) : nb::object(nb::int_(c.magnitude)); break;
+        case Constant::Form::integer:
+          value = c.negative ? nb::object(nb::int_(-std::int64_t(c.magnitude))) : nb::object(nb::int_(c.magnitude));
+          break;
         case Constant::Form::real: value = nb::float_(c.real); break;
         case Constant::Form::text: value = nb::str(c.text.c_str()); break;
         case Constant::Form::typed: value = unpack_value(c.type, c.bits.data()); break;
@@ -73,7 +76,8 @@ Constant typed_constant(const Type* type, nb::bytes bytes) {
       if (offset + t->size() <= size) std::memcpy(&bits, data + offset, t->size());
       c.bits.push_back(bits);
     } else if (t->is_composite()) {
-      for (std::uint32_t k = 0; k < t->component_count(); ++k) self(self, t->element(), offset + k * t->element()->size());
+      for (std::uint32_t k = 0; k < t->component_count(); ++k)
+        self(self, t->element(), offset + k * t->element()->size());
     } else if (t->is_struct()) {
       for (const Field& f : t->fields()) self(self, f.type, offset + f.offset);
     }
@@ -108,7 +112,8 @@ Symbol to_symbol(nb::handle answer) {
   if (kind == "float") return Symbol::of(Constant::of_real(nb::cast<double>(t[1])));
   if (kind == "bool") return Symbol::of(Constant::of_bool(nb::cast<bool>(t[1])));
   if (kind == "str") return Symbol::of(Constant::of_text(nb::cast<std::string>(t[1])));
-  if (kind == "typed") return Symbol::of(typed_constant(nb::cast<const TypeHandle&>(t[1]).type, nb::cast<nb::bytes>(t[2])));
+  if (kind == "typed")
+    return Symbol::of(typed_constant(nb::cast<const TypeHandle&>(t[1]).type, nb::cast<nb::bytes>(t[2])));
   if (kind == "type") return Symbol::of_type(nb::cast<const TypeHandle&>(t[1]).type);
   if (kind == "generic") return Symbol::of_pattern(generic_pattern(nb::cast<std::string>(t[1])));
   if (kind == "generic_array") {
@@ -128,8 +133,9 @@ Symbol to_symbol(nb::handle answer) {
   return Symbol::of_other(nb::cast<std::string>(t[1]));
 }
 
-FunctionObject make_function(const std::string& source, const std::string& file, std::uint32_t first_line, const std::string& name,
-                             nb::object resolver, const std::string& key, nb::dict annotations) {
+FunctionObject make_function(const std::string& source, const std::string& file, std::uint32_t first_line,
+                             const std::string& name, nb::object resolver, const std::string& key,
+                             nb::dict annotations) {
   auto text = std::make_shared<SourceFile>(file, source, first_line);
   DiagnosticSink sink;
   auto tree = syntax::parse(text, sink);
@@ -158,13 +164,15 @@ FunctionObject make_function(const std::string& source, const std::string& file,
 }  // namespace
 
 void register_functions(nb::module_& m) {
-  nb::class_<FunctionObject>(m, "Function", "A function of the kernel language: its parsed text and where its names come from.")
+  nb::class_<FunctionObject>(m, "Function",
+                             "A function of the kernel language: its parsed text and where its names come from.")
       .def_prop_ro("name", [](const FunctionObject& f) { return std::string(f.decl->def->name); })
-      .def_prop_ro("params", [](const FunctionObject& f) {
-        nb::list out;
-        for (const syntax::Param& p : f.decl->def->params) out.append(std::string(p.name));
-        return out;
-      })
+      .def_prop_ro("params",
+                   [](const FunctionObject& f) {
+                     nb::list out;
+                     for (const syntax::Param& p : f.decl->def->params) out.append(std::string(p.name));
+                     return out;
+                   })
       .def_prop_ro("key", [](const FunctionObject& f) { return f.decl->key; });
   m.def("make_function", &make_function, nb::arg("source"), nb::arg("file"), nb::arg("first_line"), nb::arg("name"),
         nb::arg("resolver"), nb::arg("key"), nb::arg("annotations"));

@@ -54,7 +54,8 @@ std::size_t read_dims(nb::handle dim, std::int64_t out[kMaxRank]) {
   }
   if (PyTuple_Check(dim.ptr()) || PyList_Check(dim.ptr())) {
     std::size_t n = std::size_t(PySequence_Size(dim.ptr()));
-    if (n < 1 || n > std::size_t(kMaxRank)) throw nb::value_error("launch dimensions: a kernel runs over 1 to 4 dimensions");
+    if (n < 1 || n > std::size_t(kMaxRank))
+      throw nb::value_error("launch dimensions: a kernel runs over 1 to 4 dimensions");
     for (std::size_t i = 0; i < n; ++i) one(nb::borrow<nb::sequence>(dim)[i], i);
     return n;
   }
@@ -106,7 +107,8 @@ void set_default(char* to, const Type* type, const sema::Constant& value) {
   switch (value.form) {
     case sema::Constant::Form::integer: {
       std::int64_t n = value.negative ? -std::int64_t(value.magnitude) : std::int64_t(value.magnitude);
-      bits = type->is_float() ? ir::float_to_bits(type->scalar_kind(), double(n)) : ir::int_to_bits(type->scalar_kind(), n);
+      bits = type->is_float() ? ir::float_to_bits(type->scalar_kind(), double(n))
+                              : ir::int_to_bits(type->scalar_kind(), n);
       std::memcpy(to, &bits, type->size());
       return;
     }
@@ -124,23 +126,28 @@ void set_default(char* to, const Type* type, const sema::Constant& value) {
 }
 
 driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList& args) {
-  if (driver::KernelSignature* plain = kernel.family->plain_signature(); plain && args.total == plain->types.size()) return *plain;
+  if (driver::KernelSignature* plain = kernel.family->plain_signature(); plain && args.total == plain->types.size())
+    return *plain;
   const auto& params = kernel.params();
   std::size_t required = params.size();
   while (required > 0 && params[required - 1].has_default) --required;
   if (args.total > params.size() || args.total < required) {
-    std::string text = "Error launching kernel '" + kernel.family->name() + "': it takes " + std::to_string(params.size()) + " arguments, got " + std::to_string(args.total);
+    std::string text = "Error launching kernel '" + kernel.family->name() + "': it takes " +
+                       std::to_string(params.size()) + " arguments, got " + std::to_string(args.total);
     PyErr_SetString(PyExc_RuntimeError, text.c_str());
     throw nb::python_error();
   }
   std::vector<const Type*> types;
   for (std::size_t i = 0; i < params.size(); ++i) {
     const builtins::Pattern& pattern = params[i].pattern;
-    const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type : i < args.total ? type_of_value(args[i]) : nullptr;
+    const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type
+                       : i < args.total                               ? type_of_value(args[i])
+                                                                      : nullptr;
     builtins::Bindings bindings;
     if (!type || !builtins::match(pattern, type, bindings)) {
       std::string text = "Error launching kernel '" + kernel.family->name() + "': argument '" + params[i].name + "': " +
-                         (type ? builtins::to_string(pattern) + " does not take " + type->user_name() : "its type can't be told; pass a typed value");
+                         (type ? builtins::to_string(pattern) + " does not take " + type->user_name()
+                               : "its type can't be told; pass a typed value");
       PyErr_SetString(PyExc_RuntimeError, text.c_str());
       throw nb::python_error();
     }
@@ -162,7 +169,8 @@ class Block {
   std::unique_ptr<std::uint64_t[]> heap_;
 };
 
-void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args, char* block, std::vector<nb::object>& keep) {
+void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args, char* block,
+                std::vector<nb::object>& keep) {
   const char* name = kernel.family->name().c_str();
   for (std::size_t i = 0; i < signature.types.size(); ++i) {
     const ParamLayout::Param& p = signature.layout.params[i];
@@ -180,9 +188,11 @@ void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, 
   }
 }
 
-const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank, const char* block) {
+const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
+                                         const char* block) {
   bool no_overlap = !driver::any_overlap(signature.layout, block);
-  if (const driver::KernelVariant* ready = signature.variants[rank - 1][no_overlap].load(std::memory_order_acquire)) return *ready;
+  if (const driver::KernelVariant* ready = signature.variants[rank - 1][no_overlap].load(std::memory_order_acquire))
+    return *ready;
   DiagnosticSink sink;
   const driver::KernelVariant* variant = nullptr;
   {
@@ -194,7 +204,8 @@ const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSig
   return *variant;
 }
 
-void run(KernelObject& kernel, const driver::KernelVariant& variant, const char* block, std::span<const std::int64_t> dims, bool serial, int max_threads) {
+void run(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
+         std::span<const std::int64_t> dims, bool serial, int max_threads) {
   driver::LaunchRequest request{dims, {}};
   request.options.serial = serial;
   request.options.max_threads = max_threads;
@@ -229,7 +240,7 @@ struct RecordedLaunch {
   KernelObject* kernel = nullptr;
   driver::KernelSignature* signature = nullptr;
   std::vector<std::uint64_t> block;
-  std::vector<nb::object> keep;   // one per parameter
+  std::vector<nb::object> keep;  // one per parameter
   std::vector<std::int64_t> dims;
   bool serial = false;
 
@@ -258,62 +269,78 @@ void register_kernels(nb::module_& m) {
     hooks() = {std::move(as_array), std::move(make_value), std::move(type_of), std::move(warn)};
   });
   nb::class_<KernelObject>(m, "Kernel", "A kernel and all its compiled forms.")
-      .def("__init__", [](KernelObject* self, const FunctionObject& f, nb::dict options, bool interpret) {
-        new (self) KernelObject;
-        self->decl = f.decl;
-        self->family = std::make_unique<driver::KernelFamily>(f.decl, options_from(options), Hash128{}, interpret);
-      }, nb::arg("function"), nb::arg("options"), nb::arg("interpret") = false)
+      .def(
+          "__init__",
+          [](KernelObject* self, const FunctionObject& f, nb::dict options, bool interpret) {
+            new (self) KernelObject;
+            self->decl = f.decl;
+            self->family = std::make_unique<driver::KernelFamily>(f.decl, options_from(options), Hash128{}, interpret);
+          },
+          nb::arg("function"), nb::arg("options"), nb::arg("interpret") = false)
       .def_prop_ro("name", [](const KernelObject& k) { return k.family->name(); })
-      .def("params", [](KernelObject& k) {
-        nb::list out;
-        for (const sema::KernelParam& p : k.params()) {
-          bool exact = p.pattern.kind == builtins::Pattern::Kind::exact;
-          out.append(nb::make_tuple(p.name, exact ? nb::cast(TypeHandle{p.pattern.type}) : nb::none(), builtins::to_string(p.pattern), p.has_default));
-        }
-        return out;
-      })
-      .def("build", [](KernelObject& k, const std::vector<TypeHandle>& types, int rank) {
-        std::vector<const Type*> list;
-        for (const TypeHandle& t : types) list.push_back(t.type);
-        if (list.empty())
-          for (const sema::KernelParam& p : k.params()) list.push_back(p.pattern.type);
-        DiagnosticSink sink;
-        const driver::KernelVariant* variant = nullptr;
-        {
-          nb::gil_scoped_release release;
-          variant = k.family->variant(k.family->signature(list), rank, true, sink);
-        }
-        if (!variant) raise_compile_error(sink);
-        emit_warnings(sink);
-      }, nb::arg("types"), nb::arg("rank") = 1)
-      .def("launch", &launch, nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("serial") = false, nb::arg("max_threads") = 0)
-      .def("record", [](nb::object self, nb::handle dim, nb::handle inputs, nb::handle outputs, bool serial) {
-        auto& kernel = nb::cast<KernelObject&>(self);
-        RecordedLaunch r;
-        std::int64_t dims[kMaxRank];
-        std::size_t rank = read_dims(dim, dims);
-        nb::object hold[2];
-        ArgumentList args = argument_list(inputs, outputs, hold);
-        r.kernel_owner = self;
-        r.kernel = &kernel;
-        r.signature = &signature_for(kernel, args);
-        r.block.resize((r.signature->layout.size + 7) / 8 + 1);
-        r.keep.resize(r.signature->types.size());
-        for (std::size_t i = 0; i < r.signature->types.size(); ++i) {
-          if (i < args.total) r.set(i, args[i]);
-          else set_default(r.bytes() + r.signature->layout.params[i].offset, r.signature->types[i], kernel.params()[i].default_value);
-        }
-        r.dims.assign(dims, dims + rank);
-        r.serial = serial;
-        return r;
-      }, nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("serial") = false);
+      .def("params",
+           [](KernelObject& k) {
+             nb::list out;
+             for (const sema::KernelParam& p : k.params()) {
+               bool exact = p.pattern.kind == builtins::Pattern::Kind::exact;
+               out.append(nb::make_tuple(p.name, exact ? nb::cast(TypeHandle{p.pattern.type}) : nb::none(),
+                                         builtins::to_string(p.pattern), p.has_default));
+             }
+             return out;
+           })
+      .def(
+          "build",
+          [](KernelObject& k, const std::vector<TypeHandle>& types, int rank) {
+            std::vector<const Type*> list;
+            for (const TypeHandle& t : types) list.push_back(t.type);
+            if (list.empty())
+              for (const sema::KernelParam& p : k.params()) list.push_back(p.pattern.type);
+            DiagnosticSink sink;
+            const driver::KernelVariant* variant = nullptr;
+            {
+              nb::gil_scoped_release release;
+              variant = k.family->variant(k.family->signature(list), rank, true, sink);
+            }
+            if (!variant) raise_compile_error(sink);
+            emit_warnings(sink);
+          },
+          nb::arg("types"), nb::arg("rank") = 1)
+      .def("launch", &launch, nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("serial") = false,
+           nb::arg("max_threads") = 0)
+      .def(
+          "record",
+          [](nb::object self, nb::handle dim, nb::handle inputs, nb::handle outputs, bool serial) {
+            auto& kernel = nb::cast<KernelObject&>(self);
+            RecordedLaunch r;
+            std::int64_t dims[kMaxRank];
+            std::size_t rank = read_dims(dim, dims);
+            nb::object hold[2];
+            ArgumentList args = argument_list(inputs, outputs, hold);
+            r.kernel_owner = self;
+            r.kernel = &kernel;
+            r.signature = &signature_for(kernel, args);
+            r.block.resize((r.signature->layout.size + 7) / 8 + 1);
+            r.keep.resize(r.signature->types.size());
+            for (std::size_t i = 0; i < r.signature->types.size(); ++i) {
+              if (i < args.total)
+                r.set(i, args[i]);
+              else
+                set_default(r.bytes() + r.signature->layout.params[i].offset, r.signature->types[i],
+                            kernel.params()[i].default_value);
+            }
+            r.dims.assign(dims, dims + rank);
+            r.serial = serial;
+            return r;
+          },
+          nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("serial") = false);
   nb::class_<RecordedLaunch>(m, "RecordedLaunch")
       .def("set_param", [](RecordedLaunch& r, std::size_t i, nb::handle value) { r.set(i, value); })
-      .def("set_dim", [](RecordedLaunch& r, nb::handle dim) {
-        std::int64_t dims[kMaxRank];
-        std::size_t rank = read_dims(dim, dims);
-        r.dims.assign(dims, dims + rank);
-      })
+      .def("set_dim",
+           [](RecordedLaunch& r, nb::handle dim) {
+             std::int64_t dims[kMaxRank];
+             std::size_t rank = read_dims(dim, dims);
+             r.dims.assign(dims, dims + rank);
+           })
       .def_prop_ro("dim", [](const RecordedLaunch& r) { return nb::tuple(nb::cast(r.dims)); })
       .def("launch", [](RecordedLaunch& r) {
         const driver::KernelVariant& variant = variant_for(*r.kernel, *r.signature, r.dims.size(), r.bytes());

@@ -7,7 +7,8 @@ NB_MODULE(_weft, m) {
   // Kernels, types and hooks live as long as the process by design; the warning would appear at every exit.
   nanobind::set_leak_warnings(false);
   m.doc() = "The compiler and runtime of Weft; used through the package warp.";
-  nb::set_leak_warnings(false);  // arrays and kernels in globals are alive when a program ends; that is no fault of theirs
+  nb::set_leak_warnings(
+      false);  // arrays and kernels in globals are alive when a program ends; that is no fault of theirs
   bind::register_errors(m);
   bind::register_types(m);
   bind::register_arrays(m);

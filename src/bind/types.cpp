@@ -37,20 +37,27 @@ void register_types(nb::module_& m) {
       .def_prop_ro("rows", [](const TypeHandle& t) { return t.type->rows(); })
       .def_prop_ro("cols", [](const TypeHandle& t) { return t.type->cols(); })
       .def_prop_ro("rank", [](const TypeHandle& t) { return t.type->is_array() ? t.type->rank() : 0; })
-      .def_prop_ro("components", [](const TypeHandle& t) { return t.type->is_numeric() ? t.type->component_count() : 0; })
-      .def_prop_ro("element", [](const TypeHandle& t) -> std::optional<TypeHandle> {
-        if (!t.type->element()) return std::nullopt;
-        return TypeHandle{t.type->element()};
-      })
+      .def_prop_ro("components",
+                   [](const TypeHandle& t) { return t.type->is_numeric() ? t.type->component_count() : 0; })
+      .def_prop_ro("element",
+                   [](const TypeHandle& t) -> std::optional<TypeHandle> {
+                     if (!t.type->element()) return std::nullopt;
+                     return TypeHandle{t.type->element()};
+                   })
       .def_prop_ro("size", [](const TypeHandle& t) { return t.type->size(); })
       .def_prop_ro("align", [](const TypeHandle& t) { return t.type->align(); })
       .def_prop_ro("name", [](const TypeHandle& t) { return t.type->user_name(); })
-      .def_prop_ro("fields", [](const TypeHandle& t) {
-        nb::list out;
-        for (const Field& f : t.type->fields()) out.append(nb::make_tuple(std::string(f.name), TypeHandle{f.type}, f.offset));
-        return out;
-      })
-      .def("__eq__", [](const TypeHandle& a, nb::handle b) { return nb::isinstance<TypeHandle>(b) && nb::cast<const TypeHandle&>(b).type == a.type; })
+      .def_prop_ro("fields",
+                   [](const TypeHandle& t) {
+                     nb::list out;
+                     for (const Field& f : t.type->fields())
+                       out.append(nb::make_tuple(std::string(f.name), TypeHandle{f.type}, f.offset));
+                     return out;
+                   })
+      .def("__eq__",
+           [](const TypeHandle& a, nb::handle b) {
+             return nb::isinstance<TypeHandle>(b) && nb::cast<const TypeHandle&>(b).type == a.type;
+           })
       .def("__hash__", [](const TypeHandle& t) { return std::hash<const void*>()(t.type); })
       .def("__repr__", [](const TypeHandle& t) { return "<weft type " + t.type->user_name() + ">"; });
 
@@ -59,12 +66,15 @@ void register_types(nb::module_& m) {
     if (!type) throw nb::value_error(("unknown scalar type '" + name + "'").c_str());
     return TypeHandle{type};
   });
-  m.def("type_vec", [](const TypeHandle& s, std::uint32_t n) { return checked_composite(s, n, [&] { return types::vec(s.type, n); }); });
+  m.def("type_vec", [](const TypeHandle& s, std::uint32_t n) {
+    return checked_composite(s, n, [&] { return types::vec(s.type, n); });
+  });
   m.def("type_mat", [](const TypeHandle& s, std::uint32_t r, std::uint32_t c) {
     return checked_composite(s, std::uint64_t(r) * c, [&] { return types::mat(s.type, r, c); });
   });
   m.def("type_quat", [](const TypeHandle& s) { return checked_composite(s, 4, [&] { return types::quat(s.type); }); });
-  m.def("type_transform", [](const TypeHandle& s) { return checked_composite(s, 7, [&] { return types::transform(s.type); }); });
+  m.def("type_transform",
+        [](const TypeHandle& s) { return checked_composite(s, 7, [&] { return types::transform(s.type); }); });
   m.def("type_array", [](const TypeHandle& element, int rank) {
     if (rank < 1 || rank > kMaxRank) throw nb::value_error("an array has 1 to 4 dimensions");
     return TypeHandle{types::array(element.type, std::uint32_t(rank))};

@@ -13,12 +13,16 @@ namespace weft::bind {
 namespace {
 
 [[noreturn]] void fail(PyObject* type, const char* kernel, const std::string& param, const std::string& text) {
-  std::string message = kernel && *kernel ? "Error launching kernel '" + std::string(kernel) + "': argument '" + param + "': " + text : text;
+  std::string message = kernel && *kernel
+                            ? "Error launching kernel '" + std::string(kernel) + "': argument '" + param + "': " + text
+                            : text;
   PyErr_SetString(type, message.c_str());
   throw nb::python_error();
 }
 
-std::string python_type_name(nb::handle value) { return nb::cast<std::string>(nb::borrow<nb::str>(nb::handle((PyObject*)Py_TYPE(value.ptr())).attr("__name__"))); }
+std::string python_type_name(nb::handle value) {
+  return nb::cast<std::string>(nb::borrow<nb::str>(nb::handle((PyObject*)Py_TYPE(value.ptr())).attr("__name__")));
+}
 
 /// A warp scalar (wp.float64(2.0)) holds its number in `value`; anything else is itself.
 nb::object plain_number(nb::handle value) {
@@ -135,12 +139,14 @@ void pack_composite(nb::handle value, const Type* type, char* to, const char* ke
   if (!PySequence_Check(value.ptr()) || PyUnicode_Check(value.ptr()))
     fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value));
   if (!flatten(value, type->element(), bits, 0, n) || bits.size() != n)
-    fail(PyExc_ValueError, kernel, param, "expected " + type->user_name() + " (" + std::to_string(n) + " numbers), got a sequence that does not fit");
+    fail(PyExc_ValueError, kernel, param,
+         "expected " + type->user_name() + " (" + std::to_string(n) + " numbers), got a sequence that does not fit");
   std::size_t step = type->element()->size();
   for (std::size_t k = 0; k < n; ++k) std::memcpy(to + k * step, &bits[k], step);
 }
 
-void pack_array(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param, std::vector<nb::object>& keep) {
+void pack_array(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
+                std::vector<nb::object>& keep) {
   if (value.is_none()) {
     ArrayDesc none;
     std::memcpy(to, &none, sizeof none);
@@ -149,7 +155,8 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
   nb::object array = nb::borrow(value);
   if (!nb::isinstance<ArrayObject>(value)) {
     ForeignArray foreign;  // NumPy arrays and other buffers, as they are
-    if (read_buffer(value, type->element(), foreign) && !foreign.read_only && foreign.desc.ndim == std::int32_t(type->rank())) {
+    if (read_buffer(value, type->element(), foreign) && !foreign.read_only &&
+        foreign.desc.ndim == std::int32_t(type->rank())) {
       std::memcpy(to, &foreign.desc, sizeof(ArrayDesc));
       keep.push_back(std::move(foreign.keep));
       return;
@@ -157,7 +164,9 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
     nb::object hook = hooks().as_array;
     array = hook.is_valid() ? hook(value, TypeHandle{type}) : nb::none();
     if (array.is_none())
-      fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value) + "; pass a wp.array or an object with an array interface");
+      fail(PyExc_RuntimeError, kernel, param,
+           "expected " + type->user_name() + ", got " + python_type_name(value) +
+               "; pass a wp.array or an object with an array interface");
     keep.push_back(array);
   }
   const runtime::Array& a = nb::cast<const ArrayObject&>(array).array;
@@ -167,22 +176,28 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
   std::memcpy(to, &a.desc(), sizeof(ArrayDesc));
 }
 
-void pack_struct(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param, std::vector<nb::object>& keep) {
+void pack_struct(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
+                 std::vector<nb::object>& keep) {
   bool ours = nb::hasattr(value, "_wp_type_") && nb::isinstance<TypeHandle>(value.attr("_wp_type_")) &&
               nb::cast<const TypeHandle&>(value.attr("_wp_type_")).type == type;
-  if (!ours) fail(PyExc_RuntimeError, kernel, param, "expected an instance of the struct " + type->user_name() + ", got " + python_type_name(value));
+  if (!ours)
+    fail(PyExc_RuntimeError, kernel, param,
+         "expected an instance of the struct " + type->user_name() + ", got " + python_type_name(value));
   for (const Field& f : type->fields())
-    pack_value(value.attr(std::string(f.name).c_str()), f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
+    pack_value(value.attr(std::string(f.name).c_str()), f.type, to + f.offset, kernel,
+               param + "." + std::string(f.name), keep);
 }
 
 }  // namespace
 
-void pack_value(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param, std::vector<nb::object>& keep) {
+void pack_value(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
+                std::vector<nb::object>& keep) {
   if (type->is_scalar()) {
     std::uint64_t bits = 0;
     if (!scalar_bits_of(value, type, bits))
-      fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value) +
-                                                   (PyFloat_Check(value.ptr()) ? "; a float does not become an integer by itself, write int(…)" : ""));
+      fail(PyExc_RuntimeError, kernel, param,
+           "expected " + type->user_name() + ", got " + python_type_name(value) +
+               (PyFloat_Check(value.ptr()) ? "; a float does not become an integer by itself, write int(…)" : ""));
     std::memcpy(to, &bits, type->size());
     return;
   }
@@ -209,9 +224,12 @@ nb::object unpack_value(const Type* type, const void* bytes) {
   if (type->is_scalar()) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, bytes, type->size());
-    if (type->is_float()) number = nb::float_(ir::bits_to_float(type->scalar_kind(), bits));
-    else if (type->is_signed_int()) number = nb::int_(ir::bits_to_int(type->scalar_kind(), bits));
-    else number = nb::int_(bits);
+    if (type->is_float())
+      number = nb::float_(ir::bits_to_float(type->scalar_kind(), bits));
+    else if (type->is_signed_int())
+      number = nb::int_(ir::bits_to_int(type->scalar_kind(), bits));
+    else
+      number = nb::int_(bits);
   }
   return hooks().make_value(TypeHandle{type}, nb::bytes(static_cast<const char*>(bytes), type->size()), number);
 }

@@ -32,7 +32,8 @@ const runtime::Array& valid(const std::shared_ptr<Array::Impl>& impl) {
 
 DataType::DataType(std::string_view name) : type_(nullptr) {
   auto symbol = sema::warp_scope()->lookup(name);
-  if (symbol && symbol->kind == sema::Symbol::Kind::pattern && symbol->pattern.kind == builtins::Pattern::Kind::exact) type_ = symbol->pattern.type;
+  if (symbol && symbol->kind == sema::Symbol::Kind::pattern && symbol->pattern.kind == builtins::Pattern::Kind::exact)
+    type_ = symbol->pattern.type;
   if (!type_) throw ArgumentError("unknown type '" + std::string(name) + "'");
 }
 
@@ -69,8 +70,11 @@ void Array::write(const void* data, std::size_t bytes) {
 
 void* Array::contiguous_data(std::size_t unit) const {
   const runtime::Array& a = valid(impl_);
-  if (!a.is_contiguous()) throw ArgumentError("the array is not contiguous; read it element by element or copy it first");
-  if (a.element()->size() % unit) throw ArgumentError("the elements (" + a.element()->user_name() + ") are not made of units of " + std::to_string(unit) + " bytes");
+  if (!a.is_contiguous())
+    throw ArgumentError("the array is not contiguous; read it element by element or copy it first");
+  if (a.element()->size() % unit)
+    throw ArgumentError("the elements (" + a.element()->user_name() + ") are not made of units of " +
+                        std::to_string(unit) + " bytes");
   return a.data();
 }
 

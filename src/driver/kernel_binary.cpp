@@ -189,7 +189,7 @@ struct BinaryStore::Impl {
   std::unordered_map<Hash128, std::weak_ptr<const KernelBinary>> loaded;  // by content key
   std::unordered_map<Hash128, Hash128> content_of;                        // source key → content key
   std::unordered_map<Hash128, std::shared_ptr<std::mutex>> building;      // one builder per content key
-  std::shared_ptr<runtime::Cache> cache;  // replaced by set_cache_folder
+  std::shared_ptr<runtime::Cache> cache;                                  // replaced by set_cache_folder
 
   std::shared_ptr<const KernelBinary> find_loaded(const Hash128& key) {
     std::lock_guard lock(mutex);
@@ -199,7 +199,8 @@ struct BinaryStore::Impl {
 
   std::shared_ptr<const KernelBinary> publish(const Hash128& key, std::shared_ptr<const KernelBinary> binary) {
     std::lock_guard lock(mutex);
-    if (loaded.size() > 64 && loaded.size() % 64 == 0) std::erase_if(loaded, [](auto& e) { return e.second.expired(); });
+    if (loaded.size() > 64 && loaded.size() % 64 == 0)
+      std::erase_if(loaded, [](auto& e) { return e.second.expired(); });
     auto& slot = loaded[key];
     if (auto existing = slot.lock()) return existing;
     slot = binary;
@@ -234,7 +235,8 @@ BinaryStore& BinaryStore::shared() {
   return *store;
 }
 
-std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request, DiagnosticSink& sink, BuildReport* report) {
+std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request, DiagnosticSink& sink,
+                                                     BuildReport* report) {
   BuildReport scratch;
   BuildReport& r = report ? *report : scratch;
   r = BuildReport{};
@@ -374,7 +376,8 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   meta.sites = describe_sites(*module);
   if (request.options.use_cache) {
     std::string bytes = meta.write();
-    disk->put(runtime::CacheTable::object, key, std::as_bytes(std::span(emitted.bytes)), std::as_bytes(std::span(bytes)));
+    disk->put(runtime::CacheTable::object, key, std::as_bytes(std::span(emitted.bytes)),
+              std::as_bytes(std::span(bytes)));
     if (has_source_key) disk->put_content_key(source_key, key);
   }
   remember();

@@ -31,8 +31,9 @@ struct BuildReport {
   enum class Source : std::uint8_t { process, disk, compiled };
   Source source = Source::compiled;
   bool source_key_hit = false;  // no front end ran
-  double seconds_front = 0, seconds_passes = 0, seconds_emit = 0, seconds_llvm_opt = 0, seconds_codegen = 0, seconds_load = 0;
-  std::size_t ir_ops = 0;       // after optimisation
+  double seconds_front = 0, seconds_passes = 0, seconds_emit = 0, seconds_llvm_opt = 0, seconds_codegen = 0,
+         seconds_load = 0;
+  std::size_t ir_ops = 0;  // after optimisation
   int lanes = 0;
 };
 
@@ -42,7 +43,7 @@ struct BuildRequest {
   std::vector<const Type*> arg_types;  // one per parameter
   ir::Form form;
   CompileOptions options;
-  Hash128 source_hash;                 // of everything the kernel's meaning depends on; zero: no source key
+  Hash128 source_hash;  // of everything the kernel's meaning depends on; zero: no source key
 };
 
 /// Lowers and sets the form; null with errors in the sink.
@@ -65,7 +66,8 @@ class BinaryStore {
   static BinaryStore& shared();
 
   /// Finds or builds. Null with errors in the sink.
-  std::shared_ptr<const KernelBinary> get(const BuildRequest& request, DiagnosticSink& sink, BuildReport* report = nullptr);
+  std::shared_ptr<const KernelBinary> get(const BuildRequest& request, DiagnosticSink& sink,
+                                          BuildReport* report = nullptr);
   /// The cache on disk in use now.
   std::shared_ptr<runtime::Cache> cache() const;
   /// Uses another folder from now on; empty: no caching. What was loaded stays loaded.

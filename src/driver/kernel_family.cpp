@@ -11,7 +11,11 @@ namespace weft::driver {
 
 KernelFamily::KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
                            bool interpret)
-    : name_(decl->def->name), decl_(std::move(decl)), options_(options), source_hash_(source_hash), interpret_(interpret) {}
+    : name_(decl->def->name),
+      decl_(std::move(decl)),
+      options_(options),
+      source_hash_(source_hash),
+      interpret_(interpret) {}
 
 const std::vector<sema::KernelParam>* KernelFamily::params(DiagnosticSink& sink) {
   {
@@ -46,7 +50,8 @@ KernelSignature& KernelFamily::signature(const std::vector<const Type*>& types) 
   return *signatures_.back();
 }
 
-const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, bool no_overlap, DiagnosticSink& sink) {
+const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, bool no_overlap,
+                                           DiagnosticSink& sink) {
   auto& slot = signature.variants[rank - 1][no_overlap];
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
   BuildRequest request;
@@ -111,8 +116,10 @@ bool any_overlap(const ParamLayout& layout, const void* block) {
       const auto* desc = reinterpret_cast<const ArrayDesc*>(at);
       for (std::size_t k = 0; k < count && !found; ++k)
         found = runtime::overlaps(*desc, type->element()->size(), *seen[k].desc, seen[k].element);
-      if (count < std::size(seen)) seen[count++] = {desc, type->element()->size()};
-      else found = true;  // too many to compare: the careful form
+      if (count < std::size(seen))
+        seen[count++] = {desc, type->element()->size()};
+      else
+        found = true;  // too many to compare: the careful form
     }
   };
   for (const ParamLayout::Param& p : layout.params) visit(visit, p.type, static_cast<const char*>(block) + p.offset);

@@ -37,7 +37,8 @@ struct LaunchRequest {
 
 class KernelFamily {
  public:
-  KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash, bool interpret);
+  KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
+               bool interpret);
 
   const std::string& name() const { return name_; }
   /// The signature of a kernel without generic parameters once it was asked for, else null. No lock.

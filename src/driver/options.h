@@ -9,14 +9,14 @@
 namespace weft::driver {
 
 struct CompileOptions {
-  bool debug = false;        // bounds, division and assert checks; loops can be stopped
-  bool verify_fp = false;    // debug: floats that are stored must be finite
-  bool fuse_fp = true;       // a product used once by a sum becomes a fused multiply-add
-  bool fast_math = false;    // LLVM may reassociate; results then differ between lane counts
-  int opt_level = 2;         // LLVM's effort: 0 to 3; huge kernels get less by themselves
-  int lanes = 0;             // 0: chosen
+  bool debug = false;      // bounds, division and assert checks; loops can be stopped
+  bool verify_fp = false;  // debug: floats that are stored must be finite
+  bool fuse_fp = true;     // a product used once by a sum becomes a fused multiply-add
+  bool fast_math = false;  // LLVM may reassociate; results then differ between lane counts
+  int opt_level = 2;       // LLVM's effort: 0 to 3; huge kernels get less by themselves
+  int lanes = 0;           // 0: chosen
   int max_unroll = 16;
-  bool use_cache = true;     // the object cache on disk
+  bool use_cache = true;  // the object cache on disk
 
   void hash_into(Hasher& hasher) const;
 };

@@ -75,7 +75,8 @@ Program Program::compile(std::string text, std::string name, const Options& opti
   for (const auto& decl : impl->scope->kernels()) {
     auto kernel = std::make_shared<Kernel::Impl>();
     kernel->program = impl.get();
-    kernel->family = std::make_unique<driver::KernelFamily>(decl, driver::to_compile_options(options), impl->source_hash, options.interpret);
+    kernel->family = std::make_unique<driver::KernelFamily>(decl, driver::to_compile_options(options),
+                                                            impl->source_hash, options.interpret);
     impl->kernels.push_back(std::move(kernel));
   }
   return Program(std::move(impl));
@@ -184,17 +185,22 @@ driver::KernelSignature& Kernel::Impl::signature(std::span<const Argument> args)
   const auto& known = params();
   const std::string& name = family->name();
   if (args.size() > known.size())
-    throw ArgumentError("kernel '" + name + "' takes " + std::to_string(known.size()) + " arguments, got " + std::to_string(args.size()));
+    throw ArgumentError("kernel '" + name + "' takes " + std::to_string(known.size()) + " arguments, got " +
+                        std::to_string(args.size()));
   std::vector<const Type*> types;
   for (std::size_t i = 0; i < known.size(); ++i) {
     const builtins::Pattern& pattern = known[i].pattern;
-    const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type : i < args.size() ? type_of(args[i]) : nullptr;
+    const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type
+                       : i < args.size()                              ? type_of(args[i])
+                                                                      : nullptr;
     if (!type)
-      throw ArgumentError("kernel '" + name + "': the type of parameter '" + known[i].name + "' (" + builtins::to_string(pattern) +
+      throw ArgumentError("kernel '" + name + "': the type of parameter '" + known[i].name + "' (" +
+                          builtins::to_string(pattern) +
                           ") can't be told from its argument; pass a typed value or array");
     builtins::Bindings bindings;
     if (!builtins::match(pattern, type, bindings))
-      throw ArgumentError("kernel '" + name + "': parameter '" + known[i].name + "' takes " + builtins::to_string(pattern) + ", not " + type->user_name());
+      throw ArgumentError("kernel '" + name + "': parameter '" + known[i].name + "' takes " +
+                          builtins::to_string(pattern) + ", not " + type->user_name());
     types.push_back(type);
   }
   return family->signature(types);
@@ -220,8 +226,10 @@ void set_argument(runtime::ParamBlock& block, std::size_t i, const Argument& arg
 void set_default(runtime::ParamBlock& block, std::size_t i, const sema::Constant& value) {
   switch (value.form) {
     case sema::Constant::Form::integer:
-      if (value.negative) block.set(i, -std::int64_t(value.magnitude));
-      else block.set(i, value.magnitude);
+      if (value.negative)
+        block.set(i, -std::int64_t(value.magnitude));
+      else
+        block.set(i, value.magnitude);
       return;
     case sema::Constant::Form::real: return block.set(i, value.real);
     case sema::Constant::Form::typed: {
@@ -243,11 +251,13 @@ void Kernel::launch_with(const Dims& dims, std::span<const Argument> args) const
   request.options.serial = program.options.serial;
   try {
     // The usual launch: no generic parameter, every argument plainly right, the form compiled already.
-    if (driver::KernelSignature* plain = family.plain_signature(); plain && plain->layout.size <= kSmallBlock && dims.size() - 1 < kMaxRank) {
+    if (driver::KernelSignature* plain = family.plain_signature();
+        plain && plain->layout.size <= kSmallBlock && dims.size() - 1 < kMaxRank) {
       alignas(8) char block[kSmallBlock];
       if (driver::pack_plain(plain->layout, args, block)) {
         bool no_overlap = !driver::any_overlap(plain->layout, block);
-        if (const driver::KernelVariant* ready = plain->variants[dims.size() - 1][no_overlap].load(std::memory_order_acquire))
+        if (const driver::KernelVariant* ready =
+                plain->variants[dims.size() - 1][no_overlap].load(std::memory_order_acquire))
           return family.run(*ready, block, request);
       }
     }

@@ -19,7 +19,7 @@ struct Program::Impl {
   std::shared_ptr<sema::FileScope> scope;
   Options options;
   Hash128 source_hash;
-  mutable std::mutex mutex;               // guards messages and kernels
+  mutable std::mutex mutex;  // guards messages and kernels
   std::vector<Message> messages;
   std::vector<std::shared_ptr<Kernel::Impl>> kernels;
 

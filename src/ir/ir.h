@@ -44,11 +44,11 @@ inline constexpr int kAtomicKinds = 8;
 std::string_view name_of(AtomicKind kind);
 
 /// Limits that typing rules, the verifier and the text parser share.
-inline constexpr std::uint32_t kMaxComponents = 65536;             // scalars in one vec or mat
+inline constexpr std::uint32_t kMaxComponents = 65536;                   // scalars in one vec or mat
 inline constexpr std::uint64_t kMaxTypeBytes = std::uint64_t(1) << 26;   // one value
 inline constexpr std::uint64_t kMaxLocalBytes = std::uint64_t(1) << 30;  // one `local`
-inline constexpr int kMaxTypeDepth = 32;                           // structs and arrays inside each other
-inline constexpr int kMaxRegionDepth = 256;                        // regions inside each other
+inline constexpr int kMaxTypeDepth = 32;                                 // structs and arrays inside each other
+inline constexpr int kMaxRegionDepth = 256;                              // regions inside each other
 
 /// What a failed `check` reports.
 enum class CheckKind : std::uint8_t { bounds, divide_by_zero, not_finite };
@@ -65,14 +65,14 @@ enum class ValueKind : std::uint8_t { constant, result, argument };
 struct Value {
   const Type* type;
   ValueKind kind;
-  std::uint32_t id;        // dense within the function: index for side tables
-  std::uint32_t index;     // which result or argument
+  std::uint32_t id;     // dense within the function: index for side tables
+  std::uint32_t index;  // which result or argument
   union {
-    Op* op;                // result: the operation
-    Region* region;        // argument: the region
-    std::uint64_t bits;    // constant: the scalar's bits, zero-extended; for non-scalars 0, meaning all zero
+    Op* op;              // result: the operation
+    Region* region;      // argument: the region
+    std::uint64_t bits;  // constant: the scalar's bits, zero-extended; for non-scalars 0, meaning all zero
   };
-  std::string_view name;   // a hint for printing, may be empty
+  std::string_view name;  // a hint for printing, may be empty
 
   bool is_constant() const { return kind == ValueKind::constant; }
   /// A constant scalar integer or bool as a signed/unsigned 64-bit number (sign- or zero-extended by type).
@@ -86,9 +86,9 @@ struct Value {
 /// A step of an access path into an aggregate: a struct field or tuple element, or a component/row index.
 struct PathStep {
   enum Kind : std::uint8_t { field, index } kind;
-  bool dynamic;         // index only: taken from the next path operand
-  bool wrap;            // dynamic index only: a negative index counts from the end
-  std::int32_t value;   // field number or constant index (never negative)
+  bool dynamic;        // index only: taken from the next path operand
+  bool wrap;           // dynamic index only: a negative index counts from the end
+  std::int32_t value;  // field number or constant index (never negative)
   bool operator==(const PathStep&) const = default;
 };
 
@@ -96,17 +96,17 @@ struct Op {
   OpCode code;
   AtomicKind atomic = AtomicKind::add;
   CheckKind check = CheckKind::bounds;
-  bool contract = false;            // dot, matmul: products are fused into the sum
-  std::uint8_t num_indices = 0;     // load, store, atomic, view: how many array indices follow the descriptor
-  std::uint8_t wrap = 0;            // bit k: array index k may be negative and then counts from the end
+  bool contract = false;         // dot, matmul: products are fused into the sum
+  std::uint8_t num_indices = 0;  // load, store, atomic, view: how many array indices follow the descriptor
+  std::uint8_t wrap = 0;         // bit k: array index k may be negative and then counts from the end
   std::span<Value*> operands;
   std::span<Value*> results;
   std::span<Region*> regions;
-  std::span<PathStep> path;         // extract, insert, load, store, atomic
-  std::span<std::int64_t> ints;     // local: the shape
-  std::int64_t imm = 0;             // tid, dim, slice: the dimension
-  std::string_view text;            // print: leading literal; printf: format; assert, check: message
-  Function* callee = nullptr;       // call
+  std::span<PathStep> path;      // extract, insert, load, store, atomic
+  std::span<std::int64_t> ints;  // local: the shape
+  std::int64_t imm = 0;          // tid, dim, slice: the dimension
+  std::string_view text;         // print: leading literal; printf: format; assert, check: message
+  Function* callee = nullptr;    // call
   SourceLoc loc;
   Op* prev = nullptr;
   Op* next = nullptr;
@@ -149,9 +149,9 @@ struct Region {
 
 /// What a launch knows beyond argument types (architecture §1). Part of the cache key.
 struct Form {
-  bool no_overlap = false;   // no written array argument overlaps another argument
-  bool taped = false;        // the launch is recorded on a tape
-  std::uint8_t rank = 1;     // launch dimensions, 1 to 4
+  bool no_overlap = false;  // no written array argument overlaps another argument
+  bool taped = false;       // the launch is recorded on a tape
+  std::uint8_t rank = 1;    // launch dimensions, 1 to 4
   bool operator==(const Form&) const = default;
 };
 
@@ -166,13 +166,13 @@ struct Function {
 
   std::string name;
   FunctionKind kind;
-  Form form;                                // kernels
-  std::vector<const Type*> result_types;    // functions
-  Region* body;                             // its arguments are the parameters; ends in `return`
+  Form form;                              // kernels
+  std::vector<const Type*> result_types;  // functions
+  Region* body;                           // its arguments are the parameters; ends in `return`
   Arena arena;
-  std::uint32_t value_count = 0;            // ids are below this
+  std::uint32_t value_count = 0;  // ids are below this
   SourceLoc loc;
-  bool from_library = false;                // written in the standard library
+  bool from_library = false;  // written in the standard library
 
   std::span<Value*> params() const { return body->args; }
 

@@ -9,8 +9,8 @@
 namespace weft::ir {
 
 struct PrintOptions {
-  bool locations = false;  // append "// file:line:col" to operations
-  bool names = true;       // use name hints; off gives canonical numbers only (cache keys)
+  bool locations = false;                           // append "// file:line:col" to operations
+  bool names = true;                                // use name hints; off gives canonical numbers only (cache keys)
   std::function<std::string(const Op&)> note = {};  // appended to operations as a comment
 };
 

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kAbiVersion = 1;
 /// The first failed check of a launch. `state` goes 0 → 1 (being written) → 2 (complete) by compare-and-swap.
 struct ErrorRecord {
   std::atomic<std::int32_t> state{0};
-  std::int32_t site = 0;          // index into the kernel's table of check sites
+  std::int32_t site = 0;  // index into the kernel's table of check sites
   std::int64_t thread[kMaxRank] = {0, 0, 0, 0};
   std::int64_t index = 0;
   std::int64_t extent = 0;
@@ -26,8 +26,8 @@ struct PrintBuffer;  // collects what threads print; runtime/print_buffer.h
 struct LaunchContext {
   std::int64_t dims[kMaxRank] = {1, 1, 1, 1};  // launch extents, outermost first; 1 beyond the rank
   std::int32_t rank = 1;
-  std::int32_t serial = 0;                      // 1: threads run in increasing order on one thread
-  std::atomic<std::int32_t> stop{0};            // set to make debug loops and later chunks end
+  std::int32_t serial = 0;            // 1: threads run in increasing order on one thread
+  std::atomic<std::int32_t> stop{0};  // set to make debug loops and later chunks end
   std::int32_t reserved = 0;
   ErrorRecord* error = nullptr;
   PrintBuffer* print = nullptr;

@@ -22,7 +22,8 @@ class Arena {
   /// Raw memory, aligned; never null.
   void* allocate(std::size_t bytes, std::size_t align) {
     std::uintptr_t at = (next_ + (align - 1)) & ~(std::uintptr_t(align) - 1);
-    if (at + bytes > end_) [[unlikely]] return allocate_slow(bytes, align);
+    if (at + bytes > end_) [[unlikely]]
+      return allocate_slow(bytes, align);
     next_ = at + bytes;
     return reinterpret_cast<void*>(at);
   }

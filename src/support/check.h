@@ -18,10 +18,10 @@ class InternalError : public std::logic_error {
 }  // namespace weft
 
 /// Checks an invariant; the optional second argument is a std::string with details, evaluated only on failure.
-#define WEFT_CHECK(condition, ...)                                                                   \
-  do {                                                                                               \
-    if (!(condition)) [[unlikely]]                                                                   \
-      ::weft::check_failed(__FILE__, __LINE__, #condition, ::std::string(__VA_ARGS__));              \
+#define WEFT_CHECK(condition, ...)                                                      \
+  do {                                                                                  \
+    if (!(condition)) [[unlikely]]                                                      \
+      ::weft::check_failed(__FILE__, __LINE__, #condition, ::std::string(__VA_ARGS__)); \
   } while (false)
 
 /// Marks a place that control flow can't reach.

@@ -18,10 +18,18 @@ struct ScalarRow {
   std::uint32_t bytes;
 };
 constexpr std::array<ScalarRow, kScalarKinds> kScalars = {{
-    {"bool", "bool", "", 1},    {"i8", "int8", "b", 1},      {"u8", "uint8", "ub", 1},
-    {"i16", "int16", "s", 2},   {"u16", "uint16", "us", 2},  {"i32", "int32", "i", 4},
-    {"u32", "uint32", "ui", 4}, {"i64", "int64", "l", 8},    {"u64", "uint64", "ul", 8},
-    {"f16", "float16", "h", 2}, {"bf16", "bfloat16", "bf", 2}, {"f32", "float32", "f", 4},
+    {"bool", "bool", "", 1},
+    {"i8", "int8", "b", 1},
+    {"u8", "uint8", "ub", 1},
+    {"i16", "int16", "s", 2},
+    {"u16", "uint16", "us", 2},
+    {"i32", "int32", "i", 4},
+    {"u32", "uint32", "ui", 4},
+    {"i64", "int64", "l", 8},
+    {"u64", "uint64", "ul", 8},
+    {"f16", "float16", "h", 2},
+    {"bf16", "bfloat16", "bf", 2},
+    {"f32", "float32", "f", 4},
     {"f64", "float64", "d", 8},
 }};
 
@@ -176,8 +184,8 @@ const Type* composite(TypeKind kind, const char* word, const Type* s, std::uint3
                       const std::string& dims) {
   WEFT_CHECK(s && s->is_scalar() && rows >= 1 && cols >= 1);
   std::string text = std::string(word) + "<" + s->text() + dims + ">";
-  return TypeTable::get().intern(
-      text, [&](Type& t, TypeTable&) { TypeTable::fill_composite(t, kind, s, rows, cols, text); });
+  return TypeTable::get().intern(text,
+                                 [&](Type& t, TypeTable&) { TypeTable::fill_composite(t, kind, s, rows, cols, text); });
 }
 }  // namespace
 
@@ -202,8 +210,7 @@ const Type* structure(std::string_view name, std::span<const Field> fields) {
 const Type* array(const Type* element, std::uint32_t rank) {
   WEFT_CHECK(element && rank >= 1 && rank <= std::uint32_t(kMaxRank));
   std::string text = "array<" + element->text() + "," + std::to_string(rank) + ">";
-  return TypeTable::get().intern(text,
-                                 [&](Type& t, TypeTable&) { TypeTable::fill_array(t, element, rank, text); });
+  return TypeTable::get().intern(text, [&](Type& t, TypeTable&) { TypeTable::fill_array(t, element, rank, text); });
 }
 
 const Type* tuple(std::span<const Type* const> elements) {
@@ -214,9 +221,8 @@ const Type* tuple(std::span<const Type* const> elements) {
     fields.push_back({"", e, 0});
   }
   text += ">";
-  return TypeTable::get().intern(text, [&](Type& t, TypeTable& table) {
-    TypeTable::fill_aggregate(t, TypeKind::tuple, "", fields, text, table);
-  });
+  return TypeTable::get().intern(
+      text, [&](Type& t, TypeTable& table) { TypeTable::fill_aggregate(t, TypeKind::tuple, "", fields, text, table); });
 }
 
 const Type* function(std::string_view key) {

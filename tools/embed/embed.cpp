@@ -28,12 +28,15 @@ void index_file(const std::string& text, bool rows, std::size_t file, std::vecto
     std::size_t end = std::min(text.find('\n', at), text.size());
     std::size_t start = at;
     if (!rows) {
-      if (text.compare(at, 4, "def ") == 0) start = at + 4;
-      else start = end;
+      if (text.compare(at, 4, "def ") == 0)
+        start = at + 4;
+      else
+        start = end;
     }
     std::size_t stop = start;
     while (stop < end && is_name_char(text[stop])) ++stop;
-    if (stop > start && stop < end && text[stop] == '(') out.push_back({text.substr(start, stop - start), rows, file, at, line});
+    if (stop > start && stop < end && text[stop] == '(')
+      out.push_back({text.substr(start, stop - start), rows, file, at, line});
     at = end + 1;
   }
 }
@@ -42,8 +45,10 @@ std::string quoted(const std::string& text) {
   std::string out;
   for (char c : text) {
     if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n') out += "\\n\"\n\"";
-    else out += c;
+    if (c == '\n')
+      out += "\\n\"\n\"";
+    else
+      out += c;
   }
   return "\"" + out + "\"";
 }
@@ -68,9 +73,8 @@ int main(int argc, char** argv) {
     out << "{\"" << name << "\",\n" << quoted(buffer.str()) << "},\n";
   }
   out << "};\n\n";
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return a.row != b.row ? a.row > b.row : a.name < b.name;
-  });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.row != b.row ? a.row > b.row : a.name < b.name; });
   std::size_t rows = 0;
   out << "constexpr EmbeddedName kNames[] = {\n";
   for (const Entry& e : entries) {

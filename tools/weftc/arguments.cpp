@@ -83,45 +83,75 @@ Arguments parse_arguments(int argc, char** argv) {
     std::string inline_value = has_inline ? word.substr(equals + 1) : "";
     auto next = [&] { return value(name, inline_value, has_inline); };
     if (!is_option) {
-      if (args.file.empty()) args.file = word;
-      else if (args.command == Arguments::Command::run && equals != std::string::npos) args.values.push_back(word);
-      else throw UsageError("unexpected '" + word + "'");
-    } else if (name == "--kernel") args.kernel = next();
-    else if (name == "--emit") args.emit = next();
-    else if (name == "--after") args.after = next();
-    else if (name == "--target") args.target = next();
-    else if (name == "--lanes") args.options.lanes = small_number(next(), name, 0, 16);
-    else if (name == "--rank") args.rank = small_number(next(), name, 1, 4);
-    else if (name == "--type") args.types.push_back(next());
-    else if (name == "--overlap") args.no_overlap = false;
-    else if (name == "--debug") args.options.debug = true;
-    else if (name == "--verify-fp") args.options.debug = args.options.verify_fp = true;
-    else if (name == "--no-fuse") args.options.fuse_fp = false;
-    else if (name == "--fast-math") args.options.fast_math = true;
-    else if (name == "--no-cache") args.options.use_cache = false;
-    else if (name == "--locations") args.locations = true;
-    else if (name == "--time") args.time = true;
-    else if (name == "--list") args.command = Arguments::Command::list;
-    else if (name == "--interpret") args.interpret = true;
-    else if (name == "--serial") args.serial = true;
-    else if (name == "-o") args.output = next();
-    else if (name == "--help" || name == "-h") args.command = Arguments::Command::help;
-    else if (name == "--version") args.command = Arguments::Command::version;
-    else if (name.size() == 3 && name.starts_with("-O") && name[2] >= '0' && name[2] <= '3') args.options.opt_level = name[2] - '0';
+      if (args.file.empty())
+        args.file = word;
+      else if (args.command == Arguments::Command::run && equals != std::string::npos)
+        args.values.push_back(word);
+      else
+        throw UsageError("unexpected '" + word + "'");
+    } else if (name == "--kernel")
+      args.kernel = next();
+    else if (name == "--emit")
+      args.emit = next();
+    else if (name == "--after")
+      args.after = next();
+    else if (name == "--target")
+      args.target = next();
+    else if (name == "--lanes")
+      args.options.lanes = small_number(next(), name, 0, 16);
+    else if (name == "--rank")
+      args.rank = small_number(next(), name, 1, 4);
+    else if (name == "--type")
+      args.types.push_back(next());
+    else if (name == "--overlap")
+      args.no_overlap = false;
+    else if (name == "--debug")
+      args.options.debug = true;
+    else if (name == "--verify-fp")
+      args.options.debug = args.options.verify_fp = true;
+    else if (name == "--no-fuse")
+      args.options.fuse_fp = false;
+    else if (name == "--fast-math")
+      args.options.fast_math = true;
+    else if (name == "--no-cache")
+      args.options.use_cache = false;
+    else if (name == "--locations")
+      args.locations = true;
+    else if (name == "--time")
+      args.time = true;
+    else if (name == "--list")
+      args.command = Arguments::Command::list;
+    else if (name == "--interpret")
+      args.interpret = true;
+    else if (name == "--serial")
+      args.serial = true;
+    else if (name == "-o")
+      args.output = next();
+    else if (name == "--help" || name == "-h")
+      args.command = Arguments::Command::help;
+    else if (name == "--version")
+      args.command = Arguments::Command::version;
+    else if (name.size() == 3 && name.starts_with("-O") && name[2] >= '0' && name[2] <= '3')
+      args.options.opt_level = name[2] - '0';
     else if (name == "--dim" || name == "--print" || name == "--passes") {
       std::string list = next();
       std::size_t start = 0;
       while (start <= list.size()) {
         std::size_t comma = std::min(list.find(',', start), list.size());
         std::string part = list.substr(start, comma - start);
-        if (name == "--dim") args.dims.push_back(to_number(part, name));
-        else if (name == "--passes") args.passes.push_back(part);
-        else args.prints.push_back(part);
+        if (name == "--dim")
+          args.dims.push_back(to_number(part, name));
+        else if (name == "--passes")
+          args.passes.push_back(part);
+        else
+          args.prints.push_back(part);
         start = comma + 1;
       }
-    } else throw UsageError("unknown option '" + name + "'");
+    } else
+      throw UsageError("unknown option '" + name + "'");
   }
-  bool needs_file = args.command != Arguments::Command::help && args.command != Arguments::Command::version && args.after != "help";
+  bool needs_file =
+      args.command != Arguments::Command::help && args.command != Arguments::Command::version && args.after != "help";
   if (needs_file && args.file.empty()) throw UsageError("no input file");
   return args;
 }

@@ -16,22 +16,22 @@ class UsageError : public std::runtime_error {
 
 struct Arguments {
   enum class Command { emit, list, run, help, version } command = Command::emit;
-  std::string file;                    // "-": standard input
-  std::string kernel;                  // empty: the only one, or all where that makes sense
+  std::string file;    // "-": standard input
+  std::string kernel;  // empty: the only one, or all where that makes sense
   std::string emit = "ir";
-  std::string after;                   // stop after this stage and print the IR
-  std::vector<std::string> passes;     // run these stages alone, in this order, and print the IR
-  std::string target = "cpu";          // cpu, or sm_70 … sm_90
-  std::string output;                  // empty: standard output
-  std::vector<std::string> types;      // of generic parameters: name=type
+  std::string after;                // stop after this stage and print the IR
+  std::vector<std::string> passes;  // run these stages alone, in this order, and print the IR
+  std::string target = "cpu";       // cpu, or sm_70 … sm_90
+  std::string output;               // empty: standard output
+  std::vector<std::string> types;   // of generic parameters: name=type
   bool time = false;
   bool locations = false;
   bool no_overlap = true;
   int rank = 1;
   weft::driver::CompileOptions options;
   // run
-  std::vector<std::string> values;     // name=description
-  std::vector<std::string> prints;     // names to print afterwards; empty: all arrays
+  std::vector<std::string> values;  // name=description
+  std::vector<std::string> prints;  // names to print afterwards; empty: all arrays
   std::vector<long long> dims;
   bool interpret = false;
   bool serial = false;

@@ -29,8 +29,11 @@ class Report {
   void add(std::string_view stage, double seconds, std::size_t ops = 0) {
     if (!on_) return;
     char line[160];
-    if (ops) std::snprintf(line, sizeof line, "%-16.*s %10.3f ms %8zu ops\n", int(stage.size()), stage.data(), seconds * 1e3, ops);
-    else std::snprintf(line, sizeof line, "%-16.*s %10.3f ms\n", int(stage.size()), stage.data(), seconds * 1e3);
+    if (ops)
+      std::snprintf(line, sizeof line, "%-16.*s %10.3f ms %8zu ops\n", int(stage.size()), stage.data(), seconds * 1e3,
+                    ops);
+    else
+      std::snprintf(line, sizeof line, "%-16.*s %10.3f ms\n", int(stage.size()), stage.data(), seconds * 1e3);
     std::cerr << line;
   }
   template <class F>
@@ -74,7 +77,9 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_ir(const Arguments& args, 
   for (const auto& function : module->functions)
     if (args.kernel.empty() ? function->kind == ir::FunctionKind::kernel : function->name == args.kernel)
       out.push_back(ir::extract_closure(*function, module.get()));
-  if (out.empty()) throw Error(args.kernel.empty() ? "there is no kernel in the IR" : "there is no kernel '" + args.kernel + "' in the IR");
+  if (out.empty())
+    throw Error(args.kernel.empty() ? "there is no kernel in the IR"
+                                    : "there is no kernel '" + args.kernel + "' in the IR");
   return out;
 }
 
@@ -88,15 +93,19 @@ const Type* type_from_text(const std::string& text, sema::Scope& scope) {
   return pattern->type;
 }
 
-std::vector<std::unique_ptr<ir::Module>> modules_from_source(const Arguments& args, Report& report, DiagnosticSink& sink) {
+std::vector<std::unique_ptr<ir::Module>> modules_from_source(const Arguments& args, Report& report,
+                                                             DiagnosticSink& sink) {
   auto source = std::make_shared<SourceFile>(args.file, read_text(args.file));
   auto tree = report.time("parse", [&] { return syntax::parse(source, sink); });
   auto scope = sema::FileScope::make(tree, sink);
   std::vector<std::unique_ptr<ir::Module>> out;
   std::vector<std::shared_ptr<const sema::FunctionDecl>> chosen;
-  if (args.kernel.empty()) chosen = scope->kernels();
-  else if (auto decl = scope->find_kernel(args.kernel)) chosen.push_back(decl);
-  else if (!sink.has_errors()) throw Error("there is no kernel '" + args.kernel + "' in " + args.file);
+  if (args.kernel.empty())
+    chosen = scope->kernels();
+  else if (auto decl = scope->find_kernel(args.kernel))
+    chosen.push_back(decl);
+  else if (!sink.has_errors())
+    throw Error("there is no kernel '" + args.kernel + "' in " + args.file);
   if (chosen.empty() && !sink.has_errors()) throw Error("there is no kernel in " + args.file);
   for (const auto& decl : chosen) {
     driver::BuildRequest request;
@@ -108,11 +117,13 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_source(const Arguments& ar
       for (const sema::KernelParam& p : sema::kernel_params(*decl, sink)) {
         const Type* type = p.pattern.kind == builtins::Pattern::Kind::exact ? p.pattern.type : nullptr;
         for (const std::string& given : args.types)
-          if (given.substr(0, given.find('=')) == p.name) type = type_from_text(given.substr(given.find('=') + 1), *scope);
+          if (given.substr(0, given.find('=')) == p.name)
+            type = type_from_text(given.substr(given.find('=') + 1), *scope);
         request.arg_types.push_back(type);
       }
     }
-    auto module = report.time("lower " + std::string(decl->def->name), [&] { return driver::front_end(request, sink); });
+    auto module =
+        report.time("lower " + std::string(decl->def->name), [&] { return driver::front_end(request, sink); });
     if (module) out.push_back(std::move(module));
   }
   return out;
@@ -122,10 +133,14 @@ std::string emit_machine(const ir::Module& module, const Arguments& args, Report
   codegen::TargetSpec target = target_of(args);
   bool gpu = target.arch == codegen::TargetSpec::nvptx;
   codegen::Output output = codegen::Output::llvm_ir;
-  if (args.emit == "llvm-opt") output = codegen::Output::llvm_ir_opt;
-  else if (args.emit == "asm") output = gpu ? codegen::Output::ptx : codegen::Output::assembly;
-  else if (args.emit == "obj") output = codegen::Output::object;
-  else if (args.emit == "ptx") output = codegen::Output::ptx;
+  if (args.emit == "llvm-opt")
+    output = codegen::Output::llvm_ir_opt;
+  else if (args.emit == "asm")
+    output = gpu ? codegen::Output::ptx : codegen::Output::assembly;
+  else if (args.emit == "obj")
+    output = codegen::Output::object;
+  else if (args.emit == "ptx")
+    output = codegen::Output::ptx;
   if (args.emit == "ptx" && !gpu) target = codegen::nvptx_target(75);
   codegen::EmitOptions options;
   options.lanes = args.options.lanes;
@@ -180,8 +195,10 @@ int emit_stage(const Arguments& args) {
   bool from_ir = args.file.ends_with(".wir");
   auto modules = from_ir ? modules_from_ir(args, report, sink) : modules_from_source(args, report, sink);
   if (sink.has_errors()) return finish("");
-  bool machine = args.emit == "llvm" || args.emit == "llvm-opt" || args.emit == "asm" || args.emit == "obj" || args.emit == "ptx";
-  if (machine && modules.size() != 1) throw UsageError("--emit=" + args.emit + " is for one kernel: name it with --kernel");
+  bool machine =
+      args.emit == "llvm" || args.emit == "llvm-opt" || args.emit == "asm" || args.emit == "obj" || args.emit == "ptx";
+  if (machine && modules.size() != 1)
+    throw UsageError("--emit=" + args.emit + " is for one kernel: name it with --kernel");
 
   ir::PrintOptions print;
   print.locations = args.locations;
@@ -194,7 +211,8 @@ int emit_stage(const Arguments& args) {
   for (auto& module : modules) {
     if (!args.passes.empty()) {
       for (const std::string& pass : args.passes)
-        if (!driver::run_stage(*module, pass, args.options)) throw UsageError("there is no stage '" + pass + "'; '--after help' names them");
+        if (!driver::run_stage(*module, pass, args.options))
+          throw UsageError("there is no stage '" + pass + "'; '--after help' names them");
       out += ir::print(*module, print);
       continue;
     }
@@ -204,13 +222,16 @@ int emit_stage(const Arguments& args) {
         report.add(stage, seconds, args.time ? driver::count_ops(now) : 0);
         if (stage == args.after) at_stage = ir::print(now, print);
       });
-    if (!args.after.empty()) out += at_stage;
-    else if (args.emit == "ir" || args.emit == "ir-opt") out += ir::print(*module, print);
+    if (!args.after.empty())
+      out += at_stage;
+    else if (args.emit == "ir" || args.emit == "ir-opt")
+      out += ir::print(*module, print);
     else if (args.emit == "ir-lanes") {
       codegen::TargetSpec target = target_of(args);
       int lanes = args.options.lanes ? args.options.lanes : codegen::choose_lanes(*module->functions.back(), target);
       out += analysis::lane_text(*module->functions.back(), lanes);
-    } else out += emit_machine(*module, args, report);
+    } else
+      out += emit_machine(*module, args, report);
   }
   return finish(out);
 }

@@ -41,8 +41,10 @@ Description parse_description(const std::string& name, const std::string& text) 
     std::string part = inside.substr(at, comma - at);
     part.erase(0, part.find_first_not_of(' ') == std::string::npos ? part.size() : part.find_first_not_of(' '));
     while (!part.empty() && part.back() == ' ') part.pop_back();
-    if (part == "true" || part == "True") d.numbers.push_back(1);
-    else if (part == "false" || part == "False") d.numbers.push_back(0);
+    if (part == "true" || part == "True")
+      d.numbers.push_back(1);
+    else if (part == "false" || part == "False")
+      d.numbers.push_back(0);
     else {
       char* end = nullptr;
       d.numbers.push_back(std::strtod(part.c_str(), &end));
@@ -72,10 +74,12 @@ Array make_array(const std::string& name, const Type* type, const Description& d
   std::size_t used = 0;
   if (d.is_list) {
     if (type->rank() != 1) throw UsageError(name + ": a list describes a one-dimensional array");
-    if (d.numbers.size() % per) throw UsageError(name + ": the list's length is not a multiple of " + std::to_string(per));
+    if (d.numbers.size() % per)
+      throw UsageError(name + ": the list's length is not a multiple of " + std::to_string(per));
     shape = {std::int64_t(d.numbers.size() / per)};
   } else {
-    if (d.numbers.size() < type->rank()) throw UsageError(name + ": " + d.word + "() needs " + std::to_string(type->rank()) + " extents");
+    if (d.numbers.size() < type->rank())
+      throw UsageError(name + ": " + d.word + "() needs " + std::to_string(type->rank()) + " extents");
     for (; used < type->rank(); ++used) shape.push_back(std::int64_t(d.numbers[used]));
   }
   Array array = Array::zeros(DataType(element), shape);
@@ -92,9 +96,12 @@ Array make_array(const std::string& name, const Type* type, const Description& d
   } else if (d.word == "random") {
     std::mt19937_64 generator{static_cast<std::uint64_t>(extra)};
     std::uniform_real_distribution<double> uniform(0, 1);
-    for (std::size_t i = 0; i < count; ++i) write_scalar(scalar, at + i * step, scalar->is_float() ? uniform(generator) : std::floor(uniform(generator) * 100));
+    for (std::size_t i = 0; i < count; ++i)
+      write_scalar(scalar, at + i * step,
+                   scalar->is_float() ? uniform(generator) : std::floor(uniform(generator) * 100));
   } else if (d.word != "zeros") {
-    throw UsageError(name + ": unknown description '" + d.word + "'; there are zeros, ones, full, iota, random and lists");
+    throw UsageError(name + ": unknown description '" + d.word +
+                     "'; there are zeros, ones, full, iota, random and lists");
   }
   return array;
 }
@@ -161,16 +168,19 @@ int run_kernel(const Arguments& args) {
     } else {
       const Type* scalar = scalar_of(name, type);
       std::size_t n = type->component_count();
-      if (d.numbers.size() != n) throw UsageError(name + ": " + type->user_name() + " takes " + std::to_string(n) + " number(s)");
+      if (d.numbers.size() != n)
+        throw UsageError(name + ": " + type->user_name() + " takes " + std::to_string(n) + " number(s)");
       storage[i].resize((type->size() + 7) / 8);
-      for (std::size_t k = 0; k < n; ++k) write_scalar(scalar, reinterpret_cast<char*>(storage[i].data()) + k * scalar->size(), d.numbers[k]);
+      for (std::size_t k = 0; k < n; ++k)
+        write_scalar(scalar, reinterpret_cast<char*>(storage[i].data()) + k * scalar->size(), d.numbers[k]);
       arguments.emplace_back(DataType(type), storage[i].data());
     }
   }
   for (const std::string& given : args.values) {
     bool known = false;
     for (const auto& p : decl_params) known = known || given.substr(0, given.find('=')) == p.name;
-    if (!known) throw UsageError("kernel '" + kernel.name() + "' has no parameter '" + given.substr(0, given.find('=')) + "'");
+    if (!known)
+      throw UsageError("kernel '" + kernel.name() + "' has no parameter '" + given.substr(0, given.find('=')) + "'");
   }
   kernel.launch_with(Kernel::Dims(args.dims.begin(), args.dims.end()), arguments);
   for (const Message& m : program.messages())

@@ -200,7 +200,8 @@ TEST(ApiErrors, DebugModeNamesLineThreadAndIndex) {
 def out(x: wp.array(dtype=float)):
     i = wp.tid()
     x[i + 2] = 1.0
-)", options);
+)",
+                            options);
   Array x = Array::zeros("float32", {4});
   try {
     program.kernel("out").launch({4}, x);
@@ -216,7 +217,8 @@ def out(x: wp.array(dtype=float)):
 TEST(Api, BuildCompilesAllKernelsAndHandlesOutliveThePrograms) {
   std::string text;
   for (int k = 0; k < 20; ++k)
-    text += "@wp.kernel\ndef k" + std::to_string(k) + "(x: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i] = float(" + std::to_string(k) + ")\n";
+    text += "@wp.kernel\ndef k" + std::to_string(k) +
+            "(x: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i] = float(" + std::to_string(k) + ")\n";
   weft::Kernel kept = [&] {
     Program program = compile(text);
     program.build();
@@ -236,7 +238,8 @@ def running_sum(x: wp.array(dtype=float)):
     i = wp.tid()
     if i > 0:
         x[i] = x[i] + x[i - 1]
-)", options);
+)",
+                            options);
   Array x = Array::from<float>(std::vector<float>(100, 1.0f));
   program.kernel("running_sum").launch({100}, x);
   EXPECT_EQ(x.as<float>()[99], 100.0f);

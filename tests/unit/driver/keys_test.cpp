@@ -39,11 +39,13 @@ struct Source {
   }
 };
 
-const char* kText = "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    v = x[i] * 2.0\n    x[i] = v\n";
+const char* kText =
+    "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    v = x[i] * 2.0\n    x[i] = v\n";
 
 TEST(ContentKey, IgnoresNamesCommentsAndPlace) {
   Source a(kText);
-  Source b("# a comment\n\n@wp.kernel\ndef k(data: wp.array(dtype=float)):\n    index = wp.tid()\n    w = data[index] * 2.0  # twice\n    data[index] = w\n");
+  Source b(
+      "# a comment\n\n@wp.kernel\ndef k(data: wp.array(dtype=float)):\n    index = wp.tid()\n    w = data[index] * 2.0  # twice\n    data[index] = w\n");
   EXPECT_EQ(a.key(), b.key());
 }
 
@@ -144,7 +146,8 @@ TEST(Pipeline, GrowthIsBounded) {
   std::string tree = "@wp.func\ndef f0(x: float):\n    return x * 1.5 + 0.25\n";
   for (int k = 1; k <= 20; ++k) {
     std::string inner = "f" + std::to_string(k - 1);
-    tree += "@wp.func\ndef f" + std::to_string(k) + "(x: float):\n    return " + inner + "(x) + " + inner + "(x * 0.5)\n";
+    tree +=
+        "@wp.func\ndef f" + std::to_string(k) + "(x: float):\n    return " + inner + "(x) + " + inner + "(x * 0.5)\n";
   }
   Source calls(tree + "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i] = f20(x[i])\n");
   auto module = front_end(calls.request(), calls.sink);

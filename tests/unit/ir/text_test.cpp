@@ -313,11 +313,11 @@ TEST(Text, DeepButAllowedNestingWorks) {
 }
 
 TEST(Text, TruncatedAndMutatedTextNeverCrashes) {
-  std::string good = print(*parsed(kernel_text(
-      "  %r = if %b : f32 { yield %f } else { yield %g }\n"
-      "  %t1 = for %k = 0i32 to %i step 1i32 (%acc = 0.0f32) { yield %acc }\n"
-      "  %c = while (%c1 = %i) { %more = lt %c1, %j test %more } do { yield %c1 }\n  print \"x\", %v\n"
-      "  store %ap[%i~].0[%j~], %r\n  %l1 = local : array<f32,2> [3, 4]")));
+  std::string good = print(*parsed(
+      kernel_text("  %r = if %b : f32 { yield %f } else { yield %g }\n"
+                  "  %t1 = for %k = 0i32 to %i step 1i32 (%acc = 0.0f32) { yield %acc }\n"
+                  "  %c = while (%c1 = %i) { %more = lt %c1, %j test %more } do { yield %c1 }\n  print \"x\", %v\n"
+                  "  store %ap[%i~].0[%j~], %r\n  %l1 = local : array<f32,2> [3, 4]")));
   for (std::size_t n = 0; n < good.size(); ++n) {
     DiagnosticSink sink;
     auto module = parse_module(std::make_shared<SourceFile>("t", good.substr(0, n)), sink);
