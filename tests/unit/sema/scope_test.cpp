@@ -44,6 +44,7 @@ TEST(Scope, ClosureValuesAndFunctions) {
   EXPECT_NE(ir.find("store %out[7i32]"), std::string::npos) << ir;
   EXPECT_NE(ir.find("func @twice"), std::string::npos) << ir;
   EXPECT_EQ(lower("def k(out: wp.array(dtype=float)):\n    out[0] = thing\n", scope, sink), "2:14 bad_call");
+  scope->symbols.clear();  // the function holds its scope, which held the function
 }
 
 TEST(Scope, EqualNamesOfDifferentClosuresAreDifferentFunctions) {
