@@ -79,6 +79,9 @@ TEST(Processes, UnusableCacheFolder) {
 }
 
 TEST(Processes, ForkAfterLaunches) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer does not follow threads started after a fork";
+#endif
   Options options;
   options.cache = false;
   const Program program = Program::compile(family_text(5), "family.py", options);
