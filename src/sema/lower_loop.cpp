@@ -98,6 +98,17 @@ ir::Value* FunctionLowering::flags_alive(const Loop& loop, std::uint8_t exits) {
   return alive;
 }
 
+void FunctionLowering::lower_loop_else(const Stmt& stmt, Block else_body, ir::Value* not_left) {
+  if (else_body.empty()) return;
+  lower_branches(
+      not_left,
+      [&] {
+        lower_block(else_body);
+        return Entity::nothing();
+      },
+      [] { return Entity::nothing(); }, stmt, scan_.end_of(&stmt));
+}
+
 ir::Value* FunctionLowering::trip_count(ir::Value* lo, ir::Value* hi, ir::Value* step) {
   using ir::OpCode;
   auto wide = [&](ir::Value* v) { return cast(v, types::i64()); };
@@ -226,14 +237,7 @@ void FunctionLowering::lower_unrolled(const ForStmt& stmt, const LoopInfo& info,
   }
   ir::Value* alive = flags_alive(loops_.back(), info.exits);
   loops_.pop_back();
-  if (stmt.else_body.empty()) return;
-  lower_branches(
-      alive,
-      [&] {
-        lower_block(stmt.else_body);
-        return Entity::nothing();
-      },
-      [] { return Entity::nothing(); }, stmt, scan_.end_of(&stmt));
+  lower_loop_else(stmt, stmt.else_body, alive);
 }
 
 void FunctionLowering::lower_counted(const ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi,
@@ -321,14 +325,7 @@ void FunctionLowering::lower_counted_with_exit(const ForStmt& stmt, const LoopIn
   loops_.pop_back();
   builder_.set_place(outer);
   take_results(loop, 1);
-  if (stmt.else_body.empty()) return;
-  lower_branches(
-      flags_alive(loop, info.exits),
-      [&] {
-        lower_block(stmt.else_body);
-        return Entity::nothing();
-      },
-      [] { return Entity::nothing(); }, stmt, scan_.end_of(&stmt));
+  if (!stmt.else_body.empty()) lower_loop_else(stmt, stmt.else_body, flags_alive(loop, info.exits));
 }
 
 void FunctionLowering::lower_while(const WhileStmt& stmt) {
@@ -418,14 +415,7 @@ void FunctionLowering::lower_while(const WhileStmt& stmt) {
   builder_.set_place(outer);
   --region_depth_;
   take_results(loop, 0);
-  if (stmt.else_body.empty()) return;
-  lower_branches(
-      flags_alive(loop, info.exits),
-      [&] {
-        lower_block(stmt.else_body);
-        return Entity::nothing();
-      },
-      [] { return Entity::nothing(); }, stmt, scan_.end_of(&stmt));
+  if (!stmt.else_body.empty()) lower_loop_else(stmt, stmt.else_body, flags_alive(loop, info.exits));
 }
 
 }  // namespace weft::sema

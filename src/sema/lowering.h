@@ -172,6 +172,8 @@ class FunctionLowering {
   void export_late(const LoopInfo& info, Loop& loop);
   void take_results(const Loop& loop, std::size_t first_result);
   ir::Value* flags_alive(const Loop& loop, std::uint8_t exits);
+  /// A loop's `else`, which runs if nothing left the loop early.
+  void lower_loop_else(const syntax::Stmt& stmt, syntax::Block else_body, ir::Value* not_left);
   ir::Value* trip_count(ir::Value* lo, ir::Value* hi, ir::Value* step);
 
   // assignment (lower_assign.cpp)

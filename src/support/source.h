@@ -10,7 +10,7 @@
 namespace weft {
 
 /// One piece of source text with a name for messages. `first_line` is the number of its first line (kernels that come
-/// from the middle of a Python file keep their real line numbers); `first_col` is added to columns likewise (dedent).
+/// from the middle of a Python file keep their real line numbers).
 class SourceFile {
  public:
   SourceFile(std::string name, std::string text, std::uint32_t first_line = 1);

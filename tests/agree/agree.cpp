@@ -140,4 +140,9 @@ TEST(Ptx, AssemblerIsThere) {
   if (ptxas_path().empty()) GTEST_SKIP() << "no ptxas on the path: PTX of the cases is emitted but not assembled";
 }
 
+TEST(Ptx, LibdeviceIsThere) {
+  if (codegen::find_libdevice().empty())
+    GTEST_SKIP() << "no libdevice found: no PTX is emitted for cases that use elementary functions";
+}
+
 }  // namespace weft::agree
