@@ -20,17 +20,22 @@ using sema::Symbol;
 
 sema::Symbol to_symbol(nb::handle answer);
 
+/// Names answered by a Python resolver. The scope of a function holds its resolver weakly: the resolver knows the Python
+/// function, whose globals may know the kernel, and Python's garbage collector can't see references that C++ holds. The
+/// resolver lives with the `_weft.Function` object; whoever compiles holds that.
 class PythonScope final : public sema::Scope {
  public:
-  explicit PythonScope(nb::object resolver) : resolver_(std::move(resolver)) {}
+  explicit PythonScope(nb::object resolver) : strong_(std::move(resolver)) {}
+  explicit PythonScope(nb::weakref resolver) : weak_(std::move(resolver)) {}
   ~PythonScope() override {
     nb::gil_scoped_acquire gil;
-    resolver_.reset();
+    strong_.reset();
+    weak_.reset();
   }
 
   std::optional<Symbol> lookup(std::string_view name) override {
     nb::gil_scoped_acquire gil;
-    nb::object answer = resolver_.attr("lookup")(nb::str(name.data(), name.size()));
+    nb::object answer = resolver().attr("lookup")(nb::str(name.data(), name.size()));
     if (answer.is_none()) return std::nullopt;
     return to_symbol(answer);
   }
@@ -52,17 +57,44 @@ class PythonScope final : public sema::Scope {
       values[name.c_str()] = value;
     }
     try {
-      nb::object answer = resolver_.attr("eval_static")(nb::str(text.data(), text.size()), values);
+      nb::object answer = resolver().attr("eval_static")(nb::str(text.data(), text.size()), values);
       if (answer.is_none()) return std::nullopt;
       return to_symbol(answer);
     } catch (nb::python_error& error) {
-      throw sema::StaticError(error.what());
+      // The expression is the user's; a traceback through this package would hide what is wrong with it.
+      throw sema::StaticError(nb::cast<std::string>(error.type().attr("__name__")) + ": " +
+                              nb::cast<std::string>(nb::str(error.value())));
     }
   }
 
  private:
-  nb::object resolver_;
+  nb::object resolver() const {
+    if (strong_.is_valid()) return strong_;
+    nb::object alive = weak_();
+    if (alive.is_none()) throw std::runtime_error("the function that a kernel calls was deleted while it was compiled");
+    return alive;
+  }
+
+  nb::object strong_, weak_;
 };
+
+/// A function that a name stands for, with its resolver: both live as long as the compiler works with them.
+struct HeldFunction {
+  std::shared_ptr<const sema::FunctionDecl> decl;
+  nb::object resolver;
+  ~HeldFunction() {
+    nb::gil_scoped_acquire gil;
+    resolver.reset();
+  }
+};
+
+std::shared_ptr<const sema::FunctionDecl> hold_function(nb::handle function) {
+  auto held = std::make_shared<HeldFunction>();
+  held->decl = nb::cast<const FunctionObject&>(function).decl;
+  held->resolver = function.attr("resolver");
+  const sema::FunctionDecl* decl = held->decl.get();
+  return {std::move(held), decl};
+}
 
 Constant typed_constant(const Type* type, nb::bytes bytes) {
   Constant c;
@@ -124,7 +156,7 @@ Symbol to_symbol(nb::handle answer) {
   }
   if (kind == "functions") {
     std::vector<std::shared_ptr<const sema::FunctionDecl>> list;
-    for (nb::handle f : nb::cast<nb::list>(t[1])) list.push_back(nb::cast<const FunctionObject&>(f).decl);
+    for (nb::handle f : nb::cast<nb::list>(t[1])) list.push_back(hold_function(f));
     return Symbol::of_functions(std::move(list));
   }
   if (kind == "builtin") return Symbol::of_builtin(nb::cast<std::string>(t[1]));
@@ -133,9 +165,8 @@ Symbol to_symbol(nb::handle answer) {
   return Symbol::of_other(nb::cast<std::string>(t[1]));
 }
 
-FunctionObject make_function(const std::string& source, const std::string& file, std::uint32_t first_line,
-                             const std::string& name, nb::object resolver, const std::string& key,
-                             nb::dict annotations) {
+nb::object make_function(const std::string& source, const std::string& file, std::uint32_t first_line,
+                         const std::string& name, nb::object resolver, const std::string& key, nb::dict annotations) {
   auto text = std::make_shared<SourceFile>(file, source, first_line);
   DiagnosticSink sink;
   auto tree = syntax::parse(text, sink);
@@ -147,7 +178,7 @@ FunctionObject make_function(const std::string& source, const std::string& file,
   auto decl = std::make_shared<sema::FunctionDecl>();
   decl->def = found;
   decl->tree = tree;
-  decl->owned_scope = std::make_shared<PythonScope>(std::move(resolver));
+  decl->owned_scope = std::make_shared<PythonScope>(nb::weakref(resolver));
   decl->key = key;
   for (const syntax::Param& p : found->params) {
     std::string param(p.name);
@@ -158,14 +189,17 @@ FunctionObject make_function(const std::string& source, const std::string& file,
     }
     decl->known_params.push_back(std::move(known));
   }
-  return {std::move(decl)};
+  nb::object made = nb::cast(FunctionObject{std::move(decl)});
+  made.attr("resolver") = resolver;
+  return made;
 }
 
 }  // namespace
 
 void register_functions(nb::module_& m) {
   nb::class_<FunctionObject>(m, "Function",
-                             "A function of the kernel language: its parsed text and where its names come from.")
+                             "A function of the kernel language: its parsed text and where its names come from.",
+                             nb::dynamic_attr())
       .def_prop_ro("name", [](const FunctionObject& f) { return std::string(f.decl->def->name); })
       .def_prop_ro("params",
                    [](const FunctionObject& f) {

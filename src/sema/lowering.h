@@ -63,7 +63,8 @@ class ModuleLowering {
   std::unique_ptr<ir::Module> module_;
   std::map<std::string, Instance> instances_;
   std::map<std::string, int> name_counts_;
-  std::unordered_map<const FunctionDecl*, std::optional<std::vector<builtins::Pattern>>> patterns_;
+  /// By key, not by address: wp.static may make functions that live no longer than one call.
+  std::unordered_map<std::string, std::optional<std::vector<builtins::Pattern>>> patterns_;
   std::set<const void*> kept_sources_;
   int depth_ = 0;
   std::int64_t unrolled_ = 0;

@@ -44,10 +44,10 @@ std::string instance_key(const FunctionDecl& decl, std::span<const Entity> args)
 }  // namespace
 
 const std::vector<builtins::Pattern>* ModuleLowering::patterns_of(const FunctionDecl& decl) {
-  auto it = patterns_.find(&decl);
+  auto it = patterns_.find(decl.key);
   if (it == patterns_.end()) {
     keep_source(decl);
-    it = patterns_.emplace(&decl, param_patterns(decl, sink_)).first;
+    it = patterns_.emplace(decl.key, param_patterns(decl, sink_)).first;
   }
   return it->second ? &*it->second : nullptr;
 }
