@@ -28,7 +28,7 @@ PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 .NOTPARALLEL:
-.PHONY: help setup configure build run test check check-format check-rules check-tidy format bench sanitize fuzz clean
+.PHONY: help setup configure build run examples docs test check check-format check-rules check-tidy format bench sanitize fuzz clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -53,8 +53,21 @@ build: configure  ## build the library, weftc, examples and tests; weftc is buil
 	@ln -sfn $(PRESET)/bin build/bin
 	@tools/setup/link_package.sh build/$(PRESET)
 
-run: build  ## build, then run the examples and a weftc demo
+run: configure  ## build the Python package and run the flagship example: a simulation, rendered to build/marbles.png
+	@python=$$(NO_INSTALL=$(NO_INSTALL) tools/setup/python_env.sh); \
+	if [[ -z $$python ]]; then echo "make run: needs a Python with nanobind and numpy; leave NO_INSTALL out" >&2; exit 1; fi; \
+	cmake --build build/$(PRESET) -j $(JOBS) --target _weft; \
+	tools/setup/link_package.sh build/$(PRESET); \
+	PYTHONPATH="$(CURDIR)/python" "$$python" examples/python/marbles.py --output build/marbles.png
+
+examples: build  ## build, then run every example small: Python, C++ and weftc
 	@tools/testing/run_examples.sh build/bin
+
+# The generator goes into .venv by this target only: nothing else needs it.
+docs:  ## build the documentation site into build/site
+	@python=$$(NO_INSTALL=$(NO_INSTALL) tools/setup/python_env.sh); \
+	if [[ -z $$python ]]; then echo "make docs: needs a Python; leave NO_INSTALL out" >&2; exit 1; fi; \
+	NO_INSTALL=$(NO_INSTALL) tools/docs/build_site.sh "$$python" build/site
 
 # The sanitized unit tests are built first and then listed by ctest among the others (tests/sanitize), so that there is
 # one run and one closing summary.
