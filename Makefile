@@ -22,6 +22,7 @@ JOBS ?= $(shell nproc)
 # Linking LLVM statically takes up to 2 GB a time: as many at once as memory carries, half the cores at most.
 LINK_JOBS ?= $(shell awk -v jobs=$(JOBS) '/^MemTotal/ { n = int($$2 / 3000000); h = int((jobs + 1) / 2); \
 	if (n > h) n = h; print n < 1 ? 1 : n }' /proc/meminfo)
+WHEEL_PYTHON ?= $(PYTHON)
 # Python is used by the checks and the text tests only, standard library alone; a .venv is taken where there is one.
 PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 
@@ -74,6 +75,13 @@ docs:  ## build the documentation site into build/site
 test: build $(if $(filter 0,$(SANITIZE)),,sanitized-units)  ## build and run all tests but the timed ones
 	WEFT_SANITIZED_UNITS=$(if $(filter 0,$(SANITIZE)),,"$(CURDIR)/build/asan/bin") \
 	  ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS) -LE '^perf$$' $(TEST_FILTER)
+
+wheel: setup  ## build a wheel that carries everything (build/dist), check and try it; WHEEL_PYTHON=python3.12
+	@NO_INSTALL=$(NO_INSTALL) CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
+	  tools/packaging/make_wheel.sh "$(WHEEL_PYTHON)"
+
+stubs: build  ## write python/warp/*.pyi from the builtin tables and the Python sources
+	@$(PYTHON) tools/stubs/generate.py
 
 .PHONY: sanitized-units
 sanitized-units: configure-asan

@@ -5,9 +5,22 @@
 set -euo pipefail
 packages=(nanobind numpy pytest hypothesis)
 modules="nanobind, numpy, pytest, hypothesis"
+# Type checkers, for the tests of the stubs; those are shown as skipped where these can't be had.
+optional=(mypy basedpyright)
 venv=$PWD/.venv
 
+install_optional() {
+  local refused=$venv/.optional_refused
+  if [[ -n ${NO_INSTALL:-} || -e $refused ]]; then return; fi
+  "$venv/bin/python" -c "import mypy, basedpyright" 2>/dev/null && return
+  if ! "$venv/bin/pip" install --quiet --disable-pip-version-check "${optional[@]}" >&2; then
+    echo "going on without ${optional[*]}" >&2
+    touch "$refused" # not asked for again
+  fi
+}
+
 if [[ -x $venv/bin/python ]] && "$venv/bin/python" -c "import $modules" 2>/dev/null; then
+  install_optional
   echo "$venv/bin/python"
   exit 0
 fi
@@ -32,4 +45,5 @@ fi
 echo "making .venv with ${packages[*]}" >&2
 python3 -m venv "$venv" >&2
 "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" >&2
+install_optional
 echo "$venv/bin/python"

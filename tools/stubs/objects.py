@@ -1,0 +1,214 @@
+"""Python functions, classes and values as stubs, from their signatures, annotations and source text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+import types
+import typing
+from typing import Any, Callable
+
+from rows import docstring
+
+Resolver = Callable[[object], "str | None"]
+"""The name that a stub gives a class of the package; None if it has none."""
+
+BARE = {
+    "_b.dict": "_b.dict[Any, Any]",
+    "_b.list": "_b.list[Any]",
+    "_b.tuple": "_b.tuple[Any, ...]",
+    "_b.type": "_b.type[Any]",
+    "_b.set": "_b.set[Any]",
+    "Callable": "Callable[..., Any]",
+    "array": "array[Any, Any]",
+    "Function": "Function[..., Any]",
+}
+PARAMETERS = {"dim": "_b.int | _t.Sequence[_b.int] | None"}
+"""What parameters of these names take where their annotation says nothing."""
+METHODS = "init call enter exit len getitem setitem iter eq hash bool int float index array".split()
+
+
+class Annotations(ast.NodeTransformer):
+    """Rewrites the names of an annotation to those of the stub; what a stub can't name becomes Any."""
+
+    def __init__(self, scope: dict[str, Any], resolve: Resolver) -> None:
+        self.scope = scope
+        self.resolve = resolve
+
+    def text(self, annotation: Any) -> str:
+        """The stub's text of an annotation, given as text or as an object."""
+        if annotation is inspect.Parameter.empty:
+            return "Any"
+        if annotation is None or annotation is type(None):
+            return "None"
+        if not isinstance(annotation, str):
+            annotation = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+        return self.of_node(ast.parse(annotation, mode="eval").body)
+
+    def of_node(self, node: ast.expr) -> str:
+        return ast.unparse(self.visit(node))
+
+    def value_of(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.Name):
+            return self.scope.get(node.id, getattr(builtins, node.id, None))
+        if isinstance(node, ast.Attribute):
+            return getattr(self.value_of(node.value), node.attr, None)
+        return None
+
+    def named(self, node: ast.AST) -> ast.expr:
+        value = self.value_of(node)
+        known = self.resolve(value)
+        if known is not None:
+            name = known
+        elif isinstance(value, type) and value.__module__ == "builtins":
+            name = f"_b.{value.__name__}"
+        elif value in (Any, Callable, typing.Callable):
+            name = "Any" if value is Any else "Callable"
+        elif getattr(value, "__module__", "") in ("typing", "collections.abc") and hasattr(typing, ast.unparse(node).split(".")[-1]):
+            name = "_t." + ast.unparse(node).split(".")[-1]
+        elif getattr(value, "__module__", "") == "numpy" and getattr(value, "__name__", "") == "ndarray":
+            name = "npt.NDArray[Any]"
+        else:
+            name = "Any"
+        return ast.parse(name, mode="eval").body
+
+    def bare(self, node: ast.expr) -> ast.expr:
+        """A name by itself: generic classes get their parameters."""
+        made = self.named(node)
+        text = ast.unparse(made)
+        return ast.parse(BARE[text], mode="eval").body if text in BARE else made
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.bare(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return self.bare(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if isinstance(node.value, str):  # a forward reference
+            return ast.parse(self.text(node.value), mode="eval").body
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        head = self.named(node.value)
+        if ast.unparse(head).endswith("Any") or "[" in ast.unparse(head):
+            return head
+        return ast.Subscript(head, self.visit(node.slice), ast.Load())
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        parts = [ast.unparse(self.visit(part)) for part in (node.left, node.right)]
+        return ast.parse("Any" if "Any" in parts else " | ".join(parts), mode="eval").body
+
+
+def function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> str:
+    """The stub of a function or method."""
+    annotations = Annotations(getattr(value, "__globals__", {}), resolve)
+    signature = inspect.signature(value)
+    params: list[str] = []
+    marked = False
+    for parameter in signature.parameters.values():
+        text = parameter.name
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            text, marked = "*" + text, True
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            text = "**" + text
+        elif parameter.kind is parameter.KEYWORD_ONLY and not marked:
+            params.append("*")
+            marked = True
+        if not (parameter.name in ("self", "cls") and not params):
+            kind = annotations.text(parameter.annotation)
+            if kind in ("Any", "_b.object"):
+                kind = PARAMETERS.get(parameter.name, kind)
+            if parameter.default is None and "None" not in kind and kind != "Any":
+                kind += " | None"
+            text += f": {kind}"
+        if parameter.default is not parameter.empty:
+            plain = isinstance(parameter.default, (int, float, str, bool, type(None)))
+            text += f" = {parameter.default!r}" if plain and len(repr(parameter.default)) < 30 else " = ..."
+        params.append(text)
+    result = "None" if name == "__init__" else annotations.text(signature.return_annotation)
+    head = f"{decorator}def {name}({', '.join(params)}) -> {result}:"
+    doc = inspect.cleandoc(value.__doc__) if value.__doc__ else ""
+    return f"{head}\n    {docstring(doc)}\n" if doc else f"{head} ...\n"
+
+
+def class_(name: str, value: type, resolve: Resolver) -> str:
+    """The stub of a class: bases that stubs can name, attributes, properties and public methods."""
+    bases = [base for base in value.__bases__ if base is not object]
+    named = [resolve(base) or (base.__name__ if base.__module__ == "builtins" else None) for base in bases]
+    named = [base if "." in base or resolve(bases[i]) else f"_b.{base}" for i, base in enumerate(named) if base]
+    body: list[str] = []
+    doc = inspect.cleandoc(value.__doc__) if value.__doc__ else ""
+    if doc:
+        body.append(docstring(doc) + "\n")
+    attributes = {} if issubclass(value, BaseException) else _instance_attributes(value, resolve)
+    scope = vars(inspect.getmodule(value) or builtins)
+    for member, annotation in inspect.get_annotations(value).items():
+        if not member.startswith("_"):
+            attributes[member] = Annotations(scope, resolve).text(annotation)
+    for member, item in vars(value).items():
+        if member.startswith("_") and member.strip("_") not in METHODS:
+            continue
+        if isinstance(item, property):
+            attributes.pop(member, None)
+            body.append(_property(member, item, resolve))
+        elif isinstance(item, (classmethod, staticmethod)):
+            body.append(function(member, item.__func__, resolve, f"@_b.{type(item).__name__}\n"))
+        elif inspect.isfunction(item):
+            body.append(function(member, item, resolve))
+        elif not callable(item) and not member.startswith("_"):
+            attributes.setdefault(member, value_type(item))
+    fields = "".join(f"{member}: {kind}\n" for member, kind in attributes.items())
+    at = 1 if doc else 0
+    text = "".join([*body[:at], fields, *body[at:]]) or "...\n"
+    return f"class {name}{'(' + ', '.join(named) + ')' if named else ''}:\n" + textwrap.indent(text, "    ")
+
+
+def _property(name: str, item: property, resolve: Resolver) -> str:
+    getter = function(name, item.fget, resolve, "@_b.property\n")
+    if item.fset is None:
+        return getter
+    return getter + f"@{name}.setter\ndef {name}(self, value: Any, /) -> None: ...\n"
+
+
+def _instance_attributes(value: type, resolve: Resolver) -> dict[str, str]:
+    """What __init__ assigns to self, with the types it says or takes from its parameters."""
+    init = vars(value).get("__init__")
+    if not inspect.isfunction(init):
+        return {}
+    annotations = Annotations(init.__globals__, resolve)
+    given = {p.name: p.annotation for p in inspect.signature(init).parameters.values()}
+    found: dict[str, str] = {}
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(init)))):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        for target in targets:
+            if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"):
+                continue
+            if target.attr.startswith("_") or target.attr in found:
+                continue
+            if isinstance(node, ast.AnnAssign):
+                found[target.attr] = annotations.of_node(node.annotation)
+            elif isinstance(node.value, ast.Name) and node.value.id in given:
+                found[target.attr] = annotations.text(given[node.value.id])
+            elif isinstance(node.value, ast.BoolOp) and getattr(node.value.values[0], "id", None) in given:
+                kind = annotations.text(given[node.value.values[0].id])  # `key or default`
+                found[target.attr] = kind.replace(" | None", "")
+            elif isinstance(node.value, ast.Constant):
+                found[target.attr] = value_type(node.value.value)
+            else:
+                found[target.attr] = "Any"
+    return found
+
+
+def value_type(value: Any) -> str:
+    """The stub's type of a plain value."""
+    if isinstance(value, (bool, int, float, str, bytes)):
+        return f"_b.{type(value).__name__}"
+    if isinstance(value, types.ModuleType) or value is None:
+        return "Any"
+    if isinstance(value, (tuple, list, dict, set, frozenset)):
+        name = f"_b.{type(value).__name__}"
+        return BARE.get(name, f"{name}[Any]")
+    return "Any"
