@@ -10,4 +10,4 @@ if "WEFT_EXTENSION_DIR" in _os.environ:
     __path__.append(_os.environ["WEFT_EXTENSION_DIR"])
 
 from warp._src.public import *  # noqa: E402,F401,F403
-from warp._src.public import __all__, __getattr__, __version__  # noqa: E402,F401
+from warp._src.public import __all__, __dir__, __getattr__, __version__  # noqa: E402,F401

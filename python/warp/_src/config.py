@@ -1,32 +1,104 @@
-"""Settings. Programs set attributes of `warp.config`; most take effect for kernels compiled afterwards."""
+"""Settings. Programs set attributes of `warp.config`; most take effect for kernels compiled afterwards.
+
+`settings.py` watches assignments: flags of NOTED, which only tune the original's tool chain, say so once when they are
+changed; unknown names say so, too.
+"""
+
+import enum as _enum
+
+
+class DeterministicMode(_enum.IntEnum):
+    """How far results of atomic operations repeat. Anything but NOT_GUARANTEED runs CPU threads in increasing order."""
+
+    NOT_GUARANTEED = 0
+    RUN_TO_RUN = 1
+    GPU_TO_GPU = 2
+
+
+class LaunchArrayAccessMode(_enum.IntEnum):
+    """What a launch checks about arrays of other devices. On the CPU every array is within reach."""
+
+    RELAXED = 0
+    CHECKED = 1
+    STRICT = 2
+
 
 version: str = "1.7.0"  # of the documented API that this package follows
-verify_fp: bool = False  # with mode "debug": stored floats must be finite
-verify_cuda: bool = False
-print_launches: bool = False
-mode: str = "release"  # "debug" checks array bounds, divisions and asserts
-verbose: bool = False
-verbose_warnings: bool = False
-quiet: bool = False
-verify_autograd_array_access: bool = False
-cache_kernels: bool = True
-kernel_cache_dir: str | None = None
-cuda_output: str | None = None
-ptx_target_arch: int = 75
-lineinfo: bool = False
-line_directives: bool = True
-fast_math: bool = False
-fuse_fp: bool = True
-max_unroll: int = 16
-enable_backward: bool = True
-enable_graph_capture_module_load_by_default: bool = True
-enable_mempools_at_init: bool = True
-enable_vector_component_overwrites: bool = False
-llvm_cuda: bool = False
-optimization_level: int | None = None
-cpu_compiler_flags: str | None = None
-host_compiler: str | None = None
 
-# Weft's own.
+# What is said.
+quiet: bool = False  # no banner, no messages; warnings and errors still come
+verbose: bool = False  # also what is compiled, and how long it took
+verbose_warnings: bool = False  # warnings name the line of the program
+log_level: int = 20  # LOG_DEBUG 10, LOG_INFO 20, LOG_WARNING 30, LOG_ERROR 40: what is below is not said
+print_launches: bool = False  # each launch, with its size
+
+# How kernels are compiled.
+mode: str = "release"  # "debug" checks array bounds, divisions and asserts
+verify_fp: bool = False  # with mode "debug": stored floats must be finite
+max_unroll: int = 16  # constant loops of at most so many trips are unrolled
+enable_backward: bool = True  # kernels may be differentiated
+fast_math: bool = False  # floats may be reassociated: results then differ between machines
+fuse_fp: bool = True  # a product used once by a sum is fused into it
+optimization_level: int | None = None  # LLVM's effort, 0 to 3; None is 2
+native_compiler: str | None = None  # the clang that compiles wp.func_native; None looks for one
+cache_kernels: bool = True  # compiled kernels are kept on disk
+kernel_cache_dir: str | None = None  # where; None: WARP_CACHE_PATH, else the user's cache folder
+load_module_max_workers: int = 0  # threads that compile when modules are loaded: 0 is one per core
+
+# How they run.
 cpu_threads: int = 0  # 0: all cores; 1: serial, threads in increasing order
 cpu_lanes: int = 0  # 0: chosen; 1: no SIMD
+deterministic: DeterministicMode = DeterministicMode.NOT_GUARANTEED
+launch_array_access_mode: LaunchArrayAccessMode = LaunchArrayAccessMode.RELAXED
+verify_autograd_array_access: bool = False  # writes that would spoil a gradient are reported
+legacy_scalar_return_types: bool = False  # builtins called from Python give plain numbers for every scalar type
+track_memory: bool = False  # allocations of arrays are recorded: wp.print_memory_report()
+
+# CUDA devices.
+verify_cuda: bool = False
+cuda_output: str | None = None
+ptx_target_arch: int | None = None
+cuda_arch_suffix: str | None = None
+enable_graph_capture_module_load_by_default: bool = True
+enable_mempools_at_init: bool = True
+default_grid_stride: bool = True
+lineinfo: bool = False
+
+# The original's tool chain.
+line_directives: bool = True
+llvm_cuda: bool = False
+cpu_compiler_flags: str | None = None
+host_compiler: str | None = None
+legacy_cpu_linker: bool = False
+use_precompiled_headers: bool = True
+compile_time_trace: bool = False
+enable_cpu_blocks: bool = False
+enable_mathdx_gemm: bool = True
+enable_mathdx_fft: bool = True
+enable_mathdx_solver: bool = True
+enable_tiles_in_stack_memory: bool = True
+enable_vector_component_overwrites: bool = False
+deterministic_max_records: int = 0
+deterministic_debug: bool = False
+
+_LLVM = "kernels are compiled by LLVM without a compiler's command line"
+_NO_CPP = "no C++ is generated"
+_NO_MATHDX = "no MathDx is used"
+NOTED: dict[str, str] = {
+    "line_directives": _NO_CPP,
+    "llvm_cuda": "GPU code always goes through LLVM",
+    "cpu_compiler_flags": _LLVM,
+    "host_compiler": _LLVM,
+    "legacy_cpu_linker": "there is one linker",
+    "use_precompiled_headers": _NO_CPP,
+    "compile_time_trace": "weftc --time shows the phases of a compile",
+    "enable_cpu_blocks": "CPU launches are cut into chunks by themselves",
+    "enable_mathdx_gemm": _NO_MATHDX,
+    "enable_mathdx_fft": _NO_MATHDX,
+    "enable_mathdx_solver": _NO_MATHDX,
+    "enable_tiles_in_stack_memory": "private memory is placed by the compiler",
+    "enable_vector_component_overwrites": "components can always be overwritten",
+    "deterministic_max_records": "deterministic launches need no records",
+    "deterministic_debug": "deterministic launches need no records",
+}
+"""Flags without effect and why."""

@@ -1,25 +1,66 @@
-"""Devices. A CPU today; CUDA devices come with their own issue."""
+"""Devices: the CPU, and what programs ask about CUDA devices where there are none."""
 
 from __future__ import annotations
 
+import enum
+import os
 import platform
+from typing import Any
 
 from warp import _weft
+
+
+class MemoryKind(enum.IntEnum):
+    """Where the memory of an array lies."""
+
+    UNKNOWN = 0
+    HOST = 1
+    PINNED = 2
+    CUDA_DEVICE = 3
+    CUDA_MEMPOOL = 4
+    CUDA_MANAGED = 5
 
 
 class Device:
     """The CPU. Compares equal to its alias: `device == "cpu"`."""
 
     alias = "cpu"
+    """The name by which programs choose the device."""
     name = platform.processor() or platform.machine()
+    """What the hardware is called."""
     ordinal = -1
+    """The number of a CUDA device; -1 for the CPU."""
     is_cpu = True
+    """True for the CPU."""
     is_cuda = False
+    """True for CUDA devices."""
+    is_primary = False
     is_uva = False
+    """Whether host and device share one address space; False for the CPU itself."""
     is_mempool_supported = False
+    """Whether the device has stream-ordered memory pools."""
     is_mempool_enabled = False
-    is_primary = True
+    """Whether such a pool is in use."""
+    is_ipc_supported = False
+    is_cubin_supported = False
+    is_managed_memory_supported = False
+    is_capturing = False
+    """Whether a graph is being recorded on the device."""
     arch = 0
+    """Compute capability × 10 of a CUDA device; 0 for the CPU."""
+    sm_count = 0
+    """Multiprocessors of a CUDA device; 0 for the CPU."""
+    max_shared_memory_per_block = 0
+    uuid: str | None = None
+    """The UUID of a CUDA device."""
+    pci_bus_id: str | None = None
+    """The PCI address of a CUDA device."""
+    has_context = False
+    has_stream = False
+    """Whether the device has a stream; only CUDA devices do."""
+    context = None
+    """The CUDA context; None for the CPU."""
+    null_stream = None
 
     @property
     def cores(self) -> int:
@@ -27,8 +68,45 @@ class Device:
         return _weft.thread_count()
 
     @property
-    def stream(self) -> None:
-        raise RuntimeError("Device cpu has no streams")
+    def stream(self) -> Any:
+        """The current stream; RuntimeError on the CPU, whose launches are done when they return."""
+        raise not_cuda(self)
+
+    @stream.setter
+    def stream(self, stream: Any) -> None:
+        raise not_cuda(self)
+
+    def set_stream(self, stream: Any, sync: bool = True) -> None:
+        """Makes a stream current; RuntimeError on the CPU."""
+        raise not_cuda(self)
+
+    @property
+    def total_memory(self) -> int:
+        """Bytes of memory that the machine has."""
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+    @property
+    def free_memory(self) -> int:
+        """Bytes of memory that can be had now."""
+        try:
+            with open("/proc/meminfo", encoding="ascii") as file:
+                for line in file:
+                    if line.startswith("MemAvailable:"):
+                        return int(line.split()[1]) * 1024
+        except OSError:
+            pass
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+
+    def make_current(self) -> None:
+        """Makes the CUDA context current; nothing to do on the CPU."""
+
+    def can_access(self, other: Any) -> bool:
+        """Whether kernels on this device can reach memory of the other one."""
+        return get_device(other) is self
+
+    def get_cuda_compile_arch(self) -> int | None:
+        """The architecture that code is made for; None on the CPU."""
+        return None
 
     def __str__(self) -> str:
         return self.alias
@@ -44,61 +122,110 @@ class Device:
     def __hash__(self) -> int:
         return hash(self.alias)
 
+    def __reduce__(self) -> tuple:
+        return get_device, (self.alias,)
+
+    def __copy__(self) -> Device:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Device:
+        return self
+
 
 CPU = Device()
 
 
-def get_device(ident: object = None) -> Device:
-    """The device of that name; None is the current one."""
-    if ident is None or ident is CPU or ident == "cpu":
+def not_cuda(device: object) -> RuntimeError:
+    """The error for what only CUDA devices have."""
+    return RuntimeError(f"Device {device} is not a CUDA device: it has no streams, events, memory pools or graphs")
+
+
+def get_device(ident: Any = None) -> Device:
+    """The device of that name; None is the current one. ValueError for unknown names."""
+    if ident is None or ident is CPU or (isinstance(ident, str) and ident == "cpu"):
         return CPU
-    if isinstance(ident, str) and (ident == "cuda" or ident.startswith("cuda:")):
-        raise RuntimeError(f"CUDA is not available: no device '{ident}'; use device='cpu'")
-    raise ValueError(f"Invalid device identifier: {ident!r}")
+    if isinstance(ident, str) and ident == "cuda":
+        raise RuntimeError("CUDA is not available: no device 'cuda'; use device='cpu'")
+    if isinstance(ident, str) and ident.startswith("cuda:") and ident[5:].isdigit():
+        raise ValueError(f"Invalid device identifier: {ident}; there is no CUDA device here, use 'cpu'")
+    raise ValueError(f"Invalid device identifier: {ident}")
 
 
 def get_devices() -> list[Device]:
+    """All devices: the CPU, then CUDA devices."""
     return [CPU]
 
 
 def get_cuda_devices() -> list[Device]:
+    """All CUDA devices."""
     return []
 
 
+def get_cuda_device(ordinal: int | None = None) -> Device:
+    """A CUDA device by its number; None is the current one. RuntimeError where there is none."""
+    if ordinal is None:
+        return get_device("cuda")
+    raise RuntimeError(f"CUDA is not available: there is no CUDA device {ordinal}")
+
+
 def get_cuda_device_count() -> int:
+    """How many CUDA devices there are."""
     return 0
 
 
+def get_cuda_driver_version() -> tuple[int, int] | None:
+    """The version of the CUDA driver; None without one."""
+    return None
+
+
+def get_cuda_supported_archs() -> list[int]:
+    """Architectures that code can be compiled for on CUDA devices; empty where there is none."""
+    return []
+
+
 def get_preferred_device() -> Device:
+    """The first CUDA device, or the CPU where there is none."""
     return CPU
 
 
-def set_device(ident: object) -> None:
+def set_device(ident: Any) -> None:
+    """Makes a device the current one, which is used where no device is given."""
     get_device(ident)
 
 
 def is_cpu_available() -> bool:
+    """Whether kernels can run on the CPU; they always can."""
     return True
 
 
 def is_cuda_available() -> bool:
+    """Whether there is a CUDA device."""
     return False
 
 
-def is_device_available(device: object) -> bool:
-    return device is CPU or device == "cpu"
+def is_device_available(device: Any) -> bool:
+    """Whether there is such a device."""
+    try:
+        return get_device(device) in get_devices()
+    except (RuntimeError, ValueError):
+        return False
+
+
+def can_access(device: Any, resource: Any) -> bool:
+    """Whether kernels on a device can reach an array or another object that lies on a device."""
+    return get_device(device).can_access(getattr(resource, "device", resource))
 
 
 class ScopedDevice:
     """`with wp.ScopedDevice("cpu"):` makes a device current and restores the previous one."""
 
-    def __init__(self, device: object):
+    def __init__(self, device: Any):
         self.device = get_device(device)
 
     def __enter__(self) -> Device:
         return self.device
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         return None
 
 
@@ -106,9 +233,6 @@ def synchronize() -> None:
     """Waits for all work; CPU launches are done when they return."""
 
 
-def synchronize_device(device: object = None) -> None:
+def synchronize_device(device: Any = None) -> None:
+    """Waits for the work of a device; CPU launches are done when they return."""
     get_device(device)
-
-
-def synchronize_stream(stream: object = None) -> None:
-    """Nothing to wait for on the CPU."""

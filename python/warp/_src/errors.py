@@ -13,6 +13,10 @@ class WarpCodegenTypeError(TypeError):
     """A variable or result that changes its type."""
 
 
+class WarpCodegenValueError(ValueError):
+    """A value that a construct can't take."""
+
+
 class WarpCodegenKeyError(KeyError):
     """An unknown name."""
 
@@ -22,6 +26,10 @@ class WarpCodegenKeyError(KeyError):
 
 class WarpCodegenAttributeError(AttributeError):
     """An unknown attribute or component."""
+
+
+class WarpDeterminismError(RuntimeError):
+    """A launch that can't be as deterministic as `config.deterministic` asks."""
 
 
 _weft.set_error_classes(
@@ -35,3 +43,5 @@ _weft.set_error_classes(
         "value": WarpCodegenError,
     }
 )
+
+__all__ = [name for name in list(globals()) if name.startswith("Warp")]

@@ -1,37 +1,45 @@
-"""The names of `warp`: gathered from `warp._src` once; builtins become Python functions when first asked for."""
+"""The names of `warp`: gathered from `warp._src` once; builtins become Python functions when first asked for.
+
+Module paths of the documented API (`warp.types`, `warp.context`, `warp.build`, …) are entered into `sys.modules` here, so
+that both `import warp.types` and `wp.types` work.
+"""
 
 from __future__ import annotations
 
 import sys as _sys
 import types as _pytypes
-from typing import Any, Callable  # noqa: F401
+import typing as _typing
 
 from warp import _weft
-from warp._src import build, config, constants, context, device, errors, settings, utils  # noqa: F401
-from warp._src import array as array_module
-from warp._src import array_factories, array_interface, builtins, matmul, types
-from warp._src import struct as struct_module
-from warp._src.context import (  # noqa: F401
-    Function,
-    Kernel,
-    Launch,
-    Module,
-    force_load,
-    func,
-    get_module,
-    get_module_options,
-    kernel,
-    launch,
-    load_module,
-    overload,
-    set_module_options,
-    static,
-)
+from warp._src import array as _array
+from warp._src import array_factories as _array_factories
+from warp._src import array_interface as _array_interface
+from warp._src import build, config, constants, utils  # noqa: F401
+from warp._src import builtins as _builtins
+from warp._src import context as _context
+from warp._src import device as _device
+from warp._src import errors as _errors
+from warp._src import facts as _facts
+from warp._src import logger as _logger
+from warp._src import matmul as _matmul
+from warp._src import modules as _modules
+from warp._src import native as _native
+from warp._src import startup as _startup
+from warp._src import streams as _streams
+from warp._src import struct as _struct
+from warp._src import types
+from warp._src.config import DeterministicMode  # noqa: F401
+from warp._src.context import Function, Kernel, Launch, Module, func, get_module, kernel, launch, overload, static
 from warp._src.device import (  # noqa: F401
     Device,
+    MemoryKind,
     ScopedDevice,
+    can_access,
+    get_cuda_device,
     get_cuda_device_count,
     get_cuda_devices,
+    get_cuda_driver_version,
+    get_cuda_supported_archs,
     get_device,
     get_devices,
     get_preferred_device,
@@ -41,60 +49,127 @@ from warp._src.device import (  # noqa: F401
     set_device,
     synchronize,
     synchronize_device,
-    synchronize_stream,
 )
-from warp._src.build import clear_kernel_cache, clear_lto_cache  # noqa: F401
-from warp._src.utils import ScopedTimer, init, is_initialized  # noqa: F401
+from warp._src.facts import ModuleBuildOptions  # noqa: F401
+from warp._src.timer import ScopedTimer  # noqa: F401
 
 __version__ = config.version
+DeviceLike = _typing.Union[Device, str, None]
+"""What is taken where a device is meant: a device, its name, or None for the current one."""
 
-for _module in (types, struct_module, constants, array_module, array_factories, matmul):
-    for _name in getattr(_module, "__all__", [n for n in vars(_module) if not n.startswith("_")]):
-        globals()[_name] = getattr(_module, _name)
+_facts.adopt(Function, _facts.FunctionFacts)
+_facts.adopt(Kernel, _facts.KernelFacts)
+_facts.adopt(Module, _facts.ModuleFacts)
 
-_weft.set_hooks(array_interface.as_array, types.make_value, types.type_of, lambda text: _warn(text))
+for _source in (
+    types,
+    _struct,
+    constants,
+    _array,
+    _array_factories,
+    _matmul,
+    _errors,
+    _logger,
+    _modules,
+    _native,
+    _startup,
+    _streams,
+    build,
+):
+    for _name in getattr(_source, "__all__", [n for n in vars(_source) if not n.startswith("_")]):
+        globals()[_name] = getattr(_source, _name)
+del globals()["init_kernel_cache"]  # of warp.build only
 
 
 def _warn(text: str) -> None:
-    if not config.quiet:
-        print(text, file=_sys.stderr, end="")
+    """A warning of the compiler, with its own lines of source text."""
+    if _logger.is_said(_logger.LOG_WARNING) and not config.quiet:
+        _sys.stderr.write(text)
 
 
-def _submodule(name: str, **members: object) -> _pytypes.ModuleType:
-    """A public module path of the documented API that re-exports what lives in `_src`."""
-    module = _pytypes.ModuleType(f"warp.{name}", f"Re-exports of warp._src for programs that import warp.{name}.")
+_weft.set_hooks(_array_interface.as_array, types.make_value, types.type_of, _warn)
+
+
+def _public(module: _pytypes.ModuleType) -> dict[str, object]:
+    return {n: v for n, v in vars(module).items() if not n.startswith("_") and n != "annotations"}
+
+
+class _Path(_pytypes.ModuleType):
+    """A module path that programs of other versions import; names that are not its own come from `warp`."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        for place in ("warp._src.types", "warp", "typing"):
+            module = _sys.modules[place]
+            if name in vars(module):
+                return vars(module)[name]
+        function = _builtins.python_function(name)
+        if function is not None:
+            return function
+        raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+
+
+def _path(name: str, members: dict[str, object]) -> _pytypes.ModuleType:
+    module = _Path(f"warp.{name}", f"Names of warp under the path warp.{name}, for programs that import it.")
     module.__dict__.update(members)
     _sys.modules[f"warp.{name}"] = module
     return module
 
 
-def _public(module: _pytypes.ModuleType) -> dict[str, object]:
-    return {n: v for n, v in vars(module).items() if not n.startswith("_")}
+def _type_str(t: object) -> str:
+    """A type as text."""
+    return types.type_repr(t)
 
 
-codegen = _submodule("codegen", **{n: v for n, v in vars(errors).items() if n.startswith("Warp")})
-_sys.modules["warp.config"] = config
-_sys.modules["warp.build"] = build
-_sys.modules["warp.types"] = types
-_context_names = {**_public(context), **_public(device), "init": init}
-warp_context = _submodule("context", **_context_names)
-globals()["context"] = warp_context
-_sys.modules["warp.utils"] = utils
+_context_names = {
+    **_public(_context),
+    **_public(_device),
+    **_public(_streams),
+    **{n: getattr(_modules, n) for n in _modules.__all__},
+    "init": _startup.init,
+    "type_str": _type_str,
+    "user_modules": _context._modules,
+    "Devicelike": DeviceLike,
+    "launch_bounds_t": getattr(_context, "LaunchBounds", None),
+}
+context = _path("context", _context_names)
+codegen = _path(
+    "codegen",
+    {
+        **{n: getattr(_errors, n) for n in _errors.__all__},
+        "Struct": _struct.StructMeta,
+        "StructInstance": _struct.StructInstance,
+    },
+)
+builtins = _path("builtins", {"builtin_functions": _builtins.python_function})
 
-for _name in ("array",):
-    if hasattr(array_module, _name):
-        setattr(types, _name, getattr(array_module, _name))
+types.__class__ = build.__class__ = _Path  # further names of these paths come from warp
+for _name, _shared in {
+    "config": config,
+    "types": types,
+    "build": build,
+    "utils": utils,
+    "constants": constants,
+}.items():
+    _sys.modules[f"warp.{_name}"] = _shared
+types.array = types.Array = _array.array  # type: ignore[attr-defined]
 
 
 def __getattr__(name: str) -> object:
     """Builtins: wp.sin, wp.dot… made from their rows on first use."""
     if name.startswith("__"):
         raise AttributeError(name)
-    function = builtins.python_function(name)
+    function = _builtins.python_function(name)
     if function is None:
         raise AttributeError(f"module 'warp' has no attribute '{name}'")
     setattr(_sys.modules["warp"], name, function)
     return function
 
 
-__all__ = [n for n in globals() if not n.startswith("_") and n not in ("annotations", "array_module", "struct_module")]
+def __dir__() -> list[str]:
+    """Everything, builtins included."""
+    return sorted({*__all__, *_builtins.names()})
+
+
+__all__ = [n for n in globals() if not n.startswith("_") and n != "annotations"]

@@ -6,6 +6,7 @@ configuration costs a launch one comparison.
 
 from __future__ import annotations
 
+import operator
 import sys
 import types as _pytypes
 
@@ -16,21 +17,90 @@ epoch = 0
 
 
 def bump() -> None:
-    """Says that some setting changed."""
+    """Says that some setting changed; tells C++ what launches read."""
     global epoch
     epoch += 1
+    _weft.set_launch_settings(epoch, config.cpu_threads, plain=not config.print_launches)
 
 
 class _ConfigModule(_pytypes.ModuleType):
     """`warp.config` with assignments noticed."""
 
     def __setattr__(self, name: str, value: object) -> None:
+        before = getattr(self, name, _UNKNOWN)
+        checked = _CHECKS.get(name)
+        if checked is not None:
+            value = checked(value)
         super().__setattr__(name, value)
         if name == "cpu_threads":
-            _weft.set_thread_limit(int(value))
-        if name == "kernel_cache_dir" and value is not None:
-            _weft.set_cache_folder(str(value))
+            _weft.set_thread_limit(value)
+        elif name == "kernel_cache_dir":
+            _weft.set_cache_folder(_default_cache_folder if value is None else str(value))
+        elif name == "deterministic":
+            _order_threads(bool(value))
+        elif name == "native_compiler":
+            _weft.set_native_compiler(str(value or ""))
+        elif name == "track_memory":
+            from warp._src import startup
+
+            startup.track_memory(bool(value))
+        elif before is _UNKNOWN:
+            _unknown_flag(name)
+        elif name in self.NOTED and value != before:
+            from warp._src import logger
+
+            logger.note_once(f"wp.config.{name} has no effect here: {self.NOTED[name]}")
         bump()
+
+
+_UNKNOWN = object()
+_default_cache_folder = _weft.cache_folder()
+
+
+def _mode(value: object) -> object:
+    if value not in ("release", "debug"):
+        raise ValueError(f"wp.config.mode is 'release' or 'debug', not {value!r}")
+    return value
+
+
+def _count(value: object) -> int:
+    number = operator.index(value)
+    if number < 0:
+        raise ValueError(f"a number of threads or lanes is 0 (chosen) or positive, not {number}")
+    return number
+
+
+def _level(value: object) -> object:
+    if value is not None and (not isinstance(value, int) or not 0 <= value <= 3):
+        raise ValueError(f"wp.config.optimization_level is 0 to 3 or None, not {value!r}")
+    return value
+
+
+_CHECKS = {"mode": _mode, "cpu_threads": _count, "cpu_lanes": _count, "optimization_level": _level}
+_threads_before: int | None = None
+
+
+def _order_threads(wanted: bool) -> None:
+    """Deterministic results on the CPU: threads in increasing order on one core, so that atomics have an order."""
+    global _threads_before
+    if wanted and _threads_before is None:
+        _threads_before = config.cpu_threads
+        config.cpu_threads = 1
+    elif not wanted and _threads_before is not None:
+        config.cpu_threads = _threads_before
+        _threads_before = None
+
+
+def _unknown_flag(name: str) -> None:
+    import difflib
+
+    from warp._src import logger
+
+    if name.startswith("_"):
+        return
+    near = difflib.get_close_matches(name, [n for n in vars(config) if not n.startswith("_") and n != name], 1)
+    meant = f"; did you mean '{near[0]}'?" if near else ""
+    logger.warn(f"wp.config has no flag '{name}'{meant}", stacklevel=4)
 
 
 config.__class__ = _ConfigModule
@@ -46,7 +116,8 @@ def compile_options(module_options: dict[str, object]) -> dict[str, object]:
     """What the compiler is told, from configuration and a module's or kernel's own options."""
 
     def pick(name: str) -> object:
-        return module_options.get(name, getattr(config, name))
+        value = module_options.get(name)
+        return getattr(config, name) if value is None else value
 
     return {
         "debug": pick("mode") == "debug",
@@ -57,7 +128,12 @@ def compile_options(module_options: dict[str, object]) -> dict[str, object]:
         # Serial mode keeps threads in strict order: no lanes, unless asked for.
         "lanes": int(config.cpu_lanes) or (1 if serial() else 0),
         "cache": bool(config.cache_kernels),
+        "opt_level": _opt_level(pick("optimization_level")),
     }
+
+
+def _opt_level(value: object) -> int:
+    return 2 if value is None else int(value)  # type: ignore[call-overload]
 
 
 def codegen_error(text: str) -> Exception:

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import builtins as _python
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Sequence, TypeVar
 
 import numpy as np
 
 from warp import _weft
+from warp._src import config
 from warp._src import matrix as _matrix
 from warp._src import quaternion as _quaternion
 from warp._src import vector as _vector
@@ -43,11 +44,17 @@ from warp._src.scalars import (  # noqa: F401
     uint32,
     uint64,
 )
+from warp._src.scalars import ScalarBase as scalar_base  # noqa: F401
 from warp._src.scalars import bool_ as bool  # noqa: A004
 from warp._src.vector import Vector, vector  # noqa: F401
 
 _NAMED: dict[str, type] = {**_vector.NAMES, **_matrix.NAMES, **_quaternion.NAMES}
 globals().update(_NAMED)
+
+Length = TypeVar("Length", bound=int)
+Rows = TypeVar("Rows", bound=int)
+Cols = TypeVar("Cols", bound=int)
+DType = TypeVar("DType")
 
 vector_types: tuple[type, ...] = tuple(dict.fromkeys(_NAMED.values()))
 """Every named vector, matrix, quaternion and transform class."""
@@ -115,7 +122,7 @@ def class_of(handle: _weft.Type) -> type:
 def make_value(handle: _weft.Type, data: bytes, number: Any) -> Any:
     """The Python value of bytes in C layout: the binding calls it for all but float32, int32 and bool."""
     if number is not None:
-        return SCALARS[handle.scalar](number)
+        return number if config.legacy_scalar_return_types else SCALARS[handle.scalar](number)
     if handle.kind == "struct":
         return class_of(handle).from_bytes(data)  # type: ignore[attr-defined]
     return class_of(handle).from_buffer_copy(data)  # type: ignore[attr-defined]
@@ -180,6 +187,10 @@ def type_size(dtype: Any) -> int:
 
 
 type_length = type_size
+vec = vector  # the names of old programs
+mat = matrix
+non_atomic_types: tuple[type, ...] = (int8, uint8, int16, uint16, int64)
+"""Types that the original could not update atomically; here every scalar type can be."""
 
 
 def type_size_in_bytes(dtype: Any) -> int:
@@ -338,5 +349,7 @@ __all__ = [
     "Scalar",
     "dtype_from_numpy",
     "dtype_to_numpy",
+    "mat",
     "transform_expand",
+    "vec",
 ]

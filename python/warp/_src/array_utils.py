@@ -1,0 +1,282 @@
+"""Algorithms on whole arrays: sums, inner products, prefix sums, sorting by key, run lengths, conversion.
+
+They work on NumPy's view of CPU arrays; results are the same on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from warp._src import types
+from warp._src.array import array
+from warp._src.array_factories import empty
+
+_SCANNED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "float16")
+
+
+def _scalar_name(a: array) -> str:
+    return types.type_handle(a.dtype).scalar
+
+
+def _check_array(a: Any, what: str, ndim: int | None = None) -> None:
+    if not types.is_array(a):
+        raise TypeError(f"{what} must be a wp.array, got {type(a).__name__}")
+    if ndim is not None and a.ndim != ndim:
+        raise RuntimeError(f"{what} must have {ndim} dimension, it has {a.ndim}")
+
+
+def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> None:
+    """Writes the prefix sums of one array to another of the same type and length; exclusive ones start with zero."""
+    _check_array(in_array, "in_array", 1)
+    _check_array(out_array, "out_array", 1)
+    if in_array.size != out_array.size:
+        raise RuntimeError(f"In and out array storage sizes do not match ({in_array.size} vs {out_array.size})")
+    if not types.types_equal(in_array.dtype, out_array.dtype):
+        raise RuntimeError(
+            f"In and out array data types do not match ({types.type_repr(in_array.dtype)} vs "
+            f"{types.type_repr(out_array.dtype)})"
+        )
+    if _scalar_name(in_array) not in _SCANNED:
+        raise RuntimeError(f"array_scan does not take arrays of {types.type_repr(in_array.dtype)}")
+    if in_array.size == 0:
+        return
+    source, target = in_array.numpy(), out_array.numpy()
+    sums = np.cumsum(source, axis=0, dtype=source.dtype)
+    if inclusive:
+        target[...] = sums
+    else:
+        target[1:] = sums[:-1]
+        target[0] = 0
+
+
+def _check_floats(a: array, function: str) -> None:
+    _check_array(a, "values")
+    if types.type_handle(a.dtype).kind == "struct" or "float" not in _scalar_name(a):
+        raise RuntimeError(
+            f"{function} takes arrays of floats or of vectors and matrices of floats, not of {types.type_repr(a.dtype)}"
+        )
+
+
+def _reduced(terms: np.ndarray, like: array, dtype: Any, out: array | None, axis: int | None) -> Any:
+    """Sums the terms over an axis, or over all of the array's dimensions, as array_sum and array_inner give it."""
+    if axis is None:
+        total = terms.sum(axis=tuple(range(like.ndim)), dtype=terms.dtype)
+        shape: tuple[int, ...] = (1,)
+    else:
+        axis = range(like.ndim)[axis]
+        total = terms.sum(axis=axis, keepdims=True, dtype=terms.dtype)
+        shape = tuple(1 if d == axis else n for d, n in enumerate(like.shape))
+    if out is None and axis is None:
+        return total
+    if out is None:
+        out = empty(shape, dtype=dtype, device=like.device)
+    if out.shape != shape or not types.types_equal(out.dtype, dtype):
+        raise RuntimeError(
+            f"out array should have type {types.type_repr(dtype)} and shape {shape}, it has "
+            f"{types.type_repr(out.dtype)} and {out.shape}"
+        )
+    target = out.numpy()
+    target[...] = np.reshape(total, target.shape)
+    return out
+
+
+def _leading(a: array, count: int | None, axis: int | None) -> array:
+    if count is None or axis is not None:
+        return a
+    if not 0 <= count <= a.shape[0]:
+        raise RuntimeError(f"Cannot reduce {count} elements: the array has {a.shape[0]}")
+    return a[:count]
+
+
+def array_sum(values: array, out: array | None = None, value_count: int | None = None, axis: int | None = None) -> Any:
+    """The sum of an array of floats, vectors or matrices; with `axis`, an array whose length along that axis is 1.
+
+    Args:
+        values: what is summed.
+        out: takes the result, which is a NumPy value otherwise when no axis is given.
+        value_count: sums only so many leading elements.
+        axis: sums along one dimension only.
+    """
+    _check_floats(values, "array_sum")
+    values = _leading(values, value_count, axis)
+    return _reduced(values.numpy(), values, values.dtype, out, axis)
+
+
+def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
+    """The sum of the products (of vectors: dot products) of two arrays; arguments as for array_sum."""
+    _check_floats(a, "array_inner")
+    _check_floats(b, "array_inner")
+    if a.shape != b.shape or not types.types_equal(a.dtype, b.dtype):
+        raise RuntimeError(
+            f"array_inner takes two arrays of one shape and type, got {a.shape} of {types.type_repr(a.dtype)} and "
+            f"{b.shape} of {types.type_repr(b.dtype)}"
+        )
+    a, b = _leading(a, count, axis), _leading(b, count, axis)
+    terms = a.numpy() * b.numpy()
+    inner = tuple(range(a.ndim, terms.ndim))
+    if inner:
+        terms = terms.sum(axis=inner, dtype=terms.dtype)
+    return _reduced(terms, a, types.dtype_from_numpy(terms.dtype), out, axis)
+
+
+def _as_numbers(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Numbers converted as kernels convert them: floats to integers saturate, not-a-number gives 0."""
+    if numbers.dtype.kind == "f" and dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        wide = np.nan_to_num(numbers.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        whole = np.trunc(wide)
+        result = np.where(whole >= float(info.max), info.max, 0).astype(dtype)
+        inside = (whole > float(info.min)) & (whole < float(info.max))
+        result[whole <= float(info.min)] = info.min
+        result[inside] = whole[inside].astype(dtype)
+        return result
+    return numbers.astype(dtype)
+
+
+def array_cast(in_array: array, out_array: array, count: int | None = None) -> None:
+    """Converts the elements of one array to the type of another, `count` of them or all; both hold as many scalars."""
+    _check_array(in_array, "in_array")
+    _check_array(out_array, "out_array")
+    source, target = in_array.numpy(), out_array.numpy()
+    if count is None:
+        if source.size != target.size:
+            raise RuntimeError(f"in_array has {source.size} scalars, out_array {target.size}: they must be as many")
+        target[...] = _as_numbers(source.reshape(target.shape), target.dtype)
+        return
+    if not 0 <= count <= min(in_array.shape[0], out_array.shape[0]):
+        raise RuntimeError(f"count is {count}, the arrays have {in_array.shape[0]} and {out_array.shape[0]} elements")
+    part = source[:count]
+    if part.size != target[:count].size:
+        raise RuntimeError("elements of in_array and out_array must have as many scalars")
+    target[:count] = _as_numbers(part.reshape(target[:count].shape), target.dtype)
+
+
+def _sortable(keys: np.ndarray) -> np.ndarray:
+    """Unsigned numbers whose order is that of the keys: signs flipped, negative floats reversed."""
+    width = keys.dtype.itemsize * 8
+    bits = keys.view(f"u{keys.dtype.itemsize}")
+    sign = bits.dtype.type(1 << (width - 1))
+    if keys.dtype.kind == "u":
+        return bits
+    if keys.dtype.kind == "i":
+        return bits ^ sign
+    return np.where(bits & sign, ~bits, bits | sign)
+
+
+def _check_pairs(keys: array, values: array, count: int, kinds: tuple[str, ...]) -> None:
+    _check_array(keys, "keys", 1)
+    _check_array(values, "values", 1)
+    if _scalar_name(keys) not in kinds or types.type_handle(keys.dtype).kind != "scalar":
+        raise RuntimeError(f"keys must be one of {', '.join(kinds)}, not {types.type_repr(keys.dtype)}")
+    if count < 0:
+        raise RuntimeError(f"count must not be negative, got {count}")
+    for name, a in (("Keys", keys), ("Values", values)):
+        if a.shape[0] < 2 * count:
+            raise RuntimeError(
+                f"{name} array storage must be large enough to contain 2*count elements: it has "
+                f"{a.shape[0]}, 2*count is {2 * count}"
+            )
+
+
+def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0, end_bit: int | None = None) -> None:
+    """Sorts the first `count` keys in place, ascending and stable, and their values with them.
+
+    Args:
+        keys: int32, uint32, int64, uint64 or float32, with room for 2*count elements (the second half is scratch).
+        values: as long.
+        count: how many are sorted.
+        begin_bit, end_bit: only these bits of the keys decide.
+    """
+    _check_pairs(keys, values, count, ("int32", "uint32", "int64", "uint64", "float32", "float64"))
+    width = types.type_size_in_bytes(keys.dtype) * 8
+    end = width if end_bit is None else end_bit
+    if not 0 <= begin_bit <= end <= width:
+        raise RuntimeError(f"bits must lie in 0 to {width}, got {begin_bit} to {end}")
+    key, value = keys.numpy()[:count], values.numpy()[:count]
+    bits = _sortable(np.ascontiguousarray(key))
+    if (begin_bit, end) != (0, width):
+        bits = (bits >> bits.dtype.type(begin_bit)) & bits.dtype.type((1 << (end - begin_bit)) - 1)
+    order = np.argsort(bits, kind="stable")
+    key[...] = key[order]
+    value[...] = value[order]
+
+
+def segmented_sort_pairs(
+    keys: array,
+    values: array,
+    count: int,
+    segment_start_indices: array,
+    segment_end_indices: array | None = None,
+) -> None:
+    """Sorts pairs within each segment, ascending and stable.
+
+    Args:
+        keys, values, count: as for radix_sort_pairs; keys are int32 or float32.
+        segment_start_indices: where segments begin; without end indices, one more for the end of the last.
+        segment_end_indices: where they end.
+    """
+    _check_pairs(keys, values, count, ("int32", "float32"))
+    starts = segment_start_indices.numpy()
+    if segment_end_indices is None:
+        starts, ends = starts[:-1], starts[1:]
+    else:
+        ends = segment_end_indices.numpy()
+    if len(starts) != len(ends):
+        raise RuntimeError(f"there are {len(starts)} starts of segments and {len(ends)} ends")
+    key, value = keys.numpy()[:count], values.numpy()[:count]
+    for start, end in zip(starts.tolist(), ends.tolist()):
+        if not 0 <= start <= end <= count:
+            raise RuntimeError(f"the segment {start} to {end} does not lie within 0 to {count}")
+        order = start + np.argsort(_sortable(np.ascontiguousarray(key[start:end])), kind="stable")
+        key[start:end] = key[order]
+        value[start:end] = value[order]
+
+
+def runlength_encode(
+    values: array,
+    run_values: array,
+    run_lengths: array,
+    run_count: array | None = None,
+    value_count: int | None = None,
+) -> Any:
+    """Writes the runs of equal values: each run's value and length. Returns how many there are, or `run_count`.
+
+    Args:
+        values: int32.
+        run_values, run_lengths: int32, with room for as many runs as there can be.
+        run_count: an int32 array of one element that takes the number of runs.
+        value_count: encodes only so many leading values.
+    """
+    for name, a in (("values", values), ("run_values", run_values), ("run_lengths", run_lengths)):
+        _check_array(a, name, 1)
+        if not types.types_equal(a.dtype, types.int32):
+            raise RuntimeError(f"{name} must be an array of int32, not of {types.type_repr(a.dtype)}")
+    count = values.size if value_count is None else value_count
+    if not 0 <= count <= values.size:
+        raise RuntimeError(f"Accessing {count} values of an array of {values.size}")
+    if run_values.size < count or run_lengths.size < count:
+        raise RuntimeError(f"Output array storage sizes must be at least equal to value_count, which is {count}")
+    source = values.numpy()[:count]
+    first = np.flatnonzero(np.concatenate(([True], source[1:] != source[:-1]))) if count else np.empty(0, np.int64)
+    runs = len(first)
+    run_values.numpy()[:runs] = source[first]
+    run_lengths.numpy()[:runs] = np.diff(np.append(first, count))
+    if run_count is None:
+        return runs
+    if run_count.size < 1 or not types.types_equal(run_count.dtype, types.int32):
+        raise RuntimeError("run_count must be an array of at least one int32")
+    run_count.numpy()[0] = runs
+    return run_count
+
+
+__all__ = [
+    "array_cast",
+    "array_inner",
+    "array_scan",
+    "array_sum",
+    "radix_sort_pairs",
+    "runlength_encode",
+    "segmented_sort_pairs",
+]

@@ -1,0 +1,169 @@
+"""Start-up and self-description: `wp.init` and its banner, `python -m warp`, `wp.print_diagnostics`, memory reports."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+from warp import _weft
+from warp._src import config, logger
+from warp._src.device import CPU
+
+_initialized = False
+
+
+def init() -> None:
+    """Starts the runtime and, unless `wp.config.quiet`, says what it found. Calling it again does nothing."""
+    global _initialized
+    if _initialized:
+        return
+    _initialized = True
+    if not logger.is_said(logger.LOG_INFO):
+        return
+    triple, cpu, lanes = _weft.host_target()
+    lines = [
+        f"Warp {config.version} initialized (Weft {_weft.version()}):",
+        "   CUDA not enabled in this build",
+        "   Devices:",
+        f'     "{CPU.alias}"      : "{cpu}" ({triple}, {_weft.thread_count()} threads, {lanes} lanes)',
+        "   Kernel cache:",
+        f"     {_weft.cache_folder() or 'none'}",
+    ]
+    logger.log_info("\n".join(lines))
+
+
+def is_initialized() -> bool:
+    """Whether `wp.init` was called."""
+    return _initialized
+
+
+def diagnostics() -> dict[str, Any]:
+    """What a bug report needs, by name."""
+    import platform
+
+    import numpy
+
+    from warp._src import native
+
+    triple, cpu, lanes = _weft.host_target()
+    return {
+        "weft": _weft.version(),
+        "build": _weft.build_id(),
+        "warp_python": config.version,
+        "python": sys.version.replace("\n", " "),
+        "numpy": numpy.__version__,
+        "platform": platform.platform(),
+        "cpu": cpu,
+        "target": triple,
+        "lanes": lanes,
+        "threads": _weft.thread_count(),
+        "memory": CPU.total_memory,
+        "kernel_cache": _weft.cache_folder() or "none",
+        "native_compiler": native.find_clang() or "none (wp.func_native needs clang)",
+        "cuda_enabled": False,
+        "devices": [CPU.alias],
+        "changed_settings": _changed_settings(),
+    }
+
+
+def _changed_settings() -> dict[str, Any]:
+    """Flags of `wp.config` that are not as they start."""
+    defaults: dict[str, Any] = {}
+    with open(config.__file__, encoding="utf-8") as file:
+        exec(compile(file.read(), config.__file__, "exec"), defaults)  # noqa: S102 - our own file
+    now = vars(config)
+    public = (name for name in getattr(config, "__annotations__", {}) if not name.startswith("_") and name != "NOTED")
+    return {name: now[name] for name in public if now[name] != defaults[name]}
+
+
+def report() -> str:
+    """What a bug report needs, as text."""
+    found = diagnostics()
+    width = max(map(len, found))
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in found.items())
+
+
+def print_diagnostics() -> dict[str, Any]:
+    """Prints what a bug report needs and returns it as a dictionary."""
+    print(report())
+    return diagnostics()
+
+
+def _size(count: int) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1024 or unit == "GB":
+            return f"{count} B" if unit == "B" else f"{count:.2f} {unit}"
+        count = count / 1024  # type: ignore[assignment]
+    return ""
+
+
+class ScopedMemoryTracker:
+    """`with wp.ScopedMemoryTracker("step"):` reports how much array memory a block allocated and still holds."""
+
+    def __init__(
+        self,
+        name: str = "root",
+        active: bool = True,
+        print: bool = True,  # noqa: A002 - the documented keyword
+        report_func: Callable[[str], None] | None = None,
+    ):
+        self.name = name
+        self.active = active
+        self.print = print
+        self.report_func = report_func
+        self.clear()
+
+    def __enter__(self) -> ScopedMemoryTracker:
+        self.clear()
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        if self.active and (self.print or self.report_func):
+            self.report()
+
+    def clear(self) -> None:
+        """Counts from now on."""
+        self._start = _weft.memory_stats()
+
+    def text(self) -> str:
+        """The report as text."""
+        live, blocks, peak, total = _weft.memory_stats()
+        live0, blocks0, peak0, total0 = self._start
+        held = f"{blocks - blocks0:+d} ({'-' if live < live0 else '+'}{_size(abs(live - live0))})"
+        lines = [
+            f"Allocation Tracking Report ({self.name})",
+            f"  Total allocations:   cpu  {total - total0}",
+            f"  Change of live ones: cpu  {held}",
+            f"  Live allocations:    cpu  {blocks} ({_size(live)})",
+            f"  Peak of the process: cpu  {_size(peak)}",
+        ]
+        return "\n".join(lines)
+
+    def report(self, file: Any = None, sort: str = "size", max_items: int = 10) -> None:
+        """Prints the report, or hands it to report_func."""
+        if self.report_func is not None:
+            self.report_func(self.text())
+        else:
+            print(self.text(), file=file)
+
+
+_since_start: ScopedMemoryTracker | None = None
+
+
+def track_memory(wanted: bool) -> None:
+    """Starts or stops counting for `wp.print_memory_report`; config.track_memory calls it."""
+    global _since_start
+    _since_start = ScopedMemoryTracker("process") if wanted else None
+
+
+def print_memory_report(file: Any = None, sort: str = "size", max_items: int = 10) -> None:
+    """Prints how much array memory was allocated since `wp.config.track_memory = True`."""
+    if _since_start is None:
+        raise RuntimeError(
+            "Allocation tracking is not active. Set wp.config.track_memory = True first, or use "
+            "wp.ScopedMemoryTracker as a context manager."
+        )
+    _since_start.report(file, sort, max_items)
+
+
+__all__ = ["ScopedMemoryTracker", "init", "is_initialized", "print_diagnostics", "print_memory_report"]
