@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks a finished wheel: its size, what it must hold, that the extension shows one symbol and needs nothing unusual.
 
-    check_wheel.py WHEEL [--limit-mb 20]
+check_wheel.py WHEEL [--limit-mb 20]
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def contents_findings(names: list[str]) -> list[str]:
     ):
         if not any(re.fullmatch(wanted, name) for name in names):
             findings.append(f"no file {wanted}")
-    findings += [f"{name} does not belong here" for name in names if not re.match(r"(warp|weft-[^/]*|weft\.libs)/", name)]
+    findings += [
+        f"{name} does not belong here" for name in names if not re.match(r"(warp|weft-[^/]*|weft\.libs)/", name)
+    ]
     return findings
 
 

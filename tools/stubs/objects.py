@@ -66,7 +66,9 @@ class Annotations(ast.NodeTransformer):
             name = f"_b.{value.__name__}"
         elif value in (Any, Callable, typing.Callable):
             name = "Any" if value is Any else "Callable"
-        elif getattr(value, "__module__", "") in ("typing", "collections.abc") and hasattr(typing, ast.unparse(node).split(".")[-1]):
+        elif getattr(value, "__module__", "") in ("typing", "collections.abc") and hasattr(
+            typing, ast.unparse(node).split(".")[-1]
+        ):
             name = "_t." + ast.unparse(node).split(".")[-1]
         elif getattr(value, "__module__", "") == "numpy" and getattr(value, "__name__", "") == "ndarray":
             name = "npt.NDArray[Any]"
@@ -182,9 +184,13 @@ def _instance_attributes(value: type, resolve: Resolver) -> dict[str, str]:
     given = {p.name: p.annotation for p in inspect.signature(init).parameters.values()}
     found: dict[str, str] = {}
     for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(init)))):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         for target in targets:
-            if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"):
+            if not (
+                isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+            ):
                 continue
             if target.attr.startswith("_") or target.attr in found:
                 continue

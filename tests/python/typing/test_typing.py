@@ -20,7 +20,9 @@ def run(*command: str, folder: pathlib.Path) -> subprocess.CompletedProcess:
     settings = {**os.environ, "MYPYPATH": str(SOURCES), "PYTHONPATH": str(SOURCES)}
     if "WEFT_EXTENSION_DIR" in settings:
         settings["WEFT_EXTENSION_DIR"] = os.path.abspath(settings["WEFT_EXTENSION_DIR"])
-    return subprocess.run([sys.executable, *command], cwd=folder, env=settings, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, *command], cwd=folder, env=settings, capture_output=True, text=True, timeout=300
+    )
 
 
 def need(module: str) -> None:
@@ -86,5 +88,7 @@ def test_stubs_name_everything_public() -> None:
     text = (SOURCES / "warp" / "__init__.pyi").read_text()
     named = set(re.findall(r"^(?:def|class) (\w+)|^(\w+)(?:: | = )", text, re.M))
     flat = {name for pair in named for name in pair} | set(re.findall(r"\bas (\w+)", text))
-    missing = [n for n in (*wp.__all__, *builtins.names()) if not isinstance(getattr(wp, n), type(sys)) and n not in flat]
+    missing = [
+        n for n in (*wp.__all__, *builtins.names()) if not isinstance(getattr(wp, n), type(sys)) and n not in flat
+    ]
     assert missing == []
