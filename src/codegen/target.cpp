@@ -1,19 +1,14 @@
-// Targets: the host, GPUs by compute capability, what they can do, and target machines kept per thread.
+// Targets: GPUs by compute capability, what targets can do, and target machines kept per thread (host.cpp: the host).
 #include "codegen/target.h"
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 #include <tuple>
-#include <vector>
 
-#include <llvm/ADT/StringMap.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
-#include <llvm/TargetParser/Host.h>
-#include <llvm/TargetParser/Triple.h>
 
 namespace weft::codegen {
 
@@ -38,24 +33,7 @@ void initialize_llvm() {
   });
 }
 
-TargetSpec find_host() {
-  TargetSpec host;
-  host.triple = llvm::sys::getProcessTriple();
-  host.cpu_name = llvm::sys::getHostCPUName().str();
-  std::vector<std::string> features;
-  for (const auto& feature : llvm::sys::getHostCPUFeatures())
-    features.push_back((feature.second ? "+" : "-") + feature.first().str());
-  std::sort(features.begin(), features.end());
-  for (const std::string& feature : features) host.features += (host.features.empty() ? "" : ",") + feature;
-  return host;
-}
-
 }  // namespace
-
-TargetSpec host_target() {
-  static const TargetSpec host = find_host();
-  return host;
-}
 
 TargetSpec nvptx_target(int sm) {
   if (sm < 70 || sm > 90) throw Error("sm_" + std::to_string(sm) + " is not supported: sm_70 to sm_90 are");

@@ -1,0 +1,53 @@
+// The host's features: what Linux says of an aarch64 processor, and what LLVM makes of the list.
+#include "codegen/host.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "harness.h"
+
+namespace weft::codegen::test {
+namespace {
+
+// AT_HWCAP of a Cortex-A72: fp asimd evtstrm aes pmull sha1 sha2 crc32 cpuid; nothing after Armv8.0.
+constexpr std::uint64_t kCortexA72 = 0x8ff;
+// Of a Neoverse V1 under a hypervisor that hides SVE (bit 22); AT_HWCAP2 with i8mm and bf16.
+constexpr std::uint64_t kHiddenSve = 0xffbfffff, kHiddenSve2 = 0x6001;
+
+TEST(Host, PlainProcessorHasNoExtension) {
+  for (const auto& [name, present] : aarch64_features(kCortexA72, 0)) EXPECT_EQ(present, name == "crc") << name;
+}
+
+TEST(Host, HiddenExtensionIsAbsent) {
+  auto features = aarch64_features(kHiddenSve, kHiddenSve2);
+  for (const char* name : {"lse", "fullfp16", "dotprod", "rdm", "i8mm", "bf16"}) EXPECT_TRUE(features.at(name)) << name;
+  for (const char* name : {"sve", "sve2", "sme"}) EXPECT_FALSE(features.at(name)) << name;
+}
+
+// Half floats count only where scalars and vectors both have them, SVE2 only with SVE.
+TEST(Host, ExtensionNeedsAllItsBits) {
+  const std::uint64_t scalar = 1u << 9, vector = 1u << 10, sve = 1u << 22, sve2 = 1u << 1;
+  EXPECT_FALSE(aarch64_features(scalar, 0).at("fullfp16"));
+  EXPECT_FALSE(aarch64_features(vector, 0).at("fullfp16"));
+  EXPECT_TRUE(aarch64_features(scalar | vector, 0).at("fullfp16"));
+  EXPECT_FALSE(aarch64_features(0, sve2).at("sve2"));
+  EXPECT_TRUE(aarch64_features(sve, sve2).at("sve2"));
+}
+
+TEST(Host, AbsentFeaturesComeLast) {
+  EXPECT_EQ(feature_list({{"a", false}, {"b", true}, {"c", false}, {"d", true}}), "+b,+d,-a,-c");
+  EXPECT_EQ(feature_list({}), "");
+}
+
+// LLVM only warns of a name that it does not know, on standard error; and once per target machine, of which every thread
+// has its own.
+TEST(Host, LlvmKnowsEveryFeature) {
+  Program program("kernel @k(%x: array<f32,1>) form(rank 1) {\n  return\n}\n");
+  testing::internal::CaptureStderr();
+  std::thread([&] { emit(*program.module, program.kernel(), host_target(), {}, Output::object); }).join();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace weft::codegen::test
