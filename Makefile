@@ -29,10 +29,10 @@ PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 .NOTPARALLEL:
-.PHONY: help setup configure build run examples docs test check check-format check-rules check-tidy format bench sanitize fuzz clean
+.PHONY: help setup configure build run examples docs test test-aarch64 check check-format check-rules check-tidy format bench sanitize fuzz clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@sed -n '4,8s/^# *//p' Makefile | sed 's/^/    /'
 
 setup:  ## install the packages that are missing
@@ -75,6 +75,15 @@ docs:  ## build the documentation site into build/site
 test: build $(if $(filter 0,$(SANITIZE)),,sanitized-units)  ## build and run all tests but the timed ones
 	WEFT_SANITIZED_UNITS=$(if $(filter 0,$(SANITIZE)),,"$(CURDIR)/build/asan/bin") \
 	  ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS) -LE '^perf$$' $(TEST_FILTER)
+
+# Emulation is some ten times slower: fewer random kernels. Tools and Python sources are the same on every processor.
+test-aarch64: build/aarch64-sysroot/.packages configure-aarch64  ## cross-build for aarch64 and run the tests under qemu
+	cmake --build build/aarch64 -j $(JOBS)
+	WEFT_RANDOM_COUNT=$${WEFT_RANDOM_COUNT:-200} ctest --test-dir build/aarch64 --output-on-failure --no-tests=error \
+	  -j $(JOBS) -LE '^(perf|tools)$$' $(TEST_FILTER)
+
+build/aarch64-sysroot/.packages:
+	@NO_INSTALL=$(NO_INSTALL) tools/setup/aarch64_sysroot.sh $(@D)
 
 wheel: setup  ## build a wheel that carries everything (build/dist), check and try it; WHEEL_PYTHON=python3.12
 	@NO_INSTALL=$(NO_INSTALL) CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \

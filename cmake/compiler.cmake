@@ -28,10 +28,11 @@ find_program(WEFT_LLD NAMES ld.lld ld.lld-19)
 if(WEFT_LLD)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     add_link_options(--ld-path=${WEFT_LLD})
-  elseif(EXISTS /usr/bin/ld.lld)
+  elseif(EXISTS /usr/bin/ld.lld AND NOT CMAKE_CROSSCOMPILING)
     add_link_options(-fuse-ld=lld)
   elseif(EXISTS /usr/lib/llvm-19/bin/ld.lld)
-    # g++ knows only the plain name ld.lld, which Debian's lld-19 has in LLVM's own folder.
+    # g++ knows only the plain name ld.lld, which Debian's lld-19 has in LLVM's own folder; a cross compiler does not even
+    # look in /usr/bin.
     add_link_options(-fuse-ld=lld -B/usr/lib/llvm-19/bin)
   endif()
 endif()

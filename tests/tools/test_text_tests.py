@@ -93,6 +93,7 @@ class Runner(unittest.TestCase):
         self.expect("; REQUIRES: no-such-program\n; RUN: false\n", self.SKIPPED, "needs no-such-program")
         self.expect("; REQUIRES: bash, extra\n; RUN: true\n", self.PASSED, arguments=("--feature", "extra"))
         self.expect("; REQUIRES: !bash\n; RUN: false\n", self.SKIPPED)
+        self.expect("; REQUIRES: pdp11\n; RUN: true\n", self.PASSED, arguments=("--machine", "pdp11"))
         self.expect("; UNSUPPORTED: bash\n; RUN: false\n", self.SKIPPED)
 
     def test_selection_and_skip_status(self):

@@ -9,6 +9,7 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import platform
 import re
 import sys
 
@@ -52,6 +53,7 @@ def parse_arguments():
     parser.add_argument("--weftc", help="the compiler, %%weftc in commands")
     parser.add_argument("--program", action="append", default=[], metavar="NAME=PATH", help="%%NAME in commands")
     parser.add_argument("--feature", action="append", default=[], help="a name that REQUIRES may ask for")
+    parser.add_argument("--machine", default=platform.machine(), help="the processor that REQUIRES may ask for")
     parser.add_argument("--filter", default="", help="only files whose path matches this regular expression")
     parser.add_argument("--select", choices=("all", "unconditional", "conditional"), default="all",
                         help="files without, or only with, a REQUIRES line")
@@ -70,7 +72,8 @@ def main():
     if arguments.weftc:
         programs["weftc"] = arguments.weftc
     programs = {name: os.path.abspath(path) for name, path in programs.items()}
-    settings = text_test.Settings(programs, set(arguments.feature), arguments.timeout, arguments.update)
+    settings = text_test.Settings(programs, set(arguments.feature), arguments.timeout, arguments.update,
+                                  arguments.machine)
     files = find_tests(arguments.paths, tuple(arguments.suffix or SUFFIXES))
     files = [file for file in files if re.search(arguments.filter, str(file))]
 

@@ -44,6 +44,7 @@ class Settings:
     features: set
     timeout: float = 120.0
     update: bool = False
+    machine: str = platform.machine()  # the one that the programs are made for
 
 
 @dataclasses.dataclass
@@ -153,7 +154,7 @@ def missing_features(test, settings):
         plain = name.lstrip("!")
         present = (
             plain in settings.features
-            or plain == platform.machine()
+            or plain == settings.machine
             or shutil.which(plain) is not None
             or cuda_path(plain) is not None
         )

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -17,9 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The racer: what the environment names (under an emulator, a script that starts it), or else beside this program.
+std::string racer_path() {
+  if (const char* given = std::getenv("WEFT_AGREE_RACER")) return given;
+  return (fs::read_symlink("/proc/self/exe").parent_path() / "agree_racer").string();
+}
+
 /// Starts the racer with a cache folder; the child's id.
 pid_t start_racer(const std::string& cache, int variant) {
-  const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "agree_racer").string();
+  const std::string program = racer_path();
   const std::string number = std::to_string(variant);
   const pid_t child = ::fork();
   if (child != 0) return child;

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Makes a sysroot for cmake/toolchains/aarch64-linux-gnu.cmake: the arm64 packages that Weft is built from, fetched with
+# apt into folders of their own and unpacked there. Neither dpkg's database nor the packages of this machine change. Also
+# installs the cross compiler and qemu if they are missing. With everything there it touches nothing.
+#
+#   aarch64_sysroot.sh FOLDER [PACKAGE…]     further packages: e.g. python3-numpy
+set -euo pipefail
+sysroot=${1:?usage: aarch64_sysroot.sh FOLDER [PACKAGE…]}
+shift
+packages=(llvm-19-dev libtbb-dev libgtest-dev libbenchmark-dev libzstd-dev zlib1g-dev libc6-dev "$@")
+
+have() { compgen -c | grep -qxE "$1"; }
+host=()
+have 'aarch64-linux-gnu-g\+\+(-1[2-9])?' || host+=(g++-aarch64-linux-gnu)
+have 'qemu-aarch64(-static)?' || host+=(qemu-user-static)
+if ((${#host[@]})); then
+  if [[ -n ${NO_INSTALL:-} ]]; then echo "aarch64_sysroot: missing: ${host[*]}" >&2; exit 1; fi
+  as_root=()
+  ((EUID == 0)) || as_root=(sudo)
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${host[@]}"
+fi
+
+mkdir -p "$sysroot"
+sysroot=$(realpath "$sysroot")
+if [[ -f $sysroot/.packages && $(<"$sysroot/.packages") == "${packages[*]}" ]]; then exit 0; fi
+
+. /etc/os-release
+case $ID in
+  debian)
+    mirror=http://deb.debian.org/debian components=main
+    suites=("$VERSION_CODENAME" "$VERSION_CODENAME-updates") ;;
+  ubuntu)
+    mirror=http://ports.ubuntu.com/ubuntu-ports components="main universe"
+    suites=("$VERSION_CODENAME" "$VERSION_CODENAME-updates") ;;
+  *) echo "aarch64_sysroot: made for Debian and Ubuntu, not $ID" >&2; exit 1 ;;
+esac
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work"/{lists,archives}/partial
+: >"$work/status"
+for suite in "${suites[@]}"; do
+  echo "deb [signed-by=/usr/share/keyrings/$ID-archive-keyring.gpg] $mirror $suite $components"
+done >"$work/sources.list"
+# An apt that knows an arm64 machine on which nothing is installed yet.
+apt_arm64() {
+  apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o Dir::State="$work" \
+    -o Dir::State::status="$work/status" -o Dir::State::lists="$work/lists" -o Dir::Cache="$work" \
+    -o Dir::Cache::archives="$work/archives" -o Dir::Etc::sourcelist="$work/sources.list" \
+    -o Dir::Etc::sourceparts=/dev/null -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=1 "$@"
+}
+apt_arm64 update
+apt_arm64 install -y --no-install-recommends --download-only "${packages[@]}"
+for package in "$work"/archives/*.deb; do dpkg -x "$package" "$sysroot"; done
+
+# The emulator looks for every absolute path here first: /tmp, /proc and the like must be the machine's own.
+(cd "$sysroot" && rm -rf boot dev home media mnt opt proc root run srv sys tmp var)
+# What names the root folder means this one.
+while IFS= read -r -d '' link; do
+  ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$sysroot$(readlink "$link")")" "$link"
+done < <(find "$sysroot" -type l -lname '/*' -print0)
+# shellcheck disable=SC2016  # the variable is CMake's
+sed -i -E 's#([";])(/usr/lib/aarch64-linux-gnu/)#\1${CMAKE_SYSROOT}\2#g' \
+  "$sysroot"/usr/lib/llvm-19/lib/cmake/llvm/LLVMExports.cmake
+echo "${packages[*]}" >"$sysroot/.packages"
