@@ -392,7 +392,7 @@ def take_picture(
     size = (camera.height, camera.width)
     film = wp.zeros(size, dtype=wp.vec3)
     for sample in range(samples):
-        wp.launch(render, dim=size, inputs=[marbles, big, grid, camera, sample, 5, film])
+        wp.launch(render, dim=size, inputs=[marbles, big, grid, camera, sample, 8, film])
         if progress:
             progress.advance()
     pixels = wp.zeros((*size, 3), dtype=wp.uint8)

@@ -57,7 +57,9 @@ def main() -> int:
         if args.check:
             failed += 1
             sys.stdout.writelines(
-                difflib.unified_diff(text.splitlines(True), filled.splitlines(True), str(page), f"{page} as it should be")
+                difflib.unified_diff(
+                    text.splitlines(True), filled.splitlines(True), str(page), f"{page} as it should be"
+                )
             )
         else:
             page.write_text(filled, encoding="utf-8")

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Writes the reference pages of the site: builtins from the compiler's rows, Python names from their docstrings.
+
+make_reference.py FOLDER      writes builtins.md and python.md there
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import pathlib
+import re
+import types
+
+import warp
+from warp import _weft
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TYPE_WORDS = """
+In the signatures, `F` stands for a type of floating-point numbers, `I` for integers, `S` for either, `T` for any type;
+a letter that occurs twice is the same type both times. `vec[N,S]`, `mat[R,C,S]`, `quat[F]`, `transform[F]` and
+`array[T]` are the [types](../types.md) made of them. `ref[…]` is a variable that the builtin changes.
+"""
+
+
+def groups() -> dict[str, list[str]]:
+    """Builtins by the table they stand in: title to names."""
+    found: dict[str, list[str]] = {}
+    for table in sorted((ROOT / "src/builtins").glob("*.def")):
+        text = table.read_text(encoding="utf-8")
+        title = text.split("\n", 1)[0].lstrip("# ").split(".")[0].split(":")[0]
+        names = re.findall(r"^([a-z][a-z_0-9]*)\(", text, re.M)
+        found[title] = sorted(set(names))
+    return found
+
+
+def builtins_page() -> str:
+    """All overloads of all builtins."""
+    known = set(_weft.builtin_names())
+    lines = ["# Builtins", "", "All of these work in kernels; those that don't ask for the thread work in Python, too."]
+    lines += [TYPE_WORDS]
+    for title, names in groups().items():
+        lines += [f"## {title}", ""]
+        for name in names:
+            if name not in known:
+                continue
+            lines += [f"### {name}", ""]
+            for signature, doc, _ in _weft.builtin_rows(name):
+                lines += [f"`{signature}`", f": {doc or '—'}", ""]
+    return "\n".join(lines) + "\n"
+
+
+def first_paragraph(thing: object) -> str:
+    """What a docstring opens with, on one line."""
+    text = inspect.getdoc(thing) or ""
+    return " ".join(text.split("\n\n", 1)[0].split())
+
+
+def signature_of(thing: object) -> str:
+    """The parameters, without annotations, which would drown the names."""
+    try:
+        signature = inspect.signature(thing)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return "(…)"
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    plain = [p for p in plain if p.name not in ("self", "cls")]
+    return str(inspect.Signature(plain))
+
+
+def entry(name: str, thing: object) -> list[str]:
+    """A name with its parameters and what it does."""
+    # Text in docstrings is plain: what would be markup is escaped.
+    doc = re.sub(r"([*_<\[])", r"\\\1", first_paragraph(thing)) or "—"
+    return [f"`{name}{signature_of(thing)}`", f": {doc}", ""]
+
+
+def methods_of(kind: type) -> list[str]:
+    """Public methods and properties of a class."""
+    lines: list[str] = []
+    for name, member in sorted(vars(kind).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(member, property):
+            lines += [f"`.{name}`", f": {first_paragraph(member) or '—'}", ""]
+        elif callable(member):
+            lines += entry(f".{name}", member)
+    return lines
+
+
+def python_page() -> str:
+    """Functions and classes of the package, less builtins and the many named types."""
+    known = set(_weft.builtin_names())
+    functions: list[str] = []
+    classes: list[str] = []
+    for name in sorted(dir(warp), key=str.lower):
+        thing = getattr(warp, name)
+        if name.startswith("_") or name in known or isinstance(thing, types.ModuleType):
+            continue
+        module = getattr(thing, "__module__", "") or ""
+        if not module.startswith("warp"):
+            continue
+        if inspect.isclass(thing):
+            if hasattr(thing, "_wp_type_") or thing.__name__ != name:
+                continue
+            classes += [f"### {name}", "", first_paragraph(thing) or "—", "", *methods_of(thing)]
+        elif callable(thing):
+            functions += entry(f"wp.{name}", thing)
+    lines = ["# Python names", "", "Functions and classes of `import warp as wp`, with their first words.", ""]
+    lines += ["## Functions", "", *functions, "## Classes", "", *classes]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "builtins.md").write_text(builtins_page(), encoding="utf-8")
+    (folder / "python.md").write_text(python_page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
