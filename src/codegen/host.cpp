@@ -29,7 +29,7 @@ constexpr Extension kExtensions[] = {
     {"fp16fml", bit(23), 0}, {"fptoint", 0, bit(8)},    {"fullfp16", bit(9) | bit(10), 0},
     {"i8mm", 0, bit(13)},    {"lse", bit(8), 0},        {"mops", 0, bit(43)},
     {"rcpc", bit(15), 0},    {"rdm", bit(12), 0},       {"sha3", bit(17) | bit(21), 0},
-    {"sme", 0, bit(23)},     {"sve", bit(22), 0},       {"sve2", bit(22), bit(1)},
+    {"sve", bit(22), 0},     {"sve2", bit(22), bit(1)},
 };
 
 TargetSpec find_host() {
@@ -49,7 +49,8 @@ TargetSpec find_host() {
 }  // namespace
 
 std::map<std::string, bool> aarch64_features(std::uint64_t hwcap, std::uint64_t hwcap2) {
-  std::map<std::string, bool> features;
+  // Streaming mode is never entered: a processor with SME but without SVE must not be taken for one with vectors.
+  std::map<std::string, bool> features = {{"sme", false}};
   for (const Extension& e : kExtensions) features[e.name] = (hwcap & e.bits) == e.bits && (hwcap2 & e.bits2) == e.bits2;
   return features;
 }
