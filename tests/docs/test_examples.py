@@ -57,10 +57,15 @@ def test_example(example: pathlib.Path, tmp_path: pathlib.Path):
 
 
 def test_the_flagship_is_silent_when_asked(tmp_path: pathlib.Path):
-    code = (
-        f"import runpy, sys; sys.path.insert(0, {str(ROOT / 'examples/python')!r}); import warp; warp.config.quiet = True; "
-        f"sys.argv = ['marbles.py', '--quick']; runpy.run_path({str(ROOT / 'examples/python/marbles.py')!r}, run_name='__main__')"
-    )
+    code = f"""
+import sys
+import warp
+sys.path.insert(0, {str(ROOT / "examples/python")!r})
+sys.argv = ["marbles.py", "--quick"]
+warp.config.quiet = True
+import marbles
+marbles.main()
+"""
     done = run("-c", code, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert png_size(tmp_path / "marbles.png") == (64, 36)
@@ -73,9 +78,8 @@ def page(tmp_path: pathlib.Path, text: str) -> pathlib.Path:
 
 
 def test_a_page_is_filled_and_then_holds(tmp_path: pathlib.Path):
-    path = page(
-        tmp_path, "```python\nx = 2\nprint(x + 1)\n```\n\n```text\n```\n\n```python\nx / 0\n```\n\n```text\n```\n"
-    )
+    end = "```\n\n```text\n```\n\n"
+    path = page(tmp_path, f"```python\nx = 2\nprint(x + 1)\n{end}```python\nx / 0\n{end}")
     assert run(RUN_PAGES, "--check", path, cwd=tmp_path).returncode == 1
     assert run(RUN_PAGES, path, cwd=tmp_path).returncode == 0
     assert "```text\n3\n```" in path.read_text()
