@@ -38,12 +38,17 @@ void register_types(nb::module_& m);
 void register_arrays(nb::module_& m);
 void register_functions(nb::module_& m);
 void register_kernels(nb::module_& m);
+void register_launch(nb::module_& m);
+void register_recorded_launch(nb::module_& m);
 void register_builtins(nb::module_& m);
 void register_buffers(nb::module_& m);
 void register_runtime(nb::module_& m);
 
 /// Raises the Python exception for a failed compile, by the category of its first error.
 [[noreturn]] void raise_compile_error(const DiagnosticSink& sink);
+/// Sets the Python exception for the C++ exception in flight: for entry points that nanobind does not wrap, inside their
+/// catch (...).
+void set_python_error() noexcept;
 
 /// Writes a Python value into `to` in the type's C layout: numbers, warp scalars, vectors and the like (anything with the
 /// buffer protocol or a sequence of the right length), struct instances, arrays, None for arrays. Objects that must stay

@@ -2,6 +2,7 @@
 // on the scheduler or, when they are small, on the calling thread, and turns a failed check into a KernelError after the
 // join. Nothing is allocated and no lock is taken on the way of a small launch that prints nothing.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -13,6 +14,9 @@
 #include "runtime/print_buffer.h"
 
 namespace weft::runtime {
+
+/// How long a launch runs between two questions of LaunchOptions::interrupted.
+inline constexpr std::chrono::milliseconds kAskInterval{50};
 
 /// A kernel ready to run. What it points to belongs to the owner of the code.
 struct KernelCode {
@@ -33,6 +37,10 @@ struct LaunchOptions {
   /// chunks that have not begun are skipped, debug loops end. The caller clears `stop` before the next use. Null: the
   /// context lives on the stack.
   LaunchContext* context = nullptr;
+  /// Asked every now and then (kAskInterval), between chunks and on the calling thread only, whether to stop; true ends
+  /// the launch as `stop` does. Null: nobody asks.
+  bool (*interrupted)(void* state) noexcept = nullptr;
+  void* interrupted_state = nullptr;
 };
 
 /// How a launch is cut: chunks of `chunk_threads` consecutive threads, the last one shorter.

@@ -7,11 +7,8 @@ namespace weft::sema {
 
 using namespace syntax;
 
-namespace {
-
-/// The source text of an expression, in parentheses if it has several lines. Host expressions may hold what kernels
-/// don't know (lambdas, comprehensions), so it is taken as written.
-std::string text_of(const Expr& expr) {
+// Host expressions may hold what kernels don't know (lambdas, comprehensions), so their text is taken as written.
+std::string source_text(const Expr& expr) {
   std::string out;
   if (!expr.loc.file) return out;
   for (std::uint32_t line = expr.loc.line; line <= expr.end_line; ++line) {
@@ -23,6 +20,8 @@ std::string text_of(const Expr& expr) {
   }
   return expr.end_line == expr.loc.line ? out : "(" + out + ")";
 }
+
+namespace {
 
 /// The identifiers in a text, each once, in order.
 std::vector<std::string_view> identifiers(std::string_view text) {
@@ -84,7 +83,7 @@ Entity FunctionLowering::lower_static(const CallExpr& expr) {
   if (expr.args.size() != 1 || !expr.keywords.empty() || expr.args[0]->kind == ExprKind::starred)
     return fail(DiagCode::bad_static, expr, "wp.static() takes one expression");
   const Expr& inner = *expr.args[0];
-  std::string text = text_of(inner);
+  std::string text = source_text(inner);
   std::vector<std::pair<std::string, Constant>> locals;
   std::set<std::string_view> hidden;
   std::string_view run_time;  // a number among them that no unrolling makes constant

@@ -120,8 +120,10 @@ class Scanner {
       const Expr& callee = *call->callee;
       bool is_static = (callee.kind == ExprKind::attribute && callee.as<AttributeExpr>().name == "static") ||
                        (callee.kind == ExprKind::name && callee.as<NameExpr>().name == "static");
-      if (is_static)
+      if (is_static) {
+        result.statics.push_back(call);
         for (OpenLoop& loop : loops_) loop.info.has_static = true;
+      }
     }
     for_each_child(e, [&](const Expr& child) { read(child); });
   }

@@ -2,6 +2,7 @@
 // their block early, where a name is read last, and which loops hold wp.static. One walk, linear in the text.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -35,6 +36,7 @@ struct FunctionScan {
   std::unordered_map<const syntax::Stmt*, std::uint32_t> ends;    // position behind each statement
   std::unordered_map<std::string_view, std::uint32_t> last_read;  // position of a name's last read
   std::unordered_set<std::string_view> assigned;                  // names that some statement assigns as a whole
+  std::vector<const syntax::CallExpr*> statics;                   // calls of wp.static, by the look of them
 
   std::uint8_t exits_of(const syntax::Stmt* stmt) const {
     auto it = exits.find(stmt);
@@ -53,6 +55,8 @@ struct FunctionScan {
 FunctionScan scan(const syntax::FunctionDef& def);
 /// What stands left of all subscripts and attributes: p in p[i].v.x.
 const syntax::Expr& root_of(const syntax::Expr& expr);
+/// The text of an expression as written, in parentheses if it has several lines: what a host evaluates for wp.static.
+std::string source_text(const syntax::Expr& expr);
 /// True if the name occurs in the expression.
 bool mentions(const syntax::Expr& expr, std::string_view name);
 

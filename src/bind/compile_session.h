@@ -1,0 +1,55 @@
+// What one compile asks of Python. A session asks each question once, so that everything in a compile sees the same
+// answers, and hashes the questions that a kernel's text suggests before the front end runs: that hash is the source key.
+// The key is exact because the session also notices when the front end asks anything else; then the result is not stored
+// under the key.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "bind/bind.h"
+#include "support/hash.h"
+
+namespace weft::bind {
+
+class __attribute__((visibility("hidden"))) CompileSession {
+ public:
+  using Answer = std::optional<sema::Symbol>;
+
+  /// Makes itself the session of this thread until it is destroyed; sessions nest.
+  CompileSession();
+  ~CompileSession();
+  CompileSession(const CompileSession&) = delete;
+  CompileSession& operator=(const CompileSession&) = delete;
+  /// The session of this thread; null when nothing is compiled.
+  static CompileSession* current();
+
+  /// A hash of the kernel's text and of what every name in it means: constants by value, types by layout, functions by
+  /// their own text and names, wp.static by its results. With `places` (code that reports lines) files and lines, too.
+  Hash128 fingerprint(const sema::FunctionDecl& kernel, bool places);
+  /// True if something was asked that the fingerprint does not cover.
+  bool asked_more() const { return asked_more_; }
+
+  /// The answer of `ask`, remembered for the scope and the question.
+  Answer remember(const sema::Scope& scope, char kind, std::string_view question, const std::function<Answer()>& ask);
+  /// For questions that can't be remembered.
+  void note_unknown() { asked_more_ = true; }
+
+ private:
+  class Fingerprint;
+  friend class Fingerprint;
+  struct Question {
+    const sema::Scope* scope;
+    char kind;
+    std::string text;
+    auto operator<=>(const Question&) const = default;
+  };
+
+  CompileSession* outer_;
+  std::map<Question, Answer> answers_;  // holds the scopes whose addresses are in the questions
+  bool collecting_ = false;
+  bool asked_more_ = false;
+};
+
+}  // namespace weft::bind

@@ -1,0 +1,99 @@
+// Kernels behind the Python objects: what wp.launch, recorded launches and the kernel class share. A Kernel of Python
+// derives from KernelHandle, which knows the compiled family for the settings of now, so that a launch needs no attribute
+// of any Python object.
+#pragma once
+#include <atomic>
+#include <mutex>
+
+#include "bind/bind.h"
+
+namespace weft::bind {
+
+/// A kernel for one set of compile options. It holds no Python object, so references to it never make cycles that
+/// Python's garbage collector can't see.
+struct __attribute__((visibility("hidden"))) KernelObject {
+  std::unique_ptr<driver::KernelFamily> family;
+  std::shared_ptr<const sema::FunctionDecl> decl;
+  std::mutex mutex;                    // guards the rest
+  std::optional<Hash128> fingerprint;  // what the text and its names meant when forms were built
+  bool mixed = false;                  // forms were built under different meanings
+
+  const std::string& name() const { return family->name(); }
+  /// The parameters as annotated; raises the compile error when they can't be read.
+  const std::vector<sema::KernelParam>& params();
+  /// False if the text or the names mean something else than when forms were built.
+  bool unchanged();
+};
+
+/// _weft.Kernel: a reference to a kernel object.
+struct __attribute__((visibility("hidden"))) KernelRef {
+  std::shared_ptr<KernelObject> kernel;
+};
+
+/// The base class of warp.Kernel.
+struct __attribute__((visibility("hidden"))) KernelHandle {
+  static constexpr std::uint64_t kNever = ~std::uint64_t(0);
+  std::shared_ptr<KernelObject> current;
+  std::uint64_t epoch = kNever;  // settings for which `current` was chosen
+};
+
+/// The handle inside a warp.Kernel, its family chosen for the settings of now; null if the object is no kernel.
+KernelHandle* find_kernel(PyObject* object);
+
+/// The arguments of one launch: inputs then outputs, without copying the lists.
+struct ArgumentList {
+  PyObject* parts[2];
+  std::size_t sizes[2];
+  std::size_t total;
+  PyObject* operator[](std::size_t i) const {
+    const bool second = i >= sizes[0];
+    PyObject* list = parts[second];
+    const std::size_t k = second ? i - sizes[0] : i;
+    return PyTuple_Check(list) ? PyTuple_GET_ITEM(list, Py_ssize_t(k)) : PyList_GET_ITEM(list, Py_ssize_t(k));
+  }
+};
+/// Reads inputs and outputs; other sequences than lists and tuples become tuples, which `hold` keeps.
+ArgumentList read_arguments(PyObject* inputs, PyObject* outputs, nb::object hold[2]);
+
+/// Reads launch dimensions: a number or a sequence of 1 to 4; returns how many.
+std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]);
+
+/// The signature that these arguments call for. Raises for wrong counts and types that can't be told.
+driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList& args);
+
+/// Writes all parameters, defaults included, into a block of the signature's layout. Objects that must live until the
+/// launch ends are added to `keep`.
+void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args, char* block,
+                std::vector<nb::object>& keep);
+/// Writes one parameter.
+void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, std::size_t index, PyObject* value,
+                char* block, std::vector<nb::object>& keep);
+/// Adds the arrays in an argument, and in its fields if it is a struct, to `keep`: for launches that let other Python
+/// threads run, which may drop or replace them meanwhile.
+void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>& keep);
+
+/// The form for this block and rank, compiled if need be. Raises compile errors.
+const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
+                                         std::span<const std::int64_t> dims, const char* block);
+/// Compiles a form, its warnings to Python. Raises compile errors.
+const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
+                                           driver::ArrayFacts arrays);
+
+/// Whether a launch is long enough to let other Python threads run meanwhile.
+bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims);
+/// Runs a form. With `release` other Python threads run meanwhile, and Ctrl-C ends the launch between two chunks.
+void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
+                 std::span<const std::int64_t> dims, bool release);
+
+/// What launches need to know of warp.config and of the package; set by warp._src.settings.
+struct __attribute__((visibility("hidden"))) LaunchSettings {
+  std::uint64_t epoch = 0;  // counts changes
+  int max_threads = 0;      // config.cpu_threads; 1: serial
+  bool plain = true;        // nothing that the hot path does not know: no print_launches, the CPU is current
+  nb::object rare;          // Python's launch, for everything that the hot path does not do
+  nb::object recorder;      // called after each launch; none unless a tape records
+  nb::object cpu;           // the Device object of the CPU
+};
+LaunchSettings& launch_settings();
+
+}  // namespace weft::bind

@@ -1,0 +1,249 @@
+// wp.launch: one C function from keywords to running code. The usual launch (a kernel whose compiled form is known, on the
+// CPU, arguments of the parameters' own types) runs no Python code; everything rare is handed to Python's launch.
+#include "bind/kernel_object.h"
+
+namespace weft::bind {
+namespace {
+
+enum Argument : std::size_t {
+  kKernel,
+  kDim,
+  kInputs,
+  kOutputs,
+  kAdjInputs,
+  kAdjOutputs,
+  kDevice,
+  kStream,
+  kAdjoint,
+  kRecordTape,
+  kRecordCmd,
+  kMaxBlocks,
+  kBlockDim,
+  kArguments
+};
+
+constexpr const char* kNames[kArguments] = {"kernel",      "dim",        "inputs",   "outputs", "adj_inputs",
+                                            "adj_outputs", "device",     "stream",   "adjoint", "record_tape",
+                                            "record_cmd",  "max_blocks", "block_dim"};
+PyObject* names[kArguments];     // interned
+PyObject* defaults[kArguments];  // null: must be given
+PyObject* cpu_name;              // "cpu"
+PyTypeObject* handle_class;
+PyObject* refresh_name;
+
+constexpr const char* kDoc =
+    "launch(kernel, dim=None, inputs=(), outputs=(), adj_inputs=(), adj_outputs=(), device=None, stream=None, "
+    "adjoint=False, record_tape=True, record_cmd=False, max_blocks=0, block_dim=None)\n--\n\n"
+    "Runs a kernel over a grid of 1 to 4 dimensions; on the CPU it is done when this returns.\n\n"
+    "    kernel       what @wp.kernel made of a function\n"
+    "    dim          number of threads, or a tuple of 1 to 4 extents; None takes the shape of the first array\n"
+    "    inputs       the kernel's arguments in order: numbers, vectors, structs, arrays (wp.array, NumPy, None)\n"
+    "    outputs      further arguments; inputs and outputs together are the kernel's parameters\n"
+    "    adj_inputs   with adjoint=True: gradients of the inputs; None takes those of the arrays\n"
+    "    adj_outputs  with adjoint=True: gradients of the outputs\n"
+    "    device       where to run; None is the current device\n"
+    "    stream       CUDA stream; has no meaning on the CPU\n"
+    "    adjoint      run the kernel's adjoint\n"
+    "    record_tape  let an active tape record the launch\n"
+    "    record_cmd   return a wp.Launch to run later, instead of running now\n"
+    "    max_blocks   most CUDA blocks; has no meaning on the CPU\n"
+    "    block_dim    threads per CUDA block; has no meaning on the CPU\n";
+
+bool name_argument(PyObject* name, std::size_t& index) {
+  for (std::size_t i = 0; i < kArguments; ++i) {
+    if (names[i] != name) continue;
+    index = i;
+    return true;
+  }
+  for (std::size_t i = 0; i < kArguments; ++i) {
+    if (PyUnicode_Compare(names[i], name) != 0) continue;
+    index = i;
+    return true;
+  }
+  return false;
+}
+
+/// Sorts arguments into their places; false with a TypeError set.
+bool sort_arguments(PyObject* const* args, Py_ssize_t count, PyObject* keywords, PyObject* given[kArguments]) {
+  if (std::size_t(count) > kArguments) {
+    PyErr_Format(PyExc_TypeError, "launch() takes at most %zu arguments, %zd were given", std::size_t(kArguments),
+                 count);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) given[i] = args[i];
+  const Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(keywords, i);
+    std::size_t index = 0;
+    if (!name_argument(name, index)) {
+      PyErr_Format(PyExc_TypeError, "launch() got an unexpected keyword argument '%U'", name);
+      return false;
+    }
+    if (given[index]) {
+      PyErr_Format(PyExc_TypeError, "launch() got multiple values for argument '%U'", name);
+      return false;
+    }
+    given[index] = args[count + i];
+  }
+  if (given[kKernel]) return true;
+  PyErr_SetString(PyExc_TypeError, "launch() missing 1 required argument: 'kernel'");
+  return false;
+}
+
+bool is_cpu(PyObject* device) {
+  return !device || device == Py_None || device == cpu_name || device == launch_settings().cpu.ptr() ||
+         (PyUnicode_Check(device) && PyUnicode_Compare(device, cpu_name) == 0);
+}
+
+bool is_off(PyObject* flag) { return !flag || flag == Py_False; }
+
+/// A parameter block, on the stack unless it is large.
+class Block {
+ public:
+  explicit Block(std::size_t size) {
+    if (size > sizeof stack_) heap_ = std::make_unique<std::uint64_t[]>((size + 7) / 8);
+  }
+  char* data() { return heap_ ? reinterpret_cast<char*>(heap_.get()) : stack_; }
+
+ private:
+  alignas(8) char stack_[2048];
+  std::unique_ptr<std::uint64_t[]> heap_;
+};
+
+void launch(const std::shared_ptr<KernelObject>& shared, PyObject* dim, PyObject* inputs, PyObject* outputs) {
+  const std::shared_ptr<KernelObject> kernel = shared;  // another thread may replace the handle's meanwhile
+  std::int64_t extents[kMaxRank];
+  const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
+  nb::object hold[2];
+  const ArgumentList args = read_arguments(inputs, outputs, hold);
+  driver::KernelSignature& signature = signature_for(*kernel, args);
+  Block block(signature.layout.size);
+  std::vector<nb::object> keep;
+  fill_block(*kernel, signature, args, block.data(), keep);
+  const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data());
+  const bool release = releases_gil(variant, dims);
+  std::vector<runtime::Array> arrays;
+  if (release)
+    for (std::size_t i = 0; i < args.total; ++i) hold_arrays(args[i], signature.types[i], arrays);
+  run_variant(*kernel, variant, block.data(), dims, release);
+}
+
+PyObject* launch_rarely(PyObject* const given[kArguments]) {
+  PyObject* all[kArguments];
+  for (std::size_t i = 0; i < kArguments; ++i) all[i] = given[i] ? given[i] : defaults[i];
+  if (launch_settings().rare.is_valid())
+    return PyObject_Vectorcall(launch_settings().rare.ptr(), all, kArguments, nullptr);
+  PyErr_SetString(PyExc_RuntimeError, "warp is not initialised");
+  return nullptr;
+}
+
+/// Tells the recorder of a launch that has run.
+void record(PyObject* const given[kArguments]) {
+  PyObject* all[kArguments];
+  for (std::size_t i = 0; i < kArguments; ++i) all[i] = given[i] ? given[i] : defaults[i];
+  PyObject* args[] = {all[kKernel],  all[kDim],    all[kMaxBlocks], all[kInputs],
+                      all[kOutputs], all[kDevice], all[kBlockDim]};
+  nb::object result = nb::steal(PyObject_Vectorcall(launch_settings().recorder.ptr(), args, std::size(args), nullptr));
+  if (!result.is_valid()) throw nb::python_error();
+}
+
+PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) noexcept {
+  PyObject* given[kArguments] = {};
+  if (!sort_arguments(args, count, keywords, given)) return nullptr;
+  try {
+    const LaunchSettings& settings = launch_settings();
+    const bool usual = settings.plain && is_cpu(given[kDevice]) && is_off(given[kRecordCmd]) &&
+                       is_off(given[kAdjoint]) && given[kDim] && given[kDim] != Py_None;
+    KernelHandle* handle = usual ? find_kernel(given[kKernel]) : nullptr;
+    if (!handle) return launch_rarely(given);
+    launch(handle->current, given[kDim], given[kInputs] ? given[kInputs] : defaults[kInputs],
+           given[kOutputs] ? given[kOutputs] : defaults[kOutputs]);
+    if (settings.recorder.is_valid() && !(given[kRecordTape] && PyObject_Not(given[kRecordTape]) == 1)) record(given);
+    Py_RETURN_NONE;
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyMethodDef launch_method = {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(launch_entry)),
+                             METH_FASTCALL | METH_KEYWORDS, kDoc};
+
+}  // namespace
+
+LaunchSettings& launch_settings() {
+  static auto* settings = new LaunchSettings;  // outlives module teardown
+  return *settings;
+}
+
+KernelHandle* find_kernel(PyObject* object) {
+  if (!PyObject_TypeCheck(object, handle_class) || !nb::inst_ready(object)) return nullptr;
+  auto* handle = nb::inst_ptr<KernelHandle>(object);
+  if (handle->epoch != launch_settings().epoch) [[unlikely]] {
+    nb::object done = nb::steal(PyObject_CallMethodNoArgs(object, refresh_name));
+    if (!done.is_valid()) throw nb::python_error();
+    if (!handle->current) throw nb::type_error("the kernel has no compiled form");
+  }
+  return handle;
+}
+
+void register_launch(nb::module_& m) {
+  nb::class_<KernelHandle> cls(m, "KernelHandle", "The C++ part of a kernel: which compiled kernel launches use now.");
+  cls.def(nb::init<>())
+      .def(
+          "_use",
+          [](KernelHandle& h, const KernelRef* kernel, std::int64_t epoch) {
+            h.current = kernel ? kernel->kernel : nullptr;
+            h.epoch = kernel ? std::uint64_t(epoch) : KernelHandle::kNever;
+          },
+          nb::arg("kernel").none(), nb::arg("epoch") = -1,
+          "Launches use this kernel until the settings change; None: ask again.")
+      .def_prop_ro("_epoch", [](const KernelHandle& h) { return std::int64_t(h.epoch); });
+  handle_class = reinterpret_cast<PyTypeObject*>(cls.ptr());
+  Py_INCREF(handle_class);
+
+  m.def(
+      "set_launch_settings",
+      [](std::uint64_t epoch, int max_threads, bool plain) {
+        LaunchSettings& s = launch_settings();
+        s.epoch = epoch;
+        s.max_threads = max_threads;
+        s.plain = plain;
+      },
+      nb::arg("epoch"), nb::arg("max_threads"), nb::arg("plain"),
+      "What launches know of the configuration: a number that changes with it, the most threads, and whether launches "
+      "need no help from Python (no print_launches, the CPU is the current device).");
+  m.def(
+      "set_launch_hooks",
+      [](nb::object rare, nb::object cpu) {
+        launch_settings().rare = std::move(rare);
+        launch_settings().cpu = std::move(cpu);
+      },
+      nb::arg("rare"), nb::arg("cpu"), "Python's launch for rare requests, and the Device object of the CPU.");
+  m.def(
+      "set_recorder",
+      [](nb::object recorder) { launch_settings().recorder = recorder.is_none() ? nb::object() : std::move(recorder); },
+      nb::arg("recorder").none(),
+      "Called as recorder(kernel, dim, max_blocks, inputs, outputs, device, block_dim) after each launch; None: nobody.");
+  m.def(
+      "run_launch",
+      [](nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs) {
+        KernelHandle* handle = find_kernel(kernel.ptr());
+        if (!handle) throw nb::type_error("not a kernel");
+        launch(handle->current, dim.ptr(), inputs.ptr(), outputs.ptr());
+      },
+      nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), "Launches on the CPU, now.");
+
+  for (std::size_t i = 0; i < kArguments; ++i) names[i] = PyUnicode_InternFromString(kNames[i]);
+  cpu_name = PyUnicode_InternFromString("cpu");
+  refresh_name = PyUnicode_InternFromString("_refresh");
+  for (std::size_t i = 0; i < kArguments; ++i) defaults[i] = Py_None;
+  for (Argument list : {kInputs, kOutputs, kAdjInputs, kAdjOutputs}) defaults[list] = PyTuple_New(0);
+  defaults[kAdjoint] = defaults[kRecordCmd] = Py_False;
+  defaults[kRecordTape] = Py_True;
+  defaults[kMaxBlocks] = PyLong_FromLong(0);
+  nb::object module_name = nb::str("warp");
+  m.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_method, nullptr, module_name.ptr()));
+}
+
+}  // namespace weft::bind

@@ -1,0 +1,164 @@
+// Arguments of launches: lists, dimensions, types of generic parameters, and the parameter block.
+#include "bind/kernel_object.h"
+#include "driver/default_argument.h"
+#include "runtime/errors.h"
+
+namespace weft::bind {
+namespace {
+
+[[noreturn]] void launch_error(const KernelObject& kernel, const std::string& text) {
+  PyErr_SetString(PyExc_RuntimeError, ("Error launching kernel '" + kernel.name() + "': " + text).c_str());
+  throw nb::python_error();
+}
+
+PyTypeObject* array_class() {
+  static auto* type = reinterpret_cast<PyTypeObject*>(nb::type<ArrayObject>().ptr());
+  return type;
+}
+
+const runtime::Array* as_array(PyObject* value) {
+  if (!PyObject_TypeCheck(value, array_class()) || !nb::inst_ready(value)) return nullptr;
+  return &nb::inst_ptr<ArrayObject>(value)->array;
+}
+
+std::int64_t read_extent(PyObject* value) {
+  nb::object index;
+  if (!PyLong_Check(value)) {
+    index = nb::steal(PyNumber_Index(value));
+    if (!index.is_valid()) {
+      PyErr_Format(PyExc_TypeError, "launch dimensions: an integer or a tuple of 1 to %d integers, not %s", kMaxRank,
+                   Py_TYPE(value)->tp_name);
+      throw nb::python_error();
+    }
+    value = index.ptr();
+  }
+  int overflow = 0;
+  const long long extent = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow != 0) {
+    PyErr_SetString(PyExc_OverflowError, "launch dimensions: an extent does not fit in 64 bits");
+    throw nb::python_error();
+  }
+  return extent;
+}
+
+}  // namespace
+
+ArgumentList read_arguments(PyObject* inputs, PyObject* outputs, nb::object hold[2]) {
+  ArgumentList args{};
+  PyObject* given[2] = {inputs, outputs};
+  for (int i = 0; i < 2; ++i) {
+    PyObject* list = given[i];
+    if (PyList_Check(list)) {
+      args.sizes[i] = std::size_t(PyList_GET_SIZE(list));
+    } else {
+      if (!PyTuple_Check(list)) {
+        const bool array = PyObject_TypeCheck(list, array_class());
+        if (list == Py_None) {
+          hold[i] = nb::steal(PyTuple_New(0));
+        } else if (array || !PySequence_Check(list) || PyUnicode_Check(list) || PyObject_CheckBuffer(list)) {
+          PyErr_Format(PyExc_TypeError, "%s of a launch is a list of arguments, not %s; write %s=[...]",
+                       i ? "outputs" : "inputs", Py_TYPE(list)->tp_name, i ? "outputs" : "inputs");
+          throw nb::python_error();
+        } else {
+          hold[i] = nb::steal(PySequence_Tuple(list));
+          if (!hold[i].is_valid()) throw nb::python_error();
+        }
+        list = hold[i].ptr();
+      }
+      args.sizes[i] = std::size_t(PyTuple_GET_SIZE(list));
+    }
+    args.parts[i] = list;
+  }
+  args.total = args.sizes[0] + args.sizes[1];
+  return args;
+}
+
+std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
+  if (PyLong_Check(dim) || !PySequence_Check(dim) || PyUnicode_Check(dim)) {
+    out[0] = read_extent(dim);
+    return 1;
+  }
+  nb::object list = PyTuple_Check(dim) ? nb::borrow(dim) : nb::steal(PySequence_Tuple(dim));
+  if (!list.is_valid()) throw nb::python_error();
+  const Py_ssize_t n = PyTuple_GET_SIZE(list.ptr());
+  if (n < 1 || n > kMaxRank) {
+    PyErr_Format(PyExc_ValueError, "launch dimensions: a kernel runs over 1 to %d dimensions, %zd were given", kMaxRank,
+                 n);
+    throw nb::python_error();
+  }
+  for (Py_ssize_t i = 0; i < n; ++i) out[i] = read_extent(PyTuple_GET_ITEM(list.ptr(), i));
+  return std::size_t(n);
+}
+
+driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList& args) {
+  if (driver::KernelSignature* plain = kernel.family->plain_signature(); plain && args.total == plain->types.size())
+    return *plain;
+  const auto& params = kernel.params();
+  std::size_t required = params.size();
+  while (required > 0 && params[required - 1].has_default) --required;
+  if (args.total > params.size() || args.total < required) {
+    std::string text =
+        "it takes " + std::to_string(params.size()) + (params.size() == 1 ? " argument (" : " arguments (");
+    for (std::size_t i = 0; i < params.size(); ++i) text += (i ? ", " : "") + params[i].name;
+    launch_error(kernel, text + "), inputs and outputs together gave " + std::to_string(args.total));
+  }
+  std::vector<const Type*> types;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const builtins::Pattern& pattern = params[i].pattern;
+    const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type
+                       : i < args.total                               ? type_of_value(args[i])
+                                                                      : nullptr;
+    if (pattern.kind == builtins::Pattern::Kind::indexed_array && type && type->is_array())
+      type = types::indexed_array(type->element(), type->rank());
+    builtins::Bindings bindings;
+    if (!type || !builtins::match(pattern, type, bindings))
+      launch_error(kernel, "argument '" + params[i].name + "': " +
+                               (type ? builtins::to_string(pattern) + " does not take " + type->user_name()
+                                     : "its type can't be told; pass a typed value"));
+    types.push_back(type);
+  }
+  return kernel.family->signature(types);
+}
+
+void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, std::size_t index, PyObject* value,
+                char* block, std::vector<nb::object>& keep) {
+  const ParamLayout::Param& p = signature.layout.params[index];
+  char* to = block + p.offset;
+  if (p.type->is_array()) {
+    const runtime::Array* array = as_array(value);
+    if (array && array->element() == p.type->element() && array->rank() == int(p.type->rank())) {
+      std::memcpy(to, &array->desc(), sizeof(ArrayDesc));
+      return;
+    }
+  } else if (p.type == types::f32() && PyFloat_CheckExact(value)) {
+    const auto number = float(PyFloat_AS_DOUBLE(value));
+    std::memcpy(to, &number, sizeof number);
+    return;
+  }
+  pack_value(value, p.type, to, kernel.name().c_str(), p.name, keep);
+}
+
+void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args, char* block,
+                std::vector<nb::object>& keep) {
+  const std::size_t given = std::min(args.total, signature.types.size());
+  for (std::size_t i = 0; i < given; ++i) fill_param(kernel, signature, i, args[i], block, keep);
+  for (std::size_t i = given; i < signature.types.size(); ++i)
+    driver::write_default(kernel.name(), kernel.params()[i], signature.types[i],
+                          block + signature.layout.params[i].offset);
+}
+
+void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>& keep) {
+  if (type->is_array()) {
+    const runtime::Array* array = as_array(value);
+    // The memory, not the Python object, which could be given other memory.
+    if (array) keep.push_back(*array);
+  } else if (type->is_struct()) {
+    for (const Field& f : type->fields()) {
+      if (!f.type->is_array() && !f.type->is_struct()) continue;
+      nb::object field = nb::borrow(value).attr(std::string(f.name).c_str());
+      hold_arrays(field.ptr(), f.type, keep);
+    }
+  }
+}
+
+}  // namespace weft::bind

@@ -1,0 +1,123 @@
+// Recorded launches (wp.launch with record_cmd=True): arguments packed once, changed one by one, run any number of times.
+#include "bind/kernel_object.h"
+#include "driver/default_argument.h"
+
+namespace weft::bind {
+namespace {
+
+/// The base class of warp.Launch. It holds arrays and buffers but no kernel of Python; the derived class has that.
+struct RecordedLaunch {
+  std::shared_ptr<KernelObject> kernel;
+  driver::KernelSignature* signature = nullptr;
+  std::vector<std::uint64_t> block;
+  std::vector<std::vector<nb::object>> keep;        // buffers, per parameter
+  std::vector<std::vector<runtime::Array>> arrays;  // memory, per parameter
+  std::int64_t extents[kMaxRank] = {};
+  std::size_t rank = 0;
+
+  char* bytes() { return reinterpret_cast<char*>(block.data()); }
+  std::span<const std::int64_t> dims() const { return {extents, rank}; }
+};
+
+RecordedLaunch& ready(RecordedLaunch& r) {
+  if (!r.signature) throw nb::type_error("the launch has no kernel; wp.launch(…, record_cmd=True) makes launches");
+  return r;
+}
+
+void set_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
+  if (index >= ready(r).signature->types.size()) throw nb::index_error("there is no such parameter");
+  std::vector<nb::object> keep;
+  std::vector<runtime::Array> arrays;
+  // Packed aside first: a value that does not fit leaves the launch as it was.
+  std::vector<std::uint64_t> fresh = r.block;
+  char* bytes = reinterpret_cast<char*>(fresh.data());
+  fill_param(*r.kernel, *r.signature, index, value.ptr(), bytes, keep);
+  hold_arrays(value.ptr(), r.signature->types[index], arrays);
+  r.block.swap(fresh);
+  r.keep[index].swap(keep);
+  r.arrays[index].swap(arrays);
+}
+
+void set_bytes(RecordedLaunch& r, std::size_t index, nb::handle value) {
+  if (index >= ready(r).signature->types.size()) throw nb::index_error("there is no such parameter");
+  const ParamLayout::Param& p = r.signature->layout.params[index];
+  Py_buffer view;
+  if (PyObject_GetBuffer(value.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  const bool fits = view.len == Py_ssize_t(p.type->size());
+  if (fits) std::memcpy(r.bytes() + p.offset, view.buf, p.type->size());
+  const Py_ssize_t given = view.len;
+  PyBuffer_Release(&view);
+  if (!fits) {
+    PyErr_Format(PyExc_ValueError, "parameter '%s' has %u bytes, the ctypes value has %zd", p.name.c_str(),
+                 unsigned(p.type->size()), given);
+    throw nb::python_error();
+  }
+  r.keep[index] = {nb::borrow(value)};
+  r.arrays[index].clear();
+}
+
+void set_dim(RecordedLaunch& r, nb::handle dim) {
+  std::int64_t extents[kMaxRank];
+  const std::size_t rank = read_dims(dim.ptr(), extents);
+  runtime::KernelCode code;
+  code.name = ready(r).kernel->name();
+  code.tid_dims_read = 0;
+  runtime::launch_size(code, {extents, rank});
+  std::copy_n(extents, rank, r.extents);
+  r.rank = rank;
+}
+
+void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs) {
+  KernelHandle* handle = find_kernel(kernel.ptr());
+  if (!handle) throw nb::type_error("a launch is made for a kernel (a function decorated with @wp.kernel)");
+  RecordedLaunch r;
+  r.kernel = handle->current;
+  nb::object hold[2];
+  const ArgumentList args = read_arguments(inputs.ptr(), outputs.ptr(), hold);
+  r.signature = &signature_for(*r.kernel, args);
+  const std::size_t count = r.signature->types.size();
+  r.block.resize((r.signature->layout.size + 7) / 8 + 1);
+  r.keep.resize(count);
+  r.arrays.resize(count);
+  for (std::size_t i = 0; i < args.total; ++i) {
+    fill_param(*r.kernel, *r.signature, i, args[i], r.bytes(), r.keep[i]);
+    hold_arrays(args[i], r.signature->types[i], r.arrays[i]);
+  }
+  for (std::size_t i = args.total; i < count; ++i)
+    driver::write_default(r.kernel->name(), r.kernel->params()[i], r.signature->types[i],
+                          r.bytes() + r.signature->layout.params[i].offset);
+  set_dim(r, dim);
+  new (self) RecordedLaunch(std::move(r));
+}
+
+void run(RecordedLaunch& r) {
+  const std::span<const std::int64_t> dims = ready(r).dims();
+  const driver::KernelVariant& variant = variant_for(*r.kernel, *r.signature, dims, r.bytes());
+  if (!releases_gil(variant, dims)) return run_variant(*r.kernel, variant, r.bytes(), dims, false);
+  const RecordedLaunch now = r;  // other threads may change the launch while it runs
+  run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
+}
+
+}  // namespace
+
+void register_recorded_launch(nb::module_& m) {
+  nb::class_<RecordedLaunch>(m, "RecordedLaunch", "A launch with its arguments packed; warp.Launch derives from it.")
+      .def("__init__", &init, nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"))
+      .def("_set_param", &set_param, nb::arg("index"), nb::arg("value").none())
+      .def("_set_bytes", &set_bytes, nb::arg("index"), nb::arg("value"))
+      .def("_param_type", [](RecordedLaunch& r, std::size_t i) { return TypeHandle{ready(r).signature->types.at(i)}; })
+      .def("set_dim", &set_dim, nb::arg("dim"), "Changes the grid: a number or a tuple of 1 to 4 extents.")
+      .def_prop_ro(
+          "dim",
+          [](RecordedLaunch& r) {
+            nb::list out;
+            for (std::int64_t n : ready(r).dims()) out.append(n);
+            return nb::tuple(out);
+          },
+          "The grid's extents.")
+      .def(
+          "launch", [](RecordedLaunch& r, nb::handle) { run(r); }, nb::arg("stream") = nb::none(),
+          "Runs the kernel; on the CPU it is done when this returns.");
+}
+
+}  // namespace weft::bind
