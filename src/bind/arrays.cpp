@@ -4,6 +4,7 @@
 
 #include "bind/bind.h"
 #include "bind/foreign_arrays.h"
+#include "bind/gil.h"
 #include "runtime/errors.h"
 
 namespace weft::bind {
@@ -120,7 +121,7 @@ std::function<void()> holder(nb::object owner, nb::object deleter, std::uintptr_
       state->deleter.release();
       return;
     }
-    nb::gil_scoped_acquire gil;
+    GilAcquire gil;
     if (state->deleter.is_valid() && !state->deleter.is_none()) {
       try {
         state->deleter(state->ptr, state->size);
@@ -136,7 +137,7 @@ std::function<void()> holder(nb::object owner, nb::object deleter, std::uintptr_
 void copy_elements(const runtime::Array& to, const runtime::Array& from) {
   if (to.bytes() < kReleaseGilBytes) return to.assign(from);
   const runtime::Array keep_to = to, keep_from = from;
-  nb::gil_scoped_release release;
+  GilRelease release;
   keep_to.assign(keep_from);
 }
 
@@ -285,7 +286,7 @@ void fill(const runtime::Array& array, nb::handle value) {
   }
   const runtime::Array target = array;
   if (target.bytes() < kReleaseGilBytes) return target.fill(to);
-  nb::gil_scoped_release release;
+  GilRelease release;
   target.fill(to);
 }
 
@@ -368,7 +369,7 @@ void register_arrays(nb::module_& m) {
            [](ArrayObject& a) {
              const runtime::Array to = valid(a);
              if (to.bytes() < kReleaseGilBytes) return to.fill_zero();
-             nb::gil_scoped_release release;
+             GilRelease release;
              to.fill_zero();
            })
       .def("_read", [](const ArrayObject& a,

@@ -2,6 +2,7 @@
 // hands in (set_error_classes), by the category of the first error; the runtime's errors to what wp.launch documents.
 #include "runtime/errors.h"
 #include "bind/bind.h"
+#include "bind/gil.h"
 #include "codegen/codegen.h"
 #include "interp/interpreter.h"
 #include "weft/weft.h"
@@ -101,6 +102,7 @@ void register_errors(nb::module_& m) {
 
 void set_python_error() noexcept {
   const std::exception_ptr current = std::current_exception();
+  if (!current) park_thread();  // no exception but the unwinding of a thread that Python ends
   try {
     if (set_known_error(current)) return;
     std::rethrow_exception(current);

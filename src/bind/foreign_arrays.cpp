@@ -1,5 +1,6 @@
 // The buffer protocol read into array descriptors.
 #include "bind/foreign_arrays.h"
+#include "bind/gil.h"
 
 namespace weft::bind {
 namespace {
@@ -105,7 +106,7 @@ runtime::Array wrap_foreign(ForeignArray&& foreign) {
   PyObject* held = foreign.keep.release().ptr();
   memory.release = [held] {
     if (!nb::is_alive()) return;  // the interpreter is going: leave the reference
-    nb::gil_scoped_acquire gil;
+    GilAcquire gil;
     Py_DECREF(held);
   };
   return runtime::Array::wrap(foreign.element, {foreign.desc.shape, std::size_t(foreign.desc.ndim)}, std::move(memory));

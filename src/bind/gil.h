@@ -1,0 +1,67 @@
+// Giving up and taking back the interpreter's lock where threads may outlive the interpreter. A daemon thread that asks
+// for the lock while Python shuts down is ended by pthread_exit, which unwinds its stack; the first noexcept frame on the
+// way (nanobind's, any destructor) makes that std::terminate. Python 3.14 lets such threads sleep until the process ends,
+// and so do these classes on every version. Use them instead of nanobind's.
+#pragma once
+#include <cxxabi.h>
+#include <nanobind/nanobind.h>
+#include <unistd.h>
+
+namespace weft::bind {
+
+/// Where a thread goes that Python wants to end: it stays asleep until the process is gone.
+[[noreturn]] inline void park_thread() noexcept {
+  for (;;) pause();
+}
+
+/// Calls back into Python; a thread that Python ends meanwhile is parked, its C++ frames untouched.
+template <class Call>
+auto call_python(Call call) {
+#ifdef __GLIBCXX__
+  try {
+    return call();
+  } catch (abi::__forced_unwind&) {
+    park_thread();
+  }
+#else
+  return call();
+#endif
+}
+
+/// No interpreter lock while this lives.
+class GilRelease {
+ public:
+  GilRelease() : state_(PyEval_SaveThread()) {}
+  ~GilRelease() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      park_thread();
+    }
+  }
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+/// The interpreter lock while this lives, whichever thread it is.
+class GilAcquire {
+ public:
+  GilAcquire() {
+    try {
+      state_ = PyGILState_Ensure();
+    } catch (...) {
+      park_thread();
+    }
+  }
+  ~GilAcquire() { PyGILState_Release(state_); }
+  GilAcquire(const GilAcquire&) = delete;
+  GilAcquire& operator=(const GilAcquire&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+}  // namespace weft::bind
