@@ -5,6 +5,7 @@
 #   JOBS=N             parallel jobs (all cores)              SANITIZE=0     `make test` without the sanitizer subset
 #   TESTS=REGEX        only tests whose name matches          TIDY=all       `make check` runs clang-tidy on every file
 #   FUZZ_SECONDS=N     per fuzzer and round                   FUZZ_ROUNDS=N  0: until interrupted
+#   PEER_PYTHON=PATH   `make bench` compares with the warp-lang of this interpreter
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
@@ -29,7 +30,7 @@ PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 .NOTPARALLEL:
-.PHONY: help setup configure build run examples docs test test-aarch64 check check-format check-rules check-tidy format bench sanitize fuzz clean
+.PHONY: help setup configure build package run examples docs test test-aarch64 check check-format check-rules check-tidy format bench sanitize stress fuzz clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -54,21 +55,23 @@ build: configure  ## build the library, weftc, examples and tests; weftc is buil
 	@ln -sfn $(PRESET)/bin build/bin
 	@tools/setup/link_package.sh build/$(PRESET)
 
-run: configure  ## build the Python package and run the flagship example: a simulation, rendered to build/marbles.png
-	@python=$$(NO_INSTALL=$(NO_INSTALL) tools/setup/python_env.sh); \
-	if [[ -z $$python ]]; then echo "make run: needs a Python with nanobind and numpy; leave NO_INSTALL out" >&2; exit 1; fi; \
-	cmake --build build/$(PRESET) -j $(JOBS) --target _weft; \
-	tools/setup/link_package.sh build/$(PRESET); \
-	PYTHONPATH="$(CURDIR)/python" "$$python" examples/python/marbles.py --output build/marbles.png
+# What `run` and `docs` need of the build: the extension, beside the package's files.
+PACKAGE_PYTHON = "$$(NO_INSTALL=$(NO_INSTALL) tools/setup/python_env.sh)"
+package: configure
+	@if [[ -z $(PACKAGE_PYTHON) ]]; then \
+	  echo "make: needs a Python with nanobind and numpy; leave NO_INSTALL out" >&2; exit 1; fi
+	cmake --build build/$(PRESET) -j $(JOBS) --target _weft
+	@tools/setup/link_package.sh build/$(PRESET)
+
+run: package  ## build the Python package and run the flagship example: a simulation, rendered to build/marbles.png
+	@PYTHONPATH="$(CURDIR)/python" $(PACKAGE_PYTHON) examples/python/marbles.py --output build/marbles.png
 
 examples: build  ## build, then run every example small: Python, C++ and weftc
 	@tools/testing/run_examples.sh build/bin
 
 # The generator goes into .venv by this target only: nothing else needs it.
-docs:  ## build the documentation site into build/site
-	@python=$$(NO_INSTALL=$(NO_INSTALL) tools/setup/python_env.sh); \
-	if [[ -z $$python ]]; then echo "make docs: needs a Python; leave NO_INSTALL out" >&2; exit 1; fi; \
-	NO_INSTALL=$(NO_INSTALL) tools/docs/build_site.sh "$$python" build/site
+docs: package  ## build the documentation site into build/site
+	@NO_INSTALL=$(NO_INSTALL) tools/docs/build_site.sh $(PACKAGE_PYTHON) build/site
 
 # The sanitized unit tests are built first and then listed by ctest among the others (tests/sanitize), so that there is
 # one run and one closing summary.
@@ -96,6 +99,9 @@ stubs: build  ## write python/warp/*.pyi from the builtin tables and the Python 
 sanitized-units: configure-asan
 	cmake --build build/asan -j $(JOBS) --target sanitized_units
 
+stress: build  ## threads and leaks of the Python package in full: a minute of threads, 2,000 kernels of each form
+	WEFT_STRESS=1 ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -L '^stress$$'
+
 check: setup  ## format, layers, file sizes, file headers, text, clang-tidy
 	@$(MAKE) -k NO_INSTALL=1 check-format check-rules check-tidy
 
@@ -114,7 +120,7 @@ format: setup  ## rewrite every C++ file with clang-format
 
 bench: configure-release  ## build as shipped, run the benchmarks and the timed tests
 	cmake --build build/release -j $(JOBS)
-	@tools/testing/run_benchmarks.sh build/release
+	@PYTHON=$(PYTHON) PEER_PYTHON=$(PEER_PYTHON) tools/testing/run_benchmarks.sh build/release
 	ctest --test-dir build/release --output-on-failure -j 1 -L '^perf$$'
 
 sanitize: configure-asan configure-tsan  ## the whole test suite under asan+ubsan, then under tsan

@@ -14,6 +14,7 @@ import types
 
 import warp
 from warp import _weft
+from warp._src.builtins import BuiltinFunction
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPE_WORDS = """
@@ -64,37 +65,39 @@ def signature_of(thing: object) -> str:
         return "(…)"
     plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
     plain = [p for p in plain if p.name not in ("self", "cls")]
-    return str(inspect.Signature(plain))
+    return re.sub(r"<class '(\w+)'>", r"\1", str(inspect.Signature(plain)))
+
+
+def plain_text(thing: object) -> str:
+    """The first words, with what would be markup escaped."""
+    return re.sub(r"([*_<\[])", r"\\\1", first_paragraph(thing)) or "—"
 
 
 def entry(name: str, thing: object) -> list[str]:
     """A name with its parameters and what it does."""
-    # Text in docstrings is plain: what would be markup is escaped.
-    doc = re.sub(r"([*_<\[])", r"\\\1", first_paragraph(thing)) or "—"
-    return [f"`{name}{signature_of(thing)}`", f": {doc}", ""]
+    return [f"`{name}{signature_of(thing)}`", f": {plain_text(thing)}", ""]
 
 
 def methods_of(kind: type) -> list[str]:
-    """Public methods and properties of a class."""
+    """Public methods and properties of a class that say what they do."""
     lines: list[str] = []
     for name, member in sorted(vars(kind).items()):
-        if name.startswith("_"):
+        if name.startswith("_") or not first_paragraph(member):
             continue
         if isinstance(member, property):
-            lines += [f"`.{name}`", f": {first_paragraph(member) or '—'}", ""]
+            lines += [f"`.{name}`", f": {plain_text(member)}", ""]
         elif callable(member):
             lines += entry(f".{name}", member)
     return lines
 
 
 def python_page() -> str:
-    """Functions and classes of the package, less builtins and the many named types."""
-    known = set(_weft.builtin_names())
+    """Functions and classes of the package, less what is only a builtin and the many named types."""
     functions: list[str] = []
     classes: list[str] = []
     for name in sorted(dir(warp), key=str.lower):
         thing = getattr(warp, name)
-        if name.startswith("_") or name in known or isinstance(thing, types.ModuleType):
+        if name.startswith("_") or isinstance(thing, (types.ModuleType, BuiltinFunction)):
             continue
         module = getattr(thing, "__module__", "") or ""
         if not module.startswith("warp"):
@@ -102,7 +105,7 @@ def python_page() -> str:
         if inspect.isclass(thing):
             if hasattr(thing, "_wp_type_") or thing.__name__ != name:
                 continue
-            classes += [f"### {name}", "", first_paragraph(thing) or "—", "", *methods_of(thing)]
+            classes += [f"### {name}", "", plain_text(thing), "", *methods_of(thing)]
         elif callable(thing):
             functions += entry(f"wp.{name}", thing)
     lines = ["# Python names", "", "Functions and classes of `import warp as wp`, with their first words.", ""]
