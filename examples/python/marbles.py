@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=64, help="simulated frames, 1/60 s each")
     parser.add_argument("--substeps", type=int, default=6)
     parser.add_argument("--size", type=int, nargs=2, default=(960, 540), metavar=("WIDTH", "HEIGHT"))
-    parser.add_argument("--samples", type=int, default=40, help="paths per pixel")
+    parser.add_argument("--samples", type=int, default=32, help="paths per pixel")
     parser.add_argument("--animate", action="store_true", help="write every simulated frame, at 8 paths per pixel")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("marbles.png"))
     parser.add_argument("--quick", action="store_true", help="a tiny picture of few marbles")
