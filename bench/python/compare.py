@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""The Python package against its goals and against PyPI's warp-lang, measured in the same run.
+
+    compare.py [--peer PYTHON] [--hand LIBRARY] [--json FILE]
+
+Runs measure.py with this interpreter, which must import Weft's `warp`, and with PEER's, which has warp-lang; prints one
+table with ratios. The memory's limit comes from the hand-written loops (LIBRARY, built by bench/CMakeLists.txt), NumPy
+and, where it is installed, Numba.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+SAXPY = 2**24
+FRESH = 7  # processes per figure that needs a fresh one
+MEASURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measure.py")
+
+ROWS = (  # key, what, goal in seconds
+    ("launch", "wp.launch of an empty kernel, two arrays and a float", 0.7e-6),
+    ("recorded", "recorded launch", 0.2e-6),
+    ("zeros", "wp.zeros(16)", 0.8e-6),
+    ("array", "wp.array(numpy16)", 2e-6),
+    ("numpy_launch", "wp.launch with two NumPy arrays", 2e-6),
+    ("first_cold", "first launch, trivial kernel, cold cache", 25e-3),
+    ("first_warm", "first launch, trivial kernel, warm cache, fresh process", None),
+    ("import", "import warp; wp.init() after NumPy", 60e-3),
+)
+
+
+def run(python: str, *args: str) -> dict[str, float]:
+    env = dict(os.environ)
+    if python != sys.executable:  # the peer must not find our package
+        for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
+            env.pop(name, None)
+    done = subprocess.run([python, MEASURE, *args], capture_output=True, text=True, env=env, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{python} {' '.join(args)} failed:\n{done.stderr.strip()}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(python: str) -> dict[str, float]:
+    out = run(python, "all")
+    out["import"] = min(run(python, "import")["import"] for _ in range(FRESH))
+    cold, warm = [], []
+    for _ in range(FRESH):
+        with tempfile.TemporaryDirectory() as folder:
+            cold.append(run(python, "first", folder)["first"])
+            warm.append(run(python, "first", folder)["first"])
+    out["first_cold"], out["first_warm"] = min(cold), min(warm)
+    return out
+
+
+def fastest(call, rounds: int = 15) -> float:
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def other_saxpys(hand: str | None) -> dict[str, float]:
+    """Seconds of the same saxpy by other means."""
+    x = np.random.default_rng(0).random(SAXPY, dtype=np.float32)
+    y, scratch = np.zeros(SAXPY, dtype=np.float32), np.empty(SAXPY, dtype=np.float32)
+    out = {}
+
+    def numpy_saxpy():
+        np.multiply(x, np.float32(2.0), out=scratch)
+        np.add(y, scratch, out=y)
+
+    out["NumPy (two passes)"] = fastest(numpy_saxpy)
+    try:
+        import numba
+    except ImportError:
+        pass
+    else:
+
+        @numba.njit(parallel=True, fastmath=False)
+        def numba_saxpy(a, x, y):
+            for i in numba.prange(x.shape[0]):
+                y[i] = a * x[i] + y[i]
+
+        numba_saxpy(np.float32(2.0), x, y)
+        out["Numba (parallel)"] = fastest(lambda: numba_saxpy(np.float32(2.0), x, y))
+    if hand and os.path.exists(hand):
+        library = ctypes.CDLL(hand)
+        library.hand_compiler.restype = ctypes.c_char_p
+        library.hand_saxpy.argtypes = (ctypes.c_int64, ctypes.c_float, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+        threads = len(os.sched_getaffinity(0))
+        name = f"by hand ({library.hand_compiler().decode().split()[0]}, OpenMP)"
+        out[name] = fastest(lambda: library.hand_saxpy(SAXPY, 2.0, x.ctypes.data, y.ctypes.data, threads))
+    return out
+
+
+def show(seconds: float) -> str:
+    for unit, factor in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
+        if seconds * factor < 999.5:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def table(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    print(f"\n{title}")
+    cells = [header, *rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    for number, row in enumerate(cells):
+        print("  " + "  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))))
+        if number == 0:
+            print("  " + "  ".join("-" * w for w in widths))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--peer", help="an interpreter with PyPI's warp-lang")
+    parser.add_argument("--hand", help="libweft_bench_hand.so")
+    parser.add_argument("--json", help="write the figures to this file")
+    options = parser.parse_args()
+
+    load = os.getloadavg()[0]
+    weft = measure(sys.executable)
+    peer = measure(options.peer) if options.peer else {}
+    others = other_saxpys(options.hand)
+
+    name = f"warp-lang {peer['version']}" if peer else "peer"
+    rows = []
+    for key, what, goal in ROWS:
+        ratio = f"{peer[key] / weft[key]:.1f}x" if peer else "-"
+        met = "" if goal is None else "met" if weft[key] <= goal else "MISSED"
+        rows.append((what, show(peer[key]) if peer else "-", show(weft[key]), ratio, f"<= {show(goal)}" if goal else "-", met))
+    print(f"\nPython {sys.version.split()[0]}, NumPy {np.__version__}, {os.cpu_count()} cores, load {load:.1f} at the start")
+    table("The Python package (fastest of many repetitions)", ("what", name, "weft", "ratio", "goal", ""), rows)
+
+    bytes_moved = 3 * 4 * SAXPY
+    found = {"weft": weft["saxpy"], **({name: peer["saxpy"]} if peer else {}), **others}
+    limit = min(others.values())
+    table(
+        "saxpy over 2^24 floats (GB/s counts one read of x, one of y and one write)",
+        ("by", "time", "GB/s", "of the best other"),
+        [(who, show(s), f"{bytes_moved / s / 1e9:.1f}", f"{limit / s:.2f}") for who, s in found.items()],
+    )
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"weft": weft, "peer": peer, "saxpy": found, "load": load}, file, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
