@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 import itertools
 import linecache
+import math
 import re
 import textwrap
 import typing
+import weakref
 
 from warp import _weft
 from warp._src import config, settings
-from warp._src.device import get_device
+from warp._src.device import CPU, Device, get_device
 from warp._src.resolver import FunctionResolver, describe
 
 _counter = itertools.count()
@@ -47,7 +48,7 @@ def _check_function(func: typing.Callable, what: str) -> None:
         raise RuntimeError(f"a lambda can't be a {what}; write a def")
 
 
-def _native_function(func: typing.Callable, key: str) -> _weft.Function:
+def _native_function(func: typing.Callable, key: str, resolver: FunctionResolver, snippet: str = "") -> _weft.Function:
     """Parses a function's text. Annotations that are objects already (not text) are answered by the resolver."""
     source, file, first_line = _source_of(func)
     annotations = {}
@@ -57,7 +58,8 @@ def _native_function(func: typing.Callable, key: str) -> _weft.Function:
             if answer is not None and answer[0] in ("type", "generic", "generic_array"):
                 annotations[name] = answer
     unique = f"{key}#{next(_counter)}"
-    return _weft.make_function(source, file, first_line, func.__name__, FunctionResolver(func), unique, annotations)
+    native = (snippet,) if snippet else ()
+    return _weft.make_function(source, file, first_line, func.__name__, resolver, unique, annotations, *native)
 
 
 class Module:
@@ -84,10 +86,13 @@ class Module:
             kernel.forget()
 
     def mark_modified(self) -> None:
+        """Says that the module changed: its kernels compile again when launched."""
         self.unload()
 
     def hash_module(self) -> bytes:
         """A hash of the module's sources and options."""
+        import hashlib
+
         digest = hashlib.sha256()
         for key, item in sorted({**self.functions, **self.kernels}.items()):
             digest.update(key.encode())
@@ -96,6 +101,8 @@ class Module:
         return digest.digest()
 
     def get_kernel_hash(self, kernel: Kernel) -> bytes:
+        import hashlib
+
         return hashlib.sha256(_source_of(kernel.func)[0].encode()).digest()
 
     def __repr__(self) -> str:
@@ -117,6 +124,8 @@ def _module_for(func: typing.Callable, module: object, key: str) -> tuple[Module
     if module == "unique":
         source = _source_of(func)[0]
         closure = repr(sorted((k, repr(v)) for k, v in FunctionResolver(func).closure().items()))
+        import hashlib
+
         digest = hashlib.sha256((source + closure).encode()).hexdigest()[:8]
         return Module(f"{key}_{digest}"), key
     if isinstance(module, Module):
@@ -134,9 +143,13 @@ class Function:
         self.key = key
         self.module = module
         self.others = list(others)
-        self.grad_func = None
-        self.replay_func = None
+        self.grad_func: Function | None = None  # these five: native.py
+        self.replay_func: Function | None = None
+        self.native_snippet: str | None = None
+        self.adj_native_snippet: str | None = None
+        self.replay_snippet: str | None = None
         self._native: _weft.Function | None = None
+        self._resolver = FunctionResolver(func)
         functools.update_wrapper(self, func)
 
     @property
@@ -146,13 +159,15 @@ class Function:
 
     def native(self) -> _weft.Function:
         if self._native is None:
-            self._native = _native_function(self.func, self.key)
+            self._native = _native_function(self.func, self.key, self._resolver, self.native_snippet or "")
         return self._native
 
     def native_overloads(self) -> list[_weft.Function]:
         return [f.native() for f in self.overloads]
 
     def __call__(self, *args: object, **kwargs: object) -> object:
+        if self.native_snippet is not None:
+            raise RuntimeError(f"the native function '{self.key}' can only be called in kernels")
         for candidate in reversed(self.overloads):
             try:
                 bound = inspect.signature(candidate.func).bind(*args, **kwargs)
@@ -183,24 +198,30 @@ class Function:
                 return False
         return True
 
+    def __reduce__(self) -> str:
+        return self.func.__qualname__  # pickled by name, as Python's functions are
+
     def __repr__(self) -> str:
         return f"<warp function {self.key}>"
 
 
-class Kernel:
+class Kernel(_weft.KernelHandle):
     """A `@wp.kernel`. Launch it with `wp.launch`."""
 
     def __init__(self, func: typing.Callable, key: str | None = None, module: Module | None = None, options: dict | None = None):
+        super().__init__()
         self.func = func
         self.key = key or _key_of(func)
         self.module = module or get_module(func.__module__)
         self.options = dict(options or {})
         self._function: _weft.Function | None = None
+        self._resolver = FunctionResolver(func)  # lives as long as any compiled form may ask it
         self._natives: dict[tuple, _weft.Kernel] = {}
         self._current: _weft.Kernel | None = None
-        self._epoch = -1
         functools.update_wrapper(self, func)
-        missing = [p for p in inspect.signature(func).parameters if p not in func.__annotations__]
+        code = func.__code__
+        self._params = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        missing = [p for p in self._params if p not in func.__annotations__]
         if missing:
             raise settings.codegen_error(
                 f'Error while parsing function "{self.key}": the argument {missing[0]!r} has no type annotation; write '
@@ -209,22 +230,27 @@ class Kernel:
 
     def native(self) -> _weft.Kernel:
         """The compiled kernel for the settings of now."""
-        if self._epoch == settings.epoch:
-            return self._current
+        if self._epoch != settings.epoch:
+            self._refresh()
+        return self._current
+
+    def _refresh(self) -> None:
+        """Chooses the compiled kernel for the settings of now; `wp.launch` asks for it when they have changed."""
         if self._function is None:
-            self._function = _native_function(self.func, self.key)
+            self._function = _native_function(self.func, self.key, self._resolver)
         options = settings.compile_options({**self.module.options, **self.options})
         key = tuple(sorted(options.items()))
         kernel = self._natives.get(key)
-        if kernel is None:
+        if kernel is None or not kernel.unchanged():
             kernel = self._natives[key] = _weft.Kernel(self._function, options)
-        self._current, self._epoch = kernel, settings.epoch
-        return kernel
+        self._current = kernel
+        self._use(kernel, settings.epoch)
 
     def forget(self) -> None:
+        """Drops all compiled forms; the next launch compiles again."""
         self._natives.clear()
-        self._function = None
-        self._epoch = -1
+        self._function = self._current = None
+        self._use(None)
 
     @property
     def is_generic(self) -> bool:
@@ -233,10 +259,14 @@ class Kernel:
 
     @property
     def params(self) -> list[str]:
-        return list(inspect.signature(self.func).parameters)
+        """Names of the parameters, in order."""
+        return self._params
 
     def __call__(self, *args: object, **kwargs: object) -> None:
         raise NotImplementedError(f"kernel '{self.key}' can't be called; run it with wp.launch({self.key}, dim=…, inputs=[…])")
+
+    def __reduce__(self) -> str:
+        return self.func.__qualname__  # pickled by name, as Python's functions are
 
     def __repr__(self) -> str:
         return f"<warp kernel {self.key}>"
@@ -254,6 +284,7 @@ def func(f: typing.Callable | None = None, *, name: str | None = None, module: o
         if earlier is not None and "<locals>" not in f.__qualname__:
             same = list(f.__annotations__.values())
             others = [o for o in earlier.overloads if list(o.func.__annotations__.values()) != same]
+            settings.bump()  # kernels that call it look again
         made = Function(f, key, target, others)
         target.functions[key] = made
         return made
@@ -304,36 +335,81 @@ def overload(kernel: Kernel | typing.Callable, arg_types: object = None) -> typi
     return kernel
 
 
-class Launch:
+class Launch(_weft.RecordedLaunch):
     """A launch with its arguments packed once; change some, then `launch()` again."""
 
-    def __init__(self, kernel: Kernel, recorded: _weft.RecordedLaunch):
+    def __init__(self, kernel: Kernel, dim: object, inputs: typing.Sequence[object] = (), outputs: typing.Sequence[object] = ()):
+        super().__init__(kernel, dim, inputs, outputs)
         self.kernel = kernel
-        self._recorded = recorded
 
     @property
-    def dim(self) -> tuple[int, ...]:
-        return self._recorded.dim
+    def device(self) -> Device:
+        """Where the launch runs."""
+        return CPU
 
-    def set_dim(self, dim: object) -> None:
-        self._recorded.set_dim(dim)
+    @property
+    def bounds(self) -> LaunchBounds:
+        """The grid."""
+        return LaunchBounds(self.dim)
+
+    @property
+    def params(self) -> list[str]:
+        """Names of the kernel's parameters."""
+        return self.kernel.params
+
+    def _index(self, name: str) -> int:
+        try:
+            return self.kernel.params.index(name)
+        except ValueError:
+            raise ValueError(f"kernel '{self.kernel.key}' has no parameter '{name}'") from None
+
+    def _check(self, index: int, adjoint: bool) -> None:
+        if adjoint:
+            raise NotImplementedError("adjoint launches are not part of this version yet")
+        count = len(self.kernel.params)
+        if not 0 <= index < count:
+            raise IndexError(f"kernel '{self.kernel.key}' has {count} parameters, there is none at {index}")
 
     def set_param_at_index(self, index: int, value: object, adjoint: bool = False) -> None:
-        if not 0 <= index < len(self.kernel.params):
-            raise IndexError(f"kernel '{self.kernel.key}' has no parameter {index}")
-        self._recorded.set_param(index, value)
+        """Replaces an argument by its position, with the conversions of `wp.launch`."""
+        self._check(index, adjoint)
+        self._set_param(index, value)
+
+    def set_param_at_index_from_ctype(self, index: int, value: object, adjoint: bool = False) -> None:
+        """Replaces an argument by a ctypes value (its bytes are taken as they are) or a number."""
+        self._check(index, adjoint)
+        if isinstance(value, (int, float)):
+            self._set_param(index, value)
+        else:
+            self._set_bytes(index, value)
 
     def set_param_by_name(self, name: str, value: object, adjoint: bool = False) -> None:
-        if name not in self.kernel.params:
-            raise ValueError(f"kernel '{self.kernel.key}' has no parameter '{name}'")
-        self._recorded.set_param(self.kernel.params.index(name), value)
+        """Replaces an argument by the parameter's name; ValueError if there is no such parameter."""
+        self.set_param_at_index(self._index(name), value, adjoint)
+
+    def set_param_by_name_from_ctype(self, name: str, value: object, adjoint: bool = False) -> None:
+        """Replaces an argument by a ctypes value or a number, by the parameter's name."""
+        self.set_param_at_index_from_ctype(self._index(name), value, adjoint)
 
     def set_params(self, values: typing.Sequence[object]) -> None:
+        """Replaces the first arguments, in order."""
         for index, value in enumerate(values):
             self.set_param_at_index(index, value)
 
-    def launch(self, stream: object = None) -> None:
-        self._recorded.launch()
+
+class LaunchBounds:
+    """The extents of a launch: `shape` padded with ones to four dimensions, `ndim` and the number of threads `size`."""
+
+    def __init__(self, shape: int | typing.Sequence[int]):
+        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        if not 1 <= len(extents) <= 4:
+            raise ValueError(f"a launch has 1 to 4 dimensions, not {len(extents)}")
+        self.ndim = len(extents)
+        self.shape = (*extents, *(1,) * (4 - len(extents)))
+        self.size = math.prod(extents)
+
+    def __repr__(self) -> str:
+        return f"LaunchBounds({self.shape[: self.ndim]})"
 
 
 def _dim_of_first_array(args: typing.Iterable[object]) -> tuple[int, ...]:
@@ -341,74 +417,56 @@ def _dim_of_first_array(args: typing.Iterable[object]) -> tuple[int, ...]:
         if isinstance(arg, _weft.Array):
             return arg.shape
         shape = getattr(arg, "shape", None)
-        if isinstance(shape, tuple):
+        if isinstance(shape, tuple) and shape:
             return shape
     raise ValueError("wp.launch needs dim=: there is no array argument to take it from")
 
 
-def launch(
+recorder: typing.Callable | None = None
+
+
+def set_recorder(function: typing.Callable | None) -> None:
+    """After each launch with record_tape=True calls function(kernel, dim, max_blocks, inputs, outputs, device, block_dim)."""
+    global recorder
+    recorder = function
+    _weft.set_recorder(function)
+
+
+def _launch_rare(
     kernel: Kernel,
-    dim: object = None,
-    inputs: typing.Sequence[object] = (),
-    outputs: typing.Sequence[object] = (),
-    adj_inputs: typing.Sequence[object] = (),
-    adj_outputs: typing.Sequence[object] = (),
-    device: object = None,
-    stream: object = None,
-    adjoint: bool = False,
-    record_tape: bool = True,
-    record_cmd: bool = False,
-    max_blocks: int = 0,
-    block_dim: int | None = None,
+    dim: object,
+    inputs: typing.Sequence[object],
+    outputs: typing.Sequence[object],
+    adj_inputs: typing.Sequence[object],
+    adj_outputs: typing.Sequence[object],
+    device: object,
+    stream: object,
+    adjoint: bool,
+    record_tape: bool,
+    record_cmd: bool,
+    max_blocks: int,
+    block_dim: int | None,
 ) -> Launch | None:
-    """Runs a kernel over a grid of 1 to 4 dimensions; on the CPU it is done when this returns."""
+    """Launches that C++ hands over: not its usual case of a known kernel on the CPU (see src/bind/launch.cpp)."""
     if not isinstance(kernel, Kernel):
         raise RuntimeError(f"wp.launch runs kernels (functions decorated with @wp.kernel), not {kernel!r}")
-    if device is not None:
-        get_device(device)
+    get_device(device)
     if adjoint:
         raise NotImplementedError("adjoint launches are not part of this version yet")
-    native = kernel._current if kernel._epoch == settings.epoch else kernel.native()
     if dim is None:
         dim = _dim_of_first_array([*inputs, *outputs])
     if record_cmd:
-        return Launch(kernel, native.record(dim, inputs, outputs, settings.serial()))
+        return Launch(kernel, dim, inputs, outputs)
     if config.print_launches:
         print(f"kernel: {kernel.key} dim {dim} inputs {len(inputs)} outputs {len(outputs)}")
-    native.launch(dim, inputs, outputs, config.cpu_threads == 1, config.cpu_threads)
+    _weft.run_launch(kernel, dim, inputs, outputs)
+    if recorder is not None and record_tape:
+        recorder(kernel, dim, max_blocks, inputs, outputs, device, block_dim)
     return None
 
 
-def force_load(device: object = None, modules: typing.Sequence[Module] | None = None, block_dim: int | None = None) -> None:
-    """Compiles the kernels of these modules (all, if none are named) now."""
-    for module in modules if modules is not None else list(_modules.values()):
-        module.load(device)
-
-
-def load_module(module: object = None, device: object = None, recursive: bool = False, block_dim: int | None = None) -> None:
-    """Compiles a module's kernels now; `module` is a Python module, its name, or None for the caller's."""
-    if module is None:
-        module = inspect.currentframe().f_back.f_globals["__name__"]
-    name = module.__name__ if inspect.ismodule(module) else module.name if isinstance(module, Module) else str(module)
-    for other in list(_modules.values()):
-        if other.name == name or (recursive and other.name.startswith(name + ".")):
-            other.load(device)
-
-
-def set_module_options(options: dict[str, object], module: object = None) -> None:
-    """Options for the kernels of a module: enable_backward, max_unroll, mode, fast_math, fuse_fp…"""
-    if module is None:
-        module = inspect.currentframe().f_back.f_globals["__name__"]
-    target = get_module(module.__name__ if inspect.ismodule(module) else str(module))
-    target.options.update(options)
-    settings.bump()
-
-
-def get_module_options(module: object = None) -> dict[str, object]:
-    """The options of a module."""
-    if module is None:
-        module = inspect.currentframe().f_back.f_globals["__name__"]
-    return get_module(module.__name__ if inspect.ismodule(module) else str(module)).options
+launch = _weft.launch
+_weft.set_launch_hooks(rare=_launch_rare, cpu=CPU)
 
 
 def static(expr: object) -> object:
@@ -422,6 +480,12 @@ def kernel_from_text(source: str, name: str, namespace: dict[str, object]) -> Ke
     file = f"<kernel {name} {next(_counter)}>"
     source = textwrap.dedent(source)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    exec(compile(source, file, "exec"), namespace)  # noqa: S102 - the caller's own code
-    made = namespace[name]
-    return made if isinstance(made, Kernel) else kernel(made)
+    try:
+        exec(compile(source, file, "exec"), namespace)  # noqa: S102 - the caller's own code
+        made = namespace[name]
+        made = made if isinstance(made, Kernel) else kernel(made)
+    except BaseException:
+        linecache.cache.pop(file, None)
+        raise
+    weakref.finalize(made, linecache.cache.pop, file, None).atexit = False  # the text goes with its kernel
+    return made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import os
-import platform
 from typing import Any
 
 from warp import _weft
@@ -26,8 +25,6 @@ class Device:
 
     alias = "cpu"
     """The name by which programs choose the device."""
-    name = platform.processor() or platform.machine()
-    """What the hardware is called."""
     ordinal = -1
     """The number of a CUDA device; -1 for the CPU."""
     is_cpu = True
@@ -61,6 +58,11 @@ class Device:
     context = None
     """The CUDA context; None for the CPU."""
     null_stream = None
+
+    @property
+    def name(self) -> str:
+        """What the hardware is called."""
+        return _weft.host_target()[1]
 
     @property
     def cores(self) -> int:

@@ -6,13 +6,13 @@ base).
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from warp import _weft
 from warp._src import types as wt
+from warp._src.device import MemoryKind
 from warp._src.resolver import describe
 
 
@@ -179,6 +179,15 @@ class KernelFacts:
         return f"{self.key}_{(kernel_hash or self.hash).hex()[:8]}"
 
 
+class ArrayFacts:
+    """Of `wp.array` and `wp.indexedarray`."""
+
+    @property
+    def memory_kind(self) -> MemoryKind:
+        """Where the memory lies."""
+        return MemoryKind.HOST
+
+
 class KernelHooks(NamedTuple):
     """The compiled forms of a kernel."""
 
@@ -258,4 +267,6 @@ class ModuleBuildOptions:
 
     def digest(self) -> str:
         """A hash of the options."""
+        import hashlib
+
         return hashlib.sha256(repr(sorted(vars(self).items())).encode()).hexdigest()

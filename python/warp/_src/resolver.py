@@ -1,7 +1,7 @@
 """What a kernel's free names mean: the object behind the compiler's Scope.
 
-`lookup` answers from closure variables, globals and Python's builtins, in that order, with the tuples that
-`src/bind/functions.cpp` lists. Every answer is remembered, so that a changed global can be told from an unchanged one.
+`lookup` answers from closure variables and globals, in that order, with the tuples that `src/bind/functions.cpp` lists;
+Python's builtins the compiler knows itself. A compile asks each question once (`src/bind/compile_session.h`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import typing
 
 from warp._src import types as wt
 
-# Names of Python that the compiler knows itself: left to it unless the program shadows them.
-_PYTHON_NAMES = {"int", "float", "bool", "abs", "min", "max", "round", "pow", "len", "range", "print", "reversed", "type"}
+_MISSING = object()
 
 
 def _is_warp_module(value: object) -> bool:
@@ -69,18 +68,20 @@ def describe(value: object) -> tuple | None:
 
 
 def array_annotation(value: object) -> tuple | None:
-    """wp.array(dtype=…, ndim=…) used as an annotation or a name for one."""
+    """wp.array(dtype=…, ndim=…) or wp.indexedarray(…) used as an annotation or a name for one."""
     from warp._src.array import array
 
-    if not isinstance(value, array) or value._valid:
+    indexed = getattr(value, "_wp_indexed_", False)
+    if value.data is not None if indexed else not isinstance(value, array) or value._valid:
         return None
     dtype = value.dtype
     element = describe(dtype) if dtype is not None else None
     if element is not None and element[0] == "type":
         from warp import _weft
 
-        return ("type", _weft.type_array(element[1], value.ndim))
-    return ("generic_array", element, value.ndim)
+        make = _weft.type_indexed_array if indexed else _weft.type_array
+        return ("type", make(element[1], value.ndim))
+    return ("generic_array", element, value.ndim, *(("indexed",) if indexed else ()))
 
 
 class _MemberResolver:
@@ -112,7 +113,6 @@ class FunctionResolver:
 
     def __init__(self, func: typing.Callable):
         self.func = func
-        self.answers: dict[str, tuple | None] = {}
 
     def namespace(self) -> dict[str, object]:
         """Everything the function can see."""
@@ -131,17 +131,14 @@ class FunctionResolver:
         return out
 
     def lookup(self, name: str) -> tuple | None:
-        answer = self._find(name)
-        self.answers[name] = answer
-        return answer
-
-    def _find(self, name: str) -> tuple | None:
-        closure = self.closure()
-        if name in closure:
-            return describe(closure[name])
-        if name in self.func.__globals__:
-            return describe(self.func.__globals__[name])
-        return None
+        code = self.func.__code__
+        if name in code.co_freevars:
+            try:
+                return describe(self.func.__closure__[code.co_freevars.index(name)].cell_contents)
+            except ValueError:  # not assigned yet
+                pass
+        value = self.func.__globals__.get(name, _MISSING)
+        return None if value is _MISSING else describe(value)
 
     def eval_static(self, text: str, local_values: dict) -> tuple | None:
         names = self.namespace()

@@ -38,6 +38,8 @@ class _ConfigModule(_pytypes.ModuleType):
             _weft.set_cache_folder(_default_cache_folder if value is None else str(value))
         elif name == "deterministic":
             _order_threads(bool(value))
+        elif name == "verbose":
+            _weft.set_build_hook(_tell_build if value else None)
         elif name == "native_compiler":
             _weft.set_native_compiler(str(value or ""))
         elif name == "track_memory":
@@ -55,6 +57,12 @@ class _ConfigModule(_pytypes.ModuleType):
 
 _UNKNOWN = object()
 _default_cache_folder = _weft.cache_folder()
+
+
+def _tell_build(kernel: str, how: str, seconds: float) -> None:
+    from warp._src import logger
+
+    logger.log_debug(f"Kernel {kernel} load on device 'cpu' took {seconds * 1000.0:.2f} ms  ({how})")
 
 
 def _mode(value: object) -> object:
