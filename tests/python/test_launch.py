@@ -504,3 +504,57 @@ def test_signal_handlers_that_do_not_raise_let_the_launch_go_on():
         assert out.numpy()[0] == 1000 and calls == [1]
     finally:
         signal.signal(signal.SIGUSR1, previous)
+
+
+# ---- The text of functions ------------------------------------------------------------------------------------------
+
+
+def _plain(x: float):
+    return x
+
+
+@pytest.mark.skipif(False, reason="a decorator is part of the text")
+def _decorated(
+    x: float,
+    y: float = 2.0,
+):
+    """Text
+at the left
+    """
+
+    # a remark
+    def inner():
+        return (
+            x
+        )
+
+    return (
+        inner() +
+        y
+)  # fmt: skip
+
+
+def _only_text():
+    """Nothing else."""
+
+
+@pytest.mark.parametrize("func", [_plain, _decorated, _only_text])
+def test_text_of_functions_is_what_inspect_finds(func):
+    from warp._src.source_text import source_of
+
+    assert source_of(func, exact=True)[0].startswith(source_of(func)[0].rstrip("\n"))
+    if func is not _decorated:  # its last bracket stands to the left; the parser notices
+        assert source_of(func) == source_of(func, exact=True)
+
+
+@wp.kernel
+def bracket_to_the_left(x: wp.array(dtype=float)):
+    x[wp.tid()] = (
+        1.0
+)  # fmt: skip
+
+
+def test_kernels_that_end_to_the_left_of_themselves():
+    x = wp.zeros(1, dtype=float)
+    wp.launch(bracket_to_the_left, 1, [x])
+    assert x.numpy()[0] == 1.0

@@ -16,25 +16,9 @@ from warp import _weft
 from warp._src import config, settings
 from warp._src.device import CPU, Device, get_device
 from warp._src.resolver import FunctionResolver, describe
+from warp._src.source_text import source_of as _source_of
 
 _counter = itertools.count()
-
-
-def _source_of(func: typing.Callable) -> tuple[str, str, int]:
-    """Text, file and first line of a Python function; from linecache for code that was exec'ed or typed in."""
-    code = func.__code__
-    given = getattr(func, "_wp_source_", None)
-    if given is not None:
-        return given, code.co_filename, 1
-    try:
-        linecache.checkcache(code.co_filename)
-        lines, first = inspect.getsourcelines(func)
-    except (OSError, TypeError) as error:
-        raise RuntimeError(
-            f"the source text of '{func.__qualname__}' can't be found (defined in {code.co_filename}); define it in a "
-            "file or notebook cell, or register the text with linecache"
-        ) from error
-    return "".join(lines), code.co_filename, max(first, 1)
 
 
 def _key_of(func: typing.Callable) -> str:
@@ -50,7 +34,6 @@ def _check_function(func: typing.Callable, what: str) -> None:
 
 def _native_function(func: typing.Callable, key: str, resolver: FunctionResolver, snippet: str = "") -> _weft.Function:
     """Parses a function's text. Annotations that are objects already (not text) are answered by the resolver."""
-    source, file, first_line = _source_of(func)
     annotations = {}
     for name, annotation in func.__annotations__.items():
         if name != "return" and not isinstance(annotation, str):
@@ -59,7 +42,18 @@ def _native_function(func: typing.Callable, key: str, resolver: FunctionResolver
                 annotations[name] = answer
     unique = f"{key}#{next(_counter)}"
     native = (snippet,) if snippet else ()
-    return _weft.make_function(source, file, first_line, func.__name__, resolver, unique, annotations, *native)
+
+    def make(source: str, file: str, first_line: int) -> _weft.Function:
+        return _weft.make_function(source, file, first_line, func.__name__, resolver, unique, annotations, *native)
+
+    text = _source_of(func)
+    try:
+        return make(*text)
+    except Exception:
+        exact = _source_of(func, exact=True)
+        if exact == text:
+            raise
+    return make(*exact)
 
 
 class Module:
