@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Prints which rows of a table of API names exist in the package and which do not.
 
-    PYTHONPATH=python python tools/checks/api_rows.py [rows.tsv] [--missing] [--strict]
+    PYTHONPATH=python python tools/checks/api_rows.py [rows] [--missing] [--strict]
 
-The table has the columns name, kind, tier and group; further ones are ignored. Groups that begin with "later:" belong to
-parts that are still to come. `--missing` lists missing rows only, `--strict` fails if a row of another group is missing.
-The tests use `load` and `find`, too.
+The table has the columns name, kind, tier and group between commas or tabs; further ones are ignored. Groups that begin
+with "later:" belong to parts that are still to come. `--missing` lists missing rows only, `--strict` fails if a row of
+another group is missing. The tests use `load` and `find`, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROWS = Path(__file__).resolve().parents[2] / "tests" / "python" / "data" / "api_rows.tsv"
+ROWS = Path(__file__).resolve().parents[2] / "tests" / "python" / "data" / "api_rows.csv"
 MISSING = object()
 
 
@@ -38,10 +38,11 @@ class Row(NamedTuple):
 def load(path: Path = ROWS) -> list[Row]:
     """The rows of a table."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    columns = lines[0].split("\t")
+    mark = "\t" if "\t" in lines[0] else ","
+    columns = lines[0].split(mark)
     rows = []
     for line in lines[1:]:
-        values = dict(zip(columns, line.split("\t")))
+        values = dict(zip(columns, line.split(mark)))
         rows.append(Row(values["name"], values.get("kind", ""), values.get("tier", ""), values.get("group", "")))
     return rows
 
