@@ -48,6 +48,12 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
   FunctionEffects sum;
   sum.reads.resize(function.params().size());
   sum.writes.resize(function.params().size());
+  if (!function.native.empty()) {  // may do anything
+    sum.outside = sum.leaks = sum.reads_unknown = sum.writes_unknown = true;
+    sum.reads.assign(sum.reads.size(), true);
+    sum.writes.assign(sum.writes.size(), true);
+    return sum;
+  }
   Alias alias(function, *this);
   auto add = [&](BaseMask bases, std::vector<bool>& params, bool& unknown) {
     if (bases & kUnknownBase) unknown = true;

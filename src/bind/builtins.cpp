@@ -5,6 +5,7 @@
 
 #include "bind/bind.h"
 #include "builtins/row.h"
+#include "driver/pipeline.h"
 #include "interp/interpreter.h"
 #include "sema/sema.h"
 
@@ -29,6 +30,8 @@ const Prepared& prepare(const std::string& name, const std::vector<const Type*>&
     PyErr_SetString(PyExc_RuntimeError, (text + ")").c_str());
     throw nb::python_error();
   }
+  // As in kernels: sums of products are fused where wp.config.fuse_fp says so by default.
+  driver::optimize(*module, {});
   return prepared->emplace(std::move(key), Prepared{std::move(module)}).first->second;
 }
 

@@ -166,7 +166,8 @@ Symbol to_symbol(nb::handle answer) {
 }
 
 nb::object make_function(const std::string& source, const std::string& file, std::uint32_t first_line,
-                         const std::string& name, nb::object resolver, const std::string& key, nb::dict annotations) {
+                         const std::string& name, nb::object resolver, const std::string& key, nb::dict annotations,
+                         const std::string& native) {
   auto text = std::make_shared<SourceFile>(file, source, first_line);
   DiagnosticSink sink;
   auto tree = syntax::parse(text, sink);
@@ -198,6 +199,7 @@ nb::object make_function(const std::string& source, const std::string& file, std
 
 void register_functions(nb::module_& m) {
   nb::class_<FunctionObject>(m, "Function",
+  decl->native = native;
                              "A function of the kernel language: its parsed text and where its names come from.",
                              nb::dynamic_attr())
       .def_prop_ro("name", [](const FunctionObject& f) { return std::string(f.decl->def->name); })
@@ -209,7 +211,20 @@ void register_functions(nb::module_& m) {
                    })
       .def_prop_ro("key", [](const FunctionObject& f) { return f.decl->key; });
   m.def("make_function", &make_function, nb::arg("source"), nb::arg("file"), nb::arg("first_line"), nb::arg("name"),
-        nb::arg("resolver"), nb::arg("key"), nb::arg("annotations"));
+        nb::arg("resolver"), nb::arg("key"), nb::arg("annotations"), nb::arg("native") = "");
+  m.def(
+      "result_types",
+      [](const FunctionObject& f, const std::vector<TypeHandle>& types) {
+        std::vector<const Type*> list;
+        for (const TypeHandle& t : types) list.push_back(t.type);
+        DiagnosticSink sink;
+        auto results = sema::function_results(*f.decl, list, sink);
+        if (!results) raise_compile_error(sink);
+        std::vector<TypeHandle> out;
+        for (const Type* t : *results) out.push_back({t});
+        return out;
+      },
+      "The types of what a function returns for arguments of these types.");
 }
 
 }  // namespace weft::bind

@@ -9,6 +9,7 @@ struct __attribute__((visibility("hidden"))) Hooks {
   nb::object make_value;  // (Type, bytes, number or None) → scalar, vector, struct object
   nb::object type_of;     // (object) → Type or None: the type of a NumPy scalar or array for generic parameters
   nb::object warn;        // (text): warnings of the compiler
+  nb::object built;       // (kernel, "compiled" | "cached", seconds) or None: told of every form that is built
 };
 Hooks& hooks();
 

@@ -135,6 +135,13 @@ const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelS
   if (!variant) raise_compile_error(sink);
   count_build(variant->report);
   emit_warnings(sink);
+  if (hooks().built.is_valid() && !hooks().built.is_none()) {
+    const driver::BuildReport& r = variant->report;
+    double seconds =
+        r.seconds_front + r.seconds_passes + r.seconds_emit + r.seconds_llvm_opt + r.seconds_codegen + r.seconds_load;
+    hooks().built(kernel.family->name(), r.source == driver::BuildReport::Source::compiled ? "compiled" : "cached",
+                  seconds);
+  }
   return *variant;
 }
 
@@ -183,8 +190,9 @@ void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, con
 
 void register_kernels(nb::module_& m) {
   m.def("set_hooks", [](nb::object as_array, nb::object make_value, nb::object type_of, nb::object warn) {
-    hooks() = {std::move(as_array), std::move(make_value), std::move(type_of), std::move(warn)};
+    hooks() = {std::move(as_array), std::move(make_value), std::move(type_of), std::move(warn), {}};
   });
+  m.def("set_build_hook", [](nb::object built) { hooks().built = std::move(built); }, nb::arg("built").none());
   nb::class_<KernelRef>(m, "Kernel", "A kernel for one set of compile options, and all its compiled forms.")
       .def(
           "__init__",

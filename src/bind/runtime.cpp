@@ -2,6 +2,7 @@
 #include "bind/bind.h"
 #include "driver/kernel_binary.h"
 #include "runtime/print_buffer.h"
+#include "runtime/allocator.h"
 #include "runtime/scheduler.h"
 #include "weft/weft.h"
 
@@ -16,6 +17,15 @@ void register_runtime(nb::module_& m) {
   m.def("clear_cache", [] { driver::BinaryStore::shared().cache()->clear(); });
   m.def("set_cache_folder", [](const std::string& folder) { driver::BinaryStore::shared().set_cache_folder(folder); });
   m.def("host_target", [] {
+  m.def("set_native_compiler", [](const std::string& clang) { codegen::set_native_compiler(clang); });
+  m.def("find_clang", [] { return codegen::find_clang(); });
+  m.def(
+      "memory_stats",
+      [] {
+        runtime::AllocatorStats s = runtime::host_allocator_stats();
+        return nb::make_tuple(s.live_bytes, s.live_blocks, s.peak_bytes, s.total_blocks);
+      },
+      "Of array memory: bytes and blocks alive, the most bytes ever alive, blocks allocated in all.");
     codegen::TargetSpec t = codegen::host_target();
     return nb::make_tuple(t.triple, t.cpu_name, codegen::natural_lanes(t));
   });

@@ -33,7 +33,7 @@ int allowed_lanes(const ir::Function& kernel, const TargetSpec& target, const Em
   if (lanes == 0) return choose_lanes(kernel, target);
   if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8 && lanes != 16)
     throw Error("lanes must be 1, 2, 4, 8 or 16, not " + std::to_string(lanes));
-  if (target.arch == TargetSpec::nvptx || has_spin_loop(kernel)) return 1;
+  if (target.arch == TargetSpec::nvptx || has_spin_loop(kernel) || calls_native(kernel)) return 1;
   return memory.bytes * unsigned(lanes) > kMaxPrivateBytes ? 1 : lanes;
 }
 
@@ -78,7 +78,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   start = std::chrono::steady_clock::now();
   int level = effective_level(*unit.module, options.opt_level);
   machine = &target_machine(target, level);
-  optimize(*unit.module, *machine, level, unit.traits.gpu);
+  optimize(*unit.module, *machine, level, unit.traits.gpu, unit.has_natives());
   result.seconds_opt = seconds_since(start);
   if (output == Output::llvm_ir_opt) {
     result.bytes = print_module(*unit.module);

@@ -93,8 +93,13 @@ class LoadedCode {
 };
 
 /// Links an object made by emit. Runs no LLVM pass. It may refer to runtime::helper_symbols() and to the few C library
-/// functions that LLVM itself calls (memcpy, memset, fma…). Throws Error for a damaged object or an unknown symbol.
+/// functions that LLVM itself calls (memcpy, memset, fma…), native functions to any symbol of the process. Throws Error for a damaged object or an unknown symbol.
 std::shared_ptr<LoadedCode> load_object(std::span<const char> object, const std::string& entry);
+
+/// The clang that compiles native functions: a path or a name on the PATH; empty: found (find_clang).
+void set_native_compiler(std::string clang);
+/// The path of that clang, or empty: what was set, WEFT_CLANG, else clang-19 … clang-14, clang on the PATH.
+std::string find_clang();
 
 /// The path of libdevice's bitcode, or empty: WEFT_LIBDEVICE, then CUDA_HOME and CUDA_PATH, the usual toolkit folders,
 /// and `search` (folders that may hold NVIDIA's PyPI packages).

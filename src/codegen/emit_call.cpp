@@ -107,8 +107,29 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
 void Emitter::emit_call(const ir::Op& op) {
   const ir::Function& callee = *op.callee;
   std::vector<LaneShape> shapes;
+void Emitter::emit_native_call(const ir::Op& op) {
+  WEFT_CHECK(W == 1, "native functions run one lane at a time");
+  llvm::Function* native = unit.native(*op.callee);
+  llvm::SmallVector<llvm::Value*, 8> args;
+  auto slot = [&](const Type* type) {
+    args.push_back(entry_alloca(unit.i8, std::max(1u, type->size()), std::max(8u, type->align())));
+    return args.back();
+  };
+  for (const ir::Value* v : op.operands) write_bytes(v->type, get(v), slot(v->type), nullptr);
+  llvm::SmallVector<llvm::Value*, 1> results;
+  for (const ir::Value* v : op.results) results.push_back(slot(v->type));
+  b.CreateCall(native, args);
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    Address at;
+    at.pointer = results[r];
+    at.element_size = op.results[r]->type->size();
+    set(op.results[r], load_parts(op.results[r]->type, at));
+  }
+}
+
   for (const ir::Value* v : op.operands)
     for (std::uint32_t u = 0, n = analysis::lane_units(v->type); u < n; ++u)
+  if (!callee.native.empty()) return emit_native_call(op);
       shapes.push_back(W > 1 && shape(v, u) != kUniform ? kVarying : kUniform);
   const Variant& variant = unit.variant(callee, shapes);
   llvm::SmallVector<llvm::Value*, 16> args = {thread.context, base(thread.linear)};

@@ -86,6 +86,10 @@ class CodeUnit {
   llvm::Constant* text_constant(const std::string& text);
   /// The function for these lane shapes of its parameters; its body is emitted later, by emit_pending.
   const Variant& variant(const ir::Function& function, const std::vector<analysis::LaneShape>& params);
+  /// A native function, compiled by clang and linked into the module (native.cpp): takes addresses of its arguments and
+  /// of its result.
+  llvm::Function* native(const ir::Function& function);
+  bool has_natives() const { return !natives_.empty(); }
 
   const ir::Module& source;
   const TargetSpec& target;
@@ -104,6 +108,7 @@ class CodeUnit {
   std::map<std::string, llvm::Constant*> texts_;
   void emit_cpu_kernel(const ir::Function& kernel);
   void emit_gpu_kernel(const ir::Function& kernel);
+  std::unordered_map<const ir::Function*, llvm::Function*> natives_;
   void emit_pending();
   void emit_variant(const ir::Function& function, const Variant& variant);
 
@@ -267,6 +272,7 @@ class Emitter {
     bool in_range() const { return dynamic || value < extent; }
   };
   Step resolve_step(const ir::PathStep& step, const Type* at, const ir::Value* dynamic);
+  void emit_native_call(const ir::Op& op);
   /// An integer of any kind as i64, sign- or zero-extended by its type.
   llvm::Value* to_i64(llvm::Value* v, const Type* type);
   llvm::Value* both(llvm::Value* x, llvm::Value* y);  // and; null is true

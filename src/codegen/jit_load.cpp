@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -126,6 +127,9 @@ class Resolver final : public llvm::LegacyJITSymbolResolver {
  public:
   llvm::JITSymbol findSymbol(const std::string& name) override {
     auto it = known_symbols().find(name);
+    // Native functions may call the C library.
+    if (void* found = it == known_symbols().end() ? ::dlsym(RTLD_DEFAULT, name.c_str()) : nullptr)
+      return llvm::JITSymbol(llvm::pointerToJITTargetAddress(found), llvm::JITSymbolFlags::Exported);
     if (it == known_symbols().end()) {
       if (missing_.empty()) missing_ = name;
       return nullptr;

@@ -216,13 +216,27 @@ bool has_spin_loop(const ir::Function& function) { return SpinFinder(function).f
 
 int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   int natural = natural_lanes(target);
-  if (natural == 1 || has_spin_loop(kernel)) return 1;
+  if (natural == 1 || has_spin_loop(kernel) || calls_native(kernel)) return 1;
   if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
   Cost cost;
   add_cost(*kernel.body, 1.0, natural, cost);
   if (cost.lanes >= cost.one) return 1;
   // Vectors of 64-bit elements hold half as many; a kernel mostly of those would only split every operation in two.
   return cost.wide * 2 > cost.numbers ? natural / 2 : natural;
+bool calls_native(const ir::Function& function) {
+  std::unordered_set<const ir::Function*> seen = {&function};
+  std::vector<const ir::Function*> work = {&function};
+  while (!work.empty()) {
+    const ir::Function* next = work.back();
+    work.pop_back();
+    if (!next->native.empty()) return true;
+    each_op(*next->body, [&](const Op& op) {
+      if (op.code == OpCode::call && seen.insert(op.callee).second) work.push_back(op.callee);
+    });
+  }
+  return false;
+}
+
 }
 
 }  // namespace weft::codegen

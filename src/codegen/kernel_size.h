@@ -20,3 +20,5 @@ PrivateMemory private_memory(const ir::Function& function);
 bool has_spin_loop(const ir::Function& function);
 
 }  // namespace weft::codegen
+/// True if the function or one that it calls is native: such code runs one lane at a time.
+bool calls_native(const ir::Function& function);

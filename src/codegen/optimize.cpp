@@ -59,7 +59,7 @@ int effective_level(const llvm::Module& module, int wished) {
   return count > kMaxAnyLevel ? 0 : count > kMaxFullLevel ? std::min(wished, 1) : wished;
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool gpu) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool gpu, bool linked) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
@@ -77,6 +77,8 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
     if (gpu) {
       if (llvm::Error error = builder.parsePassPipeline(passes, "function(nvvm-reflect)"))
         WEFT_UNREACHABLE(llvm::toString(std::move(error)));
+    }
+    if (gpu || linked) {
       passes.addPass(llvm::AlwaysInlinerPass(false));
       passes.addPass(llvm::GlobalDCEPass());
     }

@@ -210,6 +210,8 @@ void Executor::while_(const ir::Op& op) {
 }
 
 void Executor::call(const ir::Op& op) {
+  if (!op.callee->native.empty())
+    error(op, "the native function '" + op.callee->name + "' can't be interpreted; compile the kernel");
   Frame& callee = frame_of(*op.callee);
   if (callee.active) error(op, "function '" + op.callee->name + "' calls itself");
   for (std::size_t i = 0; i < op.operands.size(); ++i) {

@@ -50,6 +50,7 @@ Reach reach_of(const Op& root) {
       case Effect::write: (op.code == OpCode::local ? reach.makes_locals : reach.writes) = true; break;
       case Effect::region:
         for (const Region* region : op.regions) work.push_back(region);
+        if (op.callee && !op.callee->native.empty()) reach.reads = reach.writes = true;
         if (op.callee && entered.insert(op.callee).second) work.push_back(op.callee->body);
         break;
     }

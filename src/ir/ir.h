@@ -174,6 +174,7 @@ struct Function {
   SourceLoc loc;
   bool from_library = false;  // written in the standard library
 
+  std::string native;         // C++ of a native function: code generation compiles it, the body only returns zeros
   std::span<Value*> params() const { return body->args; }
 
   /// Constants are unique per function. Non-scalar types allow only zero.

@@ -286,6 +286,7 @@ void TextParser::function(FunctionKind kind) {
   function_->from_library = accept_word("library");
   region(function_->body, 0);
   // Only now: a function that calls itself has not been found.
+  if (kind == FunctionKind::function && accept_word("native")) function_->native = string_literal();
   functions_.emplace(std::move(name), function_);
 }
 

@@ -187,6 +187,7 @@ void Printer::function(const Function& f) {
   }
   if (f.from_library) out_ += " library";
   out_ += " {\n";
+  if (!f.native.empty()) out_ += " native " + quoted(f.native);
   region(*f.body, 1);
   out_ += "}\n";
 }

@@ -27,7 +27,7 @@ class Inliner {
     bool changed = false;
     ir::Rewriter rewriter(function);
     rewriter.run(*function.body, [&](Op& op) {
-      if (op.code != OpCode::call) return;
+      if (op.code != OpCode::call || !op.callee->native.empty()) return;
       std::size_t size = size_of(*op.callee);
       std::size_t most = calls_[op.callee] == 1 ? std::max(limits_.once, limits_.small) : limits_.small;
       if (size > most || grown + size > limits_.growth || (in_test(op) && makes_locals(*op.callee))) return;

@@ -105,6 +105,11 @@ Entity FunctionLowering::construct_composite(const Type* type, const std::vector
     }
   }
   if (type->is_mat() && first_composite && first.type()->is_vec()) {  // vectors are columns
+    if (!decl_.library)
+      sink_.report(DiagCode::vectors_as_columns, at_node.loc,
+                   "vectors are the columns of the matrix here, but its rows when Python makes one",
+                   "write wp.matrix_from_cols(…) or wp.matrix_from_rows(…), which mean the same everywhere",
+                   at_node.underline());
     if (args.size() != type->cols())
       return fail(DiagCode::bad_call, at_node,
                   type->user_name() + " takes " + std::to_string(type->cols()) + " column vectors");

@@ -57,6 +57,8 @@ class ModuleLowering {
 
  private:
   bool check_returns(const FunctionDecl& decl, const Instance& instance, const ir::Function& function);
+  /// An instance of a native function: parameters, results as annotated, and the C++ text for these types.
+  void lower_native(const FunctionDecl& decl, std::span<const Entity> args, ir::Function& function, Instance& instance);
 
   Options options_;
   DiagnosticSink& sink_;

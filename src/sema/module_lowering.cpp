@@ -105,11 +105,15 @@ const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<
   auto function = std::make_unique<ir::Function>(name, ir::FunctionKind::function);
   function->loc = decl.def->name_loc;
   function->from_library = decl.library;
-  FunctionLowering(*this, decl, *function).run(args, *patterns, instance);
+  if (decl.native.empty())
+    FunctionLowering(*this, decl, *function).run(args, *patterns, instance);
+  else
+    lower_native(decl, args, *function, instance);
   --depth_;
   instance.in_progress = false;
   if (sink_.error_count() != errors) return nullptr;
-  if (decl.def->returns && !decl.library && !check_returns(decl, instance, *function)) return nullptr;
+  if (decl.def->returns && !decl.library && decl.native.empty() && !check_returns(decl, instance, *function))
+    return nullptr;
   instance.function = function.get();
   module_->functions.push_back(std::move(function));
   return &instance;
@@ -185,6 +189,23 @@ std::unique_ptr<ir::Module> lower_kernel(const FunctionDecl& kernel, std::span<c
   return lowering.take();
 }
 
+namespace {
+
+/// Arguments that are nothing but their types.
+struct StandIns {
+  explicit StandIns(std::span<const Type* const> types) {
+    for (const Type* type : types) {
+      values.push_back(std::make_unique<ir::Value>());
+      values.back()->type = type;
+      entities.push_back(Entity::of(values.back().get()));
+    }
+  }
+  std::vector<std::unique_ptr<ir::Value>> values;
+  std::vector<Entity> entities;
+};
+
+}  // namespace
+
 std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const Type* const> arg_types,
                                           const Options& options, DiagnosticSink& sink) {
   // A one-line function that calls it, lowered like any other.
@@ -204,16 +225,26 @@ std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const
   decl.owned_scope = warp_scope();
   decl.key = "<builtin call>";
   ModuleLowering lowering(options, sink);
-  std::vector<std::unique_ptr<ir::Value>> stand_ins;
-  std::vector<Entity> entities;
-  for (const Type* type : arg_types) {
-    stand_ins.push_back(std::make_unique<ir::Value>());
-    stand_ins.back()->type = type;
-    entities.push_back(Entity::of(stand_ins.back().get()));
-  }
-  const Instance* instance = lowering.instantiate(decl, entities, decl.def->loc);
+  StandIns given(arg_types);
+  const Instance* instance = lowering.instantiate(decl, given.entities, decl.def->loc);
   if (!instance || !instance->function) return nullptr;
   return lowering.take();
+}
+
+std::optional<std::vector<const Type*>> function_results(const FunctionDecl& function,
+                                                         std::span<const Type* const> arg_types, DiagnosticSink& sink) {
+  if (arg_types.size() != function.def->params.size()) {
+    sink.report(DiagCode::bad_call, function.def->name_loc,
+                "'" + std::string(function.def->name) + "' takes " + std::to_string(function.def->params.size()) +
+                    " arguments, " + std::to_string(arg_types.size()) + " types were given");
+    return std::nullopt;
+  }
+  ModuleLowering lowering({}, sink);
+  StandIns args(arg_types);
+  const Instance* instance = lowering.instantiate(function, args.entities, function.def->loc);
+  if (!instance || !instance->function) return std::nullopt;
+  const auto& all = instance->function->result_types;
+  return std::vector<const Type*>(all.begin(), all.begin() + std::ptrdiff_t(instance->num_results));
 }
 
 }  // namespace weft::sema

@@ -37,4 +37,8 @@ std::unique_ptr<ir::Module> lower_kernel(const FunctionDecl& kernel, std::span<c
 std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const Type* const> arg_types,
                                           const Options& options, DiagnosticSink& sink);
 
+/// The types that a function returns for arguments of these types; nullopt with errors in the sink.
+std::optional<std::vector<const Type*>> function_results(const FunctionDecl& function,
+                                                         std::span<const Type* const> arg_types, DiagnosticSink& sink);
+
 }  // namespace weft::sema

@@ -49,6 +49,7 @@ struct FunctionDecl {
   /// Types of parameters that the host knows already (evaluated annotations of a closure), by position; may be shorter.
   std::vector<std::optional<builtins::Pattern>> known_params;
   bool library = false;  // a standard library function: literals adapt, library names are visible
+  std::string native;    // the C++ body of a native function; the tree's own body then means nothing
 };
 
 struct Symbol {

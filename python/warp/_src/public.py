@@ -58,6 +58,8 @@ DeviceLike = _typing.Union[Device, str, None]
 """What is taken where a device is meant: a device, its name, or None for the current one."""
 
 _facts.adopt(Function, _facts.FunctionFacts)
+_facts.adopt(_array.array, _facts.ArrayFacts)
+_facts.adopt(_array_factories.indexedarray, _facts.ArrayFacts)
 _facts.adopt(Kernel, _facts.KernelFacts)
 _facts.adopt(Module, _facts.ModuleFacts)
 
