@@ -191,7 +191,22 @@ class Checker {
     Value* value = op.operands.back();
     at(op);
     finite(value, ok);
-    if (ok) check(ir::CheckKind::not_finite, ok, build_.i64(0), build_.i64(0), name_of_array(op.operand(0)));
+    if (!ok) return;
+    // The element's indices travel in the two numbers that a check reports: whole up to two of them, in halves beyond.
+    Value* words[] = {build_.i64(0), build_.i64(0)};
+    std::string text = name_of_array(op.operand(0));
+    for (std::size_t k = 0; k < op.num_indices; ++k) {
+      text += k == 0 ? "[{}" : ", {}";
+      Value* index = to_i64(op.operand(1 + k));
+      if (op.num_indices <= 2)
+        words[k] = index;
+      else if (k % 2 == 0)
+        words[k / 2] = build_.binary(OpCode::bit_and, index, build_.i64(0xffffffff));
+      else
+        words[k / 2] = build_.binary(OpCode::bit_or, words[k / 2], build_.binary(OpCode::shl, index, build_.i64(32)));
+    }
+    if (op.num_indices > 0) text += "]";
+    check(ir::CheckKind::not_finite, ok, words[0], words[1], text);
   }
 
   /// Joins |x| < ∞ (false for NaN) for every float in the value.

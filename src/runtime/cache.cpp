@@ -106,7 +106,8 @@ std::string home_folder() {
 }  // namespace
 
 std::string default_cache_folder(std::string_view version) {
-  if (const char* path = std::getenv("WEFT_CACHE_PATH"); path && path[0]) return path;
+  for (const char* name : {"WEFT_CACHE_PATH", "WARP_CACHE_PATH"})
+    if (const char* path = std::getenv(name); path && path[0]) return path;
   std::string base;
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && xdg[0] == '/') {
     base = xdg;

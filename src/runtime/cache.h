@@ -24,8 +24,8 @@ struct CacheOptions {
   std::function<void(const std::string&)> warn;  // empty: one line on stderr
 };
 
-/// WEFT_CACHE_PATH if set, else $XDG_CACHE_HOME/weft/<version>, else ~/.cache/weft/<version>; empty when there is no
-/// home.
+/// WEFT_CACHE_PATH if set, else WARP_CACHE_PATH (which Python programs know), else $XDG_CACHE_HOME/weft/<version>, else
+/// ~/.cache/weft/<version>; empty when there is no home.
 std::string default_cache_folder(std::string_view version);
 
 /// An entry read from the cache; owns its bytes. The payload is aligned to 64 bytes.

@@ -11,7 +11,7 @@ enum class CheckSiteKind : std::uint8_t {
   assertion,       // text is the asserted expression or its message
   bounds,          // text is the array; index and extent say what failed
   divide_by_zero,  // text is the expression
-  not_finite,      // text is the expression
+  not_finite,      // text is the array element, {} for each index: index and extent hold two, or four of 32 bits
 };
 
 struct CheckSite {

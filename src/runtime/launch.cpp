@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "runtime/fp_control.h"
 #include "runtime/scheduler.h"
@@ -32,6 +34,23 @@ std::string location_text(const CheckSite& site) {
   return site.column > 0 ? text + ":" + std::to_string(site.column) : text;
 }
 
+/// "'x[{}, {}]'" with its indices; see CheckSiteKind::not_finite.
+std::string element_text(const std::string& text, std::int64_t first, std::int64_t second) {
+  if (text.empty()) return "a value";
+  std::vector<std::size_t> holes;
+  for (std::size_t at = text.find("{}"); at != std::string::npos; at = text.find("{}", at + 2)) holes.push_back(at);
+  std::string out = "'";
+  std::size_t done = 0;
+  for (std::size_t k = 0; k < holes.size(); ++k) {
+    const bool whole = holes.size() <= 2;
+    const std::int64_t word = (whole ? k : k / 2) == 0 ? first : second;
+    out += text.substr(done, holes[k] - done);
+    out += std::to_string(whole ? word : std::int64_t(std::int32_t(k % 2 == 0 ? word : word >> 32)));
+    done = holes[k] + 2;
+  }
+  return out + text.substr(done) + "'";
+}
+
 std::string failure_text(const CheckSite& site, std::int64_t index, std::int64_t extent) {
   switch (site.kind) {
     case CheckSiteKind::assertion: return "assertion failed" + (site.text.empty() ? "" : ": " + site.text);
@@ -40,18 +59,33 @@ std::string failure_text(const CheckSite& site, std::int64_t index, std::int64_t
              (site.text.empty() ? "an array" : "'" + site.text + "'") + " with extent " + std::to_string(extent);
     case CheckSiteKind::divide_by_zero:
       return "integer division by zero" + (site.text.empty() ? "" : " in '" + site.text + "'");
-    case CheckSiteKind::not_finite: return (site.text.empty() ? "a value" : "'" + site.text + "'") + " is not finite";
+    case CheckSiteKind::not_finite: return element_text(site.text, index, extent) + " is not finite";
   }
   return {};
 }
+
+using Clock = std::chrono::steady_clock;
 
 struct Run {
   const KernelCode& code;
   const void* params;
   LaunchContext* context;
   LaunchPlan plan;
+  const LaunchOptions& options;
+  std::thread::id caller{};          // set when someone wants to be asked
+  mutable Clock::time_point next{};  // when to ask again; the caller's own
+
+  /// Lets the host stop the launch: the thread that called asks it between its chunks.
+  void ask() const noexcept {
+    if (std::this_thread::get_id() != caller) return;
+    const Clock::time_point now = Clock::now();
+    if (now < next) return;
+    if (options.interrupted(options.interrupted_state)) context->stop.store(1, std::memory_order_relaxed);
+    next = Clock::now() + kAskInterval;
+  }
 
   void chunk(std::int64_t number) const noexcept {
+    if (options.interrupted) ask();
     if (context->stop.load(std::memory_order_relaxed)) return;
     const std::int64_t begin = number * plan.chunk_threads;
     const std::int64_t end = std::min(plan.chunk_threads, plan.total - begin) + begin;
@@ -118,7 +152,11 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
   context->error = &error;
   context->print = &print;
 
-  Run run{code, params, context, plan};
+  Run run{code, params, context, plan, options};
+  if (options.interrupted) {
+    run.caller = std::this_thread::get_id();
+    run.next = Clock::now() + kAskInterval;
+  }
   if (plan.chunks == 1 || threads == 1) {
     for (std::int64_t i = 0; i < plan.chunks; ++i) {
       run.chunk(i);

@@ -1,8 +1,8 @@
 """Nothing grows: launches, arrays and kernel definitions hold memory constant after a warm-up.
 
 Each form runs in a process of its own, so that one's memory does not hide another's. The bounds leave room for the
-allocators (a few hundred KiB) and none for what was made: 2,000 kernels that stayed would hold more than 30 MiB, 100,000
-arrays or launches more than 6 MiB at 64 bytes each.
+allocators and none for what was made: 2,000 kernels that stayed would hold more than 30 MiB, 100,000 arrays or launches
+more than 6 MiB at 64 bytes each.
 """
 
 from __future__ import annotations
@@ -57,8 +57,18 @@ LIGHT = {
     "array_interface": "np.asarray(x); x.__array_interface__; np.from_dlpack(x)",
     "struct": "s = Pair(); s.a = float(k); s.values = x; t = wp.array([s, s], dtype=Pair)",
     "values": "v = wp.vec3(1.0, 2.0, float(k)); m = wp.mat33(*range(9)) * v; wp.normalize(v); wp.dot(v, m)",
-    "failed_launch": "\\n    ".join(["try:", "    wp.launch(add, dim=8, inputs=[x])", "except RuntimeError:", "    pass"]),
-    "failed_array": "\\n    ".join(["try:", "    wp.array(numbers, dtype=wp.vec3)", "except RuntimeError:", "    pass"]),
+    "failed_launch": """
+        try:
+            wp.launch(add, dim=8, inputs=[x])
+        except RuntimeError:
+            pass
+        """,
+    "failed_array": """
+        try:
+            wp.array(numbers, dtype=wp.vec3)
+        except RuntimeError:
+            pass
+        """,
 }
 
 # A kernel definition per step, compiled and launched: none must stay once it is out of sight.
@@ -190,7 +200,7 @@ def test_launches_and_arrays(tmp_path, form):
     count = 100_000
     if form in ("values", "struct", "failed_launch", "failed_array") and not FULL:
         count = 20_000
-    assert growth(tmp_path, LIGHT[form].replace("\\n", "\n"), count, 2_000) < 1024
+    assert growth(tmp_path, LIGHT[form], count, 2_000) < 1024
 
 
 @pytest.mark.parametrize("form", KERNELS)

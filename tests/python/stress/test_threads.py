@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import gc
 import os
+import queue
 import random
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from measuring import FULL, resident_kib
-
 import warp as wp
+from measuring import FULL, resident_kib
 
 SECONDS = float(os.environ.get("WEFT_STRESS_SECONDS", 60 if FULL else 5))
 THREADS = 8
@@ -113,12 +114,12 @@ FUNCTIONS = [make_function(c) for c in range(5)]
 
 
 def generic_types(rng: random.Random) -> None:
-    dtype, value = rng.choice(
-        ((wp.float32, 1.5), (wp.float64, wp.float64(2.5)), (wp.int32, 3), (wp.uint8, wp.uint8(4)), (wp.vec3, wp.vec3(1.0)))
-    )
+    values = (wp.float32(1.5), wp.float64(2.5), wp.int32(3), wp.uint8(4), wp.vec3(1.0))
+    value = rng.choice(values)
+    dtype = type(value)
     x = wp.zeros(33, dtype=dtype)
     wp.launch(generic, dim=33, inputs=[x, value])
-    assert (x.numpy().reshape(-1) == float(getattr(value, "value", 1.0 if dtype is wp.vec3 else value))).all()
+    assert (x.numpy().reshape(-1) == float(getattr(value, "value", 1.0))).all()
 
 
 def structs(rng: random.Random) -> None:
@@ -178,6 +179,34 @@ def collect(rng: random.Random) -> None:
         gc.collect()
 
 
+class Team:
+    """Threads whose exceptions are the test's."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+        self.failures: list[str] = []
+
+    def add(self, work: Callable[..., object], *args: object) -> None:
+        def run() -> None:
+            try:
+                work(*args)
+            except BaseException as error:  # noqa: BLE001 - told to the main thread
+                self.failures.append(f"{work.__name__}: {type(error).__name__}: {error}")
+
+        self.threads.append(threading.Thread(target=run, daemon=True))
+
+    def start(self) -> None:
+        for t in self.threads:
+            t.start()
+
+    def finish(self, seconds: float = 120) -> None:
+        end = time.monotonic() + seconds
+        for t in self.threads:
+            t.join(max(0.0, end - time.monotonic()))
+        assert not any(t.is_alive() for t in self.threads), "threads hang"
+        assert not self.failures, self.failures[0]
+
+
 JOBS = [launch_shared, launch_numpy, new_kernel, new_source, generic_types, structs, atomics, recorded, views, wrong,
         builtins, collect]  # fmt: skip
 
@@ -192,7 +221,7 @@ def frequent_switches():
 
 
 def test_eight_threads():
-    failures: list[str] = []
+    team = Team()
     counts = [0] * THREADS
     end = time.monotonic() + SECONDS
     start = threading.Barrier(THREADS)
@@ -200,24 +229,16 @@ def test_eight_threads():
     def work(number: int) -> None:
         rng = random.Random(number)
         start.wait()
-        while time.monotonic() < end and not failures:
-            job = rng.choice(JOBS)
-            try:
-                job(rng)
-            except BaseException as error:  # noqa: BLE001 - told to the main thread
-                failures.append(f"thread {number}, {job.__name__}: {type(error).__name__}: {error}")
+        while time.monotonic() < end and not team.failures:
+            rng.choice(JOBS)(rng)
             counts[number] += 1
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(THREADS)]
-    for t in threads:
-        t.start()
-    half = None
-    while any(t.is_alive() for t in threads):
-        time.sleep(0.1)
-        if half is None and time.monotonic() > end - SECONDS / 2:
-            half = resident_kib()
-        assert time.monotonic() < end + 120, "threads hang"
-    assert not failures, failures[0]
+    for k in range(THREADS):
+        team.add(work, k)
+    team.start()
+    time.sleep(SECONDS / 2)
+    half = resident_kib()
+    team.finish(SECONDS + 120)
     assert min(counts) > 0 and sum(counts) > 100
     if FULL:
         assert resident_kib() - half < 20 * 1024
@@ -230,72 +251,66 @@ def test_one_kernel_compiled_by_all_at_once():
         arrays = [wp.zeros(10, dtype=float) for _ in range(THREADS)]
         start = threading.Barrier(THREADS)
 
-        def work(x, kernel=kernel, start=start):
+        def first(x, kernel=kernel, start=start):
             start.wait()
             wp.launch(kernel, dim=10, inputs=[x])
 
-        threads = [threading.Thread(target=work, args=(x,)) for x in arrays]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join(60)
+        team = Team()
+        for x in arrays:
+            team.add(first, x)
+        team.start()
+        team.finish()
         assert all((x.numpy() == round_number + 0.25).all() for x in arrays)
 
 
 def test_settings_change_while_others_launch():
-    """config.mode, cpu_threads and module options change under running launches; results stay right."""
+    """config.mode, cpu_threads and loaded modules change under running launches; results stay right."""
     end = time.monotonic() + min(SECONDS, 10) / 4
-    failures: list[str] = []
 
     def launches() -> None:
         while time.monotonic() < end:
             x = wp.ones(1000, dtype=float)
             wp.launch(shared, dim=1000, inputs=[x, 1.0])
-            if not (x.numpy() == 2.0).all():
-                failures.append("wrong result")
+            assert (x.numpy() == 2.0).all()
 
-    threads = [threading.Thread(target=launches) for _ in range(THREADS)]
-    for t in threads:
-        t.start()
+    team = Team()
+    for _ in range(THREADS):
+        team.add(launches)
+    team.start()
     try:
         rng = random.Random(0)
         while time.monotonic() < end:
             wp.config.mode = rng.choice(("debug", "release"))
             wp.config.cpu_threads = rng.choice((0, 1, 2))
             wp.config.verify_fp = rng.random() < 0.5
-            shared.module.unload() if rng.random() < 0.1 else None
+            if rng.random() < 0.1:
+                shared.module.unload()
             time.sleep(0.001)
     finally:
         wp.config.mode, wp.config.cpu_threads, wp.config.verify_fp = "release", 0, False
-        for t in threads:
-            t.join(60)
-    assert not failures
+        team.finish()
 
 
 def test_arrays_change_hands():
     """Arrays made in one thread are used and dropped in others."""
-    import queue
-
     box: queue.Queue = queue.Queue(maxsize=50)
-    wrong_values: list[float] = []
     end = time.monotonic() + min(SECONDS, 20) / 4
 
     def produce() -> None:
         while time.monotonic() < end:
-            box.put(wp.full(1000, 2.0, dtype=float))
-        box.put(None)
+            box.put(wp.full(1000, 2.0, dtype=float), timeout=60)
+        box.put(None, timeout=60)
 
     def consume() -> None:
-        while (a := box.get()) is not None:
+        while (a := box.get(timeout=60)) is not None:
             wp.launch(shared, dim=1000, inputs=[a, 1.0])
             values = a.numpy()
             del a
-            if not (values == 5.0).all():
-                wrong_values.append(float(values[0]))
+            assert (values == 5.0).all()
 
-    threads = [threading.Thread(target=f) for f in (produce, consume) * 4]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(120)
-    assert not wrong_values
+    team = Team()
+    for _ in range(THREADS // 2):
+        team.add(produce)
+        team.add(consume)
+    team.start()
+    team.finish()

@@ -400,7 +400,7 @@ std::string in_child(F f) {
 }
 
 TEST(CacheFolder, followsTheEnvironment) {
-  const auto with = [](const char* weft, const char* xdg, const char* home) {
+  const auto with = [](const char* weft, const char* xdg, const char* home, const char* warp = nullptr) {
     return in_child([&] {
       const auto set = [](const char* name, const char* value) {
         if (value)
@@ -409,6 +409,7 @@ TEST(CacheFolder, followsTheEnvironment) {
           unsetenv(name);
       };
       set("WEFT_CACHE_PATH", weft);
+      set("WARP_CACHE_PATH", warp);
       set("XDG_CACHE_HOME", xdg);
       set("HOME", home);
       return default_cache_folder("1.2");
@@ -416,6 +417,8 @@ TEST(CacheFolder, followsTheEnvironment) {
   };
   EXPECT_EQ(with("/a/b", "/x", "/h"), "/a/b");
   EXPECT_EQ(with("", "/x", "/h"), "/x/weft/1.2");
+  EXPECT_EQ(with("/a/b", "/x", "/h", "/w"), "/a/b");
+  EXPECT_EQ(with("", "/x", "/h", "/w"), "/w");
   EXPECT_EQ(with(nullptr, "relative", "/h"), "/h/.cache/weft/1.2");
   EXPECT_EQ(with(nullptr, nullptr, "/h"), "/h/.cache/weft/1.2");
   const std::string without_home = with(nullptr, nullptr, nullptr);

@@ -190,10 +190,12 @@ TEST(Launch, failedChecksBecomeKernelErrors) {
 }
 
 TEST(Launch, messagesForEveryKindOfCheck) {
-  const auto text = [](CheckSite site) -> std::string {
+  const auto text = [](CheckSite site, std::int64_t index = 0, std::int64_t extent = 0) -> std::string {
     ErrorRecord record;
     record.thread[0] = 5;
     record.state = 2;
+    record.index = index;
+    record.extent = extent;
     try {
       throw_if_failed(record, "k", 1, std::span(&site, 1));
     } catch (const KernelError& e) {
@@ -206,6 +208,11 @@ TEST(Launch, messagesForEveryKindOfCheck) {
   EXPECT_EQ(text({CheckSiteKind::divide_by_zero, "a // b", "", 3, 0, ""}),
             "kernel 'k', line 3, thread (5,): integer division by zero in 'a // b'");
   EXPECT_EQ(text({CheckSiteKind::not_finite, "", "", 0, 0, ""}), "kernel 'k', thread (5,): a value is not finite");
+  EXPECT_EQ(text({CheckSiteKind::not_finite, "x", "", 0, 0, ""}), "kernel 'k', thread (5,): 'x' is not finite");
+  EXPECT_EQ(text({CheckSiteKind::not_finite, "x[{}, {}]", "", 0, 0, ""}, 3, -4),
+            "kernel 'k', thread (5,): 'x[3, -4]' is not finite");
+  EXPECT_EQ(text({CheckSiteKind::not_finite, "x[{}, {}, {}]", "", 0, 0, ""}, std::int64_t(7) << 32 | 0xffffffff, 9),
+            "kernel 'k', thread (5,): 'x[-1, 7, 9]' is not finite");
   ErrorRecord halfway;
   halfway.state = 1;
   EXPECT_NO_THROW(throw_if_failed(halfway, "k", 1, {}));
