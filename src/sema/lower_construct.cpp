@@ -20,6 +20,11 @@ Entity FunctionLowering::construct(const Pattern& pattern, std::vector<Argument>
     return fail(DiagCode::bad_call, at_node,
                 "the generic type " + builtins::to_string(pattern) + " can't be constructed");
   const Type* type = pattern.type;
+  if (type->is_mat() && !decl_.library && !args.empty() && args[0].entity.is_value() && args[0].entity.type()->is_vec())
+    sink_.report(DiagCode::vectors_as_columns, at_node.loc,
+                 "vectors are the columns of the matrix here, but its rows when Python makes one",
+                 "write wp.matrix_from_cols(…) or wp.matrix_from_rows(…), which mean the same everywhere",
+                 at_node.underline());
   if (type->is_scalar()) return construct_scalar(type, args, at_node);
   if (type->is_composite()) return construct_composite(type, args, at_node);
   if (type->is_struct()) return construct_struct(type, args, at_node);
@@ -105,11 +110,6 @@ Entity FunctionLowering::construct_composite(const Type* type, const std::vector
     }
   }
   if (type->is_mat() && first_composite && first.type()->is_vec()) {  // vectors are columns
-    if (!decl_.library)
-      sink_.report(DiagCode::vectors_as_columns, at_node.loc,
-                   "vectors are the columns of the matrix here, but its rows when Python makes one",
-                   "write wp.matrix_from_cols(…) or wp.matrix_from_rows(…), which mean the same everywhere",
-                   at_node.underline());
     if (args.size() != type->cols())
       return fail(DiagCode::bad_call, at_node,
                   type->user_name() + " takes " + std::to_string(type->cols()) + " column vectors");
