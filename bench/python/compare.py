@@ -39,6 +39,7 @@ ROWS = (  # key, what, goal in seconds
 
 def run(python: str, *args: str) -> dict[str, float]:
     env = dict(os.environ)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their bytecode
     if python != sys.executable:  # the peer must not find our package
         for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
             env.pop(name, None)
@@ -137,17 +138,19 @@ def main() -> int:
     for key, what, goal in ROWS:
         ratio = f"{peer[key] / weft[key]:.1f}x" if peer else "-"
         met = "" if goal is None else "met" if weft[key] <= goal else "MISSED"
-        rows.append((what, show(peer[key]) if peer else "-", show(weft[key]), ratio, f"<= {show(goal)}" if goal else "-", met))
-    print(f"\nPython {sys.version.split()[0]}, NumPy {np.__version__}, {os.cpu_count()} cores, load {load:.1f} at the start")
+        limit = f"<= {show(goal)}" if goal else "-"
+        rows.append((what, show(peer[key]) if peer else "-", show(weft[key]), ratio, limit, met))
+    versions = f"Python {sys.version.split()[0]}, NumPy {np.__version__}"
+    print(f"\n{versions}, {os.cpu_count()} cores, load {load:.1f} at the start")
     table("The Python package (fastest of many repetitions)", ("what", name, "weft", "ratio", "goal", ""), rows)
 
     bytes_moved = 3 * 4 * SAXPY
     found = {"weft": weft["saxpy"], **({name: peer["saxpy"]} if peer else {}), **others}
-    limit = min(others.values())
+    fastest_other = min(others.values())
     table(
         "saxpy over 2^24 floats (GB/s counts one read of x, one of y and one write)",
         ("by", "time", "GB/s", "of the best other"),
-        [(who, show(s), f"{bytes_moved / s / 1e9:.1f}", f"{limit / s:.2f}") for who, s in found.items()],
+        [(who, show(s), f"{bytes_moved / s / 1e9:.1f}", f"{fastest_other / s:.2f}") for who, s in found.items()],
     )
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

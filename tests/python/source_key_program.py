@@ -3,7 +3,6 @@ VARIANT. Prints, as JSON, each kernel's result and whether it was found by its s
 
 import json
 import math
-import os
 import sys
 import types
 
@@ -161,8 +160,9 @@ def run(name, kernel, dim=1):
     results[name] = (float(x.numpy()[0]), after["by_source"] - before["by_source"])
 
 
-for kernel in (constant, vector, module_member, class_member, function, function_behind, overload, structure, type_name):
+for kernel in (constant, vector, module_member, class_member, function, function_behind, overload, structure):
     run(kernel.key, kernel)
+run("type_name", type_name)
 run("static", static)
 run("static_of_loop", static_of_loop)
 run("closure", closure)

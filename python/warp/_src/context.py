@@ -202,7 +202,13 @@ class Function:
 class Kernel(_weft.KernelHandle):
     """A `@wp.kernel`. Launch it with `wp.launch`."""
 
-    def __init__(self, func: typing.Callable, key: str | None = None, module: Module | None = None, options: dict | None = None):
+    def __init__(
+        self,
+        func: typing.Callable,
+        key: str | None = None,
+        module: Module | None = None,
+        options: dict | None = None,
+    ):
         super().__init__()
         self.func = func
         self.key = key or _key_of(func)
@@ -257,7 +263,8 @@ class Kernel(_weft.KernelHandle):
         return self._params
 
     def __call__(self, *args: object, **kwargs: object) -> None:
-        raise NotImplementedError(f"kernel '{self.key}' can't be called; run it with wp.launch({self.key}, dim=…, inputs=[…])")
+        cure = f"run it with wp.launch({self.key}, dim=…, inputs=[…])"
+        raise NotImplementedError(f"kernel '{self.key}' can't be called; {cure}")
 
     def __reduce__(self) -> str:
         return self.func.__qualname__  # pickled by name, as Python's functions are
@@ -332,7 +339,9 @@ def overload(kernel: Kernel | typing.Callable, arg_types: object = None) -> typi
 class Launch(_weft.RecordedLaunch):
     """A launch with its arguments packed once; change some, then `launch()` again."""
 
-    def __init__(self, kernel: Kernel, dim: object, inputs: typing.Sequence[object] = (), outputs: typing.Sequence[object] = ()):
+    def __init__(
+        self, kernel: Kernel, dim: object, inputs: typing.Sequence[object] = (), outputs: typing.Sequence[object] = ()
+    ):
         super().__init__(kernel, dim, inputs, outputs)
         self.kernel = kernel
 
@@ -420,7 +429,8 @@ recorder: typing.Callable | None = None
 
 
 def set_recorder(function: typing.Callable | None) -> None:
-    """After each launch with record_tape=True calls function(kernel, dim, max_blocks, inputs, outputs, device, block_dim)."""
+    """After each launch with record_tape=True calls
+    function(kernel, dim, max_blocks, inputs, outputs, device, block_dim)."""
     global recorder
     recorder = function
     _weft.set_recorder(function)
