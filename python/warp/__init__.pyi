@@ -2,14 +2,17 @@
 """Weft: kernels written as typed Python functions, compiled to native code."""
 
 import builtins as _b
+import enum as _enum
 import typing as _t
 from collections.abc import Sequence
 from typing import Any as Any, Callable as Callable, Iterator, SupportsIndex, TypeAlias, overload as _overload
-from warp import build as build, codegen as codegen, config as config, context as context, types as types, utils as utils
+from warp import build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
-from warp.context import Device as Device, Function as Function, Kernel as Kernel, Launch as Launch, Module as Module, ScopedDevice as ScopedDevice, force_load as force_load, func as func, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_device as get_device, get_devices as get_devices, get_module as get_module, get_module_options as get_module_options, get_preferred_device as get_preferred_device, init as init, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, kernel as kernel, launch as launch, load_module as load_module, overload as overload, set_device as set_device, set_module_options as set_module_options, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_stream as synchronize_stream
-from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as uint64, uint8 as uint8, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
-from warp.utils import ScopedTimer as ScopedTimer, is_initialized as is_initialized
+from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
+from warp.config import DeterministicMode as DeterministicMode
+from warp.context import Device as Device, Event as Event, Function as Function, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, compile_aot_module as compile_aot_module, force_load as force_load, func as func, get_cpu_kernel_cache_key as get_cpu_kernel_cache_key, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_module_options as get_module_options, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, load_module as load_module, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_module_options as set_module_options, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, wait_event as wait_event, wait_stream as wait_stream
+from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
+from warp.utils import ScopedTimer as ScopedTimer
 
 import numpy.typing as npt
 from typing_extensions import Literal, TypeVar
@@ -208,7 +211,9 @@ def clone(
     """A contiguous copy with memory of its own; its gradient, if it has one, starts at zero."""
 @_overload
 def copy(a: _T, /) -> _T:
-    """Copies `count` elements (0: all from `src_offset` on) from one array to another of the same type. Offsets count elements of contiguous arrays."""
+    """Copies `count` elements (0: all from `src_offset` on) from one array to another of the same type. Offsets count
+    elements of contiguous arrays.
+    """
 @_overload
 def copy(
     dest: array[_E, Any] | indexedarray,
@@ -227,7 +232,9 @@ def from_numpy(
     requires_grad: _b.bool = False,
     retain_grad: _b.bool = False,
 ) -> array[_E, Any]:
-    """A copy of a NumPy array. Without a dtype, the trailing dimension of 2-D data becomes a vector, the two of 3-D data a matrix."""
+    """A copy of a NumPy array. Without a dtype, the trailing dimension of 2-D data becomes a vector, the two of 3-D
+    data a matrix.
+    """
 @_overload
 def from_numpy(
     arr: npt.NDArray[Any],
@@ -242,16 +249,22 @@ def from_ptr(
 ) -> array[_E, Any]:
     """An array over foreign memory. Deprecated: write wp.array(ptr=…, shape=…, dtype=…)."""
 def constant(x: _T) -> _T:
-    """Marks a value as a compile-time constant: numbers, vectors, matrices, quaternions, transforms. TypeError for anything else. Kernels see such values without the mark, too; this one says so early."""
+    """Marks a value as a compile-time constant: numbers, vectors, matrices, quaternions, transforms. TypeError for
+    anything else. Kernels see such values without the mark, too; this one says so early.
+    """
 @_overload
 def struct(c: type[_T], /) -> type[_T]:
     """Class decorator: makes a struct of the annotations. `module` is accepted; structs belong to no module."""
 @_overload
 def struct(c: None = None, *, module: Any = None) -> Callable[[type[_T]], type[_T]]: ...
 def tid() -> _ThreadIndex:
-    """tid() -> int The thread's index; as many as there are names to unpack it into, at most four."""
+    """tid() -> int
+    The thread's index; as many as there are names to unpack it into, at most four.
+    """
 def printf(fmt: str, *args: Any) -> None:
-    """printf(fmt: str) -> None Prints numbers by a C format string."""
+    """printf(fmt: str) -> None
+    Prints numbers by a C format string.
+    """
 def vector(*args: Any, length: _b.int | None = None, dtype: type[_S] = ...) -> Vector[_S, Any]:
     """vector(x, y, …), vector(x, length=n), vector(length=n, dtype=T), vector(v, dtype=T)."""
 def matrix(
@@ -264,20 +277,30 @@ def transformation(*args: Any, dtype: type[_F] = ..., **parts: Any) -> Transform
     """transformation(p, q), of seven numbers, or zero; p and q may be keywords."""
 @_overload
 def quat_identity() -> Quaternion[_b.float]:
-    """quat_identity() -> quat[float] The quaternion (0, 0, 0, 1); dtype= chooses the type."""
+    """quat_identity() -> quat[float]
+    The quaternion (0, 0, 0, 1); dtype= chooses the type.
+    """
 @_overload
 def quat_identity(dtype: type[_F]) -> Quaternion[_F]: ...
 @_overload
 def transform_identity() -> Transformation[_b.float]:
-    """transform_identity() -> transform[float] The transform without translation and rotation."""
+    """transform_identity() -> transform[float]
+    The transform without translation and rotation.
+    """
 @_overload
 def transform_identity(dtype: type[_F]) -> Transformation[_F]: ...
 def matrix_from_cols(*columns: Vector[_S, _R]) -> Matrix[_S, _R, Any]:
-    """matrix_from_cols(a: T) -> T2 A matrix from its columns."""
+    """matrix_from_cols(a: T) -> T2
+    A matrix from its columns.
+    """
 def matrix_from_rows(*rows: Vector[_S, _C]) -> Matrix[_S, Any, _C]:
-    """matrix_from_rows(a: T) -> T2 A matrix from its rows."""
+    """matrix_from_rows(a: T) -> T2
+    A matrix from its rows.
+    """
 def len(a: array[Any, Any] | Composite[Any]) -> _b.int:
-    """len(a: T) -> int Length of a vector, rows of a matrix, first extent of an array."""
+    """len(a: T) -> int
+    Length of a vector, rows of a matrix, first extent of an array.
+    """
 @_overload
 def atomic_add(arr: array[_T, _One], i: SupportsIndex, value: _T) -> _T:
     """Adds to an element and gives its old value."""
@@ -387,6 +410,7 @@ def atomic_xor(arr: array[_T, _Three], i: SupportsIndex, j: SupportsIndex, k: Su
 def atomic_xor(arr: array[_T, _Four], i: SupportsIndex, j: SupportsIndex, k: SupportsIndex, l: SupportsIndex, value: _T) -> _T:
     """Bitwise exclusive or into an element; gives the old value."""
 
+DeviceLike: _t.TypeAlias = Device | _b.str | None
 E: _b.float
 HALF_PI: _b.float
 INF: _b.float
@@ -394,13 +418,98 @@ LN10: _b.float
 LN2: _b.float
 LOG10E: _b.float
 LOG2E: _b.float
+LOG_DEBUG: _b.int
+LOG_ERROR: _b.int
+LOG_INFO: _b.int
+LOG_WARNING: _b.int
+class Logger(_t.Protocol):
+    """What `wp.set_logger` takes: an object with these four methods."""
+    def debug(self, message: _b.str) -> None:
+        """A detail, said with config.verbose."""
+    def info(self, message: _b.str) -> None:
+        """Something worth knowing."""
+    def warning(self, message: _b.str, category: Any = None, stacklevel: _b.int = 1) -> None:
+        """Something that may be wrong."""
+    def error(self, message: _b.str) -> None:
+        """Something that is wrong."""
+
+class ModuleBuildOptions:
+    """Further folders and text for the compiler of native functions (`wp.func_native`)."""
+    extra_cuda_include_dirs: Any
+    extra_cpu_include_dirs: Any
+    extra_cuda_preamble: _b.str
+    extra_cpu_preamble: _b.str
+    extra_build_dependencies: Any
+    def __init__(self, *, extra_cuda_include_dirs: _t.Sequence[Any] | None = None, extra_cpu_include_dirs: _t.Sequence[Any] | None = None, extra_cuda_preamble: _b.str = '', extra_cpu_preamble: _b.str = '', extra_build_dependencies: _t.Sequence[Any] | None = None) -> None: ...
+    def merged(self, *others: ModuleBuildOptions) -> ModuleBuildOptions:
+        """These options and those of others, in order."""
+    def digest(self) -> _b.str:
+        """A hash of the options."""
+
 NAN: _b.float
 PHI: _b.float
 PI: _b.float
+class ScopedLogLevel:
+    """`with wp.ScopedLogLevel(wp.LOG_ERROR):` sets config.log_level and restores it."""
+    log_level: _b.int
+    def __init__(self, log_level: _b.int) -> None: ...
+    def __enter__(self) -> ScopedLogLevel: ...
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
+
+class ScopedLogger:
+    """`with wp.ScopedLogger(logger):` uses a logger and restores the one before."""
+    logger: Logger | None
+    def __init__(self, logger: Logger | None) -> None: ...
+    def __enter__(self) -> Logger: ...
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
+
+class ScopedMemoryTracker:
+    """`with wp.ScopedMemoryTracker("step"):` reports how much array memory a block allocated and still holds."""
+    name: _b.str
+    active: _b.bool
+    print: _b.bool
+    report_func: Callable[[_b.str], None] | None
+    def __init__(self, name: _b.str = 'root', active: _b.bool = True, print: _b.bool = True, report_func: Callable[[_b.str], None] | None = None) -> None: ...
+    def __enter__(self) -> ScopedMemoryTracker: ...
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
+    def clear(self) -> None:
+        """Counts from now on."""
+    def text(self) -> _b.str:
+        """The report as text."""
+    def report(self, file: Any = None, sort: _b.str = 'size', max_items: _b.int = 10) -> None:
+        """Prints the report, or hands it to report_func."""
+
 TAU: _b.float
+TIMING_ALL: _b.int
+TIMING_GRAPH: _b.int
+TIMING_KERNEL: _b.int
+TIMING_KERNEL_BUILTIN: _b.int
+TIMING_MEMCPY: _b.int
+TIMING_MEMSET: _b.int
 def batched_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
     """d[i] = alpha · a[i] · b[i] + beta · c[i] for 3-D arrays."""
 e: _b.float
+def func_grad(forward_fn: Function[..., Any]) -> Callable[..., Any]:
+    """Gives a `wp.func` a gradient of its own.
+
+    The decorated function takes the inputs of `forward_fn`, then one adjoint per output, and adds to
+    `wp.adjoint[input]`. RuntimeError if no overload of `forward_fn` has these inputs and outputs.
+    """
+def func_native(snippet: _b.str, adj_snippet: _b.str | None = None, replay_snippet: _b.str | None = None) -> Callable[..., Any]:
+    """Gives a function a C++ body: `@wp.func_native("return x * x;") def square(x: float) -> float: ...`
+
+    The snippet sees the parameters by name: numbers, wp::vec_t, wp::mat_t, wp::quat_t, wp::transform_t, structs, and
+    arrays with data, shape, strides and `a[i]`. It is compiled by clang when a kernel that calls it is built.
+
+    Args:
+        snippet: the body.
+        adj_snippet: the body of its adjoint, for backward passes.
+        replay_snippet: what runs instead when a backward pass replays the forward one.
+    """
+def func_replay(forward_fn: Function[..., Any]) -> Callable[..., Any]:
+    """Gives a `wp.func` another body for the replay of the forward pass in a backward pass; the same parameters."""
+def get_logger() -> Logger:
+    """The logger in use."""
 half_pi: _b.float
 class indexedarray:
     """Elements of `data` picked by `indices`; with a dtype only, an annotation."""
@@ -447,6 +556,9 @@ class indexedarray:
     def __setitem__(self, key: Any, value: Any) -> None: ...
     def __iter__(self) -> _t.Iterator[Any]: ...
     def __array__(self, dtype: Any = None, copy: _b.bool | None = None) -> npt.NDArray[Any]: ...
+    @_b.property
+    def memory_kind(self) -> MemoryKind:
+        """Where the memory lies."""
 
 def indexedarray1d(*args: Any, **kwargs: Any) -> indexedarray:
     """wp.indexedarray with ndim=1."""
@@ -457,15 +569,30 @@ def indexedarray3d(*args: Any, **kwargs: Any) -> indexedarray:
 def indexedarray4d(*args: Any, **kwargs: Any) -> indexedarray:
     """wp.indexedarray with ndim=4."""
 inf: _b.float
+def is_initialized() -> _b.bool:
+    """Whether `wp.init` was called."""
 ln10: _b.float
 ln2: _b.float
 log10e: _b.float
 log2e: _b.float
+def map(func: _t.Callable | Function[..., Any], *inputs: Any, out: Any = None, return_kernel: _b.bool = False, block_dim: _b.int | None = None, device: Any = None) -> Any:
+    """Applies a function to the elements of arrays and gives the results as new arrays, or writes them to `out`.
+
+    `func` is a `wp.func`, a builtin, a Python function or a lambda. Inputs are arrays, which are broadcast against each
+    other as in NumPy, and values, which every call gets. A function of several results gives a list of arrays. With
+    `return_kernel` the kernel comes back instead; it takes the inputs, then the outputs. `block_dim` is for GPUs.
+    """
 def matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
     """d = alpha · a · b + beta · c for 2-D arrays of float16, float32 or float64."""
 nan: _b.float
 phi: _b.float
 pi: _b.float
+def print_diagnostics() -> _b.dict[_b.str, Any]:
+    """Prints what a bug report needs and returns it as a dictionary."""
+def print_memory_report(file: Any = None, sort: _b.str = 'size', max_items: _b.int = 10) -> None:
+    """Prints how much array memory was allocated since `wp.config.track_memory = True`."""
+def set_logger(logger: Logger | None) -> None:
+    """Uses this logger for everything the package says; None is the usual one."""
 tau: _b.float
 @_overload
 def abs(x: _S) -> _S:

@@ -2,33 +2,66 @@
 """Settings. Programs set attributes of `warp.config`; most take effect for kernels compiled afterwards."""
 
 import builtins as _b
+import enum as _enum
 import typing as _t
 from typing import Any, Callable
 
 import numpy.typing as npt
 
+class DeterministicMode(_enum.IntEnum):
+    """How far results of atomic operations repeat. Anything but NOT_GUARANTEED runs CPU threads in increasing order."""
+    NOT_GUARANTEED = 0
+    RUN_TO_RUN = 1
+    GPU_TO_GPU = 2
+
+class LaunchArrayAccessMode(_enum.IntEnum):
+    """What a launch checks about arrays of other devices. On the CPU every array is within reach."""
+    RELAXED = 0
+    CHECKED = 1
+    STRICT = 2
+
+NOTED: _b.dict[_b.str, _b.str]
 cache_kernels: _b.bool
+compile_time_trace: _b.bool
 cpu_compiler_flags: _b.str | None
 cpu_lanes: _b.int
 cpu_threads: _b.int
+cuda_arch_suffix: _b.str | None
 cuda_output: _b.str | None
+default_grid_stride: _b.bool
+deterministic: DeterministicMode
+deterministic_debug: _b.bool
+deterministic_max_records: _b.int
 enable_backward: _b.bool
+enable_cpu_blocks: _b.bool
 enable_graph_capture_module_load_by_default: _b.bool
+enable_mathdx_fft: _b.bool
+enable_mathdx_gemm: _b.bool
+enable_mathdx_solver: _b.bool
 enable_mempools_at_init: _b.bool
+enable_tiles_in_stack_memory: _b.bool
 enable_vector_component_overwrites: _b.bool
 fast_math: _b.bool
 fuse_fp: _b.bool
 host_compiler: _b.str | None
 kernel_cache_dir: _b.str | None
+launch_array_access_mode: LaunchArrayAccessMode
+legacy_cpu_linker: _b.bool
+legacy_scalar_return_types: _b.bool
 line_directives: _b.bool
 lineinfo: _b.bool
 llvm_cuda: _b.bool
+load_module_max_workers: _b.int
+log_level: _b.int
 max_unroll: _b.int
 mode: _b.str
+native_compiler: _b.str | None
 optimization_level: _b.int | None
 print_launches: _b.bool
-ptx_target_arch: _b.int
+ptx_target_arch: _b.int | None
 quiet: _b.bool
+track_memory: _b.bool
+use_precompiled_headers: _b.bool
 verbose: _b.bool
 verbose_warnings: _b.bool
 verify_autograd_array_access: _b.bool

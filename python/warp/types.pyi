@@ -4,6 +4,7 @@
 # In stubs `float`, `int` and `bool` stand for the kernel types that they are: wp.float32, wp.int32 and wp.bool.
 
 import builtins as _b
+import enum as _enum
 import typing as _t
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Literal, NoReturn, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias, overload
@@ -502,8 +503,7 @@ class array(Generic[_E, _D]):
     @overload
     def __setitem__(self, key: slice | tuple[Any, ...] | npt.NDArray[Any], value: Any, /) -> None: ...
     def __matmul__(self, other: array[_E, Any], /) -> array[_E, Any]: ...
-    def numpy(self) -> npt.NDArray[Any]:
-        """A NumPy array over the same memory, without a copy. Vectors and matrices add dimensions, structs become records; bfloat16 shows as ml_dtypes' type, or as bits in uint16 where that is not installed."""
+    def numpy(self) -> npt.NDArray[Any]: ...
     def list(self) -> _b.list[_E]:
         """All elements in one flat list: Python numbers, or vectors, matrices and structs."""
     def zero_(self) -> Self:
@@ -530,13 +530,13 @@ class array(Generic[_E, _D]):
     def contiguous(self) -> Self:
         """This array if it is contiguous, else a copy that is."""
     def view(self, dtype: type[_T]) -> array[_T, Any]:
-        """The same memory with another element type: one of the same size, or vectors and matrices for trailing dimensions that fit, or their scalars."""
+        """The same memory with another element type: one of the same size, or vectors and matrices for trailing
+        dimensions that fit, or their scalars.
+        """
     def to(self, device: _Device, requires_grad: _b.bool | None = None) -> Self:
         """This array, or a copy where it lies on another device or `requires_grad` differs."""
-    def cptr(self) -> Any:
-        """A ctypes pointer to the first element."""
-    def ipc_handle(self) -> NoReturn:
-        """CUDA arrays only."""
+    def cptr(self) -> Any: ...
+    def ipc_handle(self) -> NoReturn: ...
     def mark_read(self) -> None:
         """Notes that a kernel read the array, for config.verify_autograd_array_access."""
     def mark_write(self, **kwargs: Any) -> None:
@@ -551,3 +551,7 @@ def dtype_from_numpy(numpy_dtype: Any) -> _b.type[Any]:
     """Our scalar type of a NumPy dtype; TypeError if there is none."""
 def dtype_to_numpy(warp_dtype: Any) -> Any:
     """NumPy's scalar class of one of our scalar types; TypeError for others."""
+def mat(shape: _b.tuple[_b.int, _b.int], dtype: Any) -> _b.type[Matrix]:
+    """The class of matrices of this shape (rows, columns) and component type."""
+def vec(length: _b.int, dtype: Any) -> _b.type[Vector]:
+    """The class of vectors of this length and component type."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import inspect
+import re
 import textwrap
 import types
 import typing
@@ -27,7 +29,10 @@ BARE = {
 }
 PARAMETERS = {"dim": "_b.int | _t.Sequence[_b.int] | None"}
 """What parameters of these names take where their annotation says nothing."""
-METHODS = "init call enter exit len getitem setitem iter eq hash bool int float index array".split()
+METHODS = {
+    f"__{name}__"
+    for name in "init call enter exit len getitem setitem iter eq hash bool int float index array".split()  # noqa: SIM905
+}
 
 
 class Annotations(ast.NodeTransformer):
@@ -104,8 +109,27 @@ class Annotations(ast.NodeTransformer):
         return ast.parse("Any" if "Any" in parts else " | ".join(parts), mode="eval").body
 
 
+def is_function(value: Any) -> bool:
+    """Whether a value is a function, of Python or of the extension."""
+    return inspect.isfunction(value) or inspect.isbuiltin(value)
+
+
+def alias(value: Any, resolve: Resolver) -> str:
+    """The stub's text of a type alias: a union of classes that stubs can name, else Any."""
+    names = []
+    for part in typing.get_args(value):
+        plain = part.__name__ if isinstance(part, type) and part.__module__ == "builtins" else None
+        name = "None" if part is type(None) else resolve(part) or (f"_b.{plain}" if plain else None)
+        names.append(BARE.get(name or "Any", name or "Any"))
+    return " | ".join(names) if names and "Any" not in names else "Any"
+
+
 def function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> str:
     """The stub of a function or method."""
+    if inspect.isbuiltin(value):  # its signature is the template's business
+        return (
+            f"def {name}(*args: Any, **kwargs: Any) -> Any:\n    {docstring(inspect.cleandoc(value.__doc__ or name))}\n"
+        )
     annotations = Annotations(getattr(value, "__globals__", {}), resolve)
     signature = inspect.signature(value)
     params: list[str] = []
@@ -138,20 +162,25 @@ def function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> s
 
 def class_(name: str, value: type, resolve: Resolver) -> str:
     """The stub of a class: bases that stubs can name, attributes, properties and public methods."""
+    if issubclass(value, enum.Enum):
+        return _enum(name, value)
+    protocol = getattr(value, "_is_protocol", False)
     bases = [base for base in value.__bases__ if base is not object]
     named = [resolve(base) or (base.__name__ if base.__module__ == "builtins" else None) for base in bases]
     named = [base if "." in base or resolve(bases[i]) else f"_b.{base}" for i, base in enumerate(named) if base]
+    if protocol:
+        named = ["_t.Protocol"]
     body: list[str] = []
     doc = inspect.cleandoc(value.__doc__) if value.__doc__ else ""
     if doc:
-        body.append(docstring(doc) + "\n")
+        body.append(docstring(doc, "") + "\n")
     attributes = {} if issubclass(value, BaseException) else _instance_attributes(value, resolve)
     scope = vars(inspect.getmodule(value) or builtins)
     for member, annotation in inspect.get_annotations(value).items():
         if not member.startswith("_"):
             attributes[member] = Annotations(scope, resolve).text(annotation)
     for member, item in vars(value).items():
-        if member.startswith("_") and member.strip("_") not in METHODS:
+        if (member.startswith("_") and member not in METHODS) or (protocol and member == "__init__"):
             continue
         if isinstance(item, property):
             attributes.pop(member, None)
@@ -162,10 +191,47 @@ def class_(name: str, value: type, resolve: Resolver) -> str:
             body.append(function(member, item, resolve))
         elif not callable(item) and not member.startswith("_"):
             attributes.setdefault(member, value_type(item))
+    for member, item in _native_members(value, resolve).items():
+        if isinstance(item, property):
+            body.append(_native_function(member, item.fget, resolve, "@_b.property\n"))
+        else:
+            body.append(_native_function(member, item, resolve))
     fields = "".join(f"{member}: {kind}\n" for member, kind in attributes.items())
     at = 1 if doc else 0
     text = "".join([*body[:at], fields, *body[at:]]) or "...\n"
     return f"class {name}{'(' + ', '.join(named) + ')' if named else ''}:\n" + textwrap.indent(text, "    ")
+
+
+def _native_members(value: type, resolve: Resolver) -> dict[str, Any]:
+    """What a class has from a base in the extension, which stubs do not name."""
+    found: dict[str, Any] = {}
+    for base in value.__mro__[1:]:
+        if base.__module__ == "warp._weft" and resolve(base) is None:
+            found |= {k: v for k, v in vars(base).items() if not k.startswith("_") and k not in vars(value)}
+    return dict(sorted(found.items()))
+
+
+def _native_function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> str:
+    """The stub of a function of the extension, from the signature that the binding gives it."""
+    signature, doc = value.__nb_signature__[0][:2]
+    signature = re.sub(r"\\\d+", "...", re.sub(r"^def \w*\(", f"def {name}(", signature))
+    (node,) = ast.parse(signature + ": ...").body
+    assert isinstance(node, ast.FunctionDef)
+    annotations = Annotations({}, resolve)
+    for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+        if argument.annotation is not None:
+            argument.annotation = ast.parse(annotations.of_node(argument.annotation), mode="eval").body
+    if node.returns is not None:
+        node.returns = ast.parse(annotations.of_node(node.returns), mode="eval").body
+    head = decorator + ast.unparse(node).rsplit(":", 1)[0].rstrip()
+    return f"{head}:\n    {docstring(doc)}\n" if doc else f"{head}: ...\n"
+
+
+def _enum(name: str, value: type[enum.Enum]) -> str:
+    base = "IntEnum" if issubclass(value, enum.IntEnum) else "Enum"
+    lines = [docstring(inspect.cleandoc(value.__doc__), "")] if value.__doc__ else []
+    lines += [f"{member.name} = {member.value!r}" for member in value]
+    return f"class {name}(_enum.{base}):\n" + textwrap.indent("\n".join(lines) + "\n", "    ")
 
 
 def _property(name: str, item: property, resolve: Resolver) -> str:
@@ -210,7 +276,7 @@ def _instance_attributes(value: type, resolve: Resolver) -> dict[str, str]:
 
 def value_type(value: Any) -> str:
     """The stub's type of a plain value."""
-    if isinstance(value, (bool, int, float, str, bytes)):
+    if type(value) in (bool, int, float, str, bytes):
         return f"_b.{type(value).__name__}"
     if isinstance(value, types.ModuleType) or value is None:
         return "Any"

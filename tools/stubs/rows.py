@@ -112,9 +112,9 @@ def function(name: str, rows: list[tuple[str, str]]) -> str:
     return "".join(f"{decorator}def {definition}:\n    {docstring(doc)}\n" for definition, doc in seen.items())
 
 
-def docstring(text: str) -> str:
-    """A docstring in one line."""
-    text = " ".join(text.split()).replace("\\", "\\\\").replace('"""', "'''")
-    if text.endswith('"'):
-        text += " "
-    return f'"""{text}"""'
+def docstring(text: str, indent: str = "    ") -> str:
+    """A docstring whose further lines stand at an indent."""
+    lines = [line.rstrip() for line in text.strip().replace("\\", "\\\\").replace('"""', "'''").split("\n")]
+    if len(lines) == 1:
+        return f'"""{lines[0]}{" " if lines[0].endswith(chr(34)) else ""}"""'
+    return f'"""' + "\n".join([lines[0], *(indent + line if line else "" for line in lines[1:]), f'{indent}"""'])
