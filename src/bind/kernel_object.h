@@ -40,20 +40,27 @@ struct __attribute__((visibility("hidden"))) KernelHandle {
 /// The handle inside a warp.Kernel, its family chosen for the settings of now; null if the object is no kernel.
 KernelHandle* find_kernel(PyObject* object);
 
-/// The arguments of one launch: inputs then outputs, without copying the lists.
-struct ArgumentList {
-  PyObject* parts[2];
-  std::size_t sizes[2];
-  std::size_t total;
-  PyObject* operator[](std::size_t i) const {
-    const bool second = i >= sizes[0];
-    PyObject* list = parts[second];
-    const std::size_t k = second ? i - sizes[0] : i;
-    return PyTuple_Check(list) ? PyTuple_GET_ITEM(list, Py_ssize_t(k)) : PyList_GET_ITEM(list, Py_ssize_t(k));
+/// The arguments of one launch: inputs, then outputs. It holds them itself, for reading one of them may run Python code
+/// that changes the lists.
+class __attribute__((visibility("hidden"))) ArgumentList {
+ public:
+  /// Takes lists, tuples and other sequences; None is no argument. Raises TypeError for anything else.
+  ArgumentList(PyObject* inputs, PyObject* outputs);
+  ~ArgumentList() {
+    for (std::size_t i = 0; i < size_; ++i) Py_DECREF(items_[i]);
   }
+  ArgumentList(const ArgumentList&) = delete;
+  ArgumentList& operator=(const ArgumentList&) = delete;
+
+  std::size_t size() const { return size_; }
+  PyObject* operator[](std::size_t i) const { return items_[i]; }
+
+ private:
+  PyObject* few_[16];
+  std::unique_ptr<PyObject*[]> many_;
+  PyObject** items_ = few_;
+  std::size_t size_ = 0;
 };
-/// Reads inputs and outputs; other sequences than lists and tuples become tuples, which `hold` keeps.
-ArgumentList read_arguments(PyObject* inputs, PyObject* outputs, nb::object hold[2]);
 
 /// Reads launch dimensions: a number or a sequence of 1 to 4; returns how many.
 std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]);

@@ -114,8 +114,7 @@ void launch(const std::shared_ptr<KernelObject>& shared, PyObject* dim, PyObject
   const std::shared_ptr<KernelObject> kernel = shared;  // another thread may replace the handle's meanwhile
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
-  nb::object hold[2];
-  const ArgumentList args = read_arguments(inputs, outputs, hold);
+  const ArgumentList args(inputs, outputs);
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
   std::vector<nb::object> keep;
@@ -124,7 +123,7 @@ void launch(const std::shared_ptr<KernelObject>& shared, PyObject* dim, PyObject
   const bool release = releases_gil(variant, dims);
   std::vector<runtime::Array> arrays;
   if (release)
-    for (std::size_t i = 0; i < args.total; ++i) hold_arrays(args[i], signature.types[i], arrays);
+    for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
   run_variant(*kernel, variant, block.data(), dims, release);
 }
 

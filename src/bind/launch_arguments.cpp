@@ -43,34 +43,38 @@ std::int64_t read_extent(PyObject* value) {
 
 }  // namespace
 
-ArgumentList read_arguments(PyObject* inputs, PyObject* outputs, nb::object hold[2]) {
-  ArgumentList args{};
-  PyObject* given[2] = {inputs, outputs};
+ArgumentList::ArgumentList(PyObject* inputs, PyObject* outputs) {
+  PyObject* lists[2] = {inputs, outputs};
+  nb::object made[2];
   for (int i = 0; i < 2; ++i) {
-    PyObject* list = given[i];
-    if (PyList_Check(list)) {
-      args.sizes[i] = std::size_t(PyList_GET_SIZE(list));
-    } else {
-      if (!PyTuple_Check(list)) {
-        const bool array = PyObject_TypeCheck(list, array_class());
-        if (list == Py_None) {
-          hold[i] = nb::steal(PyTuple_New(0));
-        } else if (array || !PySequence_Check(list) || PyUnicode_Check(list) || PyObject_CheckBuffer(list)) {
-          PyErr_Format(PyExc_TypeError, "%s of a launch is a list of arguments, not %s; write %s=[...]",
-                       i ? "outputs" : "inputs", Py_TYPE(list)->tp_name, i ? "outputs" : "inputs");
-          throw nb::python_error();
-        } else {
-          hold[i] = nb::steal(PySequence_Tuple(list));
-          if (!hold[i].is_valid()) throw nb::python_error();
-        }
-        list = hold[i].ptr();
+    PyObject*& list = lists[i];
+    if (!PyList_Check(list) && !PyTuple_Check(list)) {
+      if (list == Py_None) {
+        made[i] = nb::steal(PyTuple_New(0));
+      } else if (PyObject_TypeCheck(list, array_class()) || !PySequence_Check(list) || PyUnicode_Check(list) ||
+                 PyObject_CheckBuffer(list)) {
+        PyErr_Format(PyExc_TypeError, "%s of a launch is a list of arguments, not %s; write %s=[...]",
+                     i ? "outputs" : "inputs", Py_TYPE(list)->tp_name, i ? "outputs" : "inputs");
+        throw nb::python_error();
+      } else {
+        made[i] = nb::steal(PySequence_Tuple(list));
       }
-      args.sizes[i] = std::size_t(PyTuple_GET_SIZE(list));
+      if (!made[i].is_valid()) throw nb::python_error();
+      list = made[i].ptr();
     }
-    args.parts[i] = list;
   }
-  args.total = args.sizes[0] + args.sizes[1];
-  return args;
+  // Nothing from here on runs Python code; without the GIL the guard keeps other threads off the lists.
+  const nb::ft_object2_guard guard(lists[0], lists[1]);
+  const std::size_t total = std::size_t(PySequence_Fast_GET_SIZE(lists[0]) + PySequence_Fast_GET_SIZE(lists[1]));
+  if (total > std::size(few_)) {
+    many_ = std::make_unique<PyObject*[]>(total);
+    items_ = many_.get();
+  }
+  for (PyObject* list : lists) {
+    PyObject** items = PySequence_Fast_ITEMS(list);
+    const std::size_t count = std::size_t(PySequence_Fast_GET_SIZE(list));
+    for (std::size_t i = 0; i < count; ++i) items_[size_++] = Py_NewRef(items[i]);
+  }
 }
 
 std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
@@ -91,22 +95,22 @@ std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
 }
 
 driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList& args) {
-  if (driver::KernelSignature* plain = kernel.family->plain_signature(); plain && args.total == plain->types.size())
+  if (driver::KernelSignature* plain = kernel.family->plain_signature(); plain && args.size() == plain->types.size())
     return *plain;
   const auto& params = kernel.params();
   std::size_t required = params.size();
   while (required > 0 && params[required - 1].has_default) --required;
-  if (args.total > params.size() || args.total < required) {
+  if (args.size() > params.size() || args.size() < required) {
     std::string text =
         "it takes " + std::to_string(params.size()) + (params.size() == 1 ? " argument (" : " arguments (");
     for (std::size_t i = 0; i < params.size(); ++i) text += (i ? ", " : "") + params[i].name;
-    launch_error(kernel, text + "), inputs and outputs together gave " + std::to_string(args.total));
+    launch_error(kernel, text + "), inputs and outputs together gave " + std::to_string(args.size()));
   }
   std::vector<const Type*> types;
   for (std::size_t i = 0; i < params.size(); ++i) {
     const builtins::Pattern& pattern = params[i].pattern;
     const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type
-                       : i < args.total                               ? type_of_value(args[i])
+                       : i < args.size()                              ? type_of_value(args[i])
                                                                       : nullptr;
     if (pattern.kind == builtins::Pattern::Kind::indexed_array && type && type->is_array())
       type = types::indexed_array(type->element(), type->rank());
@@ -140,7 +144,7 @@ void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, 
 
 void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args, char* block,
                 std::vector<nb::object>& keep) {
-  const std::size_t given = std::min(args.total, signature.types.size());
+  const std::size_t given = std::min(args.size(), signature.types.size());
   for (std::size_t i = 0; i < given; ++i) fill_param(kernel, signature, i, args[i], block, keep);
   for (std::size_t i = given; i < signature.types.size(); ++i)
     driver::write_default(kernel.name(), kernel.params()[i], signature.types[i],

@@ -72,18 +72,17 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   if (!handle) throw nb::type_error("a launch is made for a kernel (a function decorated with @wp.kernel)");
   RecordedLaunch r;
   r.kernel = handle->current;
-  nb::object hold[2];
-  const ArgumentList args = read_arguments(inputs.ptr(), outputs.ptr(), hold);
+  const ArgumentList args(inputs.ptr(), outputs.ptr());
   r.signature = &signature_for(*r.kernel, args);
   const std::size_t count = r.signature->types.size();
   r.block.resize((r.signature->layout.size + 7) / 8 + 1);
   r.keep.resize(count);
   r.arrays.resize(count);
-  for (std::size_t i = 0; i < args.total; ++i) {
+  for (std::size_t i = 0; i < args.size(); ++i) {
     fill_param(*r.kernel, *r.signature, i, args[i], r.bytes(), r.keep[i]);
     hold_arrays(args[i], r.signature->types[i], r.arrays[i]);
   }
-  for (std::size_t i = args.total; i < count; ++i)
+  for (std::size_t i = args.size(); i < count; ++i)
     driver::write_default(r.kernel->name(), r.kernel->params()[i], r.signature->types[i],
                           r.bytes() + r.signature->layout.params[i].offset);
   set_dim(r, dim);
