@@ -1,6 +1,7 @@
 // Native functions: C++ text is compiled to bitcode by a clang of the machine and linked into the kernel's module, where
 // LLVM inlines it. Bitcode is kept for the life of the process by what it was made from; kernels that hold it are cached
 // like all others, for their text is part of the canonical IR.
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -91,8 +92,10 @@ bool run(const std::vector<std::string>& command, const std::string& errors) {
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed) return false;
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno == ECHILD) return true;  // the host ignores SIGCHLD: what was written will tell
     if (errno != EINTR) return false;
+  }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
@@ -121,7 +124,7 @@ std::string compile(const ir::Function& function, const std::string& clang, cons
                                       source,
                                       "-o",
                                       bitcode};
-  if (!run(command, errors)) {
+  if (!run(command, errors) || !fs::exists(bitcode)) {
     std::string text = read_file(errors);
     for (std::size_t at = 0; (at = text.find(source)) != std::string::npos;) text.replace(at, source.size(), "native");
     constexpr std::size_t kMost = 4000;

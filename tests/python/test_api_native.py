@@ -101,6 +101,26 @@ def test_strides():
     assert a.list() == [322.0] * 6
 
 
+@wp.func_native("static int calls = 0; calls += 1; return calls < n;")
+def fewer(n: int) -> bool: ...
+
+
+@needs_clang
+def test_calls_with_effects_are_made_as_often_as_written():
+    @wp.kernel
+    def k(a: wp.array(dtype=int)):
+        rounds = int(0)
+        while fewer(5):
+            rounds += 1
+        fewer(0)  # its result is not used, its effect is
+        a[0] = rounds
+        a[1] = int(fewer(7)) + 2 * int(fewer(7))
+
+    a = wp.zeros(2, dtype=int)
+    wp.launch(k, 1, [a])
+    assert a.list() == [4, 0]
+
+
 @needs_clang
 def test_bad_cpp_names_the_function_when_the_kernel_is_built():
     @wp.kernel
