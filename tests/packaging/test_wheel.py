@@ -151,7 +151,8 @@ def test_has_metadata(environment: Environment) -> None:
 
 
 @pytest.mark.parametrize("neighbour", ["numba", "torch", "jax"])
-def test_neighbour_is_tested(neighbour: str) -> None:
+def test_neighbour_is_tested(environment: Environment, neighbour: str) -> None:
+    """Shows which neighbours the tests of import orders do without."""
     if neighbour not in NEIGHBOURS:
         pytest.skip(f"{neighbour} is not installed beside the tests")
 
