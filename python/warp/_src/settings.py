@@ -35,7 +35,7 @@ class _ConfigModule(_pytypes.ModuleType):
         if name == "cpu_threads":
             _weft.set_thread_limit(value)
         elif name == "kernel_cache_dir":
-            _weft.set_cache_folder(_default_cache_folder if value is None else str(value))
+            _use_cache_folder(value)
         elif name == "deterministic":
             _order_threads(bool(value))
         elif name == "verbose":
@@ -56,7 +56,14 @@ class _ConfigModule(_pytypes.ModuleType):
 
 
 _UNKNOWN = object()
-_default_cache_folder = _weft.cache_folder()
+_default_cache_folder: str | None = None  # asked for only when it is changed: the environment may be set after import
+
+
+def _use_cache_folder(folder: object) -> None:
+    global _default_cache_folder
+    if _default_cache_folder is None:
+        _default_cache_folder = _weft.cache_folder()
+    _weft.set_cache_folder(_default_cache_folder if folder is None else str(folder))
 
 
 def _tell_build(kernel: str, how: str, seconds: float) -> None:
