@@ -309,6 +309,7 @@ def table(given: list[str], rounds: int) -> None:
         for who, python in people.items():
             with tempfile.TemporaryDirectory() as cache:
                 environment = {**os.environ, "WARP_CACHE_PATH": cache, "NUMBA_CACHE_DIR": cache}
+                environment.pop("PYTHONDONTWRITEBYTECODE", None)  # compiled modules are not what is cold
                 done = subprocess.run(
                     [python, __file__, who], env=environment, capture_output=True, text=True, check=True
                 )
