@@ -3,377 +3,377 @@
 
 namespace weft::codegen {
 
-const std::string_view kNativePrelude =
-    R"cpp(#line 1 "weft prelude"
-          typedef __SIZE_TYPE__ size_t;
-          typedef __INT8_TYPE__ int8_t;
-          typedef __UINT8_TYPE__ uint8_t;
-          typedef __INT16_TYPE__ int16_t;
-          typedef __UINT16_TYPE__ uint16_t;
-          typedef __INT32_TYPE__ int32_t;
-          typedef __UINT32_TYPE__ uint32_t;
-          typedef __INT64_TYPE__ int64_t;
-          typedef __UINT64_TYPE__ uint64_t;
-          extern "C" int printf(const char*, ...);
-          extern "C" void* memcpy(void*, const void*, size_t);
-          extern "C" void* memset(void*, int, size_t);
+const std::string_view kNativePrelude = R"text(#line 1 "weft prelude"
+typedef __SIZE_TYPE__ size_t;
+typedef __INT8_TYPE__ int8_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT64_TYPE__ uint64_t;
+extern "C" int printf(const char*, ...);
+extern "C" void* memcpy(void*, const void*, size_t);
+extern "C" void* memset(void*, int, size_t);
 
-          namespace wp {
+namespace wp {
 
-          typedef int8_t int8;
-          typedef uint8_t uint8;
-          typedef int16_t int16;
-          typedef uint16_t uint16;
-          typedef int32_t int32;
-          typedef uint32_t uint32;
-          typedef int64_t int64;
-          typedef uint64_t uint64;
-          typedef float float32;
-          typedef double float64;
+typedef int8_t int8;
+typedef uint8_t uint8;
+typedef int16_t int16;
+typedef uint16_t uint16;
+typedef int32_t int32;
+typedef uint32_t uint32;
+typedef int64_t int64;
+typedef uint64_t uint64;
+typedef float float32;
+typedef double float64;
 
-          // 16-bit floats: kept as bits, computed with in float.
-          struct half {
-            uint16_t u;
-            half() = default;
-            half(float x) {
-              uint32_t b;
-              memcpy(&b, &x, 4);
-              uint32_t sign = b >> 16 & 0x8000, mag = b & 0x7fffffff;
-              if (mag > 0x7f800000) {
-                u = sign | 0x7e00 | (mag >> 13 & 0x3ff);
-                return;
-              }
-              if (mag >= 0x477ff000) {
-                u = sign | 0x7c00;
-                return;
-              }
-              if (mag < 0x38800000) {
-                float a;
-                memcpy(&a, &mag, 4);
-                a += 0.5f;
-                uint32_t r;
-                memcpy(&r, &a, 4);
-                u = sign | (r - 0x3f000000);
-                return;
-              }
-              u = sign | ((mag - 0x38000000 + 0xfff + (mag >> 13 & 1)) >> 13);
-            }
-            operator float() const {
-              uint32_t sign = uint32_t(u & 0x8000) << 16, e = u >> 10 & 31, m = u & 0x3ff, b;
-              if (e == 0) {
-                float f = float(m) * 5.9604644775390625e-08f;
-                memcpy(&b, &f, 4);
-                b |= sign;
-              } else
-                b = sign | (e == 31 ? 0x7f800000 | m << 13 : (e + 112) << 23 | m << 13);
-              float f;
-              memcpy(&f, &b, 4);
-              return f;
-            }
-          };
-          struct bfloat16 {
-            uint16_t u;
-            bfloat16() = default;
-            bfloat16(float x) {
-              uint32_t b;
-              memcpy(&b, &x, 4);
-              u = (b & 0x7fffffff) > 0x7f800000 ? (b >> 16 | 64) : (b + 0x7fff + (b >> 16 & 1)) >> 16;
-            }
-            operator float() const {
-              uint32_t b = uint32_t(u) << 16;
-              float f;
-              memcpy(&f, &b, 4);
-              return f;
-            }
-          };
-          typedef half float16;
+// 16-bit floats: kept as bits, computed with in float.
+struct half {
+  uint16_t u;
+  half() = default;
+  half(float x) {
+    uint32_t b;
+    memcpy(&b, &x, 4);
+    uint32_t sign = b >> 16 & 0x8000, mag = b & 0x7fffffff;
+    if (mag > 0x7f800000) {
+      u = sign | 0x7e00 | (mag >> 13 & 0x3ff);
+      return;
+    }
+    if (mag >= 0x477ff000) {
+      u = sign | 0x7c00;
+      return;
+    }
+    if (mag < 0x38800000) {
+      float a;
+      memcpy(&a, &mag, 4);
+      a += 0.5f;
+      uint32_t r;
+      memcpy(&r, &a, 4);
+      u = sign | (r - 0x3f000000);
+      return;
+    }
+    u = sign | ((mag - 0x38000000 + 0xfff + (mag >> 13 & 1)) >> 13);
+  }
+  operator float() const {
+    uint32_t sign = uint32_t(u & 0x8000) << 16, e = u >> 10 & 31, m = u & 0x3ff, b;
+    if (e == 0) {
+      float f = float(m) * 5.9604644775390625e-08f;
+      memcpy(&b, &f, 4);
+      b |= sign;
+    } else
+      b = sign | (e == 31 ? 0x7f800000 | m << 13 : (e + 112) << 23 | m << 13);
+    float f;
+    memcpy(&f, &b, 4);
+    return f;
+  }
+};
+struct bfloat16 {
+  uint16_t u;
+  bfloat16() = default;
+  bfloat16(float x) {
+    uint32_t b;
+    memcpy(&b, &x, 4);
+    u = (b & 0x7fffffff) > 0x7f800000 ? (b >> 16 | 64) : (b + 0x7fff + (b >> 16 & 1)) >> 16;
+  }
+  operator float() const {
+    uint32_t b = uint32_t(u) << 16;
+    float f;
+    memcpy(&f, &b, 4);
+    return f;
+  }
+};
+typedef half float16;
 
-          template <unsigned N, class T>
-          struct vec_t {
-            T c[N];
-            vec_t() : c{} {}
-            explicit vec_t(T s) {
-              for (unsigned i = 0; i < N; ++i) c[i] = s;
-            }
-            template <class... A>
-            vec_t(T a, T b, A... rest) : c{a, b, T(rest)...} {
-              static_assert(sizeof...(A) + 2 == N, "a vector is built from as many numbers as it has components");
-            }
-            T& operator[](int i) { return c[i]; }
-            const T& operator[](int i) const { return c[i]; }
-            T& operator()(int i) { return c[i]; }
-            const T& operator()(int i) const { return c[i]; }
-          };
-          template <class T>
-          struct quat_t {
-            T x, y, z, w;
-            quat_t() : x(), y(), z(), w() {}
-            quat_t(T x, T y, T z, T w) : x(x), y(y), z(z), w(w) {}
-            T& operator[](int i) { return (&x)[i]; }
-            const T& operator[](int i) const { return (&x)[i]; }
-          };
-          template <unsigned R, unsigned C, class T>
-          struct mat_t {
-            T data[R][C];
-            mat_t() : data{} {}
-            explicit mat_t(T s) {
-              for (unsigned i = 0; i < R * C; ++i) data[i / C][i % C] = s;
-            }
-            template <class... A>
-            mat_t(T a, T b, A... rest) {
-              static_assert(sizeof...(A) + 2 == R * C, "a matrix is built from as many numbers as it has components");
-              T all[] = {a, b, T(rest)...};
-              for (unsigned i = 0; i < R * C; ++i) data[i / C][i % C] = all[i];
-            }
-            T* operator[](int r) { return data[r]; }
-            const T* operator[](int r) const { return data[r]; }
-            T& operator()(int r, int c) { return data[r][c]; }
-            const T& operator()(int r, int c) const { return data[r][c]; }
-          };
-          template <class T>
-          struct transform_t {
-            vec_t<3, T> p;
-            quat_t<T> q;
-            transform_t() {}
-            transform_t(vec_t<3, T> p, quat_t<T> q) : p(p), q(q) {}
-          };
+template <unsigned N, class T>
+struct vec_t {
+  T c[N];
+  vec_t() : c{} {}
+  explicit vec_t(T s) {
+    for (unsigned i = 0; i < N; ++i) c[i] = s;
+  }
+  template <class... A>
+  vec_t(T a, T b, A... rest) : c{a, b, T(rest)...} {
+    static_assert(sizeof...(A) + 2 == N, "a vector is built from as many numbers as it has components");
+  }
+  T& operator[](int i) { return c[i]; }
+  const T& operator[](int i) const { return c[i]; }
+  T& operator()(int i) { return c[i]; }
+  const T& operator()(int i) const { return c[i]; }
+};
+template <class T>
+struct quat_t {
+  T x, y, z, w;
+  quat_t() : x(), y(), z(), w() {}
+  quat_t(T x, T y, T z, T w) : x(x), y(y), z(z), w(w) {}
+  T& operator[](int i) { return (&x)[i]; }
+  const T& operator[](int i) const { return (&x)[i]; }
+};
+template <unsigned R, unsigned C, class T>
+struct mat_t {
+  T data[R][C];
+  mat_t() : data{} {}
+  explicit mat_t(T s) {
+    for (unsigned i = 0; i < R * C; ++i) data[i / C][i % C] = s;
+  }
+  template <class... A>
+  mat_t(T a, T b, A... rest) {
+    static_assert(sizeof...(A) + 2 == R * C, "a matrix is built from as many numbers as it has components");
+    T all[] = {a, b, T(rest)...};
+    for (unsigned i = 0; i < R * C; ++i) data[i / C][i % C] = all[i];
+  }
+  T* operator[](int r) { return data[r]; }
+  const T* operator[](int r) const { return data[r]; }
+  T& operator()(int r, int c) { return data[r][c]; }
+  const T& operator()(int r, int c) const { return data[r][c]; }
+};
+template <class T>
+struct transform_t {
+  vec_t<3, T> p;
+  quat_t<T> q;
+  transform_t() {}
+  transform_t(vec_t<3, T> p, quat_t<T> q) : p(p), q(q) {}
+};
 
-          // Arrays: shape in elements, strides in bytes. a[i] and a.data[i] see the memory as contiguous; a(i, j) goes by strides.
-          struct shape_t {
-            int64_t dims[4];
-            int64_t operator[](int i) const { return dims[i]; }
-          };
-          template <class T>
-          struct array_t {
-            T* data;
-            T* grad;
-            shape_t shape;
-            int64_t strides[4];
-            int32_t ndim;
-            int32_t reserved;
-            operator T*() const { return data; }
-            T& at(int64_t offset) const { return *(T*)((char*)data + offset); }
-            T& operator()(int64_t i) const { return at(i * strides[0]); }
-            T& operator()(int64_t i, int64_t j) const { return at(i * strides[0] + j * strides[1]); }
-            T& operator()(int64_t i, int64_t j, int64_t k) const { return at(i * strides[0] + j * strides[1] + k * strides[2]); }
-            T& operator()(int64_t i, int64_t j, int64_t k, int64_t l) const {
-              return at(i * strides[0] + j * strides[1] + k * strides[2] + l * strides[3]);
-            }
-            int64_t size() const {
-              int64_t n = 1;
-              for (int d = 0; d < ndim; ++d) n *= shape[d];
-              return n;
-            }
-          };
-          template <class T>
-          T& address(const array_t<T>& a, int64_t i) {
-            return a(i);
-          }
-          template <class T>
-          T& address(const array_t<T>& a, int64_t i, int64_t j) {
-            return a(i, j);
-          }
-          template <class T>
-          T& address(const array_t<T>& a, int64_t i, int64_t j, int64_t k) {
-            return a(i, j, k);
-          }
-          template <class T>
-          T* data_ptr(const array_t<T>& a) {
-            return a.data;
-          }
+// Arrays: shape in elements, strides in bytes. a[i] and a.data[i] take memory as contiguous, a(i, j) goes by strides.
+struct shape_t {
+  int64_t dims[4];
+  int64_t operator[](int i) const { return dims[i]; }
+};
+template <class T>
+struct array_t {
+  T* data;
+  T* grad;
+  shape_t shape;
+  int64_t strides[4];
+  int32_t ndim;
+  int32_t reserved;
+  operator T*() const { return data; }
+  T& at(int64_t offset) const { return *(T*)((char*)data + offset); }
+  T& operator()(int64_t i) const { return at(i * strides[0]); }
+  T& operator()(int64_t i, int64_t j) const { return at(i * strides[0] + j * strides[1]); }
+  T& operator()(int64_t i, int64_t j, int64_t k) const { return at(i * strides[0] + j * strides[1] + k * strides[2]); }
+  T& operator()(int64_t i, int64_t j, int64_t k, int64_t l) const {
+    return at(i * strides[0] + j * strides[1] + k * strides[2] + l * strides[3]);
+  }
+  int64_t size() const {
+    int64_t n = 1;
+    for (int d = 0; d < ndim; ++d) n *= shape[d];
+    return n;
+  }
+};
+template <class T>
+T& address(const array_t<T>& a, int64_t i) {
+  return a(i);
+}
+template <class T>
+T& address(const array_t<T>& a, int64_t i, int64_t j) {
+  return a(i, j);
+}
+template <class T>
+T& address(const array_t<T>& a, int64_t i, int64_t j, int64_t k) {
+  return a(i, j, k);
+}
+template <class T>
+T* data_ptr(const array_t<T>& a) {
+  return a.data;
+}
 
-          template <class T>
-          T min(T a, T b) {
-            return a < b ? a : b;
-          }
-          template <class T>
-          T max(T a, T b) {
-            return a > b ? a : b;
-          }
-          template <class T>
-          T clamp(T x, T a, T b) {
-            return min(max(a, x), b);
-          }
-          template <class T>
-          T abs(T x) {
-            return x < T(0) ? T(-x) : x;
-          }
+template <class T>
+T min(T a, T b) {
+  return a < b ? a : b;
+}
+template <class T>
+T max(T a, T b) {
+  return a > b ? a : b;
+}
+template <class T>
+T clamp(T x, T a, T b) {
+  return min(max(a, x), b);
+}
+template <class T>
+T abs(T x) {
+  return x < T(0) ? T(-x) : x;
+}
 #define WEFT_F1(name)                                           \
-            inline float name(float x) { return __builtin_##name##f(x); } \
-            inline double name(double x) { return __builtin_##name(x); }
+  inline float name(float x) { return __builtin_##name##f(x); } \
+  inline double name(double x) { return __builtin_##name(x); }
 #define WEFT_F2(name)                                                       \
-            inline float name(float x, float y) { return __builtin_##name##f(x, y); } \
-            inline double name(double x, double y) { return __builtin_##name(x, y); }
-          WEFT_F1(sqrt)
-          WEFT_F1(cbrt) WEFT_F1(sin) WEFT_F1(cos) WEFT_F1(tan) WEFT_F1(asin) WEFT_F1(acos) WEFT_F1(atan) WEFT_F1(sinh)
-              WEFT_F1(cosh) WEFT_F1(tanh) WEFT_F1(exp) WEFT_F1(exp2) WEFT_F1(log) WEFT_F1(log2) WEFT_F1(log10)
-                  WEFT_F1(floor) WEFT_F1(ceil) WEFT_F1(trunc) WEFT_F1(round) WEFT_F1(rint) WEFT_F1(erf) WEFT_F1(erfc)
-                      WEFT_F1(fabs) WEFT_F2(atan2) WEFT_F2(pow) WEFT_F2(fmod) WEFT_F2(fmin) WEFT_F2(fmax) WEFT_F2(hypot)
-                          WEFT_F2(copysign) inline float fma(float x, float y, float z) {
-            return __builtin_fmaf(x, y, z);
-          }
-          inline double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
-          inline bool isnan(double x) { return __builtin_isnan(x); }
-          inline bool isinf(double x) { return __builtin_isinf(x); }
-          inline bool isfinite(double x) { return __builtin_isfinite(x); }
+  inline float name(float x, float y) { return __builtin_##name##f(x, y); } \
+  inline double name(double x, double y) { return __builtin_##name(x, y); }
+WEFT_F1(sqrt) WEFT_F1(cbrt) WEFT_F1(sin) WEFT_F1(cos) WEFT_F1(tan) WEFT_F1(asin) WEFT_F1(acos) WEFT_F1(atan)
+WEFT_F1(sinh) WEFT_F1(cosh) WEFT_F1(tanh) WEFT_F1(exp) WEFT_F1(exp2) WEFT_F1(log) WEFT_F1(log2) WEFT_F1(log10)
+WEFT_F1(floor) WEFT_F1(ceil) WEFT_F1(trunc) WEFT_F1(round) WEFT_F1(rint) WEFT_F1(erf) WEFT_F1(erfc) WEFT_F1(fabs)
+WEFT_F2(atan2) WEFT_F2(pow) WEFT_F2(fmod) WEFT_F2(fmin) WEFT_F2(fmax) WEFT_F2(hypot) WEFT_F2(copysign)
+inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+inline double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+inline bool isnan(double x) { return __builtin_isnan(x); }
+inline bool isinf(double x) { return __builtin_isinf(x); }
+inline bool isfinite(double x) { return __builtin_isfinite(x); }
 
 #define WEFT_ALL for (unsigned i = 0; i < N; ++i)
-          template <unsigned N, class T>
-          vec_t<N, T> operator+(vec_t<N, T> a, const vec_t<N, T>& b) {
-            WEFT_ALL a[i] += b[i];
-            return a;
-          }
-          template <unsigned N, class T>
-          vec_t<N, T> operator-(vec_t<N, T> a, const vec_t<N, T>& b) {
-            WEFT_ALL a[i] -= b[i];
-            return a;
-          }
-          template <unsigned N, class T>
-          vec_t<N, T> operator-(vec_t<N, T> a) {
-            WEFT_ALL a[i] = -a[i];
-            return a;
-          }
-          template <unsigned N, class T>
-          vec_t<N, T> operator*(vec_t<N, T> a, T s) {
-            WEFT_ALL a[i] *= s;
-            return a;
-          }
-          template <unsigned N, class T>
-          vec_t<N, T> operator*(T s, vec_t<N, T> a) {
-            WEFT_ALL a[i] *= s;
-            return a;
-          }
-          template <unsigned N, class T>
-          vec_t<N, T> operator/(vec_t<N, T> a, T s) {
-            WEFT_ALL a[i] /= s;
-            return a;
-          }
-          template <unsigned N, class T>
-          vec_t<N, T>& operator+=(vec_t<N, T>& a, const vec_t<N, T>& b) {
-            return a = a + b;
-          }
-          template <unsigned N, class T>
-          vec_t<N, T>& operator-=(vec_t<N, T>& a, const vec_t<N, T>& b) {
-            return a = a - b;
-          }
-          template <unsigned N, class T>
-          vec_t<N, T>& operator*=(vec_t<N, T>& a, T s) {
-            return a = a * s;
-          }
-          template <unsigned N, class T>
-          bool operator==(const vec_t<N, T>& a, const vec_t<N, T>& b) {
-            WEFT_ALL if (!(a[i] == b[i])) return false;
-            return true;
-          }
-          template <unsigned N, class T>
-          bool operator!=(const vec_t<N, T>& a, const vec_t<N, T>& b) {
-            return !(a == b);
-          }
-          template <unsigned N, class T>
-          T dot(const vec_t<N, T>& a, const vec_t<N, T>& b) {
-            T s = a[0] * b[0];
-            for (unsigned i = 1; i < N; ++i) s += a[i] * b[i];
-            return s;
-          }
-          template <unsigned N, class T>
-          vec_t<N, T> cw_mul(vec_t<N, T> a, const vec_t<N, T>& b) {
-            WEFT_ALL a[i] *= b[i];
-            return a;
-          }
-          template <unsigned N, class T>
-          T length_sq(const vec_t<N, T>& a) {
-            return dot(a, a);
-          }
-          template <unsigned N, class T>
-          T length(const vec_t<N, T>& a) {
-            return sqrt(dot(a, a));
-          }
-          template <unsigned N, class T>
-          vec_t<N, T> normalize(const vec_t<N, T>& a) {
-            T l = length(a);
-            return l > T(0) ? a / l : vec_t<N, T>();
-          }
-          template <class T>
-          vec_t<3, T> cross(const vec_t<3, T>& a, const vec_t<3, T>& b) {
-            return vec_t<3, T>(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]);
-          }
-          template <unsigned R, unsigned C, class T>
-          vec_t<R, T> mul(const mat_t<R, C, T>& m, const vec_t<C, T>& v) {
-            vec_t<R, T> out;
-            for (unsigned r = 0; r < R; ++r)
-              for (unsigned c = 0; c < C; ++c) out[r] += m.data[r][c] * v[c];
-            return out;
-          }
-          template <unsigned R, unsigned C, unsigned K, class T>
-          mat_t<R, K, T> mul(const mat_t<R, C, T>& a, const mat_t<C, K, T>& b) {
-            mat_t<R, K, T> out;
-            for (unsigned r = 0; r < R; ++r)
-              for (unsigned k = 0; k < K; ++k)
-                for (unsigned c = 0; c < C; ++c) out.data[r][k] += a.data[r][c] * b.data[c][k];
-            return out;
-          }
-          template <unsigned R, unsigned C, class T>
-          vec_t<R, T> operator*(const mat_t<R, C, T>& m, const vec_t<C, T>& v) {
-            return mul(m, v);
-          }
-          template <unsigned R, unsigned C, unsigned K, class T>
-          mat_t<R, K, T> operator*(const mat_t<R, C, T>& a, const mat_t<C, K, T>& b) {
-            return mul(a, b);
-          }
-          template <unsigned R, unsigned C, class T>
-          mat_t<R, C, T> operator+(mat_t<R, C, T> a, const mat_t<R, C, T>& b) {
-            for (unsigned r = 0; r < R; ++r)
-              for (unsigned c = 0; c < C; ++c) a.data[r][c] += b.data[r][c];
-            return a;
-          }
-          template <unsigned R, unsigned C, class T>
-          mat_t<R, C, T> operator*(mat_t<R, C, T> a, T s) {
-            for (unsigned r = 0; r < R; ++r)
-              for (unsigned c = 0; c < C; ++c) a.data[r][c] *= s;
-            return a;
-          }
-          template <unsigned R, unsigned C, class T>
-          mat_t<C, R, T> transpose(const mat_t<R, C, T>& a) {
-            mat_t<C, R, T> out;
-            for (unsigned r = 0; r < R; ++r)
-              for (unsigned c = 0; c < C; ++c) out.data[c][r] = a.data[r][c];
-            return out;
-          }
+template <unsigned N, class T>
+vec_t<N, T> operator+(vec_t<N, T> a, const vec_t<N, T>& b) {
+  WEFT_ALL a[i] += b[i];
+  return a;
+}
+template <unsigned N, class T>
+vec_t<N, T> operator-(vec_t<N, T> a, const vec_t<N, T>& b) {
+  WEFT_ALL a[i] -= b[i];
+  return a;
+}
+template <unsigned N, class T>
+vec_t<N, T> operator-(vec_t<N, T> a) {
+  WEFT_ALL a[i] = -a[i];
+  return a;
+}
+template <unsigned N, class T>
+vec_t<N, T> operator*(vec_t<N, T> a, T s) {
+  WEFT_ALL a[i] *= s;
+  return a;
+}
+template <unsigned N, class T>
+vec_t<N, T> operator*(T s, vec_t<N, T> a) {
+  WEFT_ALL a[i] *= s;
+  return a;
+}
+template <unsigned N, class T>
+vec_t<N, T> operator/(vec_t<N, T> a, T s) {
+  WEFT_ALL a[i] /= s;
+  return a;
+}
+template <unsigned N, class T>
+vec_t<N, T>& operator+=(vec_t<N, T>& a, const vec_t<N, T>& b) {
+  return a = a + b;
+}
+template <unsigned N, class T>
+vec_t<N, T>& operator-=(vec_t<N, T>& a, const vec_t<N, T>& b) {
+  return a = a - b;
+}
+template <unsigned N, class T>
+vec_t<N, T>& operator*=(vec_t<N, T>& a, T s) {
+  return a = a * s;
+}
+template <unsigned N, class T>
+bool operator==(const vec_t<N, T>& a, const vec_t<N, T>& b) {
+  WEFT_ALL if (!(a[i] == b[i])) return false;
+  return true;
+}
+template <unsigned N, class T>
+bool operator!=(const vec_t<N, T>& a, const vec_t<N, T>& b) {
+  return !(a == b);
+}
+template <unsigned N, class T>
+T dot(const vec_t<N, T>& a, const vec_t<N, T>& b) {
+  T s = a[0] * b[0];
+  for (unsigned i = 1; i < N; ++i) s += a[i] * b[i];
+  return s;
+}
+template <unsigned N, class T>
+vec_t<N, T> cw_mul(vec_t<N, T> a, const vec_t<N, T>& b) {
+  WEFT_ALL a[i] *= b[i];
+  return a;
+}
+template <unsigned N, class T>
+T length_sq(const vec_t<N, T>& a) {
+  return dot(a, a);
+}
+template <unsigned N, class T>
+T length(const vec_t<N, T>& a) {
+  return sqrt(dot(a, a));
+}
+template <unsigned N, class T>
+vec_t<N, T> normalize(const vec_t<N, T>& a) {
+  T l = length(a);
+  return l > T(0) ? a / l : vec_t<N, T>();
+}
+template <class T>
+vec_t<3, T> cross(const vec_t<3, T>& a, const vec_t<3, T>& b) {
+  return vec_t<3, T>(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]);
+}
+template <unsigned R, unsigned C, class T>
+vec_t<R, T> mul(const mat_t<R, C, T>& m, const vec_t<C, T>& v) {
+  vec_t<R, T> out;
+  for (unsigned r = 0; r < R; ++r)
+    for (unsigned c = 0; c < C; ++c) out[r] += m.data[r][c] * v[c];
+  return out;
+}
+template <unsigned R, unsigned C, unsigned K, class T>
+mat_t<R, K, T> mul(const mat_t<R, C, T>& a, const mat_t<C, K, T>& b) {
+  mat_t<R, K, T> out;
+  for (unsigned r = 0; r < R; ++r)
+    for (unsigned k = 0; k < K; ++k)
+      for (unsigned c = 0; c < C; ++c) out.data[r][k] += a.data[r][c] * b.data[c][k];
+  return out;
+}
+template <unsigned R, unsigned C, class T>
+vec_t<R, T> operator*(const mat_t<R, C, T>& m, const vec_t<C, T>& v) {
+  return mul(m, v);
+}
+template <unsigned R, unsigned C, unsigned K, class T>
+mat_t<R, K, T> operator*(const mat_t<R, C, T>& a, const mat_t<C, K, T>& b) {
+  return mul(a, b);
+}
+template <unsigned R, unsigned C, class T>
+mat_t<R, C, T> operator+(mat_t<R, C, T> a, const mat_t<R, C, T>& b) {
+  for (unsigned r = 0; r < R; ++r)
+    for (unsigned c = 0; c < C; ++c) a.data[r][c] += b.data[r][c];
+  return a;
+}
+template <unsigned R, unsigned C, class T>
+mat_t<R, C, T> operator*(mat_t<R, C, T> a, T s) {
+  for (unsigned r = 0; r < R; ++r)
+    for (unsigned c = 0; c < C; ++c) a.data[r][c] *= s;
+  return a;
+}
+template <unsigned R, unsigned C, class T>
+mat_t<C, R, T> transpose(const mat_t<R, C, T>& a) {
+  mat_t<C, R, T> out;
+  for (unsigned r = 0; r < R; ++r)
+    for (unsigned c = 0; c < C; ++c) out.data[c][r] = a.data[r][c];
+  return out;
+}
 
-          // Atomics return the value before.
-          template <class T>
-          T atomic_add(T* at, T value) {
-            T old, next;
-            __atomic_load(at, &old, __ATOMIC_RELAXED);
-            do next = old + value;
-            while (!__atomic_compare_exchange(at, &old, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-            return old;
-          }
-          template <class T>
-          T atomic_add(const array_t<T>& a, int64_t i, T value) {
-            return atomic_add(&a(i), value);
-          }
+// Atomics return the value before.
+template <class T>
+T atomic_add(T* at, T value) {
+  T old, next;
+  __atomic_load(at, &old, __ATOMIC_RELAXED);
+  do next = old + value;
+  while (!__atomic_compare_exchange(at, &old, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return old;
+}
+template <class T>
+T atomic_add(const array_t<T>& a, int64_t i, T value) {
+  return atomic_add(&a(i), value);
+}
 
 #define WEFT_NAMES(n, s, T) typedef vec_t<n, T> vec##n##s;
-#define WEFT_SCALARS(n)                                                                                  \
-            WEFT_NAMES(n, , float)                                                                                 \
-            WEFT_NAMES(n, f, float) WEFT_NAMES(n, d, double) WEFT_NAMES(n, h, half) WEFT_NAMES(n, b, int8)         \
-                WEFT_NAMES(n, ub, uint8) WEFT_NAMES(n, s, int16) WEFT_NAMES(n, us, uint16) WEFT_NAMES(n, i, int32) \
-                    WEFT_NAMES(n, ui, uint32) WEFT_NAMES(n, l, int64) WEFT_NAMES(n, ul, uint64)
-          WEFT_SCALARS(2)
-          WEFT_SCALARS(3) WEFT_SCALARS(4)
+#define WEFT_SCALARS(n)                                                     \
+  WEFT_NAMES(n, , float) WEFT_NAMES(n, f, float) WEFT_NAMES(n, d, double)   \
+  WEFT_NAMES(n, h, half) WEFT_NAMES(n, b, int8) WEFT_NAMES(n, ub, uint8)    \
+  WEFT_NAMES(n, s, int16) WEFT_NAMES(n, us, uint16) WEFT_NAMES(n, i, int32) \
+  WEFT_NAMES(n, ui, uint32) WEFT_NAMES(n, l, int64) WEFT_NAMES(n, ul, uint64)
+WEFT_SCALARS(2)
+WEFT_SCALARS(3)
+WEFT_SCALARS(4)
 #define WEFT_FLOATS(s, T)                \
-            typedef mat_t<2, 2, T> mat22##s;       \
-            typedef mat_t<3, 3, T> mat33##s;       \
-            typedef mat_t<4, 4, T> mat44##s;       \
-            typedef quat_t<T> quat##s;             \
-            typedef transform_t<T> transform##s;   \
-            typedef vec_t<6, T> spatial_vector##s; \
-            typedef mat_t<6, 6, T> spatial_matrix##s;
-              WEFT_FLOATS(, float) WEFT_FLOATS(f, float) WEFT_FLOATS(d, double) WEFT_FLOATS(h, half)
+  typedef mat_t<2, 2, T> mat22##s;       \
+  typedef mat_t<3, 3, T> mat33##s;       \
+  typedef mat_t<4, 4, T> mat44##s;       \
+  typedef quat_t<T> quat##s;             \
+  typedef transform_t<T> transform##s;   \
+  typedef vec_t<6, T> spatial_vector##s; \
+  typedef mat_t<6, 6, T> spatial_matrix##s;
+WEFT_FLOATS(, float)
+WEFT_FLOATS(f, float)
+WEFT_FLOATS(d, double)
+WEFT_FLOATS(h, half)
 
-          }  // namespace wp
-          using namespace wp;
-)cpp";
+}  // namespace wp
+using namespace wp;
+)text";
 
 }  // namespace weft::codegen

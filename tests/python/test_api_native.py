@@ -121,6 +121,34 @@ def test_calls_with_effects_are_made_as_often_as_written():
     assert a.list() == [4, 0]
 
 
+@wp.func_native("h[i] = wp::half(float(h[i]) * 1.0009765f); b[i] = wp::bfloat16(float(b[i]) * 1.0078f);")
+def scale_small_floats(h: wp.array(dtype=wp.float16), b: wp.array(dtype=wp.bfloat16), i: int): ...
+
+
+@needs_clang
+def test_small_floats_round_as_everywhere():
+    @wp.kernel
+    def native_way(h: wp.array(dtype=wp.float16), b: wp.array(dtype=wp.bfloat16)):
+        scale_small_floats(h, b, wp.tid())
+
+    @wp.kernel
+    def usual_way(h: wp.array(dtype=wp.float16), b: wp.array(dtype=wp.bfloat16)):
+        i = wp.tid()
+        h[i] = wp.float16(wp.float32(h[i]) * 1.0009765)
+        b[i] = wp.bfloat16(wp.float32(b[i]) * 1.0078)
+
+    bits = np.arange(65536, dtype=np.uint16)
+    results = []
+    for kernel in (native_way, usual_way):
+        h = wp.array(bits.view(np.float16), dtype=wp.float16)
+        b = wp.array(bits, dtype=wp.uint16).view(wp.bfloat16)
+        wp.launch(kernel, len(bits), [h, b])
+        results.append((h.numpy().view(np.uint16), b.view(wp.uint16).numpy()))
+    for exponent, k in ((0x7C00, 0), (0x7F80, 1)):
+        number = (bits & exponent != exponent) | (bits & ~np.uint16(exponent | 0x8000) == 0)  # no NaN
+        np.testing.assert_array_equal(results[0][k][number], results[1][k][number])
+
+
 @needs_clang
 def test_bad_cpp_names_the_function_when_the_kernel_is_built():
     @wp.kernel
