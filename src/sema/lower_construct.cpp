@@ -20,13 +20,17 @@ Entity FunctionLowering::construct(const Pattern& pattern, std::vector<Argument>
     return fail(DiagCode::bad_call, at_node,
                 "the generic type " + builtins::to_string(pattern) + " can't be constructed");
   const Type* type = pattern.type;
-  if (type->is_mat() && !decl_.library && !args.empty() && args[0].entity.is_value() && args[0].entity.type()->is_vec())
-    sink_.report(DiagCode::vectors_as_columns, at_node.loc,
-                 "vectors are the columns of the matrix here, but its rows when Python makes one",
-                 "write wp.matrix_from_cols(…) or wp.matrix_from_rows(…), which mean the same everywhere",
-                 at_node.underline());
   if (type->is_scalar()) return construct_scalar(type, args, at_node);
-  if (type->is_composite()) return construct_composite(type, args, at_node);
+  if (type->is_composite()) {
+    Entity made = construct_composite(type, args, at_node);
+    bool from_vectors = !args.empty() && args[0].entity.is_value() && args[0].entity.type()->is_vec();
+    if (type->is_mat() && from_vectors && !made.is_error() && !decl_.library)
+      sink_.report(DiagCode::vectors_as_columns, at_node.loc,
+                   "vectors are the columns of the matrix here, but its rows when Python makes one",
+                   "write wp.matrix_from_cols(…) or wp.matrix_from_rows(…), which mean the same everywhere",
+                   at_node.underline());
+    return made;
+  }
   if (type->is_struct()) return construct_struct(type, args, at_node);
   return fail(DiagCode::bad_call, at_node, type->user_name() + " can't be constructed in a kernel");
 }
