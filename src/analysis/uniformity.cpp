@@ -274,10 +274,11 @@ void Uniformity::visit_memory(const Op& op) {
     }
     case OpCode::view: {
       std::uint32_t rank = array->type->rank(), left = result->type->rank();
+      std::uint32_t kept = std::uint32_t(op.imm);
       LaneShape offset = all_of(op.operands.subspan(1));
       for (std::uint32_t d = 0; d < op.num_indices; ++d) {
-        LaneShape stride = shape(array, kUnitShape + rank + d);
-        LaneShape extent = op.wrap >> d & 1 ? shape(array, kUnitShape + d) : kUniform;
+        LaneShape stride = shape(array, kUnitShape + rank + kept + d);
+        LaneShape extent = op.wrap >> d & 1 ? shape(array, kUnitShape + kept + d) : kUniform;
         for (LaneShape part : {stride, extent})
           offset = offset == kUnset || part == kUnset ? kUnset : offset != kUniform ? offset : part;
       }
@@ -288,8 +289,11 @@ void Uniformity::visit_memory(const Op& op) {
              : s == kUniform && offset == kUniform ? kUniform
                                                    : kVarying);
       }
-      join_copy(result, kUnitShape, array, kUnitShape + op.num_indices, left);
-      join_copy(result, kUnitShape + left, array, kUnitShape + rank + op.num_indices, left);
+      for (std::uint32_t unit : {kUnitShape, kUnitShape + rank}) {  // extents, then strides
+        std::uint32_t to = unit == kUnitShape ? unit : kUnitShape + left;
+        join_copy(result, to, array, unit, kept);
+        join_copy(result, to + kept, array, unit + kept + op.num_indices, left - kept);
+      }
       return;
     }
     case OpCode::slice: {

@@ -73,6 +73,13 @@ nb::bytes pack(const TypeHandle& type, nb::handle value) {
 void register_buffers(nb::module_& m) {
   m.def("set_buffer_layout", &set_buffer_layout, nb::arg("cls"), nb::arg("format"), nb::arg("shape"),
         nb::arg("itemsize"), "Makes the buffers of a ctypes array class state this item format and shape.");
+  m.def(
+      "type_of",
+      [](nb::handle value) -> std::optional<TypeHandle> {
+        const Type* type = type_of_value(value);
+        return type ? std::optional(TypeHandle{type}) : std::nullopt;
+      },
+      nb::arg("value").none(), "The type that a generic parameter takes from a value; None if it takes none.");
   m.def("pack", &pack, nb::arg("type"), nb::arg("value"),
         "The bytes of a value in a type's C layout, as a kernel would get them. Arrays in structs stay the caller's to "
         "keep alive.");

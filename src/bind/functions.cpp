@@ -4,9 +4,12 @@
 //   ("typed", Type, bytes)                                         a scalar, vector, struct… constant in C layout
 //   ("type", Type) ("generic", "Any"|"Scalar"|"Float"|"Int"|"Callable")
 //   ("generic_array", ("type", T)|("generic", …)|None, rank)        wp.array(dtype=Any, ndim=…)
+//   ("generic_array", …, rank, "indexed")                          wp.indexedarray(dtype=Any, ndim=…)
 //   ("functions", [Function, …])  ("builtin", "sin")  ("scope", resolver)  ("other", "a list")
 // and `eval_static(text, {name: value})` the same for wp.static.
 #include "bind/bind.h"
+#include "bind/compile_session.h"
+#include "bind/gil.h"
 #include "sema/file_scope.h"
 #include "support/hash.h"
 #include "syntax/parser.h"
@@ -28,21 +31,54 @@ class PythonScope final : public sema::Scope {
   explicit PythonScope(nb::object resolver) : strong_(std::move(resolver)) {}
   explicit PythonScope(nb::weakref resolver) : weak_(std::move(resolver)) {}
   ~PythonScope() override {
-    nb::gil_scoped_acquire gil;
+    GilAcquire gil;
     strong_.reset();
     weak_.reset();
   }
 
   std::optional<Symbol> lookup(std::string_view name) override {
-    nb::gil_scoped_acquire gil;
-    nb::object answer = resolver().attr("lookup")(nb::str(name.data(), name.size()));
-    if (answer.is_none()) return std::nullopt;
-    return to_symbol(answer);
+    CompileSession* session = CompileSession::current();
+    if (!session) return ask(name);
+    return session->remember(*this, 'n', name, [&] { return ask(name); });
   }
 
   std::optional<Symbol> eval_static(std::string_view text,
                                     std::span<const std::pair<std::string, Constant>> locals) override {
-    nb::gil_scoped_acquire gil;
+    CompileSession* session = CompileSession::current();
+    if (session && locals.empty()) return session->remember(*this, 's', text, [&] { return evaluate(text, {}); });
+    if (session) session->note_unknown();
+    return evaluate(text, locals);
+  }
+
+  void ask_all(CompileSession& session, const std::vector<std::string>& names) {
+    GilAcquire gil;
+    nb::list questions;
+    for (const std::string& name : names) questions.append(nb::str(name.data(), name.size()));
+    nb::object known = resolver(), given;
+    try {
+      given = call_python([&] { return known.attr("lookup_all")(questions); });
+    } catch (const nb::python_error&) {
+      return;
+    }
+    for (std::size_t i = 0; i < names.size(); ++i)
+      session.remember(*this, 'n', names[i], [&]() -> std::optional<Symbol> {
+        nb::object answer = given[i];
+        if (answer.is_none()) return std::nullopt;
+        return to_symbol(answer);
+      });
+  }
+
+ private:
+  std::optional<Symbol> ask(std::string_view name) {
+    GilAcquire gil;
+    nb::object known = resolver(), question = nb::str(name.data(), name.size());
+    nb::object answer = call_python([&] { return known.attr("lookup")(question); });
+    if (answer.is_none()) return std::nullopt;
+    return to_symbol(answer);
+  }
+
+  std::optional<Symbol> evaluate(std::string_view text, std::span<const std::pair<std::string, Constant>> locals) {
+    GilAcquire gil;
     nb::dict values;
     for (const auto& [name, c] : locals) {
       nb::object value;
@@ -57,7 +93,8 @@ class PythonScope final : public sema::Scope {
       values[name.c_str()] = value;
     }
     try {
-      nb::object answer = resolver().attr("eval_static")(nb::str(text.data(), text.size()), values);
+      nb::object known = resolver(), expression = nb::str(text.data(), text.size());
+      nb::object answer = call_python([&] { return known.attr("eval_static")(expression, values); });
       if (answer.is_none()) return std::nullopt;
       return to_symbol(answer);
     } catch (nb::python_error& error) {
@@ -67,7 +104,6 @@ class PythonScope final : public sema::Scope {
     }
   }
 
- private:
   nb::object resolver() const {
     if (strong_.is_valid()) return strong_;
     nb::object alive = weak_();
@@ -83,7 +119,7 @@ struct HeldFunction {
   std::shared_ptr<const sema::FunctionDecl> decl;
   nb::object resolver;
   ~HeldFunction() {
-    nb::gil_scoped_acquire gil;
+    GilAcquire gil;
     resolver.reset();
   }
 };
@@ -149,7 +185,7 @@ Symbol to_symbol(nb::handle answer) {
   if (kind == "type") return Symbol::of_type(nb::cast<const TypeHandle&>(t[1]).type);
   if (kind == "generic") return Symbol::of_pattern(generic_pattern(nb::cast<std::string>(t[1])));
   if (kind == "generic_array") {
-    Pattern p = Pattern::of(Pattern::Kind::array);
+    Pattern p = Pattern::of(t.size() > 3 ? Pattern::Kind::indexed_array : Pattern::Kind::array);
     if (!nb::handle(t[1]).is_none()) p.element = std::make_shared<const Pattern>(to_symbol(t[1]).pattern);
     p.rows.fixed = nb::cast<std::uint32_t>(t[2]);
     return Symbol::of_pattern(p);
@@ -181,6 +217,7 @@ nb::object make_function(const std::string& source, const std::string& file, std
   decl->tree = tree;
   decl->owned_scope = std::make_shared<PythonScope>(nb::weakref(resolver));
   decl->key = key;
+  decl->native = native;
   for (const syntax::Param& p : found->params) {
     std::string param(p.name);
     std::optional<Pattern> known;
@@ -197,9 +234,14 @@ nb::object make_function(const std::string& source, const std::string& file, std
 
 }  // namespace
 
+void ask_names(sema::Scope& scope, const std::vector<std::string>& names) {
+  CompileSession* session = CompileSession::current();
+  auto* python = dynamic_cast<PythonScope*>(&scope);
+  if (session && python) python->ask_all(*session, names);
+}
+
 void register_functions(nb::module_& m) {
   nb::class_<FunctionObject>(m, "Function",
-  decl->native = native;
                              "A function of the kernel language: its parsed text and where its names come from.",
                              nb::dynamic_attr())
       .def_prop_ro("name", [](const FunctionObject& f) { return std::string(f.decl->def->name); })

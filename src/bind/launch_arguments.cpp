@@ -131,6 +131,7 @@ void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, 
   if (p.type->is_array()) {
     const runtime::Array* array = as_array(value);
     if (array && array->element() == p.type->element() && array->rank() == int(p.type->rank())) {
+      const nb::ft_object_guard guard(value);  // its gradient may be replaced
       std::memcpy(to, &array->desc(), sizeof(ArrayDesc));
       return;
     }
@@ -155,7 +156,15 @@ void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>&
   if (type->is_array()) {
     const runtime::Array* array = as_array(value);
     // The memory, not the Python object, which could be given other memory.
-    if (array) keep.push_back(*array);
+    if (!array) return;
+    const nb::ft_object_guard guard(value);
+    keep.push_back(*array);
+  } else if (type->is_indexed_array()) {
+    if (as_array(value)) return hold_arrays(value, type->fields()[0].type, keep);
+    const nb::object indexed = nb::borrow(value);
+    if (!nb::hasattr(indexed, "_wp_indexed_")) return;
+    hold_arrays(nb::object(indexed.attr("data")).ptr(), type->fields()[0].type, keep);
+    for (nb::handle index : nb::iter(indexed.attr("indices"))) hold_arrays(index.ptr(), type->fields()[1].type, keep);
   } else if (type->is_struct()) {
     for (const Field& f : type->fields()) {
       if (!f.type->is_array() && !f.type->is_struct()) continue;

@@ -13,7 +13,7 @@ const char* kind_name(const Type* t) {
     case TypeKind::mat: return "mat";
     case TypeKind::quat: return "quat";
     case TypeKind::transform: return "transform";
-    case TypeKind::structure: return "struct";
+    case TypeKind::structure: return t->is_indexed_array() ? "indexedarray" : "struct";
     case TypeKind::array: return "array";
     case TypeKind::tuple: return "tuple";
     case TypeKind::function: return "function";
@@ -36,7 +36,9 @@ void register_types(nb::module_& m) {
       .def_prop_ro("scalar", [](const TypeHandle& t) { return std::string(scalar_user_name(t.type->scalar_kind())); })
       .def_prop_ro("rows", [](const TypeHandle& t) { return t.type->rows(); })
       .def_prop_ro("cols", [](const TypeHandle& t) { return t.type->cols(); })
-      .def_prop_ro("rank", [](const TypeHandle& t) { return t.type->is_array() ? t.type->rank() : 0; })
+      .def_prop_ro(
+          "rank",
+          [](const TypeHandle& t) { return t.type->is_array() || t.type->is_indexed_array() ? t.type->rank() : 0; })
       .def_prop_ro("components",
                    [](const TypeHandle& t) { return t.type->is_numeric() ? t.type->component_count() : 0; })
       .def_prop_ro("element",
@@ -78,6 +80,10 @@ void register_types(nb::module_& m) {
   m.def("type_array", [](const TypeHandle& element, int rank) {
     if (rank < 1 || rank > kMaxRank) throw nb::value_error("an array has 1 to 4 dimensions");
     return TypeHandle{types::array(element.type, std::uint32_t(rank))};
+  });
+  m.def("type_indexed_array", [](const TypeHandle& element, int rank) {
+    if (rank < 1 || rank > kMaxRank) throw nb::value_error("an array has 1 to 4 dimensions");
+    return TypeHandle{types::indexed_array(element.type, std::uint32_t(rank))};
   });
   m.def("type_struct", [](const std::string& name, const std::vector<std::pair<std::string, TypeHandle>>& fields) {
     std::vector<Field> list;

@@ -145,6 +145,8 @@ void pack_composite(nb::handle value, const Type* type, char* to, const char* ke
   for (std::size_t k = 0; k < n; ++k) std::memcpy(to + k * step, &bits[k], step);
 }
 
+bool is_indexed(nb::handle value) { return nb::hasattr(value, "_wp_indexed_"); }
+
 void pack_array(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
                 std::vector<nb::object>& keep) {
   if (value.is_none()) {
@@ -154,6 +156,11 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
   }
   nb::object array = nb::borrow(value);
   if (!nb::isinstance<ArrayObject>(value)) {
+    if (is_indexed(value))
+      fail(PyExc_RuntimeError, kernel, param,
+           "expected " + type->user_name() +
+               ", got an indexedarray; declare the parameter as wp.indexedarray(dtype=…), " +
+               "or pass its contiguous() copy");
     ForeignArray foreign;  // NumPy arrays and other buffers, as they are
     if (read_buffer(value, type->element(), foreign) && !foreign.read_only &&
         foreign.desc.ndim == std::int32_t(type->rank())) {
@@ -176,9 +183,32 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
   std::memcpy(to, &a.desc(), sizeof(ArrayDesc));
 }
 
+/// An indexedarray, or anything that could be passed as an array: that is seen through no index array.
+void pack_indexed(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
+                  std::vector<nb::object>& keep) {
+  std::memset(to, 0, type->size());
+  if (value.is_none()) return;
+  const std::span<const Field> fields = type->fields();
+  if (!is_indexed(value)) return pack_array(value, fields[0].type, to, kernel, param, keep);
+  nb::object data = value.attr("data");
+  if (data.is_none()) fail(PyExc_RuntimeError, kernel, param, "the indexedarray is an annotation: it has no elements");
+  const Type* given = type_of_value(value);
+  if (given != type)
+    fail(PyExc_RuntimeError, kernel, param,
+         "expected " + type->user_name() + ", got " + (given ? given->user_name() : python_type_name(value)));
+  pack_array(data, fields[0].type, to, kernel, param, keep);
+  std::size_t k = 1;
+  for (nb::handle index : nb::iter(value.attr("indices"))) {
+    if (k < fields.size()) pack_array(index, fields[k].type, to + fields[k].offset, kernel, param, keep);
+    ++k;
+  }
+}
+
 void pack_struct(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
                  std::vector<nb::object>& keep) {
-  bool ours = nb::hasattr(value, "_wp_type_") && nb::isinstance<TypeHandle>(value.attr("_wp_type_")) &&
+  // The class itself has a type, too, but no fields.
+  bool ours = !PyType_Check(value.ptr()) && nb::hasattr(value, "_wp_type_") &&
+              nb::isinstance<TypeHandle>(value.attr("_wp_type_")) &&
               nb::cast<const TypeHandle&>(value.attr("_wp_type_")).type == type;
   if (!ours)
     fail(PyExc_RuntimeError, kernel, param,
@@ -203,6 +233,7 @@ void pack_value(nb::handle value, const Type* type, char* to, const char* kernel
   }
   if (type->is_array()) return pack_array(value, type, to, kernel, param, keep);
   if (type->is_composite()) return pack_composite(value, type, to, kernel, param);
+  if (type->is_indexed_array()) return pack_indexed(value, type, to, kernel, param, keep);
   if (type->is_struct()) return pack_struct(value, type, to, kernel, param, keep);
   fail(PyExc_RuntimeError, kernel, param, "values of type " + type->user_name() + " can't be passed");
 }
@@ -246,6 +277,10 @@ const Type* type_of_value(nb::handle value) {
   if (nb::hasattr(value, "_wp_type_")) {
     nb::object type = value.attr("_wp_type_");
     if (nb::isinstance<TypeHandle>(type)) return nb::cast<const TypeHandle&>(type).type;
+  }
+  if (PyObject_CheckBuffer(p)) {  // NumPy arrays and the like: an array of the scalars it holds
+    ForeignArray foreign;
+    if (read_buffer(value, nullptr, foreign)) return types::array(foreign.element, std::uint32_t(foreign.desc.ndim));
   }
   if (hooks().type_of.is_valid()) {
     nb::object type = hooks().type_of(value);

@@ -33,6 +33,7 @@ std::string word_of(Pattern::Kind kind) {
     case Pattern::Kind::quat: return "quat";
     case Pattern::Kind::transform: return "transform";
     case Pattern::Kind::array: return "array";
+    case Pattern::Kind::indexed_array: return "indexedarray";
     case Pattern::Kind::callable: return "Callable";
     case Pattern::Kind::any:
     case Pattern::Kind::exact: return "Any";
@@ -70,6 +71,8 @@ bool match(const Pattern& pattern, const Type* type, Bindings& bindings) {
     case Pattern::Kind::transform: return type->is_transform() && element_matches();
     case Pattern::Kind::array:
       return type->is_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
+    case Pattern::Kind::indexed_array:
+      return type->is_indexed_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
     case Pattern::Kind::callable: return type->kind() == TypeKind::function;
   }
   return false;
@@ -87,7 +90,8 @@ std::string to_string(const Pattern& pattern) {
     case Pattern::Kind::quat:
     case Pattern::Kind::transform: out += word_of(pattern.kind) + "[" + element() + "]"; break;
     case Pattern::Kind::array:
-      out += "array[" + element();
+    case Pattern::Kind::indexed_array:
+      out += word_of(pattern.kind) + "[" + element();
       if (pattern.rows.fixed) out += "," + std::to_string(pattern.rows.fixed);
       out += "]";
       break;

@@ -30,13 +30,14 @@ struct Pattern {
     quat,
     transform,
     array,
+    indexed_array,
     callable,
   };
   Kind kind = Kind::any;
   const Type* type = nullptr;              // exact
   std::string variable;                    // any, scalar, integer, floating: name bound to the matched type
-  std::shared_ptr<const Pattern> element;  // vec, mat, quat, transform: component; array: element; null: anything
-  Extent rows, cols;                       // vec: rows; mat: both; array: rows is the rank
+  std::shared_ptr<const Pattern> element;  // vec, mat, quat, transform: component; arrays: element; null: anything
+  Extent rows, cols;                       // vec: rows; mat: both; arrays: rows is the rank
   bool by_reference = false;               // ref[T]: the caller's variable is updated
 
   static Pattern exactly(const Type* type);

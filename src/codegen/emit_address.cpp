@@ -63,11 +63,12 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
   at.scope = desc[0].scope;
 
   std::vector<Term> terms;
-  for (std::uint32_t d = 0; d < op.num_indices; ++d) {
-    const Value* index = op.indices()[d];
+  for (std::uint32_t k = 0; k < op.num_indices; ++k) {
+    const Value* index = op.indices()[k];
     const Part part = get(index)[0];
+    const std::uint32_t d = k + std::uint32_t(op.imm);  // views may keep leading dimensions
     llvm::Value* extent = plain(desc[2 + d]);
-    bool wraps = (op.wrap >> d & 1) && !never_negative(index);
+    bool wraps = (op.wrap >> k & 1) && !never_negative(index);
     auto resolved = [this, extent, wraps, type = index->type](llvm::Value* v) {
       v = to_i64(v, type);
       if (!wraps) return v;
@@ -183,8 +184,9 @@ void Emitter::emit_view(const ir::Op& op) {
   unify(pair);
   llvm::Value* offset = b.CreateSub(pair[0], pair[1]);
   out.push_back({select(is_null(grad), grad, byte_offset(grad, offset))});
-  for (std::uint32_t d = rank - left; d < rank; ++d) out.push_back(desc[2 + d]);
-  for (std::uint32_t d = rank - left; d < rank; ++d) out.push_back(desc[2 + rank + d]);
+  auto from = [&](std::uint32_t d) { return d < op.imm ? d : d + rank - left; };
+  for (std::uint32_t d = 0; d < left; ++d) out.push_back(desc[2 + from(d)]);
+  for (std::uint32_t d = 0; d < left; ++d) out.push_back(desc[2 + rank + from(d)]);
   set(op.result(), std::move(out));
 }
 

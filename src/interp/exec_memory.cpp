@@ -52,10 +52,11 @@ ir::OpCode operator_of(ir::AtomicKind kind) {
 
 std::int64_t Executor::index(const ir::Op& op, std::size_t k, const ArrayDesc& array, bool& outside) {
   const ir::Value* value = op.indices()[k];
+  const std::int64_t extent = array.shape[k + std::size_t(op.imm)];
   std::int64_t i = integer(value);
   bool is_unsigned_64 = value->type->scalar_kind() == ScalarKind::u64;
-  if ((op.wrap >> k & 1) && i < 0 && !is_unsigned_64) i = plus(i, array.shape[k]);
-  outside = i < 0 || i >= array.shape[k];
+  if ((op.wrap >> k & 1) && i < 0 && !is_unsigned_64) i = plus(i, extent);
+  outside = i < 0 || i >= extent;
   return i;
 }
 
@@ -123,23 +124,25 @@ void Executor::view(const ir::Op& op) {
   ArrayDesc part;
   std::int64_t offset = 0;
   part.reserved = desc.reserved;
+  const std::size_t kept = std::size_t(op.imm);
   for (std::size_t k = 0; k < op.num_indices; ++k) {
     bool outside = false;
     std::int64_t i = index(op, k, desc, outside);
-    offset = plus(offset, times(i, desc.strides[k]));
+    offset = plus(offset, times(i, desc.strides[kept + k]));
     if (outside && desc.data && limits_.check_bounds && part.reserved == 0) {
       auto [it, fresh] = bad_view_of_.try_emplace(&op, std::int32_t(bad_views_.size() + 1));
       if (fresh) bad_views_.emplace_back();
-      bad_views_[std::size_t(it->second) - 1] = {&op, i, desc.shape[k]};
+      bad_views_[std::size_t(it->second) - 1] = {&op, i, desc.shape[kept + k]};
       part.reserved = it->second;
     }
   }
   part.data = advance(desc.data, offset);
   part.grad = advance(desc.grad, offset);
   part.ndim = std::int32_t(op.result()->type->rank());
-  for (int k = 0; k < part.ndim; ++k) {
-    part.shape[k] = desc.shape[std::size_t(k) + op.num_indices];
-    part.strides[k] = desc.strides[std::size_t(k) + op.num_indices];
+  for (std::size_t k = 0; k < std::size_t(part.ndim); ++k) {
+    const std::size_t from = k < kept ? k : k + op.num_indices;
+    part.shape[k] = desc.shape[from];
+    part.strides[k] = desc.strides[from];
   }
   std::memcpy(at(op.result()), &part, sizeof part);
 }

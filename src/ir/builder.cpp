@@ -154,9 +154,10 @@ Value* Builder::atomic(AtomicKind kind, Value* array, std::span<Value* const> in
   return place(realise(*function_, probe, {}))->result();
 }
 
-Value* Builder::view(Value* array, std::span<Value* const> indices, std::uint8_t wrap) {
+Value* Builder::view(Value* array, std::span<Value* const> indices, std::uint8_t wrap, int first_dimension) {
   std::vector<Value*> operands = joined({one(array), indices});
   Op probe = probe_of(OpCode::view, operands);
+  probe.imm = first_dimension;
   probe.num_indices = std::uint8_t(indices.size());
   probe.wrap = wrap;
   return place(realise(*function_, probe, {}))->result();

@@ -53,7 +53,8 @@ class Builder {
   Value* atomic(AtomicKind kind, Value* array, std::span<Value* const> indices, std::uint8_t wrap,
                 std::span<const PathStep> path, std::span<Value* const> dynamic, Value* value,
                 Value* expected = nullptr);
-  Value* view(Value* array, std::span<Value* const> indices, std::uint8_t wrap);
+  /// `first_dimension`: the first one that is indexed; those in front of it stay.
+  Value* view(Value* array, std::span<Value* const> indices, std::uint8_t wrap, int first_dimension = 0);
   Value* slice(Value* array, int dimension, Value* start, Value* stop, Value* step);
   Value* dim(Value* array, int dimension, const Type* type);
   Value* local(const Type* array_type, std::span<const std::int64_t> shape);

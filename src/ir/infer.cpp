@@ -285,6 +285,8 @@ Error infer_view(const Op& op, Types& results) {
   if (op.num_indices >= array->rank())
     return fail(op, short_text(array) + " takes fewer than " + std::to_string(array->rank()) + " indices here, not " +
                         std::to_string(op.num_indices));
+  if (op.imm < 0 || op.imm + op.num_indices > array->rank())
+    return fail(op, "has indices behind the last dimension of " + short_text(array));
   results = {types::array(array->element(), array->rank() - op.num_indices)};
   return need_indices(op);
 }

@@ -104,7 +104,7 @@ struct Op {
   std::span<Region*> regions;
   std::span<PathStep> path;      // extract, insert, load, store, atomic
   std::span<std::int64_t> ints;  // local: the shape
-  std::int64_t imm = 0;          // tid, dim, slice: the dimension
+  std::int64_t imm = 0;          // tid, dim, slice: the dimension; view: how many leading dimensions stay
   std::string_view text;         // print: leading literal; printf: format; assert, check: message
   Function* callee = nullptr;    // call
   SourceLoc loc;
@@ -150,6 +150,7 @@ struct Region {
 /// What a launch knows beyond argument types (architecture §1). Part of the cache key.
 struct Form {
   bool no_overlap = false;  // no written array argument overlaps another argument
+  bool strided = false;     // the innermost elements of an array argument may lie apart
   bool taped = false;       // the launch is recorded on a tape
   std::uint8_t rank = 1;    // launch dimensions, 1 to 4
   bool operator==(const Form&) const = default;
@@ -173,8 +174,8 @@ struct Function {
   std::uint32_t value_count = 0;  // ids are below this
   SourceLoc loc;
   bool from_library = false;  // written in the standard library
-
   std::string native;         // C++ of a native function: code generation compiles it, the body only returns zeros
+
   std::span<Value*> params() const { return body->args; }
 
   /// Constants are unique per function. Non-scalar types allow only zero.

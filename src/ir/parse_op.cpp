@@ -113,6 +113,11 @@ void TextParser::indices(OpText& op) {
   expect('[');
   if (accept(']')) return;
   do {
+    if (op.probe.code == OpCode::view && op.probe.num_indices == 0 && accept(':')) {  // a leading dimension that stays
+      if (++op.probe.imm == kMaxRank)
+        fail(token_.loc, "a view keeps at most " + std::to_string(kMaxRank - 1) + " dimensions");
+      continue;
+    }
     if (op.probe.num_indices == kMaxRank)
       fail(token_.loc, "an array has at most " + std::to_string(kMaxRank) + " indices");
     op.operands.push_back(value());

@@ -182,12 +182,13 @@ void Printer::function(const Function& f) {
   if (f.kind == FunctionKind::kernel) {
     out_ += " form(";
     if (f.form.no_overlap) out_ += "no_overlap, ";
+    if (f.form.strided) out_ += "strided, ";
     if (f.form.taped) out_ += "taped, ";
     out_ += "rank " + std::to_string(f.form.rank) + ")";
   }
   if (f.from_library) out_ += " library";
-  out_ += " {\n";
   if (!f.native.empty()) out_ += " native " + quoted(f.native);
+  out_ += " {\n";
   region(*f.body, 1);
   out_ += "}\n";
 }
@@ -236,6 +237,7 @@ void Printer::path(const Op& op, std::size_t dynamic) {
 
 void Printer::indices(const Op& op) {
   out_ += value(op.operands[0]) + "[";
+  for (std::int64_t d = 0; d < op.imm && d < kMaxRank; ++d) out_ += op.num_indices || d + 1 < op.imm ? ":, " : ":";
   for (std::size_t i = 0; i < op.num_indices && i + 1 < op.operands.size(); ++i)
     out_ += (i ? ", " : "") + value(op.operands[i + 1]) + (op.wrap >> i & 1 ? "~" : "");
   out_ += "]";

@@ -210,6 +210,7 @@ void Verifier::attributes(const Op& op) {
   if (!op.path.empty() && !accesses && op.code != OpCode::extract && op.code != OpCode::insert)
     report(op, "only an access has a path");
   if ((op.num_indices || op.wrap) && !accesses && op.code != OpCode::view) report(op, "only an access has indices");
+  if (op.imm && accesses) report(op, "an access has no dimension");
   for (const PathStep& step : op.path)
     if (step.wrap && !step.dynamic) report(op, "a constant index does not wrap");
 }

@@ -147,8 +147,9 @@ class Checker {
     std::string name = name_of_array(op.operand(0));
     Value* ok = nullptr;
     for (std::size_t k = 0; k < op.num_indices; ++k) {
-      std::string text = op.operand(0)->type->rank() == 1 ? name : name + " (dimension " + std::to_string(k) + ")";
-      Value* extent = build_.dim(op.operand(0), int(k), types::i64());
+      std::size_t d = k + std::size_t(op.imm);  // views may keep leading dimensions
+      std::string text = op.operand(0)->type->rank() == 1 ? name : name + " (dimension " + std::to_string(d) + ")";
+      Value* extent = build_.dim(op.operand(0), int(d), types::i64());
       op.operands[1 + k] = checked_index(op.operand(1 + k), op.wrap >> k & 1, extent, ok, text);
     }
     op.wrap = 0;

@@ -89,12 +89,18 @@ Value* simplify_cast(RuleContext& context, ir::Op& op) {
   return op.operand(0)->type == op.result()->type ? op.operand(0) : nullptr;
 }
 
-/// Replaces the leading operands: an access to a view is an access to what it views.
+/// An access to a view is an access to what it views: the view's indices go where it took its dimensions away.
 void merge_view(RuleContext& context, ir::Op& op, const ir::Op& view) {
-  std::vector<Value*> operands(view.operands.begin(), view.operands.end());
-  operands.insert(operands.end(), op.operands.begin() + 1, op.operands.end());
+  // The indices of a view of a view only stand side by side if nothing is kept in front of either.
+  if (op.code == OpCode::view && (view.imm != 0 || op.imm != 0)) return;
+  const unsigned kept = unsigned(view.imm);
+  std::vector<Value*> operands = {view.operand(0)};
+  operands.insert(operands.end(), op.operands.begin() + 1, op.operands.begin() + 1 + kept);
+  operands.insert(operands.end(), view.operands.begin() + 1, view.operands.end());
+  operands.insert(operands.end(), op.operands.begin() + 1 + kept, op.operands.end());
   op.operands = context.function.arena.copy(operands);
-  op.wrap = std::uint8_t(view.wrap | op.wrap << view.num_indices);
+  const unsigned in_front = op.wrap & ((1u << kept) - 1), behind = op.wrap >> kept;
+  op.wrap = std::uint8_t(in_front | unsigned(view.wrap) << kept | behind << (kept + view.num_indices));
   op.num_indices = std::uint8_t(op.num_indices + view.num_indices);
   context.changed = true;
 }
@@ -154,7 +160,10 @@ Value* simplify_memory(RuleContext& context, ir::Op& op) {
       drop_wraps(context, op, std::size_t(1) + op.num_indices);
       return nullptr;
     case OpCode::dim:
-      if (view) return builder.dim(view->operand(0), int(op.imm) + view->num_indices, op.result()->type);
+      if (view) {
+        std::int64_t d = op.imm < view->imm ? op.imm : op.imm + view->num_indices;
+        return builder.dim(view->operand(0), int(d), op.result()->type);
+      }
       if (slice && slice->imm != op.imm) return builder.dim(slice->operand(0), int(op.imm), op.result()->type);
       if (const ir::Op* made = defined_by(op.operand(0), OpCode::from_ptr)) {
         Value* extent = made->operand(std::size_t(op.imm) + 1);

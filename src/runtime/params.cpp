@@ -156,6 +156,12 @@ void ParamBlock::set_float(const Slot& slot, double value) {
 }
 
 void ParamBlock::set_array(const Slot& slot, const Array& array) {
+  if (slot.type->is_indexed_array()) {  // seen through no index array
+    for (const Field& field : slot.type->fields())
+      set_array({slot.path + "." + std::string(field.name), field.type, slot.offset + field.offset},
+                field.offset == 0 ? array : Array());
+    return;
+  }
   if (!slot.type->is_array())
     fail(slot, describe(array) == "null array" ? "a null array" : with_article(describe(array)),
          "this parameter is not an array");

@@ -43,16 +43,22 @@ class AnnotationReader {
     return std::nullopt;
   }
 
+  /// Of array, array2d, indexedarray…; 0 for other names.
   static int array_rank(std::string_view name) {
+    if (is_indexed(name)) name.remove_prefix(7);
     if (name == "array" || name == "array1d") return 1;
     if (name.size() == 7 && name.starts_with("array") && name[6] == 'd' && name[5] >= '2' && name[5] <= '4')
       return name[5] - '0';
     return 0;
   }
 
-  static Pattern array_of(std::optional<Pattern> element, std::uint32_t rank) {
-    if (element && element->kind == Pattern::Kind::exact) return Pattern::exactly(types::array(element->type, rank));
-    Pattern p = Pattern::of(Pattern::Kind::array);
+  static bool is_indexed(std::string_view name) { return name.starts_with("indexedarray"); }
+
+  static Pattern array_of(std::string_view name, std::optional<Pattern> element, std::uint32_t rank) {
+    bool indexed = is_indexed(name);
+    if (element && element->kind == Pattern::Kind::exact)
+      return Pattern::exactly(indexed ? types::indexed_array(element->type, rank) : types::array(element->type, rank));
+    Pattern p = Pattern::of(indexed ? Pattern::Kind::indexed_array : Pattern::Kind::array);
     if (element) p.element = std::make_shared<const Pattern>(*element);
     p.rows.fixed = rank;
     return p;
@@ -64,7 +70,7 @@ class AnnotationReader {
     if (symbol->kind == Symbol::Kind::pattern) return symbol->pattern;
     if (symbol->reported) return std::nullopt;
     if (symbol->kind == Symbol::Kind::builtin) {
-      if (int rank = array_rank(symbol->text)) return array_of(std::nullopt, std::uint32_t(rank));
+      if (int rank = array_rank(symbol->text)) return array_of(symbol->text, std::nullopt, std::uint32_t(rank));
       if (symbol->text == "ref") {
         Pattern p = Pattern::of(Pattern::Kind::any);
         p.by_reference = true;
@@ -115,7 +121,7 @@ class AnnotationReader {
         if (!n || *n < 1 || *n > kMaxRank) return bad(*ndim, "ndim must be a number from 1 to 4");
         rank = int(*n);
       }
-      return array_of(element, std::uint32_t(rank));
+      return array_of(name, element, std::uint32_t(rank));
     }
     const Expr* dtype_expr = argument(call, 99, {"dtype"});
     auto scalar_at = [&](std::size_t position) -> std::optional<Pattern> {
@@ -186,7 +192,7 @@ class AnnotationReader {
         if (!n || *n < 1 || *n > kMaxRank) return bad(expr, "the rank must be a number from 1 to 4");
         rank = int(*n);
       }
-      return array_of(element, std::uint32_t(rank));
+      return array_of(name, element, std::uint32_t(rank));
     }
     if (name == "ref") {
       auto inner = read(*expr.indices[0]);

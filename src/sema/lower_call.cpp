@@ -329,6 +329,7 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
         ok = false;
         break;
       }
+      if (pattern.kind == Pattern::Kind::exact) v = as_indexed(v, pattern.type);
       e = Entity::of(v);
       builtins::Bindings bindings;
       ok = builtins::match(pattern, v->type, bindings);

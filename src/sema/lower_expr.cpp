@@ -161,22 +161,21 @@ Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& exp
   place.base = object.value;
   place.type = type;
   if (attribute_step(place, expr.name)) return read_place(place);
-  if (type->is_array()) {
+  if (type->is_array() || type->is_indexed_array()) {
     if (expr.name == "shape") {
       std::vector<Entity> extents;
-      for (std::uint32_t d = 0; d < type->rank(); ++d)
-        extents.push_back(Entity::of(builder_.dim(object.value, int(d), types::i32())));
+      for (std::uint32_t d = 0; d < type->rank(); ++d) extents.push_back(Entity::of(extent_of(object.value, d)));
       return Entity::of_tuple(std::move(extents));
     }
     if (expr.name == "ndim") return Entity::of(builder_.i32(type->rank()));
     if (expr.name == "size") {
-      ir::Value* size = builder_.dim(object.value, 0, types::i32());
+      ir::Value* size = extent_of(object.value, 0);
       for (std::uint32_t d = 1; d < type->rank(); ++d)
-        size = builder_.binary(ir::OpCode::mul, size, builder_.dim(object.value, int(d), types::i32()));
+        size = builder_.binary(ir::OpCode::mul, size, extent_of(object.value, d));
       return Entity::of(size);
     }
     if (expr.name == "dtype") return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type->element()));
-    if (expr.name == "ptr") {
+    if (expr.name == "ptr" && type->is_array()) {
       ir::Value* operands[] = {object.value};
       return Entity::of(builder_.op(ir::OpCode::data_ptr, operands)->result());
     }
@@ -184,7 +183,7 @@ Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& exp
   if (type->is_composite() && expr.name == "dtype")
     return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type->element()));
   std::string cure;
-  if (type->is_struct()) {
+  if (type->is_struct() && !type->is_indexed_array()) {
     cure = "its fields are";
     for (const Field& f : type->fields())
       cure += (f.offset == 0 && f.name == type->fields()[0].name ? " " : ", ") + std::string(f.name);
@@ -244,7 +243,8 @@ ir::Value* FunctionLowering::truth(Entity entity, const Node& at_node) {
   if (type->is_bool()) return value;
   builder_.set_loc(at_node.loc);
   if (type->is_int() || type->is_float()) return fold(ir::OpCode::ne, value, function_.zero(type));
-  if (type->is_array()) return builder_.unary(ir::OpCode::nonnull, value);
+  if (type->is_indexed_array()) value = indexed_field(value, 0);
+  if (type->is_array() || type->is_indexed_array()) return builder_.unary(ir::OpCode::nonnull, value);
   fail(DiagCode::bad_condition, at_node, "a condition must be a bool, a number or an array, not " + type->user_name(),
        "compare it with something");
   return nullptr;

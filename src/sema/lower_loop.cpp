@@ -18,7 +18,8 @@ std::vector<int> FunctionLowering::carried_variables(const LoopInfo& info, const
     int variable = find_variable(assigned.name);
     if (variable < 0) continue;
     const Entity& value = variables_[std::size_t(variable)].value;
-    if (assigned.whole || (value.is_value() && !value.type()->is_array())) add(variable);
+    bool refers = value.is_value() && (value.type()->is_array() || value.type()->is_indexed_array());
+    if (assigned.whole || (value.is_value() && !refers)) add(variable);
   }
   if (info.exits & kExitReturn) {
     add(live_);

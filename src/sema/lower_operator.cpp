@@ -208,8 +208,8 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
                 "compare with each value");
   if (a.kind == Kind::none_literal || b.kind == Kind::none_literal) {  // x is None
     const Entity& other = a.kind == Kind::none_literal ? b : a;
-    if (equality && other.is_value() && other.type()->is_array()) {
-      ir::Value* there = builder_.unary(OpCode::nonnull, other.value);
+    if (equality && other.is_value() && (other.type()->is_array() || other.type()->is_indexed_array())) {
+      ir::Value* there = truth(other, at_node);
       return Entity::of(negated ? there : fold(OpCode::bit_not, there));
     }
     if (equality && other.kind == Kind::none_literal) return Entity::of(builder_.boolean(!negated));

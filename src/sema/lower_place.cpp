@@ -74,7 +74,7 @@ Place FunctionLowering::place_of(const Expr& expr) {
 
 bool FunctionLowering::attribute_step(Place& place, std::string_view name) {
   const Type* type = place.type;
-  if (type->is_struct()) {
+  if (type->is_struct() && !type->is_indexed_array()) {
     int field = type->field_index(name);
     if (field < 0) return false;
     place.path.push_back(field_step(field));
@@ -102,7 +102,7 @@ bool FunctionLowering::attribute_step(Place& place, std::string_view name) {
   return false;
 }
 
-ir::Value* FunctionLowering::index_value(const Expr& expr) {
+ir::Value* FunctionLowering::index_value(const Expr& expr, bool or_array) {
   Entity index = lower_expr(expr);
   if (index.is_error()) return nullptr;
   if (auto constant = constant_int(index); constant && index.is_literal()) {
@@ -111,6 +111,7 @@ ir::Value* FunctionLowering::index_value(const Expr& expr) {
   }
   ir::Value* value = value_of(index, expr);
   if (!value) return nullptr;
+  if (or_array && value->type == types::array(types::i32(), 1)) return value;
   if (!value->type->is_int()) {
     fail(DiagCode::bad_index, expr, "an index must be an integer, not " + value->type->user_name(),
          "convert it: int(…)");
@@ -121,6 +122,7 @@ ir::Value* FunctionLowering::index_value(const Expr& expr) {
 
 Place FunctionLowering::subscript_place(Place base, const SubscriptExpr& expr) {
   if (base.type->is_array()) return array_place(std::move(base), expr);
+  if (base.type->is_indexed_array()) return indexed_place(read_place(base).value, expr);
   if (base.type->is_composite()) return component_place(std::move(base), expr);
   if (base.type->is_tuple()) {
     if (expr.indices.size() != 1 || expr.indices[0]->kind == ExprKind::slice) {
@@ -144,84 +146,93 @@ Place FunctionLowering::subscript_place(Place base, const SubscriptExpr& expr) {
   return {};
 }
 
+bool FunctionLowering::Subscript::wraps() const {
+  return index->type->is_signed_int() && !(index->is_constant() && index->as_int() >= 0);
+}
+
+std::optional<FunctionLowering::Subscript> FunctionLowering::slice_subscript(const SliceExpr& slice) {
+  auto bound = [&](const Expr* part, std::int64_t otherwise) -> ir::Value* {
+    if (!part) return builder_.i64(otherwise);
+    ir::Value* v = index_value(*part);
+    return v ? cast(v, types::i64()) : nullptr;
+  };
+  Subscript out;
+  out.start = bound(slice.lower, 0);
+  out.stop = bound(slice.upper, INT64_MAX);
+  out.step = bound(slice.step, 1);
+  if (!out.start || !out.stop || !out.step) return std::nullopt;
+  if (out.step->is_constant() && out.step->as_int() < 1) {
+    fail(DiagCode::bad_index, *slice.step, "the step of an array slice must be at least 1");
+    return std::nullopt;
+  }
+  return out;
+}
+
+bool FunctionLowering::array_subscripts(const SubscriptExpr& expr, const Type* array, std::vector<Subscript>& out) {
+  std::size_t rank = array->rank();
+  if (expr.indices.size() > rank) {
+    fail(DiagCode::bad_index, *expr.indices[rank],
+         "too many indices: " + array->user_name() + " has " + std::to_string(rank) + " dimension" +
+             (rank == 1 ? "" : "s") + ", got " + std::to_string(expr.indices.size()));
+    return false;
+  }
+  for (const Expr* index : expr.indices) {
+    if (const auto* slice = index->as_if<SliceExpr>()) {
+      auto read = slice_subscript(*slice);
+      if (!read) return false;
+      out.push_back(*read);
+      continue;
+    }
+    Subscript one;
+    one.index = index_value(*index, true);
+    if (!one.index) return false;
+    out.push_back(one);
+  }
+  return true;
+}
+
+ir::Value* FunctionLowering::narrowed(ir::Value* array, const Subscript& subscript, int dimension,
+                                      const Node& at_node) {
+  if (subscript.is_slice()) return at(at_node).slice(array, dimension, subscript.start, subscript.stop, subscript.step);
+  ir::Value* list[] = {subscript.index};
+  return at(at_node).view(array, list, subscript.wraps(), dimension);
+}
+
 Place FunctionLowering::array_place(Place base, const SubscriptExpr& expr) {
   ir::Value* array = read_place(base).value;
   std::size_t rank = array->type->rank();
-  if (expr.indices.size() > rank) {
-    fail(DiagCode::bad_index, *expr.indices[rank],
-         "too many indices: " + array->type->user_name() + " has " + std::to_string(rank) + " dimension" +
-             (rank == 1 ? "" : "s") + ", got " + std::to_string(expr.indices.size()));
-    return {};
-  }
+  std::vector<Subscript> subscripts;
+  if (!array_subscripts(expr, array->type, subscripts)) return {};
   bool any_slice = false;
-  for (const Expr* index : expr.indices) any_slice = any_slice || index->kind == ExprKind::slice;
-  if (any_slice) return slice_place(std::move(base), expr);
-
-  Place place;
-  std::uint8_t wrap = 0;
-  std::vector<ir::Value*> indices;
-  for (std::size_t k = 0; k < expr.indices.size(); ++k) {
-    ir::Value* index = index_value(*expr.indices[k]);
-    if (!index) return {};
-    bool never_negative = !index->type->is_signed_int() || (index->is_constant() && index->as_int() >= 0);
-    if (!never_negative) wrap = std::uint8_t(wrap | (1u << k));
-    indices.push_back(index);
-  }
-  if (indices.size() < rank) {
-    place.root = Place::Root::temporary;
-    place.base = at(expr).view(array, indices, wrap);
-    place.type = place.base->type;
-    return place;
-  }
-  place.root = Place::Root::memory;
-  place.base = array;
-  place.indices = std::move(indices);
-  place.wrap = wrap;
-  place.type = array->type->element();
-  return place;
-}
-
-Place FunctionLowering::slice_place(Place base, const SubscriptExpr& expr) {
-  ir::Value* array = read_place(base).value;
-  // Slices first, so that integer indices behind them still name their dimension; then the integers from the left.
-  ir::Value* result = array;
-  std::size_t taken = 0;  // dimensions already removed by integer indices
-  for (std::size_t k = 0; k < expr.indices.size(); ++k) {
-    const Expr& index = *expr.indices[k];
-    int dimension = int(k - taken);
-    if (const auto* slice = index.as_if<SliceExpr>()) {
-      auto bound = [&](const Expr* part, std::int64_t otherwise) -> ir::Value* {
-        if (!part) return builder_.i64(otherwise);
-        ir::Value* v = index_value(*part);
-        return v ? cast(v, types::i64()) : nullptr;
-      };
-      ir::Value* start = bound(slice->lower, 0);
-      ir::Value* stop = bound(slice->upper, INT64_MAX);
-      ir::Value* step = bound(slice->step, 1);
-      if (!start || !stop || !step) return {};
-      if (step->is_constant() && step->as_int() < 1) {
-        fail(DiagCode::bad_index, *slice->step, "the step of an array slice must be at least 1");
-        return {};
-      }
-      result = at(expr).slice(result, dimension, start, stop, step);
-      continue;
-    }
-    ir::Value* i = index_value(index);
-    if (!i) return {};
-    if (dimension != 0) {
-      fail(DiagCode::bad_index, index, "an integer index behind a slice is not supported in kernels",
-           "index the leading dimensions first, e.g. a[i][1:3]");
-      return {};
-    }
-    ir::Value* list[] = {i};
-    std::uint8_t wrap = i->type->is_signed_int() && !(i->is_constant() && i->as_int() >= 0) ? 1 : 0;
-    result = at(expr).view(result, list, wrap);
-    ++taken;
+  for (const Subscript& s : subscripts) {
+    if (s.is_gather()) return gathered_place(array, subscripts, expr);
+    any_slice = any_slice || s.is_slice();
   }
   Place place;
+  if (!any_slice) {
+    for (std::size_t k = 0; k < subscripts.size(); ++k) {
+      place.indices.push_back(subscripts[k].index);
+      if (subscripts[k].wraps()) place.wrap = std::uint8_t(place.wrap | (1u << k));
+    }
+    if (subscripts.size() == rank) {
+      place.root = Place::Root::memory;
+      place.base = array;
+      place.type = array->type->element();
+      return place;
+    }
+    place.base = at(expr).view(array, place.indices, place.wrap);
+    place.indices.clear();
+    place.wrap = 0;
+  } else {
+    int dimension = 0;
+    place.base = array;
+    for (const Subscript& s : subscripts) {
+      place.base = narrowed(place.base, s, dimension, expr);
+      dimension += s.is_slice();
+    }
+  }
   place.root = Place::Root::temporary;
-  place.base = result;
-  place.type = result->type;
+  place.type = place.base->type;
   return place;
 }
 

@@ -173,7 +173,8 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
   auto named =
       std::find_if(args.begin(), args.end(), [](const Argument& a) { return a.keyword == "arr" || a.keyword == "a"; });
   if (named != args.end()) std::rotate(args.begin(), named, named + 1);  // the array decides what else there is
-  if (args.empty() || !args[0].entity.is_value() || !args[0].entity.type()->is_array())
+  if (args.empty() || !args[0].entity.is_value() ||
+      !(args[0].entity.type()->is_array() || args[0].entity.type()->is_indexed_array()))
     return fail(DiagCode::bad_call, at_node,
                 std::string(name) + "() takes an array first, got (" + describe(args) + ")");
   ir::Value* array = args[0].entity.value;
@@ -214,6 +215,11 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
     operands.push_back(value.value);
   }
   builder_.set_loc(at_node.loc);
+  if (array->type->is_indexed_array()) {
+    if (!data_indices(array, indices, at_node)) return Entity::failed();
+    array = indexed_field(array, 0);
+    wrap = std::uint8_t((1u << rank) - 1);
+  }
   if (name == "atomic_sub") operands[0] = fold(OpCode::neg, operands[0]);
   ir::Value* value = is_cas ? operands[1] : operands[0];
   return Entity::of(builder_.atomic(kind->kind, array, indices, wrap, {}, {}, value, is_cas ? operands[0] : nullptr));
@@ -225,7 +231,8 @@ Entity FunctionLowering::special_len(const std::vector<Argument>& args, const No
   if (e.kind == Entity::Kind::tuple) return Entity::of(builder_.i32(std::int64_t(e.elements->size())));
   if (e.is_value()) {
     const Type* type = e.type();
-    if (type->is_array()) return Entity::of(at(at_node).dim(e.value, 0, types::i32()));
+    builder_.set_loc(at_node.loc);
+    if (type->is_array() || type->is_indexed_array()) return Entity::of(extent_of(e.value, 0));
     if (type->is_composite()) return Entity::of(builder_.i32(type->rows()));
     if (type->is_tuple()) return Entity::of(builder_.i32(std::int64_t(type->fields().size())));
   }

@@ -193,12 +193,38 @@ class FunctionLowering {
   Place array_place(Place base, const syntax::SubscriptExpr& expr);
   /// A dotted name that begins outside the function: a module's or class's member.
   bool is_foreign(const syntax::Expr& expr) const;
-  Place slice_place(Place base, const syntax::SubscriptExpr& expr);
   bool attribute_step(Place& place, std::string_view name);
   Entity read_place(const Place& place);
   /// `value_node`: where the value stands, for messages about it.
   void write_place(const Place& place, Entity value, const syntax::Node& at, const syntax::Node* value_node = nullptr);
-  ir::Value* index_value(const syntax::Expr& expr);
+  /// An integer; with `or_array` also an array of int32 that picks several.
+  ir::Value* index_value(const syntax::Expr& expr, bool or_array = false);
+  /// What stands between the brackets for one dimension of an array.
+  struct Subscript {
+    ir::Value* index = nullptr;                                    // an integer, or an array of int32
+    ir::Value *start = nullptr, *stop = nullptr, *step = nullptr;  // a slice
+    bool is_slice() const { return !index; }
+    bool is_gather() const { return index && index->type->is_array(); }
+    /// True if the index may be negative and then counts from the end.
+    bool wraps() const;
+  };
+  bool array_subscripts(const syntax::SubscriptExpr& expr, const Type* array, std::vector<Subscript>& out);
+  std::optional<Subscript> slice_subscript(const syntax::SliceExpr& slice);
+  /// One dimension sliced, or taken away by an integer.
+  ir::Value* narrowed(ir::Value* array, const Subscript& subscript, int dimension, const syntax::Node& at);
+
+  // indexed arrays (lower_indexed.cpp)
+  Place gathered_place(ir::Value* array, std::span<const Subscript> subscripts, const syntax::SubscriptExpr& expr);
+  Place indexed_place(ir::Value* indexed, const syntax::SubscriptExpr& expr);
+  /// The indices of an element of an indexed array's data; every one of them may be negative.
+  bool data_indices(ir::Value* indexed, std::vector<ir::Value*>& indices, const syntax::Node& at);
+  ir::Value* data_index(ir::Value* index_array, ir::Value* index, const syntax::Node& at);
+  ir::Value* indexed_extent(ir::Value* indexed, std::uint32_t dimension);
+  ir::Value* indexed_field(ir::Value* indexed, std::uint32_t number);
+  /// The extent of an array, indexed or not, as int32.
+  ir::Value* extent_of(ir::Value* array, std::uint32_t dimension);
+  /// An array where an indexed one is wanted; anything else stays as it is.
+  ir::Value* as_indexed(ir::Value* value, const Type* wanted);
 
   // components (lower_component.cpp)
   /// One index of a subscript: a position, a run-time value, or several positions.

@@ -90,6 +90,26 @@ class TypeTable {
       t.align_ = std::max(t.align_, field.type->align());
     }
     t.size_ = kind == TypeKind::tuple ? 0 : std::max(align_up(offset, t.align_), 1u);
+    if (kind == TypeKind::structure) note_indexed(t, table);
+  }
+
+  /// Recognises the struct of an indexed array, whoever made it: the IR's text form writes it as any other struct. No
+  /// program can give a struct of its own that name.
+  static void note_indexed(Type& t, const TypeTable& table) {
+    if (!t.name_.starts_with("indexedarray<") || t.fields_.empty() || !t.fields_[0].type->is_array()) return;
+    const Type* data = t.fields_[0].type;
+    if (t.name_ != indexed_name(data->element(), data->rank()) || t.fields_.size() != 1 + data->rank()) return;
+    for (std::size_t k = 1; k < t.fields_.size(); ++k) {
+      const Type* index = t.fields_[k].type;
+      if (!index->is_array() || index->rank() != 1 || index->element() != table.scalar(ScalarKind::i32)) return;
+    }
+    t.indexed_ = true;
+    t.element_ = data->element();
+    t.rows_ = data->rank();
+  }
+
+  static std::string indexed_name(const Type* element, std::uint32_t rank) {
+    return "indexedarray<" + element->text() + "," + std::to_string(rank) + ">";
   }
 
   static void fill_array(Type& t, const Type* element, std::uint32_t rank, std::string text) {
@@ -152,10 +172,12 @@ std::string Type::user_name() const {
       return "matrix(shape=(" + std::to_string(rows_) + ", " + std::to_string(cols_) + "), dtype=" + scalar + ")";
     case TypeKind::quat: return "quat" + suffix;
     case TypeKind::transform: return "transform" + suffix;
-    case TypeKind::structure: return name_;
+    case TypeKind::structure:
+      if (!indexed_) return name_;
+      [[fallthrough]];
     case TypeKind::array: {
       std::string rank = rows_ == 1 ? "" : std::to_string(rows_) + "d";
-      return "array" + rank + "(dtype=" + element_->user_name() + ")";
+      return (indexed_ ? "indexedarray" : "array") + rank + "(dtype=" + element_->user_name() + ")";
     }
     case TypeKind::tuple: {
       std::string out = "tuple(";
@@ -211,6 +233,15 @@ const Type* array(const Type* element, std::uint32_t rank) {
   WEFT_CHECK(element && rank >= 1 && rank <= std::uint32_t(kMaxRank));
   std::string text = "array<" + element->text() + "," + std::to_string(rank) + ">";
   return TypeTable::get().intern(text, [&](Type& t, TypeTable&) { TypeTable::fill_array(t, element, rank, text); });
+}
+
+const Type* indexed_array(const Type* element, std::uint32_t rank) {
+  static constexpr std::string_view names[] = {"index0", "index1", "index2", "index3"};
+  std::vector<Field> fields = {{"data", array(element, rank), 0}};
+  for (std::uint32_t k = 0; k < rank; ++k) fields.push_back({names[k], array(i32(), 1), 0});
+  const Type* type = structure(TypeTable::indexed_name(element, rank), fields);
+  WEFT_CHECK(type->is_indexed_array());
+  return type;
 }
 
 const Type* tuple(std::span<const Type* const> elements) {

@@ -55,13 +55,15 @@ class Type {
   bool is_transform() const { return kind_ == TypeKind::transform; }
   bool is_struct() const { return kind_ == TypeKind::structure; }
   bool is_array() const { return kind_ == TypeKind::array; }
+  /// A struct of an array and one index array per dimension (types::indexed_array); is_struct() holds as well.
+  bool is_indexed_array() const { return indexed_; }
   bool is_tuple() const { return kind_ == TypeKind::tuple; }
   /// vec, mat, quat or transform: a fixed number of equal scalars.
   bool is_composite() const { return kind_ >= TypeKind::vec && kind_ <= TypeKind::transform; }
   /// Scalar or composite: what elementwise arithmetic is defined on.
   bool is_numeric() const { return is_scalar() || is_composite(); }
 
-  /// Composites: the component type. Arrays: the element type.
+  /// Composites: the component type. Arrays, indexed or not: the element type.
   const Type* element() const { return element_; }
   /// Composites: number of scalars in all (vec n, mat r·c, quat 4, transform 7). Scalars: 1.
   std::uint32_t component_count() const { return rows_ * cols_; }
@@ -69,7 +71,7 @@ class Type {
   std::uint32_t rows() const { return rows_; }
   /// mat: columns; otherwise 1.
   std::uint32_t cols() const { return cols_; }
-  /// Arrays: number of dimensions, 1 to 4.
+  /// Arrays, indexed or not: number of dimensions, 1 to 4.
   std::uint32_t rank() const { return rows_; }
 
   /// Structs: the fields in order. Tuples: elements as unnamed fields.
@@ -98,6 +100,7 @@ class Type {
 
   TypeKind kind_ = TypeKind::scalar;
   ScalarKind scalar_ = ScalarKind::boolean;
+  bool indexed_ = false;
   std::uint32_t rows_ = 1;
   std::uint32_t cols_ = 1;
   const Type* element_ = nullptr;
@@ -125,6 +128,9 @@ const Type* transform(const Type* scalar);
 /// Fields' offsets are computed; equal name and fields give the same type.
 const Type* structure(std::string_view name, std::span<const Field> fields);
 const Type* array(const Type* element, std::uint32_t rank);
+/// An array seen through index arrays: a struct {data: array, index0 … : array<i32,1>}, one index array per dimension of
+/// `data`; a null one leaves its dimension as it is.
+const Type* indexed_array(const Type* element, std::uint32_t rank);
 const Type* tuple(std::span<const Type* const> elements);
 /// `key` identifies the function (mangled name); compile-time only.
 const Type* function(std::string_view key);

@@ -21,7 +21,7 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
     x11 = v[0:i]
     x12 = v[::0]
     x13 = a[0, 0:2:0]
-    x14 = a[0:2, 1]
+    x14 = a[0:2, f]
     x15 = (1.0, 2.0)[2]
     x16 = (1.0, 2.0)[i]
     x17 = a.shape[2]
@@ -78,10 +78,10 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
 # CHECK-NEXT:{{^}}indices.py:23:20: error: the step of an array slice must be at least 1 [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x13 = a[0, 0:2:0]{{$}}
 # CHECK-NEXT:{{^}}                       ^{{$}}
-# CHECK-NEXT:{{^}}indices.py:24:18: error: an integer index behind a slice is not supported in kernels [bad_index]{{$}}
-# CHECK-NEXT:{{^}}        x14 = a[0:2, 1]{{$}}
+# CHECK-NEXT:{{^}}indices.py:24:18: error: an index must be an integer, not float32 [bad_index]{{$}}
+# CHECK-NEXT:{{^}}        x14 = a[0:2, f]{{$}}
 # CHECK-NEXT:{{^}}                     ^{{$}}
-# CHECK-NEXT:{{^}}    note: index the leading dimensions first, e.g. a[i][1:3]{{$}}
+# CHECK-NEXT:{{^}}    note: convert it: int(…){{$}}
 # CHECK-NEXT:{{^}}indices.py:25:22: error: index 2 is out of range for a tuple of 2 [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x15 = (1.0, 2.0)[2]{{$}}
 # CHECK-NEXT:{{^}}                         ^{{$}}

@@ -162,7 +162,7 @@ int run_kernel(const Arguments& args) {
       throw UsageError("no value for '" + name + "' (" + decl_params[i].type + "): add " + name + "=…");
     }
     Description d = parse_description(name, *text);
-    if (type->is_array()) {
+    if (type->is_array() || type->is_indexed_array()) {  // an indexed one is seen through no index array
       arrays.emplace_back(name, make_array(name, type, d));
       arguments.push_back(arrays.back().second);
     } else {

@@ -343,8 +343,6 @@ def as_array(obj: Any, type: _weft.Type) -> Any:
     made = _weft.array_over_buffer(array_class, obj, handle)
     if made is not None:
         return made if made.ndim == type.rank else None
-    if getattr(obj, "_wp_indexed_", False):
-        raise RuntimeError("kernels don't take an indexedarray yet; pass its contiguous() copy")
     values = foreign_ndarray(obj)
     if values is None:
         return None
@@ -355,3 +353,15 @@ def as_array(obj: Any, type: _weft.Type) -> Any:
         values = values.copy()
     made = array_class.__new__(array_class)
     return made if alias(values, known, made) else None
+
+
+def type_of(value: Any) -> _weft.Type | None:
+    """The type that a generic parameter takes from a NumPy number or from another library's array: an array of its
+    scalars (vectors are not guessed). None for other objects."""
+    if isinstance(value, np.generic):
+        scalar = scalar_class(value.dtype)
+        return scalar._wp_type_ if scalar is not None else None
+    values = foreign_ndarray(value)
+    if values is None or not 1 <= values.ndim <= 4:
+        return None
+    return _weft.type_array(element_handle(values), values.ndim)

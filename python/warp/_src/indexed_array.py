@@ -6,16 +6,24 @@ one dimension, or None for a dimension that is taken as it is.
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Sequence
+import ctypes
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-
 from warp import _weft
 from warp._src import array_interface as _interface
 from warp._src.array import array
-from warp._src.array_support import check_device
+from warp._src.array_operators import with_operators
+from warp._src.array_support import ArrayDescriptor, check_device
 
 _INT32 = _weft.type_scalar("int32")
+
+
+class IndexedDescriptor(ctypes.Structure):
+    """An indexed array as kernels get it; as many index arrays count as the data has dimensions."""
+
+    _fields_ = [("data", ArrayDescriptor), ("indices", ArrayDescriptor * 4)]
 
 
 def _index_array(value: Any) -> array:
@@ -32,7 +40,8 @@ def _index_array(value: Any) -> array:
     return array(values, dtype=np.int32, copy=False)
 
 
-class indexedarray:  # noqa: N801 - the documented name
+@with_operators
+class indexedarray:
     """Elements of `data` picked by `indices`; with a dtype only, an annotation."""
 
     _wp_indexed_ = True
@@ -95,6 +104,11 @@ class indexedarray:  # noqa: N801 - the documented name
         """The parts of the kernel argument."""
         return {"data": array, "indices": list, "shape": tuple}
 
+    @property
+    def _wp_type_(self) -> _weft.Type | None:
+        """The type that a kernel sees; None for annotations, which may be generic."""
+        return None if self.data is None else _weft.type_indexed_array(self.data._element, self.ndim)
+
     def _values(self) -> np.ndarray:
         if self.data is None:
             raise RuntimeError("an indexedarray annotation has no elements")
@@ -103,7 +117,7 @@ class indexedarray:  # noqa: N801 - the documented name
     def _selection(self) -> tuple:
         picks = [np.arange(n) if i is None else i.numpy() for n, i in zip(self.data.shape, self.indices)]
         for pick, extent in zip(picks, self.data.shape):
-            if pick.size and not 0 <= int(pick.min()) <= int(pick.max()) < extent:
+            if pick.size and not -extent <= int(pick.min()) <= int(pick.max()) < extent:
                 raise _weft.ArrayIndexError(f"an index array points outside of a dimension with size {extent}")
         return np.ix_(*picks)
 
@@ -187,10 +201,24 @@ class indexedarray:  # noqa: N801 - the documented name
             self.data[at] = value
             return
         picked = self[key]
-        if getattr(value, "_wp_type_", None) is not None or np.isscalar(value):
-            picked.fill_(value)
+        if isinstance(picked, array):
+            picked[:] = value
         else:
-            picked.assign(value)
+            picked.put(value)
+
+    def put(self, value: Any) -> None:
+        """What `a[rows] = value` does: one value for all elements, or values that NumPy broadcasts."""
+        if isinstance(value, indexedarray):
+            value = value.contiguous()
+        if not isinstance(value, (array, np.ndarray)) and (
+            getattr(value, "_wp_type_", None) is not None or np.isscalar(value)
+        ):
+            self.fill_(value)
+            return
+        source = _interface.numpy_view(value) if isinstance(value, array) else _interface.as_ndarray(value)
+        values = _interface.comparable(source, _interface.layout(self.data._element))
+        with np.errstate(all="ignore"):
+            self._values()[self._selection()] = values
 
     def __iter__(self) -> Iterator[Any]:
         for i in range(len(self)):
@@ -203,9 +231,15 @@ class indexedarray:  # noqa: N801 - the documented name
     def __class_getitem__(cls, dtype: Any) -> indexedarray:
         return cls(dtype=dtype)
 
-    def __ctype__(self) -> Any:
-        """The kernel argument; kernels don't take indexed arrays yet."""
-        raise RuntimeError("kernels don't take an indexedarray yet; pass its contiguous() copy")
+    def __ctype__(self) -> IndexedDescriptor:
+        """The kernel argument: the data, then an index array for each dimension, null where there is none."""
+        if self.data is None:
+            raise RuntimeError("an indexedarray annotation is no kernel argument")
+        made = IndexedDescriptor(self.data.__ctype__())
+        for k, index in enumerate(self.indices):
+            if index is not None:
+                made.indices[k] = index.__ctype__()
+        return made
 
     def __str__(self) -> str:
         return repr(self) if self.data is None else str(self.numpy())

@@ -13,6 +13,16 @@ import typing
 from warp._src import types as wt
 
 _MISSING = object()
+_late: tuple = ()
+
+
+def _load_late() -> tuple:
+    """Modules that import this one, loaded on first use."""
+    global _late
+    from warp._src import builtins, context
+
+    _late = (builtins, context)
+    return _late
 
 
 def _is_warp_module(value: object) -> bool:
@@ -21,8 +31,7 @@ def _is_warp_module(value: object) -> bool:
 
 def describe(value: object) -> tuple | None:
     """The compiler's view of a Python object, or None when the compiler should look itself."""
-    from warp._src import builtins, context  # late: context imports this module
-
+    builtins, context = _late or _load_late()
     if _is_warp_module(value):
         return ("warp",)
     if isinstance(value, context.Function):
@@ -71,6 +80,9 @@ def array_annotation(value: object) -> tuple | None:
     """wp.array(dtype=…, ndim=…) or wp.indexedarray(…) used as an annotation or a name for one."""
     from warp._src.array import array
 
+    if isinstance(value, type):  # the class itself, in the text of an annotation
+        name = "array" if value is array else "indexedarray" if hasattr(value, "_wp_indexed_") else ""
+        return ("builtin", name) if name else None
     indexed = getattr(value, "_wp_indexed_", False)
     if value.data is not None if indexed else not isinstance(value, array) or value._valid:
         return None
@@ -139,6 +151,11 @@ class FunctionResolver:
                 pass
         value = self.func.__globals__.get(name, _MISSING)
         return None if value is _MISSING else describe(value)
+
+    def lookup_all(self, names: list[str]) -> list[tuple | None]:
+        """The answers for many names; most of a function's names are its own variables and mean nothing outside."""
+        known, free = self.func.__globals__, self.func.__code__.co_freevars
+        return [self.lookup(name) if name in known or name in free else None for name in names]
 
     def eval_static(self, text: str, local_values: dict) -> tuple | None:
         names = self.namespace()
