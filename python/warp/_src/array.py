@@ -7,13 +7,14 @@ has no memory: it is an annotation.
 
 from __future__ import annotations
 
-import ctypes
-from typing import Any, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
-
 from warp import _weft
 from warp._src import array_interface as _interface
+from warp._src.array_exchange import ArrayExchange
+from warp._src.array_operators import with_operators
 from warp._src.array_support import (
     ArrayDescriptor,
     ArrayTypeError,
@@ -39,7 +40,8 @@ __all__ = ["array"]
 _ndarray = np.ndarray
 
 
-class array(_weft.Array):  # noqa: N801 - the documented name
+@with_operators
+class array(ArrayExchange):
     """An array of elements of one type.
 
     `data` is anything NumPy reads, another array, or None; trailing dimensions become the components of a vector or
@@ -48,7 +50,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
     makes new memory that is not initialised. A dtype alone makes an annotation.
     """
 
-    __slots__ = ("_dtype", "_annotated_ndim", "__dict__")
+    __slots__ = ("__dict__", "_annotated_ndim", "_dtype")
 
     # What few arrays have of their own.
     _refs: dict[Any, Any] | None = None
@@ -369,7 +371,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
     def __setitem__(self, key: Any, value: Any) -> None:
         written = self._put(key, struct_value(self, value) if value.__class__ is tuple else value)
         if written is NotImplemented:
-            self[key].assign(value)
+            self[key].put(value)
         elif written.__class__ is not int:
             derived(written, self)._assign_values(value)
         elif self._refs is not None:
@@ -420,50 +422,7 @@ class array(_weft.Array):  # noqa: N801 - the documented name
         memo[id(self)] = made
         return made
 
-    # ---- NumPy and other libraries ---------------------------------------------------------------------------------
-
-    def numpy(self, *, _suppress_bfloat16_warning: bool = False) -> np.ndarray:
-        """A NumPy array over the same memory, without a copy. Vectors and matrices add dimensions, structs become
-        records; bfloat16 shows as ml_dtypes' type, or as bits in uint16 where that is not installed."""
-        return _interface.numpy_view(self)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        values = self.numpy()
-        if dtype is not None and np.dtype(dtype) != values.dtype:
-            if copy is False:
-                raise ValueError(f"an array of {self.dtype.__name__} can't be seen as {np.dtype(dtype)} without a copy")
-            return values.astype(dtype)
-        return values.copy() if copy else values
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        values = self.numpy()
-        if values.dtype.kind == "V" and values.dtype.names is None:
-            raise AttributeError("__array_interface__ has no bfloat16; NumPy takes it through __array__")
-        return values.__array_interface__
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        """A DLPack capsule over the same memory."""
-        return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if v is not None})
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-    def cptr(self) -> Any:
-        """A ctypes pointer to the first element."""
-        kind = self._element.kind
-        ctype = (
-            self.dtype._type_
-            if kind == "scalar"
-            else self.dtype
-            if issubclass(self.dtype, ctypes.Array)
-            else ctypes.c_uint8
-        )
-        return ctypes.cast(self.ptr or 0, ctypes.POINTER(ctype))
-
-    def ipc_handle(self) -> bytes:
-        """CUDA arrays only."""
-        raise RuntimeError("IPC handles exist for CUDA arrays only; this one is on the CPU")
+    # ---- elements ----------------------------------------------------------------------------------------------------
 
     def list(self) -> list[Any]:
         """All elements in one flat list: Python numbers, or vectors, matrices and structs."""
@@ -498,6 +457,8 @@ class array(_weft.Array):  # noqa: N801 - the documented name
 
     def _assign_values(self, value: Any) -> None:
         """What `a[1:3] = value` does: elements of the same shape, or values that NumPy broadcasts."""
+        if getattr(value, "_wp_indexed_", False):
+            value = value.contiguous()
         if isinstance(value, array) and value._element == self._element:
             if value.shape == self.shape:
                 self._copy_from(value)

@@ -18,6 +18,7 @@ from warp._src import build, config, constants, utils  # noqa: F401
 from warp._src import builtins as _builtins
 from warp._src import context as _context
 from warp._src import device as _device
+from warp._src import elementwise as _elementwise
 from warp._src import errors as _errors
 from warp._src import facts as _facts
 from warp._src import logger as _logger
@@ -57,9 +58,9 @@ __version__ = config.version
 DeviceLike = _typing.Union[Device, str, None]
 """What is taken where a device is meant: a device, its name, or None for the current one."""
 
-_facts.adopt(Function, _facts.FunctionFacts)
 _facts.adopt(_array.array, _facts.ArrayFacts)
 _facts.adopt(_array_factories.indexedarray, _facts.ArrayFacts)
+_facts.adopt(Function, _facts.FunctionFacts)
 _facts.adopt(Kernel, _facts.KernelFacts)
 _facts.adopt(Module, _facts.ModuleFacts)
 
@@ -69,6 +70,7 @@ for _source in (
     constants,
     _array,
     _array_factories,
+    _elementwise,
     _matmul,
     _errors,
     _logger,
@@ -89,7 +91,7 @@ def _warn(text: str) -> None:
         _sys.stderr.write(text)
 
 
-_weft.set_hooks(_array_interface.as_array, types.make_value, types.type_of, _warn)
+_weft.set_hooks(_array_interface.as_array, types.make_value, _array_interface.type_of, _warn)
 
 
 def _public(module: _pytypes.ModuleType) -> dict[str, object]:
