@@ -2,6 +2,7 @@
 #include "bind/compile_session.h"
 
 #include <set>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "sema/scan.h"
@@ -11,6 +12,8 @@ namespace weft::bind {
 namespace {
 
 thread_local CompileSession* session = nullptr;
+
+constexpr int kMaxSessions = 16;  // of one thread, one inside the other: each takes a compiler's share of the stack
 
 /// Functions of these names serve as operators of structs: the front end asks for them without a word in the text.
 constexpr std::string_view kOperators[] = {"add",    "sub",    "mul",     "div",    "floordiv", "mod",
@@ -61,6 +64,11 @@ class CompileSession::Fingerprint {
     const std::vector<syntax::Token> tokens = syntax::tokenize(source, quiet);
     auto text_of = [&](std::size_t i) { return source.text().substr(tokens[i].offset, tokens[i].length); };
     auto is = [&](std::size_t i, syntax::TokenKind kind) { return i < tokens.size() && tokens[i].kind == kind; };
+    std::vector<std::string> names(std::begin(kOperators), std::end(kOperators));
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      if (is(i, syntax::TokenKind::name) && (i == 0 || !is(i - 1, syntax::TokenKind::dot)))
+        names.emplace_back(text_of(i));
+    ask_names(scope, names);
     std::set<std::string> done;  // by dotted name
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!is(i, syntax::TokenKind::name) || (i > 0 && is(i - 1, syntax::TokenKind::dot))) continue;
@@ -123,7 +131,20 @@ class CompileSession::Fingerprint {
   std::unordered_map<const sema::FunctionDecl*, std::size_t> seen_;
 };
 
-CompileSession::CompileSession() : outer_(session) { session = this; }
+CompileSession::CompileSession(const sema::FunctionDecl& kernel) : outer_(session), kernel_(&kernel) {
+  int depth = 0;
+  for (const CompileSession* s = outer_; s; s = s->outer_) {
+    if (s->kernel_ == kernel_)
+      throw std::runtime_error("kernel '" + std::string(kernel.def->name) +
+                               "' is needed while it is compiled: a wp.static expression of it launches it");
+    if (++depth == kMaxSessions)
+      throw std::runtime_error(
+          "wp.static expressions launch kernels whose wp.static expressions launch kernels, more "
+          "than " +
+          std::to_string(kMaxSessions) + " deep");
+  }
+  session = this;
+}
 
 CompileSession::~CompileSession() { session = outer_; }
 

@@ -17,8 +17,9 @@ class __attribute__((visibility("hidden"))) CompileSession {
  public:
   using Answer = std::optional<sema::Symbol>;
 
-  /// Makes itself the session of this thread until it is destroyed; sessions nest.
-  CompileSession();
+  /// Makes itself the session of this thread until it is destroyed; sessions nest, for wp.static may launch kernels.
+  /// Throws std::runtime_error where that would never end.
+  explicit CompileSession(const sema::FunctionDecl& kernel);
   ~CompileSession();
   CompileSession(const CompileSession&) = delete;
   CompileSession& operator=(const CompileSession&) = delete;
@@ -47,9 +48,14 @@ class __attribute__((visibility("hidden"))) CompileSession {
   };
 
   CompileSession* outer_;
+  const sema::FunctionDecl* kernel_;
   std::map<Question, Answer> answers_;  // holds the scopes whose addresses are in the questions
   bool collecting_ = false;
   bool asked_more_ = false;
 };
+
+/// Asks a function's scope for many names in one call, for the session of this thread to remember. Names whose lookup
+/// raises stay unanswered.
+void ask_names(sema::Scope& scope, const std::vector<std::string>& names);
 
 }  // namespace weft::bind

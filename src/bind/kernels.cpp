@@ -108,7 +108,7 @@ bool KernelObject::unchanged() {
     if (!fingerprint) return true;
     if (mixed) return false;
   }
-  CompileSession session;
+  CompileSession session(*decl);
   const Hash128 now = session.fingerprint(*decl, family->options().debug);
   std::lock_guard lock(mutex);
   return *fingerprint == now;
@@ -116,7 +116,7 @@ bool KernelObject::unchanged() {
 
 const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
                                            driver::ArrayFacts arrays) {
-  CompileSession session;
+  CompileSession session(*kernel.decl);
   driver::SourceKey source;
   source.hash = session.fingerprint(*kernel.decl, kernel.family->options().debug);
   source.complete = [&] { return !session.asked_more(); };

@@ -1,8 +1,9 @@
 // Settings of the runtime: threads, cache, version, printing.
 #include "bind/bind.h"
+#include "bind/gil.h"
 #include "driver/kernel_binary.h"
-#include "runtime/print_buffer.h"
 #include "runtime/allocator.h"
+#include "runtime/print_buffer.h"
 #include "runtime/scheduler.h"
 #include "weft/weft.h"
 
@@ -16,7 +17,6 @@ void register_runtime(nb::module_& m) {
   m.def("cache_folder", [] { return weft::cache_folder(); });
   m.def("clear_cache", [] { driver::BinaryStore::shared().cache()->clear(); });
   m.def("set_cache_folder", [](const std::string& folder) { driver::BinaryStore::shared().set_cache_folder(folder); });
-  m.def("host_target", [] {
   m.def("set_native_compiler", [](const std::string& clang) { codegen::set_native_compiler(clang); });
   m.def("find_clang", [] { return codegen::find_clang(); });
   m.def(
@@ -26,13 +26,14 @@ void register_runtime(nb::module_& m) {
         return nb::make_tuple(s.live_bytes, s.live_blocks, s.peak_bytes, s.total_blocks);
       },
       "Of array memory: bytes and blocks alive, the most bytes ever alive, blocks allocated in all.");
+  m.def("host_target", [] {
     codegen::TargetSpec t = codegen::host_target();
     return nb::make_tuple(t.triple, t.cpu_name, codegen::natural_lanes(t));
   });
   // Kernels print where Python prints: through sys.stdout, whatever it is at that moment.
   runtime::set_print_sink([](std::string_view text) {
     if (!nb::is_alive()) return;
-    nb::gil_scoped_acquire gil;
+    GilAcquire gil;
     try {
       nb::module_::import_("sys").attr("stdout").attr("write")(nb::str(text.data(), text.size()));
     } catch (nb::python_error& error) {

@@ -316,3 +316,118 @@ print(x.list())
 """,
     )
     assert out == "[1.0, 1.0, 1.0, 1.0]\n"
+
+
+def test_python_code_inside_a_launch(tmp_path):
+    """Arguments whose reading runs Python code that launches, changes the lists, raises or asks to leave."""
+    out = run_cleanly(
+        tmp_path,
+        KERNEL
+        + """
+class Thing:
+    def __init__(self, make):
+        self.make = make
+    def __array__(self, dtype=None, copy=None):
+        return self.make()
+@wp.kernel
+def take(a: wp.array(dtype=float), b: wp.array(dtype=float)):
+    b[wp.tid()] = a[wp.tid()] + 1.0
+def ones():
+    return np.ones(4, np.float32)
+b = wp.zeros(4, dtype=float)
+def launches():
+    x = wp.zeros(4, dtype=float)
+    wp.launch(take, 4, [Thing(ones), x])
+    return x.numpy()
+wp.launch(take, 4, [Thing(launches), b])
+print(b.list())
+args = []
+def clears():
+    args.clear()
+    gc.collect()
+    return ones()
+args[:] = [Thing(clears), wp.zeros(4, dtype=float)]
+wp.launch(take, 4, args)
+def grows():
+    args.extend([1.0] * 100_000)
+    return ones()
+args[:] = [Thing(grows), wp.zeros(4, dtype=float)]
+wp.launch(take, 4, args)
+wp.launch(take, 4, [Thing(clears), wp.zeros(4, dtype=float)], record_cmd=True).launch()
+def fails():
+    raise ZeroDivisionError("inside")
+for make in (fails, lambda: sys.exit(5)):
+    try:
+        wp.launch(take, 4, [Thing(make), b])
+    except (RuntimeError, TypeError, ZeroDivisionError, SystemExit) as e:
+        print("refused")
+""",
+    )
+    assert out == "[3.0, 3.0, 3.0, 3.0]\nrefused\nrefused\n"
+
+
+def test_kernels_that_compile_kernels(tmp_path):
+    """wp.static may launch another kernel; one that launches itself, or goes on for ever, is an exception."""
+    out = run_cleanly(
+        tmp_path,
+        KERNEL
+        + """
+def value_of(kernel):
+    x = wp.zeros(1, dtype=float)
+    wp.launch(kernel, dim=1, inputs=[x])
+    return float(x[0])
+@wp.kernel
+def inner(x: wp.array(dtype=float)):
+    x[0] = 5.0
+@wp.kernel
+def outer(x: wp.array(dtype=float)):
+    x[0] = wp.static(value_of(inner)) + 1.0
+print(value_of(outer))
+@wp.kernel
+def itself(x: wp.array(dtype=float)):
+    x[0] = wp.static(value_of(itself))
+try:
+    value_of(itself)
+except RuntimeError as e:
+    print("itself" in str(e) and "wp.static" in str(e))
+def endless(k):
+    @wp.kernel
+    def deeper(x: wp.array(dtype=float)):
+        x[0] = wp.static(value_of(endless(k + 1)))
+    return deeper
+try:
+    value_of(endless(0))
+except RuntimeError as e:
+    print("deep" in str(e))
+print(value_of(outer))
+""",
+        timeout=200,
+    )
+    assert out == "6.0\nTrue\nTrue\n6.0\n"
+
+
+def test_output_that_cannot_be_written(tmp_path):
+    """Kernels that print while sys.stdout is gone or raises end as if they had printed."""
+    done = run_program(
+        tmp_path,
+        KERNEL
+        + """
+@wp.kernel
+def talks(x: wp.array(dtype=float)):
+    print(x[0])
+class Broken:
+    def write(self, text):
+        raise ValueError("no paper")
+    def flush(self):
+        pass
+out = sys.stdout
+x = wp.zeros(1, dtype=float)
+for stdout in (Broken(), None, 5):
+    sys.stdout = stdout
+    wp.launch(talks, dim=1, inputs=[x])
+sys.stdout = out
+wp.launch(talks, dim=1, inputs=[x])
+print("end")
+""",
+    )
+    assert done.returncode == 0 and done.stdout.split() == ["0", "end"], (done.stdout, done.stderr)

@@ -27,6 +27,7 @@ wp.config.quiet = True
 wp.config.cache_kernels = False
 x = wp.zeros(8, dtype=float)
 numbers = np.zeros(8, dtype=np.float32)
+indices = wp.array([1, 2], dtype=int)
 
 @wp.kernel
 def add(x: wp.array(dtype=float), v: float):
@@ -55,6 +56,8 @@ LIGHT = {
     "array_elements": "x[k % 8] = x[(k + 1) % 8] * 0.5",
     "array_copies": "a = wp.clone(x); wp.copy(a, x); a.fill_(1.0); a.assign(numbers); a.list()",
     "array_interface": "np.asarray(x); x.__array_interface__; np.from_dlpack(x)",
+    "map": "wp.map(wp.sin, x); y = x + x; z = wp.map(lambda v: v * 2.0, x)",
+    "indexed_array": "a = wp.indexedarray(x, [indices]); a.numpy()",
     "struct": "s = Pair(); s.a = float(k); s.values = x; t = wp.array([s, s], dtype=Pair)",
     "values": "v = wp.vec3(1.0, 2.0, float(k)); m = wp.mat33(*range(9)) * v; wp.normalize(v); wp.dot(v, m)",
     "failed_launch": """
@@ -198,7 +201,7 @@ def growth(folder, body: str, count: int, warm_up: int) -> int:
 @pytest.mark.parametrize("form", LIGHT)
 def test_launches_and_arrays(tmp_path, form):
     count = 100_000
-    if form in ("values", "struct", "failed_launch", "failed_array") and not FULL:
+    if form in ("map", "values", "struct", "failed_launch", "failed_array") and not FULL:
         count = 20_000
     assert growth(tmp_path, LIGHT[form], count, 2_000) < 1024
 
