@@ -33,6 +33,7 @@ _call = _weft.call_builtin
 _array_get = ctypes.Array.__getitem__
 _array_set = ctypes.Array.__setitem__
 _ALL = slice(None)
+_ARRAYS = (_weft.Array, np.ndarray)  # their own operators know what to do
 
 CLASSES: dict[_weft.Type, type[Composite]] = {}
 """The class of every composite type made so far."""
@@ -146,7 +147,7 @@ def position_of(key: Any, count: int, what: str) -> int:
 
 def _binary(builtin: str) -> tuple[Callable, Callable]:
     def forward(self: Composite, other: Any) -> Any:
-        if isinstance(other, _weft.Array):
+        if isinstance(other, _ARRAYS):
             return NotImplemented
         try:
             return _call(builtin, self, other)
@@ -154,7 +155,7 @@ def _binary(builtin: str) -> tuple[Callable, Callable]:
             return NotImplemented
 
     def reflected(self: Composite, other: Any) -> Any:
-        if isinstance(other, _weft.Array):
+        if isinstance(other, _ARRAYS):
             return NotImplemented
         try:
             return _call(builtin, other, self)
