@@ -16,6 +16,8 @@
 # RUN: | check --prefix=OUTSIDE
 # RUN: not %weftc run %s --no-cache --debug --kernel gather --dim 3 'a=iota(8)' 'rows=[7,1]' 'out=zeros(3)' 2>&1 \
 # RUN: | check --prefix=SHORT
+# RUN: %weftc %s --kernel parameter --emit=ptx --target sm_80 | check --prefix=PTX
+# PTX: ld.global.{{[us]}}32
 import warp as wp
 
 

@@ -490,3 +490,20 @@ def test_from_numpy_folds():
     assert wp.from_numpy(np.zeros((4, 3)), dtype=float).shape == (4, 3)
     values = np.zeros(4, np.float32)
     assert wp.from_numpy(values).ptr != values.ctypes.data
+
+
+def test_pinned_memory_needs_cuda():
+    a = wp.zeros(3)
+    for make in (
+        lambda: wp.zeros(3, pinned=True),
+        lambda: wp.empty(3, pinned=True),
+        lambda: wp.ones(3, pinned=True),
+        lambda: wp.full(3, 1.0, pinned=True),
+        lambda: wp.array(np.zeros(3), pinned=True),
+        lambda: wp.array([1.0], dtype=float, pinned=True),
+        lambda: wp.zeros_like(a, pinned=True),
+        lambda: wp.clone(a, pinned=True),
+    ):
+        with pytest.raises(RuntimeError, match="CUDA"):
+            make()
+    assert a.memory_kind == wp.MemoryKind.HOST and not a.pinned and not wp.zeros_like(a, pinned=False).pinned

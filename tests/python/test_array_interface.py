@@ -5,6 +5,7 @@ from __future__ import annotations
 import array as pyarray
 import ctypes
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -303,3 +304,52 @@ def test_batched_matmul():
 def test_matmul_errors(call):
     with pytest.raises(RuntimeError):
         call(wp.zeros((3, 3)))
+
+
+# ---- generic kernels ------------------------------------------------------------------------------------------------
+
+
+@wp.kernel
+def doubled(a: wp.array(dtype=Any), out: wp.array(dtype=Any)):
+    i = wp.tid()
+    out[i] = a[i] + a[i]
+
+
+@wp.kernel
+def row_sums(a: wp.array2d(dtype=wp.Float), out: wp.array(dtype=wp.Float)):
+    i = wp.tid()
+    for j in range(a.shape[1]):
+        out[i] += a[i, j]
+
+
+@wp.kernel
+def first_of(a: Any, out: Any):
+    out[0] = a[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.float16, np.float32, np.float64])
+def test_generic_kernels_take_foreign_arrays(dtype):
+    values, out = np.arange(4).astype(dtype), np.zeros(4, dtype)
+    wp.launch(doubled, dim=4, inputs=[values, out])
+    assert out.tolist() == [0, 2, 4, 6]
+    wp.launch(doubled, dim=2, inputs=[values[::2], out[1::2]])
+    assert out.tolist() == [0, 0, 4, 4]
+    interface = Interface(np.zeros(4, dtype))
+    wp.launch(doubled, dim=4, inputs=[memoryview(values) if dtype != np.float16 else values, interface])
+    assert interface.values.tolist() == [0, 2, 4, 6]
+    wp.launch(first_of, dim=1, inputs=[wp.array(values[::-1]), out])
+    assert out[0] == 3
+
+
+def test_generic_kernels_do_not_guess_vectors():
+    values, out = np.ones((3, 3), np.float32), np.zeros(3, np.float32)
+    wp.launch(row_sums, dim=3, inputs=[values, out])
+    assert out.tolist() == [3.0, 3.0, 3.0]
+    with pytest.raises(RuntimeError, match="array"):  # two dimensions of float32, not one of vec3
+        wp.launch(doubled, dim=3, inputs=[values, values])
+    with pytest.raises(RuntimeError):
+        wp.launch(row_sums, dim=3, inputs=[np.ones((3, 3), np.int32), out])
+    with pytest.raises(RuntimeError):
+        wp.launch(doubled, dim=3, inputs=[[1.0, 2.0, 3.0], out])
+    with pytest.raises(RuntimeError):
+        wp.launch(doubled, dim=3, inputs=[np.array(["a", "b", "c"]), out])

@@ -20,6 +20,7 @@ from warp._src.array_support import (
     ArrayTypeError,
     check_capacity,
     check_device,
+    check_pinned,
     checked_address,
     derived,
     element_handle,
@@ -88,6 +89,7 @@ class array(ArrayExchange):
             and ptr is None
             and strides is None
             and length is None
+            and not pinned
         ):
             handle = None if dtype is Any or dtype is None else plain_handles[dtype]
             if (handle is not None or dtype is Any) and (device is None or device is CPU or get_device(device)):
@@ -96,6 +98,7 @@ class array(ArrayExchange):
                         self._init_grad(grad, requires_grad, retain_grad)
                     return
         check_device(device)
+        check_pinned(pinned)
         if length is None:
             length = n
         if length is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from warp import _weft
 from warp._src import array_interface as _interface
 from warp._src.array import array
-from warp._src.array_support import check_device, element_handle, plain_handles, take_refs
+from warp._src.array_support import check_device, check_pinned, element_handle, plain_handles, take_refs
 from warp._src.device import CPU
 from warp._src.indexed_array import indexedarray, indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d
 from warp._src.ranked_array import array1d, array2d, array3d, array4d
@@ -82,10 +82,11 @@ def zeros(
     **kwargs: Any,
 ) -> array:
     """A new array of zeros."""
-    if (device is None or device is CPU) and shape is not None and not retain_grad and not kwargs:
+    if (device is None or device is CPU) and shape is not None and not (retain_grad or pinned or kwargs):
         handle = plain_handles[dtype]
         if handle is not None:
             return _new(array, handle, shape, True, requires_grad)
+    check_pinned(pinned)
     return _make(shape, dtype, True, device, requires_grad, retain_grad, kwargs)
 
 
@@ -99,10 +100,11 @@ def empty(
     **kwargs: Any,
 ) -> array:
     """A new array whose elements are not initialised."""
-    if (device is None or device is CPU) and shape is not None and not retain_grad and not kwargs:
+    if (device is None or device is CPU) and shape is not None and not (retain_grad or pinned or kwargs):
         handle = plain_handles[dtype]
         if handle is not None:
             return _new(array, handle, shape, False, requires_grad)
+    check_pinned(pinned)
     return _make(shape, dtype, False, device, requires_grad, retain_grad, kwargs)
 
 
@@ -162,9 +164,10 @@ def full(
     return made.fill_(value)
 
 
-def _like(src: Any, zero: bool, device: Any, requires_grad: bool | None, retain_grad: bool) -> array:
+def _like(src: Any, zero: bool, device: Any, requires_grad: bool | None, pinned: Any, retain_grad: bool) -> array:
     if not isinstance(src, (array, indexedarray)):
         raise TypeError(f"expected a wp.array, got {type(src).__name__}")
+    check_pinned(pinned)
     if requires_grad is None:
         requires_grad = src.requires_grad
     return _make(src.shape, src.dtype, zero, device, requires_grad, retain_grad, {})
@@ -178,7 +181,7 @@ def zeros_like(
     retain_grad: bool = False,
 ) -> array:
     """Zeros in the shape and type of another array; `requires_grad` is its own unless given."""
-    return _like(src, True, device, requires_grad, retain_grad)
+    return _like(src, True, device, requires_grad, pinned, retain_grad)
 
 
 def empty_like(
@@ -189,7 +192,7 @@ def empty_like(
     retain_grad: bool = False,
 ) -> array:
     """An array that is not initialised in the shape and type of another."""
-    return _like(src, False, device, requires_grad, retain_grad)
+    return _like(src, False, device, requires_grad, pinned, retain_grad)
 
 
 def ones_like(
@@ -200,7 +203,7 @@ def ones_like(
     retain_grad: bool = False,
 ) -> array:
     """Ones in the shape and type of another array."""
-    return _like(src, False, device, requires_grad, retain_grad).fill_(1)
+    return _like(src, False, device, requires_grad, pinned, retain_grad).fill_(1)
 
 
 def full_like(
@@ -212,7 +215,7 @@ def full_like(
     retain_grad: bool = False,
 ) -> array:
     """An array in the shape and type of another with every element set to a value."""
-    return _like(src, False, device, requires_grad, retain_grad).fill_(value)
+    return _like(src, False, device, requires_grad, pinned, retain_grad).fill_(value)
 
 
 def clone(
@@ -223,7 +226,7 @@ def clone(
     retain_grad: bool = False,
 ) -> array:
     """A contiguous copy with memory of its own; its gradient, if it has one, starts at zero."""
-    made = _like(src, False, device, requires_grad, retain_grad)
+    made = _like(src, False, device, requires_grad, pinned, retain_grad)
     copy(made, src)
     return made
 

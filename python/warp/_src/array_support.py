@@ -64,6 +64,12 @@ def check_device(device: Any) -> None:
         get_device(device)
 
 
+def check_pinned(pinned: Any) -> None:
+    """Raises where page-locked memory is asked for: it speeds up transfers to a GPU, and there is none."""
+    if pinned:
+        raise RuntimeError("pinned memory needs a CUDA device, and there is none here; leave pinned= out")
+
+
 def extents_of(shape: Any) -> tuple[int, ...]:
     """A shape as a tuple."""
     if isinstance(shape, (str, bytes)):
