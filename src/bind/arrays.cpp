@@ -352,16 +352,20 @@ void register_arrays(nb::module_& m) {
              return like(self, valid(nb::cast<const ArrayObject&>(self)).reinterpret(element.type, shape, strides));
            })
       .def("_grad_view", [](nb::handle self) { return like(self, valid(nb::cast<const ArrayObject&>(self)).grad()); })
-      .def("_set_grad",
-           [](ArrayObject& a, const ArrayObject& grad) {
-             valid(a);
-             a.array.set_grad(valid(grad));
-           })
-      .def("_set_requires_grad",
-           [](ArrayObject& a, bool on) {
-             valid(a);
-             a.array.set_requires_grad(on);
-           })
+      .def(
+          "_set_grad",
+          [](ArrayObject& a, const ArrayObject& grad) {
+            valid(a);
+            a.array.set_grad(valid(grad));
+          },
+          nb::lock_self())
+      .def(
+          "_set_requires_grad",
+          [](ArrayObject& a, bool on) {
+            valid(a);
+            a.array.set_requires_grad(on);
+          },
+          nb::lock_self())
       .def("_copy_from", [](ArrayObject& a, const ArrayObject& from) { copy_elements(valid(a), valid(from)); })
       .def(
           "_fill", [](ArrayObject& a, nb::handle value) { fill(valid(a), value); }, nb::arg("value").none())

@@ -9,6 +9,13 @@
 
 namespace weft::bind {
 
+/// Whether other Python threads run at any time.
+#ifdef Py_GIL_DISABLED
+inline constexpr bool kFreeThreaded = true;
+#else
+inline constexpr bool kFreeThreaded = false;
+#endif
+
 /// A kernel for one set of compile options. It holds no Python object, so references to it never make cycles that
 /// Python's garbage collector can't see.
 struct __attribute__((visibility("hidden"))) KernelObject {
@@ -34,11 +41,13 @@ struct __attribute__((visibility("hidden"))) KernelRef {
 struct __attribute__((visibility("hidden"))) KernelHandle {
   static constexpr std::uint64_t kNever = ~std::uint64_t(0);
   std::shared_ptr<KernelObject> current;
-  std::uint64_t epoch = kNever;  // settings for which `current` was chosen
+  std::atomic<std::uint64_t> epoch = kNever;  // settings for which `current` was chosen
 };
 
 /// The handle inside a warp.Kernel, its family chosen for the settings of now; null if the object is no kernel.
 KernelHandle* find_kernel(PyObject* object);
+/// The compiled kernel of a handle, held: another thread may choose another one meanwhile.
+std::shared_ptr<KernelObject> current_kernel(PyObject* object, const KernelHandle& handle);
 
 /// The arguments of one launch: inputs, then outputs. It holds them itself, for reading one of them may run Python code
 /// that changes the lists.
@@ -94,12 +103,13 @@ void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, con
 
 /// What launches need to know of warp.config and of the package; set by warp._src.settings.
 struct __attribute__((visibility("hidden"))) LaunchSettings {
-  std::uint64_t epoch = 0;  // counts changes
-  int max_threads = 0;      // config.cpu_threads; 1: serial
-  bool plain = true;        // nothing that the hot path does not know: no print_launches, the CPU is current
-  nb::object rare;          // Python's launch, for everything that the hot path does not do
-  nb::object recorder;      // called after each launch; none unless a tape records
-  nb::object cpu;           // the Device object of the CPU
+  std::atomic<std::uint64_t> epoch = 0;  // counts changes
+  std::atomic<int> max_threads = 0;      // config.cpu_threads; 1: serial
+  std::atomic<bool> plain = true;  // nothing that the hot path does not know: no print_launches, the CPU is current
+  nb::object rare;                 // Python's launch, for everything that the hot path does not do
+  nb::object recorder;             // called after each launch; none unless a tape records
+  nb::ft_mutex recorder_mutex;
+  nb::object cpu;  // the Device object of the CPU
 };
 LaunchSettings& launch_settings();
 

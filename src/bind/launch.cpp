@@ -110,8 +110,7 @@ class Block {
   std::unique_ptr<std::uint64_t[]> heap_;
 };
 
-void launch(const std::shared_ptr<KernelObject>& shared, PyObject* dim, PyObject* inputs, PyObject* outputs) {
-  const std::shared_ptr<KernelObject> kernel = shared;  // another thread may replace the handle's meanwhile
+void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(inputs, outputs);
@@ -122,7 +121,7 @@ void launch(const std::shared_ptr<KernelObject>& shared, PyObject* dim, PyObject
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data());
   const bool release = releases_gil(variant, dims);
   std::vector<runtime::Array> arrays;
-  if (release)
+  if (release || kFreeThreaded)
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
   run_variant(*kernel, variant, block.data(), dims, release);
 }
@@ -138,11 +137,17 @@ PyObject* launch_rarely(PyObject* const given[kArguments]) {
 
 /// Tells the recorder of a launch that has run.
 void record(PyObject* const given[kArguments]) {
+  nb::object recorder;
+  {
+    const nb::ft_lock_guard lock(launch_settings().recorder_mutex);
+    recorder = launch_settings().recorder;
+  }
+  if (!recorder.is_valid()) return;  // another thread has just taken it away
   PyObject* all[kArguments];
   for (std::size_t i = 0; i < kArguments; ++i) all[i] = given[i] ? given[i] : defaults[i];
   PyObject* args[] = {all[kKernel],  all[kDim],    all[kMaxBlocks], all[kInputs],
                       all[kOutputs], all[kDevice], all[kBlockDim]};
-  nb::object result = nb::steal(PyObject_Vectorcall(launch_settings().recorder.ptr(), args, std::size(args), nullptr));
+  nb::object result = nb::steal(PyObject_Vectorcall(recorder.ptr(), args, std::size(args), nullptr));
   if (!result.is_valid()) throw nb::python_error();
 }
 
@@ -155,7 +160,7 @@ PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t count, PyObj
                        is_off(given[kAdjoint]) && given[kDim] && given[kDim] != Py_None;
     KernelHandle* handle = usual ? find_kernel(given[kKernel]) : nullptr;
     if (!handle) return launch_rarely(given);
-    launch(handle->current, given[kDim], given[kInputs] ? given[kInputs] : defaults[kInputs],
+    launch(current_kernel(given[kKernel], *handle), given[kDim], given[kInputs] ? given[kInputs] : defaults[kInputs],
            given[kOutputs] ? given[kOutputs] : defaults[kOutputs]);
     if (settings.recorder.is_valid() && !(given[kRecordTape] && PyObject_Not(given[kRecordTape]) == 1)) record(given);
     Py_RETURN_NONE;
@@ -173,6 +178,12 @@ PyMethodDef launch_method = {"launch", reinterpret_cast<PyCFunction>(reinterpret
 LaunchSettings& launch_settings() {
   static auto* settings = new LaunchSettings;  // outlives module teardown
   return *settings;
+}
+
+std::shared_ptr<KernelObject> current_kernel(PyObject* object, const KernelHandle& handle) {
+  const nb::ft_object_guard guard(object);
+  if (!handle.current) throw nb::type_error("the kernel has no compiled form");
+  return handle.current;
 }
 
 KernelHandle* find_kernel(PyObject* object) {
@@ -195,7 +206,7 @@ void register_launch(nb::module_& m) {
             h.current = kernel ? kernel->kernel : nullptr;
             h.epoch = kernel ? std::uint64_t(epoch) : KernelHandle::kNever;
           },
-          nb::arg("kernel").none(), nb::arg("epoch") = -1,
+          nb::lock_self(), nb::arg("kernel").none(), nb::arg("epoch") = -1,
           "Launches use this kernel until the settings change; None: ask again.")
       .def_prop_ro("_epoch", [](const KernelHandle& h) { return std::int64_t(h.epoch); });
   handle_class = reinterpret_cast<PyTypeObject*>(cls.ptr());
@@ -221,7 +232,11 @@ void register_launch(nb::module_& m) {
       nb::arg("rare"), nb::arg("cpu"), "Python's launch for rare requests, and the Device object of the CPU.");
   m.def(
       "set_recorder",
-      [](nb::object recorder) { launch_settings().recorder = recorder.is_none() ? nb::object() : std::move(recorder); },
+      [](nb::object recorder) {
+        if (recorder.is_none()) recorder.reset();
+        const nb::ft_lock_guard lock(launch_settings().recorder_mutex);
+        std::swap(launch_settings().recorder, recorder);
+      },
       nb::arg("recorder").none(),
       "Called as recorder(kernel, dim, max_blocks, inputs, outputs, device, block_dim) after each launch; None: nobody.");
   m.def(
@@ -229,7 +244,7 @@ void register_launch(nb::module_& m) {
       [](nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs) {
         KernelHandle* handle = find_kernel(kernel.ptr());
         if (!handle) throw nb::type_error("not a kernel");
-        launch(handle->current, dim.ptr(), inputs.ptr(), outputs.ptr());
+        launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr());
       },
       nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), "Launches on the CPU, now.");
 

@@ -71,7 +71,7 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   KernelHandle* handle = find_kernel(kernel.ptr());
   if (!handle) throw nb::type_error("a launch is made for a kernel (a function decorated with @wp.kernel)");
   RecordedLaunch r;
-  r.kernel = handle->current;
+  r.kernel = current_kernel(kernel.ptr(), *handle);
   const ArgumentList args(inputs.ptr(), outputs.ptr());
   r.signature = &signature_for(*r.kernel, args);
   const std::size_t count = r.signature->types.size();
@@ -102,10 +102,12 @@ void run(RecordedLaunch& r) {
 void register_recorded_launch(nb::module_& m) {
   nb::class_<RecordedLaunch>(m, "RecordedLaunch", "A launch with its arguments packed; warp.Launch derives from it.")
       .def("__init__", &init, nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"))
-      .def("_set_param", &set_param, nb::arg("index"), nb::arg("value").none())
-      .def("_set_bytes", &set_bytes, nb::arg("index"), nb::arg("value"))
+      // Without the GIL, one thread at a time changes or reads the packed arguments.
+      .def("_set_param", &set_param, nb::lock_self(), nb::arg("index"), nb::arg("value").none())
+      .def("_set_bytes", &set_bytes, nb::lock_self(), nb::arg("index"), nb::arg("value"))
       .def("_param_type", [](RecordedLaunch& r, std::size_t i) { return TypeHandle{ready(r).signature->types.at(i)}; })
-      .def("set_dim", &set_dim, nb::arg("dim"), "Changes the grid: a number or a tuple of 1 to 4 extents.")
+      .def("set_dim", &set_dim, nb::lock_self(), nb::arg("dim"),
+           "Changes the grid: a number or a tuple of 1 to 4 extents.")
       .def_prop_ro(
           "dim",
           [](RecordedLaunch& r) {
@@ -113,9 +115,9 @@ void register_recorded_launch(nb::module_& m) {
             for (std::int64_t n : ready(r).dims()) out.append(n);
             return nb::tuple(out);
           },
-          "The grid's extents.")
+          nb::lock_self(), "The grid's extents.")
       .def(
-          "launch", [](RecordedLaunch& r, nb::handle) { run(r); }, nb::arg("stream") = nb::none(),
+          "launch", [](RecordedLaunch& r, nb::handle) { run(r); }, nb::lock_self(), nb::arg("stream") = nb::none(),
           "Runs the kernel; on the CPU it is done when this returns.");
 }
 
