@@ -164,6 +164,8 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The shape of arrays of these shapes side by side, by NumPy's rules."""
     result: tuple[int, ...] = shapes[0]
     for shape in shapes[1:]:
+        if shape == result:
+            continue
         rank = max(len(result), len(shape))
         padded = [(1,) * (rank - len(s)) + s for s in (result, shape)]
         merged = []
@@ -200,6 +202,7 @@ def _prepared(func: Any, arguments: list[_Argument], rank: int, output_kinds: st
         if found is not None:
             _table.move_to_end(key)
             return found
+    _check_count(func, len(arguments))
     made = _Map(plain_function(func), arguments, rank, output_kinds)
     with _lock:
         _table[key] = made
@@ -229,7 +232,6 @@ def map(
         raise TypeError("wp.map takes a function, not a kernel; run kernels with wp.launch")
     arguments = [_Argument(value) for value in inputs]
     shapes = [a.shape for a in arguments if a.shape is not None]
-    _check_count(func, len(arguments))
     if not shapes:
         raise ValueError("map requires at least one warp.array input")
     shape = broadcast_shape(shapes)
@@ -241,12 +243,18 @@ def map(
     if return_kernel:
         return prepared.kernel
     if outputs is None:
-        grad = any(getattr(a.value, "requires_grad", False) for a in arguments if a.shape is not None)
-        outputs = [
-            array(shape=shape, dtype=class_of(t), requires_grad=grad and _has_floats(t)) for t in prepared.results
-        ]
+        grad = False
+        for a in arguments:
+            grad = grad or (a.shape is not None and a.value.requires_grad)
+        outputs = [_new_array(t, shape, grad and _has_floats(t)) for t in prepared.results]
     _context.launch(prepared.kernel, dim=shape, inputs=[a.value for a in arguments], outputs=outputs)
     return out if out is not None else outputs[0] if len(outputs) == 1 else outputs
+
+
+def _new_array(element: _weft.Type, shape: tuple[int, ...], grad: bool) -> array:
+    if element.kind == "struct":
+        return array(shape=shape, dtype=class_of(element), requires_grad=grad)
+    return _weft.array_new(array, element, shape, False, grad)
 
 
 def _has_floats(handle: _weft.Type) -> bool:
