@@ -32,6 +32,11 @@ class WarpDeterminismError(RuntimeError):
     """A launch that can't be as deterministic as `config.deterministic` asks."""
 
 
+# Tracebacks and pickles name them where programs find them.
+for _class in list(vars().values()):
+    if isinstance(_class, type) and issubclass(_class, Exception) and _class.__name__.startswith("WarpCodegen"):
+        _class.__module__ = "warp.codegen"
+
 _weft.set_error_classes(
     {
         "syntax": WarpCodegenError,
