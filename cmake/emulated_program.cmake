@@ -1,3 +1,9 @@
+# Tests in an emulator, when cross-compiling.
+# ${weft_tenfold} stands after a test's time limit, which is ten times as long in an emulator.
+if(CMAKE_CROSSCOMPILING)
+  set(weft_tenfold 0)
+endif()
+
 # weft_program(VARIABLE TARGET): sets VARIABLE to a path that scripts and other tests can run to get TARGET: the program
 # itself or, when cross-compiling, a script that starts it in the emulator. (CMake starts the emulator by itself only
 # where a target is the command of a test or a build step.)
