@@ -31,8 +31,8 @@ if(WEFT_LLD)
   elseif(EXISTS /usr/bin/ld.lld AND NOT CMAKE_CROSSCOMPILING)
     add_link_options(-fuse-ld=lld)
   elseif(EXISTS /usr/lib/llvm-19/bin/ld.lld)
-    # g++ knows only the plain name ld.lld, which Debian's lld-19 has in LLVM's own folder; a cross compiler does not look
-    # in /usr/bin at all.
+    # g++ knows only the plain name ld.lld, which Debian's lld-19 has in LLVM's own folder. A cross compiler does not
+    # look in /usr/bin.
     add_link_options(-fuse-ld=lld -B/usr/lib/llvm-19/bin)
   endif()
 endif()

@@ -1,4 +1,4 @@
-// Limits on time are meant for a bare machine. Builds for an emulator (tests/CMakeLists.txt) say how much slower they are.
+// Limits on time are meant for a bare machine. Builds for an emulator (tests/CMakeLists.txt) say how much slower it is.
 #pragma once
 
 namespace weft {
