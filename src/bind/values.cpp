@@ -192,10 +192,14 @@ void pack_indexed(nb::handle value, const Type* type, char* to, const char* kern
   if (!is_indexed(value)) return pack_array(value, fields[0].type, to, kernel, param, keep);
   nb::object data = value.attr("data");
   if (data.is_none()) fail(PyExc_RuntimeError, kernel, param, "the indexedarray is an annotation: it has no elements");
-  const Type* given = type_of_value(value);
-  if (given != type)
+  const runtime::Array* elements =
+      nb::isinstance<ArrayObject>(data) ? &nb::cast<const ArrayObject&>(data).array : nullptr;
+  const bool fits = elements && elements->is_valid() && elements->type() == fields[0].type;
+  if (!fits) {
+    const Type* given = type_of_value(value);
     fail(PyExc_RuntimeError, kernel, param,
          "expected " + type->user_name() + ", got " + (given ? given->user_name() : python_type_name(value)));
+  }
   pack_array(data, fields[0].type, to, kernel, param, keep);
   std::size_t k = 1;
   for (nb::handle index : nb::iter(value.attr("indices"))) {
