@@ -94,7 +94,7 @@ void hash_target(Hasher& hasher, const codegen::TargetSpec& target) {
 }
 
 void hash_form(Hasher& hasher, const ir::Form& form) {
-  hasher.value(form.no_overlap).value(form.taped).value(form.rank);
+  hasher.value(form.no_overlap).value(form.strided).value(form.taped).value(form.rank);
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ float estimate_ns(const ir::Function& kernel, int lanes) {
   visit_ops(*kernel.body, 1, [&](const ir::Op& op, double weight) {
     double cost = 0.1 / lanes;
     switch (ir::class_of(op.code)) {
-      case ir::OpClass::math: cost = 5; break;
+      case ir::OpClass::math: cost = 4.0 / lanes; break;
       // Lanes load and store in one go, but memory behind the caches is no faster for it.
       case ir::OpClass::memory: cost = op.code == ir::OpCode::atomic ? 5 : std::max(0.1, 0.3 / lanes); break;
       case ir::OpClass::whole: cost = 1.0 / lanes; break;
@@ -279,7 +279,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   bool has_source_key = request.source_hash != Hash128{};
   if (has_source_key) {
     Hasher hasher;
-    hasher.value(request.source_hash).text(request.kernel->key).text(build_id());
+    hasher.value(request.source_hash).text(build_id());
     for (const Type* type : request.arg_types) hasher.text(type->text());
     request.options.hash_into(hasher);
     hash_form(hasher, request.form);
@@ -307,6 +307,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   auto module = front_end(request, sink);
   r.seconds_front = since(start);
   if (!module) return nullptr;
+  if (request.source_complete && !request.source_complete()) has_source_key = false;
   Hash128 key = content_key(*module, request, host());
   auto remember = [&] {
     if (!has_source_key) return;

@@ -1,6 +1,7 @@
 // A kernel compiled for one form, ready to launch on the CPU, and how it is found: in this process by content key, in the
 // cache on disk by source key and content key, or by compiling it.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,7 +44,9 @@ struct BuildRequest {
   std::vector<const Type*> arg_types;  // one per parameter
   ir::Form form;
   CompileOptions options;
-  Hash128 source_hash;  // of everything the kernel's meaning depends on; zero: no source key
+  Hash128 source_hash;  // of everything the kernel's meaning depends on, with its name and place; zero: no source key
+  /// Asked when the front end has run: whether source_hash covers all that it looked at. Empty: it does.
+  std::function<bool()> source_complete;
 };
 
 /// Lowers and sets the form; null with errors in the sink.

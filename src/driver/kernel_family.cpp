@@ -50,17 +50,19 @@ KernelSignature& KernelFamily::signature(const std::vector<const Type*>& types) 
   return *signatures_.back();
 }
 
-const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, bool no_overlap,
-                                           DiagnosticSink& sink) {
-  auto& slot = signature.variants[rank - 1][no_overlap];
+const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, ArrayFacts arrays,
+                                           const SourceKey& source, DiagnosticSink& sink) {
+  auto& slot = signature.variants[rank - 1][arrays.index()];
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
   BuildRequest request;
   request.kernel = decl_.get();
   request.arg_types = signature.types;
   request.form.rank = std::uint8_t(rank);
-  request.form.no_overlap = no_overlap;
+  request.form.no_overlap = arrays.no_overlap;
+  request.form.strided = arrays.strided;
   request.options = options_;
-  request.source_hash = source_hash_;
+  request.source_hash = source.hash;
+  request.source_complete = source.complete;
   auto fresh = std::make_unique<KernelVariant>();
   if (interpret_) {
     fresh->module = front_end(request, sink);
@@ -68,7 +70,7 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
     optimize(*fresh->module, request.options);
     fresh->sites = describe_sites(*fresh->module);
   } else {
-    fresh->binary = BinaryStore::shared().get(request, sink);
+    fresh->binary = BinaryStore::shared().get(request, sink, &fresh->report);
     if (!fresh->binary) return nullptr;
   }
   std::unique_lock lock(mutex_);
@@ -101,29 +103,31 @@ void KernelFamily::run(const KernelVariant& variant, const void* block, const La
   runtime::throw_if_failed(record, kernel.name, context.rank, variant.sites);
 }
 
-bool any_overlap(const ParamLayout& layout, const void* block) {
+ArrayFacts array_facts(const ParamLayout& layout, const void* block) {
   struct Seen {
     const ArrayDesc* desc;
     std::uint64_t element;
   };
   Seen seen[64];
   std::size_t count = 0;
-  bool found = false;
+  ArrayFacts facts;
   auto visit = [&](auto& self, const Type* type, const char* at) -> void {
     if (type->is_struct()) {
       for (const Field& f : type->fields()) self(self, f.type, at + f.offset);
     } else if (type->is_array()) {
       const auto* desc = reinterpret_cast<const ArrayDesc*>(at);
-      for (std::size_t k = 0; k < count && !found; ++k)
-        found = runtime::overlaps(*desc, type->element()->size(), *seen[k].desc, seen[k].element);
+      const std::uint64_t element = type->element()->size();
+      if (desc->data && desc->strides[type->rank() - 1] != std::int64_t(element)) facts.strided = true;
+      for (std::size_t k = 0; k < count && facts.no_overlap; ++k)
+        facts.no_overlap = !runtime::overlaps(*desc, element, *seen[k].desc, seen[k].element);
       if (count < std::size(seen))
-        seen[count++] = {desc, type->element()->size()};
+        seen[count++] = {desc, element};
       else
-        found = true;  // too many to compare: the careful form
+        facts.no_overlap = false;  // too many to compare: the careful form
     }
   };
   for (const ParamLayout::Param& p : layout.params) visit(visit, p.type, static_cast<const char*>(block) + p.offset);
-  return found;
+  return facts;
 }
 
 }  // namespace weft::driver

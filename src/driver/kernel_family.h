@@ -1,6 +1,6 @@
-// All compiled forms of one kernel: per argument types a signature with its parameter layout, per rank of the grid and
-// overlap of arguments a variant with machine code (or, for the interpreter, optimised IR). Variants are built on first
-// use and shared by all threads. C++ programs and the Python binding both launch through this.
+// All compiled forms of one kernel: per argument types a signature with its parameter layout, per rank of the grid,
+// overlap and spacing of arrays a variant with machine code (or, for the interpreter, optimised IR). Variants are built
+// on first use and shared by all threads. C++ programs and the Python binding both launch through this.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -19,20 +19,41 @@ struct KernelVariant {
   std::shared_ptr<const KernelBinary> binary;  // machine code
   std::unique_ptr<ir::Module> module;          // interpreter
   std::vector<runtime::CheckSite> sites;       // interpreter
+  BuildReport report;                          // machine code: where it came from
 };
+
+/// What a launch finds out about its array arguments, fields of structs included.
+struct ArrayFacts {
+  bool no_overlap = true;  // no two share memory
+  bool strided = false;    // innermost elements of some lie apart
+
+  std::size_t index() const { return std::size_t(no_overlap) + 2 * std::size_t(strided); }
+};
+ArrayFacts array_facts(const ParamLayout& layout, const void* block);
 
 /// A kernel for one list of argument types.
 struct KernelSignature {
   std::vector<const Type*> types;
   ParamLayout layout;
-  /// By rank − 1 and "no overlap": set once, read without a lock; owned by `owned`.
-  std::atomic<const KernelVariant*> variants[kMaxRank][2] = {};
+  /// By rank − 1 and ArrayFacts::index: set once, read without a lock; owned by `owned`.
+  std::atomic<const KernelVariant*> variants[kMaxRank][4] = {};
   std::vector<std::unique_ptr<const KernelVariant>> owned;
+
+  /// The form for such a launch if it was built already. No lock.
+  const KernelVariant* ready(std::size_t rank, ArrayFacts arrays) const {
+    return variants[rank - 1][arrays.index()].load(std::memory_order_acquire);
+  }
 };
 
 struct LaunchRequest {
   std::span<const std::int64_t> dims;
   runtime::LaunchOptions options;
+};
+
+/// BuildRequest's source_hash and source_complete.
+struct SourceKey {
+  Hash128 hash;
+  std::function<bool()> complete;
 };
 
 class KernelFamily {
@@ -41,6 +62,7 @@ class KernelFamily {
                bool interpret);
 
   const std::string& name() const { return name_; }
+  const CompileOptions& options() const { return options_; }
   /// The signature of a kernel without generic parameters once it was asked for, else null. No lock.
   KernelSignature* plain_signature() const { return plain_.load(std::memory_order_acquire); }
   /// The parameters as annotated; read on first use. Errors go to the sink; then the result is null.
@@ -48,7 +70,12 @@ class KernelFamily {
   /// The signature for these types, one per parameter, which must fit the annotations.
   KernelSignature& signature(const std::vector<const Type*>& types);
   /// Finds or builds a form; null with errors in the sink.
-  const KernelVariant* variant(KernelSignature& signature, int rank, bool no_overlap, DiagnosticSink& sink);
+  const KernelVariant* variant(KernelSignature& signature, int rank, ArrayFacts arrays, DiagnosticSink& sink) {
+    return variant(signature, rank, arrays, {source_hash_, {}}, sink);
+  }
+  /// The same for a host that hashes what its names mean at the time of building.
+  const KernelVariant* variant(KernelSignature& signature, int rank, ArrayFacts arrays, const SourceKey& source,
+                               DiagnosticSink& sink);
   /// Runs a form on a finished parameter block. Throws the runtime's errors.
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
 
@@ -64,8 +91,5 @@ class KernelFamily {
   std::vector<std::unique_ptr<KernelSignature>> signatures_;
   std::atomic<KernelSignature*> plain_{nullptr};
 };
-
-/// Whether any two arrays in a parameter block, fields of structs included, share memory.
-bool any_overlap(const ParamLayout& layout, const void* block);
 
 }  // namespace weft::driver

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "driver/default_argument.h"
 #include "driver/pack_plain.h"
 #include "driver/pipeline.h"
 #include "driver/program_impl.h"
@@ -75,8 +76,9 @@ Program Program::compile(std::string text, std::string name, const Options& opti
   for (const auto& decl : impl->scope->kernels()) {
     auto kernel = std::make_shared<Kernel::Impl>();
     kernel->program = impl.get();
-    kernel->family = std::make_unique<driver::KernelFamily>(decl, driver::to_compile_options(options),
-                                                            impl->source_hash, options.interpret);
+    const Hash128 source = Hasher().value(impl->source_hash).text(decl->key).finish();
+    kernel->family = std::make_unique<driver::KernelFamily>(decl, driver::to_compile_options(options), source,
+                                                            options.interpret);
     impl->kernels.push_back(std::move(kernel));
   }
   return Program(std::move(impl));
@@ -130,7 +132,7 @@ void Program::build() const {
   runtime::parallel_for(std::int64_t(plain.size()), [&](std::int64_t i) {
     Kernel::Impl& kernel = *plain[std::size_t(i)];
     DiagnosticSink sink;
-    kernel.family->variant(kernel.signature({}), 1, true, sink);
+    kernel.family->variant(kernel.signature({}), 1, {}, sink);
     driver::throw_on_errors(sink);
     impl_->add_messages(sink);
   });
@@ -223,25 +225,6 @@ void set_argument(runtime::ParamBlock& block, std::size_t i, const Argument& arg
   }
 }
 
-void set_default(runtime::ParamBlock& block, std::size_t i, const sema::Constant& value) {
-  switch (value.form) {
-    case sema::Constant::Form::integer:
-      if (value.negative)
-        block.set(i, -std::int64_t(value.magnitude));
-      else
-        block.set(i, value.magnitude);
-      return;
-    case sema::Constant::Form::real: return block.set(i, value.real);
-    case sema::Constant::Form::typed: {
-      std::vector<char> bytes(value.type->size());
-      std::size_t step = value.type->is_scalar() ? value.type->size() : value.type->element()->size();
-      for (std::size_t k = 0; k < value.bits.size(); ++k) std::memcpy(bytes.data() + k * step, &value.bits[k], step);
-      return block.set(i, value.type, bytes.data());
-    }
-    case sema::Constant::Form::text: return;
-  }
-}
-
 }  // namespace
 
 void Kernel::launch_with(const Dims& dims, std::span<const Argument> args) const {
@@ -255,9 +238,8 @@ void Kernel::launch_with(const Dims& dims, std::span<const Argument> args) const
         plain && plain->layout.size <= kSmallBlock && dims.size() - 1 < kMaxRank) {
       alignas(8) char block[kSmallBlock];
       if (driver::pack_plain(plain->layout, args, block)) {
-        bool no_overlap = !driver::any_overlap(plain->layout, block);
         if (const driver::KernelVariant* ready =
-                plain->variants[dims.size() - 1][no_overlap].load(std::memory_order_acquire))
+                plain->ready(dims.size(), driver::array_facts(plain->layout, block)))
           return family.run(*ready, block, request);
       }
     }
@@ -266,7 +248,12 @@ void Kernel::launch_with(const Dims& dims, std::span<const Argument> args) const
     runtime::ParamBlock block(family.name(), signature.layout);
     for (std::size_t i = 0; i < args.size(); ++i) set_argument(block, i, args[i]);
     for (std::size_t i = args.size(); i < params.size(); ++i)
-      if (params[i].has_default) set_default(block, i, params[i].default_value);
+      if (params[i].has_default) {
+        const Type* type = signature.types[i];
+        std::vector<std::uint64_t> bytes(type->size() / 8 + 1);
+        driver::write_default(family.name(), params[i], type, bytes.data());
+        block.set(i, type, bytes.data());
+      }
     block.check_complete();
     runtime::KernelCode any;  // dimensions are checked before anything is compiled for them
     any.name = family.name();
@@ -274,7 +261,7 @@ void Kernel::launch_with(const Dims& dims, std::span<const Argument> args) const
     runtime::launch_size(any, dims);
     DiagnosticSink sink;
     const driver::KernelVariant* variant =
-        family.variant(signature, int(dims.size()), !driver::any_overlap(signature.layout, block.data()), sink);
+        family.variant(signature, int(dims.size()), driver::array_facts(signature.layout, block.data()), sink);
     driver::throw_on_errors(sink);
     program.add_messages(sink);
     family.run(*variant, block.data(), request);
