@@ -2,6 +2,7 @@
 #include "runtime/launch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -72,10 +73,11 @@ struct Run {
   LaunchContext* context;
   LaunchPlan plan;
   const LaunchOptions& options;
-  std::thread::id caller{};          // set when someone wants to be asked
-  mutable Clock::time_point next{};  // when to ask again; the caller's own
+  std::thread::id caller{};                    // set when someone wants to be asked
+  mutable Clock::time_point next{};            // when to ask again; the caller's own
+  mutable std::atomic<std::int64_t> piece{0};  // threads that run between two looks at `stop`, as far as known
 
-  /// Lets the host stop the launch: the thread that called asks it between its chunks.
+  /// Lets the host stop the launch: the thread that called asks it between its pieces.
   void ask() const noexcept {
     if (std::this_thread::get_id() != caller) return;
     const Clock::time_point now = Clock::now();
@@ -90,7 +92,35 @@ struct Run {
     const std::int64_t begin = number * plan.chunk_threads;
     const std::int64_t end = std::min(plan.chunk_threads, plan.total - begin) + begin;
     const FpControlScope defaults;
+    if (options.interrupted)
+      pieces(begin, end);
+    else
+      code.entry(begin, end, params, context);
+  }
+
+  /// A chunk can take far longer than its estimate: nobody knows how often loops run. So it runs in pieces that grow
+  /// while they are quick and shrink when they are slow, and a launch can be stopped soon whatever its kernel does.
+  void pieces(std::int64_t begin, std::int64_t end) const noexcept {
+    const std::int64_t least = std::int64_t(std::max(code.lanes, 1)) * kLaneSteps;
+    std::int64_t size = piece.load(std::memory_order_relaxed);
+    if (size == 0) {
+      const auto wanted = std::int64_t(kMinChunkNs / std::max(double(code.ns_per_thread), 1e-3));
+      size = (wanted / least + 1) * least;
+    }
+    while (end - begin > size) {
+      const Clock::time_point start = Clock::now();
+      code.entry(begin, begin + size, params, context);
+      begin += size;
+      ask();
+      if (context->stop.load(std::memory_order_relaxed)) return;
+      const auto took = Clock::now() - start;
+      if (took < kAskInterval / 8)
+        size *= 2;  // ends: it never exceeds twice the chunk
+      else if (took > kAskInterval)
+        size = std::max(least, size / 2 / least * least);
+    }
     code.entry(begin, end, params, context);
+    piece.store(size, std::memory_order_relaxed);
   }
 };
 

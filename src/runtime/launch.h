@@ -37,8 +37,8 @@ struct LaunchOptions {
   /// chunks that have not begun are skipped, debug loops end. The caller clears `stop` before the next use. Null: the
   /// context lives on the stack.
   LaunchContext* context = nullptr;
-  /// Asked every now and then (kAskInterval), between chunks and on the calling thread only, whether to stop; true ends
-  /// the launch as `stop` does. Null: nobody asks.
+  /// Asked every now and then (kAskInterval), between pieces of chunks and on the calling thread only, whether to stop;
+  /// true ends the launch as `stop` does. Null: nobody asks.
   bool (*interrupted)(void* state) noexcept = nullptr;
   void* interrupted_state = nullptr;
 };

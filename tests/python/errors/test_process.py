@@ -91,6 +91,26 @@ except KeyboardInterrupt:
     assert process.returncode == 0 and out == "stopped\n", (out, err)
 
 
+def test_interrupt_of_one_long_launch(tmp_path):
+    """A launch that would take many minutes stops between two of its chunks."""
+    process = start(
+        tmp_path,
+        """
+x = wp.zeros(1_000_000, dtype=float)
+wp.launch(busy, dim=10, inputs=[x, 10])
+print("ready", flush=True)
+try:
+    wp.launch(busy, dim=1_000_000, inputs=[x, 500_000])
+except KeyboardInterrupt:
+    print("stopped")
+wp.launch(count, dim=10, inputs=[x])
+print("goes on")
+""",
+    )
+    out, err = interrupt(process, after=1.0)
+    assert process.returncode == 0 and out == "stopped\ngoes on\n", (out, err)
+
+
 def test_interrupt_while_compiling(tmp_path):
     process = start(
         tmp_path,
