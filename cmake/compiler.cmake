@@ -18,6 +18,10 @@ endif()
 
 # Contraction is a pass of ours: the host compiler must never fuse on its own (docs/design/numerics.md).
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffp-contract=off -fno-math-errno -fvisibility-inlines-hidden)
+# Packages name source files as they lie in the tree, not as they lay on the machine that built them.
+if(SKBUILD)
+  add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+endif()
 if(WEFT_SANITIZE)
   add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   add_link_options(-fsanitize=${WEFT_SANITIZE})
