@@ -30,7 +30,8 @@ PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 .NOTPARALLEL:
-.PHONY: help setup configure build package run examples docs test test-aarch64 check check-format check-rules check-tidy format bench sanitize stress fuzz clean
+.PHONY: help setup configure build package run examples docs test test-aarch64 check check-format check-rules check-tidy \
+	format bench math-sweep sanitize stress fuzz clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +89,7 @@ test-aarch64: build/aarch64-sysroot/.packages configure-aarch64  ## cross-build 
 build/aarch64-sysroot/.packages:
 	@NO_INSTALL=$(NO_INSTALL) tools/setup/aarch64_sysroot.sh $(@D)
 
+.PHONY: wheel stubs
 wheel: setup  ## build a wheel that carries everything (build/dist), check and try it; WHEEL_PYTHON=python3.12
 	@NO_INSTALL=$(NO_INSTALL) CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
 	  tools/packaging/make_wheel.sh "$(WHEEL_PYTHON)"
@@ -122,6 +124,9 @@ bench: configure-release  ## build as shipped, run the benchmarks and the timed 
 	cmake --build build/release -j $(JOBS)
 	@PYTHON=$(PYTHON) PEER_PYTHON=$(PEER_PYTHON) tools/testing/run_benchmarks.sh build/release
 	ctest --test-dir build/release --output-on-failure -j 1 -L '^perf$$'
+
+math-sweep: build  ## every float32 through every elementary function (SWEEP="sin exp": only these)
+	build/bin/math_sweep $(SWEEP)
 
 sanitize: configure-asan configure-tsan  ## the whole test suite under asan+ubsan, then under tsan
 	cmake --build build/asan -j $(JOBS)

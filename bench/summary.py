@@ -110,6 +110,29 @@ def throughput(results):
           ("case", "threads", "unit", "by hand", "weft", "one lane", "weft/hand", "lanes gain", "limit", "of limit"), rows)
 
 
+def functions(results):
+    """Elementary functions at all lanes on one thread, per value, against the C library's in a plain loop."""
+    rows = []
+    for name in results.runs:
+        parts = name.split("/")
+        if parts[0] != "math" or parts[2] != "libm":
+            continue
+        runs = [results.best(f"math/{parts[1]}/{form}") for form in ("libm", "weft", "weft_one_lane")]
+        if not all(runs):
+            continue
+        times = [1e9 / run["values"] for run in runs]
+        ratio = times[0] / times[1]
+        rows.append((parts[1], *(f"{t:.2f}" for t in times), f"{ratio:.1f}", "met" if ratio >= 3 else "MISSED"))
+    table("Elementary functions, float32, ns per value on one thread (goal: 3 times the C library's speed)",
+          ("function", "libm", "weft", "one lane", "ratio", ""), rows)
+    rows = []
+    for name in results.runs:
+        if name.startswith("black_scholes/"):
+            run = results.best(name)
+            rows.append((name.removeprefix("black_scholes/"), f"{run['values'] / 1e6:.0f}"))
+    table("Black-Scholes, 4 M options", ("form", "M options/s"), rows)
+
+
 def launches(results):
     rows = []
     for size in ("16", "256", "4096", "65536", "1048576"):
@@ -162,6 +185,7 @@ def main(paths):
     stages(results)
     launches(results)
     throughput(results)
+    functions(results)
     growth(results)
     goals(results)
     return 0

@@ -1,9 +1,10 @@
 // Answers of a compile and the hash of a kernel's meaning.
 #include "bind/compile_session.h"
 
+#include <deque>
 #include <set>
 #include <stdexcept>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "sema/scan.h"
 #include "syntax/lexer.h"
@@ -65,27 +66,29 @@ class CompileSession::Fingerprint {
     auto text_of = [&](std::size_t i) { return source.text().substr(tokens[i].offset, tokens[i].length); };
     auto is = [&](std::size_t i, syntax::TokenKind kind) { return i < tokens.size() && tokens[i].kind == kind; };
     std::vector<std::string> names(std::begin(kOperators), std::end(kOperators));
+    std::unordered_set<std::string_view> fresh(std::begin(kOperators), std::end(kOperators));
+    auto begins_name = [&](std::size_t i) {
+      return is(i, syntax::TokenKind::name) && (i == 0 || !is(i - 1, syntax::TokenKind::dot));
+    };
     for (std::size_t i = 0; i < tokens.size(); ++i)
-      if (is(i, syntax::TokenKind::name) && (i == 0 || !is(i - 1, syntax::TokenKind::dot)))
-        names.emplace_back(text_of(i));
+      if (begins_name(i) && fresh.insert(text_of(i)).second) names.emplace_back(text_of(i));
     ask_names(scope, names);
-    std::set<std::string> done;  // by dotted name
+    for (const std::string& name : names) add_answer(name, ask(scope, name));
+    // Members of modules and classes, by the dotted names of the text.
+    std::set<std::string> done;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (!is(i, syntax::TokenKind::name) || (i > 0 && is(i - 1, syntax::TokenKind::dot))) continue;
+      if (!begins_name(i) || !is(i + 1, syntax::TokenKind::dot)) continue;
       std::string path(text_of(i));
-      const bool fresh = done.insert(path).second;
-      std::optional<sema::Symbol> symbol = ask(scope, path);
-      if (fresh) add_answer(path, symbol);
-      for (std::size_t at = i + 1; symbol && symbol->kind == sema::Symbol::Kind::scope && symbol->scope; at += 2) {
+      const CompileSession::Answer* answer = &ask(scope, path);
+      for (std::size_t at = i + 1; *answer && (*answer)->kind == sema::Symbol::Kind::scope && (*answer)->scope;
+           at += 2) {
         if (!is(at, syntax::TokenKind::dot) || !is(at + 1, syntax::TokenKind::name)) break;
-        const std::shared_ptr<sema::Scope> inner = symbol->scope;
-        symbol = ask(*inner, text_of(at + 1));
+        sema::Scope& inner = *(*answer)->scope;
+        answer = &ask(inner, text_of(at + 1));
         path += "." + std::string(text_of(at + 1));
-        if (done.insert(path).second) add_answer(path, symbol);
+        if (done.insert(path).second) add_answer(path, *answer);
       }
     }
-    for (std::string_view name : kOperators)
-      if (!done.contains(std::string(name))) add_answer(name, ask(scope, name));
     for (const syntax::CallExpr* call : sema::scan(def).statics) {
       if (call->args.size() != 1) continue;
       const std::string text = sema::source_text(*call->args[0]);
@@ -98,13 +101,15 @@ class CompileSession::Fingerprint {
   }
 
   /// A name whose lookup raises may be one that the front end never asks for; if it does, it raises again.
-  std::optional<sema::Symbol> ask(sema::Scope& scope, std::string_view name) {
+  const CompileSession::Answer& ask(sema::Scope& scope, std::string_view name) {
+    if (const auto* known = session_.find(scope, Question::name, name)) return *known;
     try {
-      return scope.lookup(name);
+      held_.push_back(scope.lookup(name));  // scopes other than Python's are not remembered by the session
     } catch (const nb::python_error&) {
       session_.note_unknown();
-      return std::nullopt;
+      held_.emplace_back();
     }
+    return held_.back();
   }
 
   void add_answer(std::string_view question, const std::optional<sema::Symbol>& symbol) {
@@ -129,6 +134,7 @@ class CompileSession::Fingerprint {
   bool places_;
   Hasher hasher_;
   std::unordered_map<const sema::FunctionDecl*, std::size_t> seen_;
+  std::deque<CompileSession::Answer> held_;
 };
 
 CompileSession::CompileSession(const sema::FunctionDecl& kernel) : outer_(session), kernel_(&kernel) {
@@ -158,12 +164,20 @@ Hash128 CompileSession::fingerprint(const sema::FunctionDecl& kernel, bool place
   return print.finish();
 }
 
-CompileSession::Answer CompileSession::remember(const sema::Scope& scope, char kind, std::string_view question,
-                                                const std::function<Answer()>& ask) {
-  Question key{&scope, kind, std::string(question)};
-  if (auto it = answers_.find(key); it != answers_.end()) return it->second;
+const CompileSession::Answer& CompileSession::remember(const sema::Scope& scope, Question kind, std::string_view text,
+                                                       const std::function<Answer()>& ask) {
+  if (const Answer* known = find(scope, kind, text)) return *known;
   if (!collecting_) asked_more_ = true;
-  return answers_.emplace(std::move(key), ask()).first->second;
+  Answer answer = ask();  // may ask further questions
+  return answers_[{&scope, kind}].try_emplace(std::string(text), std::move(answer)).first->second;
+}
+
+const CompileSession::Answer* CompileSession::find(const sema::Scope& scope, Question kind,
+                                                   std::string_view text) const {
+  auto of_scope = answers_.find({&scope, kind});
+  if (of_scope == answers_.end()) return nullptr;
+  auto it = of_scope->second.find(text);
+  return it == of_scope->second.end() ? nullptr : &it->second;
 }
 
 }  // namespace weft::bind

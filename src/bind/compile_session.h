@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "bind/bind.h"
 #include "support/hash.h"
@@ -32,24 +33,27 @@ class __attribute__((visibility("hidden"))) CompileSession {
   /// True if something was asked that the fingerprint does not cover.
   bool asked_more() const { return asked_more_; }
 
-  /// The answer of `ask`, remembered for the scope and the question.
-  Answer remember(const sema::Scope& scope, char kind, std::string_view question, const std::function<Answer()>& ask);
+  enum class Question : std::uint8_t { name, static_value };
+  /// The answer of `ask`, remembered for the scope and the question. The reference holds as long as the session.
+  const Answer& remember(const sema::Scope& scope, Question kind, std::string_view text,
+                         const std::function<Answer()>& ask);
+  /// What was remembered; null if nothing was.
+  const Answer* find(const sema::Scope& scope, Question kind, std::string_view text) const;
   /// For questions that can't be remembered.
   void note_unknown() { asked_more_ = true; }
 
  private:
   class Fingerprint;
   friend class Fingerprint;
-  struct Question {
-    const sema::Scope* scope;
-    char kind;
-    std::string text;
-    auto operator<=>(const Question&) const = default;
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
+  using Answers = std::unordered_map<std::string, Answer, TextHash, std::equal_to<>>;
 
   CompileSession* outer_;
   const sema::FunctionDecl* kernel_;
-  std::map<Question, Answer> answers_;  // holds the scopes whose addresses are in the questions
+  std::map<std::pair<const sema::Scope*, Question>, Answers> answers_;  // they hold the scopes that they are asked of
   bool collecting_ = false;
   bool asked_more_ = false;
 };

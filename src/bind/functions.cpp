@@ -39,13 +39,14 @@ class PythonScope final : public sema::Scope {
   std::optional<Symbol> lookup(std::string_view name) override {
     CompileSession* session = CompileSession::current();
     if (!session) return ask(name);
-    return session->remember(*this, 'n', name, [&] { return ask(name); });
+    return session->remember(*this, CompileSession::Question::name, name, [&] { return ask(name); });
   }
 
   std::optional<Symbol> eval_static(std::string_view text,
                                     std::span<const std::pair<std::string, Constant>> locals) override {
     CompileSession* session = CompileSession::current();
-    if (session && locals.empty()) return session->remember(*this, 's', text, [&] { return evaluate(text, {}); });
+    if (session && locals.empty())
+      return session->remember(*this, CompileSession::Question::static_value, text, [&] { return evaluate(text, {}); });
     if (session) session->note_unknown();
     return evaluate(text, locals);
   }
@@ -61,7 +62,7 @@ class PythonScope final : public sema::Scope {
       return;
     }
     for (std::size_t i = 0; i < names.size(); ++i)
-      session.remember(*this, 'n', names[i], [&]() -> std::optional<Symbol> {
+      session.remember(*this, CompileSession::Question::name, names[i], [&]() -> std::optional<Symbol> {
         nb::object answer = given[i];
         if (answer.is_none()) return std::nullopt;
         return to_symbol(answer);

@@ -203,7 +203,13 @@ void pack_indexed(nb::handle value, const Type* type, char* to, const char* kern
   pack_array(data, fields[0].type, to, kernel, param, keep);
   std::size_t k = 1;
   for (nb::handle index : nb::iter(value.attr("indices"))) {
-    if (k < fields.size()) pack_array(index, fields[k].type, to + fields[k].offset, kernel, param, keep);
+    if (k < fields.size()) {
+      pack_array(index, fields[k].type, to + fields[k].offset, kernel, param, keep);
+      // Null means "as it is"; an index array without elements has no memory, but is there.
+      static std::int32_t none_picked = 0;
+      auto* desc = reinterpret_cast<ArrayDesc*>(to + fields[k].offset);
+      if (!index.is_none() && !desc->data) desc->data = &none_picked;
+    }
     ++k;
   }
 }

@@ -1,7 +1,6 @@
 // The LLVM module being made: how types fall into parts, declarations of runtime helpers and the table of functions
 // emitted so far.
 #include "codegen/emitter.h"
-#include "codegen/nvptx/nvptx.h"
 
 #include <llvm/IR/Verifier.h>
 
@@ -126,50 +125,6 @@ llvm::FunctionCallee CodeUnit::helper(const char* name, llvm::FunctionType* type
     function->setWillReturn();
   }
   return callee;
-}
-
-llvm::Function* CodeUnit::math(std::string_view name, ScalarKind kind, int arity, bool varying) {
-  bool is_double = kind == ScalarKind::f64;
-  llvm::Type* scalar = is_double ? f64 : f32;
-  std::string symbol =
-      traits.gpu ? libdevice_name(name, is_double) : "weft_" + std::string(name) + (is_double ? "_f64" : "_f32");
-  auto* type = llvm::FunctionType::get(scalar, llvm::SmallVector<llvm::Type*, 2>(std::size_t(arity), scalar), false);
-  auto* one = llvm::cast<llvm::Function>(helper(symbol.c_str(), type, false).getCallee());
-  if (!varying) return one;
-  std::string wide_name = symbol + ".lanes";
-  if (llvm::Function* known = module->getFunction(wide_name)) return known;
-  // One loop over the lanes, kept out of line: the call costs more than the loop around it.
-  llvm::Type* vector = wide(scalar);
-  auto* wide_type =
-      llvm::FunctionType::get(vector, llvm::SmallVector<llvm::Type*, 2>(std::size_t(arity), vector), false);
-  auto* f = llvm::Function::Create(wide_type, llvm::GlobalValue::InternalLinkage, wide_name, *module);
-  f->setDoesNotThrow();
-  f->setDoesNotAccessMemory();
-  f->setWillReturn();
-  f->addFnAttr(llvm::Attribute::NoInline);
-  auto* entry = llvm::BasicBlock::Create(context, "", f);
-  auto* loop = llvm::BasicBlock::Create(context, "", f);
-  auto* done = llvm::BasicBlock::Create(context, "", f);
-  llvm::IRBuilder<> b(entry);
-  auto* array = llvm::ArrayType::get(scalar, unsigned(lanes));
-  llvm::Align align(is_double ? 8 : 4);
-  llvm::SmallVector<llvm::AllocaInst*, 2> in;
-  for (int k = 0; k < arity; ++k) in.push_back(b.CreateAlloca(array));
-  llvm::AllocaInst* out = b.CreateAlloca(array);
-  for (int k = 0; k < arity; ++k) b.CreateAlignedStore(f->getArg(unsigned(k)), in[std::size_t(k)], align);
-  b.CreateBr(loop);
-  b.SetInsertPoint(loop);
-  llvm::PHINode* lane = b.CreatePHI(i64, 2);
-  llvm::SmallVector<llvm::Value*, 2> args;
-  for (llvm::AllocaInst* slot : in) args.push_back(b.CreateAlignedLoad(scalar, b.CreateGEP(scalar, slot, lane), align));
-  b.CreateAlignedStore(b.CreateCall(one, args), b.CreateGEP(scalar, out, lane), align);
-  llvm::Value* next = b.CreateAdd(lane, b.getInt64(1));
-  b.CreateCondBr(b.CreateICmpEQ(next, b.getInt64(std::uint64_t(lanes))), done, loop);
-  lane->addIncoming(b.getInt64(0), entry);
-  lane->addIncoming(next, loop);
-  b.SetInsertPoint(done);
-  b.CreateRet(b.CreateAlignedLoad(vector, out, align));
-  return f;
 }
 
 llvm::Constant* CodeUnit::text_constant(const std::string& text) {

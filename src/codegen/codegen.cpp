@@ -10,7 +10,6 @@
 #include "codegen/emitter.h"
 #include "codegen/kernel_size.h"
 #include "codegen/machine_passes.h"
-#include "codegen/nvptx/nvptx.h"
 #include "codegen/optimize.h"
 
 namespace weft::codegen {
@@ -68,7 +67,6 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
     bool broken = llvm::verifyModule(*unit.module, &out);
     WEFT_CHECK(!broken, problems + "\n" + print_module(*unit.module));
   }
-  if (unit.traits.gpu && output != Output::llvm_ir) link_libdevice(*unit.module, options.libdevice_path);
   result.seconds_emit = seconds_since(start);
   if (output == Output::llvm_ir) {
     result.bytes = print_module(*unit.module);
@@ -78,7 +76,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   start = std::chrono::steady_clock::now();
   int level = effective_level(*unit.module, options.opt_level);
   machine = &target_machine(target, level);
-  optimize(*unit.module, *machine, level, unit.traits.gpu, unit.has_natives());
+  optimize(*unit.module, *machine, level, unit.has_natives());
   result.seconds_opt = seconds_since(start);
   if (output == Output::llvm_ir_opt) {
     result.bytes = print_module(*unit.module);

@@ -13,7 +13,7 @@
 
 namespace weft::codegen {
 
-/// A problem the user can do something about: no libdevice, too large locals, an unsupported target.
+/// A problem the user can do something about: too large locals, an unsupported target.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, SourceLoc loc = {}) : std::runtime_error(what), loc_(loc) {}
@@ -44,7 +44,6 @@ struct EmitOptions {
   int opt_level = 2;       // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
   bool fast_math = false;  // LLVM may reassociate and approximate: results then differ between lane counts
   bool verify = false;     // run LLVM's verifier on what was emitted (tests)
-  std::string libdevice_path;  // nvptx: bitcode of the math functions; needed only by kernels that use one
 };
 
 enum class Output { llvm_ir, llvm_ir_opt, assembly, object, ptx };
@@ -61,7 +60,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
              Output output);
 
 /// The lane count that emit uses when none is asked for: 1 for kernels that spin on memory, hold much private memory or
-/// do little but elementary functions and atomics (which run lane by lane); half the natural count for kernels mostly of
+/// do little but atomics (which run lane by lane); half the natural count for kernels mostly of
 /// 64-bit values; else the natural count.
 int choose_lanes(const ir::Function& kernel, const TargetSpec& target);
 
@@ -100,9 +99,5 @@ std::shared_ptr<LoadedCode> load_object(std::span<const char> object, const std:
 void set_native_compiler(std::string clang);
 /// The path of that clang, or empty: what was set, WEFT_CLANG, else clang-19 … clang-14, clang on the PATH.
 std::string find_clang();
-
-/// The path of libdevice's bitcode, or empty: WEFT_LIBDEVICE, then CUDA_HOME and CUDA_PATH, the usual toolkit folders,
-/// and `search` (folders that may hold NVIDIA's PyPI packages).
-std::string find_libdevice(std::span<const std::string> search = {});
 
 }  // namespace weft::codegen

@@ -122,7 +122,7 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
     case OpCode::mul: return b.CreateFMul(x, y);
     case OpCode::div: return b.CreateFDiv(x, y);
     case OpCode::floordiv: return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFDiv(x, y));
-    case OpCode::rem: return call_math("fmod", kind, operands);
+    case OpCode::rem: return call_math(code, kind, operands);
     // A NaN operand is ignored; equal operands give the second.
     case OpCode::min: return select(b.CreateOr(b.CreateFCmpOLT(x, y), b.CreateFCmpUNO(y, y)), x, y);
     case OpCode::max: return select(b.CreateOr(b.CreateFCmpOGT(x, y), b.CreateFCmpUNO(y, y)), x, y);
@@ -137,15 +137,7 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
     case OpCode::sqrt: return intrinsic(llvm::Intrinsic::sqrt);
     default: break;
   }
-  WEFT_CHECK(ir::class_of(code) == ir::OpClass::math, "not a float operation: " + std::string(ir::name_of(code)));
-  return call_math(ir::name_of(code), kind, operands);
-}
-
-llvm::Value* Emitter::call_math(std::string_view name, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands) {
-  bool varying = operands[0]->getType()->isVectorTy();
-  llvm::CallInst* call = b.CreateCall(unit.math(name, kind, int(operands.size()), varying), operands);
-  call->setDoesNotThrow();
-  return call;
+  return call_math(code, kind, operands);
 }
 
 }  // namespace weft::codegen

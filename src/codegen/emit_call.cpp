@@ -25,12 +25,14 @@ llvm::StructType* result_struct(CodeUnit& unit, const ir::Function& function) {
 
 const Variant& CodeUnit::variant(const ir::Function& function, const std::vector<LaneShape>& params) {
   std::vector<LaneShape> wanted = params;
-  if (!variants_.contains({&function, wanted}) && variant_count_[&function] >= kMaxVariants)
+  int& count = variant_count_[{&function, lanes}];
+  if (!variants_.contains({&function, lanes, wanted}) && count >= kMaxVariants)
     std::fill(wanted.begin(), wanted.end(), kVarying);
-  auto [it, fresh] = variants_.try_emplace({&function, wanted});
+  auto [it, fresh] = variants_.try_emplace({&function, lanes, wanted});
   Variant& variant = it->second;
   if (!fresh) return variant;
-  int number = variant_count_[&function]++;
+  int number = count++;
+  variant.lanes = lanes;
   variant.params = wanted;
   llvm::SmallVector<llvm::Type*, 16> types = {ptr, i64};
   if (lanes > 1) types.push_back(wide(i1));
@@ -45,7 +47,7 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
       if (part.kind == PartKind::block) types.push_back(ptr);
   auto* type = llvm::FunctionType::get(result_struct(*this, function), types, false);
   variant.function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
-                                            "f." + function.name + "." + std::to_string(number), *module);
+                                            "f." + function.name + "." + std::to_string(lanes) + "x" + std::to_string(number), *module);
   variant.function->setDoesNotThrow();
   pending_.emplace_back(&function, &variant);
   return variant;
@@ -55,6 +57,7 @@ void CodeUnit::emit_pending() {
   while (!pending_.empty()) {
     auto [function, variant] = pending_.back();
     pending_.pop_back();
+    LaneCount own(*this, variant->lanes);
     emit_variant(*function, *variant);
   }
 }
@@ -104,9 +107,6 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
   e.b.CreateRet(out);
 }
 
-void Emitter::emit_call(const ir::Op& op) {
-  const ir::Function& callee = *op.callee;
-  std::vector<LaneShape> shapes;
 void Emitter::emit_native_call(const ir::Op& op) {
   WEFT_CHECK(W == 1, "native functions run one lane at a time");
   llvm::Function* native = unit.native(*op.callee);
@@ -127,9 +127,12 @@ void Emitter::emit_native_call(const ir::Op& op) {
   }
 }
 
+void Emitter::emit_call(const ir::Op& op) {
+  const ir::Function& callee = *op.callee;
+  if (!callee.native.empty()) return emit_native_call(op);
+  std::vector<LaneShape> shapes;
   for (const ir::Value* v : op.operands)
     for (std::uint32_t u = 0, n = analysis::lane_units(v->type); u < n; ++u)
-  if (!callee.native.empty()) return emit_native_call(op);
       shapes.push_back(W > 1 && shape(v, u) != kUniform ? kVarying : kUniform);
   const Variant& variant = unit.variant(callee, shapes);
   llvm::SmallVector<llvm::Value*, 16> args = {thread.context, base(thread.linear)};

@@ -61,7 +61,9 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::pow:
     case OpCode::cbrt:
     case OpCode::erf:
-    case OpCode::erfc: return emit_elementwise(op);
+    case OpCode::erfc:
+    case OpCode::erfinv:
+    case OpCode::erfcinv: return emit_elementwise(op);
     case OpCode::eq:
     case OpCode::ne:
     case OpCode::lt:

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -57,9 +58,10 @@ struct TypeParts {
   std::vector<Constant> constants;  // array descriptors: ndim, and zeros beyond the rank
 };
 
-/// A function emitted for one combination of lane shapes.
+/// A function emitted for one number of lanes and one combination of lane shapes.
 struct Variant {
   llvm::Function* function = nullptr;
+  int lanes = 1;
   std::vector<analysis::LaneShape> params;  // per unit: kUniform or kVarying
 };
 
@@ -80,21 +82,21 @@ class CodeUnit {
   /// The register type of a part, uniform or varying; blocks are pointers.
   llvm::Type* part_type(const PartInfo& part, bool varying) const;
 
-  /// A pure function of the runtime's (weft_sin_f32…) on scalars, or its lane-by-lane form on <W x T>.
-  llvm::Function* math(std::string_view name, ScalarKind kind, int arity, bool varying);
+  /// The body of an elementary function on f32 or f64, on scalars or on <W x T> (emit_math.cpp).
+  llvm::Function* math(ir::OpCode code, ScalarKind kind, bool varying);
   llvm::FunctionCallee helper(const char* name, llvm::FunctionType* type, bool may_read_memory);
   llvm::Constant* text_constant(const std::string& text);
-  /// The function for these lane shapes of its parameters; its body is emitted later, by emit_pending.
-  const Variant& variant(const ir::Function& function, const std::vector<analysis::LaneShape>& params);
   /// A native function, compiled by clang and linked into the module (native.cpp): takes addresses of its arguments and
   /// of its result.
   llvm::Function* native(const ir::Function& function);
   bool has_natives() const { return !natives_.empty(); }
+  /// The function for these lane shapes of its parameters; its body is emitted later, by emit_pending.
+  const Variant& variant(const ir::Function& function, const std::vector<analysis::LaneShape>& params);
 
   const ir::Module& source;
   const TargetSpec& target;
   const EmitOptions& options;
-  const int lanes;
+  int lanes;  // of the body being emitted; see LaneCount
   const TargetTraits traits;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
@@ -106,15 +108,29 @@ class CodeUnit {
  private:
   std::unordered_map<const Type*, TypeParts> parts_;
   std::map<std::string, llvm::Constant*> texts_;
+  std::unordered_map<const ir::Function*, llvm::Function*> natives_;
   void emit_cpu_kernel(const ir::Function& kernel);
   void emit_gpu_kernel(const ir::Function& kernel);
-  std::unordered_map<const ir::Function*, llvm::Function*> natives_;
   void emit_pending();
   void emit_variant(const ir::Function& function, const Variant& variant);
 
-  std::map<std::pair<const ir::Function*, std::vector<analysis::LaneShape>>, Variant> variants_;
-  std::unordered_map<const ir::Function*, int> variant_count_;
+  using VariantKey = std::tuple<const ir::Function*, int, std::vector<analysis::LaneShape>>;
+  std::map<VariantKey, Variant> variants_;
+  std::map<std::pair<const ir::Function*, int>, int> variant_count_;
   std::vector<std::pair<const ir::Function*, const Variant*>> pending_;
+};
+
+/// Bodies emitted while this lives have another number of lanes.
+class LaneCount {
+ public:
+  LaneCount(CodeUnit& unit, int lanes) : unit_(unit), before_(unit.lanes) { unit.lanes = lanes; }
+  LaneCount(const LaneCount&) = delete;
+  LaneCount& operator=(const LaneCount&) = delete;
+  ~LaneCount() { unit_.lanes = before_; }
+
+ private:
+  CodeUnit& unit_;
+  int before_;
 };
 
 std::string entry_name(const ir::Function& kernel);
@@ -215,7 +231,7 @@ class Emitter {
   llvm::Value* arith(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* int_arith(ir::OpCode code, ScalarKind kind, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_arith(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
-  llvm::Value* call_math(std::string_view name, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
+  llvm::Value* call_math(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* constant_like(llvm::Value* like, std::int64_t value);
 
   void emit_compare(const ir::Op& op);
@@ -256,6 +272,7 @@ class Emitter {
   void emit_for(const ir::Op& op);
   void emit_while(const ir::Op& op);
   void emit_call(const ir::Op& op);
+  void emit_native_call(const ir::Op& op);
 
   void emit_tid(const ir::Op& op);
   void emit_print(const ir::Op& op);
@@ -272,7 +289,6 @@ class Emitter {
     bool in_range() const { return dynamic || value < extent; }
   };
   Step resolve_step(const ir::PathStep& step, const Type* at, const ir::Value* dynamic);
-  void emit_native_call(const ir::Op& op);
   /// An integer of any kind as i64, sign- or zero-extended by its type.
   llvm::Value* to_i64(llvm::Value* v, const Type* type);
   llvm::Value* both(llvm::Value* x, llvm::Value* y);  // and; null is true

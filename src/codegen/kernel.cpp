@@ -1,6 +1,7 @@
 // The frame around a CPU kernel's body. One lane: a loop over the threads. W lanes: a loop over groups of W neighbouring
-// threads with two bodies: a fast one for full groups that lie in one row, which takes the inner strides of parameter
-// arrays as contiguous (tested once per chunk), and a masked one for all the rest. Large kernels have the masked one only.
+// threads, with one body for full groups that lie in one row and a masked one for all the rest. A light kernel over one
+// dimension has no masked body: the few threads behind its last full group run one by one, which costs them little and
+// saves LLVM much. Large kernels, and forms for strided arrays, have the masked body only.
 #include "codegen/emitter.h"
 #include "codegen/kernel_size.h"
 
@@ -11,20 +12,16 @@ namespace {
 /// Kernels above this weight (kernel_size.h) get one body.
 constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
 
-/// Strides that the fast body takes as constants: the innermost one of every array in a parameter.
-struct InnerStride {
-  std::size_t param, part;
-  std::uint32_t bytes;
-};
-
-void find_inner_strides(CodeUnit& unit, const Type* type, std::size_t param, std::size_t first,
-                        std::vector<InnerStride>& out) {
+/// Makes the innermost stride of every array in a parameter a constant: all but strided forms may.
+void fix_inner_strides(CodeUnit& unit, const Type* type, llvm::MutableArrayRef<Part> parts) {
   if (type->is_array()) {
-    out.push_back({param, first + 1 + 2 * type->rank(), type->element()->size()});
+    Part& stride = parts[1 + 2 * type->rank()];
+    stride = Part{llvm::ConstantInt::get(unit.i64, type->element()->size())};
   } else if (type->is_struct()) {
     for (const Field& field : type->fields()) {
-      find_inner_strides(unit, field.type, param, first, out);
-      first += unit.parts(field.type).parts.size();
+      std::size_t count = unit.parts(field.type).parts.size();
+      fix_inner_strides(unit, field.type, parts.take_front(count));
+      parts = parts.drop_front(count);
     }
   }
 }
@@ -48,7 +45,6 @@ class KernelFrame {
     function_->addParamAttr(2, llvm::Attribute::NoAlias);
     function_->addParamAttr(2, llvm::Attribute::ReadOnly);
     auto* entry = llvm::BasicBlock::Create(unit_.context, "entry", function_);
-    auto* exit = llvm::BasicBlock::Create(unit_.context, "exit", function_);
     b_.SetInsertPoint(entry);
     begin_ = function_->getArg(0), end_ = function_->getArg(1), context_ = function_->getArg(3);
     load_params();
@@ -56,27 +52,44 @@ class KernelFrame {
       for (int d = 0; d < rank_; ++d)
         dims_.push_back(b_.CreateAlignedLoad(unit_.i64, b_.CreateConstGEP1_64(unit_.i64, context_, std::uint64_t(d)),
                                              llvm::Align(8)));
-    Position start = locate(begin_);
-    llvm::Value* contiguous = unit_.lanes > 1 ? check_contiguous() : nullptr;
-    auto* head = llvm::BasicBlock::Create(unit_.context, "threads", function_);
-    llvm::BasicBlock* before = b_.GetInsertBlock();
-    b_.CreateCondBr(b_.CreateICmpSLT(begin_, end_), head, exit);
-    b_.SetInsertPoint(head);
-    Position here;
-    here.linear = phi(start.linear, before);
-    for (llvm::Value* v : start.at) here.at.push_back(phi(v, before));
-    llvm::Value* step = unit_.lanes == 1 ? one_lane(here) : groups(here, contiguous);
-    Position next = advance(here, step);
-    llvm::BasicBlock* latch = b_.GetInsertBlock();
-    llvm::cast<llvm::PHINode>(here.linear)->addIncoming(next.linear, latch);
-    for (std::size_t d = 0; d < here.at.size(); ++d)
-      llvm::cast<llvm::PHINode>(here.at[d])->addIncoming(next.at[d], latch);
-    b_.CreateCondBr(b_.CreateICmpSLT(next.linear, end_), head, exit);
-    b_.SetInsertPoint(exit);
+    if (unit_.lanes == 1) {
+      loop("threads", locate(begin_), end_, &KernelFrame::one_lane);
+    } else if (rank_ == 1 && !kernel_.form.strided && is_light(kernel_)) {
+      llvm::Value* lanes = b_.getInt64(std::uint64_t(unit_.lanes));
+      llvm::Value* count = b_.CreateSub(end_, begin_);
+      llvm::Value* behind = b_.CreateSub(end_, b_.CreateSRem(count, lanes));
+      loop("whole", {begin_, {}}, behind, &KernelFrame::whole_group);
+      LaneCount one(unit_, 1);
+      loop("rest", {behind, {}}, end_, &KernelFrame::one_lane);
+    } else {
+      loop("threads", locate(begin_), end_, &KernelFrame::any_group);
+    }
     b_.CreateRetVoid();
   }
 
  private:
+  /// Emits a group of threads at a position and tells how many they are.
+  using Group = llvm::Value* (KernelFrame::*)(const Position&);
+
+  /// Runs groups from `start` while the linear index is below `end`, and goes on behind the loop.
+  void loop(const char* name, const Position& start, llvm::Value* end, Group group) {
+    auto* head = llvm::BasicBlock::Create(unit_.context, name, function_);
+    auto* exit = llvm::BasicBlock::Create(unit_.context, std::string(name) + ".done", function_);
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateICmpSLT(start.linear, end), head, exit);
+    b_.SetInsertPoint(head);
+    Position here;
+    here.linear = phi(start.linear, before);
+    for (llvm::Value* v : start.at) here.at.push_back(phi(v, before));
+    Position next = advance(here, (this->*group)(here));
+    llvm::BasicBlock* latch = b_.GetInsertBlock();
+    llvm::cast<llvm::PHINode>(here.linear)->addIncoming(next.linear, latch);
+    for (std::size_t d = 0; d < here.at.size(); ++d)
+      llvm::cast<llvm::PHINode>(here.at[d])->addIncoming(next.at[d], latch);
+    b_.CreateCondBr(b_.CreateICmpSLT(next.linear, end), head, exit);
+    b_.SetInsertPoint(exit);
+  }
+
   llvm::PHINode* phi(llvm::Value* first, llvm::BasicBlock* from) {
     llvm::PHINode* node = b_.CreatePHI(first->getType(), 2);
     node->addIncoming(first, from);
@@ -87,9 +100,11 @@ class KernelFrame {
     Emitter e(unit_, function_, kernel_, nullptr);
     e.b.SetInsertPoint(b_.GetInsertBlock());
     ParamLayout layout = param_layout(kernel_);
-    for (std::size_t k = 0; k < layout.params.size(); ++k)
-      params_.push_back(
-          e.load_params(layout.params[k].type, function_->getArg(2), layout.params[k].offset, std::int32_t(k)));
+    for (std::size_t k = 0; k < layout.params.size(); ++k) {
+      const ParamLayout::Param& param = layout.params[k];
+      params_.push_back(e.load_params(param.type, function_->getArg(2), param.offset, std::int32_t(k)));
+      if (!kernel_.form.strided) fix_inner_strides(unit_, param.type, params_.back());
+    }
   }
 
   Position locate(llvm::Value* linear) {
@@ -141,35 +156,7 @@ class KernelFrame {
     return next;
   }
 
-  llvm::Value* check_contiguous() {
-    for (std::size_t k = 0; k < params_.size(); ++k)
-      find_inner_strides(unit_, kernel_.params()[k]->type, k, 0, strides_);
-    llvm::Value* all = b_.getTrue();
-    for (const InnerStride& s : strides_) {
-      const Type* type = kernel_.params()[s.param]->type;
-      const Parts& parts = params_[s.param];
-      // Arrays that are null or have one element along the row can't tell the difference.
-      llvm::Value* fits = b_.CreateICmpEQ(parts[s.part].v, b_.getInt64(s.bytes));
-      std::uint32_t rank = rank_before(type, s.part);
-      fits = b_.CreateOr(fits, b_.CreateICmpSLE(parts[s.part - rank].v, b_.getInt64(1)));
-      all = b_.CreateAnd(all, fits);
-    }
-    return all;
-  }
-
-  /// Rank of the array whose innermost stride is this part.
-  std::uint32_t rank_before(const Type* type, std::size_t part) {
-    if (type->is_array()) return type->rank();
-    std::size_t first = 0;
-    for (const Field& field : type->fields()) {
-      std::size_t n = unit_.parts(field.type).parts.size();
-      if (part < first + n) return rank_before(field.type, part - first);
-      first += n;
-    }
-    WEFT_UNREACHABLE("part outside its type");
-  }
-
-  void run_body(const Position& here, const analysis::Uniformity* shapes, llvm::Value* mask, bool fast,
+  void run_body(const Position& here, const analysis::Uniformity* shapes, llvm::Value* mask,
                 llvm::ArrayRef<Part> tids) {
     Emitter e(unit_, function_, kernel_, shapes);
     e.b.SetInsertPoint(b_.GetInsertBlock());
@@ -177,13 +164,7 @@ class KernelFrame {
     e.thread.linear = Part{here.linear, unit_.lanes > 1 ? 1 : 0};
     for (std::size_t d = 0; d < tids.size(); ++d) e.thread.tids[d] = tids[d];
     e.mask = mask;
-    for (std::size_t k = 0; k < params_.size(); ++k) {
-      Parts parts = params_[k];
-      if (fast)
-        for (const InnerStride& s : strides_)
-          if (s.param == k) parts[s.part] = Part{b_.getInt64(s.bytes)};
-      e.set(kernel_.params()[k], std::move(parts));
-    }
+    for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
     e.use_scopes();
     e.emit_region(*kernel_.body);
     b_.SetInsertPoint(e.b.GetInsertBlock());
@@ -193,7 +174,7 @@ class KernelFrame {
     llvm::SmallVector<Part, 4> tids;
     if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32)});
     for (llvm::Value* v : here.at) tids.push_back({b_.CreateTrunc(v, unit_.i32)});
-    run_body(here, nullptr, nullptr, false, tids);
+    run_body(here, nullptr, nullptr, tids);
     return b_.getInt64(1);
   }
 
@@ -217,39 +198,28 @@ class KernelFrame {
     return tids;
   }
 
-  llvm::Value* groups(const Position& here, llvm::Value* contiguous) {
-    const int lanes = unit_.lanes;
-    llvm::Value* width = b_.getInt64(std::uint64_t(lanes));
-    llvm::Value* left = b_.CreateSub(end_, here.linear);
-    llvm::Value* full = b_.CreateICmpSGE(left, width);
-    bool two = kernel_weight(kernel_) <= kMaxTwoBodyWeight;
-    analysis::LaneEntry in_row, crossing;
+  /// W threads of one row, all of them there.
+  llvm::Value* whole_group(const Position& here) {
+    analysis::LaneEntry in_row;
     in_row.tids[rank_ - 1] = 1;
-    crossing = in_row;
+    analysis::Uniformity shapes(kernel_, in_row);
+    llvm::SmallVector<Part, 4> tids;
+    if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32), 1});
+    for (std::size_t d = 0; d < here.at.size(); ++d)
+      tids.push_back({b_.CreateTrunc(here.at[d], unit_.i32), d + 1 == here.at.size() ? 1 : 0});
+    run_body(here, &shapes, nullptr, tids);
+    return b_.getInt64(std::uint64_t(unit_.lanes));
+  }
+
+  /// Up to W threads, as far as there are `left`, which may lie in several rows.
+  void masked_group(const Position& here, llvm::Value* left) {
+    analysis::LaneEntry crossing;
+    crossing.tids[rank_ - 1] = 1;
     if (rank_ > 1)
       for (int d = 0; d < rank_; ++d) crossing.tids[d] = analysis::kVarying;
-    analysis::Uniformity crossing_shapes(kernel_, crossing);
-    auto* masked = llvm::BasicBlock::Create(unit_.context, "masked", function_);
-    auto* done = llvm::BasicBlock::Create(unit_.context, "group.done", function_);
-    if (two) {
-      analysis::Uniformity row_shapes(kernel_, in_row);
-      llvm::Value* fast = b_.CreateAnd(contiguous, full);
-      if (rank_ > 1) fast = b_.CreateAnd(fast, b_.CreateICmpSLE(b_.CreateAdd(here.at.back(), width), dims_.back()));
-      auto* whole = llvm::BasicBlock::Create(unit_.context, "whole", function_);
-      b_.CreateCondBr(fast, whole, masked);
-      b_.SetInsertPoint(whole);
-      llvm::SmallVector<Part, 4> tids;
-      if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32), 1});
-      for (std::size_t d = 0; d < here.at.size(); ++d)
-        tids.push_back({b_.CreateTrunc(here.at[d], unit_.i32), d + 1 == here.at.size() ? 1 : 0});
-      run_body(here, &row_shapes, nullptr, true, tids);
-      b_.CreateBr(done);
-    } else {
-      b_.CreateBr(masked);
-    }
-    b_.SetInsertPoint(masked);
+    analysis::Uniformity shapes(kernel_, crossing);
     Emitter e(unit_, function_, kernel_, nullptr);
-    e.b.SetInsertPoint(masked);
+    e.b.SetInsertPoint(b_.GetInsertBlock());
     llvm::Value* mask = e.b.CreateICmpSLT(e.iota(unit_.i64, 1), e.splat(left));
     llvm::SmallVector<Part, 4> tids;
     if (rank_ == 1)
@@ -257,10 +227,32 @@ class KernelFrame {
     else
       tids = lane_tids(e, here);
     b_.SetInsertPoint(e.b.GetInsertBlock());
-    run_body(here, &crossing_shapes, mask, false, tids);
+    run_body(here, &shapes, mask, tids);
+  }
+
+  llvm::Value* any_group(const Position& here) {
+    llvm::Value* width = b_.getInt64(std::uint64_t(unit_.lanes));
+    llvm::Value* left = b_.CreateSub(end_, here.linear);
+    llvm::Value* full = b_.CreateICmpSGE(left, width);
+    llvm::Value* count = b_.CreateSelect(full, width, left);
+    if (kernel_.form.strided || kernel_weight(kernel_) > kMaxTwoBodyWeight) {
+      masked_group(here, left);
+      return count;
+    }
+    auto* whole = llvm::BasicBlock::Create(unit_.context, "whole", function_);
+    auto* masked = llvm::BasicBlock::Create(unit_.context, "masked", function_);
+    auto* done = llvm::BasicBlock::Create(unit_.context, "group.done", function_);
+    llvm::Value* fast = full;
+    if (rank_ > 1) fast = b_.CreateAnd(fast, b_.CreateICmpSLE(b_.CreateAdd(here.at.back(), width), dims_.back()));
+    b_.CreateCondBr(fast, whole, masked);
+    b_.SetInsertPoint(whole);
+    whole_group(here);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(masked);
+    masked_group(here, left);
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
-    return b_.CreateSelect(full, width, left);
+    return count;
   }
 
   CodeUnit& unit_;
@@ -271,7 +263,6 @@ class KernelFrame {
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *context_ = nullptr;
   llvm::SmallVector<llvm::Value*, 4> dims_;
   std::vector<Parts> params_;
-  std::vector<InnerStride> strides_;
 };
 
 }  // namespace

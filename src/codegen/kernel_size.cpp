@@ -175,14 +175,13 @@ struct Cost {
 };
 
 void add_cost(const Region& region, double times, int lanes, Cost& cost) {
-  constexpr double kLoopTurns = 8, kMath = 16, kAtomic = 8, kLaneByLane = 1.1, kVectorGain = 0.7;
+  constexpr double kLoopTurns = 8, kMath = 32, kAtomic = 8, kLaneByLane = 1.1, kVectorGain = 0.7;
   for (const Op& op : region) {
     if (op.code == OpCode::tid || ir::effect_of(op.code) == ir::Effect::end) continue;
     double work = double(weight_of(op)) * times;
-    bool math = ir::class_of(op.code) == ir::OpClass::math;
-    bool remainder = op.code == OpCode::rem && op.result()->type->scalar_kind() >= ScalarKind::f16;
-    if (math || remainder || op.code == OpCode::atomic) {
-      work *= op.code == OpCode::atomic ? kAtomic : kMath;
+    if (ir::class_of(op.code) == ir::OpClass::math) work *= kMath;
+    if (op.code == OpCode::atomic) {
+      work *= kAtomic;
       cost.lanes += work * kLaneByLane;
     } else {
       cost.lanes += work / (lanes * kVectorGain);
@@ -205,6 +204,15 @@ std::uint64_t kernel_weight(const ir::Function& function) {
   return total;
 }
 
+bool is_light(const ir::Function& function) {
+  constexpr std::uint64_t kMaxLightWeight = 400;
+  bool straight = true;
+  each_op(*function.body, [&](const Op& op) {
+    if (op.code == OpCode::for_ || op.code == OpCode::while_ || op.code == OpCode::call) straight = false;
+  });
+  return straight && kernel_weight(function) <= kMaxLightWeight;
+}
+
 PrivateMemory private_memory(const ir::Function& function) {
   PrivateMemory out;
   std::unordered_map<const ir::Function*, std::uint64_t> known;
@@ -214,15 +222,6 @@ PrivateMemory private_memory(const ir::Function& function) {
 
 bool has_spin_loop(const ir::Function& function) { return SpinFinder(function).found(); }
 
-int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
-  int natural = natural_lanes(target);
-  if (natural == 1 || has_spin_loop(kernel) || calls_native(kernel)) return 1;
-  if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
-  Cost cost;
-  add_cost(*kernel.body, 1.0, natural, cost);
-  if (cost.lanes >= cost.one) return 1;
-  // Vectors of 64-bit elements hold half as many; a kernel mostly of those would only split every operation in two.
-  return cost.wide * 2 > cost.numbers ? natural / 2 : natural;
 bool calls_native(const ir::Function& function) {
   std::unordered_set<const ir::Function*> seen = {&function};
   std::vector<const ir::Function*> work = {&function};
@@ -237,6 +236,15 @@ bool calls_native(const ir::Function& function) {
   return false;
 }
 
+int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
+  int natural = natural_lanes(target);
+  if (natural == 1 || has_spin_loop(kernel) || calls_native(kernel)) return 1;
+  if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
+  Cost cost;
+  add_cost(*kernel.body, 1.0, natural, cost);
+  if (cost.lanes >= cost.one) return 1;
+  // Vectors of 64-bit elements hold half as many; a kernel mostly of those would only split every operation in two.
+  return cost.wide * 2 > cost.numbers ? natural / 2 : natural;
 }
 
 }  // namespace weft::codegen

@@ -9,6 +9,9 @@ namespace weft::codegen {
 /// Scalar operations of the kernel's own body, large composites counted as the loops they become.
 std::uint64_t kernel_weight(const ir::Function& function);
 
+/// True if a few threads more or less take no time that anyone sees: no loop, no call, few operations.
+bool is_light(const ir::Function& function);
+
 /// Private memory of one thread: locals and composites kept in memory, with what callees hold at the same time.
 struct PrivateMemory {
   std::uint64_t bytes = 0;
@@ -18,7 +21,7 @@ PrivateMemory private_memory(const ir::Function& function);
 
 /// True if a loop's exit may wait for what other threads do: lanes in lockstep could wait for each other for ever.
 bool has_spin_loop(const ir::Function& function);
-
-}  // namespace weft::codegen
 /// True if the function or one that it calls is native: such code runs one lane at a time.
 bool calls_native(const ir::Function& function);
+
+}  // namespace weft::codegen

@@ -22,7 +22,6 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
-#include "support/check.h"
 
 namespace weft::codegen {
 
@@ -59,7 +58,7 @@ int effective_level(const llvm::Module& module, int wished) {
   return count > kMaxAnyLevel ? 0 : count > kMaxFullLevel ? std::min(wished, 1) : wished;
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool gpu, bool linked) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
@@ -74,11 +73,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
   if (level >= 3) {
     passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   } else {
-    if (gpu) {
-      if (llvm::Error error = builder.parsePassPipeline(passes, "function(nvvm-reflect)"))
-        WEFT_UNREACHABLE(llvm::toString(std::move(error)));
-    }
-    if (gpu || linked) {
+    if (linked) {
       passes.addPass(llvm::AlwaysInlinerPass(false));
       passes.addPass(llvm::GlobalDCEPass());
     }

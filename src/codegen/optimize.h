@@ -10,8 +10,7 @@ namespace weft::codegen {
 /// The optimisation level for a module: the wished one, lowered for huge modules (see optimize.cpp).
 int effective_level(const llvm::Module& module, int wished);
 
-/// Runs the passes of a level. `gpu` adds what libdevice needs: its reflection folded, its functions inlined; `linked`
-/// inlines native functions.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool gpu, bool linked);
+/// Runs the passes of a level; `linked` inlines native functions.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked);
 
 }  // namespace weft::codegen

@@ -14,6 +14,7 @@
 #include "passes/dce.h"
 #include "passes/fold.h"
 #include "passes/inline_calls.h"
+#include "passes/inline_math.h"
 #include "passes/licm.h"
 #include "passes/simplify.h"
 #include "passes/unroll.h"
@@ -107,6 +108,9 @@ const std::vector<Stage>& stages() {
          for (auto& function : module.functions) passes::contract(*function);
        }},
       with_effects("dce-3", passes::dce),
+
+      // Behind contraction, which must leave the library's own arithmetic alone.
+      on_each("inline-math", [](ir::Function& f) { passes::inline_math(f); }),
   };
   return list;
 }

@@ -1,42 +1,12 @@
 // Elementwise arithmetic, comparisons, elementary functions and whole-aggregate algebra.
-#include <bit>
-
 #include "interp/executor.h"
 #include "ir/scalar_eval.h"
-#include "runtime/math_functions.h"
+#include "passes/math_library.h"
 
 namespace weft::interp {
 namespace {
 
 using ir::OpCode;
-
-double call_f64(OpCode code, double a, double b) {
-  switch (code) {
-#define WEFT_CASE(name) \
-  case OpCode::name: return weft_##name##_f64(a);
-    WEFT_MATH_UNARY(WEFT_CASE)
-#undef WEFT_CASE
-#define WEFT_CASE(name) \
-  case OpCode::name: return weft_##name##_f64(a, b);
-    WEFT_MATH_BINARY(WEFT_CASE)
-#undef WEFT_CASE
-    default: WEFT_UNREACHABLE("not an elementary function");
-  }
-}
-
-float call_f32(OpCode code, float a, float b) {
-  switch (code) {
-#define WEFT_CASE(name) \
-  case OpCode::name: return weft_##name##_f32(a);
-    WEFT_MATH_UNARY(WEFT_CASE)
-#undef WEFT_CASE
-#define WEFT_CASE(name) \
-  case OpCode::name: return weft_##name##_f32(a, b);
-    WEFT_MATH_BINARY(WEFT_CASE)
-#undef WEFT_CASE
-    default: WEFT_UNREACHABLE("not an elementary function");
-  }
-}
 
 /// Components equal throughout, by value (−0 equals 0, NaN equals nothing).
 bool all_equal(const Type* type, const std::byte* a, const std::byte* b) {
@@ -113,15 +83,7 @@ void Executor::compare(const ir::Op& op) {
 }
 
 void Executor::math(const ir::Op& op) {
-  ScalarKind kind = op.result()->type->scalar_kind();
-  std::uint64_t a = bits(op.operand(0));
-  std::uint64_t b = op.operands.size() > 1 ? bits(op.operand(1)) : 0;
-  if (kind == ScalarKind::f64)
-    return set_bits(op.result(), std::bit_cast<std::uint64_t>(
-                                     call_f64(op.code, std::bit_cast<double>(a), std::bit_cast<double>(b))));
-  float value = call_f32(op.code, float(ir::bits_to_float(kind, a)), float(ir::bits_to_float(kind, b)));
-  set_bits(op.result(),
-           kind == ScalarKind::f32 ? std::bit_cast<std::uint32_t>(value) : ir::float_to_bits(kind, double(value)));
+  call(op, passes::math_function(op.code, op.result()->type->scalar_kind()));
 }
 
 void Executor::dot(const ir::Op& op) {

@@ -138,7 +138,7 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::if_: return if_(op);
     case OpCode::for_: return for_(op);
     case OpCode::while_: return while_(op);
-    case OpCode::call: return call(op);
+    case OpCode::call: return call(op, *op.callee);
     case OpCode::tid: return set_bits(op.result(), std::uint32_t(op.imm < context_.rank ? thread_[op.imm] : 0));
     case OpCode::print:
     case OpCode::printf: return print(op);
@@ -209,17 +209,17 @@ void Executor::while_(const ir::Op& op) {
   assign(op.results, test.args);
 }
 
-void Executor::call(const ir::Op& op) {
-  if (!op.callee->native.empty())
-    error(op, "the native function '" + op.callee->name + "' can't be interpreted; compile the kernel");
-  Frame& callee = frame_of(*op.callee);
-  if (callee.active) error(op, "function '" + op.callee->name + "' calls itself");
+void Executor::call(const ir::Op& op, const ir::Function& function) {
+  if (!function.native.empty())
+    error(op, "the native function '" + function.name + "' can't be interpreted; compile the kernel");
+  Frame& callee = frame_of(function);
+  if (callee.active) error(op, "function '" + function.name + "' calls itself");
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
-    const ir::Value* param = op.callee->params()[i];
+    const ir::Value* param = function.params()[i];
     std::memcpy(callee.at(param), at(op.operand(i)), value_size(param->type));
   }
   run(callee);
-  const ir::Op& end = *op.callee->body->last;
+  const ir::Op& end = *function.body->last;
   for (std::size_t i = 0; i < op.results.size(); ++i)
     std::memcpy(at(op.result(i)), callee.at(end.operand(i)), value_size(op.result(i)->type));
 }

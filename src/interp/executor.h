@@ -67,7 +67,7 @@ class Executor {
   void if_(const ir::Op& op);
   void for_(const ir::Op& op);
   void while_(const ir::Op& op);
-  void call(const ir::Op& op);
+  void call(const ir::Op& op, const ir::Function& function);
   void print(const ir::Op& op);
   void fail(const ir::Op& op, std::int64_t index, std::int64_t extent);
   /// Copies values to places as if at once: the sources may be among the places.

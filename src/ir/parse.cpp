@@ -243,6 +243,8 @@ void TextParser::form(Function& function) {
     SourceLoc loc = token_.loc;
     if (accept_word("no_overlap"))
       function.form.no_overlap = true;
+    else if (accept_word("strided"))
+      function.form.strided = true;
     else if (accept_word("taped"))
       function.form.taped = true;
     else if (accept_word("rank")) {
@@ -250,7 +252,7 @@ void TextParser::form(Function& function) {
       if (rank == 0) fail(loc, "the rank must be at least 1");
       function.form.rank = std::uint8_t(rank);
     } else
-      unexpected("'no_overlap', 'taped' or 'rank'");
+      unexpected("'no_overlap', 'strided', 'taped' or 'rank'");
   } while (accept(','));
   expect(')');
 }
@@ -284,9 +286,9 @@ void TextParser::function(FunctionKind kind) {
   }
   if (kind == FunctionKind::kernel && accept_word("form")) form(*function_);
   function_->from_library = accept_word("library");
+  if (kind == FunctionKind::function && accept_word("native")) function_->native = string_literal();
   region(function_->body, 0);
   // Only now: a function that calls itself has not been found.
-  if (kind == FunctionKind::function && accept_word("native")) function_->native = string_literal();
   functions_.emplace(std::move(name), function_);
 }
 

@@ -1,5 +1,5 @@
 // The meaning of scalar operations on bits: the numerics contract in one place. Constant folding and the interpreter
-// both use it, so they can't disagree. Math functions are not here (ir/../runtime/math_functions.h has them).
+// both use it, so they can't disagree. Elementary functions are not here: they are library code.
 #pragma once
 #include <cstdint>
 

@@ -68,6 +68,12 @@ Place FunctionLowering::gathered_place(ir::Value* array, std::span<const Subscri
     bool gathers = given && given->is_gather();
     if (given && !gathers) parts[0] = narrowed(parts[0], *given, int(parts.size()) - 1, expr);
     if (given && !gathers && !given->is_slice()) continue;
+    if (gathers) {  // an array without elements has no memory either: then the dimension is empty, not taken as it is
+      ir::Value* there = at(expr).unary(ir::OpCode::nonnull, given->index);
+      ir::Value *zero = builder_.i64(0), *one = builder_.i64(1);
+      ir::Value* nothing = builder_.slice(parts[0], int(parts.size()) - 1, zero, zero, one);
+      parts[0] = builder_.select(there, parts[0], nothing);
+    }
     parts.push_back(gathers ? given->index : function_.zero(types::array(types::i32(), 1)));
   }
   Place place;

@@ -231,6 +231,17 @@ std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const
   return lowering.take();
 }
 
+std::unique_ptr<ir::Module> lower_library(std::string_view name, std::span<const Type* const> arg_types,
+                                          DiagnosticSink& sink) {
+  auto decl = library_function(name);
+  if (!decl) return nullptr;
+  ModuleLowering lowering({}, sink);
+  StandIns given(arg_types);
+  const Instance* instance = lowering.instantiate(*decl, given.entities, decl->def->loc);
+  if (!instance || !instance->function) return nullptr;
+  return lowering.take();
+}
+
 std::optional<std::vector<const Type*>> function_results(const FunctionDecl& function,
                                                          std::span<const Type* const> arg_types, DiagnosticSink& sink) {
   if (arg_types.size() != function.def->params.size()) {

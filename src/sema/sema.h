@@ -37,6 +37,10 @@ std::unique_ptr<ir::Module> lower_kernel(const FunctionDecl& kernel, std::span<c
 std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const Type* const> arg_types,
                                           const Options& options, DiagnosticSink& sink);
 
+/// Lowers a function of the standard library by its own name (builtins::Row::library_name) for these argument types.
+std::unique_ptr<ir::Module> lower_library(std::string_view name, std::span<const Type* const> arg_types,
+                                          DiagnosticSink& sink);
+
 /// The types that a function returns for arguments of these types; nullopt with errors in the sink.
 std::optional<std::vector<const Type*>> function_results(const FunctionDecl& function,
                                                          std::span<const Type* const> arg_types, DiagnosticSink& sink);

@@ -15,6 +15,7 @@ std::unique_ptr<ir::Module> lower(const Case& kernel_case, const driver::Compile
   request.arg_types = kernel_case.param_types();
   request.form.rank = std::uint8_t(kernel_case.dims().size());
   request.form.no_overlap = !kernel_case.overlaps();
+  request.form.strided = kernel_case.strided();
   request.options = options;
   DiagnosticSink sink;
   auto module = driver::front_end(request, sink);
@@ -122,22 +123,14 @@ Outcome Prepared::run(const Grid& grid) const {
   return out;
 }
 
-std::optional<std::string> emit_ptx(const Case& kernel_case, int sm) {
+std::string emit_ptx(const Case& kernel_case, int sm) {
   driver::CompileOptions options;
   auto module = lower(kernel_case, options);
   driver::optimize(*module, options);
   codegen::EmitOptions emit;
   emit.opt_level = 1;
   emit.verify = true;
-  static const std::string libdevice = codegen::find_libdevice();
-  emit.libdevice_path = libdevice;
-  try {
-    return codegen::emit(*module, *module->functions.back(), codegen::nvptx_target(sm), emit, codegen::Output::ptx)
-        .bytes;
-  } catch (const codegen::Error&) {
-    if (libdevice.empty()) return std::nullopt;
-    throw;
-  }
+  return codegen::emit(*module, *module->functions.back(), codegen::nvptx_target(sm), emit, codegen::Output::ptx).bytes;
 }
 
 }  // namespace weft::agree

@@ -1,7 +1,6 @@
 // The executors side by side: a case compiled for one of them, run, and what it left in memory, printed or reported.
 #pragma once
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,7 +57,7 @@ class Prepared {
 /// structs does not count, guard bytes must be untouched.
 std::string first_difference(const Case& kernel_case, const Outcome& expected, const Outcome& actual);
 
-/// The PTX of a case for a GPU; nothing when it needs libdevice and there is none.
-std::optional<std::string> emit_ptx(const Case& kernel_case, int sm);
+/// The PTX of a case for a GPU.
+std::string emit_ptx(const Case& kernel_case, int sm);
 
 }  // namespace weft::agree

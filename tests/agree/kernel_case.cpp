@@ -244,6 +244,14 @@ bool Case::overlaps() const {
   return false;
 }
 
+bool Case::strided() const {
+  for (const Arg& arg : args_)
+    if (arg.kind == Arg::Kind::array && !arg.strides.empty() &&
+        arg.strides.back() != std::int64_t(buffers_[arg.buffer].element->size()))
+      return true;
+  return false;
+}
+
 void Case::bind(runtime::ParamBlock& block, std::vector<Buffer>& memory) const {
   std::size_t next = 0;
   for (const Arg& arg : args_) {

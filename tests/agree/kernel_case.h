@@ -91,6 +91,8 @@ class Case {
   std::vector<const Type*> param_types() const;
   /// Whether two arrays look into one buffer.
   bool overlaps() const;
+  /// Whether the innermost elements of an array lie apart.
+  bool strided() const;
   /// A parameter block over a copy of the buffers.
   void bind(runtime::ParamBlock& block, std::vector<Buffer>& memory) const;
 

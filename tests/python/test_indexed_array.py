@@ -230,6 +230,26 @@ def test_recorded_launches_keep_the_arrays():
     assert out.list() == [5.0, 5.0]
 
 
+@wp.kernel
+def extents(
+    a: wp.indexedarray2d(dtype=float), b: wp.array2d(dtype=float), rows: wp.array(dtype=int), out: wp.array(dtype=int)
+):
+    out[0] = a.shape[0]
+    out[1] = a.shape[1]
+    out[2] = b[rows].shape[0]
+    out[3] = b[:, rows].shape[1]
+
+
+def test_index_arrays_without_elements():
+    data, none = wp.zeros((3, 4)), wp.zeros(0, dtype=int)
+    a = wp.indexedarray(data, [none, None])
+    assert a.shape == (0, 4) and a.numpy().shape == (0, 4) and a.list() == []
+    out = wp.full(4, 7, dtype=int)
+    wp.launch(extents, dim=1, inputs=[a, data, none, out])
+    assert out.list() == [0, 4, 0, 0]
+    wp.launch(read2, dim=a.shape, inputs=[a, wp.zeros((1, 1))])
+
+
 def test_python_side():
     values = np.arange(12, dtype=np.float32).reshape(3, 4)
     data = wp.array(values)

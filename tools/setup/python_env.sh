@@ -3,8 +3,8 @@
 # there it touches neither apt nor the network. With NO_INSTALL=1 it only looks for an interpreter that has nanobind: one
 # line on standard output, or none when the package can't be built here.
 set -euo pipefail
-packages=(nanobind numpy pytest hypothesis)
-modules="nanobind, numpy, pytest, hypothesis"
+packages=(nanobind numpy pytest hypothesis mpmath)
+modules="nanobind, numpy, pytest, hypothesis, mpmath"
 # Type checkers, for the tests of the stubs; those are shown as skipped where these can't be had.
 optional=(mypy basedpyright)
 venv=$PWD/.venv

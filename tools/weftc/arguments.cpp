@@ -41,6 +41,7 @@ std::string help_text() {
   --lanes N           SIMD lanes: 0 chosen, 1, 2, 4, 8, 16
   --rank N            launch dimensions, 1 to 4
   --overlap           array arguments may overlap
+  --strided           innermost elements of array arguments may lie apart
   --type name=T       type of a generic parameter: float32, vec3, array(dtype=float)…
   -O0 … -O3           LLVM's effort
   --debug             bounds, division and assert checks
@@ -105,6 +106,8 @@ Arguments parse_arguments(int argc, char** argv) {
       args.types.push_back(next());
     else if (name == "--overlap")
       args.no_overlap = false;
+    else if (name == "--strided")
+      args.strided = true;
     else if (name == "--debug")
       args.options.debug = true;
     else if (name == "--verify-fp")

@@ -27,6 +27,7 @@ struct Arguments {
   bool time = false;
   bool locations = false;
   bool no_overlap = true;
+  bool strided = false;
   int rank = 1;
   weft::driver::CompileOptions options;
   // run

@@ -113,6 +113,7 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_source(const Arguments& ar
     request.options = args.options;
     request.form.rank = std::uint8_t(args.rank);
     request.form.no_overlap = args.no_overlap;
+    request.form.strided = args.strided;
     if (!args.types.empty()) {
       for (const sema::KernelParam& p : sema::kernel_params(*decl, sink)) {
         const Type* type = p.pattern.kind == builtins::Pattern::Kind::exact ? p.pattern.type : nullptr;
@@ -146,7 +147,6 @@ std::string emit_machine(const ir::Module& module, const Arguments& args, Report
   options.lanes = args.options.lanes;
   options.opt_level = args.options.opt_level;
   options.fast_math = args.options.fast_math;
-  options.libdevice_path = codegen::find_libdevice();
   codegen::Emitted emitted = codegen::emit(module, *module.functions.back(), target, options, output);
   report.add("emit", emitted.seconds_emit);
   report.add("llvm-opt", emitted.seconds_opt);

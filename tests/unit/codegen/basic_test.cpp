@@ -71,14 +71,17 @@ kernel @k(%x: array<f32,2>, %out: array<f32,2>) form(no_overlap, rank 2) {
     for (auto [rows, cols] : {std::pair<int, int>{7, 33}, {50, 3}, {1, 1}, {4, 16}, {3, 15}, {200, 1}}) {
       std::vector<float> x(std::size_t(rows * cols)), out(x.size(), -1.0f);
       std::iota(x.begin(), x.end(), 0.5f);
-      run(program, Block(program).array(x, {rows, cols}).array(out, {rows, cols}), {rows, cols},
-          {.lanes = lanes, .chunk = 37});
-      for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < cols; ++j) {
-          std::size_t at = std::size_t(i * cols + j);
-          ASSERT_EQ(out[at], (x[at] + float(i)) * float(j))
-              << lanes << " lanes " << rows << "x" << cols << " at " << i << "," << j;
-        }
+      for (bool strided : {false, true}) {
+        std::fill(out.begin(), out.end(), -1.0f);
+        run(program, Block(program).array(x, {rows, cols}).array(out, {rows, cols}), {rows, cols},
+            {.lanes = lanes, .chunk = 37, .strided = strided});
+        for (int i = 0; i < rows; ++i)
+          for (int j = 0; j < cols; ++j) {
+            std::size_t at = std::size_t(i * cols + j);
+            ASSERT_EQ(out[at], (x[at] + float(i)) * float(j))
+                << lanes << " lanes " << rows << "x" << cols << " at " << i << "," << j;
+          }
+      }
       // Transposed input: inner stride is not contiguous.
       std::vector<float> t(x.size(), -1.0f);
       run(program, Block(program).array(x, {rows, cols}, {4, 4 * rows}).array(t, {rows, cols}), {rows, cols},

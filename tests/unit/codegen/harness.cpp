@@ -15,6 +15,7 @@ Program::Program(const std::string& text) {
 }
 
 Failure run(const Program& program, const Block& block, std::vector<std::int64_t> dims, const RunOptions& options) {
+  program.module->functions.back()->form.strided = options.strided || block.strided();
   EmitOptions emit_options;
   emit_options.lanes = options.lanes;
   emit_options.opt_level = options.opt_level;
@@ -46,6 +47,12 @@ std::vector<int> lane_counts() { return {2, 4, 8, 16}; }
 
 std::vector<TargetSpec> runnable_targets() {
   std::vector<TargetSpec> targets = {host_target()};
+  if (targets[0].triple.starts_with("aarch64")) {
+    TargetSpec plain = targets[0];
+    plain.cpu_name = "generic";
+    plain.features = "";
+    if (plain != targets[0]) targets.push_back(plain);
+  }
   if (!targets[0].triple.starts_with("x86_64")) return targets;
   auto add = [&](const char* cpu, int lanes) {
     TargetSpec target = targets[0];

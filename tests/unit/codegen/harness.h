@@ -37,6 +37,7 @@ class Block {
     if (shape.empty()) shape = {std::int64_t(data.size())};
     desc.ndim = std::int32_t(shape.size());
     std::int64_t stride = layout_.params[next_].type->element()->size();
+    if (!strides.empty() && strides.back() != stride) strided_ = true;
     for (std::size_t d = shape.size(); d-- > 0;) {
       desc.shape[d] = shape[d];
       desc.strides[d] = strides.empty() ? stride : strides[d];
@@ -46,6 +47,8 @@ class Block {
   }
   Block& null_array() { return scalar(ArrayDesc{}); }
   const void* data() const { return bytes_.data(); }
+  /// Whether the innermost elements of an array lie apart.
+  bool strided() const { return strided_; }
 
  private:
   char* slot(std::size_t size) {
@@ -56,6 +59,7 @@ class Block {
   ParamLayout layout_;
   std::vector<char> bytes_;
   std::size_t next_ = 0;
+  bool strided_ = false;
 };
 
 struct RunOptions {
@@ -63,6 +67,7 @@ struct RunOptions {
   int opt_level = 2;
   std::int64_t chunk = 0;  // threads per call of the chunk function; 0: all at once
   TargetSpec target = host_target();
+  bool strided = false;  // code that takes any spacing of elements, also where the arrays don't ask for it
 };
 
 /// Runs the kernel over the grid; gives the error record (state 0: no failed check).
@@ -75,7 +80,8 @@ Failure run(const Program& program, const Block& block, std::vector<std::int64_t
 
 /// The lane counts to compare with one lane.
 std::vector<int> lane_counts();
-/// The host, and the weaker machines it can stand for (x86: the baseline and AVX2): other instructions, same results.
+/// The host, and the weaker machines it can stand for (x86: the baseline and AVX2; aarch64: Armv8.0): other instructions,
+/// same results.
 std::vector<TargetSpec> runnable_targets();
 
 }  // namespace weft::codegen::test

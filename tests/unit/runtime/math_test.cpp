@@ -1,4 +1,4 @@
-// The elementary functions, the helper table and the 16-bit conversions.
+// The helper table and the 16-bit conversions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include "runtime/half.h"
 #include "runtime/helper_symbols.h"
 #include "runtime/kernel_abi.h"
-#include "runtime/math_functions.h"
 
 namespace weft::runtime {
 namespace {
@@ -21,27 +20,13 @@ void* address_of(std::string_view name) {
 
 TEST(HelperSymbols, listsEveryHelperOnceAndSorted) {
   const auto table = helper_symbols();
-  EXPECT_EQ(table.size(), 2u + 2u + 2u * (17 + 2));
+  EXPECT_EQ(table.size(), 2u);
   EXPECT_TRUE(std::is_sorted(table.begin(), table.end(), [](auto& a, auto& b) { return a.name < b.name; }));
   EXPECT_EQ(std::adjacent_find(table.begin(), table.end(), [](auto& a, auto& b) { return a.name == b.name; }),
             table.end());
   for (const HelperSymbol& symbol : table) EXPECT_NE(symbol.address, nullptr) << symbol.name;
   EXPECT_EQ(address_of("weft_rt_fail"), reinterpret_cast<void*>(&weft_rt_fail));
   EXPECT_EQ(address_of("weft_rt_print"), reinterpret_cast<void*>(&weft_rt_print));
-  EXPECT_EQ(address_of("weft_pow_f64"), reinterpret_cast<void*>(&weft_pow_f64));
-  EXPECT_EQ(address_of("weft_fmod_f32"), reinterpret_cast<void*>(&weft_fmod_f32));
-}
-
-TEST(MathFunctions, areWhatTheirNamesSay) {
-  EXPECT_NEAR(weft_sin_f64(1), 0.8414709848078965, 1e-15);
-  EXPECT_NEAR(weft_exp2_f32(3), 8, 1e-6);
-  EXPECT_NEAR(weft_cbrt_f64(27), 3, 1e-15);
-  EXPECT_NEAR(weft_erf_f64(0.5) + weft_erfc_f64(0.5), 1, 1e-15);
-  EXPECT_NEAR(weft_atan2_f32(1, -1), 2.3561945f, 1e-6);
-  EXPECT_EQ(weft_pow_f64(2, 10), 1024);
-  EXPECT_EQ(weft_fmod_f64(-7, 3), -1);
-  EXPECT_EQ(weft_fmod_f32(7, -3), 1);
-  EXPECT_TRUE(std::isnan(weft_fmod_f32(1, 0)));
 }
 
 TEST(Half, everyValueRoundTrips) {

@@ -1,0 +1,73 @@
+// As inlining of calls, but the callee is what the operation means.
+#include "passes/inline_math.h"
+
+#include "analysis/uses.h"
+#include "ir/builder.h"
+#include "ir/clone.h"
+#include "ir/walk.h"
+#include "passes/cse.h"
+#include "passes/dce.h"
+#include "passes/fold.h"
+#include "passes/math_library.h"
+
+namespace weft::passes {
+namespace {
+
+using ir::Op;
+using ir::OpClass;
+
+class MathInliner {
+ public:
+  MathInliner(ir::Function& function, const MathLimits& limits)
+      : function_(function), rewriter_(function), left_(limits.growth) {}
+
+  bool run() {
+    rewriter_.run(*function_.body, [&](Op& op) {
+      if (ir::class_of(op.code) != OpClass::math || depth_of(op) + kBodyDepth > ir::kMaxRegionDepth) return;
+      const Type* type = op.result()->type;
+      ScalarKind kind = type->scalar_kind();
+      bool half = kind == ScalarKind::f16 || kind == ScalarKind::bf16;
+      const ir::Function& body = math_function(op.code, half ? ScalarKind::f32 : kind);
+      std::size_t size = analysis::count_ops(*body.body);
+      if (size > left_) return;
+      left_ -= size;
+      ir::Builder builder(function_, op.parent, &op);
+      builder.set_loc(op.loc);
+      ir::ValueMap map;
+      for (std::size_t i = 0; i < op.operands.size(); ++i)
+        map[body.params()[i]] = half ? builder.cast(op.operand(i), types::f32()) : op.operand(i);
+      ir::clone_ops(*body.body, function_, op.parent, map, /*skip_terminator=*/true, nullptr, &op);
+      ir::Value* result = ir::mapped(function_, map, body.body->last->operand(0));
+      rewriter_.replace(op.result(), half ? builder.cast(result, type) : result);
+      ir::remove_op(&op);
+      changed_ = true;
+    });
+    return changed_;
+  }
+
+ private:
+  static constexpr int kBodyDepth = 8;
+  static int depth_of(const Op& op) {
+    int depth = 0;
+    for (const ir::Region* region = op.parent; region->parent_op; region = region->parent_op->parent) ++depth;
+    return depth;
+  }
+
+  ir::Function& function_;
+  ir::Rewriter rewriter_;
+  std::size_t left_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool inline_math(ir::Function& function, const MathLimits& limits) {
+  if (!MathInliner(function, limits).run()) return false;
+  // Constant arguments fold through the body; sin and cos of one angle share its reduction.
+  fold(function);
+  cse(function);
+  dce(function);
+  return true;
+}
+
+}  // namespace weft::passes

@@ -1,0 +1,15 @@
+// The definitions of the elementary functions: library functions `_<operation>_<kind>` of src/stdlib/math_*.py as IR,
+// lowered when first asked for and kept. `sin` stays one operation through the passes, so that derivative rules, merging
+// and hoisting see it; the interpreter runs its body, generated code calls or (passes/inline_math) contains it.
+// docs/design/math.md has the reasons.
+#pragma once
+#include "ir/ir.h"
+
+namespace weft::passes {
+
+/// The body of an operation of the math class, or of `rem`, on a float kind: parameters and result of that kind, pure,
+/// without calls.
+/// Never changes and lives as long as the process; thread-safe.
+const ir::Function& math_function(ir::OpCode code, ScalarKind kind);
+
+}  // namespace weft::passes

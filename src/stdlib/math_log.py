@@ -1,0 +1,215 @@
+# Logarithms and powers. x = 2^e·m with m in [√½, √2); log(m) = 2·atanh(s), s = (m − 1)/(m + 1), as a sum of two numbers
+# where the result needs more than one.
+
+
+def _log_split_f32(x):
+    # Exponent and mantissa; denormal numbers are scaled first. Zero, infinity and NaN give anything.
+    small = x < 1.17549435e-38
+    b = reinterpret(where(small, x * 33554432.0, x), int32)
+    e = (b - int32(0x3F3504F3)) >> int32(23)
+    m = reinterpret(b - (e << int32(23)), float32)
+    return float32(e) - where(small, float32(25.0), float32(0.0)), m
+
+
+def _log_edges_f32(x, y):
+    # y, but for arguments that are not positive and finite.
+    y = where(x < _inf_f32(), y, x)
+    return where(x > 0.0, y, where(x == 0.0, -_inf_f32(), _nan_f32()))
+
+
+def _log_f32(x):
+    e, m = _log_split_f32(x)
+    f = m - 1.0
+    q = _fma(f * f, _fma(f, _p_log1p_f32(f), -0.5), e * -1.90465421e-09)
+    # e·ln(2) rounded: what the product lacks goes with the small terms.
+    a = e * 0.693147182
+    q = q + _fma(e, 0.693147182, -a)
+    h = a + f
+    return _log_edges_f32(x, h + (((a - h) + f) + q))
+
+
+def _log_sum_f32(m):
+    # log(m) = h + l to about 2^-40 relative.
+    f = m - 1.0
+    d = m + 1.0
+    dl = (1.0 - d) + m
+    i = 1.0 / d
+    s = f * i
+    sl = (_fma(-s, d, f) - s * dl) * i
+    z = s * s
+    zl = _fma(s, s, -z) + 2.0 * s * sl
+    # s³·(2/3 + z·p(z)), its factor as a sum.
+    p = z * _p_log_f32(z)
+    c = 0.666666687 + p
+    cl = (0.666666687 - c) + p - 1.98682155e-08
+    t = z * c
+    tl = _fma(z, c, -t) + _fma(z, cl, zl * c)
+    u = s * t
+    ul = _fma(s, t, -u) + _fma(s, tl, sl * t)
+    h = 2.0 * s + u
+    l = (2.0 * s - h) + u + (2.0 * sl + ul)
+    y = h + l
+    return y, (h - y) + l
+
+
+def _log_base_f32(x, c, cl):
+    # log(x)·c for a constant c + cl that turns the natural logarithm into another: e apart, log(m)·c as p + pl.
+    e, m = _log_split_f32(x)
+    f = m - 1.0
+    # f − f²/2 as a sum, with the rest.
+    half = 0.5 * f * f
+    g = f - half
+    gl = ((f - g) - half) + _fma(f * f, f * _p_log1p_f32(f), -_fma(0.5 * f, f, -half))
+    p = g * c
+    return e, p, _fma(g, c, -p) + _fma(g, cl, gl * c)
+
+
+def _log2_f32(x):
+    e, p, pl = _log_base_f32(x, float32(1.44269502), float32(1.92596303e-08))
+    h = e + p
+    return _log_edges_f32(x, h + (((e - h) + p) + pl))
+
+
+def _log10_f32(x):
+    e, p, pl = _log_base_f32(x, float32(0.434294492), float32(-1.010305e-08))
+    a = e * 0.30103001
+    al = _fma(e, 0.30103001, -a) - e * 1.43209888e-08
+    h = a + p
+    return _log_edges_f32(x, h + (((a - h) + p) + (pl + al)))
+
+
+def _pow_f32(x, y):
+    ax = abs(x)
+    e, m = _log_split_f32(ax)
+    h, l = _log_sum_f32(m)
+    a = e * 0.693147182
+    al = _fma(e, 0.693147182, -a) - e * 1.90465421e-09
+    s = a + h
+    sl = (a - s) + h + (al + l)
+    t = s + sl
+    sl = (s - t) + sl
+    # y·log|x|, kept inside what exp can take: beyond that the result is 0 or infinite anyway.
+    p = t * y
+    pl = _fma(t, y, -p) + sl * y
+    big = abs(p) > 200.0
+    p = where(big, _with_sign_f32(float32(200.0), p), p)
+    pl = where(big, float32(0.0), pl)
+    k, eh, el = _exp_sum_f32(p, pl)
+    r = _scale_f32(eh + el, k, int32(0))
+    r = where(p > 89.0, _inf_f32(), where(p < -104.5, float32(0.0), r))
+    half = y * 0.5
+    negative = reinterpret(x, int32) < int32(0)
+    return _pow_edges(x, y, r, negative, _inf_f32(), _nan_f32(), rint(y) == y, rint(half) == half)
+
+
+def _pow_edges(x, y, r, negative, inf, nan, whole, even):
+    # C99 Annex F. |y| so large that halving it means nothing is even.
+    ax = abs(x)
+    odd = whole and not even
+    zero = type(x)(0.0)
+    one = type(x)(1.0)
+    r = where(ax == zero, where(y < zero, inf, zero), r)
+    r = where(ax == inf, where(y < zero, zero, inf), r)
+    r = where(abs(y) == inf, where((ax > one) == (y > zero), inf, zero), r)
+    r = where(negative and odd, -r, r)
+    r = where(negative and not whole and ax != zero and ax != inf, nan, r)
+    r = where(x != x or y != y, nan, r)
+    r = where(abs(y) == inf and ax == one, one, r)
+    return where(y == zero or x == one, one, r)
+
+
+def _log_split_f64(x):
+    small = x < 2.2250738585072014e-308
+    b = reinterpret(where(small, x * 18014398509481984.0, x), int64)
+    # Logical shifts of a number made positive.
+    e = int64(uint64(b - int64(0x3FE6A09E667F3BCD) + int64(0x4000000000000000)) >> uint64(52)) - int64(1024)
+    m = reinterpret(b - (e << int64(52)), float64)
+    # The exponent as a float without a conversion of 64-bit integers, which few processors have in vectors.
+    f = reinterpret(e + int64(4843621399236968448), float64) - 6755399441055744.0
+    return f - where(small, float64(54.0), float64(0.0)), m
+
+
+def _log_edges_f64(x, y):
+    y = where(x < _inf_f64(), y, x)
+    return where(x > 0.0, y, where(x == 0.0, -_inf_f64(), _nan_f64()))
+
+
+def _log_f64(x):
+    e, m = _log_split_f64(x)
+    f = m - 1.0
+    s = f / (m + 1.0)
+    z = s * s
+    # log(1 + f) = f − (f²/2 − s·(f²/2 + R)): f is exact, the rest small.
+    half = 0.5 * f * f
+    r = z * _fma(z, _p_log_f64(z), 0.6666666666666666)
+    q = _fma(s, half + r, e * 2.3190468138462996e-17) - half
+    a = e * 0.6931471805599453
+    q = q + (_fma(e, 0.6931471805599453, -a) - _fma(0.5 * f, f, -half))
+    h = a + f
+    return _log_edges_f64(x, h + (((a - h) + f) + q))
+
+
+def _log_sum_f64(m):
+    f = m - 1.0
+    d = m + 1.0
+    dl = (1.0 - d) + m
+    i = 1.0 / d
+    s = f * i
+    sl = (_fma(-s, d, f) - s * dl) * i
+    z = s * s
+    zl = _fma(s, s, -z) + 2.0 * s * sl
+    p = z * _p_log_f64(z)
+    c = 0.6666666666666666 + p
+    cl = (0.6666666666666666 - c) + p + 3.700743415417188e-17
+    t = z * c
+    tl = _fma(z, c, -t) + _fma(z, cl, zl * c)
+    u = s * t
+    ul = _fma(s, t, -u) + _fma(s, tl, sl * t)
+    h = 2.0 * s + u
+    l = (2.0 * s - h) + u + (2.0 * sl + ul)
+    y = h + l
+    return y, (h - y) + l
+
+
+def _log_base_f64(x, c, cl):
+    e, m = _log_split_f64(x)
+    h, l = _log_sum_f64(m)
+    p = h * c
+    return e, p, _fma(h, c, -p) + _fma(h, cl, l * c)
+
+
+def _log2_f64(x):
+    e, p, pl = _log_base_f64(x, float64(1.4426950408889634), float64(2.0355273740931033e-17))
+    h = e + p
+    return _log_edges_f64(x, h + (((e - h) + p) + pl))
+
+
+def _log10_f64(x):
+    e, p, pl = _log_base_f64(x, float64(0.4342944819032518), float64(1.098319650216765e-17))
+    a = e * 0.3010299956639812
+    al = _fma(e, 0.3010299956639812, -a) - e * 2.8037281277851704e-18
+    h = a + p
+    return _log_edges_f64(x, h + (((a - h) + p) + (pl + al)))
+
+
+def _pow_f64(x, y):
+    ax = abs(x)
+    e, m = _log_split_f64(ax)
+    h, l = _log_sum_f64(m)
+    a = e * 0.6931471805599453
+    al = _fma(e, 0.6931471805599453, -a) + e * 2.3190468138462996e-17
+    s = a + h
+    sl = (a - s) + h + (al + l)
+    t = s + sl
+    sl = (s - t) + sl
+    p = t * y
+    pl = _fma(t, y, -p) + sl * y
+    big = abs(p) > 1000.0
+    p = where(big, _with_sign_f64(float64(1000.0), p), p)
+    pl = where(big, float64(0.0), pl)
+    k, eh, el = _exp_sum_f64(p, pl)
+    r = _scale_f64(eh + el, k, int64(0))
+    r = where(p > 710.0, _inf_f64(), where(p < -746.0, float64(0.0), r))
+    half = y * 0.5
+    negative = reinterpret(x, int64) < int64(0)
+    return _pow_edges(x, y, r, negative, _inf_f64(), _nan_f64(), rint(y) == y, rint(half) == half)
