@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,9 @@ from warp import _weft
 from warp._src import context as _context
 from warp._src.builtins import BuiltinFunction
 from warp._src.resolver import describe
+
+
+_parsing = threading.Lock()  # CPython 3.11's parser counts its depth for all threads together
 
 
 def plain_function(func: Any) -> Any:
@@ -73,7 +77,8 @@ def _find_lambda(func: Callable) -> ast.Lambda:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, func.__globals__)
     try:
-        tree = ast.parse("".join(lines))
+        with _parsing:
+            tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
         tree = ast.Module([], [])
     if not lines or not tree.body:
