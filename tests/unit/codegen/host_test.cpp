@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <thread>
 
 #include "harness.h"
@@ -47,6 +48,29 @@ TEST(Host, LlvmKnowsEveryFeature) {
   testing::internal::CaptureStderr();
   std::thread([&] { emit(*program.module, program.kernel(), host_target(), {}, Output::object); }).join();
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+// A product of consecutive elements is one instruction for all lanes; on NEON so is the conversion to integers, which
+// saturates as the contract asks.
+TEST(Host, LanesShareInstructions) {
+  Program program(R"(
+kernel @k(%a: f32, %x: array<f32,1>, %y: array<f32,1>, %n: array<i32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %v = load %x[%i]
+  %w = mul %v, %a
+  store %y[%i], %w
+  %c = cast %w : i32
+  store %n[%i], %c
+  return
+}
+)");
+  EmitOptions options;
+  options.lanes = 4;
+  const std::string text = emit(*program.module, program.kernel(), host_target(), options, Output::assembly).bytes;
+  const bool is_arm = host_target().triple.starts_with("aarch64");
+  for (const char* pattern :
+       is_arm ? std::vector{R"(\bfmul\s+v\d+\.4s)", R"(\bfcvtzs\s+v\d+\.4s)"} : std::vector{R"(\bv?mulps\b)"})
+    EXPECT_TRUE(std::regex_search(text, std::regex(pattern))) << pattern << "\n" << text;
 }
 
 }  // namespace
