@@ -82,6 +82,10 @@ void Alias::transfer(const ir::Op& op) {
   switch (op.code) {
     case OpCode::store: escaped_ |= bases(op.operands.back()); return;
     case OpCode::data_ptr: escaped_ |= bases(op.operand(0)); return;
+    case OpCode::with_gradient:  // reached again through `gradient`, which could be anybody's
+      escaped_ |= bases(op.operand(1));
+      join(op.result(), bases(op.operand(0)));
+      return;
     case OpCode::return_:
       for (const ir::Value* value : op.operands) escaped_ |= bases(value);
       return;
@@ -122,7 +126,9 @@ void Alias::transfer(const ir::Op& op) {
     return;
   }
   for (const ir::Value* value : op.operands) from |= bases(value);
-  if (op.code == OpCode::load || op.code == OpCode::atomic || op.code == OpCode::from_ptr) from = kUnknownBase;
+  if (op.code == OpCode::load || op.code == OpCode::atomic || op.code == OpCode::from_ptr ||
+      op.code == OpCode::gradient)
+    from = kUnknownBase;
   if (op.code == OpCode::call) from |= kUnknownBase;
   for (const ir::Value* result : op.results)
     if (has_array(result->type)) join(result, from);

@@ -67,7 +67,8 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::assert_:
       case OpCode::check: sum.outside = true; break;
       case OpCode::running: sum.asks_running = true; break;
-      case OpCode::data_ptr: sum.leaks = true; break;
+      case OpCode::data_ptr:
+      case OpCode::with_gradient: sum.leaks = true; break;
       case OpCode::store:
         if (has_array(op.operands.back()->type)) sum.leaks = true;
         break;

@@ -316,6 +316,14 @@ void Uniformity::visit_memory(const Op& op) {
     case OpCode::dim: return join(result, 0, shape(array, kUnitShape + std::uint32_t(op.imm)));
     case OpCode::nonnull:
     case OpCode::data_ptr: return join(result, 0, shape(array, kUnitData));
+    case OpCode::gradient:
+      for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
+        join(result, u, u == kUnitData ? shape(array, kUnitGrad) : u == kUnitGrad ? kUniform : shape(array, u));
+      return;
+    case OpCode::with_gradient:
+      for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
+        join(result, u, u == kUnitGrad ? shape(op.operand(1), kUnitData) : shape(array, u));
+      return;
     case OpCode::from_ptr: {
       LaneShape extents = all_of(op.operands.subspan(1)), data = whole(op.operand(0));
       for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)

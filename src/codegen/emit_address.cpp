@@ -258,6 +258,18 @@ void Emitter::emit_from_ptr(const ir::Op& op) {
   set(op.result(), std::move(out));
 }
 
+/// Descriptors as they travel: data first, then gradient. The gradient's memory is no parameter's own, so no scope.
+void Emitter::emit_gradient(const ir::Op& op) {
+  Parts out = get(op.operand(0));
+  if (op.code == OpCode::gradient) {
+    out[0] = Part{out[1].v};
+    out[1] = Part{llvm::ConstantPointerNull::get(unit.ptr)};
+  } else {
+    out[1] = Part{get(op.operand(1))[0].v};
+  }
+  set(op.result(), std::move(out));
+}
+
 /// Private memory: each lane has its own elements, one lane's after the other's. Zeroed each time it is executed.
 void Emitter::emit_local(const ir::Op& op) {
   const Type* type = op.result()->type;
@@ -270,7 +282,9 @@ void Emitter::emit_local(const ir::Op& op) {
     llvm::AllocaInst* memory = entry_alloca(unit.i8, per_lane * unsigned(W), 16);
     data = memory;
     if (W > 1) data = b.CreateGEP(unit.i8, memory, iota(unit.i64, std::int64_t(per_lane)));
-    if (!mask) {
+    if (op.imm) {
+      // Raw memory: whoever reads has written before.
+    } else if (!mask) {
       b.CreateMemSet(memory, b.getInt8(0), per_lane * unsigned(W), llvm::MaybeAlign(16));
     } else {
       for_each_lane(mask, [&](llvm::Value* lane) {

@@ -92,6 +92,8 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::nonnull:
     case OpCode::data_ptr: return emit_pointer_query(op);
     case OpCode::from_ptr: return emit_from_ptr(op);
+    case OpCode::gradient:
+    case OpCode::with_gradient: return emit_gradient(op);
     case OpCode::local: return emit_local(op);
     case OpCode::if_: return emit_if(op);
     case OpCode::for_: return emit_for(op);

@@ -265,6 +265,7 @@ class Emitter {
   void emit_dim(const ir::Op& op);
   void emit_pointer_query(const ir::Op& op);
   void emit_from_ptr(const ir::Op& op);
+  void emit_gradient(const ir::Op& op);
   void emit_local(const ir::Op& op);
   Address address(const ir::Op& op, std::span<ir::Value* const> path_operands);
 

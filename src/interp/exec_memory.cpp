@@ -203,6 +203,19 @@ void Executor::memory(const ir::Op& op) {
       std::memcpy(at(op.result()), &desc, sizeof desc);
       return;
     }
+    case OpCode::gradient: {
+      ArrayDesc desc = array(op.operand(0));
+      desc.data = desc.grad;
+      desc.grad = nullptr;
+      std::memcpy(at(op.result()), &desc, sizeof desc);
+      return;
+    }
+    case OpCode::with_gradient: {
+      ArrayDesc desc = array(op.operand(0));
+      desc.grad = array(op.operand(1)).data;
+      std::memcpy(at(op.result()), &desc, sizeof desc);
+      return;
+    }
     default: WEFT_UNREACHABLE("not a memory operation");
   }
 }

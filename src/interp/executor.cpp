@@ -45,7 +45,7 @@ class FrameMaker {
         if (value->is_constant()) place(value);
       for (const ir::Value* value : op.results) place(value);
       if (op.code == OpCode::store) frame_.keeps_locals |= analysis::has_array(op.operands.back()->type);
-      if (op.code == OpCode::data_ptr) frame_.keeps_locals = true;
+      if (op.code == OpCode::data_ptr || op.code == OpCode::with_gradient) frame_.keeps_locals = true;
       for (const ir::Region* nested : op.regions) walk(*nested);
     }
   }

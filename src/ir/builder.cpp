@@ -177,11 +177,12 @@ Value* Builder::dim(Value* array, int dimension, const Type* type) {
   return place(realise(*function_, probe, {type}))->result();
 }
 
-Value* Builder::local(const Type* array_type, std::span<const std::int64_t> shape) {
+Value* Builder::local(const Type* array_type, std::span<const std::int64_t> shape, bool raw) {
   std::vector<Value*> operands;
   std::vector<std::int64_t> extents(shape.begin(), shape.end());
   Op probe = probe_of(OpCode::local, operands);
   probe.ints = extents;
+  probe.imm = raw;
   return place(realise(*function_, probe, {array_type}))->result();
 }
 

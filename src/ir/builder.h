@@ -57,7 +57,10 @@ class Builder {
   Value* view(Value* array, std::span<Value* const> indices, std::uint8_t wrap, int first_dimension = 0);
   Value* slice(Value* array, int dimension, Value* start, Value* stop, Value* step);
   Value* dim(Value* array, int dimension, const Type* type);
-  Value* local(const Type* array_type, std::span<const std::int64_t> shape);
+  /// `raw`: not zeroed; every read must follow a write.
+  Value* local(const Type* array_type, std::span<const std::int64_t> shape, bool raw = false);
+  Value* gradient(Value* array) { return unary(OpCode::gradient, array); }
+  Value* with_gradient(Value* array, Value* gradient) { return binary(OpCode::with_gradient, array, gradient); }
   Value* tid(int dimension);
 
   /// Control operations: regions are made empty; fill them, end each with yield (test region: test).

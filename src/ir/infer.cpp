@@ -373,6 +373,18 @@ Error infer_memory(const Op& op, Types& results) {
     case OpCode::nonnull: results = {types::boolean()}; return need_array(op, 1);
     case OpCode::data_ptr: results = {types::u64()}; return need_array(op, 1);
     case OpCode::from_ptr: return infer_from_ptr(op, results);
+    case OpCode::recall:
+      if (Error e = need_operands(op, 0)) return e;
+      return need_given(op, results);
+    case OpCode::gradient:
+      if (Error e = need_array(op, 1)) return e;
+      results = {op.operand(0)->type};
+      return {};
+    case OpCode::with_gradient:
+      if (Error e = need_array(op, 2)) return e;
+      if (op.operand(0)->type != op.operand(1)->type) return fail(op, "needs two arrays of one type");
+      results = {op.operand(0)->type};
+      return {};
     case OpCode::local: return infer_local(op, results);
     default: return infer_access(op, results);
   }
@@ -440,6 +452,7 @@ bool has_given_results(OpCode code) {
     case OpCode::splat:
     case OpCode::dim:
     case OpCode::local:
+    case OpCode::recall:
     case OpCode::from_ptr:
     case OpCode::if_:
     case OpCode::for_:

@@ -208,6 +208,10 @@ void TextParser::memory_operands(OpText& op) {
       expect(':');
       op.types.push_back(type());
       return;
+    case OpCode::recall:
+      expect(':');
+      op.types.push_back(type());
+      return;
     case OpCode::local:
       expect(':');
       op.types.push_back(type());
@@ -300,6 +304,11 @@ void TextParser::opcode(OpText& op) {
     expect_word("contract");
     expect(')');
     op.probe.contract = true;
+  }
+  if (*code == OpCode::local && accept('(')) {
+    expect_word("raw");
+    expect(')');
+    op.probe.imm = 1;
   }
 }
 

@@ -94,6 +94,7 @@ bool is_printable(const Op& op) {
     case OpCode::dim: operands = 1, results = 1; break;
     case OpCode::construct:
     case OpCode::from_ptr:
+    case OpCode::recall:
     case OpCode::local: results = 1; break;
     case OpCode::extract:
     case OpCode::load:
@@ -211,6 +212,7 @@ void Printer::op(const Op& o, int indent) {
   if (!o.results.empty()) out_ += " = ";
   out_ += name_of(o.code);
   if (o.contract) out_ += "(contract)";
+  if (o.code == OpCode::local && o.imm) out_ += "(raw)";
   switch (is_printable(o) ? class_of(o.code) : OpClass::arith) {
     case OpClass::data: data(o); break;
     case OpClass::memory: memory(o); break;
@@ -298,6 +300,7 @@ void Printer::memory(const Op& op) {
       values(op.operands);
       out_ += " : " + types_.text(op.result()->type);
       return;
+    case OpCode::recall: out_ += ": " + types_.text(op.result()->type); return;
     case OpCode::local:
       out_ += ": " + types_.text(op.result()->type) + " [";
       for (std::size_t i = 0; i < op.ints.size(); ++i) out_ += (i ? ", " : "") + std::to_string(op.ints[i]);

@@ -227,10 +227,18 @@ class Folder {
     return function_.constant_int(op.result()->type, array->op->ints[std::size_t(op.imm)]);
   }
 
+  static bool is_result_of(const Value* value, OpCode code) {
+    return value->kind == ir::ValueKind::result && value->op->code == code;
+  }
+
   Value* fold_nonnull(const Op& op) {
     const Value* array = op.operand(0);
     if (array->is_zero()) return function_.constant_bool(false);
-    if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) return nullptr;
+    if (array->kind != ir::ValueKind::result) return nullptr;
+    if (array->op->code == OpCode::gradient)  // of nothing, or of what never had one
+      if (const Value* of = array->op->operand(0); of->is_zero() || is_result_of(of, OpCode::local))
+        return function_.constant_bool(false);
+    if (array->op->code != OpCode::local) return nullptr;
     return function_.constant_bool(true);
   }
 

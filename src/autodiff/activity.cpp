@@ -1,0 +1,180 @@
+// Two fixed points over the structured regions: forward for dependence on data, backward for influence on results.
+#include "autodiff/activity.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/walk.h"
+
+namespace weft::autodiff {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+bool has_floats(const Type* type) {
+  if (type->is_numeric()) return type->scalar_kind() >= ScalarKind::f16;
+  if (type->is_struct() || type->is_tuple())
+    return std::any_of(type->fields().begin(), type->fields().end(), [](const Field& f) { return has_floats(f.type); });
+  return false;
+}
+
+namespace {
+
+std::size_t first_init(const Op& op) { return op.code == OpCode::for_ ? 3 : 0; }
+std::size_t first_carried(const Op& op) { return op.code == OpCode::for_ ? 1 : 0; }
+bool is_loop(const Op& op) { return op.code == OpCode::for_ || op.code == OpCode::while_; }
+
+/// Results of these never change smoothly with their operands.
+bool is_step(const Op& op) {
+  switch (op.code) {
+    case OpCode::floor:
+    case OpCode::ceil:
+    case OpCode::trunc:
+    case OpCode::round:
+    case OpCode::rint:
+    case OpCode::floordiv:
+    case OpCode::bitcast: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Activity::Activity(const ir::Function& function) : varied_(function.value_count), useful_(function.value_count) {
+  if (function.kind == ir::FunctionKind::function)
+    for (const Value* param : function.params()) vary(param);
+  do {
+    changed_ = false;
+    forward(*function.body);
+  } while (changed_);
+  do {
+    changed_ = false;
+    backward(*function.body);
+  } while (changed_);
+}
+
+bool Activity::vary(const Value* value) {
+  if (value->is_constant() || varied_[value->id] || !has_floats(value->type)) return false;
+  return varied_[value->id] = changed_ = true;
+}
+
+bool Activity::use(const Value* value) {
+  if (value->is_constant() || useful_[value->id]) return false;
+  return useful_[value->id] = changed_ = true;
+}
+
+bool Activity::any_varied(std::span<Value* const> values) const {
+  return std::any_of(values.begin(), values.end(),
+                     [&](const Value* v) { return !v->is_constant() && varied_[v->id]; });
+}
+
+void Activity::forward(const Region& region) {
+  for (const Op& op : region) forward_op(op);
+}
+
+void Activity::forward_op(const Op& op) {
+  if (is_loop(op)) {
+    for (std::size_t k = 0; k < op.results.size(); ++k) {
+      const Value* next = op.regions.back()->last->operand(k);
+      Value* pair[] = {op.operand(first_init(op) + k), const_cast<Value*>(next)};
+      if (!any_varied(pair)) continue;
+      for (const Region* inner : op.regions) vary(inner->args[first_carried(op) + k]);
+      vary(op.result(k));
+    }
+    for (const Region* inner : op.regions) forward(*inner);
+    return;
+  }
+  for (const Region* inner : op.regions) forward(*inner);
+  if (op.code == OpCode::if_) {
+    for (std::size_t k = 0; k < op.results.size(); ++k)
+      for (const Region* side : op.regions)
+        if (Value* from = side->last->operand(k); any_varied({&from, 1})) vary(op.result(k));
+    return;
+  }
+  if (is_step(op)) return;
+  bool source = op.code == OpCode::load || op.code == OpCode::atomic;
+  if (op.code == OpCode::call)
+    for (const Value* arg : op.operands) source |= !has_floats(arg->type) && !arg->type->is_numeric();
+  if (source || any_varied(op.operands))
+    for (const Value* result : op.results) vary(result);
+}
+
+void Activity::backward(const Region& region) {
+  std::vector<const Op*> list;
+  for (const Op& op : region) list.push_back(&op);
+  for (auto it = list.rbegin(); it != list.rend(); ++it) backward_op(**it);
+}
+
+void Activity::backward_op(const Op& op) {
+  switch (op.code) {
+    case OpCode::return_:
+      for (const Value* value : op.operands) use(value);
+      return;
+    case OpCode::store:
+    case OpCode::atomic: use(op.operands.back()); return;
+    case OpCode::call:
+      for (const Value* value : op.operands) use(value);
+      return;
+    case OpCode::if_:
+      for (std::size_t k = 0; k < op.results.size(); ++k)
+        if (useful_[op.result(k)->id])
+          for (const Region* side : op.regions) use(side->last->operand(k));
+      break;
+    case OpCode::for_:
+    case OpCode::while_:
+      for (std::size_t k = 0; k < op.results.size(); ++k) {
+        bool useful = useful_[op.result(k)->id];
+        for (const Region* inner : op.regions) useful = useful || useful_[inner->args[first_carried(op) + k]->id];
+        if (!useful) continue;
+        use(op.result(k));
+        use(op.operand(first_init(op) + k));
+        use(op.regions.back()->last->operand(k));
+        for (const Region* inner : op.regions) use(inner->args[first_carried(op) + k]);
+      }
+      break;
+    default: break;
+  }
+  for (auto it = op.regions.rbegin(); it != op.regions.rend(); ++it) backward(**it);
+  if (!op.regions.empty() || is_step(op)) return;
+  bool useful = std::any_of(op.results.begin(), op.results.end(), [&](const Value* v) { return useful_[v->id]; });
+  if (!useful) return;
+  for (const Value* value : op.operands) use(value);
+}
+
+bool Activity::matters(const Op& op) const {
+  switch (op.code) {
+    case OpCode::store:
+    case OpCode::atomic: return active(op.operands.back()) || has_floats(op.operands.back()->type);
+    case OpCode::call:
+      for (const Value* value : op.operands)
+        if (active(value) || value->type->is_array() || value->type->is_struct()) return true;
+      return false;
+    default: break;
+  }
+  for (const Value* value : op.results)
+    if (active(value)) return true;
+  for (const Region* inner : op.regions)
+    for (const Op& nested : *inner)
+      if (matters(nested)) return true;
+  return false;
+}
+
+std::vector<Value*> active_from_outside(const Op& op, const Activity& activity) {
+  std::unordered_set<const Value*> inside, seen;
+  std::vector<Value*> found;
+  auto define = [&](const Region& region, auto& self) -> void {
+    for (const Value* arg : region.args) inside.insert(arg);
+    for (const Op& nested : region) {
+      for (Value* value : nested.operands)
+        if (!inside.contains(value) && activity.active(value) && seen.insert(value).second) found.push_back(value);
+      for (const Value* result : nested.results) inside.insert(result);
+      for (const Region* inner : nested.regions) self(*inner, self);
+    }
+  };
+  for (const Region* region : op.regions) define(*region, define);
+  return found;
+}
+
+}  // namespace weft::autodiff

@@ -1,0 +1,39 @@
+// Which values a derivative can flow through: those that depend on data read from arrays (or on parameters of a plain
+// function) and that reach a write (or a result) by float arithmetic. Everything else gets no adjoint.
+#pragma once
+#include <vector>
+
+#include "ir/ir.h"
+
+namespace weft::autodiff {
+
+/// Whether values of the type hold floats outside of arrays.
+bool has_floats(const Type* type);
+
+class Activity {
+ public:
+  explicit Activity(const ir::Function& function);
+
+  bool active(const ir::Value* value) const {
+    return !value->is_constant() && varied_[value->id] && useful_[value->id] && has_floats(value->type);
+  }
+  /// Whether reversing the operation can do anything: it, or one inside it, passes derivatives on.
+  bool matters(const ir::Op& op) const;
+
+ private:
+  bool vary(const ir::Value* value);
+  bool use(const ir::Value* value);
+  void forward(const ir::Region& region);
+  void backward(const ir::Region& region);
+  void forward_op(const ir::Op& op);
+  void backward_op(const ir::Op& op);
+  bool any_varied(std::span<ir::Value* const> values) const;
+
+  std::vector<bool> varied_, useful_;  // by value id
+  bool changed_ = false;
+};
+
+/// The active values from outside that operations inside the region use, in order of their first use.
+std::vector<ir::Value*> active_from_outside(const ir::Op& op, const Activity& activity);
+
+}  // namespace weft::autodiff

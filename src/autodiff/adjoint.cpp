@@ -1,0 +1,38 @@
+// The adjoint of a kernel: replay, then reverse, in a function of the same parameters that takes the kernel's place.
+#include "autodiff/adjoint.h"
+
+#include "autodiff/reverse.h"
+#include "ir/walk.h"
+
+namespace weft::autodiff {
+
+void make_adjoint(ir::Module& module, const AdjointOptions& options, DiagnosticSink& sink) {
+  std::unique_ptr<ir::Function> source = std::move(module.functions.back());
+  module.functions.pop_back();
+  auto made = std::make_unique<ir::Function>(source->name, source->kind);
+  made->form = source->form;
+  made->loc = source->loc;
+  for (const ir::Value* param : source->params())
+    made->add_argument(made->body, param->type, made->arena.copy(param->name));
+  Functions functions(module, options, sink);
+  Reverser(*source, *made, functions, options, sink).run({});
+  ir::Builder(*made, made->body).ret({});
+  for (auto& function : functions.take()) module.functions.push_back(std::move(function));
+  module.functions.push_back(std::move(made));
+}
+
+bool check_recalls(const ir::Module& module, DiagnosticSink& sink) {
+  bool none = true;
+  for (const auto& function : module.functions)
+    ir::walk(*function->body, [&](const ir::Op& op) {
+      if (op.code != ir::OpCode::recall) return;
+      none = false;
+      Diagnostic& d = sink.report(DiagCode::no_gradient, op.loc,
+                                  "the backward pass needs the value read here, and the kernel may overwrite it");
+      d.notes.push_back({{}, "write to another array than the one that is read, or read the value once before the "
+                             "first write and keep it"});
+    });
+  return none;
+}
+
+}  // namespace weft::autodiff

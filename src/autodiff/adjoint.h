@@ -1,0 +1,30 @@
+// Differentiation of kernels on the IR: reverse mode (the adjoint of a kernel) and forward mode (its tangent).
+// docs/design/gradients.md says how and why. Both work on a module whose functions were tidied and inlined before, and
+// leave much for the usual passes to fold and drop.
+#pragma once
+#include <cstdint>
+
+#include "ir/ir.h"
+#include "support/diagnostic.h"
+
+namespace weft::autodiff {
+
+struct AdjointOptions {
+  /// Private memory of a thread for what loops must remember, shared by the loops of a function.
+  std::uint64_t slot_bytes = 8 << 10;
+};
+
+/// Makes the kernel, the module's last function, its own adjoint: it keeps parameters and form, reads the arrays as they
+/// were at the launch, and adds to the gradients of what was read what the gradients of the written arrays say.
+/// Gradients live behind the descriptors' gradient pointers; arrays without one get none. Errors go to the sink.
+void make_adjoint(ir::Module& module, const AdjointOptions& options, DiagnosticSink& sink);
+
+/// Makes the kernel its own tangent: gradients of the read arrays hold directions, and those of the written arrays
+/// become the derivative in that direction. Arrays are written as by the kernel itself.
+void make_tangent(ir::Module& module, DiagnosticSink& sink);
+
+/// Values that an adjoint must recall because nothing can compute them again (IR operation `recall`), reported as errors
+/// with the place in the kernel; to be called once dead code is gone. True if there are none.
+bool check_recalls(const ir::Module& module, DiagnosticSink& sink);
+
+}  // namespace weft::autodiff

@@ -1,0 +1,463 @@
+// Loops in reverse. What an iteration's reverse reads of the carried state is found by a trial run; if that is nothing,
+// the loop just runs backwards. Otherwise the replay leaves snapshots of the state in a fixed number of private slots,
+// at every iteration first, then, each time they are full, at every second of the iterations kept so far. The reverse
+// treats them as a stack: it runs on from the top one to the iteration it needs and leaves further snapshots in the free
+// slots on the way. Each level of this costs one more forward run, and the number of levels is the logarithm of the trip
+// count to the base of the slots: never quadratic, and no run just to count.
+#include <algorithm>
+
+#include "autodiff/reverse.h"
+#include "ir/walk.h"
+
+namespace weft::autodiff {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+namespace {
+
+constexpr std::int64_t kFewestSlots = 16, kMostSlots = 1024;
+
+std::size_t first_init(const Op& op) { return op.code == OpCode::for_ ? 3 : 0; }
+std::size_t first_carried(const Op& op) { return op.code == OpCode::for_ ? 1 : 0; }
+
+std::vector<std::size_t> active_carried(const Op& loop, const Activity& activity) {
+  std::vector<std::size_t> out;
+  for (std::size_t k = 0; k < loop.results.size(); ++k)
+    if (activity.active(loop.regions.back()->args[first_carried(loop) + k]) || activity.active(loop.result(k)))
+      out.push_back(k);
+  return out;
+}
+
+/// Which of `asked` some operation of the region that matters reads: everything that ends in a yield, a write or the
+/// condition around one.
+class Uses {
+ public:
+  explicit Uses(const Region& region) : root_(&region) {
+    mark_region(region);
+    while (!work_.empty()) {
+      const Value* value = work_.back();
+      work_.pop_back();
+      follow(*value);
+    }
+  }
+  bool reads(const Value* value) const { return needed_.contains(value); }
+
+ private:
+  void need(const Value* value) {
+    if (!value->is_constant() && needed_.insert(value).second) work_.push_back(value);
+  }
+  bool mark_region(const Region& region) {
+    bool any = false;
+    for (const Op& op : region) {
+      bool writes = ir::effect_of(op.code) == ir::Effect::write && op.code != OpCode::local;
+      if (op.code == OpCode::call) writes = true;
+      bool end = ir::effect_of(op.code) == ir::Effect::end && &region == root_;
+      bool inside = false;
+      for (const Region* nested : op.regions) inside |= mark_region(*nested);
+      if (writes || end || inside) keep(op), any = true;
+    }
+    return any;
+  }
+  void keep(const Op& op) {
+    if (!kept_.insert(&op).second) return;
+    switch (op.code) {
+      case OpCode::if_: return need(op.operand(0));
+      case OpCode::for_:
+        for (std::size_t k = 0; k < 3; ++k) need(op.operand(k));
+        return;
+      case OpCode::while_: return need(op.regions[0]->last->operand(0));
+      default:
+        for (const Value* value : op.operands) need(value);
+    }
+  }
+  void need_carried(const Op& op, std::size_t k) {
+    need(op.operand(first_init(op) + k));
+    need(op.regions.back()->last->operand(k));
+    need(op.result(k));
+  }
+  void follow(const Value& value) {
+    if (value.kind == ir::ValueKind::argument) {
+      const Op* loop = value.region->parent_op;
+      if (!loop || value.region == root_) return;
+      keep(*loop);
+      if (value.index >= first_carried(*loop)) need_carried(*loop, value.index - first_carried(*loop));
+      return;
+    }
+    const Op& op = *value.op;
+    keep(op);
+    if (op.code == OpCode::if_)
+      for (const Region* side : op.regions) need(side->last->operand(value.index));
+    else if (op.code == OpCode::for_ || op.code == OpCode::while_)
+      need_carried(op, value.index);
+  }
+
+  const Region* root_;
+  std::unordered_set<const Value*> needed_;
+  std::unordered_set<const Op*> kept_;
+  std::vector<const Value*> work_;
+};
+
+std::int64_t constant_trips(const Op& loop) {
+  if (loop.code != OpCode::for_) return -1;
+  for (std::size_t k = 0; k < 3; ++k)
+    if (!loop.operand(k)->is_constant()) return -1;
+  __int128 lo = loop.operand(0)->as_int(), hi = loop.operand(1)->as_int(), step = loop.operand(2)->as_int();
+  if (step == 0) return 0;
+  __int128 count = step > 0 ? (hi - lo + step - 1) / step : (lo - hi - step - 1) / -step;
+  return count < 0 ? 0 : std::int64_t(count);
+}
+
+}  // namespace
+
+const LoopPlan& Reverser::plan(const Op& loop) {
+  if (auto it = plans_.find(&loop); it != plans_.end()) return it->second;
+  LoopPlan made = make_plan(loop);
+  return plans_[&loop] = std::move(made);
+}
+
+LoopPlan Reverser::make_plan(const Op& loop) {
+  LoopPlan plan;
+  const Region& body = *loop.regions.back();
+  std::size_t first = first_carried(loop);
+  auto kept_adjoints = adjoints_;
+  Region* place = b_.region();
+
+  // A trial of one iteration with everything restored, in a region that goes nowhere.
+  auto trial = [&](const std::function<void()>& emit) {
+    Region* scrap = target_.make_region(nullptr);
+    scrap->function = &target_;
+    Value* iteration = target_.add_argument(scrap, types::i64());
+    std::vector<Value*> state;
+    std::vector<std::size_t> all;
+    for (std::size_t k = 0; k < loop.results.size(); ++k) {
+      state.push_back(target_.add_argument(scrap, loop.result(k)->type));
+      all.push_back(k);
+    }
+    b_.set_place(scrap);
+    bind_state(loop, iteration, all, state);
+    emit();
+    b_.set_place(place);
+    Uses uses(*scrap);
+    std::vector<bool> read(state.size());
+    for (std::size_t k = 0; k < state.size(); ++k) read[k] = uses.reads(state[k]);
+    return read;
+  };
+  std::vector<std::size_t> carried = active_carried(loop, activity_);
+  std::vector<Value*> outside = active_from_outside(loop, activity_);
+  std::vector<bool> read = trial([&] {
+    std::vector<Value*> adjoints;
+    for (std::size_t k : carried) adjoints.push_back(target_.add_argument(b_.region(), loop.result(k)->type));
+    for (const Value* value : outside) adjoints.push_back(target_.add_argument(b_.region(), value->type));
+    b_.yield(reverse_iteration(loop, carried, outside, adjoints));
+  });
+  for (std::size_t k = 0; k < read.size(); ++k)
+    if (read[k]) plan.restored.push_back(k);
+
+  // What running on from a restored state takes, until nothing more is added.
+  for (bool grown = !plan.restored.empty(); grown;) {
+    grown = false;
+    std::vector<bool> needed = trial([&] {
+      ReplayRoot inside(*this, &body);
+      replay(body, false);
+      std::vector<Value*> next;
+      for (std::size_t k = 0; k < read.size(); ++k)
+        if (read[k]) next.push_back(map(body.last->operand(k)));
+      b_.yield(next);
+    });
+    for (std::size_t k = 0; k < read.size(); ++k)
+      if (needed[k] && !read[k]) read[k] = grown = true;
+  }
+  adjoints_ = std::move(kept_adjoints);
+  for (std::size_t k = 0; k < read.size(); ++k)
+    if (read[k]) plan.state.push_back(k);
+  (void)first;
+  if (plan.state.empty()) return plan;
+
+  std::vector<Field> fields = {{"at", types::i64(), 0}};
+  std::vector<std::string> names;
+  names.reserve(plan.state.size());
+  for (std::size_t k : plan.state) {
+    names.push_back("s" + std::to_string(k));
+    fields.push_back({names.back(), loop.result(k)->type, 0});
+  }
+  plan.slot = types::structure("slot", fields);
+  std::int64_t share = std::int64_t(options_.slot_bytes / std::max<std::size_t>(1, loops_));
+  plan.slots = std::clamp(share / std::int64_t(plan.slot->size()), kFewestSlots, kMostSlots);
+  std::int64_t trips = constant_trips(loop);
+  if (trips >= 0 && trips <= plan.slots) {
+    plan.slots = std::max<std::int64_t>(1, trips);
+    plan.all_fit = true;
+  }
+  plan.slots += plan.slots % 2;
+  return plan;
+}
+
+Value* Reverser::slots_for(const Op& loop, const LoopPlan& plan) {
+  Value*& array = slot_arrays_[&loop];
+  if (!array) {
+    Region* place = b_.region();
+    b_.set_place(target_.body, target_.body->first);
+    std::int64_t shape[] = {plan.slots};
+    array = b_.local(types::array(plan.slot, 1), shape, true);
+    b_.set_place(place);
+  }
+  return array;
+}
+
+std::vector<Value*> Reverser::load_slot(const LoopPlan& plan, Value* slots, Value* at) {
+  std::vector<Value*> out;
+  Value* index[] = {at};
+  for (std::size_t k = 0; k < plan.state.size(); ++k) {
+    ir::PathStep path[] = {{ir::PathStep::field, false, false, std::int32_t(k + 1)}};
+    out.push_back(b_.load(slots, index, 0, path));
+  }
+  return out;
+}
+
+void Reverser::store_slot(const LoopPlan& plan, Value* slots, Value* at, Value* iteration,
+                          std::span<Value* const> state) {
+  Value* index[] = {at};
+  ir::PathStep path[] = {{ir::PathStep::field, false, false, 0}};
+  b_.store(slots, index, 0, path, {}, iteration);
+  for (std::size_t k = 0; k < plan.state.size(); ++k) {
+    path[0].value = std::int32_t(k + 1);
+    b_.store(slots, index, 0, path, {}, state[k]);
+  }
+}
+
+Value* Reverser::induction(const Op& loop, Value* iteration) {
+  const Type* type = loop.regions[0]->args[0]->type;
+  auto wide = [&](std::size_t k) {
+    Value* v = map(loop.operand(k));
+    return v->type == types::i64() ? v : b_.cast(v, types::i64());
+  };
+  Value* at = plus(wide(0), times(iteration, wide(2)));
+  return type == types::i64() ? at : b_.cast(at, type);
+}
+
+void Reverser::bind_state(const Op& loop, Value* iteration, std::span<const std::size_t> which,
+                          std::span<Value* const> values) {
+  // Carried values that are not restored are not needed: whatever reads them is dead.
+  for (const Region* region : loop.regions) {
+    if (loop.code == OpCode::for_) forward_[region->args[0]] = induction(loop, iteration);
+    for (std::size_t k = first_carried(loop); k < region->args.size(); ++k)
+      forward_[region->args[k]] = b_.zero(region->args[k]->type);
+    for (std::size_t k = 0; k < which.size(); ++k)
+      forward_[region->args[first_carried(loop) + which[k]]] = values[k];
+  }
+}
+
+Value* Reverser::trip_count(const Op& loop) {
+  // Σ in 64 bits as the loop itself counts: ⌈(hi − lo)/step⌉ upwards, likewise downwards, none for a step of 0.
+  auto wide = [&](std::size_t k) {
+    Value* v = map(loop.operand(k));
+    return v->type == types::i64() ? v : b_.cast(v, types::i64());
+  };
+  Value *lo = wide(0), *hi = wide(1), *step = wide(2);
+  Value* zero = b_.i64(0);
+  Value* up = b_.binary(OpCode::gt, step, zero);
+  Value* distance = b_.select(up, minus(hi, lo), minus(lo, hi));
+  Value* size = b_.unary(OpCode::abs, step);
+  Value* count = over(plus(distance, minus(size, b_.i64(1))), size);
+  Value* none = b_.binary(OpCode::bit_or, b_.binary(OpCode::le, distance, zero), b_.binary(OpCode::eq, step, zero));
+  return b_.select(none, zero, count);
+}
+
+/// In the replayed loop: leaves a snapshot when it is due. Gives stride and used slots from then on.
+std::vector<Value*> Reverser::remember(const LoopPlan& plan, Value* slots, std::span<Value* const> state, Value* count,
+                                       Value* stride, Value* used) {
+  if (plan.all_fit) {
+    store_slot(plan, slots, count, count, state);
+    return {stride, used};
+  }
+  const Type* both[] = {types::i64(), types::i64()};
+  Value* half = b_.i64(plan.slots / 2);
+  Value* rest = b_.binary(OpCode::bit_and, count, minus(stride, b_.i64(1)));
+  Op* due = b_.if_op(b_.binary(OpCode::eq, rest, b_.i64(0)), both);
+  Region* outer = b_.region();
+  b_.set_place(due->regions[0]);
+
+  Op* full = b_.if_op(b_.binary(OpCode::eq, used, half), both);
+  b_.set_place(full->regions[0]);
+  Op* thin = b_.for_op(b_.i64(1), b_.i64(plan.slots / 4), b_.i64(1), {});
+  b_.set_place(thin->regions[0]);
+  Value* to = thin->regions[0]->args[0];
+  Value* from = times(to, b_.i64(2));
+  Value* from_index[] = {from};
+  ir::PathStep at_field[] = {{ir::PathStep::field, false, false, 0}};
+  store_slot(plan, slots, to, b_.load(slots, from_index, 0, at_field), load_slot(plan, slots, from));
+  b_.yield({});
+  b_.set_place(full->regions[0]);
+  Value* thinned[] = {times(stride, b_.i64(2)), b_.i64(plan.slots / 4)};
+  b_.yield(thinned);
+  b_.set_place(full->regions[1]);
+  Value* as_before[] = {stride, used};
+  b_.yield(as_before);
+
+  b_.set_place(due->regions[0]);
+  store_slot(plan, slots, full->result(1), count, state);
+  Value* after[] = {full->result(0), plus(full->result(1), b_.i64(1))};
+  b_.yield(after);
+  b_.set_place(due->regions[1]);
+  b_.yield(as_before);
+  b_.set_place(outer);
+  return {due->result(0), due->result(1)};
+}
+
+void Reverser::replay_recorded(const Op& loop) {
+  const LoopPlan& how = plan(loop);
+  LoopRecord record;
+  if (how.state.empty() && loop.code == OpCode::for_) {
+    replay_control(loop);
+    record.trips = trip_count(loop);
+    records_[&loop] = record;
+    return;
+  }
+  if (!how.state.empty()) record.slots = slots_for(loop, how);
+  std::vector<Value*> operands = mapped_all(loop.operands);
+  std::vector<const Type*> types;
+  for (const Value* result : loop.results) types.push_back(result->type);
+  const std::size_t extra = types.size();  // count, stride, used
+  for (std::int64_t start : {0, 1, 0}) operands.push_back(b_.i64(start)), types.push_back(types::i64());
+  Op* copy = b_.op_typed(loop.code, operands, types, loop.regions.size());
+  Region* outer = b_.region();
+  const std::size_t first = first_carried(loop);
+  for (std::size_t r = 0; r < loop.regions.size(); ++r) {
+    const Region& from = *loop.regions[r];
+    for (const Value* arg : from.args)
+      forward_[arg] = target_.add_argument(copy->regions[r], arg->type, target_.arena.copy(arg->name));
+    Value* own[3];
+    for (Value*& value : own) value = target_.add_argument(copy->regions[r], types::i64());
+    b_.set_place(copy->regions[r]);
+    bool body = r + 1 == loop.regions.size();
+    std::vector<Value*> kept = {own[1], own[2]};
+    if (body && !how.state.empty()) {
+      std::vector<Value*> state;
+      for (std::size_t k : how.state) state.push_back(forward_[from.args[first + k]]);
+      kept = remember(how, record.slots, state, own[0], own[1], own[2]);
+    }
+    replay(from, false);
+    std::vector<Value*> ends = mapped_all(from.last->operands);
+    if (body) {
+      ends.push_back(plus(own[0], b_.i64(1)));
+      ends.insert(ends.end(), kept.begin(), kept.end());
+    }
+    b_.op(from.last->code, ends);
+  }
+  b_.set_place(outer);
+  for (std::size_t k = 0; k < loop.results.size(); ++k) forward_[loop.results[k]] = copy->result(k);
+  record.trips = copy->result(extra);
+  record.used = copy->result(extra + 2);
+  records_[&loop] = record;
+}
+
+/// The state before an iteration; `depth` is the height of the stack of snapshots, before and after.
+std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, Value* slots, Value* iteration,
+                                      Value*& depth) {
+  if (plan.all_fit) return load_slot(plan, slots, iteration);
+  ir::PathStep at_field[] = {{ir::PathStep::field, false, false, 0}};
+  auto mark_of = [&](Value* height) {
+    Value* index[] = {minus(height, b_.i64(1))};
+    return b_.load(slots, index, 0, at_field);
+  };
+  const Region& body = *loop.regions.back();
+  Value* from = mark_of(depth);
+  std::vector<Value*> state = load_slot(plan, slots, minus(depth, b_.i64(1)));
+  // Snapshots on the way: at every iteration if there is room, else so that half of the free slots are used.
+  Value* distance = minus(iteration, from);
+  Value* room = minus(b_.i64(plan.slots), depth);
+  Value* half = b_.binary(OpCode::max, over(room, b_.i64(2)), b_.i64(1));
+  Value* apart = over(plus(distance, minus(half, b_.i64(1))), half);
+  Value* spacing =
+      b_.binary(OpCode::max, b_.select(b_.binary(OpCode::le, distance, room), b_.i64(1), apart), b_.i64(1));
+  std::vector<Value*> init = state;
+  init.push_back(depth);
+  Op* run = b_.for_op(from, iteration, b_.i64(1), init);
+  Region* outer = b_.region();
+  Region* inside = run->regions[0];
+  b_.set_place(inside);
+  Value* at = inside->args[0];
+  bind_state(loop, at, plan.state, std::span<Value* const>(inside->args).subspan(1, plan.state.size()));
+  {
+    ReplayRoot root(*this, &body);
+    replay(body, false);
+  }
+  std::vector<Value*> next;
+  for (std::size_t k : plan.state) next.push_back(map(body.last->operand(k)));
+  Value* height = inside->args.back();
+  Value* reached = plus(at, b_.i64(1));
+  Value* rest = b_.binary(OpCode::rem, minus(reached, from), spacing);
+  Value* due = b_.binary(OpCode::bit_and, b_.binary(OpCode::eq, rest, b_.i64(0)),
+                         b_.binary(OpCode::lt, height, b_.i64(plan.slots)));
+  due = b_.binary(OpCode::bit_and, due, b_.binary(OpCode::lt, reached, iteration));
+  const Type* one[] = {types::i64()};
+  Op* leave = b_.if_op(due, one);
+  b_.set_place(leave->regions[0]);
+  store_slot(plan, slots, height, reached, next);
+  Value* higher[] = {plus(height, b_.i64(1))};
+  b_.yield(higher);
+  b_.set_place(leave->regions[1]);
+  b_.yield({&height, 1});
+  b_.set_place(inside);
+  next.push_back(leave->result());
+  b_.yield(next);
+  b_.set_place(outer);
+  Value* stacked = run->results.back();
+  // A snapshot of this very iteration has served.
+  Value* served = b_.binary(OpCode::eq, mark_of(stacked), iteration);
+  depth = b_.select(served, minus(stacked, b_.i64(1)), stacked);
+  return {run->results.begin(), run->results.end() - 1};
+}
+
+std::vector<Value*> Reverser::reverse_iteration(const Op& loop, std::span<const std::size_t> carried,
+                                                std::span<Value* const> outside, std::span<Value* const> adjoints) {
+  const Region& body = *loop.regions.back();
+  {
+    ReplayRoot root(*this, &body);
+    replay(body, true);
+    forget_adjoints(body);
+    for (std::size_t k = 0; k < outside.size(); ++k) set(outside[k], adjoints[carried.size() + k]);
+    for (std::size_t k = 0; k < carried.size(); ++k) add(body.last->operand(carried[k]), adjoints[k]);
+    reverse(body);
+  }
+  std::vector<Value*> next;
+  for (std::size_t k : carried) next.push_back(adjoint_or_zero(body.args[first_carried(loop) + k]));
+  for (const Value* value : outside) next.push_back(adjoint_or_zero(value));
+  return next;
+}
+
+void Reverser::reverse_loop(const Op& loop) {
+  if (!activity_.matters(loop)) return;
+  const LoopPlan& how = plan(loop);
+  const LoopRecord record = records_.at(&loop);
+  std::vector<std::size_t> carried = active_carried(loop, activity_);
+  std::vector<Value*> outside = active_from_outside(loop, activity_);
+  std::vector<Value*> init;
+  bool stack = !how.state.empty() && !how.all_fit;
+  if (stack) init.push_back(record.used);
+  for (std::size_t k : carried) init.push_back(adjoint_or_zero(loop.result(k)));
+  for (const Value* value : outside) init.push_back(adjoint_or_zero(value));
+  Op* back = b_.for_op(minus(record.trips, b_.i64(1)), b_.i64(-1), b_.i64(-1), init);
+  Region* outer = b_.region();
+  Region* inside = back->regions[0];
+  b_.set_place(inside);
+  Value* iteration = inside->args[0];
+  Value* depth = stack ? inside->args[1] : nullptr;
+  std::vector<Value*> state;
+  if (!how.state.empty()) state = restore(loop, how, record.slots, iteration, depth);
+  bind_state(loop, iteration, how.state, state);
+  std::vector<Value*> adjoints(inside->args.begin() + 1 + stack, inside->args.end());
+  std::vector<Value*> next = reverse_iteration(loop, carried, outside, adjoints);
+  if (stack) next.insert(next.begin(), depth);
+  b_.yield(next);
+  b_.set_place(outer);
+  for (std::size_t k = 0; k < outside.size(); ++k)
+    set(outside[k], back->result(std::size_t(stack) + carried.size() + k));
+  for (std::size_t k = 0; k < carried.size(); ++k)
+    add(loop.operand(first_init(loop) + carried[k]), back->result(std::size_t(stack) + k));
+}
+
+}  // namespace weft::autodiff

@@ -1,0 +1,182 @@
+// Arrays in reverse: a load adds to the gradient of what it read, a store takes the gradient of what it wrote, an atomic
+// addition reads it and leaves it. Threads may meet in both, so gradients are added and taken atomically, unless the
+// array is the thread's own.
+#include "autodiff/reverse.h"
+
+namespace weft::autodiff {
+
+using ir::AtomicKind;
+using ir::Op;
+using ir::OpCode;
+using ir::Value;
+
+void Reverser::find_leaves(const Type* type, std::vector<std::int32_t>& prefix, std::vector<Leaf>& out) {
+  if (type->is_numeric()) {
+    if (has_floats(type)) out.push_back({type, prefix});
+    return;
+  }
+  if (!type->is_struct()) return;
+  for (std::size_t k = 0; k < type->fields().size(); ++k) {
+    prefix.push_back(std::int32_t(k));
+    find_leaves(type->fields()[k].type, prefix, out);
+    prefix.pop_back();
+  }
+}
+
+std::vector<Reverser::Leaf> Reverser::leaves(const Type* type) {
+  std::vector<Leaf> out;
+  std::vector<std::int32_t> prefix;
+  find_leaves(type, prefix, out);
+  return out;
+}
+
+Reverser::Access Reverser::gradient_access(const Op& op, const Leaf& leaf, Value* gradient) {
+  Access access;
+  access.array = gradient;
+  access.indices = mapped_all(op.indices());
+  access.wrap = op.wrap;
+  access.path.assign(op.path.begin(), op.path.end());
+  std::size_t dynamic = 0;
+  for (const ir::PathStep& step : op.path) dynamic += step.dynamic;
+  access.dynamic = mapped_all(op.operands.subspan(1 + op.num_indices, dynamic));
+  for (std::int32_t field : leaf.fields) access.path.push_back({ir::PathStep::field, false, false, field});
+  return access;
+}
+
+std::vector<Value*> Reverser::where_gradient(Value* gradient, std::span<const Type* const> types,
+                                             const std::function<std::vector<Value*>()>& make) {
+  Op* choice = b_.if_op(b_.unary(OpCode::nonnull, gradient), types);
+  ir::Region* outer = b_.region();
+  b_.set_place(choice->regions[0]);
+  b_.yield(make());
+  b_.set_place(choice->regions[1]);
+  std::vector<Value*> zeros;
+  for (const Type* type : types) zeros.push_back(b_.zero(type));
+  b_.yield(zeros);
+  b_.set_place(outer);
+  return {choice->results.begin(), choice->results.end()};
+}
+
+namespace {
+
+/// The part of a value that a leaf names.
+Value* part_of(ir::Builder& b, Value* value, const std::vector<std::int32_t>& fields) {
+  for (std::int32_t field : fields) value = b.extract(value, field);
+  return value;
+}
+
+/// The value with a leaf replaced.
+Value* with_part(ir::Builder& b, Value* value, Value* part, const std::vector<std::int32_t>& fields) {
+  if (fields.empty()) return part;
+  std::vector<ir::PathStep> path;
+  for (std::int32_t field : fields) path.push_back({ir::PathStep::field, false, false, field});
+  return b.insert(value, part, path);
+}
+
+}  // namespace
+
+void Reverser::reverse_load(const Op& op) {
+  Value* g = adjoint(op.result());
+  if (!g) return;
+  Value* gradient = b_.gradient(map(op.operand(0)));
+  bool own = is_private(op.operand(0));
+  where_gradient(gradient, {}, [&]() -> std::vector<Value*> {
+    for (const Leaf& leaf : leaves(op.result()->type)) {
+      Access at = gradient_access(op, leaf, gradient);
+      Value* part = part_of(b_, g, leaf.fields);
+      if (own) {
+        Value* before = b_.load(at.array, at.indices, at.wrap, at.path, at.dynamic);
+        b_.store(at.array, at.indices, at.wrap, at.path, at.dynamic, plus(before, part));
+      } else {
+        b_.atomic(AtomicKind::add, at.array, at.indices, at.wrap, at.path, at.dynamic, part);
+      }
+    }
+    return {};
+  });
+}
+
+void Reverser::reverse_store(const Op& op) {
+  Value* value = op.operands.back();
+  std::vector<Leaf> parts = leaves(value->type);
+  if (parts.empty()) return;
+  Value* gradient = b_.gradient(map(op.operand(0)));
+  bool own = is_private(op.operand(0));
+  std::vector<const Type*> types;
+  for (const Leaf& leaf : parts) types.push_back(leaf.type);
+  // Taken even where the value has no adjoint: what was overwritten does not depend on what came before.
+  std::vector<Value*> taken = where_gradient(gradient, types, [&] {
+    std::vector<Value*> out;
+    for (const Leaf& leaf : parts) {
+      Access at = gradient_access(op, leaf, gradient);
+      Value* none = b_.zero(leaf.type);
+      if (own) {
+        out.push_back(b_.load(at.array, at.indices, at.wrap, at.path, at.dynamic));
+        b_.store(at.array, at.indices, at.wrap, at.path, at.dynamic, none);
+      } else {
+        out.push_back(b_.atomic(AtomicKind::exch, at.array, at.indices, at.wrap, at.path, at.dynamic, none));
+      }
+    }
+    return out;
+  });
+  if (!wants(value)) return;
+  Value* g = b_.zero(value->type);
+  for (std::size_t k = 0; k < parts.size(); ++k) g = with_part(b_, g, taken[k], parts[k].fields);
+  add(value, g);
+}
+
+void Reverser::reverse_atomic(const Op& op) {
+  Value* value = op.operands.back();
+  if (!has_floats(value->type)) return;
+  if (adjoint(op.result()) && op.atomic != AtomicKind::exch) {
+    no_gradient_of_atomic(op);
+    return;
+  }
+  std::vector<Leaf> parts = leaves(value->type);
+  Value* gradient = b_.gradient(map(op.operand(0)));
+  const Leaf& leaf = parts[0];  // atomics work on numbers, so there is one
+  switch (op.atomic) {
+    case AtomicKind::add: {
+      if (!wants(value)) return;
+      add(value, where_gradient(gradient, {&leaf.type, 1}, [&]() -> std::vector<Value*> {
+            Access at = gradient_access(op, leaf, gradient);
+            return {b_.load(at.array, at.indices, at.wrap, at.path, at.dynamic)};
+          })[0]);
+      return;
+    }
+    case AtomicKind::min:
+    case AtomicKind::max: {
+      // One of those whose value came out on top takes the gradient; the exchange sees to it that it is one.
+      add(value, where_gradient(gradient, {&leaf.type, 1}, [&]() -> std::vector<Value*> {
+            Access at = gradient_access(op, leaf, gradient);
+            Value* last = b_.load(map(op.operand(0)), at.indices, at.wrap, at.path, at.dynamic);
+            Value* in[] = {map(value), last};
+            if (!leaf.type->is_scalar()) {
+              no_gradient_of_atomic(op);
+              return {b_.zero(leaf.type)};
+            }
+            Op* won = b_.if_op(b_.binary(OpCode::eq, in[0], in[1]), {&leaf.type, 1});
+            ir::Region* outer = b_.region();
+            b_.set_place(won->regions[0]);
+            Value* zero = b_.zero(leaf.type);
+            Value* taken[] = {b_.atomic(AtomicKind::exch, at.array, at.indices, at.wrap, at.path, at.dynamic, zero)};
+            b_.yield(taken);
+            b_.set_place(won->regions[1]);
+            b_.yield({&zero, 1});
+            b_.set_place(outer);
+            return {won->result()};
+          })[0]);
+      return;
+    }
+    case AtomicKind::exch:
+      if (adjoint(op.result())) {
+        no_gradient_of_atomic(op);
+        return;
+      }
+      return reverse_store(op);
+    default:
+      if (wants(value)) no_gradient_of_atomic(op);
+      return;
+  }
+}
+
+}  // namespace weft::autodiff

@@ -1,0 +1,155 @@
+// Replay: the values of a region computed again. Writes that others could see are left out, as are prints and checks.
+// What the same launch may have overwritten meanwhile can't be read again: it is recalled, and whether that matters is
+// known once dead code is gone.
+#include "autodiff/reverse.h"
+#include "ir/walk.h"
+
+namespace weft::autodiff {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+std::vector<Value*> Reverser::mapped_all(std::span<Value* const> values) {
+  std::vector<Value*> out;
+  for (Value* value : values) out.push_back(map(value));
+  return out;
+}
+
+void Reverser::replay(const Region& region, bool record) {
+  for (const Op& op : region)
+    if (ir::effect_of(op.code) != ir::Effect::end) replay_op(op, record);
+}
+
+void Reverser::replay_op(const Op& op, bool record) {
+  b_.set_loc(op.loc);
+  switch (op.code) {
+    case OpCode::if_: return replay_control(op);
+    case OpCode::for_:
+    case OpCode::while_:
+      if (record && activity_.matters(op)) return replay_recorded(op);
+      return replay_control(op);
+    case OpCode::call: {
+      std::vector<Value*> args = mapped_all(op.operands);
+      Op* call = b_.call(functions_.replay_of(*op.callee), args);
+      for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = call->result(k);
+      return;
+    }
+    case OpCode::print:
+    case OpCode::printf:
+    case OpCode::assert_:
+    case OpCode::check: return;
+    case OpCode::load:
+    case OpCode::store:
+    case OpCode::atomic:
+    case OpCode::local: return replay_memory(op, record);
+    default: return replay_plain(op);
+  }
+}
+
+void Reverser::replay_plain(const Op& op) {
+  std::vector<Value*> operands = mapped_all(op.operands);
+  std::vector<const Type*> types;
+  for (const Value* result : op.results) types.push_back(result->type);
+  Op* copy = b_.op_typed(op.code, operands, types);
+  copy->atomic = op.atomic;
+  copy->contract = op.contract;
+  copy->num_indices = op.num_indices;
+  copy->wrap = op.wrap;
+  copy->path = target_.arena.copy(std::span<const ir::PathStep>(op.path));
+  copy->ints = target_.arena.copy(std::span<const std::int64_t>(op.ints));
+  copy->imm = op.imm;
+  for (std::size_t k = 0; k < op.results.size(); ++k) {
+    copy->results[k]->name = target_.arena.copy(op.results[k]->name);
+    forward_[op.results[k]] = copy->results[k];
+  }
+}
+
+void Reverser::replay_control(const Op& op) {
+  std::vector<Value*> operands = mapped_all(op.operands);
+  std::vector<const Type*> types;
+  for (const Value* result : op.results) types.push_back(result->type);
+  Op* copy = b_.op_typed(op.code, operands, types, op.regions.size());
+  Region* outer = b_.region();
+  for (std::size_t r = 0; r < op.regions.size(); ++r) {
+    for (const Value* arg : op.regions[r]->args)
+      forward_[arg] = target_.add_argument(copy->regions[r], arg->type, target_.arena.copy(arg->name));
+    b_.set_place(copy->regions[r]);
+    replay(*op.regions[r], false);
+    b_.op(op.regions[r]->last->code, mapped_all(op.regions[r]->last->operands));
+  }
+  b_.set_place(outer);
+  for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = copy->result(k);
+}
+
+bool Reverser::may_be_overwritten(const Op& load) const {
+  return (alias_.direct_reads(load) & written_) != 0;
+}
+
+Value* Reverser::recall(const Op& op) {
+  const Type* type = op.result()->type;
+  return b_.op_typed(OpCode::recall, {}, {&type, 1})->result();
+}
+
+void Reverser::replay_memory(const Op& op, bool record) {
+  switch (op.code) {
+    case OpCode::load: {
+      bool known = is_private(op.operand(0)) ? is_fresh(op.operand(0)) : !may_be_overwritten(op);
+      if (known) return replay_plain(op);
+      forward_[op.result()] = recall(op);
+      return;
+    }
+    case OpCode::atomic: forward_[op.result()] = recall(op); return;
+    case OpCode::local: {
+      replay_plain(op);
+      if (!record || !has_floats(op.result()->type->element())) return;
+      Value* made = forward_[op.result()];
+      forward_[op.result()] = b_.with_gradient(made, b_.local(made->type, op.ints));
+      return;
+    }
+    default:
+      if (is_private(op.operand(0)) && is_fresh(op.operand(0))) replay_plain(op);
+      return;
+  }
+}
+
+bool Reverser::is_fresh(const Value* array) const {
+  while (array->kind == ir::ValueKind::result && (array->op->code == OpCode::view || array->op->code == OpCode::slice))
+    array = array->op->operand(0);
+  if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) return false;
+  for (const Region* at = array->op->parent;; at = at->parent_op->parent) {
+    if (at == replay_root_) return true;
+    if (!at->parent_op) return !replay_root_;
+  }
+}
+
+bool Reverser::is_private(const Value* array) const {
+  analysis::BaseMask bases = alias_.bases(array);
+  return bases && !(bases & ~alias_.private_locals());
+}
+
+void Reverser::replay_whole() {
+  for (std::size_t k = 0; k < source_.params().size(); ++k) forward_[source_.params()[k]] = target_.params()[k];
+  b_.set_place(target_.body);
+  replay(*source_.body, false);
+  b_.ret(mapped_all(source_.body->last->operands));
+}
+
+ir::Function* Functions::replay_of(ir::Function& function) {
+  if (auto it = replays_.find(&function); it != replays_.end()) return it->second;
+  analysis::Effects effects;
+  if (effects.of(function).removable()) return replays_[&function] = &function;
+  auto made = std::make_unique<ir::Function>("replay." + function.name, ir::FunctionKind::function);
+  made->result_types = function.result_types;
+  made->loc = function.loc;
+  made->from_library = function.from_library;
+  for (const Value* param : function.params())
+    made->add_argument(made->body, param->type, made->arena.copy(param->name));
+  Reverser(function, *made, *this, options_, sink_).replay_whole();
+  ir::Function* result = made.get();
+  made_.push_back(std::move(made));
+  return replays_[&function] = result;
+}
+
+}  // namespace weft::autodiff

@@ -1,0 +1,151 @@
+// Walking regions backwards: the frame of an adjoint, `if`, and calls.
+#include "autodiff/reverse.h"
+
+#include "ir/walk.h"
+
+namespace weft::autodiff {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+std::vector<std::size_t> float_positions(std::span<Value* const> values) {
+  std::vector<std::size_t> out;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (has_floats(values[k]->type)) out.push_back(k);
+  return out;
+}
+
+Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& functions,
+                   const AdjointOptions& options, DiagnosticSink& sink)
+    : source_(source),
+      target_(target),
+      functions_(functions),
+      options_(options),
+      sink_(sink),
+      alias_(source, effects_),
+      activity_(source),
+      b_(target, target.body) {
+  ir::walk(*source.body, [&](const Op& op) {
+    written_ |= alias_.touched(alias_.direct_writes(op));
+    if (op.code == OpCode::for_ || op.code == OpCode::while_) ++loops_;
+  });
+  written_ &= ~alias_.private_locals();
+}
+
+void Reverser::no_gradient_of_atomic(const Op& op) {
+  Diagnostic& d = sink_.report(DiagCode::no_gradient, op.loc,
+                               "the result of this atomic '" + std::string(ir::name_of(op.atomic)) +
+                                   "' can't pass a derivative on: which thread came first is not known afterwards");
+  d.notes.push_back({{}, "use the result for indices only, or compute the value without it"});
+}
+
+std::vector<Value*> Reverser::run(std::span<Value* const> seeds) {
+  for (std::size_t k = 0; k < source_.params().size(); ++k) forward_[source_.params()[k]] = target_.params()[k];
+  b_.set_place(target_.body);
+  replay(*source_.body, true);
+  forget_adjoints(*source_.body);
+  const Op* end = source_.body->last;
+  std::size_t next = 0;
+  for (std::size_t k : float_positions(end->operands)) add(end->operand(k), seeds[next++]);
+  reverse(*source_.body);
+  std::vector<Value*> out;
+  for (std::size_t k : float_positions(source_.params())) out.push_back(adjoint_or_zero(source_.params()[k]));
+  return out;
+}
+
+void Reverser::forget_adjoints(const Region& region) {
+  for (const Value* arg : region.args) adjoints_.erase(arg);
+  for (const Op& op : region)
+    for (const Value* result : op.results) adjoints_.erase(result);
+}
+
+void Reverser::reverse(const Region& region) {
+  std::vector<const Op*> list;
+  for (const Op& op : region) list.push_back(&op);
+  for (auto it = list.rbegin(); it != list.rend(); ++it) {
+    b_.set_loc((*it)->loc);
+    reverse_op(**it);
+  }
+}
+
+void Reverser::reverse_op(const Op& op) {
+  switch (op.code) {
+    case OpCode::if_: return reverse_if(op);
+    case OpCode::for_:
+    case OpCode::while_: return reverse_loop(op);
+    case OpCode::call: return reverse_call(op);
+    case OpCode::load: return reverse_load(op);
+    case OpCode::store: return reverse_store(op);
+    case OpCode::atomic: return reverse_atomic(op);
+    default: break;
+  }
+  if (op.results.size() != 1) return;
+  if (Value* g = adjoint(op.result())) apply_rule(op, g);
+}
+
+void Reverser::reverse_if(const Op& op) {
+  if (!activity_.matters(op)) return;
+  std::vector<Value*> outside = active_from_outside(op, activity_);
+  std::vector<const Type*> types;
+  std::vector<Value*> before;
+  for (const Value* value : outside) {
+    types.push_back(value->type);
+    before.push_back(adjoint_or_zero(value));
+  }
+  Op* choice = b_.if_op(map(op.operand(0)), types);
+  Region* outer = b_.region();
+  for (std::size_t side = 0; side < 2; ++side) {
+    const Region& from = *op.regions[side];
+    for (std::size_t k = 0; k < outside.size(); ++k) set(outside[k], before[k]);
+    b_.set_place(choice->regions[side]);
+    ReplayRoot inside(*this, &from);
+    replay(from, true);
+    forget_adjoints(from);
+    for (std::size_t k = 0; k < op.results.size(); ++k)
+      if (Value* g = adjoint(op.result(k))) add(from.last->operand(k), g);
+    reverse(from);
+    std::vector<Value*> after;
+    for (const Value* value : outside) after.push_back(adjoint_or_zero(value));
+    b_.yield(after);
+  }
+  b_.set_place(outer);
+  for (std::size_t k = 0; k < outside.size(); ++k) set(outside[k], choice->result(k));
+}
+
+void Reverser::reverse_call(const Op& op) {
+  if (!activity_.matters(op)) return;
+  ir::Function* adjoint_function = functions_.adjoint_of(*op.callee);
+  if (!adjoint_function) return;
+  std::vector<Value*> args = mapped_all(op.operands);
+  for (std::size_t k : float_positions(op.results)) args.push_back(adjoint_or_zero(op.result(k)));
+  Op* call = b_.call(adjoint_function, args);
+  std::size_t next = 0;
+  for (std::size_t k : float_positions(op.callee->params())) add(op.operand(k), call->result(next++));
+}
+
+ir::Function* Functions::adjoint_of(const ir::Function& function) {
+  if (auto it = adjoints_.find(&function); it != adjoints_.end()) return it->second;
+  if (!function.native.empty()) {
+    sink_.report(DiagCode::no_gradient, function.loc,
+                 "the native function '" + function.name + "' has no adjoint code to differentiate it by");
+    return adjoints_[&function] = nullptr;
+  }
+  auto made = std::make_unique<ir::Function>("adjoint." + function.name, ir::FunctionKind::function);
+  made->loc = function.loc;
+  made->from_library = function.from_library;
+  for (const Value* param : function.params())
+    made->add_argument(made->body, param->type, made->arena.copy(param->name));
+  std::vector<Value*> seeds;
+  for (const Type* type : function.result_types)
+    if (has_floats(type)) seeds.push_back(made->add_argument(made->body, type));
+  std::vector<Value*> out = Reverser(function, *made, *this, options_, sink_).run(seeds);
+  for (const Value* value : out) made->result_types.push_back(value->type);
+  ir::Builder(*made, made->body).ret(out);
+  ir::Function* result = made.get();
+  made_.push_back(std::move(made));
+  return adjoints_[&function] = result;
+}
+
+}  // namespace weft::autodiff

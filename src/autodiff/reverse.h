@@ -1,0 +1,196 @@
+// The reverse transform of one function. Regions are first replayed (computed again, without writes that others see) and
+// then walked backwards; each operation adds to the adjoints of its operands. `if` and loops replay their bodies inside
+// their own reverse, so that nothing but a loop's carried state ever has to be remembered.
+#pragma once
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "analysis/alias.h"
+#include "autodiff/activity.h"
+#include "autodiff/adjoint.h"
+#include "ir/builder.h"
+#include "ir/clone.h"
+
+namespace weft::autodiff {
+
+class Functions;
+
+/// How a loop's state comes back in reverse.
+struct LoopPlan {
+  std::vector<std::size_t> restored;  // carried values that the reverse of an iteration reads
+  std::vector<std::size_t> state;     // those, and what it takes to run on from them
+  const Type* slot = nullptr;         // struct {at, state…}; null: nothing is remembered
+  std::int64_t slots = 0;
+  bool all_fit = false;  // the trip count is a constant, and there is a slot for each iteration
+};
+
+/// What a replayed loop left behind for its reverse.
+struct LoopRecord {
+  ir::Value* slots = nullptr;  // array of LoopPlan::slot
+  ir::Value* used = nullptr;   // i64: slots filled
+  ir::Value* trips = nullptr;  // i64: iterations run
+};
+
+class Reverser {
+ public:
+  Reverser(const ir::Function& source, ir::Function& target, Functions& functions, const AdjointOptions& options,
+           DiagnosticSink& sink);
+
+  /// Writes the adjoint's body into the target, whose parameters begin with the source's. `seeds` are the adjoints of
+  /// the source's results. Gives the adjoints of the source's float parameters (zero where nothing flows).
+  std::vector<ir::Value*> run(std::span<ir::Value* const> seeds);
+  /// Writes the source's values computed again, without writes, into the target.
+  void replay_whole();
+
+ private:
+  // -- replay (replay.cpp)
+  /// Computes a region's values again at the builder's place; `record`: loops leave what their reverse needs.
+  void replay(const ir::Region& region, bool record);
+  void replay_op(const ir::Op& op, bool record);
+  void replay_plain(const ir::Op& op);
+  void replay_control(const ir::Op& op);
+  void replay_memory(const ir::Op& op, bool record);
+  ir::Value* recall(const ir::Op& op);
+  bool may_be_overwritten(const ir::Op& load) const;
+  /// A private array whose content is, at this point of the replay, what it was when the operation ran: it is made inside
+  /// the region that is being replayed.
+  bool is_fresh(const ir::Value* array) const;
+  /// The region whose replay is under way, for as long as this lives.
+  struct ReplayRoot {
+    ReplayRoot(Reverser& reverser, const ir::Region* root) : at(reverser.replay_root_), before(at) { at = root; }
+    ~ReplayRoot() { at = before; }
+    const ir::Region*& at;
+    const ir::Region* before;
+  };
+  std::vector<ir::Value*> mapped_all(std::span<ir::Value* const> values);
+  ir::Value* map(ir::Value* value) { return ir::mapped(target_, forward_, value); }
+
+  // -- reverse of regions (reverse.cpp)
+  void reverse(const ir::Region& region);
+  void reverse_op(const ir::Op& op);
+  void reverse_if(const ir::Op& op);
+  void reverse_call(const ir::Op& op);
+  void forget_adjoints(const ir::Region& region);
+
+  // -- loops (loops.cpp)
+  void replay_recorded(const ir::Op& loop);
+  void reverse_loop(const ir::Op& loop);
+  const LoopPlan& plan(const ir::Op& loop);
+  LoopPlan make_plan(const ir::Op& loop);
+  /// One reversed iteration at the builder's place, state in `forward_`: next adjoints of carried and outside values.
+  std::vector<ir::Value*> reverse_iteration(const ir::Op& loop, std::span<const std::size_t> carried,
+                                            std::span<ir::Value* const> outside, std::span<ir::Value* const> adjoints);
+  void bind_state(const ir::Op& loop, ir::Value* iteration, std::span<const std::size_t> which,
+                  std::span<ir::Value* const> values);
+  ir::Value* induction(const ir::Op& loop, ir::Value* iteration);
+  ir::Value* trip_count(const ir::Op& loop);
+  std::vector<ir::Value*> load_slot(const LoopPlan& plan, ir::Value* slots, ir::Value* at);
+  void store_slot(const LoopPlan& plan, ir::Value* slots, ir::Value* at, ir::Value* iteration,
+                  std::span<ir::Value* const> state);
+  std::vector<ir::Value*> remember(const LoopPlan& plan, ir::Value* slots, std::span<ir::Value* const> state,
+                                   ir::Value* count, ir::Value* stride, ir::Value* used);
+  std::vector<ir::Value*> restore(const ir::Op& loop, const LoopPlan& plan, ir::Value* slots, ir::Value* iteration,
+                                  ir::Value*& depth);
+  ir::Value* slots_for(const ir::Op& loop, const LoopPlan& plan);
+
+  // -- memory (memory.cpp)
+  void reverse_load(const ir::Op& op);
+  void reverse_store(const ir::Op& op);
+  void reverse_atomic(const ir::Op& op);
+  struct Leaf {
+    const Type* type;
+    std::vector<std::int32_t> fields;
+  };
+  static void find_leaves(const Type* type, std::vector<std::int32_t>& prefix, std::vector<Leaf>& out);
+  static std::vector<Leaf> leaves(const Type* type);
+  /// The access of `op` in the gradient of its array: indices, then path and dynamic steps with a leaf's fields added.
+  struct Access {
+    ir::Value* array = nullptr;
+    std::vector<ir::Value*> indices, dynamic;
+    std::vector<ir::PathStep> path;
+    std::uint8_t wrap = 0;
+  };
+  Access gradient_access(const ir::Op& op, const Leaf& leaf, ir::Value* gradient);
+  /// Makes `if (array has a gradient) { values } else { zeros }`.
+  std::vector<ir::Value*> where_gradient(ir::Value* gradient, std::span<const Type* const> types,
+                                         const std::function<std::vector<ir::Value*>()>& make);
+  bool is_private(const ir::Value* array) const;
+  void no_gradient_of_atomic(const ir::Op& op);
+
+  // -- rules (rules.cpp, rules_whole.cpp)
+  void apply_rule(const ir::Op& op, ir::Value* g);
+  void arithmetic_rule(const ir::Op& op, ir::Value* g);
+  void math_rule(const ir::Op& op, ir::Value* g);
+  void data_rule(const ir::Op& op, ir::Value* g);
+  void whole_rule(const ir::Op& op, ir::Value* g);
+
+  // -- adjoints and small arithmetic (values.cpp)
+  ir::Value* adjoint(const ir::Value* value) const;
+  ir::Value* adjoint_or_zero(const ir::Value* value);
+  void add(const ir::Value* value, ir::Value* contribution);
+  void set(const ir::Value* value, ir::Value* adjoint) { adjoints_[value] = adjoint; }
+  bool wants(const ir::Value* value) const { return activity_.active(value); }
+  ir::Value* sum(ir::Value* a, ir::Value* b);
+  ir::Value* times(ir::Value* a, ir::Value* b) { return b_.binary(ir::OpCode::mul, a, b); }
+  ir::Value* plus(ir::Value* a, ir::Value* b) { return b_.binary(ir::OpCode::add, a, b); }
+  ir::Value* minus(ir::Value* a, ir::Value* b) { return b_.binary(ir::OpCode::sub, a, b); }
+  ir::Value* over(ir::Value* a, ir::Value* b) { return b_.binary(ir::OpCode::div, a, b); }
+  ir::Value* negative(ir::Value* a) { return b_.unary(ir::OpCode::neg, a); }
+  ir::Value* number(const Type* type, double value);
+  /// `contribution` where the adjoint g (a scalar or a composite as a whole) is not zero, else zero.
+  ir::Value* gated(ir::Value* g, ir::Value* contribution);
+  /// Σ of products of components: a scalar.
+  ir::Value* inner(ir::Value* a, ir::Value* b);
+  ir::Value* component_sum(ir::Value* a);
+  /// Applies a scalar rule to each component of values of one composite type (scalars: once).
+  ir::Value* by_component(std::span<ir::Value* const> values,
+                          const std::function<ir::Value*(std::span<ir::Value* const>)>& rule);
+
+  const ir::Function& source_;
+  ir::Function& target_;
+  Functions& functions_;
+  const AdjointOptions& options_;
+  DiagnosticSink& sink_;
+  analysis::Effects effects_;
+  analysis::Alias alias_;
+  Activity activity_;
+  ir::Builder b_;
+  ir::ValueMap forward_;                                                  // source value → its replayed one
+  std::unordered_map<const ir::Value*, ir::Value*> adjoints_;             // source value → its adjoint so far
+  std::unordered_map<const ir::Op*, LoopRecord> records_;                 // loops replayed with record
+  std::unordered_map<const ir::Op*, LoopPlan> plans_;
+  std::unordered_map<const ir::Op*, ir::Value*> slot_arrays_;
+  const ir::Region* replay_root_ = nullptr;
+  analysis::BaseMask written_ = 0;  // what the source may write
+  std::size_t loops_ = 0;           // loops that may need slots
+  std::vector<const Type*> slot_types_;
+  ir::Op* slots_before_ = nullptr;  // slots are made at the target's top
+};
+
+/// Adjoints and replay forms of the functions of a module, made on demand.
+class Functions {
+ public:
+  Functions(ir::Module& module, const AdjointOptions& options, DiagnosticSink& sink)
+      : module_(module), options_(options), sink_(sink) {}
+
+  /// (params…, adjoints of float results…) → adjoints of float params.
+  ir::Function* adjoint_of(const ir::Function& function);
+  /// The function without writes that others see; itself if it has none.
+  ir::Function* replay_of(ir::Function& function);
+  /// What was made, to be put before the kernel.
+  std::vector<std::unique_ptr<ir::Function>> take() { return std::move(made_); }
+
+ private:
+  ir::Module& module_;
+  const AdjointOptions& options_;
+  DiagnosticSink& sink_;
+  std::unordered_map<const ir::Function*, ir::Function*> adjoints_, replays_;
+  std::vector<std::unique_ptr<ir::Function>> made_;
+};
+
+/// Positions of values whose types hold floats.
+std::vector<std::size_t> float_positions(std::span<ir::Value* const> values);
+
+}  // namespace weft::autodiff

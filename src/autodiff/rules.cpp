@@ -1,0 +1,161 @@
+// Derivative rules of arithmetic and elementary functions. A zero adjoint contributes zero whatever the partial is, so
+// that the untaken, singular side of a choice gives no NaN: rules with unbounded partials are gated.
+#include <numbers>
+
+#include "autodiff/reverse.h"
+
+namespace weft::autodiff {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Value;
+
+void Reverser::apply_rule(const Op& op, Value* g) {
+  switch (ir::class_of(op.code)) {
+    case ir::OpClass::arith: return arithmetic_rule(op, g);
+    case ir::OpClass::round:
+    case ir::OpClass::math: return math_rule(op, g);
+    case ir::OpClass::data: return data_rule(op, g);
+    case ir::OpClass::whole: return whole_rule(op, g);
+    default: return;  // bits, comparisons and descriptors pass no derivative
+  }
+}
+
+void Reverser::arithmetic_rule(const Op& op, Value* g) {
+  using Parts = std::span<Value* const>;
+  const Value *a = op.operand(0), *b = op.operands.size() > 1 ? op.operand(1) : nullptr;
+  auto value = [&](std::size_t k) { return map(op.operand(k)); };
+  switch (op.code) {
+    case OpCode::add: return add(a, g), add(b, g);
+    case OpCode::sub:
+      add(a, g);
+      if (wants(b)) add(b, negative(g));
+      return;
+    case OpCode::neg: return add(a, negative(g));
+    case OpCode::mul:
+      if (wants(a)) add(a, times(g, value(1)));
+      if (wants(b)) add(b, times(g, value(0)));
+      return;
+    case OpCode::div:
+      if (wants(a)) {
+        Value* in[] = {g, value(1)};
+        add(a, by_component(in, [&](Parts v) { return gated(v[0], over(v[0], v[1])); }));
+      }
+      if (wants(b)) {
+        Value* in[] = {g, value(0), value(1)};
+        add(b, by_component(in, [&](Parts v) { return gated(v[0], negative(times(v[0], over(over(v[1], v[2]), v[2])))); }));
+      }
+      return;
+    case OpCode::fma: {
+      if (wants(a)) add(a, g->type == value(1)->type ? times(g, value(1)) : b_.binary(OpCode::scale, g, value(1)));
+      if (wants(b)) add(b, g->type == value(1)->type ? times(g, value(0)) : inner(g, value(0)));
+      return add(op.operand(2), g);
+    }
+    case OpCode::rem: return add(a, g);  // a step in the divisor
+    case OpCode::abs: {
+      Value* in[] = {g, value(0)};
+      return add(a, by_component(in, [&](Parts v) {
+                   return b_.select(b_.binary(OpCode::lt, v[1], b_.zero(v[1]->type)), negative(v[0]), v[0]);
+                 }));
+    }
+    case OpCode::min:
+    case OpCode::max: {
+      // A NaN operand is ignored by the operation: it then passes everything to the other one; ties go to the second.
+      Value* in[] = {g, value(0), value(1)};
+      auto pick = [&](bool first) {
+        return by_component(in, [&](Parts v) {
+          Value* smaller = b_.binary(op.code == OpCode::min ? OpCode::lt : OpCode::gt, v[1], v[2]);
+          Value* alone = b_.binary(OpCode::ne, v[2], v[2]);
+          Value* takes = b_.binary(OpCode::bit_or, smaller, alone);
+          Value* none = b_.zero(v[0]->type);
+          return first ? b_.select(takes, v[0], none) : b_.select(takes, none, v[0]);
+        });
+      };
+      if (wants(a)) add(a, pick(true));
+      if (wants(b)) add(b, pick(false));
+      return;
+    }
+    default: return;  // floordiv is a step; bits have no derivative
+  }
+}
+
+void Reverser::math_rule(const Op& op, Value* g) {
+  const Value* a = op.operand(0);
+  const Type* type = a->type;
+  auto x = [&] { return map(op.operand(0)); };
+  auto r = [&] { return map(op.result()); };
+  auto one = [&] { return number(type, 1.0); };
+  auto call = [&](OpCode code, Value* v) { return b_.unary(code, v); };
+  auto square = [&](Value* v) { return times(v, v); };
+  auto times_g = [&](Value* partial) { add(a, gated(g, times(g, partial))); };
+  auto over_g = [&](Value* divisor) { add(a, gated(g, over(g, divisor))); };
+  auto constant = [&](double v) { return number(type, v); };
+  switch (op.code) {
+    case OpCode::sqrt: {
+      Value* in[] = {g, r()};
+      return add(a, by_component(in, [&](std::span<Value* const> v) {
+                   return gated(v[0], over(v[0], times(number(v[0]->type, 2.0), v[1])));
+                 }));
+    }
+    case OpCode::sin: return times_g(call(OpCode::cos, x()));
+    case OpCode::cos: return times_g(negative(call(OpCode::sin, x())));
+    case OpCode::tan: {
+      // 1/cos², which has no value where cos is 0.
+      Value* c = call(OpCode::cos, x());
+      Value* partial = over(g, square(c));
+      return add(a, gated(g, b_.select(b_.binary(OpCode::eq, c, b_.zero(type)), b_.zero(type), partial)));
+    }
+    case OpCode::asin:
+    case OpCode::acos: {
+      Value* d = minus(one(), square(x()));
+      Value* partial = over(g, call(OpCode::sqrt, d));
+      if (op.code == OpCode::acos) partial = negative(partial);
+      return add(a, gated(g, b_.select(b_.binary(OpCode::gt, d, b_.zero(type)), partial, b_.zero(type))));
+    }
+    case OpCode::atan: return over_g(plus(one(), square(x())));
+    case OpCode::atan2: {
+      Value *y = x(), *at = map(op.operand(1));
+      Value* d = plus(square(y), square(at));
+      Value* there = b_.binary(OpCode::gt, d, b_.zero(type));
+      if (wants(a)) add(a, gated(g, b_.select(there, over(times(g, at), d), b_.zero(type))));
+      if (wants(op.operand(1)))
+        add(op.operand(1), gated(g, b_.select(there, negative(over(times(g, y), d)), b_.zero(type))));
+      return;
+    }
+    case OpCode::sinh: return times_g(call(OpCode::cosh, x()));
+    case OpCode::cosh: return times_g(call(OpCode::sinh, x()));
+    case OpCode::tanh: return times_g(minus(one(), square(r())));
+    case OpCode::exp: return times_g(r());
+    case OpCode::exp2: return times_g(times(r(), constant(std::numbers::ln2)));
+    case OpCode::log: return over_g(x());
+    case OpCode::log2: return over_g(times(x(), constant(std::numbers::ln2)));
+    case OpCode::log10: return over_g(times(x(), constant(std::numbers::ln10)));
+    case OpCode::cbrt: return over_g(times(constant(3.0), square(r())));
+    case OpCode::erf:
+    case OpCode::erfc: {
+      double scale = op.code == OpCode::erf ? 2.0 : -2.0;
+      Value* bell = call(OpCode::exp, negative(square(x())));
+      return times_g(times(constant(scale * std::numbers::inv_sqrtpi), bell));
+    }
+    case OpCode::pow: {
+      Value *base = x(), *power = map(op.operand(1));
+      if (wants(a)) {
+        Value* lower = b_.binary(OpCode::pow, base, minus(power, one()));
+        Value* partial = times(g, times(power, lower));
+        // x⁰ is one everywhere, also where x to the power of −1 is not finite.
+        add(a, gated(g, b_.select(b_.binary(OpCode::eq, power, b_.zero(type)), b_.zero(type), partial)));
+      }
+      if (wants(op.operand(1))) {
+        Value* partial = times(g, times(call(OpCode::log, base), r()));
+        // 0 to a positive power stays 0 when the power changes a little.
+        Value* flat = b_.binary(OpCode::bit_and, b_.binary(OpCode::eq, base, b_.zero(type)),
+                                b_.binary(OpCode::gt, power, b_.zero(type)));
+        add(op.operand(1), gated(g, b_.select(flat, b_.zero(type), partial)));
+      }
+      return;
+    }
+    default: return;  // floor, ceil, trunc, round, rint: steps
+  }
+}
+
+}  // namespace weft::autodiff

@@ -1,0 +1,93 @@
+// Derivative rules of operations that choose, convert, build and take apart values, and of whole-aggregate algebra.
+#include "autodiff/reverse.h"
+
+namespace weft::autodiff {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Value;
+
+void Reverser::data_rule(const Op& op, Value* g) {
+  const Value* first = op.operand(0);
+  switch (op.code) {
+    case OpCode::select: {
+      Value* condition = map(op.operand(0));
+      if (wants(op.operand(1))) add(op.operand(1), b_.select(condition, g, b_.zero(g->type)));
+      if (wants(op.operand(2))) add(op.operand(2), b_.select(condition, b_.zero(g->type), g));
+      return;
+    }
+    case OpCode::cast:
+      if (wants(first) && first->type->is_float()) add(first, b_.cast(g, first->type));
+      return;
+    case OpCode::construct:
+      for (std::size_t k = 0; k < op.operands.size(); ++k) {
+        if (!wants(op.operand(k))) continue;
+        if (op.result()->type->is_mat()) {
+          std::uint32_t cols = op.result()->type->cols();
+          ir::PathStep path[] = {{ir::PathStep::index, false, false, std::int32_t(k / cols)},
+                                 {ir::PathStep::index, false, false, std::int32_t(k % cols)}};
+          add(op.operand(k), b_.extract(g, path));
+        } else {
+          add(op.operand(k), b_.extract(g, std::int32_t(k)));
+        }
+      }
+      return;
+    case OpCode::splat: return add(first, component_sum(g));
+    case OpCode::extract: {
+      if (!wants(first)) return;
+      std::vector<Value*> dynamic = mapped_all(op.operands.subspan(1));
+      Value* whole = adjoint_or_zero(first);
+      Value* part = whole->is_zero() ? g : sum(b_.extract(whole, op.path, dynamic), g);
+      return set(first, b_.insert(whole, part, op.path, dynamic));
+    }
+    case OpCode::insert: {
+      std::vector<Value*> dynamic = mapped_all(op.operands.subspan(2));
+      if (wants(op.operand(1))) add(op.operand(1), b_.extract(g, op.path, dynamic));
+      if (wants(first)) add(first, b_.insert(g, b_.zero(op.operand(1)->type), op.path, dynamic));
+      return;
+    }
+    default: return;
+  }
+}
+
+void Reverser::whole_rule(const Op& op, Value* g) {
+  const Value* a = op.operand(0);
+  const Value* b = op.operands.size() > 1 ? op.operand(1) : nullptr;
+  auto value = [&](std::size_t k) { return map(op.operand(k)); };
+  switch (op.code) {
+    case OpCode::scale:
+      if (wants(a)) add(a, b_.binary(OpCode::scale, g, value(1)));
+      if (wants(b)) add(b, inner(g, value(0)));
+      return;
+    case OpCode::unscale:
+      if (wants(a)) add(a, gated(g, b_.binary(OpCode::unscale, g, value(1))));
+      if (wants(b)) add(b, gated(g, negative(over(inner(g, map(op.result())), value(1)))));
+      return;
+    case OpCode::dot:
+      if (wants(a)) add(a, b_.binary(OpCode::scale, value(1), g));
+      if (wants(b)) add(b, b_.binary(OpCode::scale, value(0), g));
+      return;
+    case OpCode::transpose: return add(a, b_.unary(OpCode::transpose, g));
+    case OpCode::outer:
+      if (wants(a)) add(a, b_.binary(OpCode::matmul, g, value(1)));
+      if (wants(b)) add(b, b_.binary(OpCode::matmul, value(0), g));
+      return;
+    case OpCode::matmul: {
+      bool left = a->type->is_mat(), right = b->type->is_mat();
+      if (left && right) {
+        if (wants(a)) add(a, b_.binary(OpCode::matmul, g, b_.unary(OpCode::transpose, value(1))));
+        if (wants(b)) add(b, b_.binary(OpCode::matmul, b_.unary(OpCode::transpose, value(0)), g));
+      } else if (left) {  // matrix · vector
+        if (wants(a)) add(a, b_.binary(OpCode::outer, g, value(1)));
+        if (wants(b)) add(b, b_.binary(OpCode::matmul, g, value(0)));
+      } else {  // vector · matrix
+        if (wants(a)) add(a, b_.binary(OpCode::matmul, value(1), g));
+        if (wants(b)) add(b, b_.binary(OpCode::outer, value(0), g));
+      }
+      return;
+    }
+    default: return;
+  }
+}
+
+}  // namespace weft::autodiff

@@ -1,0 +1,374 @@
+// Forward mode: every float value gets a tangent beside it. Far simpler than the reverse, which makes it a good second
+// opinion: the two share nothing but the IR.
+#include <numbers>
+#include <unordered_map>
+
+#include "autodiff/activity.h"
+#include "autodiff/adjoint.h"
+#include "ir/builder.h"
+#include "ir/clone.h"
+
+namespace weft::autodiff {
+namespace {
+
+using ir::AtomicKind;
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+class TangentFunctions;
+
+class Tangent {
+ public:
+  Tangent(const ir::Function& source, ir::Function& target, TangentFunctions& functions, DiagnosticSink& sink)
+      : source_(source), target_(target), functions_(functions), sink_(sink), b_(target, target.body) {}
+
+  /// Parameters are bound by the caller; the body ends in `return` of results and their tangents.
+  void run() {
+    region(*source_.body);
+    const Op* end = source_.body->last;
+    b_.ret(with_tangents(end->operands));
+  }
+  void bind(const Value* param, Value* value, Value* tangent) {
+    values_[param] = value;
+    if (tangent) tangents_[param] = tangent;
+  }
+
+ private:
+  Value* at(Value* value) { return ir::mapped(target_, values_, value); }
+  Value* dot(const Value* value) {
+    auto it = tangents_.find(value);
+    return it == tangents_.end() ? b_.zero(value->type) : it->second;
+  }
+  bool moves(const Value* value) const { return tangents_.contains(value); }
+  std::vector<Value*> all(std::span<Value* const> list) {
+    std::vector<Value*> out;
+    for (Value* value : list) out.push_back(at(value));
+    return out;
+  }
+  std::vector<Value*> with_tangents(std::span<Value* const> list) {
+    std::vector<Value*> out = all(list);
+    for (const Value* value : list)
+      if (has_floats(value->type)) out.push_back(dot(value));
+    return out;
+  }
+
+  void region(const Region& from) {
+    for (const Op& op : from)
+      if (ir::effect_of(op.code) != ir::Effect::end) visit(op);
+  }
+
+  Op* copy(const Op& op) {
+    std::vector<Value*> operands = all(op.operands);
+    std::vector<const Type*> types;
+    for (const Value* result : op.results) types.push_back(result->type);
+    Op* made = b_.op_typed(op.code, operands, types);
+    made->atomic = op.atomic;
+    made->check = op.check;
+    made->contract = op.contract;
+    made->num_indices = op.num_indices;
+    made->wrap = op.wrap;
+    made->path = target_.arena.copy(std::span<const ir::PathStep>(op.path));
+    made->ints = target_.arena.copy(std::span<const std::int64_t>(op.ints));
+    made->imm = op.imm;
+    made->text = target_.arena.copy(op.text);
+    for (std::size_t k = 0; k < op.results.size(); ++k) values_[op.results[k]] = made->results[k];
+    return made;
+  }
+
+  void visit(const Op& op);
+  void control(const Op& op);
+  void call(const Op& op);
+  void memory(const Op& op);
+  Value* derivative(const Op& op);
+  Value* elementary(const Op& op);
+
+  Value* number(const Type* type, double v) {
+    if (type->is_scalar()) return target_.constant_float(type, v);
+    return b_.splat(type, target_.constant_float(type->element(), v));
+  }
+  Value* mul(Value* a, Value* b) { return b_.binary(OpCode::mul, a, b); }
+  Value* add(Value* a, Value* b) { return b_.binary(OpCode::add, a, b); }
+  Value* sub(Value* a, Value* b) { return b_.binary(OpCode::sub, a, b); }
+  Value* div(Value* a, Value* b) { return b_.binary(OpCode::div, a, b); }
+
+  const ir::Function& source_;
+  ir::Function& target_;
+  TangentFunctions& functions_;
+  DiagnosticSink& sink_;
+  ir::Builder b_;
+  ir::ValueMap values_;
+  std::unordered_map<const Value*, Value*> tangents_;
+};
+
+/// Tangents of the functions of a module, made on demand.
+class TangentFunctions {
+ public:
+  explicit TangentFunctions(DiagnosticSink& sink) : sink_(sink) {}
+  ir::Function* of(const ir::Function& function) {
+    if (auto it = known_.find(&function); it != known_.end()) return it->second;
+    auto made = std::make_unique<ir::Function>("tangent." + function.name, ir::FunctionKind::function);
+    made->loc = function.loc;
+    Tangent tangent(function, *made, *this, sink_);
+    std::vector<Value*> values;
+    for (const Value* param : function.params()) values.push_back(made->add_argument(made->body, param->type));
+    for (std::size_t k = 0; k < values.size(); ++k)
+      tangent.bind(function.params()[k], values[k],
+                   has_floats(values[k]->type) ? made->add_argument(made->body, values[k]->type) : nullptr);
+    made->result_types = function.result_types;
+    for (const Type* type : function.result_types)
+      if (has_floats(type)) made->result_types.push_back(type);
+    tangent.run();
+    made_.push_back(std::move(made));
+    return known_[&function] = made_.back().get();
+  }
+  std::vector<std::unique_ptr<ir::Function>> take() { return std::move(made_); }
+
+ private:
+  DiagnosticSink& sink_;
+  std::unordered_map<const ir::Function*, ir::Function*> known_;
+  std::vector<std::unique_ptr<ir::Function>> made_;
+};
+
+void Tangent::visit(const Op& op) {
+  b_.set_loc(op.loc);
+  switch (op.code) {
+    case OpCode::if_:
+    case OpCode::for_:
+    case OpCode::while_: return control(op);
+    case OpCode::call: return call(op);
+    case OpCode::load:
+    case OpCode::store:
+    case OpCode::atomic:
+    case OpCode::local: return memory(op);
+    default: break;
+  }
+  copy(op);
+  if (op.results.size() != 1 || !has_floats(op.result()->type)) return;
+  bool any = false;
+  for (const Value* value : op.operands) any |= moves(value);
+  if (!any) return;
+  if (Value* d = derivative(op)) tangents_[op.result()] = d;
+}
+
+void Tangent::control(const Op& op) {
+  std::vector<Value*> operands = all(op.operands);
+  std::vector<const Type*> types;
+  for (const Value* result : op.results) types.push_back(result->type);
+  std::size_t skip = op.code == OpCode::for_ ? 3 : 0;
+  for (std::size_t k = 0; k < op.results.size(); ++k) {
+    if (!has_floats(op.result(k)->type)) continue;
+    types.push_back(op.result(k)->type);
+    if (op.code != OpCode::if_) operands.push_back(dot(op.operand(skip + k)));
+  }
+  Op* made = b_.op_typed(op.code, operands, types, op.regions.size());
+  Region* outer = b_.region();
+  for (std::size_t r = 0; r < op.regions.size(); ++r) {
+    const Region& from = *op.regions[r];
+    for (const Value* arg : from.args) values_[arg] = target_.add_argument(made->regions[r], arg->type);
+    for (std::size_t k = skip ? 1 : 0; k < from.args.size(); ++k)
+      if (has_floats(from.args[k]->type))
+        tangents_[from.args[k]] = target_.add_argument(made->regions[r], from.args[k]->type);
+    b_.set_place(made->regions[r]);
+    region(from);
+    bool test = from.last->code == OpCode::test;
+    b_.op(from.last->code, test ? all(from.last->operands) : with_tangents(from.last->operands));
+  }
+  b_.set_place(outer);
+  std::size_t next = op.results.size();
+  for (std::size_t k = 0; k < op.results.size(); ++k) {
+    values_[op.result(k)] = made->result(k);
+    if (has_floats(op.result(k)->type)) tangents_[op.result(k)] = made->result(next++);
+  }
+}
+
+void Tangent::call(const Op& op) {
+  std::vector<Value*> args = with_tangents(op.operands);
+  Op* made = b_.call(functions_.of(*op.callee), args);
+  std::size_t next = op.results.size();
+  for (std::size_t k = 0; k < op.results.size(); ++k) {
+    values_[op.result(k)] = made->result(k);
+    if (has_floats(op.result(k)->type)) tangents_[op.result(k)] = made->result(next++);
+  }
+}
+
+void Tangent::memory(const Op& op) {
+  if (op.code == OpCode::local) {
+    copy(op);
+    Value* made = values_[op.result()];
+    if (has_floats(made->type->element())) values_[op.result()] = b_.with_gradient(made, b_.local(made->type, op.ints));
+    return;
+  }
+  const Type* moved = op.code == OpCode::load ? op.result()->type : op.operands.back()->type;
+  if (!has_floats(moved)) {
+    copy(op);
+    return;
+  }
+  if (op.code == OpCode::atomic && op.atomic != AtomicKind::add && op.atomic != AtomicKind::exch) {
+    sink_.report(DiagCode::no_gradient, op.loc,
+                 "forward mode does not pass through an atomic '" + std::string(ir::name_of(op.atomic)) + "'");
+    copy(op);
+    return;
+  }
+  Value* gradient = b_.gradient(at(op.operand(0)));
+  std::size_t dynamic = 0;
+  for (const ir::PathStep& step : op.path) dynamic += step.dynamic;
+  std::vector<Value*> indices = all(op.indices());
+  std::vector<Value*> steps = all(op.operands.subspan(1 + op.num_indices, dynamic));
+  bool gives = op.code != OpCode::store;
+  Op* there = b_.if_op(b_.unary(OpCode::nonnull, gradient), {&moved, gives ? std::size_t(1) : 0});
+  Region* outer = b_.region();
+  b_.set_place(there->regions[0]);
+  std::vector<Value*> got;
+  switch (op.code) {
+    case OpCode::load: got = {b_.load(gradient, indices, op.wrap, op.path, steps)}; break;
+    case OpCode::store: b_.store(gradient, indices, op.wrap, op.path, steps, dot(op.operands.back())); break;
+    default: got = {b_.atomic(op.atomic, gradient, indices, op.wrap, op.path, steps, dot(op.operands.back()))};
+  }
+  b_.yield(got);
+  b_.set_place(there->regions[1]);
+  Value* none[] = {b_.zero(moved)};
+  b_.yield(std::span<Value* const>(none, gives ? 1 : 0));
+  b_.set_place(outer);
+  copy(op);
+  if (gives) tangents_[op.result()] = there->result();
+}
+
+Value* Tangent::derivative(const Op& op) {
+  auto v = [&](std::size_t k) { return at(op.operand(k)); };
+  auto d = [&](std::size_t k) { return dot(op.operand(k)); };
+  Value* r = values_[op.result()];
+  switch (op.code) {
+    case OpCode::add: return add(d(0), d(1));
+    case OpCode::sub: return sub(d(0), d(1));
+    case OpCode::neg: return b_.unary(OpCode::neg, d(0));
+    case OpCode::mul: return add(mul(d(0), v(1)), mul(v(0), d(1)));
+    case OpCode::div: return div(sub(d(0), mul(r, d(1))), v(1));
+    case OpCode::fma: {
+      if (v(0)->type == v(1)->type) return add(add(mul(d(0), v(1)), mul(v(0), d(1))), d(2));
+      return add(add(b_.binary(OpCode::scale, d(0), v(1)), b_.binary(OpCode::scale, v(0), d(1))), d(2));
+    }
+    case OpCode::rem: return d(0);
+    case OpCode::scale: return add(b_.binary(OpCode::scale, d(0), v(1)), b_.binary(OpCode::scale, v(0), d(1)));
+    case OpCode::unscale: {
+      Value* top = sub(d(0), b_.binary(OpCode::scale, r, d(1)));
+      return b_.binary(OpCode::unscale, top, v(1));
+    }
+    case OpCode::dot:
+    case OpCode::matmul:
+    case OpCode::outer: return add(b_.binary(op.code, d(0), v(1)), b_.binary(op.code, v(0), d(1)));
+    case OpCode::transpose: return b_.unary(op.code, d(0));
+    case OpCode::select: return b_.select(v(0), d(1), d(2));
+    case OpCode::cast: return op.operand(0)->type->is_float() ? b_.cast(d(0), op.result()->type) : nullptr;
+    case OpCode::construct: {
+      std::vector<Value*> parts;
+      for (std::size_t k = 0; k < op.operands.size(); ++k) parts.push_back(d(k));
+      return b_.construct(op.result()->type, parts);
+    }
+    case OpCode::splat: return b_.splat(op.result()->type, d(0));
+    case OpCode::extract: return b_.extract(d(0), op.path, all(op.operands.subspan(1)));
+    case OpCode::insert: return b_.insert(d(0), d(1), op.path, all(op.operands.subspan(2)));
+    case OpCode::floor:
+    case OpCode::ceil:
+    case OpCode::trunc:
+    case OpCode::round:
+    case OpCode::rint:
+    case OpCode::floordiv:
+    case OpCode::bitcast: return nullptr;
+    default: break;
+  }
+  // Choices and elementary functions: component by component.
+  const Type* type = op.result()->type;
+  if (type->is_scalar()) return elementary(op);
+  std::vector<Value*> parts;
+  for (std::uint32_t k = 0; k < type->component_count(); ++k) {
+    std::vector<ir::PathStep> path;
+    if (type->is_mat()) path.push_back({ir::PathStep::index, false, false, std::int32_t(k / type->cols())});
+    path.push_back({ir::PathStep::index, false, false, std::int32_t(type->is_mat() ? k % type->cols() : k)});
+    std::vector<Value*> in, moved;
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      in.push_back(b_.extract(v(i), path));
+      moved.push_back(b_.extract(d(i), path));
+    }
+    Value* zero = b_.zero(type->element());
+    switch (op.code) {
+      case OpCode::abs: parts.push_back(b_.select(b_.binary(OpCode::lt, in[0], zero), b_.unary(OpCode::neg, moved[0]), moved[0])); break;
+      case OpCode::min: parts.push_back(b_.select(b_.binary(OpCode::lt, in[0], in[1]), moved[0], moved[1])); break;
+      case OpCode::max: parts.push_back(b_.select(b_.binary(OpCode::gt, in[0], in[1]), moved[0], moved[1])); break;
+      case OpCode::sqrt:
+        parts.push_back(div(moved[0], mul(number(type->element(), 2.0), b_.unary(OpCode::sqrt, in[0]))));
+        break;
+      default: WEFT_UNREACHABLE("no elementwise derivative");
+    }
+  }
+  return b_.construct(type, parts);
+}
+
+Value* Tangent::elementary(const Op& op) {
+  Value* x = at(op.operand(0));
+  Value* r = values_[op.result()];
+  Value* dx = dot(op.operand(0));
+  const Type* type = x->type;
+  auto one = [&] { return number(type, 1.0); };
+  auto f = [&](OpCode code) { return b_.unary(code, x); };
+  auto negative = [&](Value* a) { return b_.unary(OpCode::neg, a); };
+  auto second = [&] { return at(op.operand(1)); };
+  auto moved = [&] { return dot(op.operand(1)); };
+  switch (op.code) {
+    case OpCode::abs: return b_.select(b_.binary(OpCode::lt, x, b_.zero(type)), negative(dx), dx);
+    case OpCode::min: return b_.select(b_.binary(OpCode::lt, x, second()), dx, moved());
+    case OpCode::max: return b_.select(b_.binary(OpCode::gt, x, second()), dx, moved());
+    case OpCode::sqrt: return div(dx, mul(number(type, 2.0), r));
+    case OpCode::sin: return mul(dx, f(OpCode::cos));
+    case OpCode::cos: return negative(mul(dx, f(OpCode::sin)));
+    case OpCode::tan: return mul(dx, add(one(), mul(r, r)));
+    case OpCode::asin: return div(dx, b_.unary(OpCode::sqrt, sub(one(), mul(x, x))));
+    case OpCode::acos: return negative(div(dx, b_.unary(OpCode::sqrt, sub(one(), mul(x, x)))));
+    case OpCode::atan: return div(dx, add(one(), mul(x, x)));
+    case OpCode::atan2: {
+      Value* c = second();
+      return div(sub(mul(dx, c), mul(x, moved())), add(mul(x, x), mul(c, c)));
+    }
+    case OpCode::sinh: return mul(dx, f(OpCode::cosh));
+    case OpCode::cosh: return mul(dx, f(OpCode::sinh));
+    case OpCode::tanh: return mul(dx, sub(one(), mul(r, r)));
+    case OpCode::exp: return mul(dx, r);
+    case OpCode::exp2: return mul(dx, mul(r, number(type, std::numbers::ln2)));
+    case OpCode::log: return div(dx, x);
+    case OpCode::log2: return div(dx, mul(x, number(type, std::numbers::ln2)));
+    case OpCode::log10: return div(dx, mul(x, number(type, std::numbers::ln10)));
+    case OpCode::cbrt: return div(dx, mul(number(type, 3.0), mul(r, r)));
+    case OpCode::erf:
+    case OpCode::erfc: {
+      Value* bell = b_.unary(OpCode::exp, negative(mul(x, x)));
+      return mul(dx, mul(number(type, (op.code == OpCode::erf ? 2.0 : -2.0) * std::numbers::inv_sqrtpi), bell));
+    }
+    case OpCode::pow: {
+      Value* p = second();
+      Value* d = mul(dx, mul(p, b_.binary(OpCode::pow, x, sub(p, one()))));
+      if (!moves(op.operand(1))) return d;
+      return add(d, mul(moved(), mul(r, f(OpCode::log))));
+    }
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+void make_tangent(ir::Module& module, DiagnosticSink& sink) {
+  std::unique_ptr<ir::Function> source = std::move(module.functions.back());
+  module.functions.pop_back();
+  auto made = std::make_unique<ir::Function>(source->name, source->kind);
+  made->form = source->form;
+  made->loc = source->loc;
+  TangentFunctions functions(sink);
+  Tangent tangent(*source, *made, functions, sink);
+  for (const Value* param : source->params())
+    tangent.bind(param, made->add_argument(made->body, param->type, made->arena.copy(param->name)), nullptr);
+  tangent.run();
+  for (auto& function : functions.take()) module.functions.push_back(std::move(function));
+  module.functions.push_back(std::move(made));
+}
+
+}  // namespace weft::autodiff

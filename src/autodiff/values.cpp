@@ -1,0 +1,122 @@
+// Adjoints of values and the small arithmetic on scalars, composites and structs that rules are written in.
+#include "autodiff/reverse.h"
+
+namespace weft::autodiff {
+
+using ir::OpCode;
+using ir::Value;
+
+namespace {
+
+/// Composites with more components than this are worked on by a loop.
+constexpr std::uint32_t kMaxUnrolled = 16;
+
+}  // namespace
+
+Value* Reverser::adjoint(const Value* value) const {
+  auto it = adjoints_.find(value);
+  return it == adjoints_.end() ? nullptr : it->second;
+}
+
+Value* Reverser::adjoint_or_zero(const Value* value) {
+  Value* known = adjoint(value);
+  return known ? known : b_.zero(value->type);
+}
+
+void Reverser::add(const Value* value, Value* contribution) {
+  if (!wants(value)) return;
+  Value*& slot = adjoints_[value];
+  slot = slot ? sum(slot, contribution) : contribution;
+}
+
+Value* Reverser::sum(Value* a, Value* b) {
+  if (a->is_zero()) return b;
+  if (b->is_zero()) return a;
+  const Type* type = a->type;
+  if (type->is_numeric()) return has_floats(type) ? plus(a, b) : a;
+  if (!has_floats(type)) return a;
+  std::vector<Value*> parts;
+  for (std::size_t k = 0; k < type->fields().size(); ++k)
+    parts.push_back(sum(b_.extract(a, std::int32_t(k)), b_.extract(b, std::int32_t(k))));
+  return b_.construct(type, parts);
+}
+
+Value* Reverser::number(const Type* type, double value) {
+  if (type->is_scalar()) return target_.constant_float(type, value);
+  return b_.splat(type, target_.constant_float(type->element(), value));
+}
+
+Value* Reverser::gated(Value* g, Value* contribution) {
+  Value* none = b_.binary(OpCode::eq, g, b_.zero(g->type));
+  return b_.select(none, b_.zero(contribution->type), contribution);
+}
+
+Value* Reverser::inner(Value* a, Value* b) {
+  const Type* type = a->type;
+  if (type->is_scalar()) return times(a, b);
+  if (type->is_vec() || type->is_quat()) return b_.binary(OpCode::dot, a, b);
+  if (type->is_mat()) {
+    Value* total = nullptr;
+    for (std::uint32_t r = 0; r < type->rows(); ++r) {
+      Value* row = inner(b_.extract(a, std::int32_t(r)), b_.extract(b, std::int32_t(r)));
+      total = total ? plus(total, row) : row;
+    }
+    return total;
+  }
+  return component_sum(times(a, b));
+}
+
+Value* Reverser::component_sum(Value* a) {
+  const Type* type = a->type;
+  if (type->is_scalar()) return a;
+  if (type->is_vec() || type->is_quat()) return b_.binary(OpCode::dot, a, number(type, 1.0));
+  Value* total = nullptr;
+  std::uint32_t count = type->is_mat() ? type->rows() : type->component_count();
+  for (std::uint32_t k = 0; k < count; ++k) {
+    Value* part = component_sum(b_.extract(a, std::int32_t(k)));
+    total = total ? plus(total, part) : part;
+  }
+  return total;
+}
+
+Value* Reverser::by_component(std::span<Value* const> values,
+                              const std::function<Value*(std::span<Value* const>)>& rule) {
+  const Type* type = values[0]->type;
+  if (type->is_scalar()) return rule(values);
+  auto path_of = [&](std::uint32_t k) {
+    std::vector<ir::PathStep> path;
+    auto step = [](std::uint32_t i) { return ir::PathStep{ir::PathStep::index, false, false, std::int32_t(i)}; };
+    if (type->is_mat()) path.push_back(step(k / type->cols()));
+    path.push_back(step(type->is_mat() ? k % type->cols() : k));
+    return path;
+  };
+  if (type->component_count() <= kMaxUnrolled) {
+    std::vector<Value*> parts;
+    for (std::uint32_t k = 0; k < type->component_count(); ++k) {
+      std::vector<Value*> at;
+      for (Value* value : values) at.push_back(b_.extract(value, path_of(k)));
+      parts.push_back(rule(at));
+    }
+    return b_.construct(type, parts);
+  }
+  Value* init[] = {b_.zero(type)};
+  ir::Op* loop = b_.for_op(b_.i32(0), b_.i32(type->component_count()), b_.i32(1), init);
+  ir::Region* outer = b_.region();
+  b_.set_place(loop->regions[0]);
+  Value* k = loop->regions[0]->args[0];
+  std::vector<ir::PathStep> path = {{ir::PathStep::index, true, false, 0}};
+  std::vector<Value*> dynamic = {k};
+  if (type->is_mat()) {
+    path.push_back({ir::PathStep::index, true, false, 0});
+    Value* cols = b_.i32(type->cols());
+    dynamic = {b_.binary(OpCode::div, k, cols), b_.binary(OpCode::rem, k, cols)};
+  }
+  std::vector<Value*> at;
+  for (Value* value : values) at.push_back(b_.extract(value, path, dynamic));
+  Value* next[] = {b_.insert(loop->regions[0]->args[1], rule(at), path, dynamic)};
+  b_.yield(next);
+  b_.set_place(outer);
+  return loop->result();
+}
+
+}  // namespace weft::autodiff

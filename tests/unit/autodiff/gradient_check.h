@@ -1,0 +1,37 @@
+// Judges derivatives: a kernel's adjoint, run by the interpreter, against central differences of the kernel itself in
+// float64, and against its tangent, which must agree to rounding. Arrays of floats whose names begin with `out` are results, all others are inputs; int arrays are only read.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autodiff/adjoint.h"
+#include "ir/ir.h"
+#include "support/diagnostic.h"
+
+namespace weft::autodiff::test {
+
+/// A kernel and its data; arrays not given get `threads` elements of pleasant numbers.
+struct Check {
+  std::string text;                // "import warp as wp" and "d = wp.float64" stand before it; the kernel is `k`
+  std::vector<std::int64_t> dims = {3};
+  std::map<std::string, std::vector<double>> floats = {};
+  std::map<std::string, std::vector<int>> ints = {};
+  std::int64_t elements = 0;       // elements of arrays not given; 0: the threads
+  std::uint64_t slot_bytes = 8 << 10;
+  double tolerance = 1e-6;
+  double steepest = 1e300;  // steeper slopes are left to forward mode: differences can't follow them
+  bool tangent = true;  // forward mode takes the kernel as well
+};
+
+/// The adjoint must agree with differences, before and after optimisation.
+void expect_gradient(const Check& check);
+/// The adjoint is refused; gives the message.
+std::string refused(const Check& check);
+/// The optimised adjoint as text.
+std::string adjoint_text(const Check& check);
+
+}  // namespace weft::autodiff::test
