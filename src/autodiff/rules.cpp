@@ -137,6 +137,11 @@ void Reverser::math_rule(const Op& op, Value* g) {
       Value* bell = call(OpCode::exp, negative(square(x())));
       return times_g(times(constant(scale * std::numbers::inv_sqrtpi), bell));
     }
+    case OpCode::erfinv:
+    case OpCode::erfcinv: {
+      double scale = (op.code == OpCode::erfinv ? 0.5 : -0.5) / std::numbers::inv_sqrtpi;
+      return times_g(times(constant(scale), call(OpCode::exp, square(r()))));
+    }
     case OpCode::pow: {
       Value *base = x(), *power = map(op.operand(1));
       if (wants(a)) {

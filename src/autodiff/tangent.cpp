@@ -344,6 +344,11 @@ Value* Tangent::elementary(const Op& op) {
       Value* bell = b_.unary(OpCode::exp, negative(mul(x, x)));
       return mul(dx, mul(number(type, (op.code == OpCode::erf ? 2.0 : -2.0) * std::numbers::inv_sqrtpi), bell));
     }
+    case OpCode::erfinv:
+    case OpCode::erfcinv: {
+      double scale = (op.code == OpCode::erfinv ? 0.5 : -0.5) / std::numbers::inv_sqrtpi;
+      return mul(dx, mul(number(type, scale), b_.unary(OpCode::exp, mul(r, r))));
+    }
     case OpCode::pow: {
       Value* p = second();
       Value* d = mul(dx, mul(p, b_.binary(OpCode::pow, x, sub(p, one()))));

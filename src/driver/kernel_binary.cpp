@@ -94,7 +94,7 @@ void hash_target(Hasher& hasher, const codegen::TargetSpec& target) {
 }
 
 void hash_form(Hasher& hasher, const ir::Form& form) {
-  hasher.value(form.no_overlap).value(form.strided).value(form.taped).value(form.rank);
+  hasher.value(form.no_overlap).value(form.strided).value(form.taped).value(form.adjoint).value(form.rank);
 }
 
 }  // namespace
@@ -104,7 +104,13 @@ std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSin
   options.debug = request.options.debug;
   options.max_unroll = request.options.max_unroll;
   auto module = sema::lower_kernel(*request.kernel, request.arg_types, options, sink);
-  if (module) module->functions.back()->form = request.form;
+  if (!module) return nullptr;
+  module->functions.back()->form = request.form;
+  if (request.form.adjoint) {
+    std::size_t errors = sink.error_count();
+    differentiate(*module, request.options, sink);
+    if (sink.error_count() != errors) return nullptr;
+  }
   return module;
 }
 

@@ -60,6 +60,7 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   request.form.rank = std::uint8_t(rank);
   request.form.no_overlap = arrays.no_overlap;
   request.form.strided = arrays.strided;
+  request.form.adjoint = arrays.adjoint;
   request.options = options_;
   request.source_hash = source.hash;
   request.source_complete = source.complete;

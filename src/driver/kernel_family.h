@@ -22,12 +22,14 @@ struct KernelVariant {
   BuildReport report;                          // machine code: where it came from
 };
 
-/// What a launch finds out about its array arguments, fields of structs included.
+/// What a launch knows beyond types: how its array arguments, fields of structs included, lie in memory.
 struct ArrayFacts {
   bool no_overlap = true;  // no two share memory
   bool strided = false;    // innermost elements of some lie apart
 
-  std::size_t index() const { return std::size_t(no_overlap) + 2 * std::size_t(strided); }
+  bool adjoint = false;    // not found out but asked for: the kernel's adjoint is to run
+
+  std::size_t index() const { return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint); }
 };
 ArrayFacts array_facts(const ParamLayout& layout, const void* block);
 
@@ -36,7 +38,7 @@ struct KernelSignature {
   std::vector<const Type*> types;
   ParamLayout layout;
   /// By rank − 1 and ArrayFacts::index: set once, read without a lock; owned by `owned`.
-  std::atomic<const KernelVariant*> variants[kMaxRank][4] = {};
+  std::atomic<const KernelVariant*> variants[kMaxRank][8] = {};
   std::vector<std::unique_ptr<const KernelVariant>> owned;
 
   /// The form for such a launch if it was built already. No lock.

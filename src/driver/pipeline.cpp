@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "analysis/effects.h"
+#include "autodiff/adjoint.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "passes/bounds_check.h"
@@ -140,6 +141,23 @@ void optimize(ir::Module& module, const CompileOptions& options, const StageObse
     verify_after(stage.name, module);
     if (observer) observer(stage.name, module, seconds);
   }
+}
+
+void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
+  // Small, inlined and unrolled first: what is left of loops and calls is what the reverse has to pay for. Elementary
+  // functions are expanded and arithmetic is fused after; checks are those of the adjoint's own accesses.
+  for (const Stage& stage : stages()) {
+    if (stage.name == "bounds-check") continue;
+    if (stage.name == "contract") break;
+    stage.run(module, options);
+    verify_after(stage.name, module);
+  }
+  autodiff::make_adjoint(module, {}, sink);
+  if (sink.has_errors()) return;
+  verify_after("adjoint", module);
+  run_stage(module, "dce", options);
+  drop_unused(module);
+  autodiff::check_recalls(module, sink);
 }
 
 bool run_stage(ir::Module& module, std::string_view name, const CompileOptions& options) {

@@ -6,6 +6,7 @@
 
 #include "driver/options.h"
 #include "ir/ir.h"
+#include "support/diagnostic.h"
 
 namespace weft::driver {
 
@@ -15,6 +16,10 @@ using StageObserver = std::function<void(std::string_view stage, const ir::Modul
 /// Optimises a module in place, for the given options. The kernel is the module's last function and stays so;
 /// functions that nothing calls any more are dropped.
 void optimize(ir::Module& module, const CompileOptions& options, const StageObserver& observer = {});
+
+/// Makes the module's kernel its adjoint (autodiff/adjoint.h), tidied far enough to be optimised like any kernel. Errors,
+/// with the place in the kernel, go to the sink.
+void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink);
 
 /// Runs one stage alone, by its name; false if there is none of that name. For tests of single passes.
 bool run_stage(ir::Module& module, std::string_view name, const CompileOptions& options);

@@ -152,6 +152,7 @@ struct Form {
   bool no_overlap = false;  // no written array argument overlaps another argument
   bool strided = false;     // the innermost elements of an array argument may lie apart
   bool taped = false;       // the launch is recorded on a tape
+  bool adjoint = false;     // the kernel's adjoint (autodiff/adjoint.h), not the kernel itself
   std::uint8_t rank = 1;    // launch dimensions, 1 to 4
   bool operator==(const Form&) const = default;
 };

@@ -34,13 +34,15 @@ std::string help_text() {
                                    run a kernel on arrays described in place
 
   --kernel NAME       the kernel (default: the only one, or all for ir, ir-opt, ir-lanes, ast, tokens)
-  --emit STAGE        tokens ast ir ir-opt ir-lanes llvm llvm-opt asm obj ptx        (default ir)
+  --emit STAGE        tokens ast ir ir-opt adjoint ir-lanes llvm llvm-opt asm obj ptx        (default ir)
+                      adjoint: the optimised IR of the kernel's adjoint, as --adjoint --after=dce-3
   --after PASS        print the IR after this stage of the pipeline ('--after help' names them)
   --passes A,B        run these stages alone, in this order, and print the IR
   --target T          cpu (default), or sm_70 … sm_90
   --lanes N           SIMD lanes: 0 chosen, 1, 2, 4, 8, 16
   --rank N            launch dimensions, 1 to 4
   --overlap           array arguments may overlap
+  --adjoint           the kernel's adjoint instead of the kernel
   --strided           innermost elements of array arguments may lie apart
   --type name=T       type of a generic parameter: float32, vec3, array(dtype=float)…
   -O0 … -O3           LLVM's effort
@@ -108,6 +110,8 @@ Arguments parse_arguments(int argc, char** argv) {
       args.no_overlap = false;
     else if (name == "--strided")
       args.strided = true;
+    else if (name == "--adjoint")
+      args.adjoint = true;
     else if (name == "--debug")
       args.options.debug = true;
     else if (name == "--verify-fp")

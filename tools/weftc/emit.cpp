@@ -77,6 +77,11 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_ir(const Arguments& args, 
   for (const auto& function : module->functions)
     if (args.kernel.empty() ? function->kind == ir::FunctionKind::kernel : function->name == args.kernel)
       out.push_back(ir::extract_closure(*function, module.get()));
+  if (args.adjoint)
+    for (auto& one : out) {
+      one->functions.back()->form.adjoint = true;
+      driver::differentiate(*one, args.options, sink);
+    }
   if (out.empty())
     throw Error(args.kernel.empty() ? "there is no kernel in the IR"
                                     : "there is no kernel '" + args.kernel + "' in the IR");
@@ -114,6 +119,7 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_source(const Arguments& ar
     request.form.rank = std::uint8_t(args.rank);
     request.form.no_overlap = args.no_overlap;
     request.form.strided = args.strided;
+    request.form.adjoint = args.adjoint;
     if (!args.types.empty()) {
       for (const sema::KernelParam& p : sema::kernel_params(*decl, sink)) {
         const Type* type = p.pattern.kind == builtins::Pattern::Kind::exact ? p.pattern.type : nullptr;
@@ -168,7 +174,13 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-int emit_stage(const Arguments& args) {
+int emit_stage(const Arguments& asked) {
+  Arguments args = asked;
+  if (args.emit == "adjoint") {  // as people read it: elementary functions still by name
+    args.adjoint = true;
+    args.emit = "ir-opt";
+    if (args.after.empty()) args.after = "dce-3";
+  }
   if (args.after == "help") {
     for (std::string_view name : driver::stage_names()) std::cout << name << "\n";
     return 0;

@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("a + b", "a - b", "a * b", "a / b", "-a * b", "wp.min(a, b)", "wp.max(a, b)", "wp.abs(b) * a",
                       "wp.sqrt(a) * b", "wp.sin(a)", "wp.cos(a * b)", "wp.tan(a)", "wp.asin(a)", "wp.acos(a)",
                       "wp.atan(b)", "wp.atan2(a, b)", "wp.sinh(b)", "wp.cosh(b)", "wp.tanh(b)", "wp.exp(a * b)",
-                      "wp.log(a)", "wp.log2(a)", "wp.log10(a)", "wp.pow(a, b)", "wp.cbrt(a)", "a % d(0.5)",
+                      "wp.log(a)", "wp.erf(b)", "wp.erfc(a)", "wp.erfinv(a)", "wp.erfcinv(a)", "wp.log2(a)", "wp.log10(a)", "wp.pow(a, b)", "wp.cbrt(a)", "a % d(0.5)",
                       "wp.floor(a) + b", "wp.clamp(a, d(0.2), d(0.6)) * b", "d(wp.float32(a) * wp.float32(0.0)) + a",
                       "wp.where(b > d(0.0), a * b, a - b)", "a ** d(3.0)", "(a if b > d(0.0) else b) * a"));
 
