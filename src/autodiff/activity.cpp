@@ -66,8 +66,7 @@ bool Activity::use(const Value* value) {
 }
 
 bool Activity::any_varied(std::span<Value* const> values) const {
-  return std::any_of(values.begin(), values.end(),
-                     [&](const Value* v) { return !v->is_constant() && varied_[v->id]; });
+  return std::any_of(values.begin(), values.end(), [&](const Value* v) { return !v->is_constant() && varied_[v->id]; });
 }
 
 void Activity::forward(const Region& region) {

@@ -29,8 +29,9 @@ bool check_recalls(const ir::Module& module, DiagnosticSink& sink) {
       none = false;
       Diagnostic& d = sink.report(DiagCode::no_gradient, op.loc,
                                   "the backward pass needs the value read here, and the kernel may overwrite it");
-      d.notes.push_back({{}, "write to another array than the one that is read, or read the value once before the "
-                             "first write and keep it"});
+      d.notes.push_back({{},
+                         "write to another array than the one that is read, or read the value once before the "
+                         "first write and keep it"});
     });
   return none;
 }

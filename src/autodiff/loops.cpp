@@ -245,8 +245,7 @@ void Reverser::bind_state(const Op& loop, Value* iteration, std::span<const std:
     if (loop.code == OpCode::for_) forward_[region->args[0]] = induction(loop, iteration);
     for (std::size_t k = first_carried(loop); k < region->args.size(); ++k)
       forward_[region->args[k]] = b_.zero(region->args[k]->type);
-    for (std::size_t k = 0; k < which.size(); ++k)
-      forward_[region->args[first_carried(loop) + which[k]]] = values[k];
+    for (std::size_t k = 0; k < which.size(); ++k) forward_[region->args[first_carried(loop) + which[k]]] = values[k];
   }
 }
 

@@ -83,9 +83,7 @@ void Reverser::replay_control(const Op& op) {
   for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = copy->result(k);
 }
 
-bool Reverser::may_be_overwritten(const Op& load) const {
-  return (alias_.direct_reads(load) & written_) != 0;
-}
+bool Reverser::may_be_overwritten(const Op& load) const { return (alias_.direct_reads(load) & written_) != 0; }
 
 Value* Reverser::recall(const Op& op) {
   const Type* type = op.result()->type;

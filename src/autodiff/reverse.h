@@ -157,9 +157,9 @@ class Reverser {
   analysis::Alias alias_;
   Activity activity_;
   ir::Builder b_;
-  ir::ValueMap forward_;                                                  // source value → its replayed one
-  std::unordered_map<const ir::Value*, ir::Value*> adjoints_;             // source value → its adjoint so far
-  std::unordered_map<const ir::Op*, LoopRecord> records_;                 // loops replayed with record
+  ir::ValueMap forward_;                                       // source value → its replayed one
+  std::unordered_map<const ir::Value*, ir::Value*> adjoints_;  // source value → its adjoint so far
+  std::unordered_map<const ir::Op*, LoopRecord> records_;      // loops replayed with record
   std::unordered_map<const ir::Op*, LoopPlan> plans_;
   std::unordered_map<const ir::Op*, ir::Value*> slot_arrays_;
   const ir::Region* replay_root_ = nullptr;

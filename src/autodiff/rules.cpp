@@ -43,7 +43,8 @@ void Reverser::arithmetic_rule(const Op& op, Value* g) {
       }
       if (wants(b)) {
         Value* in[] = {g, value(0), value(1)};
-        add(b, by_component(in, [&](Parts v) { return gated(v[0], negative(times(v[0], over(over(v[1], v[2]), v[2])))); }));
+        add(b, by_component(in,
+                            [&](Parts v) { return gated(v[0], negative(times(v[0], over(over(v[1], v[2]), v[2])))); }));
       }
       return;
     case OpCode::fma: {

@@ -293,7 +293,9 @@ Value* Tangent::derivative(const Op& op) {
     }
     Value* zero = b_.zero(type->element());
     switch (op.code) {
-      case OpCode::abs: parts.push_back(b_.select(b_.binary(OpCode::lt, in[0], zero), b_.unary(OpCode::neg, moved[0]), moved[0])); break;
+      case OpCode::abs:
+        parts.push_back(b_.select(b_.binary(OpCode::lt, in[0], zero), b_.unary(OpCode::neg, moved[0]), moved[0]));
+        break;
       case OpCode::min: parts.push_back(b_.select(b_.binary(OpCode::lt, in[0], in[1]), moved[0], moved[1])); break;
       case OpCode::max: parts.push_back(b_.select(b_.binary(OpCode::gt, in[0], in[1]), moved[0], moved[1])); break;
       case OpCode::sqrt:

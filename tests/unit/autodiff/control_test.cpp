@@ -4,8 +4,9 @@
 namespace weft::autodiff::test {
 namespace {
 
-const char* kHead = "@wp.kernel\ndef k(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):\n"
-                    "    i = wp.tid()\n";
+const char* kHead =
+    "@wp.kernel\ndef k(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):\n"
+    "    i = wp.tid()\n";
 
 Check body(const std::string& lines, std::vector<int> n = {0, 1, 5}) {
   Check check;
@@ -35,15 +36,18 @@ TEST(Branch, TakenAndNot) {
 }
 
 TEST(Branch, Nested) {
-  expect_gradient(body("a = x[i]\nb = a\nif n[i] > 0:\n    b = a * a\n    if n[i] > 2:\n        b = b * wp.sin(a)\n"
-                       "    b = b * b\nout[i] = b"));
+  expect_gradient(
+      body("a = x[i]\nb = a\nif n[i] > 0:\n    b = a * a\n    if n[i] > 2:\n        b = b * wp.sin(a)\n"
+           "    b = b * b\nout[i] = b"));
 }
 
 TEST(Branch, SingularSideContributesNothing) {
   expect_gradient(body("a = x[i] * d(n[i])\nout[i] = wp.where(a > d(0.0), wp.sqrt(a), d(0.0)) + x[i]", {0, 1, 2}));
 }
 
-TEST(Loop, PlainSum) { expect_gradient(body("s = d(0.0)\nfor j in range(n[i]):\n    s += x[j % 3] * d(j)\nout[i] = s")); }
+TEST(Loop, PlainSum) {
+  expect_gradient(body("s = d(0.0)\nfor j in range(n[i]):\n    s += x[j % 3] * d(j)\nout[i] = s"));
+}
 
 TEST(Loop, PlainSumKeepsNothing) {
   std::string text = adjoint_text(body("s = d(0.0)\nfor j in range(n[i]):\n    s += x[j % 3] * d(j)\nout[i] = s"));
@@ -55,8 +59,9 @@ TEST(Loop, CarriedProduct) {
 }
 
 TEST(Loop, TwoStatesWhereOneDrives) {
-  expect_gradient(body("s = x[i]\nt = d(1.0)\nfor j in range(n[i]):\n    u = s\n    s = s * d(0.9) + t * d(0.1)\n"
-                       "    t = t * u\nout[i] = s + t * t"));
+  expect_gradient(
+      body("s = x[i]\nt = d(1.0)\nfor j in range(n[i]):\n    u = s\n    s = s * d(0.9) + t * d(0.1)\n"
+           "    t = t * u\nout[i] = s + t * t"));
 }
 
 TEST(Loop, BackwardsRange) {
@@ -64,7 +69,8 @@ TEST(Loop, BackwardsRange) {
 }
 
 TEST(Loop, While) {
-  expect_gradient(body("s = x[i]\nc = int(0)\nwhile c < n[i]:\n    s = wp.sin(s) * x[i] + s\n    c += 1\nout[i] = s * s"));
+  expect_gradient(
+      body("s = x[i]\nc = int(0)\nwhile c < n[i]:\n    s = wp.sin(s) * x[i] + s\n    c += 1\nout[i] = s * s"));
 }
 
 TEST(Loop, WhileOnTheValueItself) {
@@ -72,23 +78,27 @@ TEST(Loop, WhileOnTheValueItself) {
 }
 
 TEST(Loop, BreakContinueReturn) {
-  expect_gradient(body("s = x[i]\nfor j in range(10):\n    if j == n[i]:\n        break\n    if j % 2 == 1:\n        continue\n"
-                       "    s = s * s + x[i]\nif n[i] == 1:\n    out[i] = s\n    return\nout[i] = s * d(2.0)"));
+  expect_gradient(
+      body("s = x[i]\nfor j in range(10):\n    if j == n[i]:\n        break\n    if j % 2 == 1:\n        continue\n"
+           "    s = s * s + x[i]\nif n[i] == 1:\n    out[i] = s\n    return\nout[i] = s * d(2.0)"));
 }
 
 TEST(Loop, Nested) {
-  expect_gradient(body("s = x[i]\nfor a in range(n[i]):\n    t = s\n    for b in range(a + 1):\n        t = t * x[i] + s\n"
-                       "    s = s + wp.sin(t)\nout[i] = s"));
+  expect_gradient(
+      body("s = x[i]\nfor a in range(n[i]):\n    t = s\n    for b in range(a + 1):\n        t = t * x[i] + s\n"
+           "    s = s + wp.sin(t)\nout[i] = s"));
 }
 
 TEST(Loop, ThreeDeep) {
-  expect_gradient(body("s = x[i]\nfor a in range(n[i]):\n    for b in range(a):\n        for c in range(b + 1):\n"
-                       "            s = wp.sin(s) + x[i] * s * d(0.3)\nout[i] = s"));
+  expect_gradient(
+      body("s = x[i]\nfor a in range(n[i]):\n    for b in range(a):\n        for c in range(b + 1):\n"
+           "            s = wp.sin(s) + x[i] * s * d(0.3)\nout[i] = s"));
 }
 
 TEST(Loop, BranchInside) {
-  expect_gradient(body("s = x[i]\nfor a in range(n[i] * 3):\n    if a % 3 == 0:\n        s = s * x[i]\n    elif a % 3 == 1:\n"
-                       "        s = s + wp.cos(s)\n    else:\n        s = s * s * d(0.5)\nout[i] = s"));
+  expect_gradient(
+      body("s = x[i]\nfor a in range(n[i] * 3):\n    if a % 3 == 0:\n        s = s * x[i]\n    elif a % 3 == 1:\n"
+           "        s = s + wp.cos(s)\n    else:\n        s = s * s * d(0.5)\nout[i] = s"));
 }
 
 TEST(Loop, FewSlotsManyIterations) {
@@ -101,17 +111,19 @@ TEST(Loop, FewSlotsManyIterations) {
 }
 
 TEST(Loop, FewSlotsNestedWhile) {
-  Check check = body("s = x[i]\nc = int(0)\nwhile c < n[i]:\n    t = s\n    e = int(0)\n    while e < 20 + c:\n"
-                     "        t = t + d(0.02) * wp.cos(t) * x[i]\n        e += 1\n    s = s * d(0.1) + t * d(0.2)\n    c += 1\nout[i] = s",
-                     {3, 40, 1});
+  Check check = body(
+      "s = x[i]\nc = int(0)\nwhile c < n[i]:\n    t = s\n    e = int(0)\n    while e < 20 + c:\n"
+      "        t = t + d(0.02) * wp.cos(t) * x[i]\n        e += 1\n    s = s * d(0.1) + t * d(0.2)\n    c += 1\nout[i] = s",
+      {3, 40, 1});
   check.slot_bytes = 1;
   check.tolerance = 1e-5;
   expect_gradient(check);
 }
 
 TEST(Loop, IntegerStateRestored) {
-  expect_gradient(body("s = x[i]\nr = int(7)\nfor j in range(n[i] + 3):\n    r = (r * 5 + 3) % 11\n    s = s * x[r % 3] + d(r)\n"
-                       "out[i] = s"));
+  expect_gradient(
+      body("s = x[i]\nr = int(7)\nfor j in range(n[i] + 3):\n    r = (r * 5 + 3) % 11\n    s = s * x[r % 3] + d(r)\n"
+           "out[i] = s"));
 }
 
 TEST(Calls, Inlined) {
@@ -123,8 +135,9 @@ TEST(Calls, Inlined) {
 TEST(InPlace, LinearUpdate) {
   // Nothing nonlinear needs the value that was overwritten.
   Check check;
-  check.text = "@wp.kernel\ndef k(x: wp.array(dtype=d), out: wp.array(dtype=d)):\n    i = wp.tid()\n"
-               "    out[i] = out[i] * d(3.0) + x[i] * x[i]\n";
+  check.text =
+      "@wp.kernel\ndef k(x: wp.array(dtype=d), out: wp.array(dtype=d)):\n    i = wp.tid()\n"
+      "    out[i] = out[i] * d(3.0) + x[i] * x[i]\n";
   check.floats["out"] = {1.0, 2.0, 3.0};
   expect_gradient(check);
 }

@@ -141,8 +141,7 @@ double loss(const Memory& memory) {
   double total = 0;
   for (std::size_t a = 0; a < memory.arrays.size(); ++a)
     if (memory.arrays[a].out)
-      for (std::size_t k = 0; k < memory.arrays[a].data.size(); ++k)
-        total += weight(a, k) * memory.arrays[a].data[k];
+      for (std::size_t k = 0; k < memory.arrays[a].data.size(); ++k) total += weight(a, k) * memory.arrays[a].data[k];
   return total;
 }
 
@@ -248,8 +247,9 @@ void expect_gradient(const Check& check) {
         for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k)
           if (std::abs(memory.arrays[a].grad[k]) < check.steepest)
             ASSERT_NEAR(memory.arrays[a].grad[k], want[a][k], check.tolerance * std::max(1.0, std::abs(want[a][k])))
-              << "array " << a << " element " << k << (optimised ? ", optimised" : "") << (unroll ? ", unrolled" : "")
-              << "\n" << ir::print(*adjoint);
+                << "array " << a << " element " << k << (optimised ? ", optimised" : "") << (unroll ? ", unrolled" : "")
+                << "\n"
+                << ir::print(*adjoint);
       }
       exact.clear();
       for (const Memory::Array& a : memory.arrays) exact.push_back(a.grad);

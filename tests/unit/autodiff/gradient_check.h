@@ -16,15 +16,15 @@ namespace weft::autodiff::test {
 
 /// A kernel and its data; arrays not given get `threads` elements of pleasant numbers.
 struct Check {
-  std::string text;                // "import warp as wp" and "d = wp.float64" stand before it; the kernel is `k`
+  std::string text;  // "import warp as wp" and "d = wp.float64" stand before it; the kernel is `k`
   std::vector<std::int64_t> dims = {3};
   std::map<std::string, std::vector<double>> floats = {};
   std::map<std::string, std::vector<int>> ints = {};
-  std::int64_t elements = 0;       // elements of arrays not given; 0: the threads
+  std::int64_t elements = 0;  // elements of arrays not given; 0: the threads
   std::uint64_t slot_bytes = 8 << 10;
   double tolerance = 1e-6;
   double steepest = 1e300;  // steeper slopes are left to forward mode: differences can't follow them
-  bool tangent = true;  // forward mode takes the kernel as well
+  bool tangent = true;      // forward mode takes the kernel as well
 };
 
 /// The adjoint must agree with differences, before and after optimisation.
