@@ -638,6 +638,30 @@ def bit_and(a: Vector[_I, _N], b: Vector[_I, _N]) -> Vector[_I, _N]:
 def bit_and(a: Matrix[_I, _R, _C], b: Matrix[_I, _R, _C]) -> Matrix[_I, _R, _C]:
     """Bitwise and."""
 @_overload
+def bit_count(x: int8 | _b.int) -> _b.int:
+    """How many bits of x are set, in two's complement."""
+@_overload
+def bit_count(x: uint8 | _b.int) -> _b.int:
+    """How many bits of x are set, in two's complement."""
+@_overload
+def bit_count(x: int16 | _b.int) -> _b.int:
+    """How many bits of x are set, in two's complement."""
+@_overload
+def bit_count(x: uint16 | _b.int) -> _b.int:
+    """How many bits of x are set, in two's complement."""
+@_overload
+def bit_count(x: _b.int) -> _b.int:
+    """How many bits of x are set, in two's complement."""
+@_overload
+def bit_count(x: uint32 | _b.int) -> _b.int:
+    """How many bits of x are set, in two's complement."""
+@_overload
+def bit_count(x: int64 | _b.int) -> _b.int:
+    """How many bits of x are set, in two's complement."""
+@_overload
+def bit_count(x: uint64 | _b.int) -> _b.int:
+    """How many bits of x are set, in two's complement."""
+@_overload
 def bit_or(a: _b.bool, b: _b.bool) -> _b.bool:
     """Logical or of two bools."""
 @_overload
@@ -669,6 +693,8 @@ def ceil(x: _F) -> _F:
     """Smallest integer not below x."""
 def clamp(x: _S, low: _S, high: _S) -> _S:
     """x limited to [low, high]: min(max(low, x), high)."""
+def copysign(x: _F, y: _F) -> _F:
+    """x with the sign of y, of zeros and NaN too."""
 def cos(x: _F) -> _F:
     """Cosine of x in radians."""
 def cosh(x: _F) -> _F:
@@ -736,6 +762,10 @@ def erf(x: _F) -> _F:
     """Error function."""
 def erfc(x: _F) -> _F:
     """Complementary error function."""
+def erfcinv(x: _F) -> _F:
+    """Inverse of erfc: infinite at 0 and 2, NaN beyond."""
+def erfinv(x: _F) -> _F:
+    """Inverse of erf: infinite at -1 and 1, NaN beyond."""
 def exp(x: _F) -> _F:
     """e to the power x."""
 def floor(x: _F) -> _F:

@@ -82,9 +82,7 @@ void Executor::compare(const ir::Op& op) {
   set_bits(op.result(), equal == (op.code == OpCode::eq));
 }
 
-void Executor::math(const ir::Op& op) {
-  call(op, passes::math_function(op.code, op.result()->type->scalar_kind()));
-}
+void Executor::math(const ir::Op& op) { call(op, passes::math_function(op.code, op.result()->type->scalar_kind())); }
 
 void Executor::dot(const ir::Op& op) {
   const Type* type = op.operand(0)->type;

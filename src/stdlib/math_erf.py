@@ -29,7 +29,7 @@ def _erf_f32(x):
     a = abs(x)
     z = a * a
     y = _fma(a, _p_erf_f32(z), a)
-    if a > 1.0:
+    if a > 0.75:
         b = where(a > 4.5, float32(4.5), a)
         k, h, l = _erfc_tail_f32(b)
         y = 1.0 - _scale_f32(h + l, k, int32(0))
@@ -42,7 +42,7 @@ def _erfc_f32(x):
     # Near 0: 1 − x − x·p(x²), the first difference exactly.
     h = 1.0 - x
     y = h + (((1.0 - h) - x) - x * _p_erf_f32(x * x))
-    if a > 0.75:
+    if a > 0.5:
         b = where(a > 10.5, float32(10.5), a)
         k, h, l = _erfc_tail_f32(b)
         # For x < 0: 2 − erfc(a), where the small part still counts.
@@ -112,7 +112,7 @@ def _erf_f64(x):
     a = abs(x)
     z = a * a
     y = _fma(a, _p_erf_f64(z), a)
-    if a > 1.0:
+    if a > 0.75:
         b = where(a > 6.5, float64(6.5), a)
         k, h, l = _erfc_tail_f64(b)
         y = 1.0 - _scale_f64(h + l, k, int64(0))

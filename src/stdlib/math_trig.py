@@ -73,7 +73,7 @@ def _sin_cos_f32(r, rl):
     p = _fma(z * r, _p_sin_f32(z), _fma(-0.5 * z, rl, rl))
     h = 0.5 * z
     w = 1.0 - h
-    q = ((1.0 - w) - h) + _fma(z * z, _p_cos_f32(z), -r * rl)
+    q = ((1.0 - w) - h) + (_fma(z * z, _p_cos_f32(z), -r * rl) - _fma(0.5 * r, r, -h))
     return p, w, q
 
 
@@ -187,7 +187,7 @@ def _sin_cos_f64(r, rl):
     p = _fma(z * r, _p_sin_f64(z), _fma(-0.5 * z, rl, rl))
     h = 0.5 * z
     w = 1.0 - h
-    q = ((1.0 - w) - h) + _fma(z * z, _p_cos_f64(z), -r * rl)
+    q = ((1.0 - w) - h) + (_fma(z * z, _p_cos_f64(z), -r * rl) - _fma(0.5 * r, r, -h))
     return p, w, q
 
 

@@ -81,7 +81,7 @@ def cube_root(x):
 UNARY = {
     "sin": (periodic(mp.sin), 1, 1, [0, math.pi / 4, math.pi / 2, math.pi, 22, 355, 1e5, 1e9, 6381956970095103 * 2.0**797]),
     "cos": (periodic(mp.cos), 1, 1, [0, math.pi / 4, math.pi / 2, math.pi, 11, 710 / 4, 1e5, 1e9, 6381956970095103 * 2.0**797]),
-    "tan": (periodic(mp.tan), 2, 2, [0, math.pi / 4, math.pi / 2, math.pi, 11, 355, 1e5, 1e9]),
+    "tan": (periodic(mp.tan), 1, 1, [0, math.pi / 4, math.pi / 2, math.pi, 11, 355, 1e5, 1e9]),
     "asin": (clamped(mp.asin), 1, 1, [0, 0.5, 0.9999, 1]),
     "acos": (clamped(mp.acos), 1, 1, [0, 0.5, -0.5, 0.9999, 1, -1]),
     "atan": (mp.atan, 1, 1, [0, math.tan(math.pi / 8), 1, math.tan(3 * math.pi / 8), 1e9]),
@@ -94,7 +94,7 @@ UNARY = {
     "log10": (logarithm(10), 1, 1, [1, math.sqrt(2), math.sqrt(0.5), 10, 1000, 1e-38, 1e-308]),
     "cbrt": (cube_root, 1, 1, [1, 2, 4, 8, 27, 1e-38, 1e-308]),
     "erf": (mp.erf, 1, 1, [0, 0.5, 1, 3.9, 5.9]),
-    "erfc": (erfc, 2, 2, [0, 0.5, 1, -1, 9.19, 10.05, 26.54, 27.2]),
+    "erfc": (erfc, 1, 1, [0, 0.5, 1, -1, 9.19, 10.05, 26.54, 27.2]),
     "erfinv": (erfinv, 2, 2, [0, 0.5, 0.99, 0.9966, 1, -1, 0.999999]),
     "erfcinv": (erfcinv, 2, 2, [0, 1, 0.5, 1.5, 2, 0.00675, 1e-10, 1e-30, 1e-300]),
     "sqrt": (lambda x: NAN if x < 0 else mp.sqrt(x), 0.5, 0.5, [0, 1, 2, 4]),

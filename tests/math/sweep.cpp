@@ -44,7 +44,7 @@ struct Function {
 const Function kFunctions[] = {
     PLAIN(sin, 1),
     PLAIN(cos, 1),
-    PLAIN(tan, 2),
+    PLAIN(tan, 1),
     PLAIN(atan, 1),
     PLAIN(sinh, 1),
     PLAIN(cosh, 1),
@@ -55,7 +55,7 @@ const Function kFunctions[] = {
     PLAIN(log10, 1),
     PLAIN(cbrt, 1),
     PLAIN(erf, 1),
-    PLAIN(erfc, 2),
+    PLAIN(erfc, 1),
     PLAIN(sqrt, 0.5),
     {"erfinv", erfinv, 2},
     {"erfcinv", erfcinv, 2},

@@ -96,7 +96,7 @@ ATAN_END = (mp.sqrt(2) - 1) ** 2 * mp.mpf("1.0001")
 DEFINITIONS = {
     # e^r = 1 + r + r²·p(r)
     "exp": (series(lambda r: (mp.expm1(r) - r) / r**2, 0.5), lambda r: r * r / mp.exp(r),
-            {"f32": (-HALF_LN2, HALF_LN2, 5), "f64": (-HALF_LN2, HALF_LN2, 11)}),
+            {"f32": (-HALF_LN2, HALF_LN2, 6), "f64": (-HALF_LN2, HALF_LN2, 11)}),
     # log((1+s)/(1−s)) = 2s + s³·(2/3 + z·p(z)), z = s²
     # log(1 + f) = f − f²/2 + f³·p(f)
     "log1p": (series(lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, mp.mpf(1) / 3), lambda f: f * f,
@@ -123,7 +123,7 @@ DEFINITIONS = {
     "erf": (series(of_root(lambda x: mp.erf(x) / x - 1), 2 / mp.sqrt(mp.pi) - 1, mp.mpf(2) ** -40), one,
             {"f32": (0, 1, 7), "f64": (0, 1, 15)}),
     # erfc a = e^(−a²)·(c + q·p(q))/(1 + 2a), c = erfcx(k)·(1 + 2k)
-    "erfc_f32": (erfcx_scaled(2), abs, {"f32": (-0.455, 0.6802, 11)}),
+    "erfc_f32": (erfcx_scaled(2), abs, {"f32": (-0.601, 0.6802, 12)}),
     "erfc_f64": (erfcx_scaled(4), abs, {"f64": (-0.685, 0.7461, 23)}),
     # erfinv(x) = x·(√π/2 + w·p(w − 5/4)), w = −log(1 − x²); erfinv(x) = s·(1 − p(1/s − a middle)), s = √w
     "erfinv": (around(central_inverse, 1.25), lambda t: (t + mp.mpf(1.25)) / 2,
