@@ -90,16 +90,20 @@ void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>&
 
 /// The form for this block and rank, compiled if need be. Raises compile errors.
 const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
-                                         std::span<const std::int64_t> dims, const char* block);
+                                         std::span<const std::int64_t> dims, const char* block, bool adjoint = false);
 /// Compiles a form, its warnings to Python. Raises compile errors.
 const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
                                            driver::ArrayFacts arrays);
 
 /// Whether a launch is long enough to let other Python threads run meanwhile.
 bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims);
+/// Points the gradients of the arrays in a finished block to other memory: `gradients` has one array or None for each
+/// parameter. Raises for gradients that don't match their array.
+void use_gradients(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& gradients,
+                   char* block);
 /// Runs a form. With `release` other Python threads run meanwhile, and Ctrl-C ends the launch between two chunks.
 void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
-                 std::span<const std::int64_t> dims, bool release);
+                 std::span<const std::int64_t> dims, bool release, bool adjoint = false);
 
 /// What launches need to know of warp.config and of the package; set by warp._src.settings.
 struct __attribute__((visibility("hidden"))) LaunchSettings {

@@ -146,8 +146,9 @@ const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelS
 }
 
 const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
-                                         std::span<const std::int64_t> dims, const char* block) {
-  const driver::ArrayFacts arrays = driver::array_facts(signature.layout, block);
+                                         std::span<const std::int64_t> dims, const char* block, bool adjoint) {
+  driver::ArrayFacts arrays = driver::array_facts(signature.layout, block);
+  arrays.adjoint = adjoint;
   const driver::KernelVariant* ready = signature.ready(dims.size(), arrays);
   bool unusual = !ready;
   for (std::int64_t n : dims) unusual |= n < 0 || n > INT32_MAX;
@@ -168,10 +169,11 @@ bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int
 }
 
 void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
-                 std::span<const std::int64_t> dims, bool release) {
+                 std::span<const std::int64_t> dims, bool release, bool adjoint) {
   const LaunchSettings& settings = launch_settings();
   driver::LaunchRequest request{dims, {}};
   request.options.serial = settings.max_threads == 1;
+  request.options.descending = adjoint && request.options.serial;
   request.options.max_threads = settings.max_threads;
   if (!release) return kernel.family->run(variant, block, request);
   Interruption interruption;

@@ -126,6 +126,24 @@ void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject
   run_variant(*kernel, variant, block.data(), dims, release);
 }
 
+/// The kernel's adjoint over the same grid; `gradients` replace those of the arrays where they are given.
+void launch_adjoint(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* arguments,
+                    PyObject* gradients) {
+  std::int64_t extents[kMaxRank];
+  const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
+  const ArgumentList args(arguments, Py_None), given(gradients, Py_None);
+  driver::KernelSignature& signature = signature_for(*kernel, args);
+  Block block(signature.layout.size);
+  std::vector<nb::object> keep;
+  fill_block(*kernel, signature, args, block.data(), keep);
+  use_gradients(*kernel, signature, given, block.data());
+  const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), true);
+  std::vector<runtime::Array> arrays;
+  for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
+  for (std::size_t i = 0; i < given.size(); ++i) hold_arrays(given[i], signature.types[i], arrays);
+  run_variant(*kernel, variant, block.data(), dims, releases_gil(variant, dims), true);
+}
+
 PyObject* launch_rarely(PyObject* const given[kArguments]) {
   PyObject* all[kArguments];
   for (std::size_t i = 0; i < kArguments; ++i) all[i] = given[i] ? given[i] : defaults[i];
@@ -180,20 +198,31 @@ LaunchSettings& launch_settings() {
   return *settings;
 }
 
+namespace {
+
+void refresh(PyObject* kernel) {
+  nb::object done = nb::steal(PyObject_CallMethodNoArgs(kernel, refresh_name));
+  if (!done.is_valid()) throw nb::python_error();
+}
+
+}  // namespace
+
 std::shared_ptr<KernelObject> current_kernel(PyObject* object, const KernelHandle& handle) {
-  const nb::ft_object_guard guard(object);
-  if (!handle.current) throw nb::type_error("the kernel has no compiled form");
-  return handle.current;
+  // Other threads may unload the kernel's module at any time: then it is chosen anew.
+  for (;;) {
+    {
+      const nb::ft_object_guard guard(object);
+      if (handle.current) return handle.current;
+    }
+    refresh(object);
+  }
 }
 
 KernelHandle* find_kernel(PyObject* object) {
   if (!PyObject_TypeCheck(object, handle_class) || !nb::inst_ready(object)) return nullptr;
   auto* handle = nb::inst_ptr<KernelHandle>(object);
-  if (handle->epoch != launch_settings().epoch) [[unlikely]] {
-    nb::object done = nb::steal(PyObject_CallMethodNoArgs(object, refresh_name));
-    if (!done.is_valid()) throw nb::python_error();
-    if (!handle->current) throw nb::type_error("the kernel has no compiled form");
-  }
+  if (handle->epoch != launch_settings().epoch) [[unlikely]]
+    refresh(object);
   return handle;
 }
 
@@ -247,6 +276,16 @@ void register_launch(nb::module_& m) {
         launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr());
       },
       nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), "Launches on the CPU, now.");
+
+  m.def(
+      "run_adjoint",
+      [](nb::handle kernel, nb::handle dim, nb::handle arguments, nb::handle gradients) {
+        KernelHandle* handle = find_kernel(kernel.ptr());
+        if (!handle) throw nb::type_error("not a kernel");
+        launch_adjoint(current_kernel(kernel.ptr(), *handle), dim.ptr(), arguments.ptr(), gradients.ptr());
+      },
+      nb::arg("kernel"), nb::arg("dim"), nb::arg("arguments"), nb::arg("gradients"),
+      "Launches a kernel's adjoint on the CPU, now.");
 
   for (std::size_t i = 0; i < kArguments; ++i) names[i] = PyUnicode_InternFromString(kNames[i]);
   cpu_name = PyUnicode_InternFromString("cpu");

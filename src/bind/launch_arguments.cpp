@@ -152,6 +152,26 @@ void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, 
                           block + signature.layout.params[i].offset);
 }
 
+void use_gradients(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& gradients,
+                   char* block) {
+  for (std::size_t i = 0; i < gradients.size() && i < signature.types.size(); ++i) {
+    if (gradients[i] == Py_None) continue;
+    const ParamLayout::Param& param = signature.layout.params[i];
+    const runtime::Array* gradient = as_array(gradients[i]);
+    if (!gradient || !gradient->is_valid())
+      launch_error(kernel, "the gradient of '" + param.name + "' must be an array or None");
+    if (!param.type->is_array()) launch_error(kernel, "'" + param.name + "' is no array: it has no gradient");
+    auto* desc = reinterpret_cast<ArrayDesc*>(block + param.offset);
+    const ArrayDesc& given = gradient->desc();
+    bool fits = gradient->element() == param.type->element() && given.ndim == desc->ndim;
+    for (std::int32_t d = 0; fits && d < desc->ndim; ++d)
+      fits = given.shape[d] == desc->shape[d] && (given.strides[d] == desc->strides[d] || desc->shape[d] < 2);
+    if (!fits)
+      launch_error(kernel, "the gradient of '" + param.name + "' must have the array's own type, shape and strides");
+    desc->grad = given.data;
+  }
+}
+
 void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>& keep) {
   if (type->is_array()) {
     const runtime::Array* array = as_array(value);

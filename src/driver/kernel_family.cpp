@@ -99,7 +99,11 @@ void KernelFamily::run(const KernelVariant& variant, const void* block, const La
   context.error = &record;
   runtime::PrintBuffer buffer(1, request.options.print_sink);
   context.print = &buffer;
-  interp::run_kernel(*variant.module, kernel, block, context, 0, total);
+  if (request.options.descending)
+    for (std::int64_t thread = total; thread-- > 0;)
+      interp::run_kernel(*variant.module, kernel, block, context, thread, thread + 1);
+  else
+    interp::run_kernel(*variant.module, kernel, block, context, 0, total);
   buffer.flush();
   runtime::throw_if_failed(record, kernel.name, context.rank, variant.sites);
 }

@@ -92,7 +92,9 @@ struct Run {
     const std::int64_t begin = number * plan.chunk_threads;
     const std::int64_t end = std::min(plan.chunk_threads, plan.total - begin) + begin;
     const FpControlScope defaults;
-    if (options.interrupted)
+    if (options.descending)
+      for (std::int64_t thread = end; thread-- > begin;) code.entry(thread, thread + 1, params, context);
+    else if (options.interrupted)
       pieces(begin, end);
     else
       code.entry(begin, end, params, context);
@@ -189,7 +191,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
   }
   if (plan.chunks == 1 || threads == 1) {
     for (std::int64_t i = 0; i < plan.chunks; ++i) {
-      run.chunk(i);
+      run.chunk(options.descending ? plan.chunks - 1 - i : i);
       print.flush_if_any();
     }
   } else {

@@ -229,20 +229,23 @@ int emit_stage(const Arguments& asked) {
       continue;
     }
     std::string at_stage;
+    auto lanes_text = [&](const ir::Module& now) {
+      const ir::Function& kernel = *now.functions.back();
+      int lanes = args.options.lanes ? args.options.lanes : codegen::choose_lanes(kernel, target_of(args));
+      return analysis::lane_text(kernel, lanes);
+    };
     if (args.emit != "ir" || !args.after.empty())
       driver::optimize(*module, args.options, [&](std::string_view stage, const ir::Module& now, double seconds) {
         report.add(stage, seconds, args.time ? driver::count_ops(now) : 0);
-        if (stage == args.after) at_stage = ir::print(now, print);
+        if (stage == args.after) at_stage = args.emit == "ir-lanes" ? lanes_text(now) : ir::print(now, print);
       });
     if (!args.after.empty())
       out += at_stage;
     else if (args.emit == "ir" || args.emit == "ir-opt")
       out += ir::print(*module, print);
-    else if (args.emit == "ir-lanes") {
-      codegen::TargetSpec target = target_of(args);
-      int lanes = args.options.lanes ? args.options.lanes : codegen::choose_lanes(*module->functions.back(), target);
-      out += analysis::lane_text(*module->functions.back(), lanes);
-    } else
+    else if (args.emit == "ir-lanes")
+      out += lanes_text(*module);
+    else
       out += emit_machine(*module, args, report);
   }
   return finish(out);

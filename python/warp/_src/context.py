@@ -126,7 +126,7 @@ def _module_for(func: typing.Callable, module: object, key: str) -> tuple[Module
         return module, key
     if isinstance(module, str):
         return get_module(module), key
-    return get_module(func.__module__), key
+    return get_module(func.__module__ or "__main__"), key
 
 
 class Function:
@@ -212,7 +212,7 @@ class Kernel(_weft.KernelHandle):
         super().__init__()
         self.func = func
         self.key = key or _key_of(func)
-        self.module = module or get_module(func.__module__)
+        self.module = module or get_module(func.__module__ or "__main__")
         self.options = dict(options or {})
         self._function: _weft.Function | None = None
         self._resolver = FunctionResolver(func)  # lives as long as any compiled form may ask it
@@ -230,21 +230,23 @@ class Kernel(_weft.KernelHandle):
 
     def native(self) -> _weft.Kernel:
         """The compiled kernel for the settings of now."""
-        if self._epoch != settings.epoch:
-            self._refresh()
-        return self._current
+        current = self._current
+        return current if current is not None and self._epoch == settings.epoch else self._refresh()
 
-    def _refresh(self) -> None:
+    def _refresh(self) -> _weft.Kernel:
         """Chooses the compiled kernel for the settings of now; `wp.launch` asks for it when they have changed."""
-        if self._function is None:
-            self._function = _native_function(self.func, self.key, self._resolver)
+        function = self._function  # another thread may forget it meanwhile
+        if function is None:
+            function = self._function = _native_function(self.func, self.key, self._resolver)
+        epoch = settings.epoch
         options = settings.compile_options({**self.module.options, **self.options})
         key = tuple(sorted(options.items()))
         kernel = self._natives.get(key)
         if kernel is None or not kernel.unchanged():
-            kernel = self._natives[key] = _weft.Kernel(self._function, options)
+            kernel = self._natives[key] = _weft.Kernel(function, options)
         self._current = kernel
-        self._use(kernel, settings.epoch)
+        self._use(kernel, epoch)
+        return kernel
 
     def forget(self) -> None:
         """Drops all compiled forms; the next launch compiles again."""
@@ -455,10 +457,10 @@ def _launch_rare(
     if not isinstance(kernel, Kernel):
         raise RuntimeError(f"wp.launch runs kernels (functions decorated with @wp.kernel), not {kernel!r}")
     get_device(device)
-    if adjoint:
-        raise NotImplementedError("adjoint launches are not part of this version yet")
     if dim is None:
         dim = _dim_of_first_array([*inputs, *outputs])
+    if adjoint:
+        return _launch_adjoint(kernel, dim, inputs, outputs, adj_inputs, adj_outputs)
     if record_cmd:
         return Launch(kernel, dim, inputs, outputs)
     if config.print_launches:
@@ -467,6 +469,35 @@ def _launch_rare(
     if recorder is not None and record_tape:
         recorder(kernel, dim, max_blocks, inputs, outputs, device, block_dim)
     return None
+
+
+def _launch_adjoint(
+    kernel: Kernel,
+    dim: object,
+    inputs: typing.Sequence[object],
+    outputs: typing.Sequence[object],
+    adj_inputs: typing.Sequence[object],
+    adj_outputs: typing.Sequence[object],
+) -> None:
+    """Runs a kernel's adjoint: adds to the gradients of what it read what those of the written arrays say."""
+    if not kernel.options.get("enable_backward", kernel.module.options.get("enable_backward", config.enable_backward)):
+        print(f"Warning: kernel '{kernel.key}' has enable_backward=False and passes no gradient on")
+        return
+    from warp._src.array_factories import clone
+
+    gradients: list[object] = []
+    for arguments, given, name in ((inputs, adj_inputs, "adj_inputs"), (outputs, adj_outputs, "adj_outputs")):
+        given = list(given or ())
+        if len(given) > len(arguments):
+            raise RuntimeError(f"{name} has {len(given)} entries for {len(arguments)} arguments of '{kernel.key}'")
+        given += [None] * (len(arguments) - len(given))
+        for argument, gradient in zip(arguments, given):
+            if gradient is None or not isinstance(argument, _weft.Array):
+                gradient = None  # the array's own; values have none that anybody could read
+            elif name == "adj_outputs":
+                gradient = clone(gradient)  # a store's adjoint takes the gradient away; the caller's stays
+            gradients.append(gradient)
+    _weft.run_adjoint(kernel, dim, [*inputs, *outputs], gradients)
 
 
 launch = _weft.launch
