@@ -15,7 +15,9 @@ Program::Program(const std::string& text) {
 }
 
 Failure run(const Program& program, const Block& block, std::vector<std::int64_t> dims, const RunOptions& options) {
-  program.module->functions.back()->form.strided = options.strided || block.strided();
+  // Written only where it changes: threads may run one program at the same time.
+  bool& strided = program.module->functions.back()->form.strided;
+  if (strided != (options.strided || block.strided())) strided = !strided;
   EmitOptions emit_options;
   emit_options.lanes = options.lanes;
   emit_options.opt_level = options.opt_level;
