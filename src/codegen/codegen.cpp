@@ -8,6 +8,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "codegen/emitter.h"
+#include "codegen/keep_selects.h"
 #include "codegen/kernel_size.h"
 #include "codegen/machine_passes.h"
 #include "codegen/optimize.h"
@@ -77,6 +78,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   int level = effective_level(*unit.module, options.opt_level);
   machine = &target_machine(target, level);
   optimize(*unit.module, *machine, level, unit.has_natives());
+  if (!unit.traits.x86) keep_selects(*unit.module);
   result.seconds_opt = seconds_since(start);
   if (output == Output::llvm_ir_opt) {
     result.bytes = print_module(*unit.module);
