@@ -2,7 +2,10 @@
 
 
 def length(a):
-    return sqrt(dot(a, a))
+    # The gradient is zero at zero, where that of the root is infinite.
+    d = dot(a, a)
+    zero = d == 0
+    return where(zero, d, sqrt(where(zero, type(d)(1), d)))
 
 
 def length_sq(a):
@@ -97,25 +100,116 @@ def _determinant_n(a):
     return det
 
 
+def _determinant4(a):
+    # Laplace's expansion by the minors of the upper and the lower two rows.
+    p0 = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
+    p1 = a[0, 0] * a[1, 2] - a[0, 2] * a[1, 0]
+    p2 = a[0, 0] * a[1, 3] - a[0, 3] * a[1, 0]
+    p3 = a[0, 1] * a[1, 2] - a[0, 2] * a[1, 1]
+    p4 = a[0, 1] * a[1, 3] - a[0, 3] * a[1, 1]
+    p5 = a[0, 2] * a[1, 3] - a[0, 3] * a[1, 2]
+    q0 = a[2, 0] * a[3, 1] - a[2, 1] * a[3, 0]
+    q1 = a[2, 0] * a[3, 2] - a[2, 2] * a[3, 0]
+    q2 = a[2, 0] * a[3, 3] - a[2, 3] * a[3, 0]
+    q3 = a[2, 1] * a[3, 2] - a[2, 2] * a[3, 1]
+    q4 = a[2, 1] * a[3, 3] - a[2, 3] * a[3, 1]
+    q5 = a[2, 2] * a[3, 3] - a[2, 3] * a[3, 2]
+    return p0 * q5 - p1 * q4 + p2 * q3 + p3 * q2 - p4 * q1 + p5 * q0
+
+
+def _largest_component(m):
+    r = abs(m[0, 0])
+    for i in range(len(m)):
+        for j in range(len(m[0])):
+            r = max(r, abs(m[i, j]))
+    return r
+
+
+# The power of two at or below x, which scales matrices without rounding; for smaller numbers the least normal one.
+
+
+def _power_of_two_f16(x):
+    return reinterpret(max(reinterpret(x, int16) & int16(0x7C00), int16(0x0400)), float16)
+
+
+def _power_of_two_bf16(x):
+    return reinterpret(max(reinterpret(x, int16) & int16(0x7F80), int16(0x0080)), bfloat16)
+
+
+def _power_of_two_f32(x):
+    return reinterpret(max(reinterpret(x, int32) & int32(0x7F800000), int32(0x00800000)), float32)
+
+
+def _power_of_two_f64(x):
+    bits = reinterpret(x, int64) & int64(0x7FF0000000000000)
+    return reinterpret(max(bits, int64(0x0010000000000000)), float64)
+
+
+def _matrix_scale(m):
+    return _power_of_two(_largest_component(m))
+
+
 def _inverse1(a):
     d = a[0, 0]
     return where(d != 0, type(a)(1 / where(d != 0, d, type(d)(1))), type(a)())
 
 
+def _scaled_inverse(cofactors, d, scale):
+    # The matrix was divided by scale, so that products of its elements neither overflow nor vanish.
+    singular = d == 0
+    return where(singular, type(cofactors)(), cofactors / where(singular, type(d)(1), d) / scale)
+
+
 def _inverse2(a):
-    d = _determinant2(a)
-    s = 1 / where(d != 0, d, type(d)(1))
-    return where(d != 0, type(a)(a[1, 1], -a[0, 1], -a[1, 0], a[0, 0]) * s, type(a)())
+    scale = _matrix_scale(a)
+    m = a / scale
+    return _scaled_inverse(type(a)(m[1, 1], -m[0, 1], -m[1, 0], m[0, 0]), _determinant2(m), scale)
 
 
 def _inverse3(a):
-    d = _determinant3(a)
-    s = 1 / where(d != 0, d, type(d)(1))
-    c0 = cross(a[1], a[2])
-    c1 = cross(a[2], a[0])
-    c2 = cross(a[0], a[1])
-    m = type(a)(c0[0], c1[0], c2[0], c0[1], c1[1], c2[1], c0[2], c1[2], c2[2])
-    return where(d != 0, m * s, type(a)())
+    scale = _matrix_scale(a)
+    m = a / scale
+    c0 = cross(m[1], m[2])
+    c1 = cross(m[2], m[0])
+    c2 = cross(m[0], m[1])
+    r = type(a)(c0[0], c1[0], c2[0], c0[1], c1[1], c2[1], c0[2], c1[2], c2[2])
+    return _scaled_inverse(r, dot(m[0], c0), scale)
+
+
+def _inverse4(a):
+    scale = _matrix_scale(a)
+    m = a / scale
+    p0 = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
+    p1 = m[0, 0] * m[1, 2] - m[0, 2] * m[1, 0]
+    p2 = m[0, 0] * m[1, 3] - m[0, 3] * m[1, 0]
+    p3 = m[0, 1] * m[1, 2] - m[0, 2] * m[1, 1]
+    p4 = m[0, 1] * m[1, 3] - m[0, 3] * m[1, 1]
+    p5 = m[0, 2] * m[1, 3] - m[0, 3] * m[1, 2]
+    q0 = m[2, 0] * m[3, 1] - m[2, 1] * m[3, 0]
+    q1 = m[2, 0] * m[3, 2] - m[2, 2] * m[3, 0]
+    q2 = m[2, 0] * m[3, 3] - m[2, 3] * m[3, 0]
+    q3 = m[2, 1] * m[3, 2] - m[2, 2] * m[3, 1]
+    q4 = m[2, 1] * m[3, 3] - m[2, 3] * m[3, 1]
+    q5 = m[2, 2] * m[3, 3] - m[2, 3] * m[3, 2]
+    r = type(a)(
+        m[1, 1] * q5 - m[1, 2] * q4 + m[1, 3] * q3,
+        m[0, 2] * q4 - m[0, 1] * q5 - m[0, 3] * q3,
+        m[3, 1] * p5 - m[3, 2] * p4 + m[3, 3] * p3,
+        m[2, 2] * p4 - m[2, 1] * p5 - m[2, 3] * p3,
+        m[1, 2] * q2 - m[1, 0] * q5 - m[1, 3] * q1,
+        m[0, 0] * q5 - m[0, 2] * q2 + m[0, 3] * q1,
+        m[3, 2] * p2 - m[3, 0] * p5 - m[3, 3] * p1,
+        m[2, 0] * p5 - m[2, 2] * p2 + m[2, 3] * p1,
+        m[1, 0] * q4 - m[1, 1] * q2 + m[1, 3] * q0,
+        m[0, 1] * q2 - m[0, 0] * q4 - m[0, 3] * q0,
+        m[3, 0] * p4 - m[3, 1] * p2 + m[3, 3] * p0,
+        m[2, 1] * p2 - m[2, 0] * p4 - m[2, 3] * p0,
+        m[1, 1] * q1 - m[1, 0] * q3 - m[1, 2] * q0,
+        m[0, 0] * q3 - m[0, 1] * q1 + m[0, 2] * q0,
+        m[3, 1] * p1 - m[3, 0] * p3 - m[3, 2] * p0,
+        m[2, 0] * p3 - m[2, 1] * p1 + m[2, 2] * p0,
+    )
+    return _scaled_inverse(r, p0 * q5 - p1 * q4 + p2 * q3 + p3 * q2 - p4 * q1 + p5 * q0, scale)
 
 
 def _inverse_n(a):
@@ -147,3 +241,50 @@ def _inverse_n(a):
                     m[i] = m[i] - m[k] * f
                     r[i] = r[i] - r[k] * f
     return where(singular, type(a)(), r)
+
+
+def argmin(a):
+    # A NaN is never smaller; the first number takes the place of a NaN in front.
+    best = uint32(0)
+    r = a[0]
+    for i in range(1, len(a)):
+        if a[i] < r or (r != r and a[i] == a[i]):
+            r = a[i]
+            best = uint32(i)
+    return best
+
+
+def argmax(a):
+    best = uint32(0)
+    r = a[0]
+    for i in range(1, len(a)):
+        if a[i] > r or (r != r and a[i] == a[i]):
+            r = a[i]
+            best = uint32(i)
+    return best
+
+
+def norm_l1(v):
+    s = abs(v[0])
+    for i in range(1, len(v)):
+        s += abs(v[i])
+    return s
+
+
+def norm_l2(v):
+    return length(v)
+
+
+def norm_huber(v, delta):
+    a = dot(v, v)
+    near = a <= delta * delta
+    root = sqrt(where(near, type(a)(1), a))
+    return where(near, 0.5 * a, delta * (root - 0.5 * delta))
+
+
+def norm_pseudo_huber(v, delta):
+    return delta * sqrt(1.0 + dot(v, v) / (delta * delta))
+
+
+def smooth_normalize(v, delta):
+    return v / norm_pseudo_huber(v, delta)
