@@ -147,6 +147,19 @@ void pack_composite(nb::handle value, const Type* type, char* to, const char* ke
 
 bool is_indexed(nb::handle value) { return nb::hasattr(value, "_wp_indexed_"); }
 
+/// What is known of an array of another kind, and the cure.
+std::string describe_elements(nb::handle value, const Type& wanted) {
+  nb::object dtype = nb::getattr(value, "dtype", nb::none());
+  nb::object ndim = nb::getattr(value, "ndim", nb::none());
+  if (dtype.is_none() || !nb::isinstance<int>(ndim)) return "; pass a wp.array or an object with an array interface";
+  std::string text = " of " + std::string(nb::str(dtype).c_str()) + " with " + std::string(nb::str(ndim).c_str()) +
+                     (nb::cast<int>(ndim) == 1 ? " dimension" : " dimensions");
+  const Type* scalar = wanted.element()->is_composite() ? wanted.element()->element() : wanted.element();
+  if (!scalar->is_scalar()) return text + "; pass a wp.array";
+  return text + "; convert it, e.g. by astype(\"" + std::string(scalar_user_name(scalar->scalar_kind())) +
+         "\"), or give it the shape of the parameter";
+}
+
 void pack_array(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
                 std::vector<nb::object>& keep) {
   if (value.is_none()) {
@@ -172,8 +185,7 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
     array = hook.is_valid() ? hook(value, TypeHandle{type}) : nb::none();
     if (array.is_none())
       fail(PyExc_RuntimeError, kernel, param,
-           "expected " + type->user_name() + ", got " + python_type_name(value) +
-               "; pass a wp.array or an object with an array interface");
+           "expected " + type->user_name() + ", got " + python_type_name(value) + describe_elements(value, *type));
     keep.push_back(array);
   }
   const runtime::Array& a = nb::cast<const ArrayObject&>(array).array;

@@ -1,6 +1,7 @@
 // Expressions: names, attributes, subscripts, literals, conditions.
 #include "sema/lowering.h"
 
+#include "builtins/near_name.h"
 #include "syntax/print.h"
 
 namespace weft::sema {
@@ -138,8 +139,11 @@ Entity FunctionLowering::lower_attribute(const AttributeExpr& expr) {
     case Entity::Kind::error: return object;
     case Entity::Kind::scope: {
       if (auto symbol = object.symbol->scope->lookup(expr.name)) return from_symbol(*symbol, expr);
+      std::string_view near = builtins::near_name(expr.name);
+      if (!near.empty() && !object.symbol->scope->lookup(near)) near = {};
       return fail(DiagCode::unknown_attribute, expr,
-                  "there is no '" + std::string(expr.name) + "' in '" + to_source(*expr.object) + "'");
+                  "there is no '" + std::string(expr.name) + "' in '" + to_source(*expr.object) + "'",
+                  near.empty() ? "" : "did you mean '" + std::string(near) + "'?");
     }
     case Entity::Kind::value: return value_attribute(object, expr);
     case Entity::Kind::type: {

@@ -1,0 +1,20 @@
+# A misspelt builtin is answered with the name that was meant, where one is near.
+# RUN: not %weftc %s --emit=ir 2>&1 | check --strict-whitespace
+import warp as wp
+
+
+@wp.kernel
+def k(v: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    v[i] = wp.nomalize(v[i])
+    v[i] = wp.unheard_of(v[i])
+
+
+# CHECK:{{^}}near_names.py:9:12: error: there is no 'nomalize' in 'wp' [unknown_attribute]{{$}}
+# CHECK-NEXT:{{^}}        v[i] = wp.nomalize(v[i]){{$}}
+# CHECK-NEXT:{{^}}               ^~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}    note: did you mean 'normalize'?{{$}}
+# CHECK-NEXT:{{^}}near_names.py:10:12: error: there is no 'unheard_of' in 'wp' [unknown_attribute]{{$}}
+# CHECK-NEXT:{{^}}        v[i] = wp.unheard_of(v[i]){{$}}
+# CHECK-NEXT:{{^}}               ^~~~~~~~~~~~~{{$}}
+# CHECK-NOT:{{error|warning}}:
