@@ -619,6 +619,10 @@ def add(a: Quaternion[_F], b: Quaternion[_F]) -> Quaternion[_F]:
 @_overload
 def add(a: Transformation[_F], b: Transformation[_F]) -> Transformation[_F]:
     """Sum of components."""
+def argmax(a: Vector[_AnyNumber, Any]) -> uint32:
+    """Index of the largest component, the first of equal ones; NaN is ignored."""
+def argmin(a: Vector[_AnyNumber, Any]) -> uint32:
+    """Index of the smallest component, the first of equal ones; NaN is ignored."""
 def asin(x: _F) -> _F:
     """Arc sine, the argument clamped to [-1, 1]."""
 def atan(x: _F) -> _F:
@@ -693,6 +697,8 @@ def ceil(x: _F) -> _F:
     """Smallest integer not below x."""
 def clamp(x: _S, low: _S, high: _S) -> _S:
     """x limited to [low, high]: min(max(low, x), high)."""
+def closest_point_edge_edge(p1: Vector[_F, Literal[3]], q1: Vector[_F, Literal[3]], p2: Vector[_F, Literal[3]], q2: Vector[_F, Literal[3]], epsilon: _F) -> Vector[_F, Literal[3]]:
+    """(s, t, distance) of the closest points p1 + s (q1 - p1) and p2 + t (q2 - p2) of two edges; an edge whose squared length is at most epsilon is a point."""
 def copysign(x: _F, y: _F) -> _F:
     """x with the sign of y, of zeros and NaN too."""
 def cos(x: _F) -> _F:
@@ -701,6 +707,15 @@ def cosh(x: _F) -> _F:
     """Hyperbolic cosine."""
 def cross(a: Vector[_S, Literal[3]], b: Vector[_S, Literal[3]]) -> Vector[_S, Literal[3]]:
     """Cross product."""
+@_overload
+def curlnoise(state: uint32 | _b.int, xy: Vector[_b.float, Literal[2]], octaves: uint32 | _b.int = ..., lacunarity: _b.float = ..., gain: _b.float = ...) -> Vector[_b.float, Literal[2]]:
+    """A field without divergence: the curl of noise. Octave i has the frequency lacunarity**i and the weight gain**i."""
+@_overload
+def curlnoise(state: uint32 | _b.int, xyz: Vector[_b.float, Literal[3]], octaves: uint32 | _b.int = ..., lacunarity: _b.float = ..., gain: _b.float = ...) -> Vector[_b.float, Literal[3]]:
+    """A field without divergence: the curl of noise. Octave i has the frequency lacunarity**i and the weight gain**i."""
+@_overload
+def curlnoise(state: uint32 | _b.int, xyzt: Vector[_b.float, Literal[4]], octaves: uint32 | _b.int = ..., lacunarity: _b.float = ..., gain: _b.float = ...) -> Vector[_b.float, Literal[3]]:
+    """A field without divergence: the curl of noise (in x, y and z). Octave i has the frequency lacunarity**i and the weight gain**i."""
 @_overload
 def cw_div(a: Vector[_S, _N], b: Vector[_S, _N]) -> Vector[_S, _N]:
     """Quotient of components."""
@@ -722,6 +737,9 @@ def determinant(a: Matrix[_F, Literal[2], Literal[2]]) -> _F:
     """Determinant."""
 @_overload
 def determinant(a: Matrix[_F, Literal[3], Literal[3]]) -> _F:
+    """Determinant."""
+@_overload
+def determinant(a: Matrix[_F, Literal[4], Literal[4]]) -> _F:
     """Determinant."""
 @_overload
 def determinant(a: Matrix[_F, _N, _N]) -> _F:
@@ -753,11 +771,38 @@ def div(a: _S, b: Matrix[_S, _R, _C]) -> Matrix[_S, _R, _C]:
 def div(a: _F, b: Quaternion[_F]) -> Quaternion[_F]:
     """a divided by each component."""
 @_overload
+def div_approx(a: _F, b: _F) -> _F:
+    """Quotient. A target may round it less well than div; none does so far."""
+@_overload
+def div_approx(a: Vector[_F, _N], b: _F) -> Vector[_F, _N]:
+    """Each component divided by b, as div_approx of numbers."""
+@_overload
+def div_approx(a: _F, b: Vector[_F, _N]) -> Vector[_F, _N]:
+    """a divided by each component, as div_approx of numbers."""
+@_overload
+def div_approx(a: Matrix[_F, _R, _C], b: _F) -> Matrix[_F, _R, _C]:
+    """Each component divided by b, as div_approx of numbers."""
+@_overload
+def div_approx(a: _F, b: Matrix[_F, _R, _C]) -> Matrix[_F, _R, _C]:
+    """a divided by each component, as div_approx of numbers."""
+@_overload
+def div_approx(a: Quaternion[_F], b: _F) -> Quaternion[_F]:
+    """Each component divided by b, as div_approx of numbers."""
+@_overload
+def div_approx(a: _F, b: Quaternion[_F]) -> Quaternion[_F]:
+    """a divided by each component, as div_approx of numbers."""
+@_overload
 def dot(a: Vector[_S, _N], b: Vector[_S, _N]) -> _S:
     """Sum of the products of components, left to right."""
 @_overload
 def dot(a: Quaternion[_F], b: Quaternion[_F]) -> _F:
     """Sum of the products of components."""
+@_overload
+def eig3(A: Matrix[_F, Literal[3], Literal[3]]) -> Any:
+    """(Q, d) with A = Q diag(d) Qᵀ for a symmetric A: Q is a rotation, its columns are the eigenvectors, in no order."""
+@_overload
+def eig3(A: Matrix[_F, Literal[3], Literal[3]], Q: Matrix[_F, Literal[3], Literal[3]], d: Vector[_F, Literal[3]]) -> None:
+    """As above, written to the variables Q and d."""
 def erf(x: _F) -> _F:
     """Error function."""
 def erfc(x: _F) -> _F:
@@ -768,6 +813,48 @@ def erfinv(x: _F) -> _F:
     """Inverse of erf: infinite at -1 and 1, NaN beyond."""
 def exp(x: _F) -> _F:
     """e to the power x."""
+@_overload
+def expect_eq(a: _Condition, b: _Condition) -> None:
+    """Prints an error with both values if they differ; the kernel goes on."""
+@_overload
+def expect_eq(a: Vector[_Condition, _N], b: Vector[_Condition, _N]) -> None:
+    """Prints an error with both vectors if they differ."""
+@_overload
+def expect_eq(a: Matrix[_Condition, _R, _C], b: Matrix[_Condition, _R, _C]) -> None:
+    """Prints an error with both matrices if they differ."""
+@_overload
+def expect_eq(a: Quaternion[_F], b: Quaternion[_F]) -> None:
+    """Prints an error with both quaternions if they differ."""
+@_overload
+def expect_eq(a: Transformation[_F], b: Transformation[_F]) -> None:
+    """Prints an error with both transforms if they differ."""
+@_overload
+def expect_near(a: _F, b: _F, tolerance: _F = ...) -> None:
+    """Prints an error with both values if they differ by more than tolerance; the kernel goes on."""
+@_overload
+def expect_near(a: Vector[_F, _N], b: Vector[_F, _N], tolerance: _F = ...) -> None:
+    """Prints an error with both vectors if components differ by more than tolerance."""
+@_overload
+def expect_near(a: Quaternion[_F], b: Quaternion[_F], tolerance: _F = ...) -> None:
+    """Prints an error with both quaternions if components differ by more than tolerance."""
+@_overload
+def expect_near(a: Matrix[_F, _R, _C], b: Matrix[_F, _R, _C], tolerance: _F = ...) -> None:
+    """Prints an error with both matrices if components differ by more than tolerance."""
+@_overload
+def expect_neq(a: _Condition, b: _Condition) -> None:
+    """Prints an error with both values if they are equal; the kernel goes on."""
+@_overload
+def expect_neq(a: Vector[_Condition, _N], b: Vector[_Condition, _N]) -> None:
+    """Prints an error with both vectors if they are equal."""
+@_overload
+def expect_neq(a: Matrix[_Condition, _R, _C], b: Matrix[_Condition, _R, _C]) -> None:
+    """Prints an error with both matrices if they are equal."""
+@_overload
+def expect_neq(a: Quaternion[_F], b: Quaternion[_F]) -> None:
+    """Prints an error with both quaternions if they are equal."""
+@_overload
+def expect_neq(a: Transformation[_F], b: Transformation[_F]) -> None:
+    """Prints an error with both transforms if they are equal."""
 def floor(x: _F) -> _F:
     """Largest integer not above x."""
 def floordiv(a: _S, b: _S) -> _S:
@@ -778,6 +865,8 @@ def get_diag(a: Matrix[_S, _N, _N]) -> Vector[_S, _N]:
     """The diagonal."""
 def identity(n: _b.int, dtype: type[_S]) -> Matrix[_S, Any, Any]:
     """Identity matrix; n and dtype are compile-time."""
+def intersect_tri_tri(v0: Vector[_F, Literal[3]], v1: Vector[_F, Literal[3]], v2: Vector[_F, Literal[3]], u0: Vector[_F, Literal[3]], u1: Vector[_F, Literal[3]], u2: Vector[_F, Literal[3]]) -> _b.int:
+    """1 if the triangles v and u meet, else 0."""
 @_overload
 def inverse(a: Matrix[_F, Literal[1], Literal[1]]) -> Matrix[_F, Literal[1], Literal[1]]:
     """Inverse; a singular matrix gives zero."""
@@ -788,8 +877,20 @@ def inverse(a: Matrix[_F, Literal[2], Literal[2]]) -> Matrix[_F, Literal[2], Lit
 def inverse(a: Matrix[_F, Literal[3], Literal[3]]) -> Matrix[_F, Literal[3], Literal[3]]:
     """Inverse; a singular matrix gives zero."""
 @_overload
+def inverse(a: Matrix[_F, Literal[4], Literal[4]]) -> Matrix[_F, Literal[4], Literal[4]]:
+    """Inverse; a singular matrix gives zero."""
+@_overload
 def inverse(a: Matrix[_F, _N, _N]) -> Matrix[_F, _N, _N]:
     """Inverse, by Gauss-Jordan elimination with partial pivoting; a singular matrix gives zero."""
+@_overload
+def inverse_approx(a: Matrix[_F, Literal[2], Literal[2]]) -> Matrix[_F, Literal[2], Literal[2]]:
+    """Inverse; a singular matrix gives zero. A target may round it less well than inverse; none does so far."""
+@_overload
+def inverse_approx(a: Matrix[_F, Literal[3], Literal[3]]) -> Matrix[_F, Literal[3], Literal[3]]:
+    """Inverse, as inverse_approx of 2x2 matrices."""
+@_overload
+def inverse_approx(a: Matrix[_F, Literal[4], Literal[4]]) -> Matrix[_F, Literal[4], Literal[4]]:
+    """Inverse, as inverse_approx of 2x2 matrices."""
 @_overload
 def invert(a: _I) -> _I:
     """All bits flipped."""
@@ -961,8 +1062,44 @@ def neg(a: Matrix[_S, _R, _C]) -> Matrix[_S, _R, _C]:
 @_overload
 def neg(a: Quaternion[_F]) -> Quaternion[_F]:
     """The negative."""
+@_overload
+def noise(state: uint32 | _b.int, x: _b.float) -> _b.float:
+    """Gradient noise in 1 dimension; zero at whole coordinates."""
+@_overload
+def noise(state: uint32 | _b.int, xy: Vector[_b.float, Literal[2]]) -> _b.float:
+    """Gradient noise in 2 dimensions; zero at whole coordinates."""
+@_overload
+def noise(state: uint32 | _b.int, xyz: Vector[_b.float, Literal[3]]) -> _b.float:
+    """Gradient noise in 3 dimensions; zero at whole coordinates."""
+@_overload
+def noise(state: uint32 | _b.int, xyzt: Vector[_b.float, Literal[4]]) -> _b.float:
+    """Gradient noise in 4 dimensions; zero at whole coordinates."""
 def nonzero(x: _S) -> _S:
     """1 if x is not zero, else 0."""
+@_overload
+def norm_huber(v: Vector[_F, Any], delta: _F = ...) -> _F:
+    """Half the squared length up to the length delta, then linear with the same slope."""
+@_overload
+def norm_huber(v: Quaternion[_F], delta: _F = ...) -> _F:
+    """Half the squared length up to the length delta, then linear with the same slope."""
+@_overload
+def norm_l1(v: Vector[_F, Any]) -> _F:
+    """Sum of the absolute values of the components."""
+@_overload
+def norm_l1(v: Quaternion[_F]) -> _F:
+    """Sum of the absolute values of the components."""
+@_overload
+def norm_l2(v: Vector[_F, Any]) -> _F:
+    """Euclidean length."""
+@_overload
+def norm_l2(v: Quaternion[_F]) -> _F:
+    """Euclidean length."""
+@_overload
+def norm_pseudo_huber(v: Vector[_F, Any], delta: _F = ...) -> _F:
+    """delta * sqrt(1 + (length(v) / delta)**2): smooth, and near the length of long vectors."""
+@_overload
+def norm_pseudo_huber(v: Quaternion[_F], delta: _F = ...) -> _F:
+    """delta * sqrt(1 + (length(v) / delta)**2): smooth, and near the length of long vectors."""
 @_overload
 def normalize(a: Vector[_F, _N]) -> Vector[_F, _N]:
     """a divided by its length; zero stays zero."""
@@ -971,6 +1108,20 @@ def normalize(a: Quaternion[_F]) -> Quaternion[_F]:
     """a divided by its length; zero gives the identity."""
 def outer(a: Vector[_S, _R], b: Vector[_S, _C]) -> Matrix[_S, _R, _C]:
     """Outer product a bᵀ."""
+@_overload
+def pnoise(state: uint32 | _b.int, x: _b.float, px: _b.int) -> _b.float:
+    """Gradient noise that repeats after px, for coordinates that are not negative."""
+@_overload
+def pnoise(state: uint32 | _b.int, xy: Vector[_b.float, Literal[2]], px: _b.int, py: _b.int) -> _b.float:
+    """Gradient noise that repeats after these whole numbers along each axis, for coordinates that are not negative."""
+@_overload
+def pnoise(state: uint32 | _b.int, xyz: Vector[_b.float, Literal[3]], px: _b.int, py: _b.int, pz: _b.int) -> _b.float:
+    """Gradient noise that repeats after these whole numbers along each axis, for coordinates that are not negative."""
+@_overload
+def pnoise(state: uint32 | _b.int, xyzt: Vector[_b.float, Literal[4]], px: _b.int, py: _b.int, pz: _b.int, pt: _b.int) -> _b.float:
+    """Gradient noise that repeats after these whole numbers along each axis, for coordinates that are not negative."""
+def poisson(state: uint32 | _b.int, lam: _b.float) -> uint32:
+    """A random count of the Poisson distribution with mean lam."""
 @_overload
 def pos(a: _S) -> _S:
     """The value itself."""
@@ -988,19 +1139,53 @@ def pow(x: _F, y: _F) -> _F:
 def print(value: Any) -> None:
     """Prints a value and a line end."""
 @_overload
+def qr3(A: Matrix[_F, Literal[3], Literal[3]]) -> Any:
+    """(Q, R) with A = Q R: Q is a rotation, R upper triangular; only the last of its diagonal may be negative."""
+@_overload
+def qr3(A: Matrix[_F, Literal[3], Literal[3]], Q: Matrix[_F, Literal[3], Literal[3]], R: Matrix[_F, Literal[3], Literal[3]]) -> None:
+    """As above, written to the variables Q and R."""
+@_overload
 def quat_from_axis_angle(axis: Vector[_F, Literal[3]], angle: _F) -> Quaternion[_F]:
-    """Rotation by angle (radians) about a unit axis."""
+    """Rotation by angle (radians, right-handed) about a unit axis."""
 @_overload
 def quat_from_axis_angle(x: _F, y: _F, z: _F, angle: _F) -> Quaternion[_F]:
     """Rotation by angle (radians) about the unit axis (x, y, z)."""
-def quat_inverse(q: Quaternion[_F]) -> Quaternion[_F]:
+def quat_from_euler(e: Vector[_F, Literal[3]], i: _b.int, j: _b.int, k: _b.int) -> Quaternion[_F]:
+    """Rotation about the fixed axes i, then j, then k (0, 1, 2 for x, y, z), about each by its component of e."""
+@_overload
+def quat_from_matrix(mat: Matrix[_F, Literal[3], Literal[3]]) -> Quaternion[_F]:
+    """The unit quaternion of a rotation matrix that acts on columns."""
+@_overload
+def quat_from_matrix(mat: Matrix[_F, Literal[4], Literal[4]]) -> Quaternion[_F]:
+    """The unit quaternion of the rotation in the upper left 3x3 part."""
+def quat_inverse(quat: Quaternion[_F]) -> Quaternion[_F]:
     """The conjugate: the inverse of a unit quaternion."""
-def quat_rotate(q: Quaternion[_F], v: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
-    """Rotates v by the quaternion q."""
-def quat_rotate_inv(q: Quaternion[_F], v: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
-    """Rotates v by the inverse of q."""
-def quat_to_matrix(q: Quaternion[_F]) -> Matrix[_F, Literal[3], Literal[3]]:
-    """Rotation matrix of a unit quaternion."""
+def quat_rotate(quat: Quaternion[_F], vec: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
+    """Rotates vec by a unit quaternion."""
+def quat_rotate_inv(quat: Quaternion[_F], vec: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
+    """Rotates vec by the inverse of a unit quaternion."""
+def quat_rpy(roll: _F, pitch: _F, yaw: _F) -> Quaternion[_F]:
+    """Rotation by roll about x, then by pitch about y, then by yaw about z, all fixed axes, in radians."""
+def quat_slerp(a: Quaternion[_F], b: Quaternion[_F], t: _F) -> Quaternion[_F]:
+    """From a (t = 0) to b (t = 1) at constant speed along the shorter arc."""
+@_overload
+def quat_to_axis_angle(quat: Quaternion[_F]) -> Any:
+    """Unit axis and angle in [0, π] of a rotation; without rotation the axis is zero."""
+@_overload
+def quat_to_axis_angle(quat: Quaternion[_F], axis: Vector[_F, Literal[3]], angle: _F) -> None:
+    """Stores unit axis and angle of a rotation in two variables."""
+def quat_to_euler(q: Quaternion[_F], i: _b.int, j: _b.int, k: _b.int) -> Vector[_F, Literal[3]]:
+    """Angles about the fixed axes i, then j, then k, each in its axis' component; if k is i, the last angle is in the component of the axis that is neither i nor j."""
+def quat_to_matrix(quat: Quaternion[_F]) -> Matrix[_F, Literal[3], Literal[3]]:
+    """Rotation matrix of a unit quaternion; its columns are the rotated axes."""
+def quat_to_rpy(q: Quaternion[_F]) -> Vector[_F, Literal[3]]:
+    """Roll, pitch and yaw; at a pitch of ±π/2, where only roll ± yaw is known, roll is 0."""
+def quat_twist(axis: Vector[_F, Literal[3]], q: Quaternion[_F]) -> Quaternion[_F]:
+    """The part of a rotation that turns about a unit axis; the identity if there is none."""
+def quat_twist_angle(axis: Vector[_F, Literal[3]], q: Quaternion[_F]) -> _F:
+    """Angle in [0, 2π] of the part of a rotation that turns about a unit axis."""
+def quat_twist_angle_signed(axis: Vector[_F, Literal[3]], q: Quaternion[_F]) -> _F:
+    """Angle in [-2π, 2π] of the part of a rotation that turns about a unit axis."""
 def radians(x: _F) -> _F:
     """Degrees to radians."""
 @_overload
@@ -1021,8 +1206,14 @@ def randi(state: uint32 | _b.int) -> _b.int:
 @_overload
 def randi(state: uint32 | _b.int, low: _b.int, high: _b.int) -> _b.int:
     """A random integer in [low, high)."""
+def randn(state: uint32 | _b.int) -> _b.float:
+    """A random float32 of the normal distribution with mean 0 and variance 1."""
+@_overload
 def randu(state: uint32 | _b.int) -> uint32:
     """A random uint32."""
+@_overload
+def randu(state: uint32 | _b.int, low: uint32 | _b.int, high: uint32 | _b.int) -> uint32:
+    """A random uint32 in [low, high)."""
 def reinterpret(a: Any, dtype: type[_T2]) -> _T2:
     """The bits of a number as another type of the same size."""
 def rint(x: _F) -> _F:
@@ -1038,6 +1229,26 @@ def rshift(a: Vector[_I, _N], b: Vector[_I, _N]) -> Vector[_I, _N]:
 @_overload
 def rshift(a: Matrix[_I, _R, _C], b: Matrix[_I, _R, _C]) -> Matrix[_I, _R, _C]:
     """a shifted right by b bits; the count is taken modulo the width."""
+def sample_cdf(state: uint32 | _b.int, cdf: array[_b.float, Literal[1]]) -> _b.int:
+    """A random index of the distribution whose sums are cdf: the first with cdf[index] not below a random number in [0, 1)."""
+def sample_triangle(state: uint32 | _b.int) -> Vector[_b.float, Literal[2]]:
+    """The first two barycentric coordinates of a random point of a triangle."""
+def sample_unit_cube(state: uint32 | _b.int) -> Vector[_b.float, Literal[3]]:
+    """A random point of the cube of side 1 about the origin."""
+def sample_unit_disk(state: uint32 | _b.int) -> Vector[_b.float, Literal[2]]:
+    """A random point within the unit circle."""
+def sample_unit_hemisphere(state: uint32 | _b.int) -> Vector[_b.float, Literal[3]]:
+    """A random point within the unit sphere with z >= 0."""
+def sample_unit_hemisphere_surface(state: uint32 | _b.int) -> Vector[_b.float, Literal[3]]:
+    """A random point of the unit sphere's surface with z >= 0."""
+def sample_unit_ring(state: uint32 | _b.int) -> Vector[_b.float, Literal[2]]:
+    """A random point of the unit circle."""
+def sample_unit_sphere(state: uint32 | _b.int) -> Vector[_b.float, Literal[3]]:
+    """A random point within the unit sphere."""
+def sample_unit_sphere_surface(state: uint32 | _b.int) -> Vector[_b.float, Literal[3]]:
+    """A random point of the unit sphere's surface."""
+def sample_unit_square(state: uint32 | _b.int) -> Vector[_b.float, Literal[2]]:
+    """A random point of the square of side 1 about the origin."""
 def select(cond: _Condition, value_if_false: _T, value_if_true: _T) -> _T:
     """As where, with the values the other way round (old form)."""
 @_overload
@@ -1052,8 +1263,30 @@ def sinh(x: _F) -> _F:
     """Hyperbolic sine."""
 def skew(a: Vector[_S, Literal[3]]) -> Matrix[_S, Literal[3], Literal[3]]:
     """The matrix K with K v = a × v."""
+@_overload
+def smooth_normalize(v: Vector[_F, _N], delta: _F = ...) -> Vector[_F, _N]:
+    """v / norm_pseudo_huber(v, delta): smooth at zero, and near a unit vector for long ones."""
+@_overload
+def smooth_normalize(v: Quaternion[_F], delta: _F = ...) -> Quaternion[_F]:
+    """v / norm_pseudo_huber(v, delta): smooth at zero, and near a unit vector for long ones."""
 def smoothstep(a: _F, b: _F, x: _F) -> _F:
     """Smooth cubic step from 0 at a to 1 at b."""
+def spatial_adjoint(r: Matrix[_F, Literal[3], Literal[3]], s: Matrix[_F, Literal[3], Literal[3]]) -> Matrix[_F, Literal[6], Literal[6]]:
+    """The matrix with the blocks r, 0 above s, r."""
+def spatial_bottom(svec: Vector[_F, Literal[6]]) -> Vector[_F, Literal[3]]:
+    """The linear part (or force): components 3 to 5."""
+def spatial_cross(a: Vector[_F, Literal[6]], b: Vector[_F, Literal[6]]) -> Vector[_F, Literal[6]]:
+    """Cross product of two motions: (wa × wb, va × wb + wa × vb)."""
+def spatial_cross_dual(a: Vector[_F, Literal[6]], b: Vector[_F, Literal[6]]) -> Vector[_F, Literal[6]]:
+    """Cross product of a motion and a force: (wa × wb + va × vb, wa × vb)."""
+def spatial_dot(a: Vector[_F, Literal[6]], b: Vector[_F, Literal[6]]) -> _F:
+    """Sum of the products of components."""
+def spatial_jacobian(S: array[Vector[_F, Literal[6]], Literal[1]], joint_parents: array[_b.int, Literal[1]], joint_qd_start: array[_b.int, Literal[1]], joint_start: _b.int, joint_count: _b.int, J_start: _b.int, J_out: array[_F, Literal[1]]) -> None:
+    """Writes an articulation's Jacobian at J_start: six rows for each joint, one column for each degree of freedom; only entries of a joint and its ancestors are written."""
+def spatial_mass(I_s: array[Matrix[_F, Literal[6], Literal[6]], Literal[1]], joint_start: _b.int, joint_count: _b.int, M_start: _b.int, M: array[_F, Literal[1]]) -> None:
+    """Writes the inertias of joints along the diagonal of a square matrix at M_start; other entries are not written."""
+def spatial_top(svec: Vector[_F, Literal[6]]) -> Vector[_F, Literal[3]]:
+    """The angular part (or torque): components 0 to 2."""
 def sqrt(x: _F) -> _F:
     """Square root; NaN below zero."""
 def step(x: _S) -> _S:
@@ -1073,29 +1306,71 @@ def sub(a: Quaternion[_F], b: Quaternion[_F]) -> Quaternion[_F]:
 @_overload
 def sub(a: Transformation[_F], b: Transformation[_F]) -> Transformation[_F]:
     """Difference of components."""
+@_overload
+def svd2(A: Matrix[_F, Literal[2], Literal[2]]) -> Any:
+    """(U, sigma, V) with A = U diag(sigma) Vᵀ: V is a rotation, U one or a reflection, sigma falls and is not negative."""
+@_overload
+def svd2(A: Matrix[_F, Literal[2], Literal[2]], U: Matrix[_F, Literal[2], Literal[2]], sigma: Vector[_F, Literal[2]], V: Matrix[_F, Literal[2], Literal[2]]) -> None:
+    """As above, written to the variables U, sigma and V."""
+@_overload
+def svd3(A: Matrix[_F, Literal[3], Literal[3]]) -> Any:
+    """(U, sigma, V) with A = U diag(sigma) Vᵀ: U and V are rotations, sigma falls in magnitude, and only its last may be negative."""
+@_overload
+def svd3(A: Matrix[_F, Literal[3], Literal[3]], U: Matrix[_F, Literal[3], Literal[3]], sigma: Vector[_F, Literal[3]], V: Matrix[_F, Literal[3], Literal[3]]) -> None:
+    """As above, written to the variables U, sigma and V."""
 def tan(x: _F) -> _F:
     """Tangent of x in radians."""
 def tanh(x: _F) -> _F:
     """Hyperbolic tangent."""
 def trace(a: Matrix[_S, _N, _N]) -> _S:
     """Sum of the diagonal."""
-def transform_get_rotation(t: Transformation[_F]) -> Quaternion[_F]:
+def transform_compose(position: Vector[_F, Literal[3]], rotation: Quaternion[_F], scale: Vector[_F, Literal[3]]) -> Matrix[_F, Literal[4], Literal[4]]:
+    """The matrix that scales, then rotates, then translates."""
+def transform_decompose(m: Matrix[_F, Literal[4], Literal[4]]) -> Any:
+    """Position, rotation and scale of a matrix made by transform_compose with scales that are not negative."""
+def transform_from_matrix(mat: Matrix[_F, Literal[4], Literal[4]]) -> Transformation[_F]:
+    """The transform of a matrix: translation from its last column, rotation from its upper left 3x3 part."""
+def transform_get_rotation(xform: Transformation[_F]) -> Quaternion[_F]:
     """The rotation."""
-def transform_get_translation(t: Transformation[_F]) -> Vector[_F, Literal[3]]:
+def transform_get_translation(xform: Transformation[_F]) -> Vector[_F, Literal[3]]:
     """The translation."""
-def transform_inverse(t: Transformation[_F]) -> Transformation[_F]:
-    """The inverse transform."""
+def transform_inverse(xform: Transformation[_F]) -> Transformation[_F]:
+    """The inverse of a transform whose rotation is a unit quaternion."""
 def transform_multiply(a: Transformation[_F], b: Transformation[_F]) -> Transformation[_F]:
     """Composition: first b, then a."""
-def transform_point(t: Transformation[_F], p: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
+@_overload
+def transform_point(xform: Transformation[_F], point: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
     """Rotates and translates a point."""
-def transform_vector(t: Transformation[_F], v: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
+@_overload
+def transform_point(mat: Matrix[_F, Literal[4], Literal[4]], point: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
+    """The matrix applied to the point as a column with a fourth component of 1; no perspective division."""
+def transform_set_rotation(xform: Transformation[_F], q: Quaternion[_F]) -> None:
+    """Sets the rotation of a variable."""
+def transform_set_rotation_copy(xform: Transformation[_F], q: Quaternion[_F]) -> Transformation[_F]:
+    """The transform with another rotation."""
+def transform_set_translation(xform: Transformation[_F], p: Vector[_F, Literal[3]]) -> None:
+    """Sets the translation of a variable."""
+def transform_set_translation_copy(xform: Transformation[_F], p: Vector[_F, Literal[3]]) -> Transformation[_F]:
+    """The transform with another translation."""
+def transform_to_matrix(xform: Transformation[_F]) -> Matrix[_F, Literal[4], Literal[4]]:
+    """The matrix of a transform."""
+def transform_twist(t: Transformation[_F], x: Vector[_F, Literal[6]]) -> Vector[_F, Literal[6]]:
+    """A motion in another frame: w' = q w, v' = q v + p × w'."""
+@_overload
+def transform_vector(xform: Transformation[_F], vec: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
     """Rotates a vector; the translation does not apply."""
+@_overload
+def transform_vector(mat: Matrix[_F, Literal[4], Literal[4]], vec: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
+    """The matrix applied to the vector as a column with a fourth component of 0."""
+def transform_wrench(t: Transformation[_F], x: Vector[_F, Literal[6]]) -> Vector[_F, Literal[6]]:
+    """A force in another frame: f' = q f, torque' = q torque + p × f'."""
 def transpose(a: Matrix[_S, _R, _C]) -> Matrix[_S, _C, _R]:
     """Rows become columns."""
 def trunc(x: _F) -> _F:
     """x without its fraction."""
 def unot(a: _Condition) -> _b.bool:
     """True if a is zero or false."""
+def velocity_at_point(qd: Vector[_F, Literal[6]], r: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
+    """Velocity of a point at r from the frame's origin: v + w × r."""
 def where(cond: _Condition, value_if_true: _T, value_if_false: _T) -> _T:
     """One of two values; both are evaluated."""

@@ -1,5 +1,6 @@
 // Builtins called from Python: the same definition as in kernels, evaluated by the interpreter. What a call lowers to is
 // kept per name and argument types.
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -29,6 +30,15 @@ const Prepared& prepare(const std::string& name, const std::vector<const Type*>&
     for (std::size_t i = 0; i < types.size(); ++i) text += (i ? ", " : "") + types[i]->user_name();
     PyErr_SetString(PyExc_RuntimeError, (text + ")").c_str());
     throw nb::python_error();
+  }
+  for (const builtins::Row& row : builtins::rows(name)) {
+    bool updates = std::any_of(row.params.begin(), row.params.end(),
+                               [](const builtins::RowParam& p) { return p.pattern.by_reference; });
+    if (updates && row.result == "None" && row.params.size() == types.size()) {
+      std::string text = "'" + name + "' updates variables here, which only kernels can do";
+      PyErr_SetString(PyExc_RuntimeError, text.c_str());
+      throw nb::python_error();
+    }
   }
   // As in kernels: sums of products are fused where wp.config.fuse_fp says so by default.
   driver::optimize(*module, {});
@@ -79,6 +89,19 @@ void register_builtins(nb::module_& m) {
         return out;
       },
       "Signatures, documentation and sample domains of a builtin's overloads.");
+  m.def(
+      "builtin_older_names",
+      [](const std::string& name) {
+        nb::list out;
+        for (const builtins::Row& row : builtins::rows(name)) {
+          nb::dict names;
+          for (const builtins::RowParam& param : row.params)
+            for (const std::string& older : param.older_names) names[older.c_str()] = param.name;
+          out.append(names);
+        }
+        return out;
+      },
+      "For each overload of a builtin: the parameter that a keyword of older versions means.");
 }
 
 }  // namespace weft::bind

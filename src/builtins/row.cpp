@@ -167,7 +167,23 @@ void read_operation(Row& row, std::string_view rest) {
     for (std::size_t i = 0; i < row.params.size(); ++i) row.operand_order.push_back(std::uint32_t(i));
 }
 
+void read_older_names(Row& row, std::string_view rest) {
+  while (!rest.empty()) {
+    std::size_t end = std::min(rest.find(','), rest.size());
+    std::string_view names = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    std::string_view name = next_word(names);
+    auto param = std::find_if(row.params.begin(), row.params.end(), [&](const RowParam& p) { return p.name == name; });
+    WEFT_CHECK(param != row.params.end(), "builtin row: no parameter " + std::string(name) + " in " + row.signature);
+    while (!names.empty()) param->older_names.emplace_back(next_word(names));
+  }
+}
+
 }  // namespace
+
+bool RowParam::answers_to(std::string_view keyword) const {
+  return name == keyword || std::find(older_names.begin(), older_names.end(), keyword) != older_names.end();
+}
 
 Row parse_row(std::string_view text) {
   auto take_line = [&] {
@@ -186,6 +202,8 @@ Row parse_row(std::string_view text) {
       row.doc = line.size() >= 2 ? std::string(line.substr(1, line.size() - 2)) : "";
     } else if (word == "sample") {
       row.sample = std::string(line);
+    } else if (word == "older") {
+      read_older_names(row, line);
     } else if (word == "op") {
       read_operation(row, line);
       defined = true;

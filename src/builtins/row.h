@@ -3,6 +3,7 @@
 //   quat_rotate(q: quat[F], v: vec[3,F]) -> vec[3,F]
 //     doc    "Rotates v by the quaternion q."
 //     lib                                     a function of that name in src/stdlib (or: lib other_name)
+//     older  q quat, v p vec                  optional: other keywords that the parameters q and v answer to
 //     sample unit_quat, [-10, 10]
 //
 // Instead of `lib`: `op NAME [params…]` for one IR operation on the parameters in that order, or `special` for what the
@@ -25,6 +26,10 @@ struct RowParam {
   std::string name;
   Pattern pattern;
   std::string default_text;  // source text; empty: required
+  std::vector<std::string> older_names;
+
+  /// True if a call may name this parameter so.
+  bool answers_to(std::string_view keyword) const;
 };
 
 struct Row {

@@ -164,7 +164,7 @@ bool FunctionLowering::bind_row(const builtins::Row& row, const std::vector<Argu
       p = position++;
     } else {
       for (std::size_t i = 0; i < n; ++i)
-        if (row.params[i].name == args[a].keyword) p = i;
+        if (row.params[i].answers_to(args[a].keyword)) p = i;
     }
     if (p >= n || given_of_param[p] >= 0) return false;
     given_of_param[p] = int(a);

@@ -1,5 +1,8 @@
 // Constructors: scalars (conversion), vectors, matrices, quaternions, transforms and structs; and the forms whose type
 // follows from the arguments (wp.vector(…), wp.identity(n, dtype)).
+#include <algorithm>
+#include <initializer_list>
+
 #include "sema/lowering.h"
 
 namespace weft::sema {
@@ -13,6 +16,42 @@ const Node& node_of(const Argument& arg, const Node& otherwise) {
   return arg.expr ? static_cast<const Node&>(*arg.expr) : otherwise;
 }
 
+/// Puts arguments given by these names into their order; false and unchanged if the names don't fit.
+bool order_by_names(std::vector<Argument>& args, std::initializer_list<std::string_view> names) {
+  if (args.size() != names.size()) return false;
+  std::vector<Argument> ordered(args.size());
+  std::vector<bool> given(args.size(), false);
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    std::size_t at = a;
+    if (!args[a].keyword.empty())
+      at = std::size_t(std::find(names.begin(), names.end(), args[a].keyword) - names.begin());
+    if (at >= args.size() || given[at]) return false;
+    given[at] = true;
+    ordered[at] = args[a];
+    ordered[at].keyword = {};
+  }
+  args = std::move(ordered);
+  return true;
+}
+
+/// The names that parts of a composite may be given by.
+void order_parts(const Type* type, std::vector<Argument>& args) {
+  if (std::all_of(args.begin(), args.end(), [](const Argument& a) { return a.keyword.empty(); })) return;
+  if (type->is_quat())
+    order_by_names(args, {"x", "y", "z", "w"}) || order_by_names(args, {"ijk", "real"}) ||
+        order_by_names(args, {"i", "r"});
+  else if (type->is_vec() && type->rows() == 6)
+    order_by_names(args, {"w", "v"}) || order_by_names(args, {"wx", "wy", "wz", "vx", "vy", "vz"});
+  else if (type->is_mat() && type->rows() == 4 && type->cols() == 4)
+    order_by_names(args, {"pos", "rot", "scale"});
+}
+
+/// A position, a rotation and scales: the old form of transform_compose.
+bool is_pose(const Type* type, const std::vector<Argument>& args) {
+  return type->is_mat() && type->rows() == 4 && type->cols() == 4 && args.size() == 3 && args[1].entity.is_value() &&
+         args[1].entity.type()->is_quat();
+}
+
 }  // namespace
 
 Entity FunctionLowering::construct(const Pattern& pattern, std::vector<Argument> args, const Node& at_node) {
@@ -22,9 +61,15 @@ Entity FunctionLowering::construct(const Pattern& pattern, std::vector<Argument>
   const Type* type = pattern.type;
   if (type->is_scalar()) return construct_scalar(type, args, at_node);
   if (type->is_composite()) {
+    if (type->is_vec() && type->rows() == 6) {  // wp.spatial_vector(…, dtype=)
+      auto dtype = take_dtype(args, at_node);
+      if (!dtype) return Entity::failed();
+      if (*dtype) type = types::vec(*dtype, 6);
+    }
+    order_parts(type, args);
     Entity made = construct_composite(type, args, at_node);
     bool from_vectors = !args.empty() && args[0].entity.is_value() && args[0].entity.type()->is_vec();
-    if (type->is_mat() && from_vectors && !made.is_error() && !decl_.library)
+    if (type->is_mat() && from_vectors && !is_pose(type, args) && !made.is_error() && !decl_.library)
       sink_.report(DiagCode::vectors_as_columns, at_node.loc,
                    "vectors are the columns of the matrix here, but its rows when Python makes one",
                    "write wp.matrix_from_cols(…) or wp.matrix_from_rows(…), which mean the same everywhere",
@@ -55,7 +100,9 @@ Entity FunctionLowering::construct_scalar(const Type* type, const std::vector<Ar
   return Entity::of(cast(value, type));
 }
 
-Entity FunctionLowering::construct_composite(const Type* type, const std::vector<Argument>& args, const Node& at_node) {
+Entity FunctionLowering::construct_composite(const Type* type, std::vector<Argument> args, const Node& at_node) {
+  order_parts(type, args);
+  if (is_pose(type, args)) return call_builtin("transform_compose", std::move(args), at_node);
   const Type* scalar = type->element();
   std::uint32_t n = type->component_count();
   builder_.set_loc(at_node.loc);
@@ -268,7 +315,10 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
         args.erase(args.begin() + std::ptrdiff_t(i));
         break;
       }
+    order_parts(types::mat(types::f32(), 4, 4), args);
     bool from_vectors = !args.empty() && args[0].entity.is_value() && args[0].entity.type()->is_vec();
+    if (!shape && from_vectors && is_pose(types::mat(types::f32(), 4, 4), args))
+      shape = std::vector<std::int64_t>{4, 4};
     if (!shape && from_vectors)
       shape = std::vector<std::int64_t>{std::int64_t(args[0].entity.type()->rows()), std::int64_t(args.size())};
     if (!shape || shape->size() != 2 || (*shape)[0] < 1 || (*shape)[1] < 1 || (*shape)[0] > kLargest ||

@@ -136,7 +136,7 @@ class FunctionLowering {
   /// `end`: position behind the statement (FunctionScan); names assigned on one side only and never read behind it are
   /// not merged. 0: merge all.
   Entity lower_branches(ir::Value* condition, const ExprFn& then_fn, const ExprFn& else_fn, const syntax::Node& at,
-                        std::uint32_t end = 0);
+                        std::uint32_t end = 0, bool else_has_left = false);
   bool merge_values(int variable, const Entity& a, const Entity& b, const syntax::Node& at, ir::Value*& out_a,
                     ir::Value*& out_b, Entity& same);
 
@@ -297,7 +297,7 @@ class FunctionLowering {
   Entity special_array(std::vector<Argument> args, const syntax::Node& at);
   Entity construct(const builtins::Pattern& pattern, std::vector<Argument> args, const syntax::Node& at);
   Entity construct_scalar(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
-  Entity construct_composite(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
+  Entity construct_composite(const Type* type, std::vector<Argument> args, const syntax::Node& at);
   Entity construct_struct(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
   Entity construct_untyped(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   std::optional<const Type*> take_dtype(std::vector<Argument>& args, const syntax::Node& at);

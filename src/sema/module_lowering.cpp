@@ -1,6 +1,8 @@
 // Instances of functions: each combination of a definition and argument types is lowered once; recursion is refused.
 #include "sema/lowering.h"
 
+#include <algorithm>
+
 #include "syntax/parser.h"
 
 namespace weft::sema {
@@ -216,7 +218,16 @@ std::unique_ptr<ir::Module> lower_builtin(std::string_view name, std::span<const
     params += (i ? ", " : "") + arg + ": Any";
     args += (i ? ", " : "") + arg;
   }
-  std::string text = "def call(" + params + "):\n    return " + std::string(name) + "(" + args + ")\n";
+  bool gives_nothing = false;
+  for (const builtins::Row& row : builtins::rows(name)) {
+    auto has_default = [](const builtins::RowParam& p) { return !p.default_text.empty(); };
+    std::size_t least =
+        row.params.size() - std::size_t(std::count_if(row.params.begin(), row.params.end(), has_default));
+    bool takes = arg_types.size() >= least && arg_types.size() <= row.params.size();
+    gives_nothing = gives_nothing || (takes && row.result == "None");
+  }
+  std::string text =
+      "def call(" + params + "):\n    " + (gives_nothing ? "" : "return ") + std::string(name) + "(" + args + ")\n";
   auto tree = syntax::parse(std::make_shared<SourceFile>("<builtin call>", text), sink);
   if (sink.error_count() != errors || tree->body.size() != 1) return nullptr;
   FunctionDecl decl;

@@ -57,11 +57,12 @@ class BuiltinFunction:
             raise
 
     def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
-        """Keyword arguments in the order of the first row that has these names."""
-        for params in self.params:
-            rest = params[len(args) :]
-            if len(params) == len(args) + len(kwargs) and all(name in kwargs for name in rest):
-                return (*args, *(kwargs[name] for name in rest))
+        """Keyword arguments in the order of the first row that has these names, today's or older ones."""
+        for params, older in zip(self.params, _weft.builtin_older_names(self.key)):
+            named = {older.get(name, name): value for name, value in kwargs.items()}
+            rest = params[len(args) : len(args) + len(kwargs)]  # parameters after these have defaults
+            if len(named) == len(kwargs) == len(rest) and all(name in named for name in rest):
+                return (*args, *(named[name] for name in rest))
         self._no_match((*args, *kwargs.values()), " by the names " + ", ".join(kwargs))
         return ()
 

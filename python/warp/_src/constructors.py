@@ -98,6 +98,16 @@ def transform_identity(dtype: Any = float) -> Any:
     return types.transformation(dtype)()
 
 
+def transform_set_translation(xform: Any, p: Any) -> None:
+    """Sets the translation of a transform."""
+    xform.p = p
+
+
+def transform_set_rotation(xform: Any, q: Any) -> None:
+    """Sets the rotation of a transform."""
+    xform.q = q
+
+
 def cast(a: Any, dtype: Any) -> Any:
     """The bits of a value as another type of the same size."""
     handle, data = types.type_handle(dtype), types.value_bytes(a)
@@ -138,6 +148,8 @@ FUNCTIONS: dict[str, Callable] = {
     "identity": identity,
     "quat_identity": quat_identity,
     "transform_identity": transform_identity,
+    "transform_set_translation": transform_set_translation,
+    "transform_set_rotation": transform_set_rotation,
     "cast": cast,
     "reinterpret": cast,
     "print": print_value,
