@@ -235,6 +235,7 @@ def test_keywords_of_all_versions() -> None:
     q, v = wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), 0.5), wp.vec3(1.0, 2.0, 3.0)
     assert (out.numpy() == out.numpy()[0]).all() and wp.vec3(*map(float, out.numpy()[0])) == wp.quat_rotate(q, v)
     assert wp.quat_rotate(q=q, p=v) == wp.quat_rotate(quat=q, vec=v) == wp.quat_rotate(q, v=v)
+    assert wp.quat_to_axis_angle(q=q) == wp.quat_to_axis_angle(quat=q) == wp.quat_to_axis_angle(q)
     assert wp.quat_slerp(q0=q, q1=q, t=0.5) == wp.quat_slerp(a=q, b=q, t=0.5)
     with pytest.raises(RuntimeError, match="by the names"):
         wp.quat_rotate(q=q, quat=q)

@@ -20,7 +20,8 @@ _call = _weft.call_builtin
 def _row_params(signature: str) -> tuple[str, ...]:
     """Parameter names of 'lerp(a: F, b: F, t: F) -> F'."""
     depth, names, word, in_name = 0, [], "", True
-    for char in signature[signature.index("(") + 1 : signature.rindex(")")] + ",":
+    end = signature.find(") ->")  # the result may be a tuple
+    for char in signature[signature.index("(") + 1 : end if end >= 0 else signature.rindex(")")] + ",":
         depth += (char in "[(") - (char in "])")
         if char == "," and depth == 0:
             names.append(word.strip())
