@@ -205,7 +205,7 @@ bool FunctionLowering::enter_region(const syntax::Node& at_node) {
 }
 
 Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then_fn, const ExprFn& else_fn,
-                                        const syntax::Node& at_node, std::uint32_t end) {
+                                        const syntax::Node& at_node, std::uint32_t end, bool else_has_left) {
   if (condition->is_constant()) return condition->bits ? then_fn() : else_fn();
   if (!enter_region(at_node)) return Entity::failed();
   ir::Region* outer = builder_.region();
@@ -243,7 +243,7 @@ Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then
     bool differs = merge_values(variable, a, b, at_node, va, vb, same);
     if (differs) {
       std::string_view name = var.internal ? std::string_view() : function_.arena.copy(var.name);
-      updates.emplace_back(variable, add_result(va, vb, same.maybe_unset, name));
+      updates.emplace_back(variable, add_result(va, vb, else_has_left ? a.maybe_unset : same.maybe_unset, name));
     } else {
       updates.emplace_back(variable, same);
     }

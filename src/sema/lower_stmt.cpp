@@ -35,7 +35,7 @@ void FunctionLowering::lower_block(Block block) {
           if (only_flag >= 0) set_variable(only_flag, Entity::of(builder_.boolean(false)));
           return Entity::nothing();
         },
-        *block[i], scan_.end_of(block[end]));
+        *block[i], scan_.end_of(block[end]), /*else_has_left=*/true);
     exits |= scan_.exits_of(block[end]);
     i = end + 1;
   }
