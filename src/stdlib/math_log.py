@@ -97,9 +97,13 @@ def _pow_f32(x, y):
     k, eh, el = _exp_sum_f32(p, pl)
     r = _scale_f32(eh + el, k, int32(0))
     r = where(p > 89.0, _inf_f32(), where(p < -104.5, float32(0.0), r))
-    half = y * 0.5
-    negative = reinterpret(x, int32) < int32(0)
-    return _pow_edges(x, y, r, negative, _inf_f32(), _nan_f32(), rint(y) == y, rint(half) == half)
+    # All else is rare. 1 to any power and any number to the power 0 come out right by themselves.
+    inf = _inf_f32()
+    if not (x > 0.0 and x < inf and abs(y) < inf):
+        half = y * 0.5
+        negative = reinterpret(x, int32) < int32(0)
+        r = _pow_edges(x, y, r, negative, inf, _nan_f32(), rint(y) == y, rint(half) == half)
+    return r
 
 
 def _pow_edges(x, y, r, negative, inf, nan, whole, even):
@@ -210,6 +214,9 @@ def _pow_f64(x, y):
     k, eh, el = _exp_sum_f64(p, pl)
     r = _scale_f64(eh + el, k, int64(0))
     r = where(p > 710.0, _inf_f64(), where(p < -746.0, float64(0.0), r))
-    half = y * 0.5
-    negative = reinterpret(x, int64) < int64(0)
-    return _pow_edges(x, y, r, negative, _inf_f64(), _nan_f64(), rint(y) == y, rint(half) == half)
+    inf = _inf_f64()
+    if not (x > 0.0 and x < inf and abs(y) < inf):
+        half = y * 0.5
+        negative = reinterpret(x, int64) < int64(0)
+        r = _pow_edges(x, y, r, negative, inf, _nan_f64(), rint(y) == y, rint(half) == half)
+    return r
