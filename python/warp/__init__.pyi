@@ -709,13 +709,13 @@ def cross(a: Vector[_S, Literal[3]], b: Vector[_S, Literal[3]]) -> Vector[_S, Li
     """Cross product."""
 @_overload
 def curlnoise(state: uint32 | _b.int, xy: Vector[_b.float, Literal[2]], octaves: uint32 | _b.int = ..., lacunarity: _b.float = ..., gain: _b.float = ...) -> Vector[_b.float, Literal[2]]:
-    """A field without divergence: the curl of noise. Octave i has the frequency lacunarity**i and the weight gain**i."""
+    """A field without divergence: curl of noise, lacunarity**i as fast, gain**i as strong in octave i."""
 @_overload
 def curlnoise(state: uint32 | _b.int, xyz: Vector[_b.float, Literal[3]], octaves: uint32 | _b.int = ..., lacunarity: _b.float = ..., gain: _b.float = ...) -> Vector[_b.float, Literal[3]]:
-    """A field without divergence: the curl of noise. Octave i has the frequency lacunarity**i and the weight gain**i."""
+    """A field without divergence: curl of noise, lacunarity**i as fast, gain**i as strong in octave i."""
 @_overload
 def curlnoise(state: uint32 | _b.int, xyzt: Vector[_b.float, Literal[4]], octaves: uint32 | _b.int = ..., lacunarity: _b.float = ..., gain: _b.float = ...) -> Vector[_b.float, Literal[3]]:
-    """A field without divergence: the curl of noise (in x, y and z). Octave i has the frequency lacunarity**i and the weight gain**i."""
+    """A field without divergence in x, y and z: curl of noise, with octaves as above."""
 @_overload
 def cw_div(a: Vector[_S, _N], b: Vector[_S, _N]) -> Vector[_S, _N]:
     """Quotient of components."""
@@ -744,8 +744,8 @@ def determinant(a: Matrix[_F, Literal[4], Literal[4]]) -> _F:
 @_overload
 def determinant(a: Matrix[_F, _N, _N]) -> _F:
     """Determinant, by elimination with partial pivoting."""
-def diag(a: Vector[_S, _N]) -> Matrix[_S, _N, _N]:
-    """Square matrix with a on its diagonal."""
+def diag(vec: Vector[_S, _N]) -> Matrix[_S, _N, _N]:
+    """Square matrix with vec on its diagonal."""
 @_overload
 def div(a: _S, b: _S) -> _S:
     """Quotient; integers truncate, x/0 is 0 for integers."""
@@ -799,7 +799,7 @@ def dot(a: Quaternion[_F], b: Quaternion[_F]) -> _F:
     """Sum of the products of components."""
 @_overload
 def eig3(A: Matrix[_F, Literal[3], Literal[3]]) -> Any:
-    """(Q, d) with A = Q diag(d) Qᵀ for a symmetric A: Q is a rotation, its columns are the eigenvectors, in no order."""
+    """(Q, d), A = Q diag(d) Qᵀ for symmetric A: Q a rotation, its columns the eigenvectors, in no order."""
 @_overload
 def eig3(A: Matrix[_F, Literal[3], Literal[3]], Q: Matrix[_F, Literal[3], Literal[3]], d: Vector[_F, Literal[3]]) -> None:
     """As above, written to the variables Q and d."""
@@ -861,7 +861,7 @@ def floordiv(a: _S, b: _S) -> _S:
     """Quotient rounded down."""
 def frac(x: _F) -> _F:
     """x minus its integral part, with the sign of x."""
-def get_diag(a: Matrix[_S, _N, _N]) -> Vector[_S, _N]:
+def get_diag(mat: Matrix[_S, _N, _N]) -> Vector[_S, _N]:
     """The diagonal."""
 def identity(n: _b.int, dtype: type[_S]) -> Matrix[_S, Any, Any]:
     """Identity matrix; n and dtype are compile-time."""
@@ -1230,7 +1230,7 @@ def rshift(a: Vector[_I, _N], b: Vector[_I, _N]) -> Vector[_I, _N]:
 def rshift(a: Matrix[_I, _R, _C], b: Matrix[_I, _R, _C]) -> Matrix[_I, _R, _C]:
     """a shifted right by b bits; the count is taken modulo the width."""
 def sample_cdf(state: uint32 | _b.int, cdf: array[_b.float, Literal[1]]) -> _b.int:
-    """A random index of the distribution whose sums are cdf: the first with cdf[index] not below a random number in [0, 1)."""
+    """A random index: the first with cdf[index] not below a random number in [0, 1)."""
 def sample_triangle(state: uint32 | _b.int) -> Vector[_b.float, Literal[2]]:
     """The first two barycentric coordinates of a random point of a triangle."""
 def sample_unit_cube(state: uint32 | _b.int) -> Vector[_b.float, Literal[3]]:
@@ -1261,8 +1261,8 @@ def sin(x: _F) -> _F:
     """Sine of x in radians."""
 def sinh(x: _F) -> _F:
     """Hyperbolic sine."""
-def skew(a: Vector[_S, Literal[3]]) -> Matrix[_S, Literal[3], Literal[3]]:
-    """The matrix K with K v = a × v."""
+def skew(vec: Vector[_S, Literal[3]]) -> Matrix[_S, Literal[3], Literal[3]]:
+    """The matrix K with K v = vec × v."""
 @_overload
 def smooth_normalize(v: Vector[_F, _N], delta: _F = ...) -> Vector[_F, _N]:
     """v / norm_pseudo_huber(v, delta): smooth at zero, and near a unit vector for long ones."""
@@ -1308,13 +1308,13 @@ def sub(a: Transformation[_F], b: Transformation[_F]) -> Transformation[_F]:
     """Difference of components."""
 @_overload
 def svd2(A: Matrix[_F, Literal[2], Literal[2]]) -> Any:
-    """(U, sigma, V) with A = U diag(sigma) Vᵀ: V is a rotation, U one or a reflection, sigma falls and is not negative."""
+    """(U, sigma, V), A = U diag(sigma) Vᵀ: V a rotation, U one or a reflection, sigma falls, none is negative."""
 @_overload
 def svd2(A: Matrix[_F, Literal[2], Literal[2]], U: Matrix[_F, Literal[2], Literal[2]], sigma: Vector[_F, Literal[2]], V: Matrix[_F, Literal[2], Literal[2]]) -> None:
     """As above, written to the variables U, sigma and V."""
 @_overload
 def svd3(A: Matrix[_F, Literal[3], Literal[3]]) -> Any:
-    """(U, sigma, V) with A = U diag(sigma) Vᵀ: U and V are rotations, sigma falls in magnitude, and only its last may be negative."""
+    """(U, sigma, V), A = U diag(sigma) Vᵀ: U, V rotations, sigma falls in magnitude, its last may be negative."""
 @_overload
 def svd3(A: Matrix[_F, Literal[3], Literal[3]], U: Matrix[_F, Literal[3], Literal[3]], sigma: Vector[_F, Literal[3]], V: Matrix[_F, Literal[3], Literal[3]]) -> None:
     """As above, written to the variables U, sigma and V."""

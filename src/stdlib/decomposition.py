@@ -1,11 +1,11 @@
-# Decompositions of small matrices by Jacobi's rotations. A fixed number of sweeps, so that all lanes take the same steps:
-# convergence is quadratic, and more than the sweeps below change nothing in any type. Matrices are scaled by a power of two
-# first, which keeps squares in range and costs no rounding.
+# Decompositions of small matrices by Jacobi's rotations. A fixed number of sweeps, so that all lanes take the same
+# steps: convergence is quadratic, and more than the sweeps below change nothing in any type. Matrices are scaled by a
+# power of two first, which keeps squares in range and costs no rounding.
 
 
 def _jacobi_rotation(app, aqq, apq):
-    # Cosine and sine of the smaller angle that makes [[app, apq], [apq, aqq]] diagonal (Golub and Van Loan, 8.5.2), in a
-    # form that is smooth wherever the two eigenvalues differ and does nothing where they are equal.
+    # Cosine and sine of the smaller angle that makes [[app, apq], [apq, aqq]] diagonal (Golub and Van Loan, 8.5.2), in
+    # a form that is smooth wherever the two eigenvalues differ and does nothing where they are equal.
     d = aqq - app
     c = 2.0 * apq
     h = d * d + c * c
@@ -16,8 +16,8 @@ def _jacobi_rotation(app, aqq, apq):
 
 
 def _orthogonalize(bp, bq, vp, vq):
-    # One-sided: rotates two columns of B = A V so that they become orthogonal, and V along. Forming AᵀA instead would lose
-    # the small singular values.
+    # One-sided: rotates two columns of B = A V so that they become orthogonal, and V along. Forming AᵀA instead would
+    # lose the small singular values.
     c, s = _jacobi_rotation(dot(bp, bp), dot(bq, bq), dot(bp, bq))
     return bp * c - bq * s, bp * s + bq * c, vp * c - vq * s, vp * s + vq * c
 
@@ -29,14 +29,14 @@ def _longer_first(bp, bq, vp, vq):
 
 
 def _perpendicular(u):
-    # A unit vector perpendicular to the unit vector u: across the axis that u leans to least.
+    # A unit vector perpendicular to the unit vector u: across the axis that u leans to least, the last of equal ones.
     x = abs(u[0])
     y = abs(u[1])
     z = abs(u[2])
     one = type(x)(1)
     zero = type(x)(0)
-    along_y = where(y <= z, type(u)(zero, one, zero), type(u)(zero, zero, one))
-    return normalize(cross(u, where(x <= y and x <= z, type(u)(one, zero, zero), along_y)))
+    x_or_y = where(y <= x, type(u)(zero, one, zero), type(u)(one, zero, zero))
+    return normalize(cross(where(z <= x and z <= y, type(u)(zero, zero, one), x_or_y), u))
 
 
 def _direction(b, fallback):

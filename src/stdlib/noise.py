@@ -1,5 +1,5 @@
-# Gradient noise (Perlin 2002): random gradients on the integer lattice, blended by a polynomial of fifth degree. A corner's
-# gradient is drawn from the hash of its coordinates: the state is added to the last coordinate's share of the hash.
+# Gradient noise (Perlin 2002): random gradients on the integer lattice, blended by a polynomial of fifth degree. A
+# corner's gradient is drawn from the hash of its coordinates: the state is added to the last coordinate's share.
 
 
 def _fade(t: float):

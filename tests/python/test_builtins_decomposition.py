@@ -1,4 +1,4 @@
-"""svd3, svd2, qr3, eig3 and inverses: recombination, orthogonality, order and signs, on random and adversarial matrices."""
+"""svd3, svd2, qr3, eig3, inverse: recombination, orthogonality, order and signs, on random and adversarial matrices."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import warp as wp
 from warp._src import context
 
 TYPES = {"float32": (wp.float32, 1.2e-7), "float64": (wp.float64, 2.3e-16)}
+STORE = "a[i] = u\n    d[i] = s\n    b[i] = v"
+VARIABLES = "u = M()\n    s = V()\n    v = M()\n    "
 SOURCES = {
-    "svd3": "u, s, v = wp.svd3(m[i])\n    a[i] = u\n    d[i] = s\n    b[i] = v",
-    "svd3_into": "u = M()\n    s = V()\n    v = M()\n    wp.svd3(m[i], u, s, v)\n    a[i] = u\n    d[i] = s\n    b[i] = v",
-    "svd2": "u, s, v = wp.svd2(m[i])\n    a[i] = u\n    d[i] = s\n    b[i] = v",
-    "svd2_into": "u = M()\n    s = V()\n    v = M()\n    wp.svd2(m[i], u, s, v)\n    a[i] = u\n    d[i] = s\n    b[i] = v",
+    "svd3": f"u, s, v = wp.svd3(m[i])\n    {STORE}",
+    "svd3_into": f"{VARIABLES}wp.svd3(m[i], u, s, v)\n    {STORE}",
+    "svd2": f"u, s, v = wp.svd2(m[i])\n    {STORE}",
+    "svd2_into": f"{VARIABLES}wp.svd2(m[i], u, s, v)\n    {STORE}",
     "qr3": "q, r = wp.qr3(m[i])\n    a[i] = q\n    b[i] = r",
-    "qr3_into": "q = M()\n    r = M()\n    wp.qr3(m[i], q, r)\n    a[i] = q\n    b[i] = r",
+    "qr3_into": f"{VARIABLES}wp.qr3(m[i], u, v)\n    {STORE}",
     "eig3": "q, s = wp.eig3(m[i])\n    a[i] = q\n    d[i] = s",
-    "eig3_into": "q = M()\n    s = V()\n    wp.eig3(m[i], q, s)\n    a[i] = q\n    d[i] = s",
+    "eig3_into": f"{VARIABLES}wp.eig3(m[i], u, s)\n    {STORE}",
     "inverse": "a[i] = wp.inverse(m[i])",
     "inverse_approx": "a[i] = wp.inverse_approx(m[i])",
 }
@@ -30,8 +32,8 @@ def decompose(name: str, matrices: np.ndarray, scalar: type) -> tuple[np.ndarray
     mat, vec = wp.types.matrix((n, n), scalar), wp.types.vector(n, scalar)
     if (name, n, scalar) not in KERNELS:
         source = (
-            "@wp.kernel\ndef k(m: wp.array(dtype=M), a: wp.array(dtype=M), d: wp.array(dtype=V), b: wp.array(dtype=M)):\n"
-            f"    i = wp.tid()\n    {SOURCES[name]}\n"
+            "@wp.kernel\ndef k(m: wp.array(dtype=M), a: wp.array(dtype=M), d: wp.array(dtype=V), b: wp.array(dtype=M)):"
+            f"\n    i = wp.tid()\n    {SOURCES[name]}\n"
         )
         KERNELS[name, n, scalar] = context.kernel_from_text(source, "k", {"wp": wp, "M": mat, "V": vec})
     m = wp.array(matrices, dtype=mat)
@@ -50,12 +52,27 @@ def adversarial(n: int, dtype: str) -> np.ndarray:
     """Random matrices, equal and vanishing singular values, tiny and huge scales, steps in scale, exact cases."""
     rng = np.random.default_rng(n)
     out = [rng.standard_normal((3000, n, n)), rng.uniform(-1, 1, (500, n, n)), rng.integers(-2, 3, (2000, n, n))]
-    for spectrum in ([1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 1, 1e-6], [1, 1e-3, 1e-3], [1, 1e-4, 1e-8], [2, 2, 1], [1, 1, -1]):
+    for spectrum in (
+        [1, 1, 1],
+        [1, 1, 0],
+        [1, 0, 0],
+        [1, 1, 1e-6],
+        [1, 1e-3, 1e-3],
+        [1, 1e-4, 1e-8],
+        [2, 2, 1],
+        [1, 1, -1],
+    ):
         s = np.array((spectrum * 2)[:n], dtype=np.float64)
         out.append(rotations(rng, 200, n) * s[None, None, :] @ rotations(rng, 200, n))
     symmetric = rng.standard_normal((500, n, n))
     out += [symmetric + symmetric.transpose(0, 2, 1), np.triu(rng.standard_normal((200, n, n))), np.eye(n)[None]]
-    out += [np.zeros((1, n, n)), -np.eye(n)[None], np.ones((1, n, n)), np.eye(n)[None, ::-1], 1e-7 * np.ones((1, n, n)) + np.eye(n)]
+    out += [
+        np.zeros((1, n, n)),
+        -np.eye(n)[None],
+        np.ones((1, n, n)),
+        np.eye(n)[None, ::-1],
+        1e-7 * np.ones((1, n, n)) + np.eye(n),
+    ]
     out += [rng.standard_normal((300, n, n)) * 10.0 ** rng.integers(-7, 7, (300, 1, n))]
     sizes = [1e-30, 1e-18, 1e18, 1e36] if dtype == "float32" else [1e-290, 1e-150, 1e150, 1e300]
     out += [rng.standard_normal((200, n, n)) * size for size in sizes]
@@ -178,3 +195,59 @@ def test_from_python():
     q, r = wp.qr3(wp.mat33d(1, 2, 3, 4, 5, 6, 7, 8, 10))
     np.testing.assert_allclose(np.array(r)[2], [0, 0, -0.408248290], atol=1e-9)
     assert type(wp.eig3(wp.mat33d())[1]) is wp.vec3d and type(wp.svd2(wp.mat22())[1]) is wp.vec2
+
+
+def test_zero_and_identity_decompose_into_identities():
+    for m in (np.zeros((3, 3)), np.eye(3)):
+        u, s, v = decompose("svd3", m[None], wp.float64)
+        assert (u[0] == np.eye(3)).all() and (s[0] == np.diag(m)).all() and (v[0] == np.eye(3)).all()
+
+
+GRADIENTS = {
+    "svd3": (3, "u, s, v = wp.svd3(m[i])\n    o[i] = wp.ddot(u, wu) + wp.dot(s, ws) + wp.ddot(v, wv)"),
+    "svd2": (2, "u, s, v = wp.svd2(m[i])\n    o[i] = wp.ddot(u, wu) + wp.dot(s, ws) + wp.ddot(v, wv)"),
+    "qr3": (3, "q, r = wp.qr3(m[i])\n    o[i] = wp.ddot(q, wu) + wp.ddot(r, wv)"),
+    "eig3": (3, "q, d = wp.eig3(m[i])\n    o[i] = wp.ddot(q, wu) + wp.dot(d, ws)"),
+    "inverse2": (2, "o[i] = wp.ddot(wp.inverse(m[i]), wu)"),
+    "inverse3": (3, "o[i] = wp.ddot(wp.inverse(m[i]), wu)"),
+    "inverse4": (4, "o[i] = wp.ddot(wp.inverse(m[i]), wu)"),
+    "inverse5": (5, "o[i] = wp.ddot(wp.inverse(m[i]), wu)"),
+    "determinant4": (4, "o[i] = wp.determinant(m[i])"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(GRADIENTS))
+def test_gradients(name):
+    n, body = GRADIENTS[name]
+    mat, vec = wp.types.matrix((n, n), wp.float64), wp.types.vector(n, wp.float64)
+    source = (
+        "@wp.kernel\ndef k(m: wp.array(dtype=M), o: wp.array(dtype=wp.float64), wu: M, ws: V, wv: M):\n"
+        f"    i = wp.tid()\n    {body}\n"
+    )
+    kernel = context.kernel_from_text(source, "k", {"wp": wp, "M": mat, "V": vec})
+    rng = np.random.default_rng(5)
+    weights = [mat(*rng.standard_normal(n * n)), vec(*rng.standard_normal(n)), mat(*rng.standard_normal(n * n))]
+
+    def values(matrices):
+        out = wp.zeros(len(matrices), dtype=wp.float64)
+        wp.launch(kernel, len(matrices), [wp.array(matrices, dtype=mat), out, *weights])
+        return out.numpy()
+
+    def gradient(matrices):
+        m = wp.array(matrices, dtype=mat, requires_grad=True)
+        out = wp.zeros(len(matrices), dtype=wp.float64, requires_grad=True)
+        out.grad.fill_(1.0)
+        wp.launch(kernel, len(matrices), [m, out, *weights], adj_inputs=[None] * 5, adj_outputs=[], adjoint=True)
+        return m.grad.numpy()
+
+    random = rng.standard_normal((100, n, n))
+    random = random + random.transpose(0, 2, 1) if name == "eig3" else random
+    random = np.concatenate([random[np.linalg.cond(random) < 50], np.diag(np.arange(1.0, n + 1))[None]])
+    want, step = np.zeros_like(random), 1e-6
+    for a, b in np.ndindex(n, n):
+        shift = np.zeros((n, n))
+        shift[a, b] = step
+        want[:, a, b] = (values(random + shift) - values(random - shift)) / (2 * step)
+    np.testing.assert_allclose(gradient(random), want, rtol=1e-6, atol=1e-6)
+    # Where values coincide there is no derivative of their vectors: some finite number must do.
+    assert np.isfinite(gradient(np.stack([np.eye(n), np.zeros((n, n)), np.ones((n, n))]))).all()
