@@ -46,13 +46,13 @@ def _direction(b, fallback):
         largest = max(largest, abs(b[i]))
     # Not `largest > 0`: NaN components are to stay.
     zero = largest == 0 and dot(b, b) == 0
-    unit = b / where(zero, type(largest)(1), _power_of_two(largest))
+    unit = b * (1 / where(zero, type(largest)(1), _power_of_two(largest)))
     return where(zero, fallback, unit / length(where(zero, fallback, unit)))
 
 
 def svd3(A):
     scale = _matrix_scale(A)
-    m = A / scale
+    m = A * (1 / scale)
     one = type(scale)(1)
     zero = type(scale)(0)
     b0 = vector(m[0, 0], m[1, 0], m[2, 0])
@@ -91,7 +91,7 @@ def _svd3_into(A, U: ref, sigma: ref, V: ref):
 
 def svd2(A):
     scale = _matrix_scale(A)
-    m = A / scale
+    m = A * (1 / scale)
     one = type(scale)(1)
     zero = type(scale)(0)
     b0 = vector(m[0, 0], m[1, 0])
@@ -120,9 +120,9 @@ def _givens(a, b):
     # Cosine and sine of the rotation that takes (a, b) to (r, 0), r >= 0; none for zero.
     largest = max(abs(a), abs(b))
     zero = largest == 0
-    scale = _power_of_two(largest)
-    x = where(zero, type(a)(1), a / scale)
-    y = where(zero, type(a)(0), b / scale)
+    shrink = 1 / _power_of_two(largest)
+    x = where(zero, type(a)(1), a * shrink)
+    y = where(zero, type(a)(0), b * shrink)
     r = sqrt(x * x + y * y)
     return x / r, y / r
 
@@ -164,7 +164,7 @@ def _diagonalize(app, aqq, apq, arp, arq, qp, qq):
 
 def eig3(A):
     scale = _matrix_scale(A)
-    m = A / scale
+    m = A * (1 / scale)
     one = type(scale)(1)
     zero = type(scale)(0)
     q0 = vector(one, zero, zero)

@@ -154,31 +154,31 @@ def _inverse1(a):
     return where(d != 0, type(a)(1 / where(d != 0, d, type(d)(1))), type(a)())
 
 
-def _scaled_inverse(cofactors, d, scale):
-    # The matrix was divided by scale, so that products of its elements neither overflow nor vanish.
+def _scaled_inverse(cofactors, d, shrink):
+    # The matrix was multiplied by shrink, a power of two, so that products of its elements neither overflow nor vanish.
     singular = d == 0
-    return where(singular, type(cofactors)(), cofactors / where(singular, type(d)(1), d) / scale)
+    return where(singular, type(cofactors)(), cofactors / where(singular, type(d)(1), d) * shrink)
 
 
 def _inverse2(a):
-    scale = _matrix_scale(a)
-    m = a / scale
-    return _scaled_inverse(type(a)(m[1, 1], -m[0, 1], -m[1, 0], m[0, 0]), _determinant2(m), scale)
+    shrink = 1 / _matrix_scale(a)
+    m = a * shrink
+    return _scaled_inverse(type(a)(m[1, 1], -m[0, 1], -m[1, 0], m[0, 0]), _determinant2(m), shrink)
 
 
 def _inverse3(a):
-    scale = _matrix_scale(a)
-    m = a / scale
+    shrink = 1 / _matrix_scale(a)
+    m = a * shrink
     c0 = cross(m[1], m[2])
     c1 = cross(m[2], m[0])
     c2 = cross(m[0], m[1])
     r = type(a)(c0[0], c1[0], c2[0], c0[1], c1[1], c2[1], c0[2], c1[2], c2[2])
-    return _scaled_inverse(r, dot(m[0], c0), scale)
+    return _scaled_inverse(r, dot(m[0], c0), shrink)
 
 
 def _inverse4(a):
-    scale = _matrix_scale(a)
-    m = a / scale
+    shrink = 1 / _matrix_scale(a)
+    m = a * shrink
     p0 = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
     p1 = m[0, 0] * m[1, 2] - m[0, 2] * m[1, 0]
     p2 = m[0, 0] * m[1, 3] - m[0, 3] * m[1, 0]
@@ -209,7 +209,7 @@ def _inverse4(a):
         m[3, 1] * p1 - m[3, 0] * p3 - m[3, 2] * p0,
         m[2, 0] * p3 - m[2, 1] * p1 + m[2, 2] * p0,
     )
-    return _scaled_inverse(r, p0 * q5 - p1 * q4 + p2 * q3 + p3 * q2 - p4 * q1 + p5 * q0, scale)
+    return _scaled_inverse(r, p0 * q5 - p1 * q4 + p2 * q3 + p3 * q2 - p4 * q1 + p5 * q0, shrink)
 
 
 def _inverse_n(a):
