@@ -205,7 +205,7 @@ void expect_gradient(const Check& check) {
   {
     Memory plainly(check, *plain.functions.back());
     plainly.run(plain, false);
-    if (!std::isfinite(loss(plainly))) return;  // a random kernel that ran away has no slopes
+    if (!(std::abs(loss(plainly)) < 1e6)) return;  // a random kernel that ran away has no slopes that differences see
   }
   // The differences.
   Memory at(check, *plain.functions.back());
