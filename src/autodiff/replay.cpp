@@ -53,13 +53,7 @@ void Reverser::replay_plain(const Op& op) {
   std::vector<const Type*> types;
   for (const Value* result : op.results) types.push_back(result->type);
   Op* copy = b_.op_typed(op.code, operands, types);
-  copy->atomic = op.atomic;
-  copy->contract = op.contract;
-  copy->num_indices = op.num_indices;
-  copy->wrap = op.wrap;
-  copy->path = target_.arena.copy(std::span<const ir::PathStep>(op.path));
-  copy->ints = target_.arena.copy(std::span<const std::int64_t>(op.ints));
-  copy->imm = op.imm;
+  ir::copy_attributes(op, target_, *copy);
   for (std::size_t k = 0; k < op.results.size(); ++k) {
     copy->results[k]->name = target_.arena.copy(op.results[k]->name);
     forward_[op.results[k]] = copy->results[k];

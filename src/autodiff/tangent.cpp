@@ -64,15 +64,7 @@ class Tangent {
     std::vector<const Type*> types;
     for (const Value* result : op.results) types.push_back(result->type);
     Op* made = b_.op_typed(op.code, operands, types);
-    made->atomic = op.atomic;
-    made->check = op.check;
-    made->contract = op.contract;
-    made->num_indices = op.num_indices;
-    made->wrap = op.wrap;
-    made->path = target_.arena.copy(std::span<const ir::PathStep>(op.path));
-    made->ints = target_.arena.copy(std::span<const std::int64_t>(op.ints));
-    made->imm = op.imm;
-    made->text = target_.arena.copy(op.text);
+    ir::copy_attributes(op, target_, *made);
     for (std::size_t k = 0; k < op.results.size(); ++k) values_[op.results[k]] = made->results[k];
     return made;
   }

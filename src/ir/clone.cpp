@@ -36,19 +36,9 @@ class Cloner {
     types_.clear();
     for (const Value* result : from.results) types_.push_back(result->type);
     Op* op = target_.make_op(from.code, operands_, types_, from.regions.size());
-    op->atomic = from.atomic;
-    op->check = from.check;
-    op->contract = from.contract;
-    op->num_indices = from.num_indices;
-    op->wrap = from.wrap;
-    op->path = target_.arena.copy(std::span<const PathStep>(from.path));
-    op->ints = target_.arena.copy(std::span<const std::int64_t>(from.ints));
-    op->imm = from.imm;
-    op->text = target_.arena.copy(from.text);
-    op->callee = from.callee;
+    copy_attributes(from, target_, *op);
     if (callees_ && from.callee)
       if (auto it = callees_->find(from.callee); it != callees_->end()) op->callee = it->second;
-    op->loc = from.loc;
     for (std::size_t i = 0; i < from.results.size(); ++i) {
       op->results[i]->name = target_.arena.copy(from.results[i]->name);
       map_[from.results[i]] = op->results[i];
@@ -91,6 +81,20 @@ std::vector<const Function*> callees_of(const Function& function) {
 }
 
 }  // namespace
+
+void copy_attributes(const Op& from, Function& target, Op& to) {
+  to.atomic = from.atomic;
+  to.check = from.check;
+  to.contract = from.contract;
+  to.num_indices = from.num_indices;
+  to.wrap = from.wrap;
+  to.path = target.arena.copy(std::span<const PathStep>(from.path));
+  to.ints = target.arena.copy(std::span<const std::int64_t>(from.ints));
+  to.imm = from.imm;
+  to.text = target.arena.copy(from.text);
+  to.callee = from.callee;
+  to.loc = from.loc;
+}
 
 Value* mapped(Function& target, const ValueMap& map, Value* value) {
   if (value->is_constant()) return target.constant(value->type, value->bits);

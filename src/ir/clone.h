@@ -14,6 +14,8 @@ using FunctionMap = std::unordered_map<const Function*, Function*>;
 /// The value that stands for `value` in `target`: constants are re-made there; a value of `target` itself that the map
 /// does not know stays.
 Value* mapped(Function& target, const ValueMap& map, Value* value);
+/// Gives `to`, an operation of `target`, everything of `from` but operands, results and regions.
+void copy_attributes(const Op& from, Function& target, Op& to);
 /// Appends copies of all operations of `from` (terminator included unless `skip_terminator`) to `to`, before `before`.
 void clone_ops(const Region& from, Function& target, Region* to, ValueMap& map, bool skip_terminator = false,
                const FunctionMap* callees = nullptr, Op* before = nullptr);
