@@ -46,8 +46,9 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
     for (const PartInfo& part : parts(type).parts)
       if (part.kind == PartKind::block) types.push_back(ptr);
   auto* type = llvm::FunctionType::get(result_struct(*this, function), types, false);
-  variant.function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
-                                            "f." + function.name + "." + std::to_string(lanes) + "x" + std::to_string(number), *module);
+  variant.function = llvm::Function::Create(
+      type, llvm::GlobalValue::InternalLinkage,
+      "f." + function.name + "." + std::to_string(lanes) + "x" + std::to_string(number), *module);
   variant.function->setDoesNotThrow();
   pending_.emplace_back(&function, &variant);
   return variant;

@@ -22,7 +22,6 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
-
 namespace weft::codegen {
 
 namespace {

@@ -27,7 +27,7 @@ struct ArrayFacts {
   bool no_overlap = true;  // no two share memory
   bool strided = false;    // innermost elements of some lie apart
 
-  bool adjoint = false;    // not found out but asked for: the kernel's adjoint is to run
+  bool adjoint = false;  // not found out but asked for: the kernel's adjoint is to run
 
   std::size_t index() const { return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint); }
 };

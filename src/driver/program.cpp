@@ -77,8 +77,8 @@ Program Program::compile(std::string text, std::string name, const Options& opti
     auto kernel = std::make_shared<Kernel::Impl>();
     kernel->program = impl.get();
     const Hash128 source = Hasher().value(impl->source_hash).text(decl->key).finish();
-    kernel->family = std::make_unique<driver::KernelFamily>(decl, driver::to_compile_options(options), source,
-                                                            options.interpret);
+    kernel->family =
+        std::make_unique<driver::KernelFamily>(decl, driver::to_compile_options(options), source, options.interpret);
     impl->kernels.push_back(std::move(kernel));
   }
   return Program(std::move(impl));
@@ -238,8 +238,7 @@ void Kernel::launch_with(const Dims& dims, std::span<const Argument> args) const
         plain && plain->layout.size <= kSmallBlock && dims.size() - 1 < kMaxRank) {
       alignas(8) char block[kSmallBlock];
       if (driver::pack_plain(plain->layout, args, block)) {
-        if (const driver::KernelVariant* ready =
-                plain->ready(dims.size(), driver::array_facts(plain->layout, block)))
+        if (const driver::KernelVariant* ready = plain->ready(dims.size(), driver::array_facts(plain->layout, block)))
           return family.run(*ready, block, request);
       }
     }
