@@ -121,7 +121,6 @@ const LoopPlan& Reverser::plan(const Op& loop) {
 LoopPlan Reverser::make_plan(const Op& loop) {
   LoopPlan plan;
   const Region& body = *loop.regions.back();
-  std::size_t first = first_carried(loop);
   auto kept_adjoints = adjoints_;
   Region* place = b_.region();
 
@@ -153,11 +152,9 @@ LoopPlan Reverser::make_plan(const Op& loop) {
     for (const Value* value : outside) adjoints.push_back(target_.add_argument(b_.region(), value->type));
     b_.yield(reverse_iteration(loop, carried, outside, adjoints));
   });
-  for (std::size_t k = 0; k < read.size(); ++k)
-    if (read[k]) plan.restored.push_back(k);
 
   // What running on from a restored state takes, until nothing more is added.
-  for (bool grown = !plan.restored.empty(); grown;) {
+  for (bool grown = std::find(read.begin(), read.end(), true) != read.end(); grown;) {
     grown = false;
     std::vector<bool> needed = trial([&] {
       ReplayRoot inside(*this, &body);
@@ -173,7 +170,6 @@ LoopPlan Reverser::make_plan(const Op& loop) {
   adjoints_ = std::move(kept_adjoints);
   for (std::size_t k = 0; k < read.size(); ++k)
     if (read[k]) plan.state.push_back(k);
-  (void)first;
   if (plan.state.empty()) return plan;
 
   std::vector<Field> fields = {{"at", types::i64(), 0}};

@@ -19,9 +19,8 @@ class Functions;
 
 /// How a loop's state comes back in reverse.
 struct LoopPlan {
-  std::vector<std::size_t> restored;  // carried values that the reverse of an iteration reads
-  std::vector<std::size_t> state;     // those, and what it takes to run on from them
-  const Type* slot = nullptr;         // struct {at, state…}; null: nothing is remembered
+  std::vector<std::size_t> state;  // carried values that the reverse of an iteration reads, and what running on takes
+  const Type* slot = nullptr;      // struct {at, state…}; null: nothing is remembered
   std::int64_t slots = 0;
   bool all_fit = false;  // the trip count is a constant, and there is a slot for each iteration
 };
@@ -165,8 +164,6 @@ class Reverser {
   const ir::Region* replay_root_ = nullptr;
   analysis::BaseMask written_ = 0;  // what the source may write
   std::size_t loops_ = 0;           // loops that may need slots
-  std::vector<const Type*> slot_types_;
-  ir::Op* slots_before_ = nullptr;  // slots are made at the target's top
 };
 
 /// Adjoints and replay forms of the functions of a module, made on demand.

@@ -370,7 +370,7 @@ class Launch(_weft.RecordedLaunch):
 
     def _check(self, index: int, adjoint: bool) -> None:
         if adjoint:
-            raise NotImplementedError("adjoint launches are not part of this version yet")
+            raise NotImplementedError("recorded launches run no adjoint yet; use wp.launch(…, adjoint=True)")
         count = len(self.kernel.params)
         if not 0 <= index < count:
             raise IndexError(f"kernel '{self.kernel.key}' has {count} parameters, there is none at {index}")

@@ -27,6 +27,8 @@ struct Check {
   bool tangent = true;      // forward mode takes the kernel as well
 };
 
+/// Whether the kernel's results are not finite, or so large that differences can't see its slopes.
+bool runs_away(const Check& check);
 /// The adjoint must agree with differences, before and after optimisation.
 void expect_gradient(const Check& check);
 /// The adjoint is refused; gives the message.

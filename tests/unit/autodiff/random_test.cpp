@@ -104,6 +104,7 @@ class Writer {
 };
 
 TEST(Random, AdjointsAgreeWithDifferencesAndTangents) {
+  int compared = 0;
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
     Check check;
     check.text = Writer(seed).kernel();
@@ -112,9 +113,12 @@ TEST(Random, AdjointsAgreeWithDifferencesAndTangents) {
     check.tolerance = 1e-4;  // of the differences; forward mode is compared to rounding
     check.steepest = 30;
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + check.text);
+    if (runs_away(check)) continue;
+    ++compared;
     expect_gradient(check);
     if (HasFailure()) return;
   }
+  EXPECT_GE(compared, 450) << "too few of the 500 kernels stay finite to say anything";
 }
 
 }  // namespace
