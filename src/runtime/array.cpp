@@ -64,24 +64,25 @@ bool overlaps(const ArrayDesc& a, std::uint64_t a_element_size, const ArrayDesc&
   return data_range(a, a_element_size).intersects(data_range(b, b_element_size));
 }
 
-Array Array::make(const Type* element, Shape shape, bool zeroed, bool requires_grad) {
+Array Array::make(const Type* element, Shape shape, bool zeroed, bool requires_grad, MemorySpace* space) {
   WEFT_CHECK(element);
   const std::uint64_t bytes = checked_bytes(element, shape);
   Array array;
   array.element_ = element;
-  array.owner_ = host_buffer(bytes, zeroed);
+  array.space_ = space;
+  array.owner_ = space ? space->allocate(bytes, zeroed) : host_buffer(bytes, zeroed);
   array.desc_.data = array.owner_.get();
   set_contiguous(array.desc_, shape, element->size());
   if (requires_grad) array.add_grad_buffer();
   return array;
 }
 
-Array Array::empty(const Type* element, Shape shape, bool requires_grad) {
-  return make(element, shape, false, requires_grad);
+Array Array::empty(const Type* element, Shape shape, bool requires_grad, MemorySpace* space) {
+  return make(element, shape, false, requires_grad, space);
 }
 
-Array Array::zeros(const Type* element, Shape shape, bool requires_grad) {
-  return make(element, shape, true, requires_grad);
+Array Array::zeros(const Type* element, Shape shape, bool requires_grad, MemorySpace* space) {
+  return make(element, shape, true, requires_grad, space);
 }
 
 Array Array::wrap(const Type* element, Shape shape, External memory) {
@@ -92,6 +93,7 @@ Array Array::wrap(const Type* element, Shape shape, External memory) {
   checked_bytes(element, shape);
   Array array;
   array.element_ = element;
+  array.space_ = memory.space;
   array.owner_ = owner;
   array.grad_owner_ = std::move(owner);
   array.desc_.data = memory.data;
@@ -175,7 +177,7 @@ void* Array::address(Shape index) const {
 
 void Array::add_grad_buffer() {
   const ByteRange r = range();
-  grad_owner_ = host_buffer(r.hi - r.lo, true);
+  grad_owner_ = space_ ? space_->allocate(r.hi - r.lo, true) : host_buffer(r.hi - r.lo, true);
   const std::uintptr_t before = r.lo == r.hi ? 0 : reinterpret_cast<std::uintptr_t>(desc_.data) - r.lo;
   desc_.grad = static_cast<char*>(grad_owner_.get()) + before;
 }
@@ -207,6 +209,8 @@ void Array::set_grad(const Array& gradient) {
   if (gradient.element_ != element_)
     throw ArgumentError("the gradient of an array of " + element_->user_name() + " has the same element type, not " +
                         gradient.element_->user_name());
+  if (gradient.space_ != space_)
+    throw ArgumentError("the gradient of an array lies where the array lies: copy it to the same device first");
   bool same = gradient.desc_.ndim == desc_.ndim;
   for (int d = 0; same && d < desc_.ndim; ++d) same = gradient.desc_.shape[d] == desc_.shape[d];
   if (!same)
@@ -334,7 +338,7 @@ Array Array::reshape(Shape shape) const {
 
 Array Array::reinterpret(const Type* element, Shape shape, Shape strides) const {
   check_valid("a view");
-  Array view = wrap(element, shape, {.data = desc_.data, .strides = strides, .grad = desc_.grad});
+  Array view = wrap(element, shape, {.data = desc_.data, .strides = strides, .grad = desc_.grad, .space = space_});
   const ByteRange mine = range(), its = view.range();
   if (its.lo != its.hi && (its.lo < mine.lo || its.hi > mine.hi))
     throw ArgumentError("a view of shape " + shape_text(shape) + " with strides " + shape_text(strides) + " needs " +

@@ -1,5 +1,5 @@
-// Arrays on the host: a shared buffer, an element type and the descriptor that kernels see. Views share the buffer and
-// keep it alive. A gradient, where there is one, has the same shape and strides. An Array is a cheap handle: copying it
+// Arrays: a shared buffer, an element type and the descriptor that kernels see. The memory is the host's or that of a
+// memory space (a GPU's, page-locked). Views share the buffer and keep it alive. A gradient, where there is one, has the same shape and strides. An Array is a cheap handle: copying it
 // shares the memory; copy() duplicates it.
 #pragma once
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "runtime/memory_space.h"
 #include "support/check.h"
 #include "types/type.h"
 
@@ -37,14 +38,15 @@ class Array {
   /// No array: passes to kernels as a null descriptor.
   Array() = default;
 
-  /// Contiguous arrays of 1 to 4 dimensions. Throw ArgumentError for bad shapes, OutOfMemory.
-  static Array empty(const Type* element, Shape shape, bool requires_grad = false);
-  static Array zeros(const Type* element, Shape shape, bool requires_grad = false);
-  static Array empty(const Type* element, Dims shape, bool requires_grad = false) {
-    return empty(element, Shape(shape.begin(), shape.size()), requires_grad);
+  /// Contiguous arrays of 1 to 4 dimensions; a null space is plain host memory. Throw ArgumentError for bad shapes,
+  /// OutOfMemory.
+  static Array empty(const Type* element, Shape shape, bool requires_grad = false, MemorySpace* space = nullptr);
+  static Array zeros(const Type* element, Shape shape, bool requires_grad = false, MemorySpace* space = nullptr);
+  static Array empty(const Type* element, Dims shape, bool requires_grad = false, MemorySpace* space = nullptr) {
+    return empty(element, Shape(shape.begin(), shape.size()), requires_grad, space);
   }
-  static Array zeros(const Type* element, Dims shape, bool requires_grad = false) {
-    return zeros(element, Shape(shape.begin(), shape.size()), requires_grad);
+  static Array zeros(const Type* element, Dims shape, bool requires_grad = false, MemorySpace* space = nullptr) {
+    return zeros(element, Shape(shape.begin(), shape.size()), requires_grad, space);
   }
 
   /// What wrap() is told about foreign memory.
@@ -53,6 +55,7 @@ class Array {
     Shape strides = {};               // bytes; empty: contiguous
     void* grad = nullptr;             // same shape and strides as data
     std::function<void()> release{};  // called when the last handle is gone; empty: the memory is not ours
+    MemorySpace* space = nullptr;     // where it lies
   };
   /// An array over memory that exists already. Data may be null only when there are no elements.
   static Array wrap(const Type* element, Shape shape, External memory);
@@ -74,20 +77,24 @@ class Array {
   /// size() × element size.
   std::uint64_t bytes() const;
   const ArrayDesc& desc() const { return desc_; }
+  /// Where the memory lies; null: plain host memory.
+  MemorySpace* space() const { return space_; }
+  /// Whether the CPU can reach the elements by their address.
+  bool on_host() const { return !space_ || space_->on_host(); }
   void* data() const { return desc_.data; }
   bool is_contiguous() const;
   ByteRange range() const { return data_range(desc_, element_ ? element_->size() : 0); }
 
-  /// Typed access for contiguous arrays; T must have the element's size.
+  /// Typed access for contiguous arrays on the host; T must have the element's size.
   template <class T>
   std::span<T> span() const {
-    WEFT_CHECK(element_ && sizeof(T) == element_->size() && is_contiguous());
+    WEFT_CHECK(on_host() && element_ && sizeof(T) == element_->size() && is_contiguous());
     return {static_cast<T*>(desc_.data), std::size_t(size())};
   }
   /// The element at the given indices; bounds are checked (ArgumentError).
   template <class T, class... Index>
   T& at(Index... index) const {
-    WEFT_CHECK(element_ && sizeof(T) == element_->size());
+    WEFT_CHECK(on_host() && element_ && sizeof(T) == element_->size());
     const std::int64_t indices[] = {std::int64_t(index)...};
     return *static_cast<T*>(address(indices));
   }
@@ -117,7 +124,7 @@ class Array {
   Array reinterpret(const Type* element, Shape shape, Shape strides) const;
   Array reshape(Dims shape) const { return reshape(Shape(shape.begin(), shape.size())); }
 
-  /// A contiguous duplicate of the data (and of the gradient, where there is one).
+  /// A contiguous duplicate of the data (and of the gradient, where there is one) in the same space.
   Array copy() const;
   /// Copies the data of an array of the same shape and element type; overlapping memory is handled as if copied first.
   void assign(const Array& source) const;
@@ -126,13 +133,14 @@ class Array {
   void fill_zero() const;
 
  private:
-  static Array make(const Type* element, Shape shape, bool zeroed, bool requires_grad);
+  static Array make(const Type* element, Shape shape, bool zeroed, bool requires_grad, MemorySpace* space);
   void add_grad_buffer();
   void check_dim(int dim) const;
   void check_valid(const char* what) const;
 
   const Type* element_ = nullptr;
   ArrayDesc desc_;
+  MemorySpace* space_ = nullptr;
   std::shared_ptr<void> owner_;
   std::shared_ptr<void> grad_owner_;
 };

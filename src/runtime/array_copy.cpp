@@ -67,7 +67,7 @@ void fill_packed(char* to, const void* value, std::size_t size, std::uint64_t by
 
 Array Array::copy() const {
   check_valid("a copy");
-  Array result = empty(element_, shape());
+  Array result = empty(element_, shape(), false, space_);
   result.assign(*this);
   if (has_grad()) {
     result.add_grad_buffer();
@@ -91,9 +91,21 @@ void Array::assign(const Array& source) const {
     bool same = desc_.data == source.desc_.data;
     for (int d = 0; d < desc_.ndim; ++d) same &= desc_.strides[d] == source.desc_.strides[d];
     if (same) return;
-    Array apart = empty(element_, shape());
+    Array apart = empty(element_, shape(), false, space_);
     apart.assign(source);
     return assign(apart);
+  }
+  if (space_ || source.space_) {
+    MemorySpace* device = !space_ || (space_->on_host() && source.space_) ? source.space_ : space_;
+    if (!device->on_host()) {
+      // Devices take the host's memory packed.
+      if ((source.on_host() && !source.is_contiguous()) || (on_host() && !is_contiguous())) {
+        Array packed = empty(element_, shape());
+        packed.assign(source);
+        return assign(packed);
+      }
+      return device->copy(desc_, space_, owner_, source.desc_, source.space_, source.owner_, element_->size());
+    }
   }
   if (is_contiguous() && source.is_contiguous()) {
     std::memcpy(desc_.data, source.desc_.data, bytes());
@@ -107,6 +119,7 @@ void Array::fill(const void* value) const {
   check_valid("a fill");
   if (size() == 0) return;
   const std::size_t element_size = element_->size();
+  if (!on_host()) return space_->fill(desc_, element_size, value);
   if (is_contiguous()) {
     if (all_zero(value, element_size))
       std::memset(desc_.data, 0, bytes());

@@ -23,13 +23,14 @@ LAYERS = {
     "passes": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis"},
     "autodiff": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis"},
     "runtime": {"support", "types"},
+    "cuda": {"support", "types", "runtime"},
     # The executors read the runtime's headers for the layouts that compiled code shares with it.
     "interp": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "runtime"},
     "codegen": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "runtime"},
     "driver": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "interp",
-               "codegen", "runtime", "weft"},
+               "codegen", "runtime", "cuda", "weft"},
     "bind": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "interp",
-             "codegen", "runtime", "driver", "weft"},
+             "codegen", "runtime", "cuda", "driver", "weft"},
     # Not C++ layers: the standard library is kernel source.
     "stdlib": set(),
 }
@@ -37,7 +38,7 @@ LAYERS = {
 # Third-party headers and the only folders (of src/ or tests/unit/) where they may appear.
 HOMES = [
     (re.compile(r"^(llvm|llvm-c|clang)/"), "LLVM headers", "codegen"),
-    (re.compile(r"^(cuda\.h|cuda_runtime.*|nvrtc\.h|cuda/.*)$"), "CUDA headers", "runtime/cuda"),
+    (re.compile(r"^(cuda\.h|cuda_runtime.*|nvrtc\.h)$"), "CUDA headers", "cuda"),
     (re.compile(r"^(Python\.h|nanobind/.*|pybind11/.*)$"), "Python headers", "bind"),
 ]
 

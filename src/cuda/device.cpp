@@ -1,0 +1,219 @@
+// What a device is, its context, streams and waiting. Memory is in device_memory.cpp.
+#include "cuda/device.h"
+
+#include <algorithm>
+
+#include "cuda/graph.h"
+#include "cuda/transfer.h"
+
+namespace weft::cuda {
+namespace {
+
+std::string uuid_text(const Uuid& uuid) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[uuid.bytes[i] >> 4];
+    text += kDigits[uuid.bytes[i] & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+Device::Device(System& system, int ordinal)
+    : system_(system), ordinal_(ordinal), alias_("cuda:" + std::to_string(ordinal)) {
+  const DriverTable& d = api();
+  WEFT_CUDA(d, device_get, &number_, ordinal);
+  char text[256] = {};
+  WEFT_CUDA(d, device_name, text, int(sizeof text) - 1, number_);
+  facts_.name = text;
+  auto attribute = [&](int which) {
+    int value = 0;
+    WEFT_CUDA(d, device_attribute, &value, which, number_);
+    return value;
+  };
+  facts_.arch = attribute(kAttributeComputeMajor) * 10 + attribute(kAttributeComputeMinor);
+  facts_.sm_count = attribute(kAttributeMultiprocessorCount);
+  facts_.max_threads_per_block = attribute(kAttributeMaxThreadsPerBlock);
+  facts_.max_shared_memory = attribute(kAttributeMaxSharedMemory);
+  facts_.unified_addressing = attribute(kAttributeUnifiedAddressing) != 0;
+  facts_.pools = attribute(kAttributeMemoryPools) != 0;
+  facts_.managed_memory = attribute(kAttributeManagedMemory) != 0;
+  facts_.ipc = attribute(kAttributeIpcEvents) != 0;
+  std::size_t bytes = 0;
+  WEFT_CUDA(d, device_memory, &bytes, number_);
+  facts_.total_memory = bytes;
+  Uuid uuid{};
+  WEFT_CUDA(d, device_uuid, &uuid, number_);
+  facts_.uuid = uuid_text(uuid);
+  char pci[32] = {};
+  WEFT_CUDA(d, device_pci, pci, int(sizeof pci) - 1, number_);
+  facts_.pci_bus_id = pci;
+  pool_enabled_ = facts_.pools;
+}
+
+Device::~Device() = default;
+
+ContextHandle Device::context() {
+  if (ContextHandle ready = context_.load(std::memory_order_acquire)) return ready;
+  system_.check_process();
+  std::lock_guard lock(mutex_);
+  if (ContextHandle ready = context_.load(std::memory_order_relaxed)) return ready;
+  ContextHandle made = nullptr;
+  WEFT_CUDA(api(), primary_retain, &made, number_);
+  if (facts_.pools) {
+    WEFT_CUDA(api(), pool_default, &pool_, number_);
+    // What arrays give back stays for the next ones, up to a point: the driver's default gives all of it to the system
+    // at every synchronisation.
+    std::uint64_t keep = std::min<std::uint64_t>(std::uint64_t(1) << 30, facts_.total_memory / 8);
+    WEFT_CUDA(api(), pool_set, pool_, kPoolReleaseThreshold, &keep);
+  }
+  context_.store(made, std::memory_order_release);
+  return made;
+}
+
+ContextScope::ContextScope(Device& device) : api_(device.api()) {
+  ContextHandle wanted = device.context();
+  device.system().check_process();
+  WEFT_CUDA(api_, context_get, &before_);
+  if (before_ == wanted) return;
+  WEFT_CUDA(api_, context_set, wanted);
+  changed_ = true;
+}
+
+ContextScope::~ContextScope() {
+  // A thread that had none keeps ours: others then find one, and the next scope is free.
+  if (changed_ && before_) api_.context_set(before_);
+}
+
+std::shared_ptr<Stream> Device::stream() {
+  {
+    std::lock_guard lock(mutex_);
+    if (stream_) return stream_;
+  }
+  auto made = make_stream(0);
+  std::lock_guard lock(mutex_);
+  if (!stream_) stream_ = std::move(made);
+  return stream_;
+}
+
+void Device::set_stream(std::shared_ptr<Stream> stream) {
+  if (!stream || &stream->device() != this)
+    throw runtime::ArgumentError("a stream of another device can't become the current one of " + alias_);
+  std::lock_guard lock(mutex_);
+  stream_.swap(stream);
+}
+
+std::shared_ptr<Stream> Device::make_stream(int priority, bool blocking) {
+  ContextScope scope(*this);
+  StreamHandle handle = nullptr;
+  WEFT_CUDA(api(), stream_create, &handle, blocking ? kStreamDefault : kStreamNonBlocking, priority);
+  return std::make_shared<Stream>(*this, handle, true);
+}
+
+std::shared_ptr<Stream> Device::adopt_stream(StreamHandle handle) {
+  return std::make_shared<Stream>(*this, handle, false);
+}
+
+std::shared_ptr<Stream> Device::null_stream() { return adopt_stream(nullptr); }
+
+void Device::synchronize() {
+  if (!has_context()) return;  // nothing was ever queued
+  if (Capture* running = capture()) running->refuse("wait for the device");
+  ContextScope scope(*this);
+  std::vector<StreamHandle> streams;
+  {
+    std::lock_guard lock(mutex_);
+    streams = live_streams_;
+  }
+  // Each by itself first, for the driver's own wait can't be interrupted.
+  for (StreamHandle stream : streams)
+    system_.wait([&] {
+      const Result code = api().stream_query(stream);
+      if (code != kSuccess && code != kErrorNotReady) throw_driver_error(api(), code, "stream_query");
+      return code == kSuccess;
+    });
+  WEFT_CUDA(api(), context_synchronize);
+  checks_.report_done(nullptr, true);
+}
+
+StreamHandle Device::side_stream() {
+  std::lock_guard lock(mutex_);
+  if (!side_stream_) WEFT_CUDA(api(), stream_create, &side_stream_, kStreamNonBlocking, 0);
+  return side_stream_;
+}
+
+void Device::order_behind_all(StreamHandle stream) {
+  std::vector<StreamHandle> others;
+  {
+    std::lock_guard lock(mutex_);
+    others = live_streams_;
+  }
+  EventHandle event = nullptr;
+  WEFT_CUDA(api(), event_create, &event, kEventDisableTiming);
+  struct Destroy {
+    const DriverTable& api;
+    EventHandle event;
+    ~Destroy() { api.event_destroy(event); }
+  } destroy{api(), event};
+  for (StreamHandle other : others) {
+    if (other == stream) continue;
+    WEFT_CUDA(api(), event_record, event, other, 0);
+    WEFT_CUDA(api(), stream_wait, stream, event, 0);
+  }
+}
+
+void Device::keep_for_capture(std::shared_ptr<const void> thing) {
+  if (Capture* running = capture()) running->keep(std::move(thing));
+}
+
+TransferKernels& Device::transfer_kernels() {
+  std::lock_guard lock(mutex_);
+  if (!transfer_) transfer_ = std::make_unique<TransferKernels>(*this);
+  return *transfer_;
+}
+
+bool Device::can_access(Device& peer) {
+  if (&peer == this) return true;
+  int can = 0;
+  WEFT_CUDA(api(), device_can_access_peer, &can, number_, peer.number_);
+  return can != 0;
+}
+
+bool Device::peer_enabled(const Device& peer) const {
+  std::lock_guard lock(mutex_);
+  return &peer == this || std::find(peers_.begin(), peers_.end(), peer.ordinal_) != peers_.end();
+}
+
+void Device::enable_peer(Device& peer, bool on) {
+  if (&peer == this) return;
+  ContextHandle other = peer.context();
+  ContextScope scope(*this);
+  const Result code = on ? api().peer_enable(other, 0) : api().peer_disable(other);
+  const Result already = on ? kErrorPeerAccessAlreadyEnabled : kErrorPeerAccessNotEnabled;
+  if (code != kSuccess && code != already) throw_driver_error(api(), code, on ? "peer_enable" : "peer_disable");
+  std::lock_guard lock(mutex_);
+  std::erase(peers_, peer.ordinal_);
+  if (on) peers_.push_back(peer.ordinal_);
+}
+
+bool Device::pool_access_enabled(const Device& peer) const {
+  std::lock_guard lock(mutex_);
+  return &peer == this || std::find(pool_peers_.begin(), pool_peers_.end(), peer.ordinal_) != pool_peers_.end();
+}
+
+void Device::enable_pool_access(Device& peer, bool on) {
+  if (&peer == this) return;
+  peer.context();
+  PoolAccess access;
+  access.location_id = number_;
+  access.flags = on ? 3 : 0;
+  WEFT_CUDA(api(), pool_set_access, peer.pool_, &access, 1);
+  std::lock_guard lock(mutex_);
+  std::erase(pool_peers_, peer.ordinal_);
+  if (on) pool_peers_.push_back(peer.ordinal_);
+}
+
+}  // namespace weft::cuda

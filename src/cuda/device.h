@@ -1,0 +1,128 @@
+// One GPU: what it is, its primary context, memory, current stream, checks of its kernels. A device is a memory space, so
+// arrays on it are ordinary arrays. Thread-safe.
+#pragma once
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "cuda/check_board.h"
+#include "cuda/stream.h"
+#include "cuda/system.h"
+
+namespace weft::cuda {
+
+class Capture;
+class TransferKernels;
+
+/// What a device is; asked once.
+struct DeviceFacts {
+  std::string name, uuid, pci_bus_id;
+  int arch = 0;  // compute capability × 10
+  int sm_count = 0;
+  int max_threads_per_block = 0;
+  int max_shared_memory = 0;
+  std::uint64_t total_memory = 0;
+  bool unified_addressing = false, pools = false, managed_memory = false, ipc = false;
+};
+
+class Device final : public runtime::MemorySpace {
+ public:
+  Device(System& system, int ordinal);
+  ~Device();
+
+  System& system() const { return system_; }
+  const DriverTable& api() const { return system_.api(); }
+  const DeviceFacts& facts() const { return facts_; }
+  DeviceNumber number() const { return number_; }
+  /// The primary context; made on first use, kept for the process, as other libraries do.
+  ContextHandle context();
+  bool has_context() const { return context_.load(std::memory_order_acquire) != nullptr; }
+
+  // Memory.
+  const std::string& name() const override { return alias_; }
+  int ordinal() const override { return ordinal_; }
+  bool on_host() const override { return false; }
+  /// Behind the work of the current stream; freed behind the work of all streams.
+  std::shared_ptr<void> allocate(std::uint64_t bytes, bool zeroed) override;
+  void copy(const ArrayDesc& to, MemorySpace* to_space, const std::shared_ptr<void>& keep_to, const ArrayDesc& from,
+            MemorySpace* from_space, const std::shared_ptr<void>& keep_from, std::size_t element_size) override;
+  void fill(const ArrayDesc& to, std::size_t element_size, const void* value) override;
+  std::uint64_t free_memory();
+  /// Whether arrays come from the stream-ordered pool.
+  bool pool_enabled() const { return pool_enabled_.load(std::memory_order_relaxed); }
+  void enable_pool(bool on);
+  std::uint64_t pool_value(int attribute);
+  void set_pool_threshold(std::uint64_t bytes);
+  bool can_access(Device& peer);
+  /// Whether kernels here may touch plain memory of the peer; switched by enable_peer.
+  bool peer_enabled(const Device& peer) const;
+  void enable_peer(Device& peer, bool on);
+  /// The same for the peer's pool.
+  bool pool_access_enabled(const Device& peer) const;
+  void enable_pool_access(Device& peer, bool on);
+
+  // Streams.
+  /// Work goes here unless told otherwise; one of its own at first, which waits for the legacy default stream.
+  std::shared_ptr<Stream> stream();
+  void set_stream(std::shared_ptr<Stream> stream);
+  std::shared_ptr<Stream> make_stream(int priority, bool blocking = true);
+  std::shared_ptr<Stream> adopt_stream(StreamHandle handle);
+  /// The legacy default stream.
+  std::shared_ptr<Stream> null_stream();
+  /// Waits for all work of the device, then reports failed checks.
+  void synchronize();
+
+  // Graphs: at most one capture per device at a time.
+  /// The capture under way, or null.
+  Capture* capture() const { return capture_.load(std::memory_order_acquire); }
+  /// Keeps something as long as the graph that is being captured, if one is.
+  void keep_for_capture(std::shared_ptr<const void> thing);
+
+  CheckBoard& checks() { return checks_; }
+  TransferKernels& transfer_kernels();
+
+ private:
+  friend class Stream;
+  friend class Capture;
+  void release(DevicePtr memory, bool pooled) noexcept;
+  DevicePtr try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on, Result& code);
+  /// A stream that waits for all others: memory is given back there when several streams may use it.
+  StreamHandle side_stream();
+  void order_behind_all(StreamHandle stream);
+  void begin_capture(Capture* capture);
+  void end_capture();
+
+  System& system_;
+  int ordinal_;
+  DeviceNumber number_ = 0;
+  std::string alias_;
+  DeviceFacts facts_;
+  std::atomic<ContextHandle> context_{nullptr};
+  std::atomic<bool> pool_enabled_{false};
+  std::atomic<Capture*> capture_{nullptr};
+  mutable std::mutex mutex_;  // guards the rest
+  PoolHandle pool_ = nullptr;
+  std::shared_ptr<Stream> stream_;
+  std::vector<StreamHandle> live_streams_;  // all but the side stream
+  StreamHandle side_stream_ = nullptr;
+  std::vector<std::pair<DevicePtr, bool>> late_frees_;  // given up while a graph was captured
+  std::vector<int> peers_, pool_peers_;                 // ordinals that may be reached
+  std::unique_ptr<TransferKernels> transfer_;
+  CheckBoard checks_{*this};
+};
+
+/// Makes a device's context current for the calling thread and restores the one before. Throws in forked children.
+class ContextScope {
+ public:
+  explicit ContextScope(Device& device);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ private:
+  const DriverTable& api_;
+  ContextHandle before_ = nullptr;
+  bool changed_ = false;
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,121 @@
+// Memory of a device: stream-ordered pools where the device has them. What is freed is given back behind the work of every
+// stream that may use it, so that dropping an array is always safe and never waits.
+#include <algorithm>
+
+#include "cuda/device.h"
+#include "cuda/graph.h"
+
+namespace weft::cuda {
+
+DevicePtr Device::try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on, Result& code) {
+  DevicePtr memory = 0;
+  const std::size_t size = std::max<std::uint64_t>(bytes, 1);
+  code = pooled ? api().memory_allocate_async(&memory, size, on) : api().memory_allocate(&memory, size);
+  return memory;
+}
+
+std::shared_ptr<void> Device::allocate(std::uint64_t bytes, bool zeroed) {
+  ContextScope scope(*this);
+  const std::shared_ptr<Stream> current = stream();
+  const bool pooled = pool_enabled();
+  Capture* capturing = capture();
+  // Memory made while a graph is captured belongs to no node of it: it is there at once, and the graph keeps it.
+  const StreamHandle on = capturing && pooled ? side_stream() : current->handle();
+  Result code = kSuccess;
+  DevicePtr memory = try_allocate(bytes, pooled, on, code);
+  if (code == kErrorOutOfMemory && !capturing) {  // what the pool holds back, and what is about to be freed
+    WEFT_CUDA(api(), context_synchronize);
+    if (facts_.pools) WEFT_CUDA(api(), pool_trim, pool_, 0);
+    memory = try_allocate(bytes, pooled, on, code);
+  }
+  if (code == kErrorOutOfMemory) {
+    std::size_t free = 0, total = 0;
+    const bool known = api().memory_info(&free, &total) == kSuccess;
+    throw runtime::OutOfMemory(
+        bytes, "no memory for " + std::to_string(bytes) + " bytes on " + alias_ +
+                   (known ? ": " + std::to_string(free) + " of " + std::to_string(total) + " bytes are free" : ""));
+  }
+  if (code != kSuccess) throw_driver_error(api(), code, pooled ? "memory_allocate_async" : "memory_allocate");
+  std::shared_ptr<void> owner(reinterpret_cast<void*>(memory),
+                              [this, pooled](void* p) { release(reinterpret_cast<DevicePtr>(p), pooled); });
+  if (capturing) {
+    if (pooled) WEFT_CUDA(api(), stream_synchronize, on);
+    capturing->keep(owner);
+  }
+  if (zeroed && bytes) WEFT_CUDA(api(), set8_async, memory, 0, bytes, current->handle());
+  return owner;
+}
+
+void Device::release(DevicePtr memory, bool pooled) noexcept {
+  if (system_.forked()) return;
+  try {
+    bool several = false;
+    {
+      std::lock_guard lock(mutex_);
+      if (capture_.load(std::memory_order_acquire)) {
+        late_frees_.emplace_back(memory, pooled);
+        return;
+      }
+      several = live_streams_.size() != 1;
+    }
+    ContextScope scope(*this);
+    if (!pooled) {
+      api().memory_free(memory);
+      return;
+    }
+    StreamHandle on = nullptr;
+    if (several) {
+      on = side_stream();
+      order_behind_all(on);
+    } else {
+      on = stream()->handle();
+    }
+    api().memory_free_async(memory, on);
+  } catch (const std::exception&) {  // the context is broken or gone: so is its memory
+  }
+}
+
+void Device::begin_capture(Capture* capture) {
+  std::lock_guard lock(mutex_);
+  if (capture_.load(std::memory_order_relaxed))
+    throw runtime::ArgumentError("Graph capture already in progress on " + alias_);
+  capture_.store(capture, std::memory_order_release);
+}
+
+void Device::end_capture() {
+  std::vector<std::pair<DevicePtr, bool>> late;
+  {
+    std::lock_guard lock(mutex_);
+    capture_.store(nullptr, std::memory_order_release);
+    late.swap(late_frees_);
+  }
+  for (auto [memory, pooled] : late) release(memory, pooled);
+}
+
+std::uint64_t Device::free_memory() {
+  ContextScope scope(*this);
+  std::size_t free = 0, total = 0;
+  WEFT_CUDA(api(), memory_info, &free, &total);
+  return free;
+}
+
+void Device::enable_pool(bool on) {
+  if (on && !facts_.pools) throw runtime::ArgumentError("the device " + alias_ + " has no stream-ordered memory pool");
+  pool_enabled_ = on;
+}
+
+std::uint64_t Device::pool_value(int attribute) {
+  if (!facts_.pools) throw runtime::ArgumentError("the device " + alias_ + " has no stream-ordered memory pool");
+  ContextScope scope(*this);
+  std::uint64_t value = 0;
+  WEFT_CUDA(api(), pool_get, pool_, attribute, &value);
+  return value;
+}
+
+void Device::set_pool_threshold(std::uint64_t bytes) {
+  if (!facts_.pools) throw runtime::ArgumentError("the device " + alias_ + " has no stream-ordered memory pool");
+  ContextScope scope(*this);
+  WEFT_CUDA(api(), pool_set, pool_, kPoolReleaseThreshold, &bytes);
+}
+
+}  // namespace weft::cuda

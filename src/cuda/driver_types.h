@@ -1,0 +1,100 @@
+// The few types and constants of the CUDA driver API that the runtime uses, declared here so that building needs no
+// toolkit. Values are those of the driver's stable binary interface; names follow this project's style, the comment of
+// each group says what NVIDIA calls it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::cuda {
+
+using Result = int;        // CUresult
+using DeviceNumber = int;  // CUdevice
+using DevicePtr = std::uint64_t;
+
+using ContextHandle = struct ContextTag*;
+using StreamHandle = struct StreamTag*;
+using EventHandle = struct EventTag*;
+using ModuleHandle = struct ModuleTag*;
+using FunctionHandle = struct FunctionTag*;
+using GraphHandle = struct GraphTag*;
+using GraphExecHandle = struct GraphExecTag*;
+using LinkHandle = struct LinkTag*;
+using PoolHandle = struct PoolTag*;
+
+// CUDA_ERROR_…
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kErrorInvalidValue = 1;
+inline constexpr Result kErrorOutOfMemory = 2;
+inline constexpr Result kErrorDeinitialized = 4;
+inline constexpr Result kErrorNoDevice = 100;
+inline constexpr Result kErrorNotReady = 600;
+inline constexpr Result kErrorPeerAccessAlreadyEnabled = 704;
+inline constexpr Result kErrorPeerAccessNotEnabled = 705;
+
+// CU_DEVICE_ATTRIBUTE_…
+inline constexpr int kAttributeMaxThreadsPerBlock = 1;
+inline constexpr int kAttributeMultiprocessorCount = 16;
+inline constexpr int kAttributeUnifiedAddressing = 41;
+inline constexpr int kAttributeComputeMajor = 75;
+inline constexpr int kAttributeComputeMinor = 76;
+inline constexpr int kAttributeManagedMemory = 83;
+inline constexpr int kAttributeMaxSharedMemory = 97;  // per block, with opt-in
+inline constexpr int kAttributeMemoryPools = 115;
+inline constexpr int kAttributeIpcEvents = 125;
+
+// CU_STREAM_…, CU_EVENT_…
+inline constexpr unsigned kStreamDefault = 0;
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr unsigned kEventInterprocess = 4;
+inline constexpr unsigned kEventExternal = 1;  // record and wait: a node of its own while a graph is captured
+
+// CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_STATUS_ACTIVE
+inline constexpr int kCaptureRelaxed = 2;
+inline constexpr int kCaptureActive = 1;
+
+// CU_JIT_…
+inline constexpr int kJitInfoLog = 3;
+inline constexpr int kJitInfoLogSize = 4;
+inline constexpr int kJitErrorLog = 5;
+inline constexpr int kJitErrorLogSize = 6;
+inline constexpr int kJitOptimizationLevel = 7;
+inline constexpr int kJitLineInfo = 13;
+inline constexpr int kJitInputPtx = 1;
+
+// CU_FUNC_ATTRIBUTE_…
+inline constexpr int kFunctionMaxThreads = 0;
+inline constexpr int kFunctionLocalBytes = 3;
+inline constexpr int kFunctionRegisters = 4;
+
+// CU_MEMPOOL_ATTR_…
+inline constexpr int kPoolReleaseThreshold = 4;
+inline constexpr int kPoolUsedNow = 7;
+inline constexpr int kPoolUsedMost = 8;
+
+// CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP
+inline constexpr unsigned kHostPortable = 1;
+inline constexpr unsigned kHostMapped = 2;
+
+// CU_POINTER_ATTRIBUTE_…, CU_MEMORYTYPE_…
+inline constexpr int kPointerMemoryType = 2;
+inline constexpr int kPointerDeviceOrdinal = 9;
+inline constexpr unsigned kMemoryTypeHost = 1;
+
+// CU_LAUNCH_PARAM_…
+inline void* const kLaunchParamEnd = nullptr;
+inline void* const kLaunchParamPointer = reinterpret_cast<void*>(1);
+inline void* const kLaunchParamSize = reinterpret_cast<void*>(2);
+
+struct Uuid {
+  unsigned char bytes[16];
+};
+
+/// CUmemAccessDesc: which device may do what with a pool's memory.
+struct PoolAccess {
+  int location_type = 1;  // a device
+  int location_id = 0;
+  int flags = 3;  // read and write; 0: none
+};
+
+}  // namespace weft::cuda

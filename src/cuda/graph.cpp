@@ -1,0 +1,86 @@
+// Capturing streams into graphs, and running them.
+#include "cuda/graph.h"
+
+#include "cuda/device.h"
+
+namespace weft::cuda {
+
+Graph::Graph(Device& device, GraphHandle graph, std::vector<std::shared_ptr<const void>> kept)
+    : device_(device), graph_(graph), kept_(std::move(kept)) {}
+
+Graph::~Graph() {
+  if (device_.system().forked()) return;
+  try {
+    ContextScope scope(device_);
+    // A run under way ends undisturbed; what it works on must last until then.
+    if (exec_ && !kept_.empty() && !device_.capture()) device_.api().context_synchronize();
+    if (exec_) device_.api().graph_exec_destroy(exec_);
+    device_.api().graph_destroy(graph_);
+  } catch (const runtime::Error&) {  // the device is gone, and the graph with it
+  }
+}
+
+void Graph::instantiate() {
+  ContextScope scope(device_);
+  std::lock_guard lock(mutex_);
+  if (!exec_) WEFT_CUDA(device_.api(), graph_instantiate, &exec_, graph_, 0);
+}
+
+void Graph::launch(const Stream& stream) {
+  instantiate();
+  ContextScope scope(device_);
+  std::lock_guard lock(mutex_);  // one graph can't be launched from two threads at once
+  WEFT_CUDA(device_.api(), graph_launch, exec_, stream.handle());
+}
+
+Capture::Capture(std::shared_ptr<Stream> stream, bool external) : stream_(std::move(stream)), external_(external) {
+  device().begin_capture(this);
+  active_ = true;
+  if (external_) return;
+  try {
+    ContextScope scope(device());
+    WEFT_CUDA(device().api(), capture_begin, stream_->handle(), kCaptureRelaxed);
+  } catch (...) {
+    active_ = false;
+    device().end_capture();
+    throw;
+  }
+}
+
+Capture::~Capture() {
+  if (!active_) return;
+  try {
+    end();
+  } catch (const runtime::Error&) {  // dropped in the middle of an error already
+  }
+}
+
+std::shared_ptr<Graph> Capture::end() {
+  if (!active_) throw runtime::ArgumentError("the graph capture was ended already");
+  active_ = false;
+  struct Done {
+    Device& device;
+    ~Done() { device.end_capture(); }
+  } done{device()};
+  if (external_) return nullptr;
+  ContextScope scope(device());
+  GraphHandle graph = nullptr;
+  const Result code = device().api().capture_end(stream_->handle(), &graph);
+  if (code != kSuccess || !graph)
+    throw_driver_error(device().api(), code == kSuccess ? kErrorInvalidValue : code, "capture_end",
+                       "something that a graph can't hold was done while it was captured");
+  std::lock_guard lock(mutex_);
+  return std::make_shared<Graph>(device(), graph, std::move(kept_));
+}
+
+void Capture::keep(std::shared_ptr<const void> thing) {
+  std::lock_guard lock(mutex_);
+  kept_.push_back(std::move(thing));
+}
+
+void Capture::refuse(const std::string& what) const {
+  throw runtime::ArgumentError("can't " + what + " while a graph is captured on " + device().name() +
+                               "; do it before wp.capture_begin or after wp.capture_end");
+}
+
+}  // namespace weft::cuda

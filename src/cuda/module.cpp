@@ -1,0 +1,98 @@
+// Compiling PTX, loading and launching.
+#include "cuda/module.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace weft::cuda {
+namespace {
+
+constexpr std::size_t kLogSize = 16384;
+
+/// The last lines of a log that may be long.
+std::string log_text(const std::vector<char>& log) {
+  std::string text(log.data());
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+void* as_value(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
+
+}  // namespace
+
+std::string compile_ptx(Device& device, const std::string& ptx, const std::string& name, const PtxOptions& options) {
+  ContextScope scope(device);
+  const DriverTable& api = device.api();
+  std::vector<char> log(kLogSize, 0);
+  int keys[] = {kJitErrorLog, kJitErrorLogSize, kJitOptimizationLevel, kJitLineInfo};
+  void* values[] = {log.data(), as_value(kLogSize - 1), as_value(std::uintptr_t(options.opt_level)),
+                    as_value(options.line_info ? 1 : 0)};
+  LinkHandle link = nullptr;
+  WEFT_CUDA(api, link_create, unsigned(std::size(keys)), keys, values, &link);
+  struct Destroy {
+    const DriverTable& api;
+    LinkHandle link;
+    ~Destroy() { api.link_destroy(link); }
+  } destroy{api, link};
+  auto fail = [&](Result code, const char* call) {
+    std::string text = log_text(log);
+    throw_driver_error(api, code, call,
+                       "while compiling '" + name + "' for " + device.facts().name + " (sm_" +
+                           std::to_string(device.facts().arch) + ")" + (text.empty() ? "" : ":\n" + text));
+  };
+  if (Result code = api.link_add(link, kJitInputPtx, const_cast<char*>(ptx.c_str()), ptx.size() + 1, name.c_str(), 0,
+                                 nullptr, nullptr);
+      code != kSuccess)
+    fail(code, "link_add");
+  void* cubin = nullptr;
+  std::size_t size = 0;
+  if (Result code = api.link_complete(link, &cubin, &size); code != kSuccess) fail(code, "link_complete");
+  return std::string(static_cast<const char*>(cubin), size);
+}
+
+KernelCode::KernelCode(Device& device, std::span<const char> image, const std::string& entry) : device_(device) {
+  ContextScope scope(device);
+  const DriverTable& api = device.api();
+  if (Result code = api.module_load(&module_, image.data(), 0, nullptr, nullptr); code != kSuccess)
+    throw_driver_error(api, code, "module_load", "while loading '" + entry + "' on " + device.name());
+  try {
+    function_ = function(entry);
+    WEFT_CUDA(api, function_attribute, &max_threads_, kFunctionMaxThreads, function_);
+    WEFT_CUDA(api, function_attribute, &registers_, kFunctionRegisters, function_);
+    WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
+  } catch (...) {
+    api.module_unload(module_);
+    throw;
+  }
+}
+
+KernelCode::~KernelCode() {
+  if (device_.system().forked()) return;
+  try {
+    ContextScope scope(device_);
+    if (!device_.capture()) device_.api().context_synchronize();
+    device_.api().module_unload(module_);
+  } catch (const runtime::Error&) {  // the device is gone, and the code with it
+  }
+}
+
+FunctionHandle KernelCode::function(const std::string& name) const {
+  FunctionHandle found = nullptr;
+  if (Result code = device_.api().module_function(&found, module_, name.c_str()); code != kSuccess)
+    throw_driver_error(device_.api(), code, "module_function", "there is no kernel '" + name + "'");
+  return found;
+}
+
+void KernelCode::launch(FunctionHandle function, StreamHandle stream, unsigned blocks, unsigned block_dim,
+                        const void* arguments, std::size_t size) const {
+  void* extra[] = {kLaunchParamPointer, const_cast<void*>(arguments), kLaunchParamSize, &size, kLaunchParamEnd};
+  WEFT_CUDA(device_.api(), launch, function, blocks, 1, 1, block_dim, 1, 1, 0, stream, nullptr, extra);
+}
+
+unsigned blocks_for(std::int64_t count, unsigned block_dim, std::int64_t max_blocks) {
+  std::int64_t blocks = (count - 1) / std::int64_t(block_dim) + 1;
+  if (max_blocks > 0) blocks = std::min(blocks, max_blocks);
+  return unsigned(std::clamp<std::int64_t>(blocks, 1, INT32_MAX));
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,56 @@
+// Code for a device: PTX compiled by the driver to machine code for its architecture, machine code loaded, kernels
+// launched with one block of arguments.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+
+#include "cuda/device.h"
+
+namespace weft::cuda {
+
+struct PtxOptions {
+  int opt_level = 3;       // of the driver's assembler: 0 to 4
+  bool line_info = false;  // source lines for profilers
+};
+
+/// Compiles PTX to machine code for the device. Throws DriverError with the assembler's log.
+std::string compile_ptx(Device& device, const std::string& ptx, const std::string& name,
+                        const PtxOptions& options = {});
+
+/// A kernel loaded into a device's context; unloaded with the object, when it runs no more.
+class KernelCode {
+ public:
+  /// `image` is machine code or PTX. Throws DriverError.
+  KernelCode(Device& device, std::span<const char> image, const std::string& entry);
+  ~KernelCode();
+  KernelCode(const KernelCode&) = delete;
+  KernelCode& operator=(const KernelCode&) = delete;
+
+  Device& device() const { return device_; }
+  /// The most threads that a block of it can have.
+  int max_threads() const { return max_threads_; }
+  int registers() const { return registers_; }
+  int local_bytes() const { return local_bytes_; }
+  /// Another kernel of the same image.
+  FunctionHandle function(const std::string& name) const;
+
+  /// Queues a launch; the arguments are copied. The device's context must be current.
+  void launch(FunctionHandle function, StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments,
+              std::size_t size) const;
+  void launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments, std::size_t size) const {
+    launch(function_, stream, blocks, block_dim, arguments, size);
+  }
+
+ private:
+  Device& device_;
+  ModuleHandle module_ = nullptr;
+  FunctionHandle function_ = nullptr;
+  int max_threads_ = 0, registers_ = 0, local_bytes_ = 0;
+};
+
+/// Blocks for `count` threads in blocks of `block_dim`: as many as there is work for, at most `max_blocks` (0: no limit)
+/// and what a grid can have; kernels loop over the rest.
+unsigned blocks_for(std::int64_t count, unsigned block_dim, std::int64_t max_blocks);
+
+}  // namespace weft::cuda

@@ -1,0 +1,66 @@
+// Streams (queues of work on a device) and events (marks in them). Made by Device; handles of other libraries can be taken
+// in, and stay theirs.
+#pragma once
+#include <memory>
+
+#include "cuda/driver_types.h"
+
+namespace weft::cuda {
+
+class Device;
+class Event;
+
+class Stream {
+ public:
+  /// Takes a handle; destroys it at the end if it is owned.
+  Stream(Device& device, StreamHandle handle, bool owned);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  Device& device() const { return device_; }
+  StreamHandle handle() const { return handle_; }
+  /// Whether all queued work is done.
+  bool done() const;
+  /// Waits for the queued work, then reports failed checks of kernels.
+  void synchronize() const;
+  bool capturing() const;
+  int priority() const;
+  /// Whether it waits for the legacy default stream.
+  bool blocking() const;
+  /// Puts an event behind the work queued so far; `external`: as a node of its own while a graph is captured.
+  void record(const Event& event, bool external = false) const;
+  /// Lets further work wait for an event.
+  void wait(const Event& event, bool external = false) const;
+  /// Lets further work wait for all that another stream has queued.
+  void wait(const Stream& other) const;
+
+ private:
+  Device& device_;
+  StreamHandle handle_;
+  bool owned_;
+};
+
+class Event {
+ public:
+  Event(Device& device, bool timing, bool interprocess = false);
+  /// Over an event of another library.
+  Event(Device& device, EventHandle handle) : device_(device), handle_(handle), owned_(false) {}
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  Device& device() const { return device_; }
+  EventHandle handle() const { return handle_; }
+  bool done() const;
+  void synchronize() const;
+  /// Milliseconds from `start` to this event; both must have been made with timing and be done.
+  float elapsed_since(const Event& start) const;
+
+ private:
+  Device& device_;
+  EventHandle handle_ = nullptr;
+  bool owned_ = true;
+};
+
+}  // namespace weft::cuda

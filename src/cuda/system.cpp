@@ -1,0 +1,115 @@
+// Devices of the process, page-locked memory, waiting.
+#include "cuda/system.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "cuda/device.h"
+#include "support/check.h"
+
+namespace weft::cuda {
+namespace {
+
+std::atomic<System*> the_system{nullptr};
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+constexpr std::int64_t kSpinNs = 2'000'000;  // most waits end sooner; sleeping would add its own latency
+constexpr std::int64_t kAskNs = 50'000'000;  // between two questions whether to go on waiting
+
+}  // namespace
+
+System::System(OpenedDriver driver) : driver_(std::move(driver)), process_(getpid()) {
+  if (!available()) return;
+  int count = 0;
+  if (driver_.table.device_count(&count) != kSuccess) count = 0;
+  try {
+    for (int i = 0; i < count; ++i) devices_.push_back(std::make_unique<Device>(*this, i));
+  } catch (const runtime::Error& error) {
+    devices_.clear();
+    driver_.problem = std::string("a CUDA device can't be asked what it is: ") + error.what();
+  }
+}
+
+System::~System() = default;
+
+System& System::shared() {
+  static System* system = [] {
+    auto* made = new System(open_driver());
+    the_system.store(made, std::memory_order_release);
+    return made;
+  }();
+  return *system;
+}
+
+bool System::is_open() { return the_system.load(std::memory_order_acquire) != nullptr; }
+
+Device& System::device(int ordinal) {
+  if (!available()) throw Unavailable("CUDA is not available: " + problem());
+  if (ordinal < 0 || ordinal >= device_count())
+    throw runtime::ArgumentError("there is no CUDA device " + std::to_string(ordinal) + "; this machine has " +
+                                 std::to_string(device_count()));
+  return *devices_[std::size_t(ordinal)];
+}
+
+PinnedMemory& System::pinned() {
+  if (!available()) throw Unavailable("page-locked memory needs a CUDA device: " + problem());
+  return pinned_;
+}
+
+bool System::forked() const { return getpid() != process_; }
+
+void System::check_process() const {
+  if (forked())
+    throw Unavailable(
+        "CUDA can't be used in a process made by fork(), because its parent used it; start processes by "
+        "multiprocessing's 'spawn' method");
+}
+
+System::Pause::Pause(System& system) : system_(system), start_(now_ns()), asked_(start_) {}
+
+void System::Pause::next() {
+  const std::int64_t now = now_ns();
+  if (now - start_ < kSpinNs) return;
+  std::this_thread::sleep_for(std::chrono::microseconds(now - start_ < 100 * kSpinNs ? 50 : 500));
+  if (now - asked_ < kAskNs) return;
+  asked_ = now;
+  if (auto* hook = system_.interrupt_.load(std::memory_order_relaxed); hook && hook()) throw Interrupted();
+}
+
+std::shared_ptr<void> PinnedMemory::allocate(std::uint64_t bytes, bool zeroed) {
+  ContextScope scope(system_.device(0));
+  const DriverTable& api = system_.api();
+  void* memory = nullptr;
+  const Result code = api.host_allocate(&memory, std::max<std::uint64_t>(bytes, 1), kHostPortable | kHostMapped);
+  if (code == kErrorOutOfMemory)
+    throw runtime::OutOfMemory(bytes, "no page-locked memory of " + std::to_string(bytes) + " bytes");
+  if (code != kSuccess) throw_driver_error(api, code, "host_allocate");
+  if (zeroed) std::memset(memory, 0, bytes);
+  return {memory, [&system = system_](void* p) {
+            if (system.forked()) return;
+            try {
+              // Copies may still be under way: the driver waits for them here.
+              ContextScope inside(system.device(0));
+              system.api().host_free(p);
+            } catch (const runtime::Error&) {  // the device is gone, and the memory with it
+            }
+          }};
+}
+
+void PinnedMemory::copy(const ArrayDesc&, MemorySpace*, const std::shared_ptr<void>&, const ArrayDesc&, MemorySpace*,
+                        const std::shared_ptr<void>&, std::size_t) {
+  WEFT_CHECK(false, "host memory is copied by the host");
+}
+
+void PinnedMemory::fill(const ArrayDesc&, std::size_t, const void*) {
+  WEFT_CHECK(false, "host memory is filled by the host");
+}
+
+}  // namespace weft::cuda

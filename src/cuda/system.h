@@ -1,0 +1,93 @@
+// All that the process knows of CUDA: the driver, its devices, page-locked memory. Opened on first use; without a driver
+// or a device it exists all the same and says why there is nothing.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cuda/driver.h"
+#include "runtime/memory_space.h"
+
+namespace weft::cuda {
+
+class Device;
+
+/// Thrown out of a wait that the host wants to end; see System::set_interrupt.
+class Interrupted : public runtime::Error {
+ public:
+  Interrupted() : Error("the wait for the device was interrupted") {}
+};
+
+/// Page-locked host memory: kernels reach it, and copies to and from it run beside the host's work.
+class PinnedMemory final : public runtime::MemorySpace {
+ public:
+  explicit PinnedMemory(class System& system) : system_(system) {}
+  const std::string& name() const override { return name_; }
+  int ordinal() const override { return -1; }
+  bool on_host() const override { return true; }
+  std::shared_ptr<void> allocate(std::uint64_t bytes, bool zeroed) override;
+  void copy(const ArrayDesc&, MemorySpace*, const std::shared_ptr<void>&, const ArrayDesc&, MemorySpace*,
+            const std::shared_ptr<void>&, std::size_t) override;
+  void fill(const ArrayDesc&, std::size_t, const void*) override;
+
+ private:
+  System& system_;
+  std::string name_ = "cpu (pinned)";
+};
+
+class System {
+ public:
+  explicit System(OpenedDriver driver);
+  ~System();
+  /// The process's own: opens libcuda on the first call, and never goes away.
+  static System& shared();
+  /// Whether shared() was called: programs that stay on the CPU never open the driver.
+  static bool is_open();
+
+  bool available() const { return driver_.problem.empty(); }
+  /// Why there are no devices.
+  const std::string& problem() const { return driver_.problem; }
+  /// 13000 for CUDA 13.0; 0 without a driver.
+  int version() const { return driver_.version; }
+  const DriverTable& api() const { return driver_.table; }
+
+  int device_count() const { return int(devices_.size()); }
+  /// Throws Unavailable without CUDA and ArgumentError for a device that does not exist.
+  Device& device(int ordinal);
+  PinnedMemory& pinned();
+
+  /// Whether this is the child of a fork: CUDA does not work there.
+  bool forked() const;
+  /// Throws Unavailable in the child of a fork.
+  void check_process() const;
+
+  /// Asked now and then by waits, on the waiting thread; true ends the wait by an Interrupted exception.
+  void set_interrupt(bool (*hook)() noexcept) { interrupt_ = hook; }
+  /// Calls `done` until it says so, politely.
+  template <class Done>
+  void wait(Done done) {
+    for (Pause pause(*this); !done();) pause.next();
+  }
+
+ private:
+  /// Spins for a short time, then sleeps between looks.
+  class Pause {
+   public:
+    explicit Pause(System& system);
+    void next();
+
+   private:
+    System& system_;
+    std::int64_t start_, asked_;
+  };
+
+  OpenedDriver driver_;
+  long process_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  PinnedMemory pinned_{*this};
+  std::atomic<bool (*)() noexcept> interrupt_{nullptr};
+};
+
+}  // namespace weft::cuda

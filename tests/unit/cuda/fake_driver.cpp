@@ -1,0 +1,333 @@
+// The fake driver's functions.
+#include "fake_driver.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::cuda::fake {
+namespace {
+
+State* current = nullptr;
+ContextHandle current_context = nullptr;
+std::uintptr_t next_handle = 0x1000;
+
+template <class T>
+T make_handle() {
+  return reinterpret_cast<T>(next_handle += 16);
+}
+
+/// Notes a call; what it is told to give.
+Result note(const char* call) {
+  state().calls.emplace_back(call);
+  auto it = state().failing.find(call);
+  return it == state().failing.end() ? kSuccess : it->second;
+}
+
+#define FAKE(name) \
+  if (const Result told = note(name); told != kSuccess) return told
+
+Result take(DevicePtr* memory, std::size_t bytes) {
+  if (state().allocated + bytes > state().memory_limit) return kErrorOutOfMemory;
+  void* p = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(p, 0xCD, bytes);
+  *memory = reinterpret_cast<DevicePtr>(p);
+  state().blocks[*memory] = bytes;
+  state().allocated += bytes;
+  return kSuccess;
+}
+
+Result give(DevicePtr memory) {
+  auto it = state().blocks.find(memory);
+  if (it == state().blocks.end()) return kErrorInvalidValue;
+  state().allocated -= it->second;
+  state().blocks.erase(it);
+  std::free(reinterpret_cast<void*>(memory));
+  return kSuccess;
+}
+
+/// The copy and fill kernels; layouts as in src/cuda/transfer.cpp.
+void run_transfer(const std::string& kernel, const unsigned char* arguments) {
+  const bool fill = kernel.starts_with("weft_fill_");
+  const std::size_t word = std::size_t(kernel.back() - '0');
+  std::int64_t fields[18];
+  std::memcpy(fields, arguments, sizeof fields);
+  const std::int64_t count = fields[2], *extent = fields + 3, *to_stride = fields + 8, *from_stride = fields + 13;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = i, to = fields[0], from = fill ? 0 : fields[1];
+    for (int d = 4; d >= 0; --d) {
+      const std::int64_t at = d ? rest % extent[d] : rest;
+      rest /= extent[d];
+      to += at * to_stride[d];
+      from += at * from_stride[d];
+    }
+    const void* source = fill ? arguments + 18 * 8 + from : reinterpret_cast<const void*>(from);
+    std::memcpy(reinterpret_cast<void*>(to), source, word);
+  }
+}
+
+std::map<FunctionHandle, std::string> function_names;
+
+Result stream_state() {
+  if (state().not_ready > 0) {
+    --state().not_ready;
+    return kErrorNotReady;
+  }
+  return kSuccess;
+}
+
+DriverTable make_table() {
+  DriverTable t;
+  t.init = [](unsigned) -> Result { return state().init_result; };
+  t.driver_version = [](int* v) -> Result { return *v = state().version, kSuccess; };
+  t.error_name = [](Result code, const char** name) -> Result {
+    *name = code == kErrorOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE";
+    return kSuccess;
+  };
+  t.error_text = [](Result, const char** text) -> Result { return *text = "as told", kSuccess; };
+  t.device_count = [](int* n) -> Result {
+    FAKE("device_count");
+    return *n = state().devices, kSuccess;
+  };
+  t.device_get = [](DeviceNumber* d, int ordinal) -> Result { return *d = ordinal, kSuccess; };
+  t.device_name = [](char* name, int, DeviceNumber d) -> Result {
+    FAKE("device_name");
+    std::strcpy(name, d == 0 ? "Fake GPU" : "Other Fake GPU");
+    return kSuccess;
+  };
+  t.device_attribute = [](int* value, int which, DeviceNumber) -> Result {
+    FAKE("device_attribute");
+    *value = which == kAttributeComputeMajor          ? 9
+             : which == kAttributeComputeMinor        ? 0
+             : which == kAttributeMultiprocessorCount ? 4
+             : which == kAttributeMaxThreadsPerBlock  ? 1024
+                                                      : 1;
+    return kSuccess;
+  };
+  t.device_memory = [](std::size_t* bytes, DeviceNumber) -> Result { return *bytes = state().memory_limit, kSuccess; };
+  t.device_uuid = [](Uuid* uuid, DeviceNumber d) -> Result {
+    for (int i = 0; i < 16; ++i) uuid->bytes[i] = (unsigned char)(i + 16 * d);
+    return kSuccess;
+  };
+  t.device_pci = [](char* text, int, DeviceNumber d) -> Result {
+    std::strcpy(text, d == 0 ? "00000000:0A:00.0" : "00000000:0B:00.0");
+    return kSuccess;
+  };
+  t.device_can_access_peer = [](int* can, DeviceNumber, DeviceNumber) -> Result { return *can = 1, kSuccess; };
+  t.primary_retain = [](ContextHandle* c, DeviceNumber d) -> Result {
+    FAKE("primary_retain");
+    return *c = reinterpret_cast<ContextHandle>(0x10 * (std::uintptr_t(d) + 1)), kSuccess;
+  };
+  t.context_get = [](ContextHandle* c) -> Result { return *c = current_context, kSuccess; };
+  t.context_set = [](ContextHandle c) -> Result {
+    FAKE("context_set");
+    return current_context = c, kSuccess;
+  };
+  t.context_synchronize = []() -> Result {
+    FAKE("context_synchronize");
+    return kSuccess;
+  };
+  t.context_priorities = [](int* least, int* greatest) -> Result { return *least = 0, *greatest = -5, kSuccess; };
+  t.peer_enable = [](ContextHandle, unsigned) -> Result {
+    FAKE("peer_enable");
+    return kSuccess;
+  };
+  t.peer_disable = [](ContextHandle) -> Result {
+    FAKE("peer_disable");
+    return kSuccess;
+  };
+  t.memory_info = [](std::size_t* free, std::size_t* total) -> Result {
+    *total = state().memory_limit;
+    *free = *total - state().allocated;
+    return kSuccess;
+  };
+  t.memory_allocate = [](DevicePtr* p, std::size_t bytes) -> Result {
+    FAKE("memory_allocate");
+    return take(p, bytes);
+  };
+  t.memory_free = [](DevicePtr p) -> Result {
+    FAKE("memory_free");
+    return give(p);
+  };
+  t.memory_allocate_async = [](DevicePtr* p, std::size_t bytes, StreamHandle) -> Result {
+    FAKE("memory_allocate_async");
+    return take(p, bytes);
+  };
+  t.memory_free_async = [](DevicePtr p, StreamHandle) -> Result {
+    FAKE("memory_free_async");
+    return give(p);
+  };
+  t.pool_default = [](PoolHandle* pool, DeviceNumber) -> Result { return *pool = make_handle<PoolHandle>(), kSuccess; };
+  t.pool_set = [](PoolHandle, int, void*) -> Result {
+    FAKE("pool_set");
+    return kSuccess;
+  };
+  t.pool_get = [](PoolHandle, int, void* value) -> Result {
+    FAKE("pool_get");
+    std::uint64_t used = state().allocated;
+    std::memcpy(value, &used, 8);
+    return kSuccess;
+  };
+  t.pool_trim = [](PoolHandle, std::size_t) -> Result {
+    FAKE("pool_trim");
+    return kSuccess;
+  };
+  t.pool_set_access = [](PoolHandle, const PoolAccess*, std::size_t) -> Result {
+    FAKE("pool_set_access");
+    return kSuccess;
+  };
+  t.host_allocate = [](void** p, std::size_t bytes, unsigned) -> Result {
+    FAKE("host_allocate");
+    return *p = std::malloc(bytes), kSuccess;
+  };
+  t.host_free = [](void* p) -> Result {
+    FAKE("host_free");
+    return std::free(p), kSuccess;
+  };
+  t.pointer_attribute = [](void*, int, DevicePtr) -> Result { return kErrorInvalidValue; };
+  t.copy_async = [](DevicePtr to, DevicePtr from, std::size_t bytes, StreamHandle) -> Result {
+    FAKE("copy_async");
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return kSuccess;
+  };
+  t.copy_peer_async = [](DevicePtr to, ContextHandle, DevicePtr from, ContextHandle, std::size_t bytes,
+                         StreamHandle) -> Result {
+    FAKE("copy_peer_async");
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return kSuccess;
+  };
+  t.set8_async = [](DevicePtr to, unsigned char value, std::size_t count, StreamHandle) -> Result {
+    FAKE("set8_async");
+    return std::memset(reinterpret_cast<void*>(to), value, count), kSuccess;
+  };
+  t.set16_async = [](DevicePtr to, unsigned short value, std::size_t count, StreamHandle) -> Result {
+    FAKE("set16_async");
+    return std::fill_n(reinterpret_cast<unsigned short*>(to), count, value), kSuccess;
+  };
+  t.set32_async = [](DevicePtr to, unsigned value, std::size_t count, StreamHandle) -> Result {
+    FAKE("set32_async");
+    return std::fill_n(reinterpret_cast<unsigned*>(to), count, value), kSuccess;
+  };
+  t.stream_create = [](StreamHandle* s, unsigned, int) -> Result {
+    FAKE("stream_create");
+    *s = make_handle<StreamHandle>();
+    return state().streams.insert(*s), kSuccess;
+  };
+  t.stream_destroy = [](StreamHandle s) -> Result { return state().streams.erase(s), kSuccess; };
+  t.stream_query = [](StreamHandle) -> Result {
+    FAKE("stream_query");
+    return stream_state();
+  };
+  t.stream_synchronize = [](StreamHandle) -> Result {
+    FAKE("stream_synchronize");
+    return kSuccess;
+  };
+  t.stream_wait = [](StreamHandle, EventHandle, unsigned) -> Result {
+    FAKE("stream_wait");
+    return kSuccess;
+  };
+  t.stream_priority = [](StreamHandle, int* p) -> Result { return *p = 0, kSuccess; };
+  t.stream_flags = [](StreamHandle, unsigned* f) -> Result { return *f = kStreamDefault, kSuccess; };
+  t.stream_capturing = [](StreamHandle, int* s) -> Result { return *s = state().capturing, kSuccess; };
+  t.capture_begin = [](StreamHandle, int) -> Result {
+    FAKE("capture_begin");
+    return state().capturing = true, kSuccess;
+  };
+  t.capture_end = [](StreamHandle, GraphHandle* graph) -> Result {
+    state().capturing = false;
+    FAKE("capture_end");
+    *graph = make_handle<GraphHandle>();
+    return state().graphs.insert(*graph), kSuccess;
+  };
+  t.event_create = [](EventHandle* e, unsigned) -> Result {
+    FAKE("event_create");
+    *e = make_handle<EventHandle>();
+    return state().events.insert(*e), kSuccess;
+  };
+  t.event_destroy = [](EventHandle e) -> Result { return state().events.erase(e), kSuccess; };
+  t.event_record = [](EventHandle, StreamHandle, unsigned) -> Result {
+    FAKE("event_record");
+    return kSuccess;
+  };
+  t.event_query = [](EventHandle) -> Result {
+    FAKE("event_query");
+    return stream_state();
+  };
+  t.event_synchronize = [](EventHandle) -> Result { return kSuccess; };
+  t.event_elapsed = [](float* ms, EventHandle, EventHandle) -> Result {
+    FAKE("event_elapsed");
+    return *ms = 1.5f, kSuccess;
+  };
+  t.graph_instantiate = [](GraphExecHandle* exec, GraphHandle, unsigned long long) -> Result {
+    FAKE("graph_instantiate");
+    return *exec = make_handle<GraphExecHandle>(), kSuccess;
+  };
+  t.graph_launch = [](GraphExecHandle, StreamHandle) -> Result {
+    FAKE("graph_launch");
+    return kSuccess;
+  };
+  t.graph_destroy = [](GraphHandle g) -> Result { return state().graphs.erase(g), kSuccess; };
+  t.graph_exec_destroy = [](GraphExecHandle) -> Result { return kSuccess; };
+  t.link_create = [](unsigned count, int* options, void** values, LinkHandle* link) -> Result {
+    FAKE("link_create");
+    for (unsigned i = 0; i < count; ++i)
+      if (options[i] == kJitErrorLog && !state().jit_accepts)
+        std::strcpy(static_cast<char*>(values[i]), "ptxas application ptx input, line 5; error : no such thing");
+    return *link = make_handle<LinkHandle>(), kSuccess;
+  };
+  t.link_add = [](LinkHandle, int, void* data, std::size_t, const char*, unsigned, int*, void**) -> Result {
+    FAKE("link_add");
+    state().last_ptx = static_cast<const char*>(data);
+    return state().jit_accepts ? kSuccess : 218;
+  };
+  t.link_complete = [](LinkHandle, void** cubin, std::size_t* size) -> Result {
+    FAKE("link_complete");
+    state().last_ptx = "machine code of " + state().last_ptx;
+    *cubin = state().last_ptx.data();
+    return *size = state().last_ptx.size(), kSuccess;
+  };
+  t.link_destroy = [](LinkHandle) -> Result { return kSuccess; };
+  t.module_load = [](ModuleHandle* module, const void*, unsigned, int*, void**) -> Result {
+    FAKE("module_load");
+    *module = make_handle<ModuleHandle>();
+    return state().modules.insert(*module), kSuccess;
+  };
+  t.module_unload = [](ModuleHandle m) -> Result { return state().modules.erase(m), kSuccess; };
+  t.module_function = [](FunctionHandle* f, ModuleHandle, const char* name) -> Result {
+    FAKE("module_function");
+    *f = make_handle<FunctionHandle>();
+    function_names[*f] = name;
+    return kSuccess;
+  };
+  t.function_attribute = [](int* value, int, FunctionHandle) -> Result {
+    FAKE("function_attribute");
+    return *value = 512, kSuccess;
+  };
+  t.launch = [](FunctionHandle f, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned, unsigned,
+                StreamHandle, void**, void** extra) -> Result {
+    FAKE("launch");
+    const auto* bytes = static_cast<const unsigned char*>(extra[1]);
+    const std::size_t size = *static_cast<std::size_t*>(extra[3]);
+    const std::string& name = function_names[f];
+    state().launches.push_back({name, grid, block, {bytes, bytes + size}});
+    if (name.starts_with("weft_copy_") || name.starts_with("weft_fill_")) run_transfer(name, bytes);
+    return kSuccess;
+  };
+  return t;
+}
+
+}  // namespace
+
+int State::count(const std::string& call) const { return int(std::count(calls.begin(), calls.end(), call)); }
+
+State& state() { return *current; }
+
+OpenedDriver open() {
+  static std::vector<std::unique_ptr<State>> all;  // devices of earlier tests may still give things back
+  all.push_back(std::make_unique<State>());
+  current = all.back().get();
+  current_context = nullptr;
+  return use_driver(make_table());
+}
+
+}  // namespace weft::cuda::fake

@@ -1,0 +1,159 @@
+// Streams, events, waiting and its interruption, failed checks of kernels, graphs and what they keep.
+#include <gtest/gtest.h>
+
+#include "cuda/device.h"
+#include "cuda/graph.h"
+#include "fake_driver.h"
+#include "runtime/array.h"
+#include "runtime/launch.h"
+
+namespace weft::cuda {
+namespace {
+
+class Streams : public testing::Test {
+ protected:
+  System system{fake::open()};
+  Device& device = system.device(0);
+};
+
+TEST_F(Streams, CurrentStreamIsMadeOnce) {
+  auto first = device.stream();
+  EXPECT_EQ(first, device.stream());
+  auto other = device.make_stream(-1);
+  device.set_stream(other);
+  EXPECT_EQ(device.stream(), other);
+  EXPECT_THROW(device.set_stream(system.device(1).make_stream(0)), runtime::ArgumentError);
+}
+
+TEST_F(Streams, WaitsUntilTheWorkIsDone) {
+  auto stream = device.stream();
+  fake::state().not_ready = 1;
+  EXPECT_FALSE(stream->done());
+  fake::state().not_ready = 5;
+  stream->synchronize();
+  EXPECT_EQ(fake::state().not_ready, 0);
+  Event event(device, true);
+  stream->record(event);
+  fake::state().not_ready = 2;
+  event.synchronize();
+  EXPECT_FLOAT_EQ(event.elapsed_since(event), 1.5f);
+}
+
+TEST_F(Streams, WaitsCanBeInterrupted) {
+  fake::state().not_ready = INT32_MAX;
+  system.set_interrupt([]() noexcept { return true; });
+  EXPECT_THROW(device.stream()->synchronize(), Interrupted);
+  fake::state().not_ready = 0;
+  EXPECT_NO_THROW(device.stream()->synchronize());
+}
+
+TEST_F(Streams, BrokenContextIsExplained) {
+  auto stream = device.stream();
+  fake::state().failing["stream_query"] = 700;
+  try {
+    stream->synchronize();
+    FAIL();
+  } catch (const DriverError& error) {
+    EXPECT_EQ(error.call(), "cuStreamQuery");
+    EXPECT_NE(std::string(error.what()).find("wp.config.mode = \"debug\""), std::string::npos);
+  }
+}
+
+TEST_F(Streams, FailedChecksAreRaisedOnceBySynchronisation) {
+  auto stream = device.stream();
+  const runtime::CheckSite site{runtime::CheckSiteKind::bounds, "x", "k.py", 3, 5, "k"};
+  CheckSlot* slot = device.checks().watch({"k", 1, {&site, 1}, nullptr}, stream->handle());
+  ASSERT_NE(slot, nullptr);
+  stream->synchronize();  // nothing failed
+  slot = device.checks().watch({"k", 1, {&site, 1}, nullptr}, stream->handle());
+  slot->record.thread[0] = 17;
+  slot->record.index = 20;
+  slot->record.extent = 18;
+  slot->record.state = 2;
+  try {
+    stream->synchronize();
+    FAIL();
+  } catch (const runtime::KernelError& error) {
+    EXPECT_STREQ(error.what(), "kernel 'k', k.py:3:5, thread (17,): index 20 is out of bounds for 'x' with extent 18");
+  }
+  EXPECT_NO_THROW(device.synchronize());
+}
+
+TEST_F(Streams, ManyWatchedLaunchesReuseSlots) {
+  auto stream = device.stream();
+  for (int i = 0; i < 5000; ++i) ASSERT_NE(device.checks().watch({"k", 1, {}, nullptr}, stream->handle()), nullptr);
+}
+
+TEST_F(Streams, GraphsKeepTheirMemory) {
+  std::shared_ptr<Graph> graph;
+  {
+    Capture capture(device.stream(), false);
+    EXPECT_EQ(device.capture(), &capture);
+    runtime::Array inside = runtime::Array::zeros(types::f32(), {10}, false, &device);
+    graph = capture.end();
+  }
+  EXPECT_EQ(device.capture(), nullptr);
+  EXPECT_EQ(fake::state().blocks.size(), 1u);
+  graph->launch(*device.stream());
+  graph->launch(*device.stream());
+  EXPECT_EQ(fake::state().count("graph_instantiate"), 1);
+  EXPECT_EQ(fake::state().count("graph_launch"), 2);
+  graph.reset();
+  EXPECT_TRUE(fake::state().blocks.empty());
+  EXPECT_TRUE(fake::state().graphs.empty());
+}
+
+TEST_F(Streams, MemoryDroppedWhileCapturingIsGivenBackAfterwards) {
+  runtime::Array before = runtime::Array::zeros(types::f32(), {10}, false, &device);
+  Capture capture(device.stream(), false);
+  before = runtime::Array();
+  EXPECT_EQ(fake::state().blocks.size(), 1u);
+  capture.end();
+  EXPECT_TRUE(fake::state().blocks.empty());
+}
+
+TEST_F(Streams, CapturesRefuseWaitsAndEachOther) {
+  Capture capture(device.stream(), false);
+  EXPECT_THROW(Capture(device.stream(), false), runtime::ArgumentError);
+  EXPECT_THROW(device.stream()->synchronize(), runtime::ArgumentError);
+  EXPECT_THROW(device.synchronize(), runtime::ArgumentError);
+  EXPECT_NO_THROW(Capture(system.device(1).stream(), false));
+  capture.end();
+  EXPECT_THROW(capture.end(), runtime::ArgumentError);
+  EXPECT_NO_THROW(device.synchronize());
+}
+
+TEST_F(Streams, BrokenCapturesLeaveTheDeviceUsable) {
+  {
+    Capture capture(device.stream(), false);
+    fake::state().failing["capture_end"] = 901;
+    EXPECT_THROW(capture.end(), DriverError);
+  }
+  fake::state().failing.clear();
+  fake::state().failing["capture_begin"] = 901;
+  EXPECT_THROW(Capture(device.stream(), false), DriverError);
+  fake::state().failing.clear();
+  EXPECT_EQ(device.capture(), nullptr);
+  Capture again(device.stream(), false);
+  EXPECT_NE(again.end(), nullptr);
+}
+
+TEST_F(Streams, SlotsOfGraphsStayTheirs) {
+  std::shared_ptr<Graph> graph;
+  CheckSlot* slot = nullptr;
+  {
+    Capture capture(device.stream(), false);
+    slot = device.checks().watch({"k", 1, {}, nullptr}, device.stream()->handle());
+    graph = capture.end();
+  }
+  device.synchronize();
+  for (int replay = 0; replay < 2; ++replay) {
+    slot->record.state = 2;
+    EXPECT_THROW(device.synchronize(), runtime::KernelError);
+  }
+  graph.reset();
+  EXPECT_NO_THROW(device.synchronize());
+}
+
+}  // namespace
+}  // namespace weft::cuda
