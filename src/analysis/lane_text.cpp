@@ -37,7 +37,7 @@ std::string pattern_of(const ir::Op& op, const Uniformity& lanes) {
 
 std::string lane_text(const ir::Function& kernel, int lanes) {
   LaneEntry entry;
-  if (lanes > 1) entry.tids[kernel.form.rank - 1] = 1;
+  if (lanes > 1) entry.tids[kernel.form.rank - 1] = entry.thread = 1;
   Uniformity uniformity(kernel, entry);
   ir::PrintOptions options;
   options.note = [&](const ir::Op& op) {

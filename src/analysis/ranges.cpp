@@ -121,6 +121,7 @@ Range Ranges::evaluate(const ir::Op& op) const {
   switch (op.code) {
     // The launcher refuses extents over 2^31−1 in a dimension that the kernel reads.
     case OpCode::tid: return {0, (Wide(1) << 31) - 2};
+    case OpCode::thread: return {0, full.hi};
     case OpCode::select: return unite(arg(1), arg(2));
     default: break;
   }

@@ -139,6 +139,7 @@ void Uniformity::visit(const Op& op) {
     case ir::OpClass::control: visit_control(op); return;
     case ir::OpClass::effect:
       if (op.code == OpCode::tid) join(op.result(), 0, op.imm < kMaxRank ? entry_.tids[op.imm] : kUniform);
+      if (op.code == OpCode::thread) join(op.result(), 0, entry_.thread);
       if (op.code == OpCode::running) join(op.result(), 0, kUniform);
       return;
     default:

@@ -9,16 +9,32 @@ namespace weft::autodiff {
 void make_adjoint(ir::Module& module, const AdjointOptions& options, DiagnosticSink& sink) {
   std::unique_ptr<ir::Function> source = std::move(module.functions.back());
   module.functions.pop_back();
+  Recorded recorded;
+  recorded.numbers = number_sites(*source);
+  if (options.log && !options.log->empty()) recorded.values = add_log_reads(*source, *options.log);
   auto made = std::make_unique<ir::Function>(source->name, source->kind);
   made->form = source->form;
   made->loc = source->loc;
   for (const ir::Value* param : source->params())
     made->add_argument(made->body, param->type, made->arena.copy(param->name));
   Functions functions(module, options, sink);
-  Reverser(*source, *made, functions, options, sink).run({});
+  Reverser(*source, *made, functions, options, sink, &recorded).run({});
   ir::Builder(*made, made->body).ret({});
   for (auto& function : functions.take()) module.functions.push_back(std::move(function));
   module.functions.push_back(std::move(made));
+}
+
+void make_taped(ir::Module& module, const LogPlan& log) {
+  if (!log.empty()) add_log_writes(*module.functions.back(), log);
+}
+
+std::vector<std::uint32_t> missing_sites(const ir::Module& adjoint) {
+  std::vector<std::uint32_t> sites;
+  for (const auto& function : adjoint.functions)
+    ir::walk(*function->body, [&](const ir::Op& op) {
+      if (op.code == ir::OpCode::recall && op.imm >= 0) sites.push_back(std::uint32_t(op.imm));
+    });
+  return sites;
 }
 
 bool check_recalls(const ir::Module& module, DiagnosticSink& sink) {
@@ -30,8 +46,8 @@ bool check_recalls(const ir::Module& module, DiagnosticSink& sink) {
       Diagnostic& d = sink.report(DiagCode::no_gradient, op.loc,
                                   "the backward pass needs the value read here, and the kernel may overwrite it");
       d.notes.push_back({{},
-                         "write to another array than the one that is read, or read the value once before the "
-                         "first write and keep it"});
+                         "launch the kernel under a wp.Tape, which writes such values down, or write to another array "
+                         "than the one that is read"});
     });
   return none;
 }

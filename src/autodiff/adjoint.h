@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "autodiff/record.h"
 #include "ir/ir.h"
 #include "support/diagnostic.h"
 
@@ -12,6 +13,10 @@ namespace weft::autodiff {
 struct AdjointOptions {
   /// Private memory of a thread for what loops must remember, shared by the loops of a function.
   std::uint64_t slot_bytes = 8 << 10;
+  /// What the kernel's taped form wrote down; null: nothing. The adjoint then has the log's parameters behind its own.
+  const LogPlan* log = nullptr;
+  /// False: arrays count as constants, and only what is passed by value gets adjoints.
+  bool into_arrays = true;
 };
 
 /// Makes the kernel, the module's last function, its own adjoint: it keeps parameters and form, reads the arrays as they
@@ -23,6 +28,11 @@ void make_adjoint(ir::Module& module, const AdjointOptions& options, DiagnosticS
 /// become the derivative in that direction. Arrays are written as by the kernel itself.
 void make_tangent(ir::Module& module, DiagnosticSink& sink);
 
+/// Makes the kernel write down what its adjoint can't compute again: its taped form.
+void make_taped(ir::Module& module, const LogPlan& log);
+
+/// The sites (record.h) whose values an adjoint must recall though no log has them; to be asked once dead code is gone.
+std::vector<std::uint32_t> missing_sites(const ir::Module& adjoint);
 /// Values that an adjoint must recall because nothing can compute them again (IR operation `recall`), reported as errors
 /// with the place in the kernel; to be called once dead code is gone. True if there are none.
 bool check_recalls(const ir::Module& module, DiagnosticSink& sink);

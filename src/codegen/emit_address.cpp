@@ -24,6 +24,7 @@ bool never_negative(const Value* v, int depth = 4) {
   auto operand = [&](std::size_t k) { return never_negative(op.operand(k), depth - 1); };
   switch (op.code) {
     case OpCode::tid:
+    case OpCode::thread:
     case OpCode::dim: return true;
     case OpCode::bit_and: return operand(0) || operand(1);
     case OpCode::rem: return operand(0);

@@ -100,6 +100,7 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::while_: return emit_while(op);
     case OpCode::call: return emit_call(op);
     case OpCode::tid: return emit_tid(op);
+    case OpCode::thread: return set(op.result(), {thread.linear});
     case OpCode::print:
     case OpCode::printf: return emit_print(op);
     case OpCode::assert_:

@@ -201,7 +201,7 @@ class KernelFrame {
   /// W threads of one row, all of them there.
   llvm::Value* whole_group(const Position& here) {
     analysis::LaneEntry in_row;
-    in_row.tids[rank_ - 1] = 1;
+    in_row.tids[rank_ - 1] = in_row.thread = 1;
     analysis::Uniformity shapes(kernel_, in_row);
     llvm::SmallVector<Part, 4> tids;
     if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32), 1});
@@ -214,7 +214,7 @@ class KernelFrame {
   /// Up to W threads, as far as there are `left`, which may lie in several rows.
   void masked_group(const Position& here, llvm::Value* left) {
     analysis::LaneEntry crossing;
-    crossing.tids[rank_ - 1] = 1;
+    crossing.tids[rank_ - 1] = crossing.thread = 1;
     if (rank_ > 1)
       for (int d = 0; d < rank_; ++d) crossing.tids[d] = analysis::kVarying;
     analysis::Uniformity shapes(kernel_, crossing);

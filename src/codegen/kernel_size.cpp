@@ -177,7 +177,7 @@ struct Cost {
 void add_cost(const Region& region, double times, int lanes, Cost& cost) {
   constexpr double kLoopTurns = 8, kMath = 32, kAtomic = 8, kLaneByLane = 1.1, kVectorGain = 0.7;
   for (const Op& op : region) {
-    if (op.code == OpCode::tid || ir::effect_of(op.code) == ir::Effect::end) continue;
+    if (op.code == OpCode::tid || op.code == OpCode::thread || ir::effect_of(op.code) == ir::Effect::end) continue;
     double work = double(weight_of(op)) * times;
     if (ir::class_of(op.code) == ir::OpClass::math) work *= kMath;
     if (op.code == OpCode::atomic) {

@@ -140,6 +140,7 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::while_: return while_(op);
     case OpCode::call: return call(op, *op.callee);
     case OpCode::tid: return set_bits(op.result(), std::uint32_t(op.imm < context_.rank ? thread_[op.imm] : 0));
+    case OpCode::thread: return set_bits(op.result(), std::uint64_t(linear_));
     case OpCode::print:
     case OpCode::printf: return print(op);
     case OpCode::assert_:
@@ -210,6 +211,7 @@ void Executor::while_(const ir::Op& op) {
 }
 
 void Executor::call(const ir::Op& op, const ir::Function& function) {
+  if (function.derives) error(op, "the derivative '" + function.name + "' has not been written yet");
   if (!function.native.empty())
     error(op, "the native function '" + function.name + "' can't be interpreted; compile the kernel");
   Frame& callee = frame_of(function);

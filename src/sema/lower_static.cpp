@@ -70,7 +70,7 @@ bool is_compile_time(const ir::Value* value) {
     if (v->is_constant() || !seen.insert(v).second) continue;
     if (v->kind != ir::ValueKind::result) return false;
     const ir::Op& op = *v->op;
-    bool fixed = ir::is_pure(op) && op.regions.empty() && op.code != ir::OpCode::tid;
+    bool fixed = ir::is_pure(op) && op.regions.empty() && op.code != ir::OpCode::tid && op.code != ir::OpCode::thread;
     if (!fixed || ir::class_of(op.code) == ir::OpClass::memory) return false;
     pending.insert(pending.end(), op.operands.begin(), op.operands.end());
   }

@@ -53,7 +53,7 @@ std::unique_ptr<Compiled> compile(const Check& check) {
   if (decl) out->module = sema::lower_kernel(*decl, {}, {}, out->sink);
   if (!out->module) throw std::runtime_error(out->sink.render_all());
   out->module->functions.back()->form.rank = std::uint8_t(check.dims.size());
-  out->module->functions.back()->form.no_overlap = true;
+  out->module->functions.back()->form.no_overlap = !check.overlap;
   return out;
 }
 
@@ -90,8 +90,46 @@ class Memory {
     }
   }
 
-  void run(const ir::Module& module, bool with_gradients, bool backwards = true) {
-    std::vector<char> block(layout_.size + 8);
+  /// Memory for what a taped launch writes down.
+  struct Log {
+    std::vector<std::uint32_t> fixed, pages;
+    std::vector<std::int64_t> first, next;
+  };
+  static Log log_for(const LogPlan& plan, std::int64_t threads) {
+    Log log;
+    log.fixed.resize(plan.fixed_words * std::size_t(threads));
+    log.first.resize(std::size_t(threads));
+    log.pages.resize(std::size_t(plan.page_words) * 20000);
+    log.next = {plan.page_words};
+    return log;
+  }
+  std::int64_t threads() const {
+    std::int64_t total = 1;
+    for (std::int64_t n : check_.dims) total *= n;
+    return total;
+  }
+
+  void run(const ir::Module& module, bool with_gradients, bool backwards = true, Log* log = nullptr) {
+    ParamLayout layout = layout_of(*module.functions.back());
+    std::vector<char> block(layout.size + 8);
+    if (log) {
+      ArrayDesc descs[kLogParams];
+      descs[0].data = log->fixed.data();
+      descs[0].ndim = 2;
+      descs[0].shape[0] = std::int64_t(log->fixed.size()) / threads(), descs[0].shape[1] = threads();
+      descs[0].strides[0] = 4 * threads(), descs[0].strides[1] = 4;
+      auto flat = [](ArrayDesc& desc, void* data, std::size_t count, std::int64_t size) {
+        desc.data = data;
+        desc.ndim = 1;
+        desc.shape[0] = std::int64_t(count);
+        desc.strides[0] = size;
+      };
+      flat(descs[1], log->first.data(), log->first.size(), 8);
+      flat(descs[2], log->pages.data(), log->pages.size(), 4);
+      flat(descs[3], log->next.data(), 1, 8);
+      for (std::size_t k = 0; k < kLogParams; ++k)
+        std::memcpy(block.data() + layout.params[arrays.size() + k].offset, &descs[k], sizeof descs[k]);
+    }
     for (std::size_t k = 0; k < arrays.size(); ++k) {
       Array& a = arrays[k];
       ArrayDesc desc;
@@ -154,10 +192,12 @@ void verified(const ir::Module& module, const char* when) {
   ASSERT_EQ(problems, "") << when << "\n" << ir::print(module);
 }
 
-std::unique_ptr<ir::Module> adjoint_of(const Compiled& compiled, const Check& check, DiagnosticSink& sink) {
+std::unique_ptr<ir::Module> adjoint_of(const Compiled& compiled, const Check& check, DiagnosticSink& sink,
+                                       const LogPlan* log = nullptr) {
   auto module = ir::clone(*compiled.module);
   AdjointOptions options;
   options.slot_bytes = check.slot_bytes;
+  options.log = log;
   make_adjoint(*module, options, sink);
   return module;
 }
@@ -165,6 +205,22 @@ std::unique_ptr<ir::Module> adjoint_of(const Compiled& compiled, const Check& ch
 void drop_dead(ir::Module& module) {
   analysis::Effects effects;
   for (auto& f : module.functions) passes::dce(*f, &effects);
+}
+
+/// The adjoint with a log of all that it can't compute again.
+std::unique_ptr<ir::Module> recording_adjoint_of(const Compiled& compiled, const Check& check, DiagnosticSink& sink,
+                                                 LogPlan& log) {
+  for (;;) {
+    auto adjoint = adjoint_of(compiled, check, sink, &log);
+    if (sink.has_errors()) return adjoint;
+    verified(*adjoint, "adjoint");
+    drop_dead(*adjoint);
+    std::vector<std::uint32_t> sites = missing_sites(*adjoint);
+    if (sites.empty() || ::testing::Test::HasFatalFailure()) return adjoint;
+    sites.insert(sites.end(), log.sites.begin(), log.sites.end());
+    log = plan_log(*compiled.module->functions.back(), sites, sink);
+    if (sink.has_errors()) return adjoint;
+  }
 }
 
 /// Along a direction, what the tangent says of the results and what the adjoint says of the inputs are the same number.
@@ -236,23 +292,35 @@ void expect_gradient(const Check& check) {
     prepared->module = ir::clone(plain);
     tidy(*prepared->module, unroll);
     DiagnosticSink sink;
-    auto adjoint = adjoint_of(*prepared, check, sink);
+    LogPlan plan;
+    auto adjoint = recording_adjoint_of(*prepared, check, sink, plan);
     ASSERT_FALSE(sink.has_errors()) << sink.render_all();
-    verified(*adjoint, "adjoint");
     if (::testing::Test::HasFatalFailure()) return;
-    drop_dead(*adjoint);
+    if (check.records >= 0) {
+      ASSERT_EQ(int(plan.sites.size()), check.records) << ir::print(*adjoint);
+    }
+    auto taped = ir::clone(*prepared->module);
+    make_taped(*taped, plan);
+    verified(*taped, "taped");
+    if (::testing::Test::HasFatalFailure()) return;
     ASSERT_TRUE(check_recalls(*adjoint, sink)) << sink.render_all() << ir::print(*adjoint);
     for (bool optimised : {false, true}) {
       if (optimised) tidy(*adjoint, unroll);
       verified(*adjoint, "optimised adjoint");
       if (::testing::Test::HasFatalFailure()) return;
       Memory memory(check, *plain.functions.back());
-      memory.run(plain, false);  // arrays as the launch left them
+      Memory untaped = memory;
+      untaped.run(plain, false);
+      Memory::Log log = Memory::log_for(plan, memory.threads());
+      memory.run(*taped, false, true, plan.empty() ? nullptr : &log);  // arrays as the launch left them
+      for (std::size_t a = 0; a < memory.arrays.size(); ++a)
+        ASSERT_TRUE(same_bits(memory.arrays[a].data, untaped.arrays[a].data)) << ir::print(*taped);
+      if (!log.next.empty()) ASSERT_LE(log.next[0], std::int64_t(log.pages.size()));
       for (std::size_t a = 0; a < memory.arrays.size(); ++a)
         if (memory.arrays[a].out)
           for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k) memory.arrays[a].grad[k] = weight(a, k);
       std::vector<Memory::Array> before = memory.arrays;
-      memory.run(*adjoint, true);
+      memory.run(*adjoint, true, true, plan.empty() ? nullptr : &log);
       for (std::size_t a = 0; a < memory.arrays.size(); ++a) {
         ASSERT_TRUE(same_bits(memory.arrays[a].data, before[a].data)) << "an adjoint wrote to array " << a;
         for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k) {

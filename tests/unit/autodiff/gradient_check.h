@@ -1,5 +1,6 @@
 // Judges derivatives: a kernel's adjoint, run by the interpreter, against central differences of the kernel itself in
-// float64, and against its tangent, which must agree to rounding. Arrays of floats whose names begin with `out` are results, all others are inputs; int arrays are only read.
+// float64, and against its tangent, which must agree to rounding. Arrays of floats whose names begin with `out` are
+// results, all others are inputs; int arrays carry no derivatives.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -24,6 +25,8 @@ struct Check {
   std::uint64_t slot_bytes = 8 << 10;
   double tolerance = 1e-6;
   double steepest = 1e300;  // steeper slopes are left to forward mode: differences can't follow them
+  int records = -1;         // sites that the taped launch must write down; −1: any number
+  bool overlap = false;     // the form in which arrays may overlap
   bool tangent = true;      // forward mode takes the kernel as well
 };
 
