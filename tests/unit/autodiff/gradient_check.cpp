@@ -14,6 +14,7 @@
 #include "passes/fold.h"
 #include "passes/inline_calls.h"
 #include "passes/licm.h"
+#include "passes/promote_locals.h"
 #include "passes/simplify.h"
 #include "passes/unroll.h"
 #include "sema/file_scope.h"
@@ -32,12 +33,15 @@ struct Compiled {
 void tidy(ir::Module& module, bool unroll) {
   analysis::Effects effects;
   for (auto& f : module.functions) passes::fold(*f), passes::simplify(*f), passes::dce(*f, &effects);
-  passes::inline_calls(module);
+  passes::InlineLimits limits;
+  limits.memory = true;
+  passes::inline_calls(module, limits);
   for (auto& f : module.functions) {
     analysis::Effects fresh;
     passes::fold(*f), passes::simplify(*f), passes::cse(*f, &fresh);
     if (unroll) passes::unroll(*f, {});
     passes::fold(*f), passes::simplify(*f);
+    passes::promote_locals(*f);
     passes::licm(*f, &fresh);
     passes::cse(*f, &fresh);
     passes::dce(*f, &fresh);

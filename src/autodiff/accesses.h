@@ -1,0 +1,27 @@
+// Which of a kernel's array parameters, fields of struct parameters included, it reads and writes: what a tape must know
+// of a launch. Asked of an adjoint, "reads" is what its reverse needs of the arrays' values; gradients don't count.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "ir/ir.h"
+
+namespace weft::autodiff {
+
+/// The arrays of a parameter block.
+struct ArrayLeaf {
+  std::size_t param = 0;
+  std::uint32_t offset = 0;  // of the descriptor in the block
+  const Type* type = nullptr;
+};
+/// In the order of parameters and fields; the first `params` parameters.
+std::vector<ArrayLeaf> array_leaves(const ir::Function& kernel, std::size_t params);
+
+struct Accesses {
+  std::vector<bool> read, written;  // by leaf
+  /// Through descriptors that came out of memory, or whose origin is not plain to see.
+  bool read_elsewhere = false, written_elsewhere = false;
+};
+Accesses accesses(const ir::Function& kernel, std::size_t params);
+
+}  // namespace weft::autodiff

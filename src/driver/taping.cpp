@@ -1,0 +1,70 @@
+// Which sites a log must have is found by differentiating: what the adjoint has to recall is added, and the adjoint made
+// again, until nothing is missing. A recalled value may hang on conditions that need another one, so it can take rounds.
+#include "driver/taping.h"
+
+#include "autodiff/adjoint.h"
+#include "driver/pipeline.h"
+#include "ir/clone.h"
+
+namespace weft::driver {
+namespace {
+
+/// The adjoint of a prepared module, with a log of all that it can't compute again.
+std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options,
+                                              autodiff::LogPlan& log, DiagnosticSink& sink) {
+  std::size_t errors = sink.error_count();
+  for (;;) {
+    std::unique_ptr<ir::Module> adjoint = ir::clone(prepared);
+    autodiff::AdjointOptions how;
+    how.log = &log;
+    autodiff::make_adjoint(*adjoint, how, sink);
+    if (sink.error_count() != errors) return adjoint;
+    drop_dead_gradients(*adjoint, *adjoint->functions.back(), options);
+    std::vector<std::uint32_t> sites = autodiff::missing_sites(*adjoint);
+    if (sites.empty()) {
+      autodiff::check_recalls(*adjoint, sink);
+      return adjoint;
+    }
+    sites.insert(sites.end(), log.sites.begin(), log.sites.end());
+    log = autodiff::plan_log(*prepared.functions.back(), std::move(sites), sink);
+    if (sink.error_count() != errors) return adjoint;
+  }
+}
+
+}  // namespace
+
+void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
+  const ir::Form form = module.functions.back()->form;
+  prepare_gradients(module, *module.functions.back(), {}, options);
+  if (!form.taped) {
+    std::size_t errors = sink.error_count();
+    autodiff::make_adjoint(module, {}, sink);
+    if (sink.error_count() == errors) finish_gradients(module, *module.functions.back(), options, sink);
+    return;
+  }
+  autodiff::LogPlan log;
+  std::unique_ptr<ir::Module> adjoint = recording_adjoint(module, options, log, sink);
+  if (form.adjoint)
+    module.functions = std::move(adjoint->functions);
+  else
+    autodiff::make_taped(module, log);
+}
+
+TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
+  TapeFacts facts;
+  prepare_gradients(module, *module.functions.back(), {}, options);
+  const ir::Function& kernel = *module.functions.back();
+  const std::size_t params = kernel.params().size();
+  facts.leaves = autodiff::array_leaves(kernel, params);
+  autodiff::Accesses forward = autodiff::accesses(kernel, params);
+  facts.read = std::move(forward.read);
+  facts.written = std::move(forward.written);
+  facts.written_elsewhere = forward.written_elsewhere;
+  std::unique_ptr<ir::Module> adjoint = recording_adjoint(module, options, facts.log, sink);
+  autodiff::Accesses reverse = autodiff::accesses(*adjoint->functions.back(), params);
+  facts.needed = std::move(reverse.read);
+  facts.needed_elsewhere = reverse.read_elsewhere;
+  return facts;
+}
+
+}  // namespace weft::driver

@@ -1,0 +1,29 @@
+// Forms of kernels for tapes: the taped form, which writes down what its adjoint can't compute again, the adjoint that
+// reads it, and what a tape must know of a launch to keep the right versions of arrays.
+#pragma once
+#include <vector>
+
+#include "autodiff/accesses.h"
+#include "autodiff/record.h"
+#include "driver/options.h"
+#include "support/diagnostic.h"
+
+namespace weft::driver {
+
+/// What a tape must know of a kernel in one form.
+struct TapeFacts {
+  autodiff::LogPlan log;
+  std::vector<autodiff::ArrayLeaf> leaves;  // the arrays of its parameter block
+  std::vector<bool> read, written, needed;  // by leaf; needed: the reverse reads values of it
+  bool written_elsewhere = false;           // arrays that came out of memory
+  bool needed_elsewhere = false;
+};
+
+/// Brings a lowered module into the form that its kernel says: the adjoint, the taped form, or (both set) the adjoint
+/// that reads what the taped form wrote. Errors, with the place in the kernel, go to the sink.
+void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink);
+
+/// The facts of a kernel in the form that it says, `taped` taken as set. The module is used up.
+TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink);
+
+}  // namespace weft::driver
