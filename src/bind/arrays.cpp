@@ -5,6 +5,7 @@
 #include "bind/bind.h"
 #include "bind/foreign_arrays.h"
 #include "bind/gil.h"
+#include "bind/kernel_object.h"
 #include "runtime/errors.h"
 
 namespace weft::bind {
@@ -101,10 +102,23 @@ Extents read_shape(nb::handle shape) {
   return out;
 }
 
-runtime::Array allocate(const Type* element, nb::handle shape, bool zero, bool requires_grad) {
+runtime::Array allocate(const Type* element, nb::handle shape, bool zero, bool requires_grad, int place) {
   const Extents extents = read_shape(shape);
-  return zero ? runtime::Array::zeros(element, extents.span(), requires_grad)
-              : runtime::Array::empty(element, extents.span(), requires_grad);
+  runtime::MemorySpace* space = space_of(place);
+  return zero ? runtime::Array::zeros(element, extents.span(), requires_grad, space)
+              : runtime::Array::empty(element, extents.span(), requires_grad, space);
+}
+
+/// The array if the CPU can read its elements by their address; raises otherwise.
+const runtime::Array& on_host(const runtime::Array& array) {
+  if (!array.on_host())
+    throw runtime::ArgumentError("the array's memory is on " + array.space()->name() + "; take its numpy() copy");
+  return array;
+}
+
+/// One element of an array at an address, as an array of its own.
+runtime::Array element_at(const runtime::Array& array, void* address) {
+  return runtime::Array::wrap(array.element(), {1}, {.data = address, .space = array.space()});
 }
 
 /// Keeps a Python object alive as long as the array's memory, then calls the program's deleter.
@@ -135,15 +149,16 @@ std::function<void()> holder(nb::object owner, nb::object deleter, std::uintptr_
 }
 
 void copy_elements(const runtime::Array& to, const runtime::Array& from) {
-  if (to.bytes() < kReleaseGilBytes) return to.assign(from);
+  if (to.bytes() < kReleaseGilBytes && to.on_host() && from.on_host()) return to.assign(from);
   const runtime::Array keep_to = to, keep_from = from;
   GilRelease release;
   keep_to.assign(keep_from);
 }
 
 void wrap(nb::handle self, const TypeHandle& element, const Shape& shape, std::optional<Shape> strides,
-          std::uintptr_t ptr, nb::object owner, nb::object deleter, std::uintptr_t grad) {
+          std::uintptr_t ptr, nb::object owner, nb::object deleter, std::uintptr_t grad, int place) {
   runtime::Array::External memory;
+  memory.space = space_of(place);
   memory.data = reinterpret_cast<void*>(ptr);
   memory.grad = reinterpret_cast<void*>(grad);
   const Shape s = strides.value_or(Shape());
@@ -256,6 +271,11 @@ nb::object get_item(nb::handle self, nb::handle key) {
   const runtime::Array& array = valid(nb::cast<const ArrayObject&>(self));
   Selection selection;
   if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
+  if (selection.element && !array.on_host()) {
+    runtime::Array here = runtime::Array::empty(array.element(), {1});
+    copy_elements(here, element_at(array, selection.element));
+    return unpack_value(array.element(), here.data());
+  }
   if (selection.element) return unpack_value(array.element(), selection.element);
   return like(self, std::move(selection.view));
 }
@@ -267,7 +287,13 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
   if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
   if (!selection.element) return like(self, std::move(selection.view));
   std::vector<nb::object> keep;
-  pack_value(value, array.element(), static_cast<char*>(selection.element), "", "value", keep);
+  if (array.on_host()) {
+    pack_value(value, array.element(), static_cast<char*>(selection.element), "", "value", keep);
+  } else {
+    const runtime::Array here = runtime::Array::empty(array.element(), {1});
+    pack_value(value, array.element(), static_cast<char*>(here.data()), "", "value", keep);
+    copy_elements(element_at(array, selection.element), here);
+  }
   return nb::int_(reinterpret_cast<std::uintptr_t>(selection.element));
 }
 
@@ -285,7 +311,7 @@ void fill(const runtime::Array& array, nb::handle value) {
     pack_value(value, element, to, "", "value", keep);
   }
   const runtime::Array target = array;
-  if (target.bytes() < kReleaseGilBytes) return target.fill(to);
+  if (target.bytes() < kReleaseGilBytes || !target.on_host()) return target.fill(to);
   GilRelease release;
   target.fill(to);
 }
@@ -321,8 +347,12 @@ void register_arrays(nb::module_& m) {
   Py_INCREF(array_type);
   cls.def(nb::init<>())
       .def("_init_null", [](nb::handle self) { emplace(self, runtime::Array()); })
-      .def("_allocate", [](nb::handle self, const TypeHandle& element, nb::handle shape, bool zero,
-                           bool requires_grad) { emplace(self, allocate(element.type, shape, zero, requires_grad)); })
+      .def(
+          "_allocate",
+          [](nb::handle self, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad, int place) {
+            emplace(self, allocate(element.type, shape, zero, requires_grad, place));
+          },
+          nb::arg("element"), nb::arg("shape"), nb::arg("zero"), nb::arg("requires_grad"), nb::arg("place") = kOnCpu)
       .def(
           "_init_buffer",
           [](nb::handle self, nb::handle source, const TypeHandle* element, bool copy) {
@@ -333,7 +363,7 @@ void register_arrays(nb::module_& m) {
           nb::arg("source").none(), nb::arg("element").none(), nb::arg("copy"),
           "Takes a buffer's elements; False if the buffer does not fit as it is.")
       .def("_wrap", &wrap, nb::arg("element"), nb::arg("shape"), nb::arg("strides").none(), nb::arg("ptr"),
-           nb::arg("owner").none(), nb::arg("deleter").none(), nb::arg("grad") = 0)
+           nb::arg("owner").none(), nb::arg("deleter").none(), nb::arg("grad") = 0, nb::arg("place") = kOnCpu)
       .def("_share", [](nb::handle self, const ArrayObject& from) { emplace(self, valid(from)); })
       .def("_get", &get_item, nb::arg("key").none(),
            "Element or view for integers, slices and '...'; NotImplemented for other keys.")
@@ -372,23 +402,26 @@ void register_arrays(nb::module_& m) {
       .def("_zero",
            [](ArrayObject& a) {
              const runtime::Array to = valid(a);
-             if (to.bytes() < kReleaseGilBytes) return to.fill_zero();
+             if (to.bytes() < kReleaseGilBytes || !to.on_host()) return to.fill_zero();
              GilRelease release;
              to.fill_zero();
            })
-      .def("_read", [](const ArrayObject& a,
-                       const Shape& index) { return unpack_value(valid(a).element(), a.array.address(index)); })
+      .def("_read",
+           [](const ArrayObject& a, const Shape& index) {
+             return unpack_value(on_host(valid(a)).element(), a.array.address(index));
+           })
       .def(
           "_write",
           [](ArrayObject& a, const Shape& index, nb::handle value) {
             std::vector<nb::object> keep;
-            pack_value(value, valid(a).element(), static_cast<char*>(a.array.address(index)), "", "value", keep);
+            pack_value(value, on_host(valid(a)).element(), static_cast<char*>(a.array.address(index)), "", "value",
+                       keep);
           },
           nb::arg("index"), nb::arg("value").none())
       .def(
           "_memory",
           [](const ArrayObject& a) {
-            const runtime::ByteRange range = valid(a).range();
+            const runtime::ByteRange range = on_host(valid(a)).range();
             const std::uintptr_t at =
                 range.lo == range.hi ? 0 : reinterpret_cast<std::uintptr_t>(a.array.data()) - range.lo;
             return nb::make_tuple(Memory{a.array}, at);
@@ -398,6 +431,9 @@ void register_arrays(nb::module_& m) {
            [](const ArrayObject& a, const ArrayObject& b) { return valid(a).range().intersects(valid(b).range()); })
       .def_prop_ro("_element", [](const ArrayObject& a) { return TypeHandle{valid(a).element()}; })
       .def_prop_ro("_type", [](const ArrayObject& a) { return TypeHandle{valid(a).type()}; })
+      .def_prop_ro(
+          "_place", [](const ArrayObject& a) { return a.array.is_valid() ? place_of(a.array) : kOnCpu; },
+          "The CUDA device that the memory is on; -1 for the host, -2 for its page-locked memory.")
       .def_prop_ro("_valid", [](const ArrayObject& a) { return a.array.is_valid(); })
       .def_prop_ro("_has_grad", [](const ArrayObject& a) { return a.array.is_valid() && a.array.has_grad(); })
       .def_prop_ro("_grad_ptr",
@@ -435,10 +471,11 @@ void register_arrays(nb::module_& m) {
 
   m.def(
       "array_new",
-      [](nb::handle cls, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad) {
-        return instance(cls, allocate(element.type, shape, zero, requires_grad));
+      [](nb::handle cls, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad, int place) {
+        return instance(cls, allocate(element.type, shape, zero, requires_grad, place));
       },
-      "A new array of a class derived from Array, its __init__ left out.");
+      nb::arg("cls"), nb::arg("element"), nb::arg("shape"), nb::arg("zero"), nb::arg("requires_grad"),
+      nb::arg("place") = kOnCpu, "A new array of a class derived from Array, its __init__ left out.");
   m.def(
       "array_over_buffer",
       [](nb::handle cls, nb::handle source, const TypeHandle* element) -> nb::object {

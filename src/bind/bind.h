@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "cuda/device.h"
 #include "driver/kernel_family.h"
 #include "runtime/array.h"
 #include "sema/symbol.h"
@@ -43,9 +44,13 @@ void register_recorded_launch(nb::module_& m);
 void register_builtins(nb::module_& m);
 void register_buffers(nb::module_& m);
 void register_runtime(nb::module_& m);
+void register_cuda(nb::module_& m);
+void register_cuda_work(nb::module_& m);
 
 /// Raises the Python exception for a failed compile, by the category of its first error.
 [[noreturn]] void raise_compile_error(const DiagnosticSink& sink);
+/// Sets the Python exception that ended a wait for a device.
+void raise_interruption() noexcept;
 /// Sets the Python exception for the C++ exception in flight: for entry points that nanobind does not wrap, inside their
 /// catch (...).
 void set_python_error() noexcept;
@@ -55,6 +60,15 @@ void set_python_error() noexcept;
 /// alive until the launch ends are appended to `keep`. Raises the errors of wp.launch, naming kernel and parameter.
 void pack_value(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
                 std::vector<nb::object>& keep);
+/// While it lives, pack_value on this thread demands that arrays lie where a launch runs: on a device, or for null where
+/// the CPU reaches them.
+class __attribute__((visibility("hidden"))) PackingFor {
+ public:
+  explicit PackingFor(cuda::Device* device);
+  ~PackingFor();
+  PackingFor(const PackingFor&) = delete;
+  PackingFor& operator=(const PackingFor&) = delete;
+};
 /// The Python value of bytes in C layout: float32, int32 and bool as Python numbers, other scalars and composites through
 /// the classes that warp registered (set_value_factory).
 nb::object unpack_value(const Type* type, const void* bytes);

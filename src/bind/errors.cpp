@@ -55,6 +55,8 @@ bool set_known_error(const std::exception_ptr& p) {
     std::rethrow_exception(p);
   } catch (const runtime::OutOfMemory& e) {
     PyErr_SetString(PyExc_MemoryError, e.what());
+  } catch (const cuda::Interrupted&) {
+    raise_interruption();
   } catch (const runtime::LaunchError& e) {
     PyErr_SetString(PyExc_ValueError, e.what());
   } catch (const runtime::Error& e) {

@@ -78,22 +78,23 @@ std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]);
 driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList& args);
 
 /// Writes all parameters, defaults included, into a block of the signature's layout. Objects that must live until the
-/// launch ends are added to `keep`.
+/// launch ends are added to `keep`. Arrays must lie where the launch runs: `device`, null for the CPU.
 void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args, char* block,
-                std::vector<nb::object>& keep);
+                std::vector<nb::object>& keep, cuda::Device* device = nullptr);
 /// Writes one parameter.
 void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, std::size_t index, PyObject* value,
-                char* block, std::vector<nb::object>& keep);
+                char* block, std::vector<nb::object>& keep, cuda::Device* device = nullptr);
 /// Adds the arrays in an argument, and in its fields if it is a struct, to `keep`: for launches that let other Python
 /// threads run, which may drop or replace them meanwhile.
 void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>& keep);
 
 /// The form for this block and rank, compiled if need be. Raises compile errors.
 const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
-                                         std::span<const std::int64_t> dims, const char* block, bool adjoint = false);
+                                         std::span<const std::int64_t> dims, const char* block, bool adjoint = false,
+                                         cuda::Device* device = nullptr);
 /// Compiles a form, its warnings to Python. Raises compile errors.
 const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
-                                           driver::ArrayFacts arrays);
+                                           driver::ArrayFacts arrays, cuda::Device* device = nullptr);
 
 /// Whether a launch is long enough to let other Python threads run meanwhile.
 bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims);
@@ -105,15 +106,33 @@ void use_gradients(KernelObject& kernel, const driver::KernelSignature& signatur
 void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
                  std::span<const std::int64_t> dims, bool release, bool adjoint = false);
 
+/// Where and how a launch runs; a null device is the CPU.
+struct LaunchPlace {
+  cuda::Device* device = nullptr;
+  driver::GpuLaunchOptions gpu = {};
+};
+/// Queues a form on a GPU. While a graph is captured there, the arrays of `args` stay alive as long as the graph.
+void run_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature, const driver::KernelVariant& variant,
+                const ArgumentList& args, const char* block, std::span<const std::int64_t> dims,
+                const LaunchPlace& place);
+
+/// Numbers for places in what Python hands over: CUDA devices count from 0.
+inline constexpr int kOnCpu = -1, kOnPinned = -2, kPlaceUnknown = -3;
+/// The memory space of such a number; null: plain host memory.
+runtime::MemorySpace* space_of(int place);
+int place_of(const runtime::Array& array);
+
 /// What launches need to know of warp.config and of the package; set by warp._src.settings.
 struct __attribute__((visibility("hidden"))) LaunchSettings {
-  std::atomic<std::uint64_t> epoch = 0;  // counts changes
-  std::atomic<int> max_threads = 0;      // config.cpu_threads; 1: serial
-  std::atomic<bool> plain = true;  // nothing that the hot path does not know: no print_launches, the CPU is current
-  nb::object rare;                 // Python's launch, for everything that the hot path does not do
-  nb::object recorder;             // called after each launch; none unless a tape records
+  std::atomic<std::uint64_t> epoch = 0;      // counts changes
+  std::atomic<int> max_threads = 0;          // config.cpu_threads; 1: serial
+  std::atomic<bool> plain = true;            // nothing that the hot path does not know: no print_launches
+  std::atomic<int> current = kPlaceUnknown;  // the current device; unknown until somebody needs to know
+  nb::object rare;                           // Python's launch, for everything that the hot path does not do
+  nb::object recorder;                       // called after each launch; none unless a tape records
   nb::ft_mutex recorder_mutex;
-  nb::object cpu;  // the Device object of the CPU
+  nb::object cpu;      // the Device object of the CPU
+  nb::dict by_device;  // Device objects of CUDA devices and their names → number
 };
 LaunchSettings& launch_settings();
 

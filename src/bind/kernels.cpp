@@ -115,7 +115,7 @@ bool KernelObject::unchanged() {
 }
 
 const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
-                                           driver::ArrayFacts arrays) {
+                                           driver::ArrayFacts arrays, cuda::Device* device) {
   CompileSession session(*kernel.decl);
   driver::SourceKey source;
   source.hash = session.fingerprint(*kernel.decl, kernel.family->options().debug);
@@ -130,7 +130,7 @@ const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelS
   const driver::KernelVariant* variant = nullptr;
   {
     GilRelease release;  // the resolver takes it back where it asks Python
-    variant = kernel.family->variant(signature, int(rank), arrays, source, sink);
+    variant = kernel.family->variant(signature, int(rank), arrays, source, sink, device);
   }
   if (!variant) raise_compile_error(sink);
   count_build(variant->report);
@@ -146,10 +146,11 @@ const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelS
 }
 
 const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
-                                         std::span<const std::int64_t> dims, const char* block, bool adjoint) {
+                                         std::span<const std::int64_t> dims, const char* block, bool adjoint,
+                                         cuda::Device* device) {
   driver::ArrayFacts arrays = driver::array_facts(signature.layout, block);
   arrays.adjoint = adjoint;
-  const driver::KernelVariant* ready = signature.ready(dims.size(), arrays);
+  const driver::KernelVariant* ready = signature.ready(dims.size(), arrays, device);
   bool unusual = !ready;
   for (std::int64_t n : dims) unusual |= n < 0 || n > INT32_MAX;
   if (unusual) {  // sizes are checked under the kernel's own name (code is shared), and before anything is compiled
@@ -158,7 +159,7 @@ const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSig
     code.tid_dims_read = ready && ready->binary ? ready->binary->code().tid_dims_read : 0;
     runtime::launch_size(code, dims);
   }
-  return ready ? *ready : build_variant(kernel, signature, dims.size(), arrays);
+  return ready ? *ready : build_variant(kernel, signature, dims.size(), arrays, device);
 }
 
 bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims) {
@@ -166,6 +167,17 @@ bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int
   double threads = 1;
   for (std::int64_t n : dims) threads *= double(n);
   return threads * variant.binary->code().ns_per_thread >= kReleaseGilNs;
+}
+
+void run_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature, const driver::KernelVariant& variant,
+                const ArgumentList& args, const char* block, std::span<const std::int64_t> dims,
+                const LaunchPlace& place) {
+  if (place.device->capture()) [[unlikely]] {
+    auto arrays = std::make_shared<std::vector<runtime::Array>>();
+    for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], *arrays);
+    place.device->keep_for_capture(std::move(arrays));
+  }
+  kernel.family->run(variant, block, {dims, {}, place.gpu});
 }
 
 void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,

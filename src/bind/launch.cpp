@@ -1,5 +1,9 @@
 // wp.launch: one C function from keywords to running code. The usual launch (a kernel whose compiled form is known, on the
 // CPU, arguments of the parameters' own types) runs no Python code; everything rare is handed to Python's launch.
+#include <nanobind/stl/shared_ptr.h>
+
+#include <algorithm>
+
 #include "bind/kernel_object.h"
 
 namespace weft::bind {
@@ -34,7 +38,7 @@ PyObject* refresh_name;
 constexpr const char* kDoc =
     "launch(kernel, dim=None, inputs=(), outputs=(), adj_inputs=(), adj_outputs=(), device=None, stream=None, "
     "adjoint=False, record_tape=True, record_cmd=False, max_blocks=0, block_dim=None)\n--\n\n"
-    "Runs a kernel over a grid of 1 to 4 dimensions; on the CPU it is done when this returns.\n\n"
+    "Runs a kernel over a grid of 1 to 4 dimensions; on the CPU it is done when this returns, on CUDA devices queued.\n\n"
     "    kernel       what @wp.kernel made of a function\n"
     "    dim          number of threads, or a tuple of 1 to 4 extents; None takes the shape of the first array\n"
     "    inputs       the kernel's arguments in order: numbers, vectors, structs, arrays (wp.array, NumPy, None)\n"
@@ -90,9 +94,39 @@ bool sort_arguments(PyObject* const* args, Py_ssize_t count, PyObject* keywords,
   return false;
 }
 
-bool is_cpu(PyObject* device) {
-  return !device || device == Py_None || device == cpu_name || device == launch_settings().cpu.ptr() ||
-         (PyUnicode_Check(device) && PyUnicode_Compare(device, cpu_name) == 0);
+/// Where a launch runs, as far as it can be told without Python code; else kPlaceUnknown.
+int place_of(PyObject* device) {
+  const LaunchSettings& settings = launch_settings();
+  if (!device || device == Py_None) return settings.current;
+  if (device == cpu_name || device == settings.cpu.ptr()) return kOnCpu;
+  PyObject* known = nullptr;
+  if (settings.by_device.is_valid()) {
+    known = PyDict_GetItemWithError(settings.by_device.ptr(), device);
+    if (!known) PyErr_Clear();  // what has no hash is no device
+  }
+  if (known) return int(PyLong_AsLong(known));
+  return PyUnicode_Check(device) && PyUnicode_Compare(device, cpu_name) == 0 ? kOnCpu : kPlaceUnknown;
+}
+
+/// A small number among the arguments; `missing` if it is not given. Negative numbers stay for the launch to refuse.
+std::int64_t read_number(PyObject* value, std::int64_t missing, const char* what) {
+  if (!value || value == Py_None) return missing;
+  const long long number = PyLong_AsLongLong(value);
+  if (number != -1 || !PyErr_Occurred()) return number;
+  PyErr_Clear();
+  PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s", what, Py_TYPE(value)->tp_name);
+  throw nb::python_error();
+}
+
+LaunchPlace gpu_place(int ordinal, PyObject* max_blocks, PyObject* block_dim, const cuda::Stream* stream) {
+  LaunchPlace place;
+  if (ordinal < 0) return place;
+  place.device = &cuda::System::shared().device(ordinal);
+  place.gpu.stream = stream;
+  place.gpu.max_blocks = read_number(max_blocks, 0, "max_blocks");
+  const std::int64_t block = read_number(block_dim, 0, "block_dim");
+  place.gpu.block_dim = int(std::clamp<std::int64_t>(block, -1, INT32_MAX));
+  return place;
 }
 
 bool is_off(PyObject* flag) { return !flag || flag == Py_False; }
@@ -110,15 +144,17 @@ class Block {
   std::unique_ptr<std::uint64_t[]> heap_;
 };
 
-void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs) {
+void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
+            const LaunchPlace& place) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(inputs, outputs);
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
   std::vector<nb::object> keep;
-  fill_block(*kernel, signature, args, block.data(), keep);
-  const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data());
+  fill_block(*kernel, signature, args, block.data(), keep, place.device);
+  const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), false, place.device);
+  if (place.device) return run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);
   const bool release = releases_gil(variant, dims);
   std::vector<runtime::Array> arrays;
   if (release || kFreeThreaded)
@@ -128,16 +164,20 @@ void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject
 
 /// The kernel's adjoint over the same grid; `gradients` replace those of the arrays where they are given.
 void launch_adjoint(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* arguments,
-                    PyObject* gradients) {
+                    PyObject* gradients, const LaunchPlace& place) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(arguments, Py_None), given(gradients, Py_None);
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
   std::vector<nb::object> keep;
-  fill_block(*kernel, signature, args, block.data(), keep);
+  fill_block(*kernel, signature, args, block.data(), keep, place.device);
   use_gradients(*kernel, signature, given, block.data());
-  const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), true);
+  const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), true, place.device);
+  if (place.device) {
+    run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);
+    return;
+  }
   std::vector<runtime::Array> arrays;
   for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
   for (std::size_t i = 0; i < given.size(); ++i) hold_arrays(given[i], signature.types[i], arrays);
@@ -174,12 +214,14 @@ PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t count, PyObj
   if (!sort_arguments(args, count, keywords, given)) return nullptr;
   try {
     const LaunchSettings& settings = launch_settings();
-    const bool usual = settings.plain && is_cpu(given[kDevice]) && is_off(given[kRecordCmd]) &&
-                       is_off(given[kAdjoint]) && given[kDim] && given[kDim] != Py_None;
+    const int place = place_of(given[kDevice]);
+    const bool usual = settings.plain && place != kPlaceUnknown && (!given[kStream] || given[kStream] == Py_None) &&
+                       is_off(given[kRecordCmd]) && is_off(given[kAdjoint]) && given[kDim] && given[kDim] != Py_None;
     KernelHandle* handle = usual ? find_kernel(given[kKernel]) : nullptr;
     if (!handle) return launch_rarely(given);
     launch(current_kernel(given[kKernel], *handle), given[kDim], given[kInputs] ? given[kInputs] : defaults[kInputs],
-           given[kOutputs] ? given[kOutputs] : defaults[kOutputs]);
+           given[kOutputs] ? given[kOutputs] : defaults[kOutputs],
+           gpu_place(place, given[kMaxBlocks], given[kBlockDim], nullptr));
     if (settings.recorder.is_valid() && !(given[kRecordTape] && PyObject_Not(given[kRecordTape]) == 1)) record(given);
     Py_RETURN_NONE;
   } catch (...) {
@@ -251,7 +293,13 @@ void register_launch(nb::module_& m) {
       },
       nb::arg("epoch"), nb::arg("max_threads"), nb::arg("plain"),
       "What launches know of the configuration: a number that changes with it, the most threads, and whether launches "
-      "need no help from Python (no print_launches, the CPU is the current device).");
+      "need no help from Python (no print_launches).");
+  m.def(
+      "set_launch_device", [](int place) { launch_settings().current = place; }, nb::arg("place"),
+      "The current device: its number, -1 for the CPU, -3 to ask Python first.");
+  m.def(
+      "set_launch_devices", [](nb::dict by_device) { launch_settings().by_device = std::move(by_device); },
+      nb::arg("by_device"), "The numbers of CUDA devices, by Device object and by name.");
   m.def(
       "set_launch_hooks",
       [](nb::object rare, nb::object cpu) {
@@ -270,22 +318,29 @@ void register_launch(nb::module_& m) {
       "Called as recorder(kernel, dim, max_blocks, inputs, outputs, device, block_dim) after each launch; None: nobody.");
   m.def(
       "run_launch",
-      [](nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs) {
+      [](nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs, int place, nb::handle max_blocks,
+         nb::handle block_dim, const std::shared_ptr<cuda::Stream>& stream) {
         KernelHandle* handle = find_kernel(kernel.ptr());
         if (!handle) throw nb::type_error("not a kernel");
-        launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr());
+        launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr(),
+               gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()));
       },
-      nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), "Launches on the CPU, now.");
+      nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("place") = kOnCpu,
+      nb::arg("max_blocks").none() = nb::none(), nb::arg("block_dim").none() = nb::none(),
+      nb::arg("stream").none() = nb::none(), "Launches on a device: -1 is the CPU.");
 
   m.def(
       "run_adjoint",
-      [](nb::handle kernel, nb::handle dim, nb::handle arguments, nb::handle gradients) {
+      [](nb::handle kernel, nb::handle dim, nb::handle arguments, nb::handle gradients, int place,
+         nb::handle max_blocks, nb::handle block_dim, const std::shared_ptr<cuda::Stream>& stream) {
         KernelHandle* handle = find_kernel(kernel.ptr());
         if (!handle) throw nb::type_error("not a kernel");
-        launch_adjoint(current_kernel(kernel.ptr(), *handle), dim.ptr(), arguments.ptr(), gradients.ptr());
+        launch_adjoint(current_kernel(kernel.ptr(), *handle), dim.ptr(), arguments.ptr(), gradients.ptr(),
+                       gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()));
       },
-      nb::arg("kernel"), nb::arg("dim"), nb::arg("arguments"), nb::arg("gradients"),
-      "Launches a kernel's adjoint on the CPU, now.");
+      nb::arg("kernel"), nb::arg("dim"), nb::arg("arguments"), nb::arg("gradients"), nb::arg("place") = kOnCpu,
+      nb::arg("max_blocks").none() = nb::none(), nb::arg("block_dim").none() = nb::none(),
+      nb::arg("stream").none() = nb::none(), "Launches a kernel's adjoint on a device: -1 is the CPU.");
 
   for (std::size_t i = 0; i < kArguments; ++i) names[i] = PyUnicode_InternFromString(kNames[i]);
   cpu_name = PyUnicode_InternFromString("cpu");

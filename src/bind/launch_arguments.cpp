@@ -125,12 +125,13 @@ driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList&
 }
 
 void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, std::size_t index, PyObject* value,
-                char* block, std::vector<nb::object>& keep) {
+                char* block, std::vector<nb::object>& keep, cuda::Device* device) {
   const ParamLayout::Param& p = signature.layout.params[index];
   char* to = block + p.offset;
   if (p.type->is_array()) {
     const runtime::Array* array = as_array(value);
-    if (array && array->element() == p.type->element() && array->rank() == int(p.type->rank())) {
+    if (array && array->element() == p.type->element() && array->rank() == int(p.type->rank()) &&
+        array->space() == device) {
       const nb::ft_object_guard guard(value);  // its gradient may be replaced
       std::memcpy(to, &array->desc(), sizeof(ArrayDesc));
       return;
@@ -140,13 +141,14 @@ void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, 
     std::memcpy(to, &number, sizeof number);
     return;
   }
+  const PackingFor target(device);
   pack_value(value, p.type, to, kernel.name().c_str(), p.name, keep);
 }
 
 void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args, char* block,
-                std::vector<nb::object>& keep) {
+                std::vector<nb::object>& keep, cuda::Device* device) {
   const std::size_t given = std::min(args.size(), signature.types.size());
-  for (std::size_t i = 0; i < given; ++i) fill_param(kernel, signature, i, args[i], block, keep);
+  for (std::size_t i = 0; i < given; ++i) fill_param(kernel, signature, i, args[i], block, keep, device);
   for (std::size_t i = given; i < signature.types.size(); ++i)
     driver::write_default(kernel.name(), kernel.params()[i], signature.types[i],
                           block + signature.layout.params[i].offset);

@@ -14,6 +14,8 @@ NB_MODULE(_weft, m) {
   bind::register_arrays(m);
   bind::register_functions(m);
   bind::register_kernels(m);
+  bind::register_cuda(m);
+  bind::register_cuda_work(m);
   bind::register_launch(m);
   bind::register_recorded_launch(m);
   bind::register_builtins(m);

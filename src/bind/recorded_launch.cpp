@@ -1,4 +1,6 @@
 // Recorded launches (wp.launch with record_cmd=True): arguments packed once, changed one by one, run any number of times.
+#include <nanobind/stl/shared_ptr.h>
+
 #include "bind/kernel_object.h"
 #include "driver/default_argument.h"
 
@@ -14,6 +16,7 @@ struct RecordedLaunch {
   std::vector<std::vector<runtime::Array>> arrays;  // memory, per parameter
   std::int64_t extents[kMaxRank] = {};
   std::size_t rank = 0;
+  LaunchPlace place;
 
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
   std::span<const std::int64_t> dims() const { return {extents, rank}; }
@@ -31,7 +34,7 @@ void set_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
   // Packed aside first: a value that does not fit leaves the launch as it was.
   std::vector<std::uint64_t> fresh = r.block;
   char* bytes = reinterpret_cast<char*>(fresh.data());
-  fill_param(*r.kernel, *r.signature, index, value.ptr(), bytes, keep);
+  fill_param(*r.kernel, *r.signature, index, value.ptr(), bytes, keep, r.place.device);
   hold_arrays(value.ptr(), r.signature->types[index], arrays);
   r.block.swap(fresh);
   r.keep[index].swap(keep);
@@ -67,10 +70,12 @@ void set_dim(RecordedLaunch& r, nb::handle dim) {
   r.rank = rank;
 }
 
-void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs) {
+void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs, int place,
+          std::int64_t max_blocks, int block_dim) {
   KernelHandle* handle = find_kernel(kernel.ptr());
   if (!handle) throw nb::type_error("a launch is made for a kernel (a function decorated with @wp.kernel)");
   RecordedLaunch r;
+  if (place >= 0) r.place = {&cuda::System::shared().device(place), {nullptr, block_dim, max_blocks}};
   r.kernel = current_kernel(kernel.ptr(), *handle);
   const ArgumentList args(inputs.ptr(), outputs.ptr());
   r.signature = &signature_for(*r.kernel, args);
@@ -79,7 +84,7 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   r.keep.resize(count);
   r.arrays.resize(count);
   for (std::size_t i = 0; i < args.size(); ++i) {
-    fill_param(*r.kernel, *r.signature, i, args[i], r.bytes(), r.keep[i]);
+    fill_param(*r.kernel, *r.signature, i, args[i], r.bytes(), r.keep[i], r.place.device);
     hold_arrays(args[i], r.signature->types[i], r.arrays[i]);
   }
   for (std::size_t i = args.size(); i < count; ++i)
@@ -89,9 +94,16 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   new (self) RecordedLaunch(std::move(r));
 }
 
-void run(RecordedLaunch& r) {
+void run(RecordedLaunch& r, const cuda::Stream* stream) {
   const std::span<const std::int64_t> dims = ready(r).dims();
-  const driver::KernelVariant& variant = variant_for(*r.kernel, *r.signature, dims, r.bytes());
+  const driver::KernelVariant& variant = variant_for(*r.kernel, *r.signature, dims, r.bytes(), false, r.place.device);
+  if (r.place.device) {
+    driver::GpuLaunchOptions options = r.place.gpu;
+    options.stream = stream;
+    if (r.place.device->capture())
+      r.place.device->keep_for_capture(std::make_shared<std::vector<std::vector<runtime::Array>>>(r.arrays));
+    return r.kernel->family->run(variant, r.bytes(), {dims, {}, options});
+  }
   if (!releases_gil(variant, dims)) return run_variant(*r.kernel, variant, r.bytes(), dims, false);
   const RecordedLaunch now = r;  // other threads may change the launch while it runs
   run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
@@ -101,7 +113,8 @@ void run(RecordedLaunch& r) {
 
 void register_recorded_launch(nb::module_& m) {
   nb::class_<RecordedLaunch>(m, "RecordedLaunch", "A launch with its arguments packed; warp.Launch derives from it.")
-      .def("__init__", &init, nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"))
+      .def("__init__", &init, nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"),
+           nb::arg("place") = kOnCpu, nb::arg("max_blocks") = 0, nb::arg("block_dim") = 0)
       // Without the GIL, one thread at a time changes or reads the packed arguments.
       .def("_set_param", &set_param, nb::lock_self(), nb::arg("index"), nb::arg("value").none())
       .def("_set_bytes", &set_bytes, nb::lock_self(), nb::arg("index"), nb::arg("value"))
@@ -117,8 +130,14 @@ void register_recorded_launch(nb::module_& m) {
           },
           nb::lock_self(), "The grid's extents.")
       .def(
-          "launch", [](RecordedLaunch& r, nb::handle) { run(r); }, nb::lock_self(), nb::arg("stream") = nb::none(),
-          "Runs the kernel; on the CPU it is done when this returns.");
+          "launch",
+          [](RecordedLaunch& r, nb::handle stream) {
+            if (stream.is_none()) return run(r, nullptr);
+            // A wp.Stream holds the queue.
+            run(r, nb::cast<std::shared_ptr<cuda::Stream>>(stream.attr("_queue")).get());
+          },
+          nb::lock_self(), nb::arg("stream") = nb::none(),
+          "Runs the kernel; on the CPU it is done when this returns, on CUDA devices queued.");
 }
 
 }  // namespace weft::bind

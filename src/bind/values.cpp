@@ -145,6 +145,23 @@ void pack_composite(nb::handle value, const Type* type, char* to, const char* ke
   for (std::size_t k = 0; k < n; ++k) std::memcpy(to + k * step, &bits[k], step);
 }
 
+/// Where arrays must lie that are packed now; see PackingFor.
+struct Target {
+  bool set = false;
+  cuda::Device* device = nullptr;
+};
+thread_local Target target;
+
+/// Whether code that runs at the target reaches an array's memory.
+bool reachable(const runtime::Array& array) {
+  runtime::MemorySpace* space = array.space();
+  if (!target.set || space == target.device || array.size() == 0) return true;
+  if (array.on_host()) return space != nullptr;  // page-locked memory serves both
+  return target.device && target.device->peer_enabled(static_cast<cuda::Device&>(*space));
+}
+
+std::string target_name() { return target.device ? target.device->name() : "cpu"; }
+
 bool is_indexed(nb::handle value) { return nb::hasattr(value, "_wp_indexed_"); }
 
 /// What is known of an array of another kind, and the cure.
@@ -175,14 +192,15 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
                ", got an indexedarray; declare the parameter as wp.indexedarray(dtype=…), " +
                "or pass its contiguous() copy");
     ForeignArray foreign;  // NumPy arrays and other buffers, as they are
-    if (read_buffer(value, type->element(), foreign) && !foreign.read_only &&
+    if (!target.device && read_buffer(value, type->element(), foreign) && !foreign.read_only &&
         foreign.desc.ndim == std::int32_t(type->rank())) {
       std::memcpy(to, &foreign.desc, sizeof(ArrayDesc));
       keep.push_back(std::move(foreign.keep));
       return;
     }
     nb::object hook = hooks().as_array;
-    array = hook.is_valid() ? hook(value, TypeHandle{type}) : nb::none();
+    const int place = target.device ? target.device->ordinal() : -1;
+    array = hook.is_valid() ? hook(value, TypeHandle{type}, place) : nb::none();
     if (array.is_none())
       fail(PyExc_RuntimeError, kernel, param,
            "expected " + type->user_name() + ", got " + python_type_name(value) + describe_elements(value, *type));
@@ -192,6 +210,10 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
   if (!a.is_valid()) fail(PyExc_RuntimeError, kernel, param, "the array has no memory");
   if (a.type() != type)
     fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + a.type()->user_name());
+  if (!reachable(a))
+    fail(PyExc_RuntimeError, kernel, param,
+         "the launch runs on " + target_name() + ", but the array is on " + (a.space() ? a.space()->name() : "cpu") +
+             "; copy it with .to(\"" + target_name() + "\")");
   std::memcpy(to, &a.desc(), sizeof(ArrayDesc));
 }
 
@@ -218,7 +240,7 @@ void pack_indexed(nb::handle value, const Type* type, char* to, const char* kern
     if (k < fields.size()) {
       pack_array(index, fields[k].type, to + fields[k].offset, kernel, param, keep);
       // Null means "as it is"; an index array without elements has no memory, but is there.
-      static std::int32_t none_picked = 0;
+      static std::int32_t none_picked = 0;  // never read: there is no element
       auto* desc = reinterpret_cast<ArrayDesc*>(to + fields[k].offset);
       if (!index.is_none() && !desc->data) desc->data = &none_picked;
     }
@@ -241,6 +263,9 @@ void pack_struct(nb::handle value, const Type* type, char* to, const char* kerne
 }
 
 }  // namespace
+
+PackingFor::PackingFor(cuda::Device* device) { target = {true, device}; }
+PackingFor::~PackingFor() { target = {}; }
 
 void pack_value(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
                 std::vector<nb::object>& keep) {

@@ -56,7 +56,8 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
   if (Result code = api.module_load(&module_, image.data(), 0, nullptr, nullptr); code != kSuccess)
     throw_driver_error(api, code, "module_load", "while loading '" + entry + "' on " + device.name());
   try {
-    function_ = function(entry);
+    if (Result code = api.module_function(&function_, module_, entry.c_str()); code != kSuccess)
+      throw_driver_error(api, code, "module_function", "there is no kernel '" + entry + "'");
     WEFT_CUDA(api, function_attribute, &max_threads_, kFunctionMaxThreads, function_);
     WEFT_CUDA(api, function_attribute, &registers_, kFunctionRegisters, function_);
     WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
@@ -76,17 +77,10 @@ KernelCode::~KernelCode() {
   }
 }
 
-FunctionHandle KernelCode::function(const std::string& name) const {
-  FunctionHandle found = nullptr;
-  if (Result code = device_.api().module_function(&found, module_, name.c_str()); code != kSuccess)
-    throw_driver_error(device_.api(), code, "module_function", "there is no kernel '" + name + "'");
-  return found;
-}
-
-void KernelCode::launch(FunctionHandle function, StreamHandle stream, unsigned blocks, unsigned block_dim,
-                        const void* arguments, std::size_t size) const {
+void KernelCode::launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments,
+                        std::size_t size) const {
   void* extra[] = {kLaunchParamPointer, const_cast<void*>(arguments), kLaunchParamSize, &size, kLaunchParamEnd};
-  WEFT_CUDA(device_.api(), launch, function, blocks, 1, 1, block_dim, 1, 1, 0, stream, nullptr, extra);
+  WEFT_CUDA(device_.api(), launch, function_, blocks, 1, 1, block_dim, 1, 1, 0, stream, nullptr, extra);
 }
 
 unsigned blocks_for(std::int64_t count, unsigned block_dim, std::int64_t max_blocks) {

@@ -32,15 +32,9 @@ class KernelCode {
   int max_threads() const { return max_threads_; }
   int registers() const { return registers_; }
   int local_bytes() const { return local_bytes_; }
-  /// Another kernel of the same image.
-  FunctionHandle function(const std::string& name) const;
 
   /// Queues a launch; the arguments are copied. The device's context must be current.
-  void launch(FunctionHandle function, StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments,
-              std::size_t size) const;
-  void launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments, std::size_t size) const {
-    launch(function_, stream, blocks, block_dim, arguments, size);
-  }
+  void launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments, std::size_t size) const;
 
  private:
   Device& device_;

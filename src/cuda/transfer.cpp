@@ -102,20 +102,20 @@ void TransferKernels::run(const TransferShape& shape, bool fill, const void* arg
                           StreamHandle stream) {
   int log = 0;
   while ((1 << log) < shape.word) ++log;
-  FunctionHandle function = nullptr;
+  const KernelCode* code = nullptr;
   {
     std::lock_guard lock(mutex_);
-    if (!code_) {
-      const std::string text = transfer_ptx();
-      code_ = std::make_unique<KernelCode>(device_, std::span(text.c_str(), text.size() + 1), "weft_copy_1");
+    std::unique_ptr<KernelCode>& slot = code_[fill][log];
+    if (!slot) {
+      const std::string text = transfer_ptx(shape.word, fill);
+      slot = std::make_unique<KernelCode>(device_, std::span(text.c_str(), text.size() + 1),
+                                          (fill ? "weft_fill_" : "weft_copy_") + std::to_string(shape.word));
     }
-    FunctionHandle& slot = functions_[fill][log];
-    if (!slot) slot = code_->function((fill ? "weft_fill_" : "weft_copy_") + std::to_string(shape.word));
-    function = slot;
+    code = slot.get();
   }
   constexpr unsigned kBlock = 256;
-  code_->launch(function, stream, blocks_for(shape.count, kBlock, std::int64_t(device_.facts().sm_count) * 64), kBlock,
-                arguments, size);
+  code->launch(stream, blocks_for(shape.count, kBlock, std::int64_t(device_.facts().sm_count) * 64), kBlock, arguments,
+               size);
 }
 
 void TransferKernels::copy(const TransferShape& shape, DevicePtr to, DevicePtr from, StreamHandle stream) {

@@ -27,7 +27,7 @@ TransferShape transfer_shape(const ArrayDesc& to, const ArrayDesc* from, std::si
 /// The largest value that a fill takes along in its arguments.
 inline constexpr std::size_t kMaxFillBytes = 1024;
 
-/// The kernels, loaded on first use.
+/// The kernels, each loaded on first use.
 class TransferKernels {
  public:
   explicit TransferKernels(Device& device) : device_(device) {}
@@ -39,11 +39,10 @@ class TransferKernels {
 
   Device& device_;
   std::mutex mutex_;
-  std::unique_ptr<KernelCode> code_;
-  FunctionHandle functions_[2][4] = {};  // copy and fill, by the logarithm of the word size
+  std::unique_ptr<KernelCode> code_[2][4];  // copy and fill, by the logarithm of the word size
 };
 
-/// The kernels' text.
-std::string transfer_ptx();
+/// The text of a kernel for words of 1, 2, 4 or 8 bytes; it is called weft_copy_4 or weft_fill_4.
+std::string transfer_ptx(int word, bool fill);
 
 }  // namespace weft::cuda

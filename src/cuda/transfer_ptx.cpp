@@ -54,11 +54,8 @@ std::string kernel(int word, bool fill) {
 
 }  // namespace
 
-std::string transfer_ptx() {
-  std::string text = ".version 6.0\n.target sm_50\n.address_size 64\n";
-  for (int word : {1, 2, 4, 8})
-    for (bool fill : {false, true}) text += kernel(word, fill);
-  return text;
+std::string transfer_ptx(int word, bool fill) {
+  return ".version 6.0\n.target sm_50\n.address_size 64\n" + kernel(word, fill);
 }
 
 }  // namespace weft::cuda

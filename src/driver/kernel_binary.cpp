@@ -7,6 +7,7 @@
 
 #include "analysis/check_sites.h"
 #include "driver/pipeline.h"
+#include "driver/taping.h"
 #include "ir/text.h"
 
 namespace weft::driver {
@@ -89,8 +90,22 @@ const codegen::TargetSpec& host() {
   return target;
 }
 
-void hash_target(Hasher& hasher, const codegen::TargetSpec& target) {
+constexpr int kNewestArch = 90;  // that LLVM knows; newer devices run its code all the same
+
+codegen::TargetSpec target_of(const cuda::Device* device) {
+  return device ? codegen::nvptx_target(std::min(device->facts().arch, kNewestArch)) : host();
+}
+
+void hash_target(Hasher& hasher, const codegen::TargetSpec& target, const cuda::Device* device) {
   hasher.text(target.triple).text(target.cpu_name).text(target.features).value(int(target.arch)).value(target.sm);
+  // A GPU's machine code is made by its driver for its own architecture.
+  if (device) hasher.value(device->facts().arch).value(device->system().version());
+}
+
+/// Loaded code belongs to a device's context: the same code on two devices is loaded twice.
+Hash128 in_place(Hash128 key, const cuda::Device* device) {
+  if (device) key.lo ^= 0x9e3779b97f4a7c15ULL * std::uint64_t(device->ordinal() + 1);
+  return key;
 }
 
 void hash_form(Hasher& hasher, const ir::Form& form) {
@@ -122,7 +137,7 @@ Hash128 content_key(const ir::Module& module, const BuildRequest& request, const
   hasher.text(ir::print(module, canonical)).text(build_id());
   request.options.hash_into(hasher);
   hash_form(hasher, request.form);
-  hash_target(hasher, target);
+  hash_target(hasher, target, request.device);
   return hasher.finish();
 }
 
@@ -250,11 +265,15 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
 
   auto assemble = [&](Metadata meta, std::span<const char> object) {
     Clock::time_point start = Clock::now();
+  const codegen::TargetSpec target = target_of(request.device);
     auto binary = std::make_shared<KernelBinary>();
-    binary->loaded_ = codegen::load_object(object, meta.entry);
+    if (request.device)
+      binary->gpu_ = std::make_unique<cuda::KernelCode>(*request.device, object, meta.entry);
+    else
+      binary->loaded_ = codegen::load_object(object, meta.entry);
     binary->name_ = std::move(meta.name);
     binary->sites_ = std::move(meta.sites);
-    binary->code_.entry = binary->loaded_->entry();
+    if (binary->loaded_) binary->code_.entry = binary->loaded_->entry();
     binary->code_.name = binary->name_;
     binary->code_.lanes = meta.lanes;
     binary->code_.tid_dims_read = meta.tid_dims;
@@ -273,13 +292,16 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     try {
       auto binary = assemble(std::move(meta), object);
       r.source = BuildReport::Source::disk;
-      return impl_->publish(key, binary);
+      return impl_->publish(in_place(key, request.device), binary);
     } catch (const codegen::Error&) {  // whole but not loadable: rebuild
       disk->remove(runtime::CacheTable::object, key);
       return nullptr;
     }
   };
 
+    } catch (const cuda::DriverError&) {
+      disk->remove(runtime::CacheTable::object, key);
+      return nullptr;
   // By source: no parser, no pass.
   Hash128 source_key;
   bool has_source_key = request.source_hash != Hash128{};
@@ -289,7 +311,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     for (const Type* type : request.arg_types) hasher.text(type->text());
     request.options.hash_into(hasher);
     hash_form(hasher, request.form);
-    hash_target(hasher, host());
+    hash_target(hasher, target, request.device);
     source_key = hasher.finish();
     std::optional<Hash128> content;
     {
@@ -299,7 +321,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     if (!content && request.options.use_cache) content = disk->get_content_key(source_key);
     if (content) {
       r.source_key_hit = true;
-      if (auto binary = impl_->find_loaded(*content)) {
+      if (auto binary = impl_->find_loaded(in_place(*content, request.device))) {
         r.source = BuildReport::Source::process;
         return binary;
       }
@@ -314,13 +336,14 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   r.seconds_front = since(start);
   if (!module) return nullptr;
   if (request.source_complete && !request.source_complete()) has_source_key = false;
-  Hash128 key = content_key(*module, request, host());
+  Hash128 key = content_key(*module, request, target);
+  const Hash128 loaded_key = in_place(key, request.device);
   auto remember = [&] {
     if (!has_source_key) return;
     std::lock_guard lock(impl_->mutex);
     impl_->content_of[source_key] = key;
   };
-  if (auto binary = impl_->find_loaded(key)) {
+  if (auto binary = impl_->find_loaded(loaded_key)) {
     r.source = BuildReport::Source::process;
     remember();
     return binary;
@@ -330,7 +353,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   std::shared_ptr<std::mutex> turn;
   {
     std::lock_guard lock(impl_->mutex);
-    auto& slot = impl_->building[key];
+    auto& slot = impl_->building[loaded_key];
     if (!slot) slot = std::make_shared<std::mutex>();
     turn = slot;
   }
@@ -342,8 +365,8 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
       std::lock_guard lock(impl.mutex);
       impl.building.erase(key);
     }
-  } done{*impl_, key};
-  if (auto binary = impl_->find_loaded(key)) {
+  } done{*impl_, loaded_key};
+  if (auto binary = impl_->find_loaded(loaded_key)) {
     r.source = BuildReport::Source::process;
     remember();
     return binary;
@@ -365,7 +388,8 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   const ir::Function& kernel = *module->functions.back();
   codegen::Emitted emitted;
   try {
-    emitted = codegen::emit(*module, kernel, host(), emit_options, codegen::Output::object);
+    emitted = codegen::emit(*module, kernel, target, emit_options,
+                            request.device ? codegen::Output::ptx : codegen::Output::object);
   } catch (const codegen::Error& error) {
     SourceLoc loc = error.loc().known() ? error.loc() : kernel.loc;
     sink.report(DiagCode::codegen_failed, loc, error.what());
@@ -377,6 +401,11 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   Metadata meta;
   meta.name = kernel.name;
   meta.entry = emitted.entry;
+  if (request.device) {
+    start = Clock::now();
+    emitted.bytes = cuda::compile_ptx(*request.device, emitted.bytes, kernel.name);
+    r.seconds_codegen += since(start);
+  }
   meta.lanes = emitted.lanes;
   meta.tid_dims = tid_dims_read(*module);
   meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
@@ -388,7 +417,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     if (has_source_key) disk->put_content_key(source_key, key);
   }
   remember();
-  return impl_->publish(key, assemble(std::move(meta), emitted.bytes));
+  return impl_->publish(loaded_key, assemble(std::move(meta), emitted.bytes));
 }
 
 }  // namespace weft::driver

@@ -1,11 +1,12 @@
-// A kernel compiled for one form, ready to launch on the CPU, and how it is found: in this process by content key, in the
-// cache on disk by source key and content key, or by compiling it.
+// A kernel compiled for one form, ready to launch on the CPU or on a GPU, and how it is found: in this process by content
+// key, in the cache on disk by source key and content key, or by compiling it.
 #pragma once
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cuda/module.h"
 #include "driver/options.h"
 #include "runtime/cache.h"
 #include "runtime/launch.h"
@@ -18,12 +19,15 @@ class KernelBinary {
  public:
   const runtime::KernelCode& code() const { return code_; }
   const std::string& name() const { return name_; }
+  /// The code on a GPU, where code() has no entry; null for the CPU.
+  const cuda::KernelCode* gpu() const { return gpu_.get(); }
 
  private:
   friend class BinaryStore;
   std::string name_;
   std::vector<runtime::CheckSite> sites_;
   std::shared_ptr<codegen::LoadedCode> loaded_;
+  std::unique_ptr<cuda::KernelCode> gpu_;
   runtime::KernelCode code_;
 };
 
@@ -44,6 +48,7 @@ struct BuildRequest {
   std::vector<const Type*> arg_types;  // one per parameter
   ir::Form form;
   CompileOptions options;
+  cuda::Device* device = nullptr;  // null: the CPU
   Hash128 source_hash;  // of everything the kernel's meaning depends on, with its name and place; zero: no source key
   /// Asked when the front end has run: whether source_hash covers all that it looked at. Empty: it does.
   std::function<bool()> source_complete;

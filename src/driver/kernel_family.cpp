@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "driver/gpu_launch.h"
 #include "driver/pipeline.h"
 #include "interp/interpreter.h"
 #include "runtime/array.h"
@@ -50,9 +51,28 @@ KernelSignature& KernelFamily::signature(const std::vector<const Type*>& types) 
   return *signatures_.back();
 }
 
+std::atomic<const KernelVariant*>& KernelFamily::slot(KernelSignature& signature, int rank, ArrayFacts arrays,
+                                                      const cuda::Device* device) {
+  FormTable* table = &signature.host;
+  if (device) {
+    auto& known = signature.cuda[device->ordinal()];
+    table = known.load(std::memory_order_acquire);
+    if (!table) {
+      std::unique_lock lock(mutex_);
+      table = known.load(std::memory_order_relaxed);
+      if (!table) {
+        signature.tables.push_back(std::make_unique<FormTable>());
+        table = signature.tables.back().get();
+        known.store(table, std::memory_order_release);
+      }
+    }
+  }
+  return table->variants[rank - 1][arrays.index()];
+}
+
 const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, ArrayFacts arrays,
-                                           const SourceKey& source, DiagnosticSink& sink) {
-  auto& slot = signature.variants[rank - 1][arrays.index()];
+                                           const SourceKey& source, DiagnosticSink& sink, cuda::Device* device) {
+  std::atomic<const KernelVariant*>& slot = this->slot(signature, rank, arrays, device);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
   BuildRequest request;
   request.kernel = decl_.get();
@@ -62,10 +82,12 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   request.form.strided = arrays.strided;
   request.form.adjoint = arrays.adjoint;
   request.options = options_;
+  request.device = device;
   request.source_hash = source.hash;
   request.source_complete = source.complete;
   auto fresh = std::make_unique<KernelVariant>();
-  if (interpret_) {
+  fresh->param_bytes = signature.layout.size;
+  if (interpret_ && !device) {
     fresh->module = front_end(request, sink);
     if (!fresh->module) return nullptr;
     optimize(*fresh->module, request.options);
@@ -82,6 +104,7 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
 }
 
 void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  if (variant.binary && variant.binary->gpu()) return launch_on_gpu(variant, block, request);
   if (variant.binary) {
     runtime::launch(variant.binary->code(), block, request.dims, request.options);
     return;

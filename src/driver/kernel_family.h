@@ -20,6 +20,7 @@ struct KernelVariant {
   std::unique_ptr<ir::Module> module;          // interpreter
   std::vector<runtime::CheckSite> sites;       // interpreter
   BuildReport report;                          // machine code: where it came from
+  std::uint32_t param_bytes = 0;               // of the parameter block
 };
 
 /// What a launch knows beyond types: how its array arguments, fields of structs included, lie in memory.
@@ -33,23 +34,41 @@ struct ArrayFacts {
 };
 ArrayFacts array_facts(const ParamLayout& layout, const void* block);
 
+inline constexpr std::size_t kFormCount = 8;        // of ArrayFacts::index
+inline constexpr std::size_t kMaxCudaDevices = 64;  // of a process
+
+/// The forms of a signature on one device, by rank − 1 and ArrayFacts::index: set once, read without a lock.
+struct FormTable {
+  std::atomic<const KernelVariant*> variants[kMaxRank][kFormCount] = {};
+};
+
 /// A kernel for one list of argument types.
 struct KernelSignature {
   std::vector<const Type*> types;
   ParamLayout layout;
-  /// By rank − 1 and ArrayFacts::index: set once, read without a lock; owned by `owned`.
-  std::atomic<const KernelVariant*> variants[kMaxRank][8] = {};
+  FormTable host;
+  std::atomic<FormTable*> cuda[kMaxCudaDevices] = {};  // by ordinal; made on first use
+  std::vector<std::unique_ptr<FormTable>> tables;      // own what `cuda` points to
   std::vector<std::unique_ptr<const KernelVariant>> owned;
 
-  /// The form for such a launch if it was built already. No lock.
-  const KernelVariant* ready(std::size_t rank, ArrayFacts arrays) const {
-    return variants[rank - 1][arrays.index()].load(std::memory_order_acquire);
+  /// The form for such a launch if it was built already; a null device is the CPU. No lock.
+  const KernelVariant* ready(std::size_t rank, ArrayFacts arrays, const cuda::Device* device = nullptr) const {
+    const FormTable* table = device ? cuda[device->ordinal()].load(std::memory_order_acquire) : &host;
+    return table ? table->variants[rank - 1][arrays.index()].load(std::memory_order_acquire) : nullptr;
   }
+};
+
+/// What a launch on a GPU can be told.
+struct GpuLaunchOptions {
+  const cuda::Stream* stream = nullptr;  // null: the device's current one
+  int block_dim = 0;                     // threads per block; 0: 256, or what the kernel's registers allow
+  std::int64_t max_blocks = 0;           // 0: no limit; threads loop over what is left
 };
 
 struct LaunchRequest {
   std::span<const std::int64_t> dims;
   runtime::LaunchOptions options;
+  GpuLaunchOptions gpu = {};
 };
 
 /// BuildRequest's source_hash and source_complete.
@@ -77,11 +96,14 @@ class KernelFamily {
   }
   /// The same for a host that hashes what its names mean at the time of building.
   const KernelVariant* variant(KernelSignature& signature, int rank, ArrayFacts arrays, const SourceKey& source,
-                               DiagnosticSink& sink);
-  /// Runs a form on a finished parameter block. Throws the runtime's errors.
+                               DiagnosticSink& sink, cuda::Device* device = nullptr);
+  /// Runs a form on a finished parameter block; on a GPU it is queued. Throws the runtime's errors.
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
 
  private:
+  std::atomic<const KernelVariant*>& slot(KernelSignature& signature, int rank, ArrayFacts arrays,
+                                          const cuda::Device* device);
+
   std::string name_;
   std::shared_ptr<const sema::FunctionDecl> decl_;
   CompileOptions options_;

@@ -19,21 +19,20 @@ from warp._src.array_support import (
     ArrayDescriptor,
     ArrayTypeError,
     check_capacity,
-    check_device,
-    check_pinned,
     checked_address,
     derived,
     element_handle,
     extents_of,
     field_arrays,
     flatten_objects,
+    is_host,
     plain_handles,
     restore_arrays,
     strided_room,
     struct_value,
     take_refs,
 )
-from warp._src.device import CPU, Device, get_device
+from warp._src.device import CPU, ON_CPU, ON_PINNED, Device, device_at, place_of
 from warp._src.types import class_of, type_handle, type_handle_or_none
 
 __all__ = ["array"]
@@ -90,15 +89,14 @@ class array(ArrayExchange):
             and strides is None
             and length is None
             and not pinned
+            and is_host(device)
         ):
             handle = None if dtype is Any or dtype is None else plain_handles[dtype]
-            if (handle is not None or dtype is Any) and (device is None or device is CPU or get_device(device)):
+            if handle is not None or dtype is Any:
                 if self._init_buffer(data, handle, copy):
                     if requires_grad or grad is not None or retain_grad:
                         self._init_grad(grad, requires_grad, retain_grad)
                     return
-        check_device(device)
-        check_pinned(pinned)
         if length is None:
             length = n
         if length is not None:
@@ -110,12 +108,23 @@ class array(ArrayExchange):
         if ndim is not None and not 1 <= ndim <= 4:
             raise RuntimeError(f"an array has 1 to 4 dimensions, not {ndim}")
         if data is None and ptr is None and shape is None:
+            if device is not None or pinned:
+                place_of(device, pinned)
             self._init_annotation(dtype, ndim)
             return
+        if device is None and not pinned and isinstance(data, _weft.Array) and data._valid:
+            place = data._place  # a copy lies beside its original
+        else:
+            place = place_of(device, pinned)
         if data is not None:
             if strides is not None:
                 raise RuntimeError("strides= goes with ptr= or shape=; data brings its own")
-            self._init_data(data, dtype, shape, ndim, copy)
+            if place == ON_CPU and not _interface.on_device(data):
+                self._init_data(data, dtype, shape, ndim, copy)
+            else:
+                from warp._src.cuda_arrays import init_elsewhere
+
+                init_elsewhere(self, data, dtype, shape, ndim, copy, place)
         else:
             if dtype is Any or dtype is None:
                 raise RuntimeError("an array without data needs a dtype")
@@ -124,11 +133,11 @@ class array(ArrayExchange):
             if ndim is not None and len(extents) != ndim:
                 raise RuntimeError(f"the shape {extents} does not have {ndim} dimensions")
             if ptr is not None:
-                self._init_ptr(handle, extents, strides, ptr, capacity, owner, deleter)
+                self._init_ptr(handle, extents, strides, ptr, capacity, owner, deleter, place)
             elif strides is None and capacity is None:
-                self._allocate(handle, extents, False, False)
+                self._allocate(handle, extents, False, False, place)
             else:
-                self._init_strided(handle, extents, strides, capacity)
+                self._init_strided(handle, extents, strides, capacity, place)
             self._dtype = dtype if handle.kind == "struct" else class_of(handle)
             if _interface.holds_arrays(handle):
                 if ptr is None:
@@ -171,7 +180,7 @@ class array(ArrayExchange):
                 self._dtype = data.dtype
                 take_refs(self, data, copy)
                 return
-            values = _interface.numpy_view(data)
+            values = _interface.host_view(data)
             if handle is None:
                 handle = data._element
         else:
@@ -232,7 +241,15 @@ class array(ArrayExchange):
             flat[i] = leaf
 
     def _init_ptr(
-        self, handle: _weft.Type, extents: Any, strides: Any, ptr: Any, capacity: int | None, owner: Any, deleter: Any
+        self,
+        handle: _weft.Type,
+        extents: Any,
+        strides: Any,
+        ptr: Any,
+        capacity: int | None,
+        owner: Any,
+        deleter: Any,
+        place: int,
     ) -> None:
         if owner and deleter is None:
             raise RuntimeError("owner=True needs a deleter that frees the memory: pass deleter=lambda ptr, size: …")
@@ -240,13 +257,13 @@ class array(ArrayExchange):
         if capacity is not None:
             check_capacity(handle.size, extents, steps, capacity)
             self._capacity = capacity
-        self._wrap(handle, extents, steps, checked_address(ptr), None, deleter)
+        self._wrap(handle, extents, steps, checked_address(ptr), None, deleter, 0, place)
         self._foreign, self.deleter = True, deleter
 
-    def _init_strided(self, handle: _weft.Type, extents: Any, strides: Any, capacity: int | None) -> None:
+    def _init_strided(self, handle: _weft.Type, extents: Any, strides: Any, capacity: int | None, place: int) -> None:
         """New memory with strides or room of its own."""
         steps, room = strided_room(handle.size, extents, strides, capacity)
-        memory = _weft.array_new(array, type_handle(np.uint8), room, False, False)
+        memory = _weft.array_new(array, type_handle(np.uint8), room, False, False, place)
         self._share(memory._reinterpret(handle, list(extents), steps))
         self._capacity = room
 
@@ -264,7 +281,7 @@ class array(ArrayExchange):
     @property
     def device(self) -> Device | None:
         """Where the memory is; None for annotations."""
-        return CPU if self._valid else None
+        return device_at(self._place) if self._valid else None
 
     @property
     def capacity(self) -> int:
@@ -274,7 +291,7 @@ class array(ArrayExchange):
     @property
     def pinned(self) -> bool:
         """Whether the memory is page-locked for transfers to a GPU."""
-        return False
+        return self._place == ON_PINNED
 
     @property
     def owner(self) -> bool:
@@ -406,7 +423,7 @@ class array(ArrayExchange):
         return _restore, (self.dtype, self.shape, self.contiguous()._raw_bytes(), grad, self.retain_grad)
 
     def _raw_bytes(self) -> bytes:
-        return bytes(self._memory()[0])
+        return bytes(_interface.on_host(self)._memory()[0])
 
     def __copy__(self) -> array:
         return self.__deepcopy__({})
@@ -414,7 +431,7 @@ class array(ArrayExchange):
     def __deepcopy__(self, memo: dict) -> array:
         if not self._valid:
             return array(dtype=self.dtype, ndim=self.ndim)
-        made = _weft.array_new(array, self._element, self.shape, False, self._has_grad)
+        made = _weft.array_new(array, self._element, self.shape, False, self._has_grad, self._place)
         made._dtype = self.dtype
         made._copy_from(self)
         take_refs(made, self, True)
@@ -455,7 +472,7 @@ class array(ArrayExchange):
         from warp._src.array_factories import copy
 
         if not isinstance(src, array) or src._element != self._element:
-            src = array(src, dtype=self.dtype, copy=False)
+            src = array(src, dtype=self.dtype, copy=False, device=CPU)
         copy(self, src)
 
     def _assign_values(self, value: Any) -> None:
@@ -473,11 +490,14 @@ class array(ArrayExchange):
                 self.fill_(value)
                 return
             if handle.kind == "struct":
-                value = array(value, dtype=self.dtype)
-        source = _interface.numpy_view(value) if isinstance(value, _weft.Array) else _interface.as_ndarray(value)
+                value = array(value, dtype=self.dtype, device=CPU)
+        source = _interface.host_view(value) if isinstance(value, _weft.Array) else _interface.as_ndarray(value)
         values = _interface.comparable(source, _interface.layout(self._element))
+        target = _interface.on_host(self)
         with np.errstate(all="ignore"):
-            np.copyto(_interface.numpy_view(self), values, casting="unsafe")
+            np.copyto(_interface.numpy_view(target), values, casting="unsafe")
+        if target is not self:
+            self._copy_from(target)
         if isinstance(value, array):
             take_refs(self, value, True)
 
@@ -533,12 +553,12 @@ class array(ArrayExchange):
 
     def to(self, device: Any, requires_grad: bool | None = None) -> array:
         """This array, or a copy where it lies on another device or `requires_grad` differs."""
-        check_device(device)
-        if requires_grad is None or requires_grad == self._has_grad:
+        place = self._place if device is None else place_of(device)
+        if (place == self._place or (place == ON_CPU and self.pinned)) and requires_grad in (None, self._has_grad):
             return self
         from warp._src.array_factories import clone
 
-        return clone(self, requires_grad=requires_grad)
+        return clone(self, device=device, requires_grad=requires_grad)
 
     def __matmul__(self, other: Any) -> array:
         from warp._src.matmul import product
@@ -554,7 +574,7 @@ def _restore_annotation(dtype: Any, ndim: int) -> array:
 
 
 def _restore(dtype: Any, shape: tuple[int, ...], data: bytes, grad: bytes | None, retain_grad: bool) -> array:
-    made = array(shape=shape, dtype=dtype, requires_grad=grad is not None, retain_grad=retain_grad)
+    made = array(shape=shape, dtype=dtype, requires_grad=grad is not None, retain_grad=retain_grad, device=CPU)
     for target, content in ((made, data), (made.grad, grad)):
         if target is not None and content:
             memoryview(target._memory()[0])[:] = content

@@ -17,9 +17,10 @@ class ArrayExchange(_weft.Array):
     __slots__ = ()
 
     def numpy(self, *, _suppress_bfloat16_warning: bool = False) -> np.ndarray:
-        """A NumPy array over the same memory, without a copy. Vectors and matrices add dimensions, structs become
-        records; bfloat16 shows as ml_dtypes' type, or as bits in uint16 where that is not installed."""
-        return _interface.numpy_view(self)
+        """A NumPy array over the same memory, without a copy; of an array on a CUDA device a copy, when the work queued
+        before is done. Vectors and matrices add dimensions, structs become records; bfloat16 shows as ml_dtypes' type, or
+        as bits in uint16 where that is not installed."""
+        return _interface.host_view(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         values = self.numpy()
@@ -31,17 +32,32 @@ class ArrayExchange(_weft.Array):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
+        if self._place >= 0:
+            raise AttributeError(f"__array_interface__ needs memory of the host, this array is on {self.device}")
         values = self.numpy()
         if values.dtype.kind == "V" and values.dtype.names is None:
             raise AttributeError("__array_interface__ has no bfloat16; NumPy takes it through __array__")
         return values.__array_interface__
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The memory for PyTorch, CuPy, Numba and others; on CUDA devices only."""
+        if not self._valid or self._place < 0:
+            raise AttributeError("__cuda_array_interface__ needs memory of a CUDA device")
+        from warp._src.cuda_arrays import interface_of
+
+        return interface_of(self)
+
     def __dlpack__(self, **kwargs: Any) -> Any:
         """A DLPack capsule over the same memory."""
+        if self._place >= 0:
+            from warp._src.cuda_arrays import dlpack_of
+
+            return dlpack_of(self)
         return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if v is not None})
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+        return (1, 0) if self._place < 0 else (2, self._place)
 
     def cptr(self) -> Any:
         """A ctypes pointer to the first element."""
@@ -57,9 +73,13 @@ class ArrayExchange(_weft.Array):
 
     def ipc_handle(self) -> bytes:
         """CUDA arrays only."""
+        if self._place >= 0:
+            raise NotImplementedError("arrays can't be shared between processes yet")
         raise RuntimeError("IPC handles exist for CUDA arrays only; this one is on the CPU")
 
     @property
     def memory_kind(self) -> MemoryKind:
         """Where the memory lies."""
-        return MemoryKind.HOST
+        if self._place >= 0:
+            return MemoryKind.CUDA_MEMPOOL if self.device.is_mempool_enabled else MemoryKind.CUDA_DEVICE
+        return MemoryKind.HOST if self._place == -1 else MemoryKind.PINNED

@@ -11,8 +11,8 @@ import numpy as np
 from warp import _weft
 from warp._src import array_interface as _interface
 from warp._src.array import array
-from warp._src.array_support import check_device, check_pinned, element_handle, plain_handles, take_refs
-from warp._src.device import CPU
+from warp._src.array_support import element_handle, plain_handles, take_refs
+from warp._src.device import CPU, place_of, selection
 from warp._src.indexed_array import indexedarray, indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d
 from warp._src.ranked_array import array1d, array2d, array3d, array4d
 from warp._src.scalars import bool_, float32, int32
@@ -46,7 +46,7 @@ _new = _weft.array_new
 
 
 def _make(
-    shape: Any, dtype: Any, zero: bool, device: Any, requires_grad: Any, retain_grad: Any, kwargs: dict[str, Any]
+    shape: Any, dtype: Any, zero: bool, place: int, requires_grad: Any, retain_grad: Any, kwargs: dict[str, Any]
 ) -> array:
     """The careful form: old keywords, other devices, structs with arrays in them."""
     for name in ("n", "length"):
@@ -59,10 +59,9 @@ def _make(
         raise TypeError(f"unexpected keyword argument {next(iter(kwargs))!r}")
     if shape is None:
         raise RuntimeError("a new array needs a shape")
-    check_device(device)
     handle = element_handle(dtype)
     holds = _interface.holds_arrays(handle)
-    made = _new(array, handle, shape, zero or holds, bool(requires_grad))
+    made = _new(array, handle, shape, zero or holds, bool(requires_grad), place)
     if handle.kind == "struct":
         made._dtype = class_of(handle) if isinstance(dtype, _weft.Type) else dtype
     if holds:
@@ -82,12 +81,11 @@ def zeros(
     **kwargs: Any,
 ) -> array:
     """A new array of zeros."""
-    if (device is None or device is CPU) and shape is not None and not (retain_grad or pinned or kwargs):
+    if (device is CPU or (device is None and selection.on_cpu)) and shape is not None and not (retain_grad or pinned or kwargs):
         handle = plain_handles[dtype]
         if handle is not None:
             return _new(array, handle, shape, True, requires_grad)
-    check_pinned(pinned)
-    return _make(shape, dtype, True, device, requires_grad, retain_grad, kwargs)
+    return _make(shape, dtype, True, place_of(device, pinned), requires_grad, retain_grad, kwargs)
 
 
 def empty(
@@ -100,12 +98,11 @@ def empty(
     **kwargs: Any,
 ) -> array:
     """A new array whose elements are not initialised."""
-    if (device is None or device is CPU) and shape is not None and not (retain_grad or pinned or kwargs):
+    if (device is CPU or (device is None and selection.on_cpu)) and shape is not None and not (retain_grad or pinned or kwargs):
         handle = plain_handles[dtype]
         if handle is not None:
             return _new(array, handle, shape, False, requires_grad)
-    check_pinned(pinned)
-    return _make(shape, dtype, False, device, requires_grad, retain_grad, kwargs)
+    return _make(shape, dtype, False, place_of(device, pinned), requires_grad, retain_grad, kwargs)
 
 
 def ones(
@@ -167,10 +164,10 @@ def full(
 def _like(src: Any, zero: bool, device: Any, requires_grad: bool | None, pinned: Any, retain_grad: bool) -> array:
     if not isinstance(src, (array, indexedarray)):
         raise TypeError(f"expected a wp.array, got {type(src).__name__}")
-    check_pinned(pinned)
+    place = place_of(device if device is not None or pinned else src.device, pinned)
     if requires_grad is None:
         requires_grad = src.requires_grad
-    return _make(src.shape, src.dtype, zero, device, requires_grad, retain_grad, {})
+    return _make(src.shape, src.dtype, zero, place, requires_grad, retain_grad, {})
 
 
 def zeros_like(
@@ -232,8 +229,15 @@ def clone(
 
 
 def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
-    """Copies `count` elements (0: all from `src_offset` on) from one array to another of the same type. Offsets count
-    elements of contiguous arrays."""
+    """Copies `count` elements (0: all from `src_offset` on) from one array to another of the same type, on any devices.
+    Offsets count elements of contiguous arrays. Copies that a CUDA device does are queued on `stream` or its current
+    stream; those to plain host memory are done on return."""
+    if stream is not None:
+        from warp._src.streams import ScopedStream
+
+        with ScopedStream(stream, sync_enter=False):
+            copy(dest, src, dest_offset, src_offset, count)
+        return
     for one in (dest, src):
         if not isinstance(one, (array, indexedarray)):
             raise TypeError(f"wp.copy takes arrays, not {type(one).__name__}")

@@ -109,6 +109,27 @@ def numpy_view(array: Any, known: Layout | None = None) -> np.ndarray:
     return np.ndarray(array.shape + known.inner, known.base, memory, offset, array.strides + known.strides)
 
 
+def on_host(array: Any) -> Any:
+    """The array itself if the CPU reaches its memory, else a copy on the host."""
+    if array._place < 0:
+        return array
+    made = _weft.array_new(array_class, array._element, array.shape, False, False)
+    made._copy_from(array)
+    return made
+
+
+def on_device(data: Any) -> bool:
+    """Whether data for an array lies on a CUDA device."""
+    if isinstance(data, _weft.Array):
+        return data._place >= 0
+    return not isinstance(data, (np.ndarray, list, tuple)) and hasattr(data, "__cuda_array_interface__")
+
+
+def host_view(array: Any, known: Layout | None = None) -> np.ndarray:
+    """The elements as a NumPy array: the memory itself on the host, a copy of a device's."""
+    return numpy_view(on_host(array), known)
+
+
 # ---- Values --------------------------------------------------------------------------------------------------------
 
 
@@ -336,10 +357,18 @@ def alias(values: np.ndarray, known: Layout, target: Any) -> bool:
     return True
 
 
-def as_array(obj: Any, type: _weft.Type) -> Any:
+def as_array(obj: Any, type: _weft.Type, place: int = -1) -> Any:
     """An argument of `wp.launch` as an array of this array type, sharing the object's memory. Read-only objects are
-    copied. None if the object is no array, or one of other elements or dimensions."""
+    copied. None if the object is no array, or one of other elements or dimensions, or lies elsewhere than on the device
+    `place`."""
     handle = type.element
+    if place >= 0:
+        if not hasattr(obj, "__cuda_array_interface__"):
+            return None
+        from warp._src.cuda_arrays import over_cuda_memory
+
+        seen = over_cuda_memory(obj, handle)
+        return seen if seen.ndim == type.rank and seen._element == handle else None
     made = _weft.array_over_buffer(array_class, obj, handle)
     if made is not None:
         return made if made.ndim == type.rank else None
@@ -361,6 +390,11 @@ def type_of(value: Any) -> _weft.Type | None:
     if isinstance(value, np.generic):
         scalar = scalar_class(value.dtype)
         return scalar._wp_type_ if scalar is not None else None
+    if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
+        from warp._src.cuda_arrays import over_cuda_memory
+
+        seen = over_cuda_memory(value, None)
+        return seen._type
     values = foreign_ndarray(value)
     if values is None or not 1 <= values.ndim <= 4:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 
 from warp import _weft
 from warp._src.array_interface import holds_arrays
-from warp._src.device import CPU, get_device
+from warp._src.device import CPU, get_device, selection
 from warp._src.types import class_of, type_handle, type_handle_or_none
 
 
@@ -64,10 +64,9 @@ def check_device(device: Any) -> None:
         get_device(device)
 
 
-def check_pinned(pinned: Any) -> None:
-    """Raises where page-locked memory is asked for: it speeds up transfers to a GPU, and there is none."""
-    if pinned:
-        raise RuntimeError("pinned memory needs a CUDA device, and there is none here; leave pinned= out")
+def is_host(device: Any) -> bool:
+    """Whether a device argument is known to mean the CPU."""
+    return device is CPU or (device is None and selection.on_cpu)
 
 
 def extents_of(shape: Any) -> tuple[int, ...]:

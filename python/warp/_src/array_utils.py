@@ -12,6 +12,7 @@ import numpy as np
 from warp._src import types
 from warp._src.array import array
 from warp._src.array_factories import empty
+from warp._src.host_detour import through_host
 
 _SCANNED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "float16")
 
@@ -27,6 +28,7 @@ def _check_array(a: Any, what: str, ndim: int | None = None) -> None:
         raise RuntimeError(f"{what} must have {ndim} dimension, it has {a.ndim}")
 
 
+@through_host
 def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> None:
     """Writes the prefix sums of one array to another of the same type and length; exclusive ones start with zero."""
     _check_array(in_array, "in_array", 1)
@@ -90,6 +92,7 @@ def _leading(a: array, count: int | None, axis: int | None) -> array:
     return a[:count]
 
 
+@through_host
 def array_sum(values: array, out: array | None = None, value_count: int | None = None, axis: int | None = None) -> Any:
     """The sum of an array of floats, vectors or matrices; with `axis`, an array whose length along that axis is 1.
 
@@ -104,6 +107,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
     return _reduced(values.numpy(), values, values.dtype, out, axis)
 
 
+@through_host
 def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
     """The sum of the products (of vectors: dot products) of two arrays; arguments as for array_sum."""
     _check_floats(a, "array_inner")
@@ -135,6 +139,7 @@ def _as_numbers(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return numbers.astype(dtype)
 
 
+@through_host
 def array_cast(in_array: array, out_array: array, count: int | None = None) -> None:
     """Converts the elements of one array to the type of another, `count` of them or all; both hold as many scalars."""
     _check_array(in_array, "in_array")
@@ -180,6 +185,7 @@ def _check_pairs(keys: array, values: array, count: int, kinds: tuple[str, ...])
             )
 
 
+@through_host
 def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0, end_bit: int | None = None) -> None:
     """Sorts the first `count` keys in place, ascending and stable, and their values with them.
 
@@ -203,6 +209,7 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
     value[...] = value[order]
 
 
+@through_host
 def segmented_sort_pairs(
     keys: array,
     values: array,
@@ -234,6 +241,7 @@ def segmented_sort_pairs(
         value[start:end] = value[order]
 
 
+@through_host
 def runlength_encode(
     values: array,
     run_values: array,

@@ -342,15 +342,23 @@ class Launch(_weft.RecordedLaunch):
     """A launch with its arguments packed once; change some, then `launch()` again."""
 
     def __init__(
-        self, kernel: Kernel, dim: object, inputs: typing.Sequence[object] = (), outputs: typing.Sequence[object] = ()
+        self,
+        kernel: Kernel,
+        dim: object,
+        inputs: typing.Sequence[object] = (),
+        outputs: typing.Sequence[object] = (),
+        device: object = None,
+        max_blocks: int = 0,
+        block_dim: int | None = None,
     ):
-        super().__init__(kernel, dim, inputs, outputs)
+        self._device = get_device(device)
+        super().__init__(kernel, dim, inputs, outputs, self._device.ordinal, max_blocks, block_dim or 0)
         self.kernel = kernel
 
     @property
     def device(self) -> Device:
         """Where the launch runs."""
-        return CPU
+        return self._device
 
     @property
     def bounds(self) -> LaunchBounds:
@@ -453,19 +461,20 @@ def _launch_rare(
     max_blocks: int,
     block_dim: int | None,
 ) -> Launch | None:
-    """Launches that C++ hands over: not its usual case of a known kernel on the CPU (see src/bind/launch.cpp)."""
+    """Launches that C++ hands over: not its usual case of a known kernel and device (see src/bind/launch.cpp)."""
     if not isinstance(kernel, Kernel):
         raise RuntimeError(f"wp.launch runs kernels (functions decorated with @wp.kernel), not {kernel!r}")
-    get_device(device)
+    where = stream.device if stream is not None else get_device(device)  # type: ignore[attr-defined]
+    place = (where.ordinal, max_blocks, block_dim, None if stream is None else stream._queue)  # type: ignore[attr-defined]
     if dim is None:
         dim = _dim_of_first_array([*inputs, *outputs])
     if adjoint:
-        return _launch_adjoint(kernel, dim, inputs, outputs, adj_inputs, adj_outputs)
+        return _launch_adjoint(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, place)
     if record_cmd:
-        return Launch(kernel, dim, inputs, outputs)
+        return Launch(kernel, dim, inputs, outputs, where, max_blocks, block_dim)
     if config.print_launches:
         print(f"kernel: {kernel.key} dim {dim} inputs {len(inputs)} outputs {len(outputs)}")
-    _weft.run_launch(kernel, dim, inputs, outputs)
+    _weft.run_launch(kernel, dim, inputs, outputs, *place)
     if recorder is not None and record_tape:
         recorder(kernel, dim, max_blocks, inputs, outputs, device, block_dim)
     return None
@@ -493,11 +502,12 @@ def _launch_adjoint(
         given += [None] * (len(arguments) - len(given))
         for argument, gradient in zip(arguments, given):
             if gradient is None or not isinstance(argument, _weft.Array):
+    place: tuple = (),
                 gradient = None  # the array's own; values have none that anybody could read
             elif name == "adj_outputs":
                 gradient = clone(gradient)  # a store's adjoint takes the gradient away; the caller's stays
             gradients.append(gradient)
-    _weft.run_adjoint(kernel, dim, [*inputs, *outputs], gradients)
+    _weft.run_adjoint(kernel, dim, [*inputs, *outputs], gradients, *place)
 
 
 launch = _weft.launch

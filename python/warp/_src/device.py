@@ -1,4 +1,5 @@
-"""Devices: the CPU, and what programs ask about CUDA devices where there are none."""
+"""Devices: the CPU and CUDA devices, and which one is current. The CUDA driver is opened when a program first asks for
+devices, or for the current one; on a machine without one that costs nothing and says nothing."""
 
 from __future__ import annotations
 
@@ -136,6 +137,76 @@ class Device:
 
 CPU = Device()
 
+ON_CPU, ON_PINNED = -1, -2
+"""Numbers for places of memory that are no CUDA device; see src/bind/kernel_object.h."""
+
+
+class _Selection:
+    """The devices of the machine and the current one."""
+
+    __slots__ = ("current", "devices", "last_cuda", "on_cpu", "problem", "version")
+
+    def __init__(self) -> None:
+        self.current: Device | None = None  # None: nobody has asked yet
+        self.devices: list[Device] | None = None  # CUDA devices
+        self.last_cuda: Device | None = None  # what "cuda" means
+        self.on_cpu = False  # the current device is known to be the CPU
+        self.problem = ""  # why there are no CUDA devices
+        self.version = 0  # of the driver
+
+    def find(self) -> list[Device]:
+        """The CUDA devices."""
+        if self.devices is None:
+            count, self.version, self.problem = _weft.cuda_open()
+            found: list[Device] = []
+            if count:
+                from warp._src.cuda_device import CudaDevice
+
+                found = [CudaDevice(n) for n in range(count)]
+                numbers: dict[Any, int] = {d: n for n, d in enumerate(found)}
+                numbers.update({d.alias: n for n, d in enumerate(found)})
+                if count == 1:
+                    numbers["cuda"] = 0
+                _weft.set_launch_devices(numbers)
+                self.last_cuda = found[0]
+            self.devices = found
+        return self.devices
+
+    def use(self, device: Device) -> None:
+        """Makes a device current."""
+        self.current = device
+        self.on_cpu = device is CPU
+        if device.is_cuda:
+            self.last_cuda = device
+        _weft.set_launch_device(device.ordinal)
+
+    def now(self) -> Device:
+        """The current device; the first CUDA device unless a program chose one."""
+        if self.current is None:
+            found = self.find()
+            self.use(found[0] if found else CPU)
+        return self.current  # type: ignore[return-value]
+
+
+selection = _Selection()
+
+
+def place_of(device: Any, pinned: Any = False) -> int:
+    """The number by which C++ knows a device's memory; RuntimeError for page-locked memory without CUDA."""
+    chosen = CPU if pinned and device is None else get_device(device)
+    if not pinned:
+        return chosen.ordinal
+    if chosen is not CPU:
+        raise RuntimeError(f"page-locked memory is the CPU's, not that of {chosen}; leave pinned= or device= out")
+    if not selection.find():
+        raise RuntimeError("pinned memory needs a CUDA device, and there is none here; leave pinned= out")
+    return ON_PINNED
+
+
+def device_at(place: int) -> Device:
+    """The device of such a number."""
+    return CPU if place < 0 else selection.find()[place]
+
 
 def not_cuda(device: object) -> RuntimeError:
     """The error for what only CUDA devices have."""
@@ -144,55 +215,78 @@ def not_cuda(device: object) -> RuntimeError:
 
 def get_device(ident: Any = None) -> Device:
     """The device of that name; None is the current one. ValueError for unknown names."""
-    if ident is None or ident is CPU or (isinstance(ident, str) and ident == "cpu"):
-        return CPU
-    if isinstance(ident, str) and ident == "cuda":
-        raise RuntimeError("CUDA is not available: no device 'cuda'; use device='cpu'")
-    if isinstance(ident, str) and ident.startswith("cuda:") and ident[5:].isdigit():
-        raise ValueError(f"Invalid device identifier: {ident}; there is no CUDA device here, use 'cpu'")
+    if ident is None:
+        return selection.current or selection.now()
+    if isinstance(ident, Device):
+        return ident
+    if isinstance(ident, str):
+        if ident == "cpu":
+            return CPU
+        if ident == "cuda":
+            found = selection.find()
+            if not found:
+                raise RuntimeError(
+                    f"CUDA is not available: no device 'cuda'; use device='cpu' ({selection.problem})"
+                )
+            return selection.last_cuda or found[0]
+        if ident.startswith("cuda:") and ident[5:].isdecimal():
+            found = selection.find()
+            if int(ident[5:]) < len(found):
+                return found[int(ident[5:])]
+            there = f"there are {len(found)} CUDA devices" if found else "there is no CUDA device here, use 'cpu'"
+            raise ValueError(f"Invalid device identifier: {ident}; {there}")
     raise ValueError(f"Invalid device identifier: {ident}")
 
 
 def get_devices() -> list[Device]:
     """All devices: the CPU, then CUDA devices."""
-    return [CPU]
+    return [CPU, *selection.find()]
 
 
 def get_cuda_devices() -> list[Device]:
     """All CUDA devices."""
-    return []
+    return list(selection.find())
 
 
 def get_cuda_device(ordinal: int | None = None) -> Device:
     """A CUDA device by its number; None is the current one. RuntimeError where there is none."""
     if ordinal is None:
         return get_device("cuda")
-    raise RuntimeError(f"CUDA is not available: there is no CUDA device {ordinal}")
+    found = selection.find()
+    if not 0 <= ordinal < len(found):
+        raise RuntimeError(
+            f"there is no CUDA device {ordinal}; this machine has {len(found)}"
+            if found
+            else f"CUDA is not available: there is no CUDA device {ordinal}"
+        )
+    return found[ordinal]
 
 
 def get_cuda_device_count() -> int:
     """How many CUDA devices there are."""
-    return 0
+    return len(selection.find())
 
 
 def get_cuda_driver_version() -> tuple[int, int] | None:
-    """The version of the CUDA driver; None without one."""
-    return None
+    """The newest CUDA version that the driver supports; None without one."""
+    selection.find()
+    return (selection.version // 1000, selection.version % 1000 // 10) if selection.version else None
 
 
 def get_cuda_supported_archs() -> list[int]:
     """Architectures that code can be compiled for on CUDA devices; empty where there is none."""
-    return []
+    return [70, 72, 75, 80, 86, 87, 89, 90] if selection.find() else []
 
 
 def get_preferred_device() -> Device:
     """The first CUDA device, or the CPU where there is none."""
-    return CPU
+    found = selection.find()
+    return found[0] if found else CPU
 
 
 def set_device(ident: Any) -> None:
     """Makes a device the current one, which is used where no device is given."""
-    get_device(ident)
+    selection.use(get_device(ident))
 
 
 def is_cpu_available() -> bool:
@@ -202,7 +296,7 @@ def is_cpu_available() -> bool:
 
 def is_cuda_available() -> bool:
     """Whether there is a CUDA device."""
-    return False
+    return bool(selection.find())
 
 
 def is_device_available(device: Any) -> bool:
@@ -219,22 +313,30 @@ def can_access(device: Any, resource: Any) -> bool:
 
 
 class ScopedDevice:
-    """`with wp.ScopedDevice("cpu"):` makes a device current and restores the previous one."""
+    """`with wp.ScopedDevice("cuda:0"):` makes a device current and restores the previous one."""
 
     def __init__(self, device: Any):
         self.device = get_device(device)
 
     def __enter__(self) -> Device:
+        self.saved = selection.now()
+        selection.use(self.device)
         return self.device
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        return None
+        selection.use(self.saved)
 
 
 def synchronize() -> None:
-    """Waits for all work; CPU launches are done when they return."""
+    """Waits for the work of all CUDA devices; CPU launches are done when they return. Raises what kernels' checks found
+    meanwhile."""
+    if _weft.cuda_is_open():
+        for device in selection.find():
+            device._native.synchronize()  # type: ignore[attr-defined]
 
 
 def synchronize_device(device: Any = None) -> None:
     """Waits for the work of a device; CPU launches are done when they return."""
-    get_device(device)
+    chosen = get_device(device)
+    if chosen.is_cuda:
+        chosen._native.synchronize()  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ from warp import _weft
 from warp._src import array_interface as _interface
 from warp._src import context as _context
 from warp._src.array import array
-from warp._src.array_support import check_device
+from warp._src.device import get_device
 from warp._src.builtins import BuiltinFunction
 from warp._src.indexed_array import indexedarray
 from warp._src.lambda_source import plain_function
@@ -225,7 +225,6 @@ def map(
     other as in NumPy, and values, which every call gets. A function of several results gives a list of arrays. With
     `return_kernel` the kernel comes back instead; it takes the inputs, then the outputs. `block_dim` is for GPUs.
     """
-    check_device(device)
     if not callable(func):
         raise TypeError(f"wp.map takes a function, not {type(func).__name__}")
     if isinstance(func, _context.Kernel):
@@ -235,6 +234,7 @@ def map(
     if not shapes:
         raise ValueError("map requires at least one warp.array input")
     shape = broadcast_shape(shapes)
+    where = get_device(device) if device is not None else next(a.value.device for a in arguments if a.shape is not None)
     outputs = None if out is None else _outputs(out)
     kinds = "" if outputs is None else "".join("a" if isinstance(o, array) else "i" for o in outputs)
     prepared = _prepared(func, arguments, len(shape), kinds)
@@ -246,15 +246,17 @@ def map(
         grad = False
         for a in arguments:
             grad = grad or (a.shape is not None and a.value.requires_grad)
-        outputs = [_new_array(t, shape, grad and _has_floats(t)) for t in prepared.results]
-    _context.launch(prepared.kernel, dim=shape, inputs=[a.value for a in arguments], outputs=outputs)
+        outputs = [_new_array(t, shape, grad and _has_floats(t), where) for t in prepared.results]
+    _context.launch(
+        prepared.kernel, dim=shape, inputs=[a.value for a in arguments], outputs=outputs, device=where, block_dim=block_dim
+    )
     return out if out is not None else outputs[0] if len(outputs) == 1 else outputs
 
 
-def _new_array(element: _weft.Type, shape: tuple[int, ...], grad: bool) -> array:
+def _new_array(element: _weft.Type, shape: tuple[int, ...], grad: bool, device: Any) -> array:
     if element.kind == "struct":
-        return array(shape=shape, dtype=class_of(element), requires_grad=grad)
-    return _weft.array_new(array, element, shape, False, grad)
+        return array(shape=shape, dtype=class_of(element), requires_grad=grad, device=device)
+    return _weft.array_new(array, element, shape, False, grad, device.ordinal)
 
 
 def _has_floats(handle: _weft.Type) -> bool:

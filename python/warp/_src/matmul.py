@@ -9,6 +9,7 @@ import numpy as np
 from warp._src import array_interface as _interface
 from warp._src.array import array
 from warp._src.array_support import check_device
+from warp._src.host_detour import through_host
 
 __all__ = ["batched_matmul", "matmul"]
 
@@ -70,6 +71,7 @@ def _product(ndim: int, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: floa
     _run(a, b, c, d, float(alpha), float(beta))
 
 
+@through_host
 def matmul(
     a: array,
     b: array,
@@ -84,6 +86,7 @@ def matmul(
     _product(2, a, b, c, d, alpha, beta, device)
 
 
+@through_host
 def batched_matmul(
     a: array,
     b: array,
@@ -98,6 +101,7 @@ def batched_matmul(
     _product(3, a, b, c, d, alpha, beta, device)
 
 
+@through_host
 def product(a: array, b: Any) -> Any:
     """`A @ B` on 2-D arrays."""
     if not isinstance(b, array):

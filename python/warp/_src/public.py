@@ -22,6 +22,7 @@ from warp._src import elementwise as _elementwise
 from warp._src import errors as _errors
 from warp._src import facts as _facts
 from warp._src import logger as _logger
+from warp._src import graphs as _graphs
 from warp._src import matmul as _matmul
 from warp._src import modules as _modules
 from warp._src import native as _native
@@ -78,6 +79,7 @@ for _source in (
     _native,
     _startup,
     _streams,
+    _graphs,
     build,
 ):
     for _name in getattr(_source, "__all__", [n for n in vars(_source) if not n.startswith("_")]):
@@ -130,6 +132,7 @@ _context_names = {
     **_public(_context),
     **_public(_device),
     **_public(_streams),
+    **{n: getattr(_graphs, n) for n in _graphs.__all__},
     **{n: getattr(_modules, n) for n in _modules.__all__},
     "init": _startup.init,
     "type_str": _type_str,

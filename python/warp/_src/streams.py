@@ -1,12 +1,12 @@
-"""Streams, events, memory pools and peer access. They belong to CUDA devices: on the CPU, whose launches are done when they
-return, what would wait returns at once and what needs a stream raises.
-"""
+"""Streams, events, memory pools and peer access of CUDA devices. On the CPU, whose launches are done when they return,
+what would wait returns at once and what needs a stream raises."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from warp._src.device import Device, get_device, not_cuda
+from warp import _weft
+from warp._src.device import Device, get_device, not_cuda, selection
 
 TIMING_KERNEL = 1
 TIMING_KERNEL_BUILTIN = 2
@@ -17,67 +17,115 @@ TIMING_ALL = 0xFFFFFFFF
 
 
 class Stream:
-    """A queue of work on a CUDA device. RuntimeError on the CPU."""
+    """A queue of work on a CUDA device. `cuda_stream=` takes in another library's handle, which stays that library's.
+    RuntimeError on the CPU."""
 
     device: Device
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any):
-        raise not_cuda(get_device(device))
+        handle = kwargs.pop("cuda_stream", None)
+        if kwargs:
+            raise TypeError(f"unexpected keyword argument {next(iter(kwargs))!r}")
+        self.device = _cuda(device)
+        if handle is not None:
+            self._queue = _weft.cuda_stream_over(self.device.ordinal, int(handle))
+            return
+        if not isinstance(priority, int):
+            raise TypeError(f"a stream's priority is an integer, not {type(priority).__name__}")
+        highest, lowest = _weft.cuda_stream_priorities(self.device.ordinal)
+        self._queue = _weft.cuda_stream_new(self.device.ordinal, max(highest, min(priority, lowest)), True)
 
-    def _refuse(self) -> NoReturn:
-        raise not_cuda(self.device)
+    @classmethod
+    def _over(cls, device: Device, queue: Any) -> Stream:
+        made = cls.__new__(cls)
+        made.device, made._queue = device, queue
+        return made
+
+    @property
+    def cuda_stream(self) -> int:
+        """The handle, for other libraries."""
+        return self._queue.handle
 
     def record_event(self, event: Event | None = None, external: bool = False) -> Event:
         """Records an event behind the work queued so far and returns it."""
-        self._refuse()
+        if event is None:
+            event = Event(self.device)
+        elif event.device is not self.device:
+            raise RuntimeError(f"the event belongs to {event.device}, the stream to {self.device}")
+        self._queue.record(event._event, external)
+        return event
 
     def wait_event(self, event: Event, external: bool = False) -> None:
         """Lets further work wait for an event."""
-        self._refuse()
+        self._queue.wait_event(event._event, external)
 
     def wait_stream(self, other_stream: Stream, event: Event | None = None, external: bool = False) -> None:
         """Lets further work wait for what another stream has queued."""
-        self._refuse()
+        if event is None:
+            self._queue.wait_stream(_stream(other_stream)._queue)
+        else:
+            _stream(other_stream).record_event(event, external)
+            self.wait_event(event, external)
 
     @property
     def is_complete(self) -> bool:
         """Whether all queued work is done."""
-        self._refuse()
+        return self._queue.done
 
     @property
     def is_capturing(self) -> bool:
         """Whether a graph is being recorded on the stream."""
-        self._refuse()
+        return self._queue.capturing
 
     @property
     def is_blocking(self) -> bool:
         """Whether the stream waits for the default stream."""
-        self._refuse()
+        return self._queue.blocking
 
     @property
     def priority(self) -> int:
         """How early its work is scheduled; lower numbers come first."""
-        self._refuse()
+        return self._queue.priority
 
 
 class Event:
-    """A mark in a stream that others can wait for. RuntimeError on the CPU."""
+    """A mark in a stream that others can wait for. `cuda_event=` takes in another library's handle. RuntimeError on the
+    CPU."""
 
     device: Device
 
     def __init__(
         self, device: Any = None, cuda_event: Any = None, enable_timing: bool = False, interprocess: bool = False
     ):
-        raise not_cuda(get_device(device))
+        self.device = _cuda(device)
+        if cuda_event is not None:
+            self._event = _weft.cuda_event_over(self.device.ordinal, int(cuda_event))
+        elif enable_timing and interprocess:
+            raise ValueError("an event for several processes can't measure time")
+        else:
+            self._event = _weft.cuda_event_new(self.device.ordinal, bool(enable_timing), bool(interprocess))
+
+    @property
+    def cuda_event(self) -> int:
+        """The handle, for other libraries."""
+        return self._event.handle
 
     def ipc_handle(self) -> bytes:
         """64 bytes by which another process opens the event."""
-        raise not_cuda(self.device)
+        raise NotImplementedError("events can't be shared between processes yet")
 
     @property
     def is_complete(self) -> bool:
         """Whether the work before the event is done."""
-        raise not_cuda(self.device)
+        return self._event.done
+
+
+def _cuda(device: Any) -> Device:
+    """A CUDA device; RuntimeError for the CPU."""
+    chosen = get_device(device)
+    if not chosen.is_cuda:
+        raise not_cuda(chosen)
+    return chosen
 
 
 def _stream(stream: Any) -> Stream:
@@ -93,45 +141,55 @@ def get_stream(device: Any = None) -> Stream:
 
 def set_stream(stream: Stream, device: Any = None, sync: bool = False) -> None:
     """Makes a stream the current one of its device; RuntimeError on the CPU."""
-    get_device(device).set_stream(stream, sync)
+    chosen = stream.device if device is None and isinstance(stream, Stream) else get_device(device)
+    chosen.set_stream(stream, sync)
 
 
 def record_event(event: Event | None = None, external: bool = False) -> Event:
-    """Records an event on the current stream; RuntimeError on the CPU."""
-    return get_stream().record_event(event)
+    """Records an event on the current stream (of the event's device); RuntimeError on the CPU."""
+    return get_stream(None if event is None else event.device).record_event(event, external)
 
 
 def wait_event(event: Event, external: bool = False) -> None:
     """Lets the current stream wait for an event; RuntimeError on the CPU."""
-    get_stream().wait_event(event)
+    get_stream().wait_event(event, external)
 
 
 def wait_stream(other_stream: Stream, event: Event | None = None, external: bool = False) -> None:
     """Lets the current stream wait for another one; RuntimeError on the CPU."""
-    get_stream().wait_stream(other_stream, event)
+    get_stream().wait_stream(other_stream, event, external)
 
 
 def get_event_elapsed_time(start_event: Event, end_event: Event, synchronize: bool = True) -> float:
     """Milliseconds between two events that were made with enable_timing=True."""
     for event in (start_event, end_event):
-        synchronize_event(event)
-    raise not_cuda(start_event.device)
+        if not isinstance(event, Event):
+            raise TypeError(f"this takes a wp.Event, which only CUDA devices have, got {event!r}")
+    if synchronize:
+        synchronize_event(end_event)
+    return end_event._event.elapsed_since(start_event._event)
 
 
 def synchronize_event(event: Event) -> None:
     """Waits for an event."""
     if not isinstance(event, Event):
         raise TypeError(f"this takes a wp.Event, which only CUDA devices have, got {event!r}")
+    event._event.synchronize()
 
 
 def synchronize_stream(stream_or_device: Any = None) -> None:
     """Waits for a stream, or for the current one of a device; nothing to wait for on the CPU."""
-    if not isinstance(stream_or_device, Stream):
-        get_device(stream_or_device)
+    if isinstance(stream_or_device, Stream):
+        stream_or_device._queue.synchronize()
+        return
+    device = get_device(stream_or_device)
+    if device.is_cuda:
+        device.stream._queue.synchronize()
 
 
 class ScopedStream:
-    """`with wp.ScopedStream(stream):` makes a stream current and restores the previous one; None changes nothing."""
+    """`with wp.ScopedStream(stream):` makes a stream (and its device) current and restores the previous one; None changes
+    nothing. With `sync_enter` it waits for the previous stream, with `sync_exit` the previous one for it."""
 
     def __init__(self, stream: Stream | None, sync_enter: bool = True, sync_exit: bool = False):
         self.stream = None if stream is None else _stream(stream)
@@ -139,14 +197,34 @@ class ScopedStream:
         self.sync_exit = sync_exit
 
     def __enter__(self) -> Stream | None:
+        if self.stream is not None:
+            device = self.stream.device
+            self.saved, self.saved_device = device.stream, selection.now()
+            device.set_stream(self.stream, self.sync_enter)
+            selection.use(device)
         return self.stream
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        return None
+        if self.stream is not None:
+            self.stream.device.set_stream(self.saved, self.sync_exit)
+            selection.use(self.saved_device)
 
 
 def _no_pools() -> ValueError:
     return ValueError("Memory pools are only supported on CUDA devices")
+
+
+def _pool(device: Any) -> Any:
+    chosen = get_device(device)
+    if not chosen.is_mempool_supported:
+        raise _no_pools()
+    return chosen._native
+
+
+def _pair(target_device: Any, peer_device: Any) -> tuple[Any, Any] | None:
+    """Two CUDA devices as C++ knows them; None if one of them is none."""
+    target, peer = get_device(target_device), get_device(peer_device)
+    return (target._native, peer._native) if target.is_cuda and peer.is_cuda else None
 
 
 def is_mempool_supported(device: Any) -> bool:
@@ -161,64 +239,77 @@ def is_mempool_enabled(device: Any) -> bool:
 
 def set_mempool_enabled(device: Any, enable: bool) -> None:
     """Switches a device's memory pool; ValueError where there is none to switch on."""
-    if enable and not is_mempool_supported(device):
+    chosen = get_device(device)
+    if enable and not chosen.is_mempool_supported:
         raise _no_pools()
+    if chosen.is_cuda:
+        chosen._native.enable_pool(bool(enable))
 
 
 def get_mempool_release_threshold(device: Any = None) -> int:
     """Bytes that a pool keeps; ValueError without one."""
-    get_device(device)
-    raise _no_pools()
+    return _pool(device).pool_threshold()
 
 
 def set_mempool_release_threshold(device: Any, threshold: int | float) -> None:
     """Sets how many bytes (or which share of the memory, 0 to 1) a pool keeps; ValueError without one."""
-    get_device(device)
-    raise _no_pools()
+    pool = _pool(device)
+    if threshold < 0:
+        raise ValueError("a pool keeps 0 bytes or more")
+    share = 0 < threshold <= 1 and isinstance(threshold, float)
+    pool.set_pool_threshold(int(threshold * get_device(device).total_memory if share else threshold))
 
 
 def get_mempool_used_mem_current(device: Any = None) -> int:
     """Bytes in use in a pool; ValueError without one."""
-    get_device(device)
-    raise _no_pools()
+    return _pool(device).pool_used()
 
 
 def get_mempool_used_mem_high(device: Any = None) -> int:
     """The most bytes that were in use in a pool; ValueError without one."""
-    get_device(device)
-    raise _no_pools()
+    return _pool(device).pool_used_most()
 
 
 def is_mempool_access_supported(target_device: Any, peer_device: Any) -> bool:
-    """Whether one device can reach the pool of another; False unless both are CUDA devices."""
-    return get_device(target_device).is_cuda and get_device(peer_device).is_cuda
+    """Whether the second device can reach the pool of the first; False unless both are CUDA devices."""
+    pair = _pair(target_device, peer_device)
+    return pair is not None and is_mempool_supported(target_device) and pair[1].can_access(pair[0])
 
 
 def is_mempool_access_enabled(target_device: Any, peer_device: Any) -> bool:
     """Whether that is switched on."""
-    return is_mempool_access_supported(target_device, peer_device)
+    pair = _pair(target_device, peer_device)
+    return pair is not None and pair[1].pool_access_enabled(pair[0])
 
 
 def set_mempool_access_enabled(target_device: Any, peer_device: Any, enable: bool) -> None:
     """Switches it; ValueError where it can't be switched on."""
-    if not is_mempool_access_supported(target_device, peer_device) and enable:
-        raise ValueError("Memory pool access is only supported between CUDA devices")
+    pair = _pair(target_device, peer_device)
+    if enable and not is_mempool_access_supported(target_device, peer_device):
+        raise ValueError("Memory pool access is only supported between CUDA devices that can reach each other")
+    if pair is not None:
+        pair[1].enable_pool_access(pair[0], bool(enable))
 
 
 def is_peer_access_supported(target_device: Any, peer_device: Any) -> bool:
-    """Whether one device can reach the memory of another; False unless both are CUDA devices."""
-    return get_device(target_device).is_cuda and get_device(peer_device).is_cuda
+    """Whether the second device can reach the memory of the first; False unless both are CUDA devices."""
+    pair = _pair(target_device, peer_device)
+    return pair is not None and pair[1].can_access(pair[0])
 
 
 def is_peer_access_enabled(target_device: Any, peer_device: Any) -> bool:
     """Whether that is switched on."""
-    return is_peer_access_supported(target_device, peer_device)
+    pair = _pair(target_device, peer_device)
+    return pair is not None and pair[1].peer_enabled(pair[0])
 
 
 def set_peer_access_enabled(target_device: Any, peer_device: Any, enable: bool) -> None:
     """Switches it; ValueError where it can't be switched on."""
-    if not is_peer_access_supported(target_device, peer_device) and enable:
-        raise ValueError("Peer access is only supported between CUDA devices")
+    pair = _pair(target_device, peer_device)
+    if enable and not is_peer_access_supported(target_device, peer_device):
+        raise ValueError("Peer access is only supported between CUDA devices that can reach each other")
+    if pair is not None:
+        pair[1].enable_peer(pair[0], bool(enable))
 
 
 class ScopedMempool:
@@ -266,5 +357,5 @@ class ScopedPeerAccess:
         set_peer_access_enabled(*self.devices, self.saved)
 
 
-__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("Any", "NoReturn", "Device")]
-__all__ = [n for n in __all__ if n not in ("annotations", "get_device", "not_cuda")]
+__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("Any", "Device")]
+__all__ = [n for n in __all__ if n not in ("annotations", "get_device", "not_cuda", "selection")]

@@ -1,0 +1,37 @@
+"""Functions that work on the CPU, for arrays on CUDA devices: their elements go to the host and come back."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, TypeVar
+
+from warp import _weft
+from warp._src.array_interface import on_host
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def through_host(function: _F) -> _F:
+    """Lets a function of host arrays take arrays of CUDA devices: it gets copies, and what it made of them is copied
+    back. New arrays that it returns go to the device of its first array."""
+
+    @functools.wraps(function)
+    def detour(*args: Any, **kwargs: Any) -> Any:
+        found = [a for a in (*args, *kwargs.values()) if isinstance(a, _weft.Array) and a._valid and a._place >= 0]
+        if not found:
+            return function(*args, **kwargs)
+        mirrors = {id(a): on_host(a) for a in found}
+        for a in found:
+            mirrors[id(a)]._dtype = a.dtype
+        result = function(
+            *(mirrors.get(id(a), a) for a in args), **{name: mirrors.get(id(a), a) for name, a in kwargs.items()}
+        )
+        for a in found:
+            a._copy_from(mirrors[id(a)])
+            if result is mirrors[id(a)]:
+                result = a
+        if isinstance(result, _weft.Array) and result._place < 0:
+            return result.to(found[0].device)  # type: ignore[attr-defined]
+        return result
+
+    return detour  # type: ignore[return-value]

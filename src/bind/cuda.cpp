@@ -1,0 +1,128 @@
+// CUDA devices in Python: what they are, their memory and pools, peers. Nothing here opens the driver before Python asks
+// for devices.
+#include <nanobind/stl/tuple.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bind/gil.h"
+#include "bind/kernel_object.h"
+#include "runtime/errors.h"
+
+namespace weft::bind {
+namespace {
+
+/// A device behind warp's Device object. Devices live as long as the process.
+struct DeviceRef {
+  cuda::Device* device;
+};
+
+cuda::Device& device_at(int ordinal) { return cuda::System::shared().device(ordinal); }
+
+/// What a signal handler of Python raised while this thread waited for a device.
+thread_local std::optional<nb::python_error> interruption;
+
+/// Asked by waits every now and then; Python runs signal handlers on its main thread only.
+bool interrupted() noexcept {
+  if (syscall(SYS_gettid) != getpid() || !nb::is_alive()) return false;
+  GilAcquire gil;
+  if (PyErr_CheckSignals() == 0) return false;
+  interruption.emplace();
+  return true;
+}
+
+nb::dict facts_of(const cuda::Device& device) {
+  const cuda::DeviceFacts& f = device.facts();
+  nb::dict out;
+  out["name"] = f.name;
+  out["arch"] = f.arch;
+  out["sm_count"] = f.sm_count;
+  out["max_threads_per_block"] = f.max_threads_per_block;
+  out["max_shared_memory_per_block"] = f.max_shared_memory;
+  out["total_memory"] = f.total_memory;
+  out["uuid"] = f.uuid;
+  out["pci_bus_id"] = f.pci_bus_id;
+  out["is_uva"] = f.unified_addressing;
+  out["is_mempool_supported"] = f.pools;
+  out["is_managed_memory_supported"] = f.managed_memory;
+  out["is_ipc_supported"] = f.ipc;
+  return out;
+}
+
+}  // namespace
+
+void raise_interruption() noexcept {
+  if (!interruption) return PyErr_SetNone(PyExc_KeyboardInterrupt);
+  interruption->restore();
+  interruption.reset();
+}
+
+runtime::MemorySpace* space_of(int place) {
+  if (place == kOnCpu) return nullptr;
+  if (place == kOnPinned) return &cuda::System::shared().pinned();
+  return &device_at(place);
+}
+
+int place_of(const runtime::Array& array) {
+  if (!array.space()) return kOnCpu;
+  return array.on_host() ? kOnPinned : array.space()->ordinal();
+}
+
+void register_cuda(nb::module_& m) {
+  m.def(
+      "cuda_open",
+      [] {
+        GilRelease release;  // the driver takes its time to start
+        cuda::System& system = cuda::System::shared();
+        system.set_interrupt(&interrupted);
+        return std::tuple(system.device_count(), system.version(), system.problem());
+      },
+      "Opens the CUDA driver: number of devices, its version (0: none), why there are none.");
+  m.def("cuda_is_open", [] { return cuda::System::is_open(); }, "Whether the CUDA driver was asked for.");
+  nb::class_<DeviceRef>(m, "CudaDevice", "A CUDA device; warp's Device objects use it.")
+      .def("__init__", [](DeviceRef* self, int ordinal) { new (self) DeviceRef{&device_at(ordinal)}; })
+      .def(
+          "facts", [](const DeviceRef& d) { return facts_of(*d.device); }, "What the device is.")
+      .def("context", [](const DeviceRef& d) { return reinterpret_cast<std::uintptr_t>(d.device->context()); })
+      .def("has_context", [](const DeviceRef& d) { return d.device->has_context(); })
+      .def("make_current",
+           [](const DeviceRef& d) {
+             cuda::ContextHandle context = d.device->context();
+             WEFT_CUDA(d.device->api(), context_set, context);
+           })
+      .def("free_memory", [](const DeviceRef& d) { return d.device->free_memory(); })
+      .def(
+          "synchronize",
+          [](const DeviceRef& d) {
+            GilRelease release;
+            d.device->synchronize();
+          },
+          "Waits for all work; raises failed checks of kernels.")
+      .def("pool_enabled", [](const DeviceRef& d) { return d.device->pool_enabled(); })
+      .def("enable_pool", [](const DeviceRef& d, bool on) { d.device->enable_pool(on); })
+      .def("pool_threshold", [](const DeviceRef& d) { return d.device->pool_value(cuda::kPoolReleaseThreshold); })
+      .def("set_pool_threshold", [](const DeviceRef& d, std::uint64_t n) { d.device->set_pool_threshold(n); })
+      .def("pool_used", [](const DeviceRef& d) { return d.device->pool_value(cuda::kPoolUsedNow); })
+      .def("pool_used_most", [](const DeviceRef& d) { return d.device->pool_value(cuda::kPoolUsedMost); })
+      .def("can_access", [](const DeviceRef& d, const DeviceRef& peer) { return d.device->can_access(*peer.device); })
+      .def("peer_enabled", [](const DeviceRef& d, const DeviceRef& p) { return d.device->peer_enabled(*p.device); })
+      .def("enable_peer", [](const DeviceRef& d, const DeviceRef& p, bool on) { d.device->enable_peer(*p.device, on); })
+      .def("pool_access_enabled",
+           [](const DeviceRef& d, const DeviceRef& p) { return d.device->pool_access_enabled(*p.device); })
+      .def("enable_pool_access",
+           [](const DeviceRef& d, const DeviceRef& p, bool on) { d.device->enable_pool_access(*p.device, on); });
+  m.def(
+      "cuda_pointer_place",
+      [](std::uintptr_t pointer) -> std::optional<int> {
+        cuda::System& system = cuda::System::shared();
+        cuda::ContextScope scope(system.device(0));
+        unsigned type = 0;
+        int ordinal = 0;
+        if (system.api().pointer_attribute(&type, cuda::kPointerMemoryType, pointer) != cuda::kSuccess ||
+            system.api().pointer_attribute(&ordinal, cuda::kPointerDeviceOrdinal, pointer) != cuda::kSuccess)
+          return std::nullopt;
+        return type == cuda::kMemoryTypeHost ? kOnPinned : ordinal;
+      },
+      "Which device's memory an address is in; None if it is no memory that CUDA knows.");
+}
+
+}  // namespace weft::bind

@@ -1,0 +1,100 @@
+// Streams, events and graphs of CUDA devices in Python.
+#include <nanobind/stl/shared_ptr.h>
+
+#include "bind/gil.h"
+#include "bind/kernel_object.h"
+#include "cuda/graph.h"
+#include "runtime/errors.h"
+
+namespace weft::bind {
+namespace {
+
+cuda::Device& device_at(int ordinal) { return cuda::System::shared().device(ordinal); }
+
+template <class T>
+void wait_for(const T& thing) {
+  GilRelease release;
+  thing.synchronize();
+}
+
+/// The captures that Python began and has not ended, by device.
+std::unique_ptr<cuda::Capture>& capture_of(int ordinal) {
+  static auto* captures = new std::unique_ptr<cuda::Capture>[driver::kMaxCudaDevices];
+  return captures[ordinal];
+}
+
+void register_streams(nb::module_& m) {
+  nb::class_<cuda::Stream>(m, "CudaStream", "A queue of work on a CUDA device.")
+      .def_prop_ro("ordinal", [](const cuda::Stream& s) { return s.device().ordinal(); })
+      .def_prop_ro("handle", [](const cuda::Stream& s) { return reinterpret_cast<std::uintptr_t>(s.handle()); })
+      .def_prop_ro("done", &cuda::Stream::done)
+      .def_prop_ro("capturing", &cuda::Stream::capturing)
+      .def_prop_ro("priority", &cuda::Stream::priority)
+      .def_prop_ro("blocking", &cuda::Stream::blocking)
+      .def("synchronize", &wait_for<cuda::Stream>)
+      .def(
+          "record", [](const cuda::Stream& s, const cuda::Event& e, bool external) { s.record(e, external); },
+          nb::arg("event"), nb::arg("external") = false)
+      .def(
+          "wait_event", [](const cuda::Stream& s, const cuda::Event& e, bool external) { s.wait(e, external); },
+          nb::arg("event"), nb::arg("external") = false)
+      .def("wait_stream", [](const cuda::Stream& s, const cuda::Stream& other) { s.wait(other); });
+  m.def("cuda_stream_new",
+        [](int ordinal, int priority, bool blocking) { return device_at(ordinal).make_stream(priority, blocking); });
+  m.def("cuda_stream_over", [](int ordinal, std::uintptr_t handle) {
+    return device_at(ordinal).adopt_stream(reinterpret_cast<cuda::StreamHandle>(handle));
+  });
+  m.def("cuda_stream_current", [](int ordinal) { return device_at(ordinal).stream(); });
+  m.def("cuda_stream_use",
+        [](int ordinal, std::shared_ptr<cuda::Stream> stream) { device_at(ordinal).set_stream(std::move(stream)); });
+  m.def("cuda_stream_priorities", [](int ordinal) {
+    cuda::Device& device = device_at(ordinal);
+    cuda::ContextScope scope(device);
+    int least = 0, greatest = 0;
+    WEFT_CUDA(device.api(), context_priorities, &least, &greatest);
+    return std::pair(greatest, least);
+  });
+
+  nb::class_<cuda::Event>(m, "CudaEvent", "A mark in a stream.")
+      .def_prop_ro("ordinal", [](const cuda::Event& e) { return e.device().ordinal(); })
+      .def_prop_ro("handle", [](const cuda::Event& e) { return reinterpret_cast<std::uintptr_t>(e.handle()); })
+      .def_prop_ro("done", &cuda::Event::done)
+      .def("synchronize", &wait_for<cuda::Event>)
+      .def("elapsed_since", &cuda::Event::elapsed_since, nb::arg("start"), "Milliseconds since another event.");
+  m.def("cuda_event_new", [](int ordinal, bool timing, bool interprocess) {
+    return std::make_shared<cuda::Event>(device_at(ordinal), timing, interprocess);
+  });
+  m.def("cuda_event_over", [](int ordinal, std::uintptr_t handle) {
+    return std::make_shared<cuda::Event>(device_at(ordinal), reinterpret_cast<cuda::EventHandle>(handle));
+  });
+}
+
+void register_graphs(nb::module_& m) {
+  nb::class_<cuda::Graph>(m, "CudaGraph", "Work captured from a stream.")
+      .def_prop_ro("ordinal", [](const cuda::Graph& g) { return g.device().ordinal(); })
+      .def("instantiate", &cuda::Graph::instantiate)
+      .def("launch", &cuda::Graph::launch, nb::arg("stream"));
+  m.def(
+      "cuda_capture_begin",
+      [](std::shared_ptr<cuda::Stream> stream, bool external) {
+        const int ordinal = stream->device().ordinal();
+        capture_of(ordinal) = std::make_unique<cuda::Capture>(std::move(stream), external);
+      },
+      nb::arg("stream"), nb::arg("external"));
+  m.def("cuda_capture_end", [](int ordinal) -> std::shared_ptr<cuda::Graph> {
+    std::unique_ptr<cuda::Capture>& running = capture_of(ordinal);
+    if (!running) throw runtime::ArgumentError("Graph capture is not active on cuda:" + std::to_string(ordinal));
+    const std::unique_ptr<cuda::Capture> ended = std::move(running);
+    return ended->end();
+  });
+  m.def("cuda_capturing", [](int ordinal) { return device_at(ordinal).capture() != nullptr; });
+}
+
+}  // namespace
+
+void register_cuda_work(nb::module_& m) {
+  register_streams(m);
+  register_graphs(m);
+}
+
+}  // namespace weft::bind
