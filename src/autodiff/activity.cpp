@@ -13,13 +13,6 @@ using ir::OpCode;
 using ir::Region;
 using ir::Value;
 
-bool has_floats(const Type* type) {
-  if (type->is_numeric()) return type->scalar_kind() >= ScalarKind::f16;
-  if (type->is_struct() || type->is_tuple())
-    return std::any_of(type->fields().begin(), type->fields().end(), [](const Field& f) { return has_floats(f.type); });
-  return false;
-}
-
 namespace {
 
 std::size_t first_init(const Op& op) { return op.code == OpCode::for_ ? 3 : 0; }

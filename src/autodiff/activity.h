@@ -7,9 +7,6 @@
 
 namespace weft::autodiff {
 
-/// Whether values of the type hold floats outside of arrays.
-bool has_floats(const Type* type);
-
 class Activity {
  public:
   explicit Activity(const ir::Function& function);

@@ -30,12 +30,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::while_:
       if (record && activity_.matters(op)) return replay_recorded(op);
       return replay_control(op);
-    case OpCode::call: {
-      std::vector<Value*> args = mapped_all(op.operands);
-      Op* call = b_.call(functions_.replay_of(*op.callee), args);
-      for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = call->result(k);
-      return;
-    }
+    case OpCode::call: return replay_call(op);
     case OpCode::print:
     case OpCode::printf:
     case OpCode::assert_:
@@ -80,15 +75,27 @@ void Reverser::replay_control(const Op& op) {
 bool Reverser::may_be_overwritten(const Op& load) const { return (alias_.direct_reads(load) & written_) != 0; }
 
 Value* Reverser::recall(const Op& op) {
+  if (recorded_)
+    if (auto it = recorded_->values.find(&op); it != recorded_->values.end()) return map(it->second);
   const Type* type = op.result()->type;
-  return b_.op_typed(OpCode::recall, {}, {&type, 1})->result();
+  Op* made = b_.op_typed(OpCode::recall, {}, {&type, 1});
+  made->imm = -1;
+  if (recorded_)
+    if (auto it = recorded_->numbers.find(&op); it != recorded_->numbers.end()) made->imm = it->second;
+  return made->result();
+}
+
+bool Reverser::reads_log(const Op& load) const {
+  const Value* array = load.operand(0);
+  return recorded_ && !recorded_->values.empty() && array->kind == ir::ValueKind::argument &&
+         array->region == source_.body && array->index + kLogParams >= source_.params().size();
 }
 
 void Reverser::replay_memory(const Op& op, bool record) {
   switch (op.code) {
     case OpCode::load: {
-      bool known = is_private(op.operand(0)) ? is_fresh(op.operand(0)) : !may_be_overwritten(op);
-      if (known) return replay_plain(op);
+      bool known = is_private(op.operand(0)) ? is_fresh(op.operand(0)) : reads_log(op) || !may_be_overwritten(op);
+      if (known && !(recorded_ && recorded_->values.contains(&op))) return replay_plain(op);
       forward_[op.result()] = recall(op);
       return;
     }
@@ -130,6 +137,8 @@ void Reverser::replay_whole() {
 
 ir::Function* Functions::replay_of(ir::Function& function) {
   if (auto it = replays_.find(&function); it != replays_.end()) return it->second;
+  if (function.replay) return replays_[&function] = replay_of(*function.replay);
+  if (!function.native.empty()) return replays_[&function] = &function;
   analysis::Effects effects;
   if (effects.of(function).removable()) return replays_[&function] = &function;
   auto made = std::make_unique<ir::Function>("replay." + function.name, ir::FunctionKind::function);

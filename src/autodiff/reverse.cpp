@@ -1,4 +1,4 @@
-// Walking regions backwards: the frame of an adjoint, `if`, and calls.
+// Walking regions backwards: the frame of an adjoint and `if`.
 #include "autodiff/reverse.h"
 
 #include "ir/walk.h"
@@ -18,12 +18,13 @@ std::vector<std::size_t> float_positions(std::span<Value* const> values) {
 }
 
 Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& functions,
-                   const AdjointOptions& options, DiagnosticSink& sink)
+                   const AdjointOptions& options, DiagnosticSink& sink, const Recorded* recorded)
     : source_(source),
       target_(target),
       functions_(functions),
       options_(options),
       sink_(sink),
+      recorded_(recorded),
       alias_(source, effects_),
       activity_(source),
       b_(target, target.body) {
@@ -76,6 +77,14 @@ void Reverser::reverse_op(const Op& op) {
     case OpCode::for_:
     case OpCode::while_: return reverse_loop(op);
     case OpCode::call: return reverse_call(op);
+    case OpCode::load:
+    case OpCode::store:
+    case OpCode::atomic:
+      if (!options_.into_arrays && !is_private(op.operand(0))) return;
+      break;
+    default: break;
+  }
+  switch (op.code) {
     case OpCode::load: return reverse_load(op);
     case OpCode::store: return reverse_store(op);
     case OpCode::atomic: return reverse_atomic(op);
@@ -114,24 +123,9 @@ void Reverser::reverse_if(const Op& op) {
   for (std::size_t k = 0; k < outside.size(); ++k) set(outside[k], choice->result(k));
 }
 
-void Reverser::reverse_call(const Op& op) {
-  if (!activity_.matters(op)) return;
-  ir::Function* adjoint_function = functions_.adjoint_of(*op.callee);
-  if (!adjoint_function) return;
-  std::vector<Value*> args = mapped_all(op.operands);
-  for (std::size_t k : float_positions(op.results)) args.push_back(adjoint_or_zero(op.result(k)));
-  Op* call = b_.call(adjoint_function, args);
-  std::size_t next = 0;
-  for (std::size_t k : float_positions(op.callee->params())) add(op.operand(k), call->result(next++));
-}
-
 ir::Function* Functions::adjoint_of(const ir::Function& function) {
   if (auto it = adjoints_.find(&function); it != adjoints_.end()) return it->second;
-  if (!function.native.empty()) {
-    sink_.report(DiagCode::no_gradient, function.loc,
-                 "the native function '" + function.name + "' has no adjoint code to differentiate it by");
-    return adjoints_[&function] = nullptr;
-  }
+  if (function.gradient) return adjoints_[&function] = function.gradient;
   auto made = std::make_unique<ir::Function>("adjoint." + function.name, ir::FunctionKind::function);
   made->loc = function.loc;
   made->from_library = function.from_library;

@@ -10,6 +10,7 @@
 #include "analysis/alias.h"
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/record.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
 
@@ -32,10 +33,16 @@ struct LoopRecord {
   ir::Value* trips = nullptr;  // i64: iterations run
 };
 
+/// What a kernel's taped launch has written down, as the kernel's own values.
+struct Recorded {
+  SiteNumbers numbers;                                    // of everything that could be written down
+  std::unordered_map<const ir::Op*, ir::Value*> values;  // of the sites that were
+};
+
 class Reverser {
  public:
   Reverser(const ir::Function& source, ir::Function& target, Functions& functions, const AdjointOptions& options,
-           DiagnosticSink& sink);
+           DiagnosticSink& sink, const Recorded* recorded = nullptr);
 
   /// Writes the adjoint's body into the target, whose parameters begin with the source's. `seeds` are the adjoints of
   /// the source's results. Gives the adjoints of the source's float parameters (zero where nothing flows).
@@ -49,9 +56,12 @@ class Reverser {
   void replay(const ir::Region& region, bool record);
   void replay_op(const ir::Op& op, bool record);
   void replay_plain(const ir::Op& op);
+  void replay_call(const ir::Op& op);
   void replay_control(const ir::Op& op);
   void replay_memory(const ir::Op& op, bool record);
+  /// What the taped launch wrote down, or else a `recall`, which names the site.
   ir::Value* recall(const ir::Op& op);
+  bool reads_log(const ir::Op& load) const;
   bool may_be_overwritten(const ir::Op& load) const;
   /// A private array whose content is, at this point of the replay, what it was when the operation ran: it is made inside
   /// the region that is being replayed.
@@ -66,7 +76,7 @@ class Reverser {
   std::vector<ir::Value*> mapped_all(std::span<ir::Value* const> values);
   ir::Value* map(ir::Value* value) { return ir::mapped(target_, forward_, value); }
 
-  // -- reverse of regions (reverse.cpp)
+  // -- reverse of regions (reverse.cpp; calls: custom.cpp)
   void reverse(const ir::Region& region);
   void reverse_op(const ir::Op& op);
   void reverse_if(const ir::Op& op);
@@ -152,6 +162,7 @@ class Reverser {
   Functions& functions_;
   const AdjointOptions& options_;
   DiagnosticSink& sink_;
+  const Recorded* recorded_;  // null: none, and sites have no numbers
   analysis::Effects effects_;
   analysis::Alias alias_;
   Activity activity_;
@@ -172,7 +183,9 @@ class Functions {
   Functions(ir::Module& module, const AdjointOptions& options, DiagnosticSink& sink)
       : module_(module), options_(options), sink_(sink) {}
 
-  /// (params…, adjoints of float results…) → adjoints of float params.
+  /// False, with an error at the call, if nothing can reverse the function.
+  bool can_reverse(const ir::Function& function, const SourceLoc& call);
+  /// (params…, adjoints of float results…) → adjoints of float params: the function's own gradient, or one made.
   ir::Function* adjoint_of(const ir::Function& function);
   /// The function without writes that others see; itself if it has none.
   ir::Function* replay_of(ir::Function& function);

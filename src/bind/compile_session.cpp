@@ -48,6 +48,11 @@ class CompileSession::Fingerprint {
     const SourceFile& source = *decl.tree->source;
     hasher_.text(decl.def->name).text(source.text());
     if (!decl.native.empty()) session_.note_unknown();  // what a compiler of the system makes of it is not ours to know
+    hasher_.text(decl.native_gradient).text(decl.native_replay);
+    for (const auto& custom : {decl.gradient, decl.replay}) {
+      hasher_.value(custom != nullptr);
+      if (custom) add_function(*custom);
+    }
     if (places_) hasher_.text(source.name()).value(decl.def->loc.line);
     hasher_.value(decl.known_params.size());
     for (const auto& known : decl.known_params) {
@@ -115,7 +120,7 @@ class CompileSession::Fingerprint {
   void add_answer(std::string_view question, const std::optional<sema::Symbol>& symbol) {
     hasher_.text(question).value(symbol.has_value());
     if (!symbol) return;
-    hasher_.value(symbol->kind).text(symbol->text);
+    hasher_.value(symbol->kind).text(symbol->text).value(symbol->derivative);
     switch (symbol->kind) {
       case sema::Symbol::Kind::constant: add_constant(hasher_, symbol->constant); break;
       case sema::Symbol::Kind::pattern: add_pattern(hasher_, symbol->pattern); break;

@@ -6,6 +6,7 @@
 //   ("generic_array", ("type", T)|("generic", …)|None, rank)        wp.array(dtype=Any, ndim=…)
 //   ("generic_array", …, rank, "indexed")                          wp.indexedarray(dtype=Any, ndim=…)
 //   ("functions", [Function, …])  ("builtin", "sin")  ("scope", resolver)  ("other", "a list")
+//   ("derivative", ("functions", …)|("builtin", …))                wp.grad(f)
 // and `eval_static(text, {name: value})` the same for wp.static.
 #include "bind/bind.h"
 #include "bind/compile_session.h"
@@ -115,20 +116,21 @@ class PythonScope final : public sema::Scope {
   nb::object strong_, weak_;
 };
 
-/// A function that a name stands for, with its resolver: both live as long as the compiler works with them.
+/// A function that a name stands for, with its Python object, which holds the resolver, and those of its gradient and
+/// replay: all live as long as the compiler works with them.
 struct HeldFunction {
   std::shared_ptr<const sema::FunctionDecl> decl;
-  nb::object resolver;
+  nb::object object;
   ~HeldFunction() {
     GilAcquire gil;
-    resolver.reset();
+    object.reset();
   }
 };
 
 std::shared_ptr<const sema::FunctionDecl> hold_function(nb::handle function) {
   auto held = std::make_shared<HeldFunction>();
   held->decl = nb::cast<const FunctionObject&>(function).decl;
-  held->resolver = function.attr("resolver");
+  held->object = nb::borrow(function);
   const sema::FunctionDecl* decl = held->decl.get();
   return {std::move(held), decl};
 }
@@ -197,6 +199,11 @@ Symbol to_symbol(nb::handle answer) {
     return Symbol::of_functions(std::move(list));
   }
   if (kind == "builtin") return Symbol::of_builtin(nb::cast<std::string>(t[1]));
+  if (kind == "derivative") {
+    Symbol symbol = to_symbol(t[1]);
+    symbol.derivative = symbol.kind == Symbol::Kind::functions || symbol.kind == Symbol::Kind::builtin;
+    return symbol;
+  }
   if (kind == "warp") return Symbol::of_scope(sema::warp_scope());
   if (kind == "scope") return Symbol::of_scope(std::make_shared<PythonScope>(nb::borrow(t[1])));
   return Symbol::of_other(nb::cast<std::string>(t[1]));
@@ -252,7 +259,25 @@ void register_functions(nb::module_& m) {
                      for (const syntax::Param& p : f.decl->def->params) out.append(std::string(p.name));
                      return out;
                    })
-      .def_prop_ro("key", [](const FunctionObject& f) { return f.decl->key; });
+      .def_prop_ro("key", [](const FunctionObject& f) { return f.decl->key; })
+      .def(
+          "set_custom",
+          [](nb::handle self, nb::object gradient, nb::object replay, const std::string& native_gradient,
+             const std::string& native_replay) {
+            auto& function = nb::cast<FunctionObject&>(self);
+            auto changed = std::make_shared<sema::FunctionDecl>(*function.decl);
+            auto decl_of = [](const nb::object& of) {
+              return of.is_none() ? nullptr : nb::cast<const FunctionObject&>(of).decl;
+            };
+            changed->gradient = decl_of(gradient);
+            changed->replay = decl_of(replay);
+            changed->native_gradient = native_gradient;
+            changed->native_replay = native_replay;
+            function.decl = std::move(changed);
+            self.attr("custom") = nb::make_tuple(gradient, replay);  // their resolvers live with these objects
+          },
+          nb::arg("gradient").none(), nb::arg("replay").none(), nb::arg("native_gradient"), nb::arg("native_replay"),
+          "What the program says about differentiating the function.");
   m.def("make_function", &make_function, nb::arg("source"), nb::arg("file"), nb::arg("first_line"), nb::arg("name"),
         nb::arg("resolver"), nb::arg("key"), nb::arg("annotations"), nb::arg("native") = "");
   m.def(

@@ -164,6 +164,33 @@ struct array_t {
     return n;
   }
 };
+/// The gradient of an array, as an array.
+template <class T>
+array_t<T> gradient_of(array_t<T> a) {
+  a.data = a.grad;
+  a.grad = nullptr;
+  return a;
+}
+/// The same in an adj_snippet: where there is no gradient, what is added goes nowhere.
+template <class T>
+struct adjoint_t : array_t<T> {
+  mutable T nowhere{};
+  adjoint_t(const array_t<T>& a) : array_t<T>(gradient_of(a)) {}
+  T& at(int64_t offset) const { return this->data ? array_t<T>::at(offset) : nowhere; }
+  T& operator[](int64_t i) const { return this->data ? this->data[i] : nowhere; }
+  T& operator()(int64_t i) const { return at(i * this->strides[0]); }
+  T& operator()(int64_t i, int64_t j) const { return at(i * this->strides[0] + j * this->strides[1]); }
+  T& operator()(int64_t i, int64_t j, int64_t k) const {
+    return at(i * this->strides[0] + j * this->strides[1] + k * this->strides[2]);
+  }
+  T& operator()(int64_t i, int64_t j, int64_t k, int64_t l) const {
+    return at(i * this->strides[0] + j * this->strides[1] + k * this->strides[2] + l * this->strides[3]);
+  }
+};
+template <class T, class... I>
+T& address(const adjoint_t<T>& a, I... i) {
+  return a(i...);
+}
 template <class T>
 T& address(const array_t<T>& a, int64_t i) {
   return a(i);
@@ -347,6 +374,10 @@ T atomic_add(T* at, T value) {
 }
 template <class T>
 T atomic_add(const array_t<T>& a, int64_t i, T value) {
+  return atomic_add(&a(i), value);
+}
+template <class T>
+T atomic_add(const adjoint_t<T>& a, int64_t i, T value) {
   return atomic_add(&a(i), value);
 }
 

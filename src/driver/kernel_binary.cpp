@@ -118,11 +118,14 @@ std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSin
   sema::Options options;
   options.debug = request.options.debug;
   options.max_unroll = request.options.max_unroll;
+  options.gradients = request.form.adjoint || request.form.taped;
   auto module = sema::lower_kernel(*request.kernel, request.arg_types, options, sink);
   if (!module) return nullptr;
   module->functions.back()->form = request.form;
-  if (request.form.adjoint) {
-    std::size_t errors = sink.error_count();
+  std::size_t errors = sink.error_count();
+  derive(*module, request.options, sink);
+  if (sink.error_count() != errors) return nullptr;
+  if (request.form.adjoint || request.form.taped) {
     differentiate(*module, request.options, sink);
     if (sink.error_count() != errors) return nullptr;
   }
@@ -262,10 +265,10 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   BuildReport& r = report ? *report : scratch;
   r = BuildReport{};
   std::shared_ptr<runtime::Cache> disk = cache();
+  const codegen::TargetSpec target = target_of(request.device);
 
   auto assemble = [&](Metadata meta, std::span<const char> object) {
     Clock::time_point start = Clock::now();
-  const codegen::TargetSpec target = target_of(request.device);
     auto binary = std::make_shared<KernelBinary>();
     if (request.device)
       binary->gpu_ = std::make_unique<cuda::KernelCode>(*request.device, object, meta.entry);
@@ -296,12 +299,12 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     } catch (const codegen::Error&) {  // whole but not loadable: rebuild
       disk->remove(runtime::CacheTable::object, key);
       return nullptr;
-    }
-  };
-
     } catch (const cuda::DriverError&) {
       disk->remove(runtime::CacheTable::object, key);
       return nullptr;
+    }
+  };
+
   // By source: no parser, no pass.
   Hash128 source_key;
   bool has_source_key = request.source_hash != Hash128{};
@@ -398,14 +401,14 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   r.seconds_emit = emitted.seconds_emit;
   r.seconds_llvm_opt = emitted.seconds_opt;
   r.seconds_codegen = emitted.seconds_codegen;
-  Metadata meta;
-  meta.name = kernel.name;
-  meta.entry = emitted.entry;
   if (request.device) {
     start = Clock::now();
     emitted.bytes = cuda::compile_ptx(*request.device, emitted.bytes, kernel.name);
     r.seconds_codegen += since(start);
   }
+  Metadata meta;
+  meta.name = kernel.name;
+  meta.entry = emitted.entry;
   meta.lanes = emitted.lanes;
   meta.tid_dims = tid_dims_read(*module);
   meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);

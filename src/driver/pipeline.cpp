@@ -9,6 +9,7 @@
 #include "autodiff/adjoint.h"
 #include "ir/text.h"
 #include "ir/verify.h"
+#include "ir/walk.h"
 #include "passes/bounds_check.h"
 #include "passes/contract.h"
 #include "passes/cse.h"
@@ -17,30 +18,38 @@
 #include "passes/inline_calls.h"
 #include "passes/inline_math.h"
 #include "passes/licm.h"
+#include "passes/promote_locals.h"
 #include "passes/simplify.h"
 #include "passes/unroll.h"
 
 namespace weft::driver {
 namespace {
 
-/// Drops functions that the kernel no longer reaches.
-void drop_unused(ir::Module& module) {
+/// Drops functions that the kernel, or another root, no longer reaches.
+void drop_unused(ir::Module& module, const ir::Function* root = nullptr) {
   std::unordered_set<const ir::Function*> used;
-  auto mark = [&](const ir::Function& function) {
-    std::vector<const ir::Region*> work = {function.body};
-    while (!work.empty()) {
-      const ir::Region* region = work.back();
-      work.pop_back();
-      for (ir::Op& op : *region) {
-        if (op.callee) used.insert(op.callee);
-        for (const ir::Region* nested : op.regions) work.push_back(nested);
-      }
-    }
+  std::vector<const ir::Function*> work;
+  auto use = [&](const ir::Function* function) {
+    if (function && used.insert(function).second) work.push_back(function);
   };
-  used.insert(module.functions.back().get());
-  for (auto it = module.functions.rbegin(); it != module.functions.rend(); ++it)  // callers before callees
-    if (used.count(it->get())) mark(**it);
+  use(root ? root : module.functions.back().get());
+  while (!work.empty()) {
+    const ir::Function* function = work.back();
+    work.pop_back();
+    ir::walk(*function->body, [&](const ir::Op& op) { use(op.callee); });
+    for (const ir::Function* link : {function->gradient, function->replay, function->derives}) use(link);
+  }
   std::erase_if(module.functions, [&](const auto& function) { return !used.count(function.get()); });
+}
+
+/// For the last time before code generation: gradients and replays have served, and their functions are like any other.
+void forget_custom(ir::Module& module) {
+  bool any = false;
+  for (const auto& function : module.functions) {
+    any = any || function->gradient || function->replay;
+    function->gradient = function->replay = nullptr;
+  }
+  if (any) drop_unused(module);
 }
 
 struct Stage {
@@ -134,6 +143,7 @@ void verify_after(std::string_view stage, const ir::Module& module) {
 
 void optimize(ir::Module& module, const CompileOptions& options, const StageObserver& observer) {
   using Clock = std::chrono::steady_clock;
+  forget_custom(module);
   for (const Stage& stage : stages()) {
     Clock::time_point start = Clock::now();
     stage.run(module, options);
@@ -143,21 +153,39 @@ void optimize(ir::Module& module, const CompileOptions& options, const StageObse
   }
 }
 
-void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
+void prepare_gradients(ir::Module& module, const ir::Function& root, passes::InlineLimits limits,
+                       const CompileOptions& options) {
   // Small, inlined and unrolled first: what is left of loops and calls is what the reverse has to pay for. Elementary
   // functions are expanded and arithmetic is fused after; checks are those of the adjoint's own accesses.
+  limits.keep_custom = true;
+  limits.memory = true;
   for (const Stage& stage : stages()) {
     if (stage.name == "bounds-check") continue;
     if (stage.name == "contract") break;
-    stage.run(module, options);
+    if (stage.name == "inline") {
+      passes::inline_calls(module, limits);
+      drop_unused(module, &root);
+    } else {
+      stage.run(module, options);
+    }
+    // Behind unrolling, which turns many of their indices into constants.
+    if (stage.name == "simplify-3")
+      for (auto& function : module.functions)
+        if (passes::promote_locals(*function)) passes::fold(*function), passes::simplify(*function);
     verify_after(stage.name, module);
   }
-  autodiff::make_adjoint(module, {}, sink);
-  if (sink.has_errors()) return;
+}
+
+void finish_gradients(ir::Module& module, const ir::Function& root, const CompileOptions& options,
+                      DiagnosticSink& sink) {
+  drop_dead_gradients(module, root, options);
+  autodiff::check_recalls(module, sink);
+}
+
+void drop_dead_gradients(ir::Module& module, const ir::Function& root, const CompileOptions& options) {
   verify_after("adjoint", module);
   run_stage(module, "dce", options);
-  drop_unused(module);
-  autodiff::check_recalls(module, sink);
+  drop_unused(module, &root);
 }
 
 bool run_stage(ir::Module& module, std::string_view name, const CompileOptions& options) {

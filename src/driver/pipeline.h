@@ -6,6 +6,7 @@
 
 #include "driver/options.h"
 #include "ir/ir.h"
+#include "passes/inline_calls.h"
 #include "support/diagnostic.h"
 
 namespace weft::driver {
@@ -17,9 +18,17 @@ using StageObserver = std::function<void(std::string_view stage, const ir::Modul
 /// functions that nothing calls any more are dropped.
 void optimize(ir::Module& module, const CompileOptions& options, const StageObserver& observer = {});
 
-/// Makes the module's kernel its adjoint (autodiff/adjoint.h), tidied far enough to be optimised like any kernel. Errors,
-/// with the place in the kernel, go to the sink.
-void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink);
+/// The two halves around differentiation, for modules where `root` is what shall be differentiated: tidied and inlined
+/// as far as it may be, and after it rid of dead code, with errors for what can't be computed again.
+void prepare_gradients(ir::Module& module, const ir::Function& root, passes::InlineLimits limits,
+                       const CompileOptions& options);
+void finish_gradients(ir::Module& module, const ir::Function& root, const CompileOptions& options,
+                      DiagnosticSink& sink);
+/// The second half without its errors.
+void drop_dead_gradients(ir::Module& module, const ir::Function& root, const CompileOptions& options);
+
+/// Writes the bodies of functions that are derivatives of others (wp.grad). Errors go to the sink.
+void derive(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink);
 
 /// Runs one stage alone, by its name; false if there is none of that name. For tests of single passes.
 bool run_stage(ir::Module& module, std::string_view name, const CompileOptions& options);

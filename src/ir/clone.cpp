@@ -2,6 +2,8 @@
 // and texts too, so that the source may go away.
 #include "ir/clone.h"
 
+#include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "ir/walk.h"
@@ -72,6 +74,18 @@ void clone_function(const Function& from, Module& to, FunctionMap& callees) {
   callees[&from] = copy;
 }
 
+/// The functions that differentiation uses for one; null where there is none.
+std::array<const Function*, 3> links_of(const Function& f) { return {f.gradient, f.replay, f.derives}; }
+
+void clone_links(const FunctionMap& made) {
+  auto at = [&](const Function* from) { return from ? made.at(from) : nullptr; };
+  for (const auto& [from, to] : made) {
+    to->gradient = at(from->gradient);
+    to->replay = at(from->replay);
+    to->derives = at(from->derives);
+  }
+}
+
 std::vector<const Function*> callees_of(const Function& function) {
   std::vector<const Function*> list;
   walk(*function.body, [&](const Op& op) {
@@ -114,6 +128,7 @@ std::unique_ptr<Module> clone(const Module& module) {
   copy->sources = module.sources;
   FunctionMap callees;
   for (const auto& function : module.functions) clone_function(*function, *copy, callees);
+  clone_links(callees);
   return copy;
 }
 
@@ -127,18 +142,29 @@ std::unique_ptr<Module> extract_closure(const Function& root, const Module* from
   auto copy = std::make_unique<Module>();
   if (from) copy->sources = from->sources;
   FunctionMap callees;
-  std::unordered_set<const Function*> entered = {&root};
+  std::unordered_set<const Function*> entered;
+  std::vector<const Function*> roots = {&root};  // gradients may call what they are the gradient of: they come later
   std::vector<Visit> stack;
-  stack.push_back({&root, callees_of(root)});
-  while (!stack.empty()) {
-    Visit& top = stack.back();
-    if (top.next == top.callees.size()) {
-      clone_function(*top.function, *copy, callees);
-      stack.pop_back();
-      continue;
+  for (std::size_t k = 0; k < roots.size(); ++k) {
+    if (entered.insert(roots[k]).second) stack.push_back({roots[k], callees_of(*roots[k])});
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      if (top.next == top.callees.size()) {
+        clone_function(*top.function, *copy, callees);
+        for (const Function* link : links_of(*top.function))
+          if (link) roots.push_back(link);
+        stack.pop_back();
+        continue;
+      }
+      const Function* callee = top.callees[top.next++];
+      if (entered.insert(callee).second) stack.push_back({callee, callees_of(*callee)});
     }
-    const Function* callee = top.callees[top.next++];
-    if (entered.insert(callee).second) stack.push_back({callee, callees_of(*callee)});
+  }
+  clone_links(callees);
+  if (root.kind == FunctionKind::kernel) {  // nothing calls it: it stays the last one
+    auto kernel = std::find_if(copy->functions.begin(), copy->functions.end(),
+                               [&](const auto& function) { return function.get() == callees[&root]; });
+    std::rotate(kernel, kernel + 1, copy->functions.end());
   }
   return copy;
 }

@@ -20,7 +20,8 @@ void copy_attributes(const Op& from, Function& target, Op& to);
 void clone_ops(const Region& from, Function& target, Region* to, ValueMap& map, bool skip_terminator = false,
                const FunctionMap* callees = nullptr, Op* before = nullptr);
 std::unique_ptr<Module> clone(const Module& module);
-/// A module with this function and all it calls, callees first. Locations point into the sources of the module that
+/// A module with this function and all it calls, callees first; what is there for their differentiation comes along. A
+/// kernel is the last one. Locations point into the sources of the module that
 /// `root` is of: `from`, where given, passes on their ownership.
 std::unique_ptr<Module> extract_closure(const Function& root, const Module* from = nullptr);
 

@@ -176,6 +176,12 @@ struct Function {
   SourceLoc loc;
   bool from_library = false;  // written in the standard library
   std::string native;         // C++ of a native function: code generation compiles it, the body only returns zeros
+  /// Functions of the same module that differentiation uses for this one. `gradient` is its adjoint, (params…, adjoints
+  /// of results with floats…) → adjoints of params with floats; `replay` computes the results again.
+  Function* gradient = nullptr;
+  Function* replay = nullptr;
+  /// This is the adjoint of that function, still to be written (autodiff/derive.h); until then the body returns zeros.
+  Function* derives = nullptr;
 
   std::span<Value*> params() const { return body->args; }
 

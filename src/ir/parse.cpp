@@ -89,6 +89,11 @@ void TextParser::module() {
     else
       unexpected("'struct', 'kernel' or 'func'");
   }
+  for (const Link& link : links_) {  // they may stand behind the function that they serve
+    auto it = functions_.find(link.name.decoded);
+    if (it == functions_.end()) fail(link.name.loc, "there is no function @" + link.name.decoded);
+    link.of->*link.member = it->second;
+  }
 }
 
 /// How many structs, arrays and tuples lie inside each other.
@@ -289,6 +294,14 @@ void TextParser::function(FunctionKind kind) {
   if (kind == FunctionKind::kernel && accept_word("form")) form(*function_);
   function_->from_library = accept_word("library");
   if (kind == FunctionKind::function && accept_word("native")) function_->native = string_literal();
+  constexpr std::pair<std::string_view, Function * Function::*> links[] = {
+      {"gradient", &Function::gradient}, {"replay", &Function::replay}, {"derives", &Function::derives}};
+  for (auto [word, member] : links) {
+    if (kind != FunctionKind::function || !accept_word(word)) continue;
+    if (token_.kind != TokenKind::function) unexpected("a function name");
+    links_.push_back({function_, member, token_});
+    advance();
+  }
   region(function_->body, 0);
   // Only now: a function that calls itself has not been found.
   functions_.emplace(std::move(name), function_);

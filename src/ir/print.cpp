@@ -190,6 +190,9 @@ void Printer::function(const Function& f) {
   }
   if (f.from_library) out_ += " library";
   if (!f.native.empty()) out_ += " native " + quoted(f.native);
+  if (f.gradient) out_ += " gradient " + function_name(*f.gradient);
+  if (f.replay) out_ += " replay " + function_name(*f.replay);
+  if (f.derives) out_ += " derives " + function_name(*f.derives);
   out_ += " {\n";
   region(*f.body, 1);
   out_ += "}\n";

@@ -70,6 +70,12 @@ class TextParser {
   DiagnosticSink& sink_;
   Token token_;
   Function* function_ = nullptr;
+  struct Link {
+    Function* of;
+    Function* Function::*member;
+    Token name;
+  };
+  std::vector<Link> links_;  // to functions by name, made when all are there
   std::unordered_map<std::string, const Type*> structs_;
   std::unordered_map<std::string, Function*> functions_;
   std::unordered_map<const Type*, int> depths_;

@@ -202,7 +202,8 @@ void Verifier::typing(const Op& op) {
 }
 
 void Verifier::attributes(const Op& op) {
-  if (op.code == OpCode::tid && function_.kind != FunctionKind::kernel) report(op, "tid outside a kernel");
+  if ((op.code == OpCode::tid || op.code == OpCode::thread) && function_.kind != FunctionKind::kernel)
+    report(op, std::string(name_of(op.code)) + " outside a kernel");
   if (op.code == OpCode::call && op.callee == &function_) report(op, "a function calls itself");
   if (op.code != OpCode::call && op.callee) report(op, "only a call has a callee");
   if (op.contract && op.code != OpCode::dot && op.code != OpCode::matmul) report(op, "only dot and matmul contract");
@@ -288,6 +289,40 @@ std::vector<Violation> find_violations(const Function& function) {
   return out;
 }
 
+namespace {
+
+/// Parameters and results as an adjoint of the function has them: (params…, adjoints of results…) → adjoints of params.
+bool is_adjoint(const Function& adjoint, const Function& of) {
+  std::vector<const Type*> params, results;
+  for (const Value* param : of.params()) {
+    params.push_back(param->type);
+    if (has_floats(param->type)) results.push_back(param->type);
+  }
+  for (const Type* type : of.result_types)
+    if (has_floats(type)) params.push_back(type);
+  if (adjoint.params().size() != params.size() || adjoint.result_types != results) return false;
+  for (std::size_t k = 0; k < params.size(); ++k)
+    if (adjoint.params()[k]->type != params[k]) return false;
+  return true;
+}
+
+/// What is wrong with the functions that one names for its differentiation; empty if nothing.
+std::string wrong_link(const Function& function, const std::unordered_set<const Function*>& all) {
+  for (const Function* other : {function.gradient, function.replay, function.derives})
+    if (other && (!all.count(other) || other->kind != FunctionKind::function || other == &function))
+      return "names something else than another function of the module";
+  if (function.gradient && !is_adjoint(*function.gradient, function)) return "its gradient has another signature";
+  if (function.derives && !is_adjoint(function, *function.derives)) return "it has not the signature of an adjoint";
+  if (!function.replay) return {};
+  bool same = function.replay->result_types == function.result_types &&
+              function.replay->params().size() == function.params().size();
+  for (std::size_t k = 0; same && k < function.params().size(); ++k)
+    same = function.replay->params()[k]->type == function.params()[k]->type;
+  return same ? "" : "its replay has another signature";
+}
+
+}  // namespace
+
 std::vector<Violation> find_violations(const Module& module) {
   std::vector<Violation> out;
   std::unordered_set<const Function*> before;
@@ -307,6 +342,9 @@ std::vector<Violation> find_violations(const Module& module) {
     }
     before.insert(function.get());
   }
+  for (const auto& function : module.functions)
+    if (std::string wrong = wrong_link(*function, before); !wrong.empty() && out.size() < kMaxViolations)
+      out.push_back({function->loc, "@" + function->name + ": " + wrong});
   return out;
 }
 

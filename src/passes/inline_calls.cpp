@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/effects.h"
 #include "analysis/uses.h"
 #include "ir/clone.h"
 #include "ir/walk.h"
@@ -27,10 +28,13 @@ class Inliner {
     bool changed = false;
     ir::Rewriter rewriter(function);
     rewriter.run(*function.body, [&](Op& op) {
-      if (op.code != OpCode::call || !op.callee->native.empty()) return;
+      if (op.code != OpCode::call || !op.callee->native.empty() || op.callee->derives) return;
+      if (limits_.keep_custom && (op.callee->gradient || op.callee->replay)) return;
       std::size_t size = size_of(*op.callee);
       std::size_t most = calls_[op.callee] == 1 ? std::max(limits_.once, limits_.small) : limits_.small;
-      if (size > most || grown + size > limits_.growth || (in_test(op) && makes_locals(*op.callee))) return;
+      std::size_t growth = limits_.growth;
+      if (limits_.memory && touches_memory(*op.callee)) most = growth = kMostForMemory;
+      if (size > most || grown + size > growth || (in_test(op) && makes_locals(*op.callee))) return;
       if (depth_of(op) + height_of(*op.callee->body) > kDeepest) return;
       grown += size;
       expand(function, rewriter, op);
@@ -40,6 +44,13 @@ class Inliner {
   }
 
  private:
+  static constexpr std::size_t kMostForMemory = std::size_t(1) << 16;
+  bool touches_memory(const ir::Function& callee) {
+    const analysis::FunctionEffects& does = effects_.of(callee);
+    auto any = [](const std::vector<bool>& which) { return std::find(which.begin(), which.end(), true) != which.end(); };
+    return does.reads_unknown || does.writes_unknown || any(does.reads) || any(does.writes);
+  }
+
   std::size_t size_of(const ir::Function& callee) {
     auto [it, fresh] = sizes_.try_emplace(&callee, 0);
     if (fresh) it->second = analysis::count_ops(*callee.body);
@@ -84,6 +95,7 @@ class Inliner {
   }
 
   const InlineLimits limits_;
+  analysis::Effects effects_;
   std::unordered_map<const ir::Function*, std::size_t> calls_;
   std::unordered_map<const ir::Function*, std::size_t> sizes_;  // after the callee's own calls were settled
 };

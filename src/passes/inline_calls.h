@@ -17,6 +17,8 @@ struct InlineLimits {
   std::size_t small = 48;
   std::size_t once = 1024;
   std::size_t growth = 4096;
+  bool keep_custom = false;  // functions with a gradient or replay of their own stay calls: differentiation comes next
+  bool memory = false;       // what reads or writes arrays is inlined whatever its size
 };
 
 /// Inlines in every function of the module; functions stay in it even when nothing calls them any more.

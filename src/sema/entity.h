@@ -18,12 +18,13 @@ struct Entity {
     integer,  // a plain integer without a type yet: constant.magnitude, constant.negative
     real,     // a plain float without a type yet
     string,
-    type,       // a type or generic type
-    functions,  // user functions
-    builtin,    // a builtin by name
-    scope,      // a namespace
-    tuple,      // several entities
-    range,      // range(…): elements are lo, hi, step values; `reversed` turns it round
+    type,        // a type or generic type
+    functions,   // user functions
+    builtin,     // a builtin by name
+    derivative,  // wp.grad(f): symbol is that of f, functions or a builtin
+    scope,       // a namespace
+    tuple,       // several entities
+    range,       // range(…): elements are lo, hi, step values; `reversed` turns it round
     none_literal,
     other,  // something kernels can't use: symbol->text
   };

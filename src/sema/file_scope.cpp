@@ -46,13 +46,32 @@ int depth_of(const Type* type) {
   return depth;
 }
 
-bool same_params(const FunctionDecl& a, const FunctionDecl& b) {
-  if (a.def->params.size() != b.def->params.size()) return false;
+/// Whether the first parameters of `b` are annotated as all those of `a` are.
+bool begins_with_params(const FunctionDecl& a, const FunctionDecl& b) {
+  if (a.def->params.size() > b.def->params.size()) return false;
   for (std::size_t i = 0; i < a.def->params.size(); ++i) {
     const Expr *x = a.def->params[i].annotation, *y = b.def->params[i].annotation;
     if (!x != !y || (x && to_source(*x) != to_source(*y))) return false;
   }
   return true;
+}
+
+bool same_params(const FunctionDecl& a, const FunctionDecl& b) {
+  return a.def->params.size() == b.def->params.size() && begins_with_params(a, b);
+}
+
+/// False if the function is known to have another number of results; generic ones show it only when they are called.
+bool may_return(const FunctionDecl& decl, std::size_t count) {
+  DiagnosticSink quiet;
+  auto patterns = param_patterns(decl, quiet);
+  if (!patterns) return true;
+  std::vector<const Type*> types;
+  for (const builtins::Pattern& p : *patterns) {
+    if (p.kind != builtins::Pattern::Kind::exact) return true;
+    types.push_back(p.type);
+  }
+  auto results = function_results(decl, types, quiet);
+  return !results || results->size() == count;
 }
 
 }  // namespace
@@ -161,16 +180,13 @@ void FileScope::read_function(const FunctionDef& def, DiagnosticSink& sink) {
     symbols_[name] = Symbol::of_other("the native function '" + name + "'");
     return;
   }
-  if (kind == "overload" || kind == "func_grad" || kind == "func_replay") {
+  if (kind == "func_grad" || kind == "func_replay") return read_custom(def, kind, sink);
+  if (kind == "overload") {
     sink.report(DiagCode::ignored_statement, def.loc, "@wp." + kind + " has no effect here and was passed over",
                 def.underline());
     return;
   }
-  auto decl = std::make_shared<FunctionDecl>();
-  decl->def = &def;
-  decl->tree = tree_;
-  decl->scope = weak_from_this();
-  decl->key = tree_->source->name() + ":" + std::to_string(def.loc.line) + ":" + std::string(def.name);
+  std::shared_ptr<FunctionDecl> decl = declare(def);
   if (kind == "kernel") {
     kernels_.push_back(std::move(decl));
     symbols_[std::string(def.name)] = Symbol::of_other("the kernel '" + std::string(def.name) + "'");
@@ -184,6 +200,45 @@ void FileScope::read_function(const FunctionDef& def, DiagnosticSink& sink) {
       return;
     }
   symbol.functions.push_back(std::move(decl));
+}
+
+std::shared_ptr<FunctionDecl> FileScope::declare(const FunctionDef& def) {
+  auto decl = std::make_shared<FunctionDecl>();
+  decl->def = &def;
+  decl->tree = tree_;
+  decl->scope = weak_from_this();
+  decl->key = tree_->source->name() + ":" + std::to_string(def.loc.line) + ":" + std::string(def.name);
+  return decl;
+}
+
+void FileScope::read_custom(const FunctionDef& def, const std::string& kind, DiagnosticSink& sink) {
+  const CallExpr* decorator = nullptr;
+  for (const Expr* d : def.decorators)
+    if (const auto* call = d->as_if<CallExpr>(); call && to_source(*call->callee).ends_with(kind)) decorator = call;
+  const auto* name = decorator && decorator->args.size() == 1 ? decorator->args[0]->as_if<NameExpr>() : nullptr;
+  auto known = name ? symbols_.find(name->name) : symbols_.end();
+  if (known == symbols_.end() || known->second.kind != Symbol::Kind::functions) {
+    const Node& at = name ? static_cast<const Node&>(*name) : static_cast<const Node&>(def);
+    sink.report(DiagCode::bad_decorator, at.loc, "@wp." + kind + " takes a function made by @wp.func above it",
+                at.underline());
+    return;
+  }
+  std::shared_ptr<FunctionDecl> decl = declare(def);
+  auto& overloads = known->second.functions;
+  bool gradient = kind == "func_grad";
+  for (auto it = overloads.rbegin(); it != overloads.rend(); ++it) {
+    if (!(gradient ? begins_with_params(**it, *decl) : same_params(**it, *decl))) continue;
+    if (gradient && !may_return(**it, def.params.size() - (*it)->def->params.size())) continue;
+    auto changed = std::make_shared<FunctionDecl>(**it);
+    (gradient ? changed->gradient : changed->replay) = std::move(decl);
+    *it = std::move(changed);
+    return;
+  }
+  sink.report(
+      DiagCode::bad_gradient, def.name_loc,
+      "no overload of '" + std::string(name->name) + "' has the parameters of '" + std::string(def.name) + "'",
+      gradient ? "take the function's parameters, then the adjoint of each result" : "take the function's parameters",
+      std::uint32_t(def.name.size()));
 }
 
 void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {

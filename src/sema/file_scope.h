@@ -29,6 +29,8 @@ class FileScope final : public Scope, public std::enable_shared_from_this<FileSc
   void read(DiagnosticSink& sink);
   void read_import(const syntax::ImportStmt& stmt);
   void read_function(const syntax::FunctionDef& def, DiagnosticSink& sink);
+  void read_custom(const syntax::FunctionDef& def, const std::string& kind, DiagnosticSink& sink);
+  std::shared_ptr<FunctionDecl> declare(const syntax::FunctionDef& def);
   void read_class(const syntax::ClassDef& def, DiagnosticSink& sink);
   void read_assignment(const syntax::Stmt& stmt, std::span<syntax::Expr* const> targets, const syntax::Expr& value,
                        DiagnosticSink& sink);

@@ -133,6 +133,7 @@ Entity FunctionLowering::lower_call(const CallExpr& expr) {
     case Entity::Kind::builtin: tid_arity_ = arity; return call_builtin(callee.symbol->text, std::move(args), expr);
     case Entity::Kind::type: return construct(callee.symbol->pattern, std::move(args), expr);
     case Entity::Kind::functions: return call_functions(callee.symbol->functions, std::move(args), expr);
+    case Entity::Kind::derivative: return call_derivative(*callee.symbol, std::move(args), expr);
     case Entity::Kind::other:
       return fail(DiagCode::bad_call, expr, callee.symbol->text + " can't be called in kernels",
                   "a function must be annotated with @wp.func");
@@ -260,10 +261,10 @@ Entity FunctionLowering::call_row(const builtins::Row& row, std::vector<Entity> 
 }
 
 Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const FunctionDecl>>& overloads,
-                                        std::vector<Argument> args, const Node& at_node) {
+                                        std::vector<Argument> args, const Node& at_node, bool derivative) {
   std::vector<std::string> candidates;
   struct Match {
-    const FunctionDecl* decl = nullptr;
+    std::shared_ptr<const FunctionDecl> decl;
     std::vector<Entity> bound;
     std::vector<const Argument*> given;
     bool generic = false;
@@ -278,7 +279,7 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
       signature += (p ? ", " : "") + std::string(params[p].name) + ": " + builtins::to_string((*patterns)[p]);
     candidates.push_back(signature + ")");
     Match match;
-    match.decl = decl.get();
+    match.decl = decl;
     match.bound.assign(params.size(), Entity::nothing());
     match.given.assign(params.size(), nullptr);
     std::vector<bool> have(params.size(), false);
@@ -338,6 +339,8 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
     if (!best || (best->generic && !match.generic)) best = std::move(match);
   }
   if (!best) return no_overload(overloads[0]->def->name, args, at_node, candidates);
+  module_.keep(best->decl);
+  if (derivative) return call_derivative_of(*best->decl, best->bound, at_node);
   return call_instance(*best->decl, std::move(best->bound), best->given, at_node);
 }
 

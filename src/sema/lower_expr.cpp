@@ -75,6 +75,7 @@ Entity FunctionLowering::lower_name(const NameExpr& expr) {
 }
 
 Entity FunctionLowering::from_symbol(const Symbol& symbol, const Node& at_node) {
+  if (symbol.derivative) return Entity::of_symbol(Entity::Kind::derivative, symbol);
   switch (symbol.kind) {
     case Symbol::Kind::constant:
       switch (symbol.constant.form) {

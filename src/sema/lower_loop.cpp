@@ -21,6 +21,8 @@ std::vector<int> FunctionLowering::carried_variables(const LoopInfo& info, const
     bool refers = value.is_value() && (value.type()->is_array() || value.type()->is_indexed_array());
     if (assigned.whole || (value.is_value() && !refers)) add(variable);
   }
+  for (const auto& [name, variable] : adjoint_variables_)  // wp.adjoint[x] is no name that the scan sees
+    if (!variables_[std::size_t(variable)].type->is_array()) add(variable);
   if (info.exits & kExitReturn) {
     add(live_);
     for (int variable : return_variables_) add(variable);

@@ -43,6 +43,7 @@ Place FunctionLowering::place_of(const Expr& expr) {
     return temporary;
   }
   if (const auto* subscript = expr.as_if<SubscriptExpr>()) {
+    if (is_adjoint(*subscript)) return adjoint_place(*subscript);
     Place place = place_of(*subscript->object);
     if (place.root == Place::Root::none) return place;
     return subscript_place(std::move(place), *subscript);

@@ -55,6 +55,7 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "printf") return special_printf(args, at_node);
   if (name.starts_with("atomic_")) return special_atomic(name, std::move(args), at_node);
   if (name == "len") return special_len(args, at_node);
+  if (name == "grad") return special_grad(args, at_node);
   if (name == "where" || name == "select") return special_select(name, std::move(args), at_node);
   if (name == "zeros" || name == "empty") return special_local(name, std::move(args), at_node);
   if (name == "range" || name == "reversed") return special_range(name, args, at_node);

@@ -208,6 +208,7 @@ std::string FunctionLowering::describe(const Entity& entity) const {
     case Entity::Kind::type: return "the type " + builtins::to_string(entity.symbol->pattern);
     case Entity::Kind::functions: return "the function '" + std::string(entity.symbol->functions[0]->def->name) + "'";
     case Entity::Kind::builtin: return "the builtin '" + entity.symbol->text + "'";
+    case Entity::Kind::derivative: return "a derivative";
     case Entity::Kind::scope: return "a module or class";
     case Entity::Kind::tuple: {
       std::string out = "tuple(";

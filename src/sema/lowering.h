@@ -52,6 +52,10 @@ class ModuleLowering {
   void keep_source(const FunctionDecl& decl);
   /// Counts trips of unrolled loops; false when there are more than a module may have.
   bool count_unrolled(std::int64_t trips);
+  /// Keeps a definition alive until the module is complete: what it says about gradients is lowered last.
+  void keep(std::shared_ptr<const FunctionDecl> decl) { kept_.push_back(std::move(decl)); }
+  /// wp.grad: the function's adjoint, its body still to be derived (ir::Function::derives).
+  ir::Function* derivative_of(ir::Function& function, const SourceLoc& call);
   /// The parameters' patterns, read once; null if an annotation has an error (reported).
   const std::vector<builtins::Pattern>* patterns_of(const FunctionDecl& decl);
 
@@ -59,6 +63,21 @@ class ModuleLowering {
   bool check_returns(const FunctionDecl& decl, const Instance& instance, const ir::Function& function);
   /// An instance of a native function: parameters, results as annotated, and the C++ text for these types.
   void lower_native(const FunctionDecl& decl, std::span<const Entity> args, ir::Function& function, Instance& instance);
+  void lower_native_gradient(const FunctionDecl& decl, std::span<const Entity> args, const ir::Function& of,
+                             ir::Function& gradient);
+
+  // gradients and replays that programs write themselves (lower_custom.cpp)
+  struct Custom {
+    const FunctionDecl* decl;
+    std::vector<Entity> args;
+    const Instance* instance;
+  };
+  void note_custom(const FunctionDecl& decl, std::span<const Entity> args, const Instance& instance);
+  /// Lowers them for all instances so far, and for those that they call. Where nothing is differentiated nobody needs them.
+  void lower_custom();
+  void lower_replay(const Custom& of);
+  void lower_gradient(const Custom& of);
+  std::string fresh_name(std::string_view name);
 
   Options options_;
   DiagnosticSink& sink_;
@@ -68,6 +87,9 @@ class ModuleLowering {
   /// By key, not by address: wp.static may make functions that live no longer than one call.
   std::unordered_map<std::string, std::optional<std::vector<builtins::Pattern>>> patterns_;
   std::set<const void*> kept_sources_;
+  std::vector<std::shared_ptr<const FunctionDecl>> kept_;
+  std::vector<Custom> customs_;
+  std::unordered_map<const ir::Function*, ir::Function*> derivatives_;
   int depth_ = 0;
   std::int64_t unrolled_ = 0;
 };
@@ -97,6 +119,8 @@ class FunctionLowering {
 
   /// Lowers the body with these arguments bound to the parameters. `instance` receives the results' shape.
   void run(std::span<const Entity> args, std::span<const builtins::Pattern> patterns, Instance& instance);
+  /// Lowers the body as the gradient of `of`, an instance for these arguments.
+  void run_gradient(std::span<const Entity> args, const Instance& of);
 
  private:
   /// Thrown where a loop's variable is needed as a constant; the loop starts over, unrolled.
@@ -268,7 +292,7 @@ class FunctionLowering {
   bool takes_references(const Entity& callee);
   Argument place_argument(const syntax::Expr& expr);
   Entity call_functions(const std::vector<std::shared_ptr<const FunctionDecl>>& overloads, std::vector<Argument> args,
-                        const syntax::Node& at);
+                        const syntax::Node& at, bool derivative = false);
   /// `given` holds the argument that each parameter got, or null.
   Entity call_instance(const FunctionDecl& decl, std::vector<Entity> args, std::span<const Argument* const> given,
                        const syntax::Node& at);
@@ -281,6 +305,16 @@ class FunctionLowering {
                      const std::vector<std::string>& candidates);
   std::optional<Entity> call_user_operator(std::string_view name, const Entity& a, const Entity* b,
                                            const syntax::Node& at);
+
+  // gradients (lower_custom.cpp, lower_grad.cpp)
+  bool is_adjoint(const syntax::SubscriptExpr& expr);
+  Place adjoint_place(const syntax::SubscriptExpr& expr);
+  Place adjoint_path(const syntax::Expr& expr);
+  ir::Value* first_adjoint(ir::Value* of);
+  Entity special_grad(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity call_derivative(const Symbol& of, std::vector<Argument> args, const syntax::Node& at);
+  Entity call_derivative_of(const FunctionDecl& decl, const std::vector<Entity>& args, const syntax::Node& at);
+  ir::Value* ones(const Type* type);
 
   // special forms and constructors (lower_special.cpp, lower_construct.cpp)
   Entity call_special(std::string_view name, std::vector<Argument> args, const syntax::Node& at, bool& handled);
@@ -343,7 +377,9 @@ class FunctionLowering {
   std::unordered_map<std::string_view, int> variable_index_;
   std::vector<std::pair<int, Entity>> journal_;  // what variables held before they were set, newest last
   std::vector<Loop> loops_;
-  int live_ = -1;  // flag: false after return
+  int live_ = -1;                                                    // flag: false after return
+  std::vector<std::pair<std::string_view, int>> adjoint_variables_;  // of a gradient function: parameter, variable
+  bool is_gradient_ = false;
   std::vector<int> return_variables_;
   std::vector<const Type*> return_types_;
   SourceLoc first_return_;

@@ -100,11 +100,7 @@ const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<
   instance.in_progress = true;
   ++depth_;
   std::size_t errors = sink_.error_count();
-  std::string name(decl.def->name);
-  int count = name_counts_[name]++;
-  if (count) name += "." + std::to_string(count);
-
-  auto function = std::make_unique<ir::Function>(name, ir::FunctionKind::function);
+  auto function = std::make_unique<ir::Function>(fresh_name(decl.def->name), ir::FunctionKind::function);
   function->loc = decl.def->name_loc;
   function->from_library = decl.library;
   if (decl.native.empty())
@@ -118,6 +114,7 @@ const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<
     return nullptr;
   instance.function = function.get();
   module_->functions.push_back(std::move(function));
+  note_custom(decl, args, instance);
   return &instance;
 }
 
@@ -167,6 +164,7 @@ ir::Function* ModuleLowering::lower_entry(const FunctionDecl& kernel, std::span<
   function->loc = kernel.def->name_loc;
   Instance instance;
   FunctionLowering(*this, kernel, *function).run(args, *patterns, instance);
+  if (sink_.error_count() == errors && (options_.gradients || !derivatives_.empty())) lower_custom();
   if (sink_.error_count() != errors) return nullptr;
   ir::Function* result = function.get();
   module_->functions.push_back(std::move(function));

@@ -121,4 +121,75 @@ void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Enti
   instance.num_results = zeros.size();
 }
 
+namespace {
+
+/// Statements that point the arrays of an adjoint struct to the gradients of the arrays of the struct itself.
+std::string link_arrays(const Type* type, const std::string& adjoint, const std::string& value) {
+  std::string out;
+  if (!type->is_struct()) return out;
+  for (const Field& field : type->fields()) {
+    std::string name(field.name);
+    if (field.type->is_array())
+      out += adjoint + "." + name + " = wp::gradient_of(" + value + "." + name + "); ";
+    else
+      out += link_arrays(field.type, adjoint + "." + name, value + "." + name);
+  }
+  return out;
+}
+
+}  // namespace
+
+void ModuleLowering::lower_native_gradient(const FunctionDecl& decl, std::span<const Entity> args,
+                                           const ir::Function& of, ir::Function& gradient) {
+  // The snippet sees x and adj_x for each parameter, and adj_ret. Adjoints of values are references to the results.
+  const syntax::FunctionDef& def = *decl.def;
+  CppTypes types;
+  std::string params, given, addresses, results, body;
+  auto add = [](std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; };
+  std::vector<ir::Value*> zeros;
+  for (std::size_t i = 0; i < def.params.size(); ++i) {
+    const Type* type = args[i].type();
+    std::string name(def.params[i].name), number = std::to_string(i), text = types.name(type);
+    gradient.add_argument(gradient.body, type, gradient.arena.copy(std::string_view(name)));
+    add(addresses, text + "* a" + number);
+    add(params, text + " " + name);
+    add(given, "*a" + number);
+    if (type->is_array()) {
+      add(params, "wp::adjoint_t<" + types.name(type->element()) + "> adj_" + name);
+      add(given, "wp::adjoint_t<" + types.name(type->element()) + ">(*a" + number + ")");
+      continue;
+    }
+    add(params, text + "& adj_" + name);
+    if (has_floats(type)) {
+      add(results, text + "* r" + number);
+      body += "*r" + number + " = " + text + "{}; " + link_arrays(type, "(*r" + number + ")", "(*a" + number + ")");
+      add(given, "*r" + number);
+      gradient.result_types.push_back(type);
+      zeros.push_back(gradient.zero(type));
+    } else {
+      body += text + " d" + number + "{}; " + link_arrays(type, "d" + number, "(*a" + number + ")");
+      add(given, "d" + number);
+    }
+  }
+  if (!of.result_types.empty()) {
+    const Type* type = of.result_types[0];
+    std::string text = types.name(type);
+    add(params, text + " adj_ret");
+    if (has_floats(type)) {
+      gradient.add_argument(gradient.body, type, gradient.arena.copy(std::string_view("adj_ret")));
+      add(addresses, text + "* seed");
+      add(given, "*seed");
+    } else {
+      add(given, text + "{}");
+    }
+  }
+  if (!results.empty()) add(addresses, results);
+  gradient.native = types.definitions() + "static inline __attribute__((always_inline)) void weft_body(" + params +
+                    ") {\n#line 1 \"adj_" + std::string(def.name) + "\"\n" + decl.native_gradient +
+                    "\n}\nextern \"C\" void weft_native(" + addresses + ") { " + body + "weft_body(" + given + "); }\n";
+  ir::Builder builder(gradient, gradient.body);
+  builder.set_loc(def.loc);
+  builder.ret(zeros);
+}
+
 }  // namespace weft::sema

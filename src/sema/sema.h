@@ -15,6 +15,7 @@ namespace weft::sema {
 struct Options {
   int max_unroll = 16;  // loops that must be unrolled to make sense are, up to this many trips (with wp.static: always)
   bool debug = false;   // assert statements are checked
+  bool gradients = false;  // the module will be differentiated: gradients and replays of its functions are lowered, too
 };
 
 /// The kernel's parameters as annotated: name, pattern, whether a default is there.

@@ -50,6 +50,9 @@ struct FunctionDecl {
   std::vector<std::optional<builtins::Pattern>> known_params;
   bool library = false;  // a standard library function: literals adapt, library names are visible
   std::string native;    // the C++ body of a native function; the tree's own body then means nothing
+  /// What the program says about differentiating it: functions, for a native function C++ text.
+  std::shared_ptr<const FunctionDecl> gradient, replay;
+  std::string native_gradient, native_replay;
 };
 
 struct Symbol {
@@ -66,8 +69,9 @@ struct Symbol {
   builtins::Pattern pattern;
   std::vector<std::shared_ptr<const FunctionDecl>> functions;
   std::shared_ptr<Scope> scope;
-  std::string text;       // builtin: its name; other: a description for the message
-  bool reported = false;  // other: what is wrong with it was reported; its uses make no further noise
+  std::string text;         // builtin: its name; other: a description for the message
+  bool reported = false;    // other: what is wrong with it was reported; its uses make no further noise
+  bool derivative = false;  // functions, builtin: not they themselves but wp.grad of them
 
   static Symbol of(Constant value);
   static Symbol of_type(const Type* type);

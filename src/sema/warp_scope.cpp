@@ -97,7 +97,7 @@ constexpr std::string_view kForms[] = {
     "indexedarray",   "static",         "constant",       "ref",     "vector",
     "matrix",         "quaternion",     "transformation", "vec",     "mat",
     "adjoint",        "range",          "reversed",       "type",    "indexedarray1d",
-    "indexedarray2d", "indexedarray3d", "indexedarray4d"};
+    "indexedarray2d", "indexedarray3d", "indexedarray4d", "grad"};
 
 class WarpScope final : public Scope {
  public:

@@ -1,6 +1,7 @@
 // Interning of types and their C layout.
 #include "types/type.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -292,6 +293,13 @@ void ParamLayout::add(std::string name, const Type* type) {
   params.push_back({std::move(name), type, offset});
   size = offset + type->size();
   align = std::max(align, type->align());
+}
+
+bool has_floats(const Type* type) {
+  if (type->is_numeric()) return type->scalar_kind() >= ScalarKind::f16;
+  if (type->is_struct() || type->is_tuple())
+    return std::any_of(type->fields().begin(), type->fields().end(), [](const Field& f) { return has_floats(f.type); });
+  return false;
 }
 
 }  // namespace weft

@@ -158,6 +158,9 @@ struct ArrayDesc {
 };
 static_assert(sizeof(ArrayDesc) == 88 && alignof(ArrayDesc) == 8, "generated code knows this layout");
 
+/// Whether values of the type hold floats outside of arrays: what a derivative can be taken of.
+bool has_floats(const Type* type);
+
 /// Where each parameter of a kernel lies in the parameter block: C layout in declaration order.
 struct ParamLayout {
   struct Param {

@@ -153,8 +153,23 @@ class Function:
 
     def native(self) -> _weft.Function:
         if self._native is None:
-            self._native = _native_function(self.func, self.key, self._resolver, self.native_snippet or "")
+            made = _native_function(self.func, self.key, self._resolver, self.native_snippet or "")
+            self._native = made  # first: a gradient may refer to the function itself
+            if self.grad_func or self.replay_func or self.adj_native_snippet or self.replay_snippet:
+                made.set_custom(
+                    self.grad_func.native() if self.grad_func else None,
+                    self.replay_func.native() if self.replay_func else None,
+                    self.adj_native_snippet or "",
+                    self.replay_snippet or "",
+                )
         return self._native
+
+    def customize(self, grad_func: Function | None = None, replay_func: Function | None = None) -> None:
+        """Gives the function a gradient or replay of its own; kernels that call it look again."""
+        self.grad_func = grad_func or self.grad_func
+        self.replay_func = replay_func or self.replay_func
+        self._native = None
+        settings.bump()
 
     def native_overloads(self) -> list[_weft.Function]:
         return [f.native() for f in self.overloads]
@@ -487,6 +502,7 @@ def _launch_adjoint(
     outputs: typing.Sequence[object],
     adj_inputs: typing.Sequence[object],
     adj_outputs: typing.Sequence[object],
+    place: tuple = (),
 ) -> None:
     """Runs a kernel's adjoint: adds to the gradients of what it read what those of the written arrays say."""
     if not kernel.options.get("enable_backward", kernel.module.options.get("enable_backward", config.enable_backward)):
@@ -502,7 +518,6 @@ def _launch_adjoint(
         given += [None] * (len(arguments) - len(given))
         for argument, gradient in zip(arguments, given):
             if gradient is None or not isinstance(argument, _weft.Array):
-    place: tuple = (),
                 gradient = None  # the array's own; values have none that anybody could read
             elif name == "adj_outputs":
                 gradient = clone(gradient)  # a store's adjoint takes the gradient away; the caller's stays

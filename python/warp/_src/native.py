@@ -1,4 +1,4 @@
-"""Functions with bodies or gradients of their own: @wp.func_native, @wp.func_grad, @wp.func_replay.
+"""Functions with bodies or gradients of their own: @wp.func_native, @wp.func_grad, @wp.func_replay; wp.grad.
 
 A native function's C++ text is compiled by a clang of the machine when a kernel that calls it is built; here it is only
 kept. Gradient and replay functions are registered with the function they belong to and used by backward passes.
@@ -12,6 +12,7 @@ from typing import Any, Callable
 from warp import _weft
 from warp._src import settings
 from warp._src import types as wt
+from warp._src.builtins import BuiltinFunction
 from warp._src.context import Function, _check_function, _key_of, _module_for
 
 
@@ -105,7 +106,7 @@ def func_grad(forward_fn: Function) -> Callable:
             adjoints = [annotation for _, annotation in given[len(wanted) :]]
             if not _fits_outputs(candidate, adjoints):
                 continue
-            candidate.grad_func = Function(f, f"{candidate.key}_grad", candidate.module)
+            candidate.customize(grad_func=Function(f, f"{candidate.key}_grad", candidate.module))
             return f
         raise RuntimeError(
             f"No function overload found for gradient function {f.__qualname__} for function {forward.key}; it takes\n"
@@ -137,7 +138,7 @@ def func_replay(forward_fn: Function) -> Callable:
         for candidate in reversed(forward.overloads):
             wanted = _inputs(candidate.func)
             if len(given) == len(wanted) and all(_same(g[1], w[1]) for g, w in zip(given, wanted)):
-                candidate.replay_func = Function(f, f"replay_{candidate.key}", candidate.module)
+                candidate.customize(replay_func=Function(f, f"replay_{candidate.key}", candidate.module))
                 return f
         raise RuntimeError(
             f"Could not find forward definition of function {forward.key} that matches custom replay definition with "
@@ -147,4 +148,47 @@ def func_replay(forward_fn: Function) -> Callable:
     return wrap
 
 
-__all__ = ["func_grad", "func_native", "func_replay"]
+class GradWrapper:
+    """The derivative of a function, for kernels: what `wp.grad` gives."""
+
+    def __init__(self, func: Callable) -> None:
+        self.func = func
+        self._wp_grad_of_ = func  # what the compiler asks for
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        raise RuntimeError("derivatives made by wp.grad can only be called in kernels")
+
+    def __repr__(self) -> str:
+        return f"wp.grad({self.func!r})"
+
+
+def grad(func: Callable) -> GradWrapper:
+    """The derivative of a function, for use in kernels: `dx, dy = wp.grad(f)(x, y)`.
+
+    Gives one derivative per parameter, of the sum of what the function returns: a value for one parameter, several values
+    for several. Integers get zero; arrays are taken as constants.
+
+    Args:
+        func: a function made by `wp.func`, or a builtin.
+    """
+    if not isinstance(func, Function) and not isinstance(func, BuiltinFunction):
+        raise TypeError(f"wp.grad takes a function made by @wp.func or a builtin, got {func!r}")
+    return GradWrapper(func)
+
+
+class _Adjoint:
+    """`wp.adjoint[x]`: inside functions made by `@wp.func_grad`, the adjoint of their parameter x."""
+
+    _wp_builtin_ = "adjoint"
+
+    def __getitem__(self, key: object) -> object:
+        raise RuntimeError("wp.adjoint[…] has a meaning only in functions made by @wp.func_grad")
+
+    def __repr__(self) -> str:
+        return "wp.adjoint"
+
+
+adjoint = _Adjoint()
+grad._wp_builtin_ = "grad"  # type: ignore[attr-defined]
+
+__all__ = ["GradWrapper", "adjoint", "func_grad", "func_native", "func_replay", "grad"]

@@ -40,6 +40,12 @@ def describe(value: object) -> tuple | None:
         return ("other", f"the kernel '{value.key}'")
     if isinstance(value, builtins.BuiltinFunction):
         return ("builtin", value.key)
+    name = getattr(value, "_wp_builtin_", None)
+    if isinstance(name, str):
+        return ("builtin", name)
+    of = getattr(value, "_wp_grad_of_", None)
+    if of is not None and not isinstance(value, type):
+        return ("derivative", describe(of))
     if value is True or value is False:
         return ("bool", value)
     if isinstance(value, enum.Enum):

@@ -1,0 +1,91 @@
+// Calls in reverse, and what programs say about them: functions with a gradient or a replay of their own (@wp.func_grad,
+// @wp.func_replay, adj_snippet, gradients of the library), and derivatives that programs ask for (wp.grad).
+#include "autodiff/derive.h"
+#include "autodiff/reverse.h"
+#include "ir/walk.h"
+
+namespace weft::autodiff {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Value;
+
+namespace {
+
+bool holds_array(const Type* type) {
+  if (type->is_array()) return true;
+  if (!type->is_struct() && !type->is_tuple()) return false;
+  for (const Field& field : type->fields())
+    if (holds_array(field.type)) return true;
+  return false;
+}
+
+bool takes_arrays(const ir::Function& function) {
+  for (const Value* param : function.params())
+    if (holds_array(param->type)) return true;
+  return false;
+}
+
+/// Whether a gradient function can reach gradients of arrays.
+bool writes_gradients(const ir::Function& function) {
+  if (!takes_arrays(function)) return false;
+  bool any = !function.native.empty();
+  ir::walk(*function.body, [&](const Op& op) { any = any || op.code == OpCode::gradient; });
+  return any;
+}
+
+}  // namespace
+
+bool Functions::can_reverse(const ir::Function& function, const SourceLoc& call) {
+  if (!function.gradient && !function.native.empty()) {
+    Diagnostic& d = sink_.report(DiagCode::no_gradient, call,
+                                 "the native function '" + function.name + "' has no code to differentiate it by");
+    d.notes.push_back({{}, "give it an adj_snippet"});
+    return false;
+  }
+  if (options_.into_arrays) return true;
+  bool blocked = function.gradient ? writes_gradients(*function.gradient) : takes_arrays(function);
+  if (!blocked) return true;
+  Diagnostic& d = sink_.report(DiagCode::no_gradient, call,
+                               "wp.grad can't pass through '" + function.name + "', which works on arrays");
+  d.notes.push_back({{},
+                     function.gradient ? "wp.grad takes arrays as constants, and its gradient function adds to them"
+                                       : "it is too large to be taken apart here; give it the elements instead"});
+  return false;
+}
+
+void Reverser::replay_call(const Op& op) {
+  // Native code that sees arrays may write to them: it runs again only if the program says so, by a replay.
+  const ir::Function& callee = *op.callee;
+  if (!callee.native.empty() && !callee.replay && takes_arrays(callee)) {
+    if (!op.results.empty()) forward_[op.result()] = recall(op);
+    return;
+  }
+  std::vector<Value*> args = mapped_all(op.operands);
+  Op* call = b_.call(functions_.replay_of(*op.callee), args);
+  for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = call->result(k);
+}
+
+void Reverser::reverse_call(const Op& op) {
+  if (!activity_.matters(op) || !functions_.can_reverse(*op.callee, op.loc)) return;
+  ir::Function* adjoint_function = functions_.adjoint_of(*op.callee);
+  std::vector<Value*> args = mapped_all(op.operands);
+  for (std::size_t k : float_positions(op.results)) args.push_back(adjoint_or_zero(op.result(k)));
+  Op* call = b_.call(adjoint_function, args);
+  std::size_t next = 0;
+  for (std::size_t k : float_positions(op.callee->params())) add(op.operand(k), call->result(next++));
+}
+
+ir::Function* make_derivative(ir::Module& module, const ir::Function& source, const SourceLoc& at,
+                              DiagnosticSink& sink) {
+  AdjointOptions options;
+  options.into_arrays = false;
+  Functions functions(module, options, sink);
+  if (source.gradient || !source.native.empty())
+    if (!functions.can_reverse(source, at)) return nullptr;
+  ir::Function* made = functions.adjoint_of(source);
+  for (auto& function : functions.take()) module.functions.push_back(std::move(function));
+  return made;
+}
+
+}  // namespace weft::autodiff
