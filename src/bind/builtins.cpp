@@ -90,6 +90,14 @@ void register_builtins(nb::module_& m) {
       },
       "Signatures, documentation and sample domains of a builtin's overloads.");
   m.def(
+      "builtin_gradients",
+      [](const std::string& name) {
+        nb::list out;
+        for (const builtins::Row& row : builtins::rows(name)) out.append(row.differentiable);
+        return out;
+      },
+      "For each overload of a builtin: whether gradients go through it, as far as it has floats.");
+  m.def(
       "builtin_older_names",
       [](const std::string& name) {
         nb::list out;

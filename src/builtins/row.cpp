@@ -213,6 +213,8 @@ Row parse_row(std::string_view text) {
       defined = true;
     } else if (word == "special") {
       defined = true;
+    } else if (word == "nograd") {
+      row.differentiable = false;
     } else {
       WEFT_UNREACHABLE("builtin row: unknown line '" + std::string(word) + "' in " + row.signature);
     }

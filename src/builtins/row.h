@@ -10,6 +10,23 @@
 // front end builds itself (constructors, tid, print…). Type words: bool, int, float, uint32…, T (any), S (Scalar), I
 // (Int), F (Float), each optionally numbered (S2); vec[N,S], mat[R,C,S], quat[F], transform[F], array[T] of any rank,
 // array[T,1]; ref[T] for a variable that the builtin updates. `= value` gives a default.
+//
+// `sample` gives the values that the generated tests (tests/python/rows) run the row over, a domain per parameter:
+//
+//   [low, high]             each component within; integers at random, of unsigned types from 0. Rows of numbers alone are
+//                           also run over special values: zeros, infinities, NaN, denormals, the ends of integer types
+//   any, bool               every value of the type, special ones among them
+//   unit_vec, unit_quat, transform
+//   rotation                a 3x3 rotation; a 4x4 matrix that turns and moves
+//   scaled                  a 4x4 matrix that scales by positive factors, turns and moves
+//   symmetric, regular      matrices: equal to their transpose; far from singular
+//   state                   a generator's state
+//   sorted [low, high]      an array of rising numbers
+//   out                     a variable that is only written
+//
+// A row that has no values to compare (threads, printing, atomics) says `sample none TEST`: the file tests/python/TEST.py
+// tests it by name. weft_embed rejects a row without a sample line. Rows whose parameters and results hold floats are
+// differentiable, and their gradients are tested over the same values, unless a line `nograd` says otherwise.
 #pragma once
 #include <memory>
 #include <optional>
@@ -42,8 +59,9 @@ struct Row {
   std::vector<std::uint32_t> operand_order;  // operation: parameter numbers
   std::string library_name;                  // library
   std::string doc;
-  std::string sample;
-  std::string signature;  // first line as written
+  std::string sample;          // domains of the generated tests, or "none TEST"
+  bool differentiable = true;  // as far as it has floats
+  std::string signature;       // first line as written
 };
 
 /// All rows of a name, in table order; empty if there is no such builtin. Parsed on first use and kept; thread-safe.

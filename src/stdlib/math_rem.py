@@ -54,7 +54,7 @@ def _rem_f64(x, y):
     b = where(good, b, float64(1.0))
     r = a
     while r >= b * 1125899906842624.0:
-        n = _exponent_f64(r) - _exponent_f64(b) - int64(50)
+        n = min(_exponent_f64(r) - _exponent_f64(b) - int64(50), int64(2046))  # both factors are finite
         m = n >> int64(1)
         c = b * reinterpret((m + int64(1023)) << int64(52), float64)
         c = c * reinterpret((n - m + int64(1023)) << int64(52), float64)

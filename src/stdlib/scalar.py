@@ -66,12 +66,20 @@ def nonzero(x):
     return where(x == 0, type(x)(0), type(x)(1))
 
 
+def _to_float32(x):
+    return float32(x)
+
+
+def _to_itself(x):
+    return x
+
+
 def degrees(x):
-    return x * 57.29577951308232
+    return type(x)(_wide(x) * 57.29577951308232)
 
 
 def radians(x):
-    return x * 0.017453292519943295
+    return type(x)(_wide(x) * 0.017453292519943295)
 
 
 def frac(x):

@@ -52,7 +52,7 @@ def trace(a):
 
 
 def diag(a):
-    m = outer(a, a) * type(a[0])(0)
+    m = type(outer(a, a))()
     for i in range(len(a)):
         m[i, i] = a[i]
     return m

@@ -40,7 +40,7 @@ def lattice_gradients(state: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 
 def reference(
-    state: np.ndarray, points: np.ndarray, periods: tuple[int, ...] | None = None
+    state: np.ndarray, points: np.ndarray, periods: tuple[int, ...] | np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noise and its gradient."""
     n = points.shape[1]
@@ -51,7 +51,7 @@ def reference(
     value, gradient = np.zeros(len(points)), np.zeros(points.shape)
     for corner in itertools.product((0, 1), repeat=n):
         cells = floor + corner
-        if periods:
+        if periods is not None:
             cells = np.fmod(np.fmod(floor, periods) + corner, periods)
         g = lattice_gradients(state, cells)
         dot = (g * (d - corner)).sum(axis=1)
