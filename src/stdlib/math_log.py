@@ -29,27 +29,26 @@ def _log_f32(x):
 
 
 def _log_sum_f32(m):
-    # log(m) = h + l to about 2^-40 relative.
+    # log(m) = h + l to about 2^-38 relative; l may be some units of h's last place.
     f = m - 1.0
     d = m + 1.0
     dl = (1.0 - d) + m
     i = 1.0 / d
     s = f * i
-    sl = (_fma(-s, d, f) - s * dl) * i
+    sl = _fma(-s, dl, _fma(-s, d, f)) * i
+    s2 = s + s
     z = s * s
-    zl = _fma(s, s, -z) + 2.0 * s * sl
+    zl = _fma(s2, sl, _fma(s, s, -z))
     # s³·(2/3 + z·p(z)), its factor as a sum.
-    p = z * _p_log_f32(z)
+    p = _fma(z, _p_log_f32(z), -1.98682155e-08)
     c = 0.666666687 + p
-    cl = (0.666666687 - c) + p - 1.98682155e-08
+    cl = (0.666666687 - c) + p
     t = z * c
-    tl = _fma(z, c, -t) + _fma(z, cl, zl * c)
+    tl = _fma(z, cl, _fma(zl, c, _fma(z, c, -t)))
     u = s * t
-    ul = _fma(s, t, -u) + _fma(s, tl, sl * t)
-    h = 2.0 * s + u
-    l = (2.0 * s - h) + u + (2.0 * sl + ul)
-    y = h + l
-    return y, (h - y) + l
+    ul = _fma(s, tl, _fma(sl, t, _fma(s, t, -u)))
+    h = s2 + u
+    return h, ((s2 - h) + u) + _fma(2.0, sl, ul)
 
 
 def _log_base_f32(x, c, cl):
@@ -79,27 +78,29 @@ def _log10_f32(x):
 
 
 def _pow_f32(x, y):
-    ax = abs(x)
-    e, m = _log_split_f32(ax)
+    e, m = _log_split_f32(abs(x))
     h, l = _log_sum_f32(m)
+    # y·log|x| = p + pl; pl is small enough for e^pl to be 1 + pl.
     a = e * 0.693147182
-    al = _fma(e, 0.693147182, -a) - e * 1.90465421e-09
+    l = l + _fma(e, -1.90465421e-09, _fma(e, 0.693147182, -a))
     s = a + h
-    sl = (a - s) + h + (al + l)
-    t = s + sl
-    sl = (s - t) + sl
-    # y·log|x|, kept inside what exp can take: beyond that the result is 0 or infinite anyway.
-    p = t * y
-    pl = _fma(t, y, -p) + sl * y
-    big = abs(p) > 200.0
-    p = where(big, _with_sign_f32(float32(200.0), p), p)
-    pl = where(big, float32(0.0), pl)
-    k, eh, el = _exp_sum_f32(p, pl)
-    r = _scale_f32(eh + el, k, int32(0))
-    r = where(p > 89.0, _inf_f32(), where(p < -104.5, float32(0.0), r))
-    # All else is rare. 1 to any power and any number to the power 0 come out right by themselves.
-    inf = _inf_f32()
-    if not (x > 0.0 and x < inf and abs(y) < inf):
+    sl = ((a - s) + h) + l
+    p = s * y
+    pl = _fma(sl, y, _fma(s, y, -p))
+    # As _exp_reduce_f32, whose a is exact: what n·ln(2) lacks goes with pl.
+    k = _fma(p, 1.44269502e+00, 12582912.0)
+    n = k - 12582912.0
+    a = _fma(n, -6.93147182e-01, p)
+    eh = 1.0 + a
+    el = _fma(a * a, _p_exp_f32(a), (1.0 - eh) + a)
+    t = eh + _fma(eh + el, _fma(n, 1.90465421e-09, pl), el)
+    b = reinterpret(k, int32)
+    r = reinterpret(reinterpret(t, int32) + (b << int32(23)), float32)
+    # All else is rare: x not positive and finite, results near the ends of the range or beyond, infinite or NaN y.
+    if not (reinterpret(x, uint32) - uint32(1) < uint32(0x7F7FFFFF) and abs(p) < 87.0):
+        inf = _inf_f32()
+        r = _scale_f32(t, b, int32(0))
+        r = where(p > 89.0, inf, where(p < -104.5, float32(0.0), r))
         half = y * 0.5
         negative = reinterpret(x, int32) < int32(0)
         r = _pow_edges(x, y, r, negative, inf, _nan_f32(), rint(y) == y, rint(half) == half)
@@ -159,20 +160,19 @@ def _log_sum_f64(m):
     dl = (1.0 - d) + m
     i = 1.0 / d
     s = f * i
-    sl = (_fma(-s, d, f) - s * dl) * i
+    sl = _fma(-s, dl, _fma(-s, d, f)) * i
+    s2 = s + s
     z = s * s
-    zl = _fma(s, s, -z) + 2.0 * s * sl
-    p = z * _p_log_f64(z)
+    zl = _fma(s2, sl, _fma(s, s, -z))
+    p = _fma(z, _p_log_f64(z), 3.700743415417188e-17)
     c = 0.6666666666666666 + p
-    cl = (0.6666666666666666 - c) + p + 3.700743415417188e-17
+    cl = (0.6666666666666666 - c) + p
     t = z * c
-    tl = _fma(z, c, -t) + _fma(z, cl, zl * c)
+    tl = _fma(z, cl, _fma(zl, c, _fma(z, c, -t)))
     u = s * t
-    ul = _fma(s, t, -u) + _fma(s, tl, sl * t)
-    h = 2.0 * s + u
-    l = (2.0 * s - h) + u + (2.0 * sl + ul)
-    y = h + l
-    return y, (h - y) + l
+    ul = _fma(s, tl, _fma(sl, t, _fma(s, t, -u)))
+    h = s2 + u
+    return h, ((s2 - h) + u) + _fma(2.0, sl, ul)
 
 
 def _log_base_f64(x, c, cl):
@@ -197,25 +197,26 @@ def _log10_f64(x):
 
 
 def _pow_f64(x, y):
-    ax = abs(x)
-    e, m = _log_split_f64(ax)
+    e, m = _log_split_f64(abs(x))
     h, l = _log_sum_f64(m)
     a = e * 0.6931471805599453
-    al = _fma(e, 0.6931471805599453, -a) + e * 2.3190468138462996e-17
+    l = l + _fma(e, 2.3190468138462996e-17, _fma(e, 0.6931471805599453, -a))
     s = a + h
-    sl = (a - s) + h + (al + l)
-    t = s + sl
-    sl = (s - t) + sl
-    p = t * y
-    pl = _fma(t, y, -p) + sl * y
-    big = abs(p) > 1000.0
-    p = where(big, _with_sign_f64(float64(1000.0), p), p)
-    pl = where(big, float64(0.0), pl)
-    k, eh, el = _exp_sum_f64(p, pl)
-    r = _scale_f64(eh + el, k, int64(0))
-    r = where(p > 710.0, _inf_f64(), where(p < -746.0, float64(0.0), r))
-    inf = _inf_f64()
-    if not (x > 0.0 and x < inf and abs(y) < inf):
+    sl = ((a - s) + h) + l
+    p = s * y
+    pl = _fma(sl, y, _fma(s, y, -p))
+    k = _fma(p, 1.4426950408889634, 6755399441055744.0)
+    n = k - 6755399441055744.0
+    a = _fma(n, -0.6931471805599453, p)
+    eh = 1.0 + a
+    el = _fma(a * a, _p_exp_f64(a), (1.0 - eh) + a)
+    t = eh + _fma(eh + el, _fma(n, -2.3190468138462996e-17, pl), el)
+    b = reinterpret(k, int64)
+    r = reinterpret(reinterpret(t, int64) + (b << int64(52)), float64)
+    if not (reinterpret(x, uint64) - uint64(1) < uint64(0x7FEFFFFFFFFFFFFF) and abs(p) < 708.0):
+        inf = _inf_f64()
+        r = _scale_f64(t, b, int64(0))
+        r = where(p > 710.0, inf, where(p < -746.0, float64(0.0), r))
         half = y * 0.5
         negative = reinterpret(x, int64) < int64(0)
         r = _pow_edges(x, y, r, negative, inf, _nan_f64(), rint(y) == y, rint(half) == half)
