@@ -1,4 +1,5 @@
-// Elementary functions on float32 at all lanes, one thread, against plain loops over the C library; and Black-Scholes.
+// Elementary functions at all lanes, one thread, float32 and float64, against plain loops over the C library; and
+// Black-Scholes.
 #include <benchmark/benchmark.h>
 
 #include <functional>
@@ -17,11 +18,15 @@ using namespace weft;
 constexpr std::int64_t kCount = std::int64_t(1) << 14;  // stays in the first caches: functions are measured, not memory
 constexpr std::int64_t kOptions = std::int64_t(1) << 22;
 
-Array uniform(std::int64_t n, float low, float high, std::uint32_t seed) {
-  Array array = Array::empty("float32", {n});
-  for (float& value : array.as<float>()) {
+template <class T>
+constexpr const char* kType = sizeof(T) == 4 ? "float32" : "float64";
+
+template <class T>
+Array uniform(std::int64_t n, double low, double high, std::uint32_t seed) {
+  Array array = Array::empty(kType<T>, {n});
+  for (T& value : array.as<T>()) {
     seed = seed * 1664525u + 1013904223u;
-    value = low + (high - low) * float(seed >> 8) * 0x1p-24f;
+    value = T(low + (high - low) * (seed >> 8) * 0x1p-24);
   }
   return array;
 }
@@ -68,29 +73,31 @@ void add(const std::string& name, std::function<void(benchmark::State&)> body) {
       ->Unit(benchmark::kMicrosecond);
 }
 
-void add_function(const HandMath& f) {
-  Array x = uniform(kCount, f.low, f.high, 1), y = uniform(kCount, -5, 5, 2), out = Array::empty("float32", {kCount});
-  std::string name = f.name;
-  add("math/" + name + "/libm", [=](benchmark::State& state) {
-    measure(state, double(kCount), 1, [&] { f.loop(kCount, floats(x), floats(y), floats(out)); });
-  });
-  std::string text =
-      "import warp as wp\n@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float), out: "
-      "wp.array(dtype=float)):\n    i = wp.tid()\n    out[i] = wp." +
-      name + (f.binary ? "(x[i], y[i])\n" : "(x[i])\n");
+template <class T>
+void add_function(const HandMath& f, HandLoop<T> loop) {
+  Array x = uniform<T>(kCount, f.low, f.high, 1), y = uniform<T>(kCount, -5, 5, 2),
+        out = Array::empty(kType<T>, {kCount});
+  std::string name = std::string("math/") + f.name + "/" + kType<T>;
+  if (loop)
+    add(name + "/libm", [=](benchmark::State& state) {
+      measure(state, double(kCount), 1, [&] { loop(kCount, x.as<T>().data(), y.as<T>().data(), out.as<T>().data()); });
+    });
+  std::string array = std::string("wp.array(dtype=wp.") + kType<T> + ")";
+  std::string text = "import warp as wp\n@wp.kernel\ndef k(x: " + array + ", y: " + array + ", out: " + array +
+                     "):\n    i = wp.tid()\n    out[i] = wp." + f.name + (f.binary ? "(x[i], y[i])\n" : "(x[i])\n");
   for (int lanes : {0, 1}) {
     Options options;
     options.lanes = lanes;
     Kernel kernel = Program::compile(text, "bench.py", options).kernel("k");
-    add("math/" + name + (lanes ? "/weft_one_lane" : "/weft"), [=](benchmark::State& state) {
+    add(name + (lanes ? "/weft_one_lane" : "/weft"), [=](benchmark::State& state) {
       measure(state, double(kCount), 1, [&] { kernel.launch({kCount}, x, y, out); });
     });
   }
 }
 
 void add_black_scholes() {
-  Array spot = uniform(kOptions, 5, 30, 3), strike = uniform(kOptions, 1, 100, 4),
-        years = uniform(kOptions, 0.25, 10, 5);
+  Array spot = uniform<float>(kOptions, 5, 30, 3), strike = uniform<float>(kOptions, 1, 100, 4),
+        years = uniform<float>(kOptions, 0.25, 10, 5);
   Array call = Array::empty("float32", {kOptions}), put = Array::empty("float32", {kOptions});
   Kernel kernel = Program::compile(kBlackScholes, "bench.py", {}).kernel("black_scholes");
   add("black_scholes/libm/threads:1", [=](benchmark::State& state) {
@@ -110,7 +117,10 @@ void add_black_scholes() {
 int main(int argc, char** argv) {
   bench::use_private_cache();
   bench::limit_spinning();
-  for (const HandMath* f = hand_math(); f->name; ++f) add_function(*f);
+  for (const HandMath* f = hand_math(); f->name; ++f) {
+    add_function<float>(*f, f->loop32);
+    add_function<double>(*f, f->loop64);
+  }
   add_black_scholes();
   return bench::run_main(argc, argv, hand_compiler(), true);
 }

@@ -112,25 +112,42 @@ def throughput(results):
 
 def functions(results):
     """Elementary functions at all lanes on one thread, per value, against the C library's in a plain loop."""
-    rows = []
-    for name in results.runs:
-        parts = name.split("/")
-        if parts[0] != "math" or parts[2] != "libm":
-            continue
-        runs = [results.best(f"math/{parts[1]}/{form}") for form in ("libm", "weft", "weft_one_lane")]
-        if not all(runs):
-            continue
-        times = [1e9 / run["values"] for run in runs]
-        ratio = times[0] / times[1]
-        rows.append((parts[1], *(f"{t:.2f}" for t in times), f"{ratio:.1f}", "met" if ratio >= 3 else "MISSED"))
-    table("Elementary functions, float32, ns per value on one thread (goal: 3 times the C library's speed)",
-          ("function", "libm", "weft", "one lane", "ratio", ""), rows)
+    for scalar, goal in (("float32", 3), ("float64", None)):
+        rows = []
+        for name in results.runs:
+            parts = name.split("/")
+            if parts[0] != "math" or parts[2:] != [scalar, "weft"]:
+                continue
+            runs = [results.best(f"math/{parts[1]}/{scalar}/{form}") for form in ("libm", "weft", "weft_one_lane")]
+            times = [run and 1e9 / run["values"] for run in runs]
+            ratio = times[0] and times[0] / times[1]
+            rows.append((parts[1], *(f"{t:.2f}" if t else "-" for t in times), f"{ratio:.1f}" if ratio else "-",
+                         "" if not ratio or not goal else "met" if ratio >= goal else "MISSED"))
+        table(f"Elementary functions, {scalar}, ns per value on one thread" +
+              (f" (goal: {goal} times the C library's speed)" if goal else ""),
+              ("function", "libm", "weft", "one lane", "ratio", ""), sorted(rows))
     rows = []
     for name in results.runs:
         if name.startswith("black_scholes/"):
             run = results.best(name)
             rows.append((name.removeprefix("black_scholes/"), f"{run['values'] / 1e6:.0f}"))
     table("Black-Scholes, 4 M options", ("form", "M options/s"), rows)
+
+
+def linear(results):
+    """Small matrices and quaternions at all lanes on one thread, per element, against Eigen in a plain loop."""
+    rows = []
+    for name in sorted(results.runs):
+        parts = name.split("/")
+        if parts[0] != "linear" or parts[3] != "weft":
+            continue
+        runs = [results.best(f"linear/{parts[1]}/{parts[2]}/{form}") for form in ("eigen", "weft")]
+        times = [run and 1e9 / run["values"] for run in runs]
+        ratio = times[0] and times[0] / times[1]
+        rows.append((parts[1], parts[2], *(f"{t:.2f}" if t else "-" for t in times), f"{ratio:.1f}" if ratio else "-",
+                     "no peer" if not ratio else "met" if ratio >= 1 else "MISSED"))
+    table("Small matrices and quaternions, ns per element on one thread (goal: not slower than Eigen)",
+          ("case", "scalar", "Eigen", "weft", "ratio", ""), rows)
 
 
 def launches(results):
@@ -186,6 +203,7 @@ def main(paths):
     launches(results)
     throughput(results)
     functions(results)
+    linear(results)
     growth(results)
     goals(results)
     return 0

@@ -5,13 +5,15 @@
 
 namespace {
 
-#define UNARY(name)                                                                                  \
-  void loop_##name(std::int64_t n, const float* __restrict x, const float*, float* __restrict out) { \
-    for (std::int64_t i = 0; i < n; ++i) out[i] = std::name(x[i]);                                   \
+#define UNARY(name)                                                                      \
+  template <class T>                                                                     \
+  void loop_##name(std::int64_t n, const T* __restrict x, const T*, T* __restrict out) { \
+    for (std::int64_t i = 0; i < n; ++i) out[i] = std::name(x[i]);                       \
   }
-#define BINARY(name)                                                                                              \
-  void loop_##name(std::int64_t n, const float* __restrict x, const float* __restrict y, float* __restrict out) { \
-    for (std::int64_t i = 0; i < n; ++i) out[i] = std::name(x[i], y[i]);                                          \
+#define BINARY(name)                                                                                  \
+  template <class T>                                                                                  \
+  void loop_##name(std::int64_t n, const T* __restrict x, const T* __restrict y, T* __restrict out) { \
+    for (std::int64_t i = 0; i < n; ++i) out[i] = std::name(x[i], y[i]);                              \
   }
 
 // clang-format off: one function a line
@@ -33,29 +35,32 @@ UNARY(erf)
 UNARY(erfc)
 BINARY(atan2)
 BINARY(pow)
-// clang-format on
 
+#define ROW(name, low, high, binary) {#name, low, high, loop_##name<float>, loop_##name<double>, binary}
 const HandMath kTable[] = {
-    {"sin", -10, 10, loop_sin, false},
-    {"cos", -10, 10, loop_cos, false},
-    {"tan", -10, 10, loop_tan, false},
-    {"asin", -1, 1, loop_asin, false},
-    {"acos", -1, 1, loop_acos, false},
-    {"atan", -10, 10, loop_atan, false},
-    {"sinh", -10, 10, loop_sinh, false},
-    {"cosh", -10, 10, loop_cosh, false},
-    {"tanh", -5, 5, loop_tanh, false},
-    {"exp", -20, 20, loop_exp, false},
-    {"log", 0.001f, 1000, loop_log, false},
-    {"log2", 0.001f, 1000, loop_log2, false},
-    {"log10", 0.001f, 1000, loop_log10, false},
-    {"cbrt", -100, 100, loop_cbrt, false},
-    {"erf", -4, 4, loop_erf, false},
-    {"erfc", -4, 4, loop_erfc, false},
-    {"atan2", -10, 10, loop_atan2, true},
-    {"pow", 0.01f, 10, loop_pow, true},
-    {nullptr, 0, 0, nullptr, false},
+    ROW(sin, -10, 10, false),
+    ROW(cos, -10, 10, false),
+    ROW(tan, -10, 10, false),
+    ROW(asin, -1, 1, false),
+    ROW(acos, -1, 1, false),
+    ROW(atan, -10, 10, false),
+    ROW(sinh, -10, 10, false),
+    ROW(cosh, -10, 10, false),
+    ROW(tanh, -5, 5, false),
+    ROW(exp, -20, 20, false),
+    ROW(log, 0.001, 1000, false),
+    ROW(log2, 0.001, 1000, false),
+    ROW(log10, 0.001, 1000, false),
+    ROW(cbrt, -100, 100, false),
+    ROW(erf, -4, 4, false),
+    ROW(erfc, -4, 4, false),
+    {"erfinv", -1, 1, nullptr, nullptr, false},
+    {"erfcinv", 0, 2, nullptr, nullptr, false},
+    ROW(atan2, -10, 10, true),
+    ROW(pow, 0.01, 10, true),
+    {nullptr, 0, 0, nullptr, nullptr, false},
 };
+// clang-format on
 
 }  // namespace
 

@@ -1,11 +1,15 @@
-// Plain loops over the C library's float functions, one thread, as a compiler makes them at -O3 without fast-math.
+// Plain loops over the C library's functions, one thread, as a compiler makes them at -O3 without fast-math.
 #pragma once
 #include <cstdint>
 
+template <class T>
+using HandLoop = void (*)(std::int64_t n, const T* x, const T* y, T* out);
+
 struct HandMath {
-  const char* name;  // of the builtin
-  float low, high;   // arguments that are measured
-  void (*loop)(std::int64_t n, const float* x, const float* y, float* out);
+  const char* name;        // of the builtin
+  double low, high;        // arguments that are measured
+  HandLoop<float> loop32;  // null where the C library has no such function
+  HandLoop<double> loop64;
   bool binary;
 };
 

@@ -28,6 +28,7 @@ optional=(
   "clang-format-19|command clang-format-19"
   "clang-tidy-19|command clang-tidy-19"
   "libbenchmark-dev|file /usr/include/benchmark/benchmark.h"
+  "libeigen3-dev|file /usr/include/eigen3/Eigen/Dense"
   "libomp-19-dev|file /usr/lib/llvm-19/lib/libomp.so"
 )
 
