@@ -77,6 +77,36 @@ llvm::Value* Emitter::double_to_half(ScalarKind kind, llvm::Value* value) {
   return float_to_half(kind, b.CreateBitCast(bits, f));
 }
 
+/// Saturating, NaN to 0. On x86 LLVM takes its intrinsic for that apart, lane by lane; there vectors are clamped by
+/// compares and selects first, so that the plain conversion never sees a number outside its range.
+llvm::Value* Emitter::float_to_int(llvm::Value* v, ScalarKind to) {
+  llvm::Type* target = like(v, unit.type(to));
+  llvm::Type* type = v->getType();
+  if (!unit.traits.x86 || !type->isVectorTy()) {
+    auto id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return b.CreateIntrinsic(id, {target, type}, {v});
+  }
+  const int bits = int(scalar_bits(to)), magnitude = is_signed(to) ? bits - 1 : bits;
+  const double low = is_signed(to) ? -std::ldexp(1.0, magnitude) : 0.0, end = std::ldexp(1.0, magnitude);
+  auto number = [&](double x) { return llvm::ConstantFP::get(type, x); };
+  auto plain = [&](llvm::Value* x) { return is_signed(to) ? b.CreateFPToSI(x, target) : b.CreateFPToUI(x, target); };
+  const int precision = type->getScalarType()->isFloatTy() ? 24 : 53;
+  if (magnitude <= precision) {  // the largest integer is a float too
+    llvm::Value* x = b.CreateSelect(b.CreateFCmpOLT(v, number(end - 1)), v, number(end - 1));
+    x = b.CreateSelect(b.CreateFCmpOGT(x, number(low)), x, number(low));
+    return plain(b.CreateSelect(b.CreateFCmpUNO(v, v), number(0), x));
+  }
+  llvm::Value* below_end = b.CreateFCmpOLT(v, number(end));
+  llvm::Value* from_low = b.CreateFCmpOGE(v, number(low));
+  llvm::Value* result = plain(b.CreateSelect(b.CreateAnd(below_end, from_low), v, number(0)));
+  llvm::APInt most =
+      is_signed(to) ? llvm::APInt::getSignedMaxValue(unsigned(bits)) : llvm::APInt::getMaxValue(unsigned(bits));
+  result = b.CreateSelect(b.CreateFCmpOGE(v, number(end)), llvm::ConstantInt::get(target, most), result);
+  if (!is_signed(to)) return result;
+  llvm::APInt least = llvm::APInt::getSignedMinValue(unsigned(bits));
+  return b.CreateSelect(b.CreateFCmpOLT(v, number(low)), llvm::ConstantInt::get(target, least), result);
+}
+
 llvm::Value* Emitter::convert(llvm::Value* v, ScalarKind from, ScalarKind to) {
   if (from == to) return v;
   llvm::Type* target = like(v, unit.type(to));
@@ -102,10 +132,7 @@ llvm::Value* Emitter::convert(llvm::Value* v, ScalarKind from, ScalarKind to) {
     if (is_half(to)) return from == ScalarKind::f64 ? double_to_half(to, v) : float_to_half(to, v);
     return to == ScalarKind::f64 ? b.CreateFPExt(v, target) : b.CreateFPTrunc(v, target);
   }
-  if (is_floating(from)) {
-    auto id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    return b.CreateIntrinsic(id, {target, v->getType()}, {v});
-  }
+  if (is_floating(from)) return float_to_int(v, to);
   if (!is_half(to)) return is_signed(from) ? b.CreateSIToFP(v, target) : b.CreateUIToFP(v, target);
   // Integer to a 16-bit float: exactly to f64, then one rounding. 64-bit integers first fold their low bits into a
   // sticky bit, which leaves 53 significant ones.

@@ -192,6 +192,24 @@ TEST_P(ScalarKinds, Casts) {
           [&](std::size_t i) { return ir::eval_cast(kind, to, columns[0][i]); });
 }
 
+/// The ends of every integer type, their neighbours among the floats, and what rounds towards them.
+TEST_P(ScalarKinds, SaturatingCasts) {
+  ScalarKind kind = GetParam();
+  if (!is_float(kind)) return;
+  std::vector<std::vector<std::uint64_t>> columns(1);
+  for (int power : {0, 7, 8, 15, 16, 31, 32, 63, 64})
+    for (double sign : {1.0, -1.0})
+      for (double off : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
+        std::uint64_t bits = ir::float_to_bits(kind, sign * (std::ldexp(1.0, power) + off));
+        for (std::int64_t step : {-1, 0, 1})
+          if (bits != 0 || step >= 0) columns[0].push_back(bits + std::uint64_t(step));
+      }
+  for (ScalarKind to : kAllKinds)
+    if (is_int(to))
+      check("cast %a0 : " + text(to), {kind}, to, columns,
+            [&](std::size_t i) { return ir::eval_cast(kind, to, columns[0][i]); });
+}
+
 TEST_P(ScalarKinds, Fma) {
   ScalarKind kind = GetParam();
   if (!is_float(kind)) return;
