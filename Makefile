@@ -6,6 +6,7 @@
 #   TESTS=REGEX        only tests whose name matches          TIDY=all       `make check` runs clang-tidy on every file
 #   FUZZ_SECONDS=N     per fuzzer and round                   FUZZ_ROUNDS=N  0: until interrupted
 #   PEER_PYTHON=PATH   `make bench` compares with the warp-lang of this interpreter
+#   NUMBA_PYTHON=PATH  `make bench` compares with the Numba of this interpreter
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
@@ -35,7 +36,7 @@ TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
-	@sed -n '4,8s/^# *//p' Makefile | sed 's/^/    /'
+	@sed -n '4,9s/^# *//p' Makefile | sed 's/^/    /'
 
 setup:  ## install the packages that are missing
 	@if [[ -n "$(NO_INSTALL)" ]]; then echo "setup: skipped (NO_INSTALL)"; \
@@ -122,7 +123,7 @@ format: setup  ## rewrite every C++ file with clang-format
 
 bench: configure-release  ## build as shipped, run the benchmarks and the timed tests
 	cmake --build build/release -j $(JOBS)
-	@PYTHON=$(PYTHON) PEER_PYTHON=$(PEER_PYTHON) tools/testing/run_benchmarks.sh build/release
+	@PYTHON=$(PYTHON) PEER_PYTHON=$(PEER_PYTHON) NUMBA_PYTHON=$(NUMBA_PYTHON) tools/testing/run_benchmarks.sh build/release
 	ctest --test-dir build/release --output-on-failure -j 1 -L '^perf$$'
 
 math-sweep: build  ## every float32 through every elementary function (SWEEP="sin exp": only these)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The Python package against its goals and against PyPI's warp-lang, measured in the same run.
 
-    compare.py [--peer PYTHON] [--hand LIBRARY] [--json FILE]
+    compare.py [--peer PYTHON] [--numba PYTHON] [--hand LIBRARY] [--json FILE]
 
 Runs measure.py with this interpreter, which must import Weft's `warp`, and with PEER's, which has warp-lang; prints one
-table with ratios. The memory's limit comes from the hand-written loops (LIBRARY, built by bench/CMakeLists.txt), NumPy
+table with ratios. Black-Scholes is compared with NUMBA's Numba, too. The memory's limit comes from the hand-written loops (LIBRARY, built by bench/CMakeLists.txt), NumPy
 and, where it is installed, Numba.
 """
 
@@ -23,6 +23,8 @@ import numpy as np
 
 SAXPY = 2**24
 FRESH = 7  # processes per figure that needs a fresh one
+FRESH_FIFTY = 3  # the same where warp-lang takes a quarter of a minute each
+OPTIONS_GOALS = (("warp-lang", 5), ("Numba", 3))  # times their speed
 MEASURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measure.py")
 
 ROWS = (  # key, what, goal in seconds
@@ -33,6 +35,8 @@ ROWS = (  # key, what, goal in seconds
     ("numpy_launch", "wp.launch with two NumPy arrays", 2e-6),
     ("first_cold", "first launch, trivial kernel, cold cache", 25e-3),
     ("first_warm", "first launch, trivial kernel, warm cache, fresh process", None),
+    ("fifty_cold", "first launches of 50 kernels, cold cache", 0.6),
+    ("fifty_warm", "first launches of 50 kernels, warm cache, fresh process", 10e-3),
     ("import", "import warp; wp.init() after NumPy", 60e-3),
 )
 
@@ -58,6 +62,13 @@ def measure(python: str) -> dict[str, float]:
             cold.append(run(python, "first", folder)["first"])
             warm.append(run(python, "first", folder)["first"])
     out["first_cold"], out["first_warm"] = min(cold), min(warm)
+    cold, warm = [], []
+    for _ in range(FRESH_FIFTY):
+        with tempfile.TemporaryDirectory() as folder:
+            cold.append(run(python, "fifty", folder)["fifty"])
+            warm += [run(python, "fifty", folder)["fifty"] for _ in range(FRESH_FIFTY)]
+    out["fifty_cold"], out["fifty_warm"] = min(cold), min(warm)
+    out["options"] = run(python, "options")["options"]
     return out
 
 
@@ -124,6 +135,7 @@ def table(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> N
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--peer", help="an interpreter with PyPI's warp-lang")
+    parser.add_argument("--numba", help="an interpreter with Numba")
     parser.add_argument("--hand", help="libweft_bench_hand.so")
     parser.add_argument("--json", help="write the figures to this file")
     options = parser.parse_args()
@@ -152,9 +164,22 @@ def main() -> int:
         ("by", "time", "GB/s", "of the best other"),
         [(who, show(s), f"{bytes_moved / s / 1e9:.1f}", f"{fastest_other / s:.2f}") for who, s in found.items()],
     )
+    speeds = {"weft": weft["options"]}
+    if peer:
+        speeds[name] = peer["options"]
+    if options.numba:
+        numba = run(options.numba, "numba")
+        speeds[f"Numba {numba['version']} (parallel)"] = numba["options"]
+    rows = []
+    for who, speed in speeds.items():
+        goal = next((g for prefix, g in OPTIONS_GOALS if who.startswith(prefix)), None)
+        ratio = speeds["weft"] / speed
+        met = "" if goal is None else "met" if ratio >= goal else "MISSED"
+        rows.append((who, f"{speed / 1e6:.0f}", f"{ratio:.1f}x", f">= {goal}x" if goal else "-", met))
+    table("Black-Scholes over 4 M options, all cores", ("by", "M options/s", "weft is", "goal", ""), rows)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"weft": weft, "peer": peer, "saxpy": found, "load": load}, file, indent=1)
+            json.dump({"weft": weft, "peer": peer, "saxpy": found, "options": speeds, "load": load}, file, indent=1)
     return 0
 
 

@@ -3,6 +3,9 @@
 
     measure.py all           launches, arrays, saxpy, in one process
     measure.py first FOLDER  the first launch of a trivial kernel with this kernel cache
+    measure.py fifty FOLDER  the first launches of the fifty kernels of fifty_kernels.py with this kernel cache
+    measure.py options       Black-Scholes over 4 M options, in options per second
+    measure.py numba         the same by Numba, parallel
     measure.py import        `import warp; wp.init()` after NumPy was imported
 
 It uses nothing but the documented interface, so that Weft and PyPI's warp-lang run the same lines. Of many repetitions
@@ -21,6 +24,7 @@ import timeit
 import numpy as np
 
 SAXPY = 2**24
+OPTIONS = 2**22
 
 
 def best(call, number: int, rounds: int = 200) -> float:
@@ -65,6 +69,97 @@ def measure_first(folder: str) -> dict[str, float]:
     return {"first": took}
 
 
+def measure_fifty(folder: str) -> dict[str, float]:
+    wp = start(folder)
+    from fifty_kernels import KERNELS
+
+    count = 64
+    calls = []
+    for kernel, types in KERNELS:
+        inputs = []
+        for kind in types:
+            if isinstance(kind, wp.array):
+                inputs.append(wp.zeros(count, dtype=kind.dtype, device="cpu"))
+            else:
+                inputs.append(0.5 if kind is float else kind(0.1, 0.2, 0.3))
+        calls.append((kernel, inputs))
+    begin = time.perf_counter()
+    with contextlib.redirect_stdout(io.StringIO()):
+        for kernel, inputs in calls:
+            wp.launch(kernel, dim=count, inputs=inputs, device="cpu")
+        wp.synchronize_device("cpu")
+    return {"fifty": time.perf_counter() - begin}
+
+
+def measure_options() -> dict[str, float]:
+    wp = start()
+
+    @wp.func
+    def cdf(x: float):
+        return 0.5 * wp.erfc(-0.70710678 * x)
+
+    @wp.kernel
+    def black_scholes(
+        spot: wp.array(dtype=float),
+        strike: wp.array(dtype=float),
+        years: wp.array(dtype=float),
+        rate: float,
+        volatility: float,
+        call: wp.array(dtype=float),
+        put: wp.array(dtype=float),
+    ):
+        i = wp.tid()
+        s = spot[i]
+        t = years[i]
+        root = wp.sqrt(t)
+        d1 = (wp.log(s / strike[i]) + (rate + 0.5 * volatility * volatility) * t) / (volatility * root)
+        d2 = d1 - volatility * root
+        n1 = cdf(d1)
+        n2 = cdf(d2)
+        discounted = strike[i] * wp.exp(-rate * t)
+        call[i] = s * n1 - discounted * n2
+        put[i] = discounted * (1.0 - n2) - s * (1.0 - n1)
+
+    arrays = [wp.array(values, dtype=float, device="cpu") for values in options_data()]
+    call, put = (wp.zeros(OPTIONS, dtype=float, device="cpu") for _ in range(2))
+    inputs = [*arrays, 0.02, 0.3, call, put]
+    took = best(lambda: wp.launch(black_scholes, dim=OPTIONS, inputs=inputs, device="cpu"), 1, 9)
+    return {"options": OPTIONS / took}
+
+
+def measure_numba() -> dict[str, float]:
+    import math
+
+    import numba
+
+    f32 = np.float32
+
+    @numba.njit(parallel=True)
+    def black_scholes(spot, strike, years, rate, volatility, call, put):
+        for i in numba.prange(spot.shape[0]):
+            s = spot[i]
+            t = years[i]
+            root = f32(math.sqrt(t))
+            d1 = (f32(math.log(s / strike[i])) + (rate + f32(0.5) * volatility * volatility) * t) / (volatility * root)
+            d2 = d1 - volatility * root
+            n1 = f32(0.5) * f32(math.erfc(f32(-0.70710678) * d1))
+            n2 = f32(0.5) * f32(math.erfc(f32(-0.70710678) * d2))
+            discounted = strike[i] * f32(math.exp(-rate * t))
+            call[i] = s * n1 - discounted * n2
+            put[i] = discounted * (f32(1.0) - n2) - s * (f32(1.0) - n1)
+
+    arrays = options_data()
+    call, put = (np.zeros(OPTIONS, dtype=np.float32) for _ in range(2))
+    took = best(lambda: black_scholes(*arrays, f32(0.02), f32(0.3), call, put), 1, 9)
+    return {"options": OPTIONS / took, "version": numba.__version__}
+
+
+def options_data() -> list[np.ndarray]:
+    """Spot price, strike price and years of OPTIONS options."""
+    random = np.random.default_rng(0)
+    return [random.uniform(low, high, OPTIONS).astype(np.float32) for low, high in ((5, 30), (1, 100), (0.25, 10))]
+
+
 def measure_all() -> dict[str, float]:
     wp = start()
 
@@ -99,6 +194,12 @@ def main(args: list[str]) -> int:
         result = measure_all()
     elif len(args) == 2 and args[0] == "first":
         result = measure_first(args[1])
+    elif len(args) == 2 and args[0] == "fifty":
+        result = measure_fifty(args[1])
+    elif args == ["options"]:
+        result = measure_options()
+    elif args == ["numba"]:
+        result = measure_numba()
     elif args == ["import"]:
         result = measure_import()
     else:

@@ -2,7 +2,7 @@
 # `make bench`: runs every benchmark program of a build (bin/bench_*), one after the other so that they don't disturb
 # each other, and prints one table of goals and ratios at the end. BENCH_ARGS go to each of them; the figures stay in
 # BUILD_DIR/bench_results as JSON. Then the Python package, where the build has it: PYTHON is its interpreter,
-# PEER_PYTHON one with PyPI's warp-lang to compare with.
+# PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba.
 #
 #   run_benchmarks.sh BUILD_DIR
 set -euo pipefail
@@ -30,5 +30,6 @@ if ((${#extensions[@]})); then
   echo
   echo "== the Python package"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/compare.py" \
-    --hand "$1/lib/libweft_bench_hand.so" --json "$1/bench_python.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
+    --hand "$1/lib/libweft_bench_hand.so" --json "$1/bench_python.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"} \
+    ${NUMBA_PYTHON:+--numba "$NUMBA_PYTHON"}
 fi
