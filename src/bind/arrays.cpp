@@ -5,6 +5,7 @@
 #include "bind/bind.h"
 #include "bind/foreign_arrays.h"
 #include "bind/gil.h"
+#include "bind/tape.h"
 #include "bind/kernel_object.h"
 #include "runtime/errors.h"
 
@@ -286,6 +287,7 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
   Selection selection;
   if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
   if (!selection.element) return like(self, std::move(selection.view));
+  announce_array_write(array, "an assignment to an element");
   std::vector<nb::object> keep;
   if (array.on_host()) {
     pack_value(value, array.element(), static_cast<char*>(selection.element), "", "value", keep);
@@ -298,6 +300,7 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
 }
 
 void fill(const runtime::Array& array, nb::handle value) {
+  announce_array_write(array, "a fill");
   const Type* element = array.element();
   std::vector<std::uint64_t> bytes(element->size() / 8 + 1);
   std::vector<nb::object> keep;
@@ -314,6 +317,12 @@ void fill(const runtime::Array& array, nb::handle value) {
   if (target.bytes() < kReleaseGilBytes || !target.on_host()) return target.fill(to);
   GilRelease release;
   target.fill(to);
+}
+
+void zero(const runtime::Array& array) {
+  if (array.bytes() < kReleaseGilBytes || !array.on_host()) return array.fill_zero();
+  GilRelease release;
+  array.fill_zero();
 }
 
 // ---- The memory behind an array, for NumPy --------------------------------------------------------------------------
@@ -396,15 +405,27 @@ void register_arrays(nb::module_& m) {
             a.array.set_requires_grad(on);
           },
           nb::lock_self())
-      .def("_copy_from", [](ArrayObject& a, const ArrayObject& from) { copy_elements(valid(a), valid(from)); })
+      .def("_copy_from",
+           [](nb::handle self, nb::handle source) {
+             const auto& a = nb::cast<const ArrayObject&>(self);
+             const auto& from = nb::cast<const ArrayObject&>(source);
+             announce_array_write(valid(a), "a copy");
+             copy_elements(valid(a), valid(from));
+             if (recording_tape()) tape_hooks().copied(self, source);
+           })
       .def(
-          "_fill", [](ArrayObject& a, nb::handle value) { fill(valid(a), value); }, nb::arg("value").none())
+          "_fill",
+          [](nb::handle self, nb::handle value) {
+            fill(valid(nb::cast<const ArrayObject&>(self)), value);
+            if (recording_tape()) tape_hooks().filled(self);
+          },
+          nb::arg("value").none())
       .def("_zero",
-           [](ArrayObject& a) {
-             const runtime::Array to = valid(a);
-             if (to.bytes() < kReleaseGilBytes || !to.on_host()) return to.fill_zero();
-             GilRelease release;
-             to.fill_zero();
+           [](nb::handle self) {
+             const runtime::Array to = valid(nb::cast<const ArrayObject&>(self));
+             announce_array_write(to, "a fill with zeros");
+             zero(to);
+             if (recording_tape()) tape_hooks().filled(self);
            })
       .def("_read",
            [](const ArrayObject& a, const Shape& index) {

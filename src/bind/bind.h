@@ -41,6 +41,7 @@ void register_functions(nb::module_& m);
 void register_kernels(nb::module_& m);
 void register_launch(nb::module_& m);
 void register_recorded_launch(nb::module_& m);
+void register_tape(nb::module_& m);
 void register_builtins(nb::module_& m);
 void register_buffers(nb::module_& m);
 void register_runtime(nb::module_& m);

@@ -42,6 +42,7 @@ struct __attribute__((visibility("hidden"))) KernelHandle {
   static constexpr std::uint64_t kNever = ~std::uint64_t(0);
   std::shared_ptr<KernelObject> current;
   std::atomic<std::uint64_t> epoch = kNever;  // settings for which `current` was chosen
+  bool backward = true;                       // enable_backward
 };
 
 /// The handle inside a warp.Kernel, its family chosen for the settings of now; null if the object is no kernel.
@@ -84,6 +85,8 @@ void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, 
 /// Writes one parameter.
 void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, std::size_t index, PyObject* value,
                 char* block, std::vector<nb::object>& keep, cuda::Device* device = nullptr);
+/// The array inside a Python object; null if it is none.
+const runtime::Array* as_array(PyObject* value);
 /// Adds the arrays in an argument, and in its fields if it is a struct, to `keep`: for launches that let other Python
 /// threads run, which may drop or replace them meanwhile.
 void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>& keep);
@@ -129,8 +132,6 @@ struct __attribute__((visibility("hidden"))) LaunchSettings {
   std::atomic<bool> plain = true;            // nothing that the hot path does not know: no print_launches
   std::atomic<int> current = kPlaceUnknown;  // the current device; unknown until somebody needs to know
   nb::object rare;                           // Python's launch, for everything that the hot path does not do
-  nb::object recorder;                       // called after each launch; none unless a tape records
-  nb::ft_mutex recorder_mutex;
   nb::object cpu;      // the Device object of the CPU
   nb::dict by_device;  // Device objects of CUDA devices and their names → number
 };

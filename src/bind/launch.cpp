@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bind/kernel_object.h"
+#include "bind/tape.h"
 
 namespace weft::bind {
 namespace {
@@ -145,7 +145,7 @@ class Block {
 };
 
 void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
-            const LaunchPlace& place) {
+            const LaunchPlace& place, const LaunchOnTape* tape = nullptr) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(inputs, outputs);
@@ -153,6 +153,8 @@ void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject
   Block block(signature.layout.size);
   std::vector<nb::object> keep;
   fill_block(*kernel, signature, args, block.data(), keep, place.device);
+  if (tape || runtime::writes_are_watched()) [[unlikely]]
+    return launch_watched(kernel, signature, args, block.data(), keep, dims, place, tape ? *tape : LaunchOnTape{});
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), false, place.device);
   if (place.device) return run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);
   const bool release = releases_gil(variant, dims);
@@ -193,20 +195,18 @@ PyObject* launch_rarely(PyObject* const given[kArguments]) {
   return nullptr;
 }
 
-/// Tells the recorder of a launch that has run.
-void record(PyObject* const given[kArguments]) {
-  nb::object recorder;
-  {
-    const nb::ft_lock_guard lock(launch_settings().recorder_mutex);
-    recorder = launch_settings().recorder;
-  }
-  if (!recorder.is_valid()) return;  // another thread has just taken it away
+/// What a tape keeps of the request: (kernel, dim, max_blocks, inputs, outputs, device, block_dim), its lists copied.
+nb::object arguments_for_tape(PyObject* const given[kArguments]) {
   PyObject* all[kArguments];
   for (std::size_t i = 0; i < kArguments; ++i) all[i] = given[i] ? given[i] : defaults[i];
-  PyObject* args[] = {all[kKernel],  all[kDim],    all[kMaxBlocks], all[kInputs],
-                      all[kOutputs], all[kDevice], all[kBlockDim]};
-  nb::object result = nb::steal(PyObject_Vectorcall(recorder.ptr(), args, std::size(args), nullptr));
-  if (!result.is_valid()) throw nb::python_error();
+  auto listed = [](PyObject* sequence) {
+    nb::object copy = nb::steal(sequence == Py_None ? PyList_New(0) : PySequence_List(sequence));
+    if (!copy.is_valid()) throw nb::python_error();
+    return copy;
+  };
+  return nb::make_tuple(nb::handle(all[kKernel]), nb::handle(all[kDim]), nb::handle(all[kMaxBlocks]),
+                        listed(all[kInputs]), listed(all[kOutputs]), nb::handle(all[kDevice]),
+                        nb::handle(all[kBlockDim]));
 }
 
 PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) noexcept {
@@ -219,10 +219,13 @@ PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t count, PyObj
                        is_off(given[kRecordCmd]) && is_off(given[kAdjoint]) && given[kDim] && given[kDim] != Py_None;
     KernelHandle* handle = usual ? find_kernel(given[kKernel]) : nullptr;
     if (!handle) return launch_rarely(given);
+    LaunchOnTape on_tape;
+    on_tape.tape = recording_tape();
+    if (on_tape.tape && given[kRecordTape] && PyObject_Not(given[kRecordTape]) == 1) on_tape.tape = nullptr;
+    if (on_tape.tape) on_tape.arguments = arguments_for_tape(given), on_tape.backward = handle->backward;
     launch(current_kernel(given[kKernel], *handle), given[kDim], given[kInputs] ? given[kInputs] : defaults[kInputs],
            given[kOutputs] ? given[kOutputs] : defaults[kOutputs],
-           gpu_place(place, given[kMaxBlocks], given[kBlockDim], nullptr));
-    if (settings.recorder.is_valid() && !(given[kRecordTape] && PyObject_Not(given[kRecordTape]) == 1)) record(given);
+           gpu_place(place, given[kMaxBlocks], given[kBlockDim], nullptr), on_tape.tape ? &on_tape : nullptr);
     Py_RETURN_NONE;
   } catch (...) {
     set_python_error();
@@ -273,11 +276,12 @@ void register_launch(nb::module_& m) {
   cls.def(nb::init<>())
       .def(
           "_use",
-          [](KernelHandle& h, const KernelRef* kernel, std::int64_t epoch) {
+          [](KernelHandle& h, const KernelRef* kernel, std::int64_t epoch, bool backward) {
+            h.backward = backward;
             h.current = kernel ? kernel->kernel : nullptr;
             h.epoch = kernel ? std::uint64_t(epoch) : KernelHandle::kNever;
           },
-          nb::lock_self(), nb::arg("kernel").none(), nb::arg("epoch") = -1,
+          nb::lock_self(), nb::arg("kernel").none(), nb::arg("epoch") = -1, nb::arg("backward") = true,
           "Launches use this kernel until the settings change; None: ask again.")
       .def_prop_ro("_epoch", [](const KernelHandle& h) { return std::int64_t(h.epoch); });
   handle_class = reinterpret_cast<PyTypeObject*>(cls.ptr());
@@ -308,26 +312,20 @@ void register_launch(nb::module_& m) {
       },
       nb::arg("rare"), nb::arg("cpu"), "Python's launch for rare requests, and the Device object of the CPU.");
   m.def(
-      "set_recorder",
-      [](nb::object recorder) {
-        if (recorder.is_none()) recorder.reset();
-        const nb::ft_lock_guard lock(launch_settings().recorder_mutex);
-        std::swap(launch_settings().recorder, recorder);
-      },
-      nb::arg("recorder").none(),
-      "Called as recorder(kernel, dim, max_blocks, inputs, outputs, device, block_dim) after each launch; None: nobody.");
-  m.def(
       "run_launch",
       [](nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs, int place, nb::handle max_blocks,
-         nb::handle block_dim, const std::shared_ptr<cuda::Stream>& stream) {
+         nb::handle block_dim, const std::shared_ptr<cuda::Stream>& stream, nb::object arguments, bool run) {
         KernelHandle* handle = find_kernel(kernel.ptr());
         if (!handle) throw nb::type_error("not a kernel");
+        LaunchOnTape on_tape{arguments.is_none() ? nullptr : recording_tape(), arguments, run, handle->backward};
         launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr(),
-               gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()));
+               gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()), on_tape.tape ? &on_tape : nullptr);
       },
       nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("place") = kOnCpu,
       nb::arg("max_blocks").none() = nb::none(), nb::arg("block_dim").none() = nb::none(),
-      nb::arg("stream").none() = nb::none(), "Launches on a device: -1 is the CPU.");
+      nb::arg("stream").none() = nb::none(), nb::arg("arguments").none() = nb::none(), nb::arg("run") = true,
+      "Launches on a device: -1 is the CPU. `arguments` is what the tape that records shall keep, None: it does not "
+      "record; run=False records a launch whose work was done by other means.");
 
   m.def(
       "run_adjoint",

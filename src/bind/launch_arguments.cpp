@@ -16,10 +16,14 @@ PyTypeObject* array_class() {
   return type;
 }
 
+}  // namespace
+
 const runtime::Array* as_array(PyObject* value) {
   if (!PyObject_TypeCheck(value, array_class()) || !nb::inst_ready(value)) return nullptr;
   return &nb::inst_ptr<ArrayObject>(value)->array;
 }
+
+namespace {
 
 std::int64_t read_extent(PyObject* value) {
   nb::object index;

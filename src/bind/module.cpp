@@ -18,6 +18,7 @@ NB_MODULE(_weft, m) {
   bind::register_cuda_work(m);
   bind::register_launch(m);
   bind::register_recorded_launch(m);
+  bind::register_tape(m);
   bind::register_builtins(m);
   bind::register_buffers(m);
   bind::register_runtime(m);

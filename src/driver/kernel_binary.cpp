@@ -23,6 +23,7 @@ struct Metadata {
   std::int32_t lanes = 1;
   std::uint32_t tid_dims = 0;
   float ns_per_thread = 1;
+  bool few_blocks = false;
   std::vector<runtime::CheckSite> sites;
 
   std::string write() const {
@@ -37,6 +38,7 @@ struct Metadata {
     number(lanes);
     number(tid_dims);
     number(ns_per_thread);
+    number(few_blocks);
     number(std::uint32_t(sites.size()));
     for (const runtime::CheckSite& s : sites) {
       number(s.kind);
@@ -70,6 +72,7 @@ struct Metadata {
     number(lanes);
     number(tid_dims);
     number(ns_per_thread);
+    number(few_blocks);
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) {
       runtime::CheckSite site;
@@ -109,16 +112,16 @@ Hash128 in_place(Hash128 key, const cuda::Device* device) {
 }
 
 void hash_form(Hasher& hasher, const ir::Form& form) {
-  hasher.value(form.no_overlap).value(form.strided).value(form.taped).value(form.adjoint).value(form.rank);
+  hasher.value(form.no_overlap).value(form.strided).value(form.taped).value(form.adjoint).value(form.meet).value(form.rank);
 }
 
 }  // namespace
 
-std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink) {
+std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
   sema::Options options;
   options.debug = request.options.debug;
   options.max_unroll = request.options.max_unroll;
-  options.gradients = request.form.adjoint || request.form.taped;
+  options.gradients = gradients || request.form.adjoint || request.form.taped;
   auto module = sema::lower_kernel(*request.kernel, request.arg_types, options, sink);
   if (!module) return nullptr;
   module->functions.back()->form = request.form;
@@ -279,6 +282,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     if (binary->loaded_) binary->code_.entry = binary->loaded_->entry();
     binary->code_.name = binary->name_;
     binary->code_.lanes = meta.lanes;
+    binary->few_blocks_ = meta.few_blocks;
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;
     binary->code_.check_sites = binary->sites_;
@@ -410,6 +414,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   meta.name = kernel.name;
   meta.entry = emitted.entry;
   meta.lanes = emitted.lanes;
+  meta.few_blocks = emitted.few_blocks;
   meta.tid_dims = tid_dims_read(*module);
   meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
   meta.sites = describe_sites(*module);

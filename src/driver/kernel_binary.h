@@ -21,6 +21,8 @@ class KernelBinary {
   const std::string& name() const { return name_; }
   /// The code on a GPU, where code() has no entry; null for the CPU.
   const cuda::KernelCode* gpu() const { return gpu_.get(); }
+  /// GPU: threads that loop are better than more of them; see codegen::Emitted.
+  bool few_blocks() const { return few_blocks_; }
 
  private:
   friend class BinaryStore;
@@ -28,6 +30,7 @@ class KernelBinary {
   std::vector<runtime::CheckSite> sites_;
   std::shared_ptr<codegen::LoadedCode> loaded_;
   std::unique_ptr<cuda::KernelCode> gpu_;
+  bool few_blocks_ = false;
   runtime::KernelCode code_;
 };
 
@@ -55,7 +58,8 @@ struct BuildRequest {
 };
 
 /// Lowers and sets the form; null with errors in the sink.
-std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink);
+/// `gradients`: functions keep their custom gradients though the form asks for no derivative.
+std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink, bool gradients = false);
 /// The content key: canonical IR, options, target, build.
 Hash128 content_key(const ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target);
 /// The sites of a module's checks in the runtime's words.

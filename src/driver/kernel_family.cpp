@@ -81,12 +81,14 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   request.form.no_overlap = arrays.no_overlap;
   request.form.strided = arrays.strided;
   request.form.adjoint = arrays.adjoint;
+  request.form.taped = arrays.taped;
+  request.form.meet = arrays.meet;
   request.options = options_;
   request.device = device;
   request.source_hash = source.hash;
   request.source_complete = source.complete;
   auto fresh = std::make_unique<KernelVariant>();
-  fresh->param_bytes = signature.layout.size;
+  fresh->param_bytes = arrays.taped ? log_layout(signature.layout).size : signature.layout.size;
   if (interpret_ && !device) {
     fresh->module = front_end(request, sink);
     if (!fresh->module) return nullptr;
@@ -101,6 +103,29 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   slot.store(fresh.get(), std::memory_order_release);
   signature.owned.push_back(std::move(fresh));
   return slot.load(std::memory_order_relaxed);
+}
+
+const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays) {
+  arrays.adjoint = arrays.taped = arrays.meet = false;
+  auto& slot = signature.tape[rank - 1][arrays.index()];
+  if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
+  BuildRequest request;
+  request.kernel = decl_.get();
+  request.arg_types = signature.types;
+  request.form.rank = std::uint8_t(rank);
+  request.form.no_overlap = arrays.no_overlap;
+  request.form.strided = arrays.strided;
+  request.options = options_;
+  auto fresh = std::make_unique<TapeFacts>();
+  DiagnosticSink sink;
+  if (std::unique_ptr<ir::Module> module = front_end(request, sink, /*gradients=*/true))
+    *fresh = driver::tape_facts(*module, options_, sink);
+  if (sink.has_errors()) fresh->problem = sink.render_all();
+  std::unique_lock lock(mutex_);
+  if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
+  slot.store(fresh.get(), std::memory_order_release);
+  signature.owned_facts.push_back(std::move(fresh));
+  return *slot.load(std::memory_order_relaxed);
 }
 
 void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/kernel_binary.h"
+#include "driver/taping.h"
 #include "runtime/launch.h"
 #include "sema/sema.h"
 
@@ -28,13 +29,19 @@ struct ArrayFacts {
   bool no_overlap = true;  // no two share memory
   bool strided = false;    // innermost elements of some lie apart
 
-  bool adjoint = false;  // not found out but asked for: the kernel's adjoint is to run
+  // Not found out but asked for.
+  bool adjoint = false;  // the kernel's adjoint is to run
+  bool taped = false;    // with a log of what the adjoint can't compute again (driver/taping.h)
+  bool meet = false;     // adjoint: gradients may share memory, or elements of one array do
 
-  std::size_t index() const { return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint); }
+  std::size_t index() const {
+    return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint) + 8 * std::size_t(taped) +
+           16 * std::size_t(meet);
+  }
 };
 ArrayFacts array_facts(const ParamLayout& layout, const void* block);
 
-inline constexpr std::size_t kFormCount = 8;        // of ArrayFacts::index
+inline constexpr std::size_t kFormCount = 32;       // of ArrayFacts::index
 inline constexpr std::size_t kMaxCudaDevices = 64;  // of a process
 
 /// The forms of a signature on one device, by rank − 1 and ArrayFacts::index: set once, read without a lock.
@@ -50,6 +57,9 @@ struct KernelSignature {
   std::atomic<FormTable*> cuda[kMaxCudaDevices] = {};  // by ordinal; made on first use
   std::vector<std::unique_ptr<FormTable>> tables;      // own what `cuda` points to
   std::vector<std::unique_ptr<const KernelVariant>> owned;
+  /// By rank − 1, overlap and spacing: set once, read without a lock.
+  std::atomic<const TapeFacts*> tape[kMaxRank][4] = {};
+  std::vector<std::unique_ptr<const TapeFacts>> owned_facts;
 
   /// The form for such a launch if it was built already; a null device is the CPU. No lock.
   const KernelVariant* ready(std::size_t rank, ArrayFacts arrays, const cuda::Device* device = nullptr) const {
@@ -97,6 +107,8 @@ class KernelFamily {
   /// The same for a host that hashes what its names mean at the time of building.
   const KernelVariant* variant(KernelSignature& signature, int rank, ArrayFacts arrays, const SourceKey& source,
                                DiagnosticSink& sink, cuda::Device* device = nullptr);
+  /// What a tape must know of the form for such a launch; found out on first use.
+  const TapeFacts& tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays);
   /// Runs a form on a finished parameter block; on a GPU it is queued. Throws the runtime's errors.
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
 

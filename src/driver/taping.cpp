@@ -33,6 +33,13 @@ std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const 
 
 }  // namespace
 
+ParamLayout log_layout(const ParamLayout& layout) {
+  ParamLayout extended = layout;
+  for (std::size_t k = 0; k < autodiff::kLogParams; ++k)
+    extended.add(std::string(autodiff::kLogParamNames[k]), autodiff::log_param_type(k));
+  return extended;
+}
+
 void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
   const ir::Form form = module.functions.back()->form;
   prepare_gradients(module, *module.functions.back(), {}, options);

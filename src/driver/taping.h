@@ -17,7 +17,11 @@ struct TapeFacts {
   std::vector<bool> read, written, needed;  // by leaf; needed: the reverse reads values of it
   bool written_elsewhere = false;           // arrays that came out of memory
   bool needed_elsewhere = false;
+  std::string problem;  // why the kernel has no adjoint; empty: it has one
 };
+
+/// The layout of a parameter block with the log's descriptors behind the kernel's own parameters.
+ParamLayout log_layout(const ParamLayout& layout);
 
 /// Brings a lowered module into the form that its kernel says: the adjoint, the taped form, or (both set) the adjoint
 /// that reads what the taped form wrote. Errors, with the place in the kernel, go to the sink.

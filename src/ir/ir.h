@@ -153,6 +153,7 @@ struct Form {
   bool strided = false;     // the innermost elements of an array argument may lie apart
   bool taped = false;       // the launch is recorded on a tape
   bool adjoint = false;     // the kernel's adjoint (autodiff/adjoint.h), not the kernel itself
+  bool meet = false;        // adjoint: gradients may share memory, or elements of one array do
   std::uint8_t rank = 1;    // launch dimensions, 1 to 4
   bool operator==(const Form&) const = default;
 };

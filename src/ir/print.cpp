@@ -184,6 +184,7 @@ void Printer::function(const Function& f) {
     out_ += " form(";
     if (f.form.no_overlap) out_ += "no_overlap, ";
     if (f.form.strided) out_ += "strided, ";
+    if (f.form.meet) out_ += "meet, ";
     if (f.form.taped) out_ += "taped, ";
     if (f.form.adjoint) out_ += "adjoint, ";
     out_ += "rank " + std::to_string(f.form.rank) + ")";

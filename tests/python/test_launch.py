@@ -147,23 +147,6 @@ def test_print_launches(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_a_recorder_sees_each_launch():
-    from warp._src import context
-
-    seen = []
-    x, y = arrays()
-    context.set_recorder(lambda *args: seen.append(args))
-    try:
-        wp.launch(scale, 4, [x], [y, 2.0])
-        wp.launch(scale, 4, [x, y, 2.0], record_tape=False)
-        wp.launch(scale, None, [x, y, 2.0])
-    finally:
-        context.set_recorder(None)
-    wp.launch(scale, 4, [x, y, 2.0])
-    assert [s[0] for s in seen] == [scale, scale]
-    assert seen[0][1] == 4 and seen[0][3] == [x] and seen[0][4] == [y, 2.0]
-
-
 # ---- Bad input ------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@
 #include "analysis/lane_text.h"
 #include "driver/kernel_binary.h"
 #include "driver/pipeline.h"
+#include "driver/taping.h"
 #include "ir/clone.h"
 #include "ir/text.h"
 #include "sema/file_scope.h"
@@ -77,6 +78,8 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_ir(const Arguments& args, 
   for (const auto& function : module->functions)
     if (args.kernel.empty() ? function->kind == ir::FunctionKind::kernel : function->name == args.kernel)
       out.push_back(ir::extract_closure(*function, module.get()));
+  for (auto& one : out) driver::derive(*one, args.options, sink);
+  if (sink.has_errors()) return {};
   if (args.adjoint)
     for (auto& one : out) {
       one->functions.back()->form.adjoint = true;

@@ -394,8 +394,12 @@ class array(ArrayExchange):
             self[key].put(value)
         elif written.__class__ is not int:
             derived(written, self)._assign_values(value)
-        elif self._refs is not None:
-            self._refs[written] = field_arrays(value)
+        else:
+            if self._refs is not None:
+                self._refs[written] = field_arrays(value)
+            if self._has_grad:
+                keys = key if isinstance(key, tuple) else (key,)
+                _weft.note_fill(self[tuple(k if k is ... else slice(k, k + 1 or None) for k in keys)])
 
     def __str__(self) -> str:
         if not self._valid:
@@ -494,8 +498,11 @@ class array(ArrayExchange):
         source = _interface.host_view(value) if isinstance(value, _weft.Array) else _interface.as_ndarray(value)
         values = _interface.comparable(source, _interface.layout(self._element))
         target = _interface.on_host(self)
+        _weft.announce_write(self, "an assignment")
         with np.errstate(all="ignore"):
             np.copyto(_interface.numpy_view(target), values, casting="unsafe")
+        if target is self:
+            _weft.note_fill(self)
         if target is not self:
             self._copy_from(target)
         if isinstance(value, array):

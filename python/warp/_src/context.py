@@ -260,8 +260,13 @@ class Kernel(_weft.KernelHandle):
         if kernel is None or not kernel.unchanged():
             kernel = self._natives[key] = _weft.Kernel(function, options)
         self._current = kernel
-        self._use(kernel, epoch)
+        self._use(kernel, epoch, self._backward())
         return kernel
+
+    def _backward(self) -> bool:
+        """Whether tapes differentiate it."""
+        own = self.options.get("enable_backward", self.module.options.get("enable_backward"))
+        return bool(config.enable_backward if own is None else own)
 
     def forget(self) -> None:
         """Drops all compiled forms; the next launch compiles again."""
@@ -450,17 +455,6 @@ def _dim_of_first_array(args: typing.Iterable[object]) -> tuple[int, ...]:
     raise ValueError("wp.launch needs dim=: there is no array argument to take it from")
 
 
-recorder: typing.Callable | None = None
-
-
-def set_recorder(function: typing.Callable | None) -> None:
-    """After each launch with record_tape=True calls
-    function(kernel, dim, max_blocks, inputs, outputs, device, block_dim)."""
-    global recorder
-    recorder = function
-    _weft.set_recorder(function)
-
-
 def _launch_rare(
     kernel: Kernel,
     dim: object,
@@ -489,9 +483,8 @@ def _launch_rare(
         return Launch(kernel, dim, inputs, outputs, where, max_blocks, block_dim)
     if config.print_launches:
         print(f"kernel: {kernel.key} dim {dim} inputs {len(inputs)} outputs {len(outputs)}")
-    _weft.run_launch(kernel, dim, inputs, outputs, *place)
-    if recorder is not None and record_tape:
-        recorder(kernel, dim, max_blocks, inputs, outputs, device, block_dim)
+    kept = (kernel, dim, max_blocks, list(inputs or ()), list(outputs or ()), device, block_dim) if record_tape else None
+    _weft.run_launch(kernel, dim, inputs, outputs, *place, kept)
     return None
 
 
@@ -505,7 +498,7 @@ def _launch_adjoint(
     place: tuple = (),
 ) -> None:
     """Runs a kernel's adjoint: adds to the gradients of what it read what those of the written arrays say."""
-    if not kernel.options.get("enable_backward", kernel.module.options.get("enable_backward", config.enable_backward)):
+    if not kernel._backward():
         print(f"Warning: kernel '{kernel.key}' has enable_backward=False and passes no gradient on")
         return
     from warp._src.array_factories import clone

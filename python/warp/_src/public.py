@@ -28,6 +28,7 @@ from warp._src import modules as _modules
 from warp._src import native as _native
 from warp._src import startup as _startup
 from warp._src import streams as _streams
+from warp._src import tape as _tape
 from warp._src import struct as _struct
 from warp._src import types
 from warp._src.config import DeterministicMode  # noqa: F401
@@ -59,7 +60,6 @@ __version__ = config.version
 DeviceLike = _typing.Union[Device, str, None]
 """What is taken where a device is meant: a device, its name, or None for the current one."""
 
-_facts.adopt(_array.array, _facts.ArrayFacts)
 _facts.adopt(_array_factories.indexedarray, _facts.ArrayFacts)
 _facts.adopt(Function, _facts.FunctionFacts)
 _facts.adopt(Kernel, _facts.KernelFacts)
@@ -80,6 +80,7 @@ for _source in (
     _startup,
     _streams,
     _graphs,
+    _tape,
     build,
 ):
     for _name in getattr(_source, "__all__", [n for n in vars(_source) if not n.startswith("_")]):

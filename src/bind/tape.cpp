@@ -1,0 +1,304 @@
+// Recording launches and going back over them.
+#include "bind/tape.h"
+
+#include "bind/gil.h"
+#include "bind/hooks.h"
+#include "runtime/errors.h"
+
+namespace weft::bind {
+namespace {
+
+nb::object recording;  // the TapeObject that records; Python's tape sees to it that it is one at a time
+
+/// Arrays of an argument, fields of structs included, in the order of TapeFacts::leaves.
+void collect_arrays(PyObject* value, const Type* type, std::vector<nb::object>& out) {
+  if (type->is_array()) {
+    out.push_back(as_array(value) ? nb::borrow(value) : nb::none());
+  } else if (type->is_indexed_array()) {
+    const nb::object data = as_array(value) ? nb::borrow(value) : nb::object(nb::borrow(value).attr("data"));
+    collect_arrays(data.ptr(), type->fields()[0].type, out);
+    for (std::size_t k = 1; k < type->fields().size(); ++k) out.push_back(nb::none());  // indices have no gradient
+  } else if (type->is_struct()) {
+    for (const Field& f : type->fields()) {
+      if (!f.type->is_array() && !f.type->is_struct()) continue;
+      collect_arrays(nb::object(nb::borrow(value).attr(std::string(f.name).c_str())).ptr(), f.type, out);
+    }
+  }
+}
+
+ArrayDesc& desc_at(char* block, const autodiff::ArrayLeaf& leaf) {
+  return *reinterpret_cast<ArrayDesc*>(block + leaf.offset);
+}
+
+runtime::ByteRange range_at(const char* block, const autodiff::ArrayLeaf& leaf) {
+  return runtime::data_range(*reinterpret_cast<const ArrayDesc*>(block + leaf.offset), leaf.type->element()->size());
+}
+
+void announce(const driver::TapeFacts& facts, const char* block, runtime::VersionKeeper* keeper,
+              const std::string& kernel) {
+  const std::string by = "kernel '" + kernel + "'";
+  if (facts.written_elsewhere) runtime::announce_write(runtime::kAnywhere, keeper, by);
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k)
+    if (facts.written[k]) runtime::announce_write(range_at(block, facts.leaves[k]), keeper, by);
+}
+
+const driver::TapeFacts& facts_for(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
+                                   driver::ArrayFacts form) {
+  GilRelease release;  // the resolver takes it back where it asks Python
+  return kernel.family->tape_facts(signature, int(rank), form);
+}
+
+const driver::KernelVariant& form_of(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
+                                     driver::ArrayFacts form, cuda::Device* device) {
+  const driver::KernelVariant* ready = signature.ready(rank, form, device);
+  return ready ? *ready : build_variant(kernel, signature, rank, form, device);
+}
+
+void run(KernelObject& kernel, driver::KernelSignature& signature, const driver::KernelVariant& variant,
+         const ArgumentList* args, const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place,
+         bool adjoint) {
+  if (place.device && args) return run_on_gpu(kernel, signature, variant, *args, block, dims, place);
+  if (place.device) return kernel.family->run(variant, block, {dims, {}, place.gpu});
+  run_variant(kernel, variant, block, dims, releases_gil(variant, dims), adjoint);
+}
+
+/// Whether gradients of a block's arrays can share memory, or elements of one of its arrays do.
+bool may_meet(const driver::TapeFacts& facts, char* block) {
+  std::vector<std::pair<const ArrayDesc*, std::uint64_t>> seen;
+  for (const autodiff::ArrayLeaf& leaf : facts.leaves) {
+    const ArrayDesc& desc = desc_at(block, leaf);
+    if (!desc.grad) continue;
+    const std::uint64_t size = leaf.type->element()->size();
+    for (std::int32_t d = 0; d < desc.ndim; ++d)
+      if (desc.shape[d] > 1 && desc.strides[d] == 0) return true;
+    const runtime::ByteRange range = runtime::grad_range(desc, size);
+    for (const auto& [other, other_size] : seen)
+      if (range.intersects(runtime::grad_range(*other, other_size))) return true;
+    seen.emplace_back(&desc, size);
+  }
+  return false;
+}
+
+/// The array behind a descriptor of a launch's block; one without an owner for foreign memory, which `keep` holds.
+runtime::Array owner_of(const TapedLaunch& l, const autodiff::ArrayLeaf& leaf, const ArrayDesc& desc) {
+  for (const runtime::Array& array : l.arrays) {
+    const ArrayDesc& other = array.desc();
+    if (other.data == desc.data && other.ndim == desc.ndim && array.element() == leaf.type->element() &&
+        std::equal(desc.shape, desc.shape + desc.ndim, other.shape) &&
+        std::equal(desc.strides, desc.strides + desc.ndim, other.strides))
+      return array;
+  }
+  runtime::Array::External memory;
+  memory.data = desc.data;
+  memory.strides = {desc.strides, std::size_t(desc.ndim)};
+  if (l.place.device) memory.space = space_of(l.place.device->ordinal());
+  return runtime::Array::wrap(leaf.type->element(), {desc.shape, std::size_t(desc.ndim)}, std::move(memory));
+}
+
+void reverse(TapedLaunch& l) {
+  const driver::TapeFacts& facts = *l.facts;
+  std::vector<std::uint64_t> block = l.block;
+  char* bytes = reinterpret_cast<char*>(block.data());
+  bool any = false;
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
+    ArrayDesc& desc = desc_at(bytes, facts.leaves[k]);
+    // The gradient of now: it may have been given after the launch.
+    if (l.leaves[k].object.is_valid() && !l.leaves[k].object.is_none()) {
+      const runtime::Array* array = as_array(l.leaves[k].object.ptr());
+      if (array && array->is_valid() && array->data() == desc.data) desc.grad = array->desc().grad;
+    }
+    any |= desc.grad != nullptr;
+  }
+  if (!any) return;
+  if (!l.backward) {
+    hooks().warn("kernel '" + l.kernel->name() + "' has enable_backward=False: gradients stop at its launch");
+    return;
+  }
+  if (!facts.problem.empty()) throw runtime::Error(facts.problem);
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k)
+    if (const auto& version = l.leaves[k].version) desc_at(bytes, facts.leaves[k]).data = version->data();
+  if (!facts.log.empty()) {
+    if (!l.logged)
+      throw runtime::Error("kernel '" + l.kernel->name() +
+                           "' overwrites values that its backward pass needs, and when it ran no array had a gradient; "
+                           "set requires_grad before the launch");
+    l.log.finish();
+  }
+  driver::ArrayFacts form = l.form;
+  form.adjoint = true;
+  form.taped = !facts.log.empty();
+  form.meet = may_meet(facts, bytes);
+  const driver::KernelVariant& variant = form_of(*l.kernel, *l.signature, l.rank, form, l.place.device);
+  run(*l.kernel, *l.signature, variant, nullptr, bytes, l.dims(), l.place, true);
+}
+
+void reverse_step(TapeObject::Step& step) {
+  if (step.launch)
+    reverse(*step.launch);
+  else
+    step.function();
+}
+
+void backward(TapeObject& tape) {
+  for (std::size_t k = tape.steps.size(); k-- > 0;) reverse_step(tape.steps[k]);
+}
+
+/// Whether a step writes to an array's memory; functions may.
+bool writes(const TapeObject::Step& step, const runtime::Array& array) {
+  if (!step.launch) return true;
+  const driver::TapeFacts& facts = *step.launch->facts;
+  const char* block = reinterpret_cast<const char*>(step.launch->block.data());
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k)
+    if (facts.written[k] && range_at(block, facts.leaves[k]).intersects(array.range())) return true;
+  return facts.written_elsewhere;
+}
+
+nb::list list_steps(TapeObject& tape) {
+  nb::list out;
+  for (TapeObject::Step& step : tape.steps)
+    out.append(step.launch ? step.launch->arguments : nb::make_tuple(step.function, step.arrays));
+  return out;
+}
+
+}  // namespace
+
+TapeHooks& tape_hooks() {
+  static auto* hooks = new TapeHooks;  // outlives module teardown
+  return *hooks;
+}
+
+TapeObject* recording_tape() {
+  return recording.is_valid() && !recording.is_none() ? nb::inst_ptr<TapeObject>(recording) : nullptr;
+}
+
+void announce_array_write(const runtime::Array& array, const char* by) {
+  if (!runtime::writes_are_watched()) return;
+  TapeObject* tape = recording_tape();
+  runtime::announce_write(array.range(), tape ? &tape->keeper : nullptr, by);
+}
+
+void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelSignature& signature,
+                    const ArgumentList& args, char* block, std::vector<nb::object>& keep,
+                    std::span<const std::int64_t> dims, const LaunchPlace& place, LaunchOnTape how) {
+  const driver::ArrayFacts form = driver::array_facts(signature.layout, block);
+  const driver::TapeFacts& facts = facts_for(*kernel, signature, dims.size(), form);
+  announce(facts, block, how.tape ? &how.tape->keeper : nullptr, kernel->name());
+  if (!how.tape) {
+    const driver::KernelVariant& variant = form_of(*kernel, signature, dims.size(), form, place.device);
+    std::vector<runtime::Array> arrays;
+    for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
+    return run(*kernel, signature, variant, &args, block, dims, place, false);
+  }
+
+  auto made = std::make_unique<TapedLaunch>();
+  made->kernel = kernel;
+  made->signature = &signature;
+  made->facts = &facts;
+  made->form = form;
+  std::copy_n(dims.begin(), dims.size(), made->extents);
+  made->rank = dims.size();
+  made->place = place;
+  made->arguments = std::move(how.arguments);
+  const ParamLayout extended = driver::log_layout(signature.layout);
+  made->block.resize((extended.size + 7) / 8 + 1);
+  std::memcpy(made->bytes(), block, signature.layout.size);
+  std::vector<nb::object> objects;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    hold_arrays(args[i], signature.types[i], made->arrays);
+    collect_arrays(args[i], signature.types[i], objects);
+  }
+  made->leaves.resize(facts.leaves.size());
+  bool any = false;
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
+    if (k < objects.size()) made->leaves[k].object = objects[k];
+    any |= desc_at(made->bytes(), facts.leaves[k]).grad != nullptr;
+  }
+  made->backward = how.backward;
+  any = any && how.backward;
+  made->logged = any && !facts.log.empty() && facts.problem.empty() && how.run;
+  driver::ArrayFacts run_form = form;
+  run_form.taped = made->logged;
+  if (made->logged) {
+    runtime::KernelCode code;
+    code.name = kernel->name();
+    code.tid_dims_read = 0;
+    const std::int64_t threads = runtime::launch_size(code, dims);
+    made->log = runtime::TapeLog(facts.log.fixed_words, facts.log.page_words, threads,
+                                 place.device ? space_of(place.device->ordinal()) : nullptr);
+    ArrayDesc descs[runtime::TapeLog::kArrays];
+    made->log.write_descs(descs);
+    for (std::size_t k = 0; k < runtime::TapeLog::kArrays; ++k)
+      std::memcpy(made->bytes() + extended.params[signature.layout.params.size() + k].offset, &descs[k],
+                  sizeof descs[k]);
+  }
+  if (how.run) {
+    const driver::KernelVariant& variant = form_of(*kernel, signature, dims.size(), run_form, place.device);
+    run(*kernel, signature, variant, &args, made->bytes(), dims, place, false);
+    if (made->logged && !place.device) made->log.finish();
+  }
+  if (any && facts.problem.empty()) {
+    const std::string by = "kernel '" + kernel->name() + "'";
+    for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
+      if (!facts.needed[k]) continue;
+      const ArrayDesc& desc = desc_at(made->bytes(), facts.leaves[k]);
+      if (desc.data) made->leaves[k].version = how.tape->keeper.need(owner_of(*made, facts.leaves[k], desc), by);
+    }
+  }
+  made->keep = std::move(keep);
+  how.tape->steps.push_back({std::move(made), {}, {}});
+}
+
+void register_tape(nb::module_& m) {
+  nb::class_<runtime::Version>(m, "ArrayVersion", "Values of an array at one moment.")
+      .def("_share_into",
+           [](const std::shared_ptr<runtime::Version>& v, ArrayObject& into) { into.array = v->values(); });
+  nb::class_<TapeObject>(m, "TapeCore", "What a tape has recorded; warp.Tape derives from it.")
+      .def(nb::init<>())
+      .def("_start", [](nb::handle self) { recording = nb::borrow(self); })
+      .def("_stop", [](nb::handle) { recording.reset(); })
+      .def("_add",
+           [](TapeObject& t, nb::object function, nb::object arrays) {
+             t.steps.push_back({nullptr, std::move(function), std::move(arrays)});
+           })
+      .def("_need", [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.keeper.need(a.array, by); })
+      .def("_steps", &list_steps)
+      .def("_backward", &backward)
+      .def("_reverse", [](TapeObject& t, std::size_t k) { reverse_step(t.steps.at(k)); })
+      .def("_writes", [](TapeObject& t, std::size_t k, const ArrayObject& a) { return writes(t.steps.at(k), a.array); })
+      .def("_verify", [](TapeObject& t, bool on) { t.keeper.set_verify(on); })
+      .def("_notes", [](TapeObject& t) { return t.keeper.take_notes(); })
+      .def("_clear",
+           [](TapeObject& t) {
+             auto gone = std::move(t.steps);
+             t.steps.clear();
+             t.keeper.clear();
+           })
+      .def("_refuse_copies",
+           [](TapeObject& t, bool on) {
+             using Policy = runtime::VersionKeeper::OnOverwrite;
+             t.keeper.set_policy(on ? Policy::refuse : Policy::copy);
+           })
+      .def_prop_ro(
+          "kept_bytes", [](const TapeObject& t) { return t.keeper.kept_bytes(); },
+          "Bytes of arrays that the tape copied because a later operation overwrote them.")
+      .def_prop_ro(
+          "kept_copies", [](const TapeObject& t) { return t.keeper.copies(); }, "How many such copies there are.")
+      .def_prop_ro(
+          "log_bytes",
+          [](const TapeObject& t) {
+            std::uint64_t total = 0;
+            for (const auto& step : t.steps)
+              if (step.launch) total += step.launch->log.bytes();
+            return total;
+          },
+          "Bytes that launches wrote down because their kernels overwrite what the backward pass needs.");
+  m.def("set_tape_hooks", [](nb::object copied, nb::object filled) {
+    tape_hooks() = {std::move(copied), std::move(filled)};
+  });
+  m.def(
+      "note_fill", [](nb::handle array) { if (recording_tape()) tape_hooks().filled(array); },
+      "Tells the tape that records that an array was overwritten with values that depend on no array.");
+  m.def("announce_write", [](const ArrayObject& a, const char* by) { announce_array_write(a.array, by); });
+}
+
+}  // namespace weft::bind

@@ -1,0 +1,73 @@
+// A tape behind wp.Tape: launches and functions in the order in which they ran, the versions of arrays that going back
+// over them needs, and the logs of what kernels overwrote.
+#pragma once
+#include <variant>
+
+#include "bind/kernel_object.h"
+#include "runtime/tape_log.h"
+#include "runtime/versions.h"
+
+namespace weft::bind {
+
+/// A launch as it ran.
+struct __attribute__((visibility("hidden"))) TapedLaunch {
+  std::shared_ptr<KernelObject> kernel;
+  driver::KernelSignature* signature = nullptr;
+  const driver::TapeFacts* facts = nullptr;
+  driver::ArrayFacts form;
+  std::vector<std::uint64_t> block;  // the log's descriptors included, where there is a log
+  std::int64_t extents[kMaxRank] = {};
+  std::size_t rank = 0;
+  LaunchPlace place;
+  struct Leaf {
+    nb::object object;                          // the array in Python; none: foreign memory without a gradient
+    std::shared_ptr<runtime::Version> version;  // null: the reverse reads none of its values
+  };
+  std::vector<Leaf> leaves;             // as TapeFacts::leaves
+  std::vector<runtime::Array> arrays;  // memory of all arguments
+  std::vector<nb::object> keep;
+  runtime::TapeLog log;
+  bool logged = false;
+  bool backward = true;  // enable_backward of the kernel
+  nb::object arguments;  // (kernel, dim, max_blocks, inputs, outputs, device, block_dim) for those who look
+
+  char* bytes() { return reinterpret_cast<char*>(block.data()); }
+  std::span<const std::int64_t> dims() const { return {extents, rank}; }
+};
+
+struct __attribute__((visibility("hidden"))) TapeObject {
+  runtime::VersionKeeper keeper;
+  struct Step {
+    std::unique_ptr<TapedLaunch> launch;  // or:
+    nb::object function;                  // called on the way back
+    nb::object arrays;                    // whose gradients it touches
+  };
+  std::vector<Step> steps;
+};
+
+/// What launches are told by the tape that records, and by those that watch.
+struct __attribute__((visibility("hidden"))) LaunchOnTape {
+  TapeObject* tape = nullptr;  // null: not recorded
+  nb::object arguments;
+  bool run = true;       // false: the work was done by other means
+  bool backward = true;  // enable_backward of the kernel
+};
+
+/// A launch that a tape records or that may overwrite what some tape needs. The block is filled.
+void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelSignature& signature,
+                    const ArgumentList& args, char* block, std::vector<nb::object>& keep,
+                    std::span<const std::int64_t> dims, const LaunchPlace& place, LaunchOnTape how);
+
+/// The tape that records now, or null.
+TapeObject* recording_tape();
+
+/// Python functions that record copies (dest, src) and fills (dest) between and of arrays.
+struct __attribute__((visibility("hidden"))) TapeHooks {
+  nb::object copied, filled;
+};
+TapeHooks& tape_hooks();
+
+/// To be called before the CPU, or a copy, writes to an array.
+void announce_array_write(const runtime::Array& array, const char* by);
+
+}  // namespace weft::bind

@@ -1,0 +1,34 @@
+// The memory into which a taped launch writes what its adjoint can't compute again (autodiff/record.h says where each
+// value goes). On the CPU the slab for loops is reserved, not taken: pages of the system come as threads write to them.
+#pragma once
+#include <cstdint>
+#include <functional>
+
+#include "runtime/array.h"
+
+namespace weft::runtime {
+
+class TapeLog {
+ public:
+  static constexpr std::size_t kArrays = 4;
+
+  TapeLog() = default;
+  /// `fixed_words` 32-bit words for each thread, and pages of `page_words` (0: none) for what loops write.
+  TapeLog(std::uint32_t fixed_words, std::uint32_t page_words, std::int64_t threads, MemorySpace* space);
+
+  /// The descriptors that the kernel's form takes behind its own parameters.
+  void write_descs(ArrayDesc out[kArrays]) const;
+  /// To be called once the launch is done: gives back what it did not use. Throws Error if there was not enough.
+  void finish();
+  /// Memory that it takes.
+  std::uint64_t bytes() const;
+
+ private:
+  std::uint32_t page_words_ = 0;
+  Array fixed_, first_, pages_, next_;
+  std::uint64_t used_bytes_ = 0;
+  std::function<void(std::uint64_t)> trim_;  // gives reserved memory back
+  bool finished_ = false;
+};
+
+}  // namespace weft::runtime

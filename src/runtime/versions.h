@@ -1,0 +1,83 @@
+// Which values of arrays somebody still needs, and what happens when they are about to be overwritten. A tape's reverse
+// needs arrays as its launches left them; every write in the process is announced here (cheaply: usually nobody listens).
+// A write that the tape records itself makes the keeper copy the old bytes first; any other write loses them, and asking
+// for them later is an error that names the writer.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/array.h"
+#include "support/hash.h"
+
+namespace weft::runtime {
+
+class VersionKeeper;
+
+/// The values of an array at one moment.
+class Version {
+ public:
+  /// The address that stands for the array's data: its own while nobody has written, else that of the copy, which has
+  /// the same strides. Throws Error when the values are lost.
+  void* data() const;
+  const Array& array() const { return array_; }
+  /// The copy as an array like the original; the original itself where nothing was written.
+  Array values() const;
+
+ private:
+  friend class VersionKeeper;
+  friend void announce_write(ByteRange, VersionKeeper*, std::string_view);
+  Array array_;
+  ByteRange range_;
+  std::string needed_by_;
+  std::optional<Hash128> sum_;  // of the bytes, where they are checked
+  Array kept_;           // bytes of the range, once copied
+  std::string lost_to_;  // who wrote without leave
+  bool lost_ = false;
+};
+
+/// The versions that one tape needs.
+class VersionKeeper {
+ public:
+  enum class OnOverwrite : std::uint8_t { copy, refuse };
+
+  VersionKeeper();
+  ~VersionKeeper();
+  VersionKeeper(const VersionKeeper&) = delete;
+
+  /// The array's values of now; `by` names who needs them.
+  std::shared_ptr<Version> need(const Array& array, std::string_view by);
+  /// Forgets all.
+  void clear();
+  /// Notes every copy that is made, and checks by sums that nobody wrote unannounced (a NumPy view can).
+  void set_verify(bool on) { verify_ = on; }
+  std::vector<std::string> take_notes();
+  void set_policy(OnOverwrite policy) { policy_ = policy; }
+  OnOverwrite policy() const { return policy_; }
+  /// Bytes of the copies that still live, and how many copies were made.
+  std::uint64_t kept_bytes() const { return kept_bytes_; }
+  std::uint64_t copies() const { return copies_; }
+
+ private:
+  friend void announce_write(ByteRange, VersionKeeper*, std::string_view);
+  std::vector<std::weak_ptr<Version>> live_;  // not overwritten so far
+  OnOverwrite policy_ = OnOverwrite::copy;
+  std::uint64_t kept_bytes_ = 0, copies_ = 0;
+  bool verify_ = false;
+  std::vector<std::string> notes_;
+};
+
+/// Keepers with something to lose; read without a lock by everybody who writes.
+extern std::atomic<int> watching_keepers;
+inline bool writes_are_watched() { return watching_keepers.load(std::memory_order_relaxed) > 0; }
+
+/// To be called before memory is written. `recording` is the keeper of the tape that records this write, or null. Throws
+/// Error if the keeper refuses.
+void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by);
+/// The same for writes whose place nobody knows.
+inline constexpr ByteRange kAnywhere{0, UINTPTR_MAX};
+
+}  // namespace weft::runtime
