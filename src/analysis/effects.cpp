@@ -11,6 +11,14 @@ namespace {
 
 using ir::OpCode;
 
+/// Values of the type may hold an address.
+bool may_hold_address(const Type* type) {
+  if (type->is_struct() || type->is_tuple())
+    return std::any_of(type->fields().begin(), type->fields().end(),
+                       [](const Field& field) { return may_hold_address(field.type); });
+  return type->is_numeric() && (type->scalar_kind() == ScalarKind::u64 || type->scalar_kind() == ScalarKind::i64);
+}
+
 }  // namespace
 
 bool FunctionEffects::removable() const {
@@ -48,8 +56,10 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
   FunctionEffects sum;
   sum.reads.resize(function.params().size());
   sum.writes.resize(function.params().size());
-  if (!function.native.empty()) {  // may do anything
-    sum.outside = sum.leaks = sum.reads_unknown = sum.writes_unknown = true;
+  if (!function.native.empty()) {  // may do anything, with the memory that it is given
+    sum.outside = sum.leaks = true;
+    for (const ir::Value* param : function.params())
+      if (may_hold_address(param->type)) sum.reads_unknown = sum.writes_unknown = true;
     sum.reads.assign(sum.reads.size(), true);
     sum.writes.assign(sum.writes.size(), true);
     return sum;
