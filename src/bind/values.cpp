@@ -201,6 +201,10 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
     nb::object hook = hooks().as_array;
     const int place = target.device ? target.device->ordinal() : -1;
     array = hook.is_valid() ? hook(value, TypeHandle{type}, place) : nb::none();
+    if (array.is_none() && target.device && PyObject_CheckBuffer(value.ptr()))
+      fail(PyExc_RuntimeError, kernel, param,
+           "expected " + type->user_name() + " on " + target_name() + ", got " + python_type_name(value) +
+               " on the host; make a wp.array of it there");
     if (array.is_none())
       fail(PyExc_RuntimeError, kernel, param,
            "expected " + type->user_name() + ", got " + python_type_name(value) + describe_elements(value, *type));

@@ -62,6 +62,10 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   unit.module->setTargetTriple(target.triple);
   unit.module->setDataLayout(machine->createDataLayout());
   unit.emit_kernel(kernel);
+  if (unit.traits.gpu) {
+    result.lanes = unit.gpu_lanes;
+    result.few_blocks = !unit.sums.empty();
+  }
   if (options.verify) {
     std::string problems;
     llvm::raw_string_ostream out(problems);

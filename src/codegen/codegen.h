@@ -49,9 +49,10 @@ struct EmitOptions {
 enum class Output { llvm_ir, llvm_ir_opt, assembly, object, ptx };
 
 struct Emitted {
-  std::string bytes;  // text, or the object file's contents
-  int lanes = 1;
-  std::string entry;  // the symbol of the chunk function (or of the GPU kernel)
+  std::string bytes;        // text, or the object file's contents
+  int lanes = 1;            // GPU: elements of a thread in one step
+  bool few_blocks = false;  // GPU: threads that do more each are better, for what they do at their end
+  std::string entry;        // the symbol of the chunk function (or of the GPU kernel)
   double seconds_emit = 0, seconds_opt = 0, seconds_codegen = 0;
 };
 

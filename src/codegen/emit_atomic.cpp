@@ -1,6 +1,8 @@
 // Atomic read-modify-write: lane by lane in lane order, component by component. Relaxed ordering. Float min and max follow
 // the IR's rule for NaN, which no native instruction does, so they are compare-and-swap loops. cas compares bits.
 #include "codegen/emitter.h"
+#include "codegen/nvptx/kernel_plan.h"
+#include "codegen/nvptx/warp.h"
 #include "ir/infer.h"
 
 namespace weft::codegen {
@@ -83,7 +85,23 @@ llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm:
 
 }  // namespace
 
+namespace {
+
+/// A sum that a GPU thread keeps to itself: adds the lanes' values, one after the other.
+void add_to_sum(Emitter& e, const ir::Op& op, llvm::Value* slot) {
+  ScalarKind kind = op.result()->type->scalar_kind();
+  llvm::Value* sum = e.b.CreateLoad(e.unit.type(kind), slot);
+  llvm::Value* value = e.plain(op.operands.back());
+  for (int lane = 0; lane < e.W; ++lane)
+    sum = e.arith(ir::OpCode::add, kind, {sum, e.lane_of(value, e.b.getInt64(std::uint64_t(lane)))});
+  e.b.CreateStore(sum, slot);
+  e.set(op.result(), e.zero_parts(op.result()->type));
+}
+
+}  // namespace
+
 void Emitter::emit_atomic(const ir::Op& op) {
+  if (auto it = unit.sums.find(&op); it != unit.sums.end()) return add_to_sum(*this, op, it->second);
   bool is_cas = op.atomic == AtomicKind::cas;
   std::size_t values = is_cas ? 2 : 1;
   std::size_t first_path = 1u + op.num_indices, path_count = op.operands.size() - first_path - values;
@@ -92,6 +110,12 @@ void Emitter::emit_atomic(const ir::Op& op) {
   Address at = address(op, op.operands.subspan(first_path, path_count));
   const Type* type = op.result()->type;
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
+  if (unit.traits.gpu && W == 1 && !at.valid && op.atomic == AtomicKind::add && type->is_scalar() &&
+      has_warp_add(type->scalar_kind()) && !is_used(op.result()) && goes_to_one_place(op)) {
+    llvm::Value* place = byte_offset(at.pointer, b.getInt64(at.offset));
+    emit_warp_add(*this, type->scalar_kind(), place, plain(value));
+    return set(op.result(), zero_parts(type));
+  }
 
   const TypeParts& info = unit.parts(type);
   const Parts in = get(value);

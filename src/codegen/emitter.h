@@ -96,7 +96,10 @@ class CodeUnit {
   const ir::Module& source;
   const TargetSpec& target;
   const EmitOptions& options;
-  int lanes;  // of the body being emitted; see LaneCount
+  int lanes;          // of the body being emitted; see LaneCount
+  int gpu_lanes = 1;  // elements of a GPU thread in one step; set by emit_kernel
+  /// GPU: atomic sums that a thread keeps to itself until the end, and where.
+  std::unordered_map<const ir::Op*, llvm::Value*> sums;
   const TargetTraits traits;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
@@ -134,6 +137,8 @@ class LaneCount {
 };
 
 std::string entry_name(const ir::Function& kernel);
+/// Makes the innermost stride of every array in a parameter a constant: all but strided forms may.
+void fix_inner_strides(CodeUnit& unit, const Type* type, llvm::MutableArrayRef<Part> parts);
 
 /// What the threads of a kernel know of themselves; functions get context and linear passed on.
 struct ThreadInfo {

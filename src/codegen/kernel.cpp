@@ -12,20 +12,6 @@ namespace {
 /// Kernels above this weight (kernel_size.h) get one body.
 constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
 
-/// Makes the innermost stride of every array in a parameter a constant: all but strided forms may.
-void fix_inner_strides(CodeUnit& unit, const Type* type, llvm::MutableArrayRef<Part> parts) {
-  if (type->is_array()) {
-    Part& stride = parts[1 + 2 * type->rank()];
-    stride = Part{llvm::ConstantInt::get(unit.i64, type->element()->size())};
-  } else if (type->is_struct()) {
-    for (const Field& field : type->fields()) {
-      std::size_t count = unit.parts(field.type).parts.size();
-      fix_inner_strides(unit, field.type, parts.take_front(count));
-      parts = parts.drop_front(count);
-    }
-  }
-}
-
 /// Scalar state of the loop over threads: the linear index and, beyond rank 1, the coordinates of lane 0.
 struct Position {
   llvm::Value* linear = nullptr;
@@ -266,6 +252,19 @@ class KernelFrame {
 };
 
 }  // namespace
+
+void fix_inner_strides(CodeUnit& unit, const Type* type, llvm::MutableArrayRef<Part> parts) {
+  if (type->is_array()) {
+    Part& stride = parts[1 + 2 * type->rank()];
+    stride = Part{llvm::ConstantInt::get(unit.i64, type->element()->size())};
+  } else if (type->is_struct()) {
+    for (const Field& field : type->fields()) {
+      std::size_t count = unit.parts(field.type).parts.size();
+      fix_inner_strides(unit, field.type, parts.take_front(count));
+      parts = parts.drop_front(count);
+    }
+  }
+}
 
 void CodeUnit::emit_cpu_kernel(const ir::Function& kernel) { KernelFrame(*this, kernel).emit(); }
 

@@ -15,6 +15,7 @@
 #include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
@@ -77,6 +78,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
       passes.addPass(llvm::GlobalDCEPass());
     }
     if (level >= 1) passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_pipeline(level)));
+    // GPU kernels know arrays that are aligned; the target's own passes then join their accesses.
+    if (level >= 1 && machine.getTargetTriple().isNVPTX())
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));
   }
   passes.run(module, modules);
 }

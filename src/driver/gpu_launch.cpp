@@ -7,6 +7,7 @@ namespace weft::driver {
 namespace {
 
 constexpr int kBlockDim = 256;
+constexpr std::int64_t kThreadsPerSm = 4096;  // twice what runs at a time: enough to be even
 constexpr std::size_t kMaxArguments = 4096;
 
 unsigned block_size(const KernelBinary& binary, int asked) {
@@ -48,8 +49,13 @@ void launch_on_gpu(const KernelVariant& variant, const void* block, const Launch
   std::memcpy(arguments, block, variant.param_bytes);
   std::memcpy(arguments + at, &trailer, sizeof trailer);
   if (device.capture()) device.keep_for_capture(variant.binary);
-  binary.gpu()->launch(stream, cuda::blocks_for(total, block_dim, request.gpu.max_blocks), block_dim, arguments,
-                       at + sizeof trailer);
+  const std::int64_t steps = (total - 1) / binary.code().lanes + 1;
+  std::int64_t most = request.gpu.max_blocks;
+  if (binary.few_blocks()) {
+    const std::int64_t enough = std::int64_t(device.facts().sm_count) * kThreadsPerSm / block_dim;
+    most = most > 0 ? std::min(most, enough) : enough;
+  }
+  binary.gpu()->launch(stream, cuda::blocks_for(steps, block_dim, most), block_dim, arguments, at + sizeof trailer);
 }
 
 }  // namespace weft::driver

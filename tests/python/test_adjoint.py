@@ -155,6 +155,7 @@ def last_store_wins(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[0] = x[i] * 2.0
 
 
+@pytest.mark.cpu_only
 def test_serial_adjoints_run_threads_backwards() -> None:
     wp.config.cpu_threads = 1
     try:

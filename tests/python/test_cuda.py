@@ -268,7 +268,7 @@ def test_bad_launches() -> None:
         wp.launch(add, dim=10, inputs=[x, 1.0], block_dim=2048)
     with pytest.raises(ValueError, match="max_blocks"):
         wp.launch(add, dim=10, inputs=[x, 1.0], max_blocks=-1)
-    with pytest.raises(RuntimeError, match="expected array"):
+    with pytest.raises(RuntimeError, match="on cuda:0, got ndarray on the host"):
         wp.launch(add, dim=10, inputs=[np.zeros(10, np.float32), 1.0])
     assert x.list() == [0.0] * 10
 

@@ -201,7 +201,7 @@ def test_large_elements(device: wp.Device) -> None:
 def test_arrays_of_another_device_are_refused(device: wp.Device) -> None:
     if not wp.is_cuda_available():
         pytest.skip("there is no second device")
-    other = wp.zeros(4, device="cpu" if device.is_cuda else "cuda")
+    other = wp.zeros(4, dtype=int, device="cpu" if device.is_cuda else "cuda")
     with pytest.raises(RuntimeError, match=f"the launch runs on {device}, but the array is on {other.device}"):
         wp.launch(count_threads, dim=1, inputs=[other], device=device)
 

@@ -128,7 +128,7 @@ def in_kernel(a: wp.array2d(dtype=float), rows: wp.array(dtype=int), out: wp.arr
 def test_index_arrays_in_kernels():
     values = np.arange(20, dtype=np.float32).reshape(4, 5)
     out = wp.zeros((3, 4))
-    wp.launch(in_kernel, dim=(3, 4), inputs=[values, index([3, 0, -2])], outputs=[out])
+    wp.launch(in_kernel, dim=(3, 4), inputs=[wp.array(values), index([3, 0, -2])], outputs=[out])
     np.testing.assert_array_equal(out.numpy(), values[[3, 0, -2]][:, :4] + values[[3, 0, -2]][:, 1:])
 
 
@@ -150,7 +150,7 @@ def test_functions_take_both_kinds():
     assert out.list() == [8.0, 8.0, 8.0]
     wp.launch(through_function, dim=3, inputs=[a, a], outputs=[out])  # a plain array for an indexed parameter
     assert out.list() == [4.0, 8.0, 12.0]
-    wp.launch(through_function, dim=3, inputs=[a, np.float32([1, 1, 1])], outputs=[out])
+    wp.launch(through_function, dim=3, inputs=[a, wp.ones(3)], outputs=[out])
     assert out.list() == [4.0, 6.0, 8.0]
 
 
@@ -289,7 +289,9 @@ def test_debug_mode_names_the_index(tmp_path):
     try:
         with pytest.raises(Exception, match="index0.*7|7.*index0|out of bounds"):
             wp.launch(read1, dim=8, inputs=[wp.indexedarray(wp.zeros(3), index([0, 1])), wp.zeros(8)])
+            wp.synchronize()
         with pytest.raises(Exception, match="5"):
             wp.launch(read1, dim=1, inputs=[wp.indexedarray(wp.zeros(3), index([5])), wp.zeros(8)])
+            wp.synchronize()
     finally:
         wp.config.mode = "release"

@@ -180,12 +180,12 @@ class KernelFacts:
 
 
 class ArrayFacts:
-    """Of `wp.array` and `wp.indexedarray`."""
+    """Of `wp.indexedarray`."""
 
     @property
     def memory_kind(self) -> MemoryKind:
-        """Where the memory lies."""
-        return MemoryKind.HOST
+        """Where the memory of the data lies."""
+        return self.data.memory_kind
 
 
 class KernelHooks(NamedTuple):

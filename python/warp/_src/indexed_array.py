@@ -112,7 +112,16 @@ class indexedarray:
     def _values(self) -> np.ndarray:
         if self.data is None:
             raise RuntimeError("an indexedarray annotation has no elements")
-        return _interface.numpy_view(self.data)
+        return _interface.host_view(self.data)
+
+    def _store(self, values: Any) -> None:
+        """Writes values to the elements; data on a CUDA device goes to the host and back."""
+        if self.data is None:
+            raise RuntimeError("an indexedarray annotation has no elements")
+        host = _interface.on_host(self.data)
+        _interface.numpy_view(host)[self._selection()] = values
+        if host is not self.data:
+            self.data._copy_from(host)
 
     def _selection(self) -> tuple:
         picks = [np.arange(n) if i is None else i.numpy() for n, i in zip(self.data.shape, self.indices)]
@@ -129,9 +138,9 @@ class indexedarray:
     def contiguous(self) -> array:
         """The elements as an array of their own."""
         values = self.numpy()
-        made = array(shape=self.shape, dtype=self.dtype, requires_grad=self.requires_grad)
+        made = array(shape=self.shape, dtype=self.dtype, requires_grad=self.requires_grad, device="cpu")
         np.copyto(_interface.numpy_view(made), values)
-        return made
+        return made if self.device.is_cpu else made.to(self.device)
 
     def to(self, device: Any) -> indexedarray:
         """This array: all memory is on one device."""
@@ -150,17 +159,17 @@ class indexedarray:
             src = array(src, dtype=self.dtype, copy=False)
         if src.size != self.size:
             raise RuntimeError(f"{src.size} elements can't be assigned to an indexedarray of shape {self.shape}")
-        self._values()[self._selection()] = _interface.numpy_view(src.contiguous().reshape(self.shape))
+        self._store(_interface.host_view(src.contiguous().reshape(self.shape)))
 
     def zero_(self) -> indexedarray:
         """Sets the elements to zero."""
-        self._values()[self._selection()] = np.zeros((), _interface.layout(self.data._element).base)
+        self._store(np.zeros((), _interface.layout(self.data._element).base))
         return self
 
     def fill_(self, value: Any) -> indexedarray:
         """Sets every element to a value."""
-        one = array(shape=1, dtype=self.dtype).fill_(value)
-        self._values()[self._selection()] = _interface.numpy_view(one)[0]
+        one = array(shape=1, dtype=self.dtype, device="cpu").fill_(value)
+        self._store(_interface.numpy_view(one)[0])
         return self
 
     def __len__(self) -> int:
@@ -215,10 +224,10 @@ class indexedarray:
         ):
             self.fill_(value)
             return
-        source = _interface.numpy_view(value) if isinstance(value, array) else _interface.as_ndarray(value)
+        source = _interface.host_view(value) if isinstance(value, array) else _interface.as_ndarray(value)
         values = _interface.comparable(source, _interface.layout(self.data._element))
         with np.errstate(all="ignore"):
-            self._values()[self._selection()] = values
+            self._store(values)
 
     def __iter__(self) -> Iterator[Any]:
         for i in range(len(self)):

@@ -1,72 +1,217 @@
-// The frame around a GPU kernel's body: one parameter block (the kernel's parameters, then a GpuTrailer), and a
-// grid-stride loop over 64-bit linear indices, so that any grid covers any launch.
-#include "codegen/emitter.h"
-
+// The frame around a GPU kernel's body: one parameter block (the kernel's parameters, then a GpuTrailer), and grid-stride
+// loops over 64-bit linear indices, so that any grid covers any launch. By the kernel's plan there are up to two loops:
+// one for groups of neighbouring threads or for aligned arrays, one for the rest.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include "codegen/emitter.h"
+#include "codegen/nvptx/kernel_plan.h"
+#include "codegen/nvptx/warp.h"
+
 namespace weft::codegen {
+namespace {
 
-void CodeUnit::emit_gpu_kernel(const ir::Function& kernel) {
-  ParamLayout layout = param_layout(kernel);
-  std::uint32_t trailer = gpu_trailer_offset(layout.size);
-  std::uint32_t bytes = trailer + std::uint32_t(sizeof(GpuTrailer));
-  constexpr std::uint32_t kMaxParamBytes = 4096;
-  if (bytes > kMaxParamBytes)
-    throw Error("kernel " + kernel.name + " has " + std::to_string(layout.size) + " bytes of parameters; a GPU takes " +
-                    std::to_string(kMaxParamBytes - sizeof(GpuTrailer)) + ": pass large values in arrays",
-                kernel.loc);
-  auto* block_type = llvm::ArrayType::get(i8, bytes);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {ptr}, false);
-  auto* f = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name(kernel), *module);
-  f->setDoesNotThrow();
-  f->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  f->addParamAttr(0, llvm::Attribute::getWithByValType(context, block_type));
-  f->addParamAttr(0, llvm::Attribute::getWithAlignment(context, llvm::Align(8)));
-  llvm::Metadata* mark[] = {llvm::ValueAsMetadata::get(f), llvm::MDString::get(context, "kernel"),
-                            llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(i32, 1))};
-  module->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, mark));
+constexpr std::uint32_t kMaxParamBytes = 4096;
+constexpr std::uint64_t kWideAccess = 16;
 
-  Emitter e(*this, f, kernel, nullptr);
-  llvm::IRBuilder<>& b = e.b;
-  auto* entry = llvm::BasicBlock::Create(context, "entry", f);
-  b.SetInsertPoint(entry);
-  llvm::Value* block = f->getArg(0);
-  for (std::size_t k = 0; k < layout.params.size(); ++k)
-    e.set(kernel.params()[k], e.load_params(layout.params[k].type, block, layout.params[k].offset, std::int32_t(k)));
-  e.thread.context = b.CreateConstInBoundsGEP1_64(i8, block, trailer);
-  auto field = [&](std::size_t offset) {
-    return b.CreateAlignedLoad(i64, b.CreateConstInBoundsGEP1_64(i8, block, trailer + offset), llvm::Align(8));
-  };
-  llvm::Value* count = field(offsetof(GpuTrailer, count));
-  auto special = [&](llvm::Intrinsic::ID id) { return b.CreateZExt(b.CreateIntrinsic(id, {}, {}), i64); };
-  llvm::Value* block_size = special(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
-  llvm::Value* first = b.CreateAdd(b.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), block_size),
-                                   special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
-  llvm::Value* stride = b.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), block_size);
-  const int rank = kernel.form.rank;
-  llvm::SmallVector<llvm::Value*, 4> dims;
-  for (int d = 0; d < rank; ++d) dims.push_back(field(offsetof(GpuTrailer, dims) + 8 * std::size_t(d)));
+class GpuFrame {
+ public:
+  GpuFrame(CodeUnit& unit, const ir::Function& kernel)
+      : unit_(unit), kernel_(kernel), plan_(plan_gpu_kernel(kernel)), rank_(kernel.form.rank), b_(unit.context) {}
 
-  llvm::BasicBlock *loop = e.block("threads"), *exit = e.block("exit");
-  b.CreateCondBr(b.CreateICmpSLT(first, count), loop, exit);
-  b.SetInsertPoint(loop);
-  llvm::PHINode* linear = b.CreatePHI(i64, 2);
-  linear->addIncoming(first, entry);
-  e.thread.linear = Part{linear};
-  llvm::Value* rest = linear;
-  for (int d = rank - 1; d > 0; --d) {
-    std::size_t k = std::size_t(d);
-    e.thread.tids[k] = Part{b.CreateTrunc(b.CreateURem(rest, dims[k]), i32)};
-    rest = b.CreateUDiv(rest, dims[k]);
+  /// Emits the kernel; gives the elements of a thread in one step.
+  int emit() {
+    ParamLayout layout = param_layout(kernel_);
+    trailer_ = gpu_trailer_offset(layout.size);
+    std::uint32_t bytes = trailer_ + std::uint32_t(sizeof(GpuTrailer));
+    if (bytes > kMaxParamBytes)
+      throw Error("kernel " + kernel_.name + " has " + std::to_string(layout.size) +
+                      " bytes of parameters; a GPU takes " + std::to_string(kMaxParamBytes - sizeof(GpuTrailer)) +
+                      ": pass large values in arrays",
+                  kernel_.loc);
+    declare(bytes);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(unit_.context, "entry", function_));
+    load_params(layout);
+    count_ = field(offsetof(GpuTrailer, count));
+    for (int d = 0; d < rank_; ++d) dims_.push_back(field(offsetof(GpuTrailer, dims) + 8 * std::size_t(d)));
+    auto special = [&](llvm::Intrinsic::ID id) { return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), unit_.i64); };
+    llvm::Value* block_size = special(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x);
+    first_ = b_.CreateAdd(b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), block_size),
+                          special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
+    stride_ = b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), block_size);
+    for (const ir::Op* op : plan_.sums) open_sum(*op);
+
+    if (plan_.lanes > 1) {
+      llvm::Value* lanes = b_.getInt64(std::uint64_t(plan_.lanes));
+      llvm::Value* groups =
+          b_.CreateSelect(arrays_aligned(), b_.CreateUDiv(count_, lanes), llvm::ConstantInt::get(unit_.i64, 0));
+      {
+        LaneCount several(unit_, plan_.lanes);
+        loop("groups", first_, groups, [&](llvm::Value* group) {
+          assume_aligned();
+          whole_group(b_.CreateMul(group, lanes));
+        });
+      }
+      loop("rest", b_.CreateAdd(first_, b_.CreateMul(groups, lanes)), count_, [&](llvm::Value* at) { thread(at); });
+    } else if (plan_.aligned) {
+      llvm::BasicBlock *wide = block("aligned"), *plain = block("unaligned"), *done = block("threads.done");
+      b_.CreateCondBr(arrays_aligned(), wide, plain);
+      b_.SetInsertPoint(plain);
+      loop("threads", first_, count_, [&](llvm::Value* at) { thread(at); });
+      b_.CreateBr(done);
+      b_.SetInsertPoint(wide);
+      assume_aligned();
+      loop("threads", first_, count_, [&](llvm::Value* at) { thread(at); });
+      b_.CreateBr(done);
+      b_.SetInsertPoint(done);
+    } else {
+      loop("threads", first_, count_, [&](llvm::Value* at) { thread(at); });
+    }
+    for (const ir::Op* op : plan_.sums) close_sum(*op);
+    b_.CreateRetVoid();
+    return plan_.lanes;
   }
-  e.thread.tids[0] = Part{b.CreateTrunc(rest, i32)};
-  e.use_scopes();
-  e.emit_region(*kernel.body);
-  llvm::Value* next = b.CreateAdd(linear, stride);
-  linear->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpSLT(next, count), loop, exit);
-  b.SetInsertPoint(exit);
-  b.CreateRetVoid();
-}
+
+ private:
+  void declare(std::uint32_t bytes) {
+    auto* block_type = llvm::ArrayType::get(unit_.i8, bytes);
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(unit_.context), {unit_.ptr}, false);
+    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_), *unit_.module);
+    function_->setDoesNotThrow();
+    function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+    function_->addParamAttr(0, llvm::Attribute::getWithByValType(unit_.context, block_type));
+    function_->addParamAttr(0, llvm::Attribute::getWithAlignment(unit_.context, llvm::Align(8)));
+    llvm::Metadata* mark[] = {llvm::ValueAsMetadata::get(function_), llvm::MDString::get(unit_.context, "kernel"),
+                              llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(unit_.i32, 1))};
+    unit_.module->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(unit_.context, mark));
+  }
+
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(unit_.context, name, function_); }
+
+  llvm::Value* trailer(std::size_t offset) {
+    return b_.CreateConstInBoundsGEP1_64(unit_.i8, function_->getArg(0), trailer_ + offset);
+  }
+  llvm::Value* field(std::size_t offset) { return b_.CreateAlignedLoad(unit_.i64, trailer(offset), llvm::Align(8)); }
+
+  void load_params(const ParamLayout& layout) {
+    Emitter e(unit_, function_, kernel_, nullptr);
+    e.b.SetInsertPoint(b_.GetInsertBlock());
+    for (std::size_t k = 0; k < layout.params.size(); ++k) {
+      const ParamLayout::Param& param = layout.params[k];
+      params_.push_back(e.load_params(param.type, function_->getArg(0), param.offset, std::int32_t(k)));
+      if (!kernel_.form.strided) fix_inner_strides(unit_, param.type, params_.back());
+    }
+    context_ = trailer(0);
+  }
+
+  /// Calls `visit` for the addresses and outer strides of the array parameters.
+  template <class Visit>
+  void visit_layouts(const Visit& visit) {
+    for (std::size_t k = 0; k < params_.size(); ++k) {
+      const Type* type = kernel_.params()[k]->type;
+      if (!type->is_array()) continue;
+      visit(params_[k][0]);
+      if (kernel_.form.adjoint) visit(params_[k][1]);
+      for (std::size_t d = 0; d + 1 < type->rank(); ++d) visit(params_[k][2 + type->rank() + d]);
+    }
+  }
+
+  /// Whether all arrays start, and all their rows, at multiples of 16 bytes.
+  llvm::Value* arrays_aligned() {
+    llvm::Value* bits = llvm::ConstantInt::get(unit_.i64, 0);
+    visit_layouts([&](Part& part) {
+      bits = b_.CreateOr(bits, part.v->getType()->isPointerTy() ? b_.CreatePtrToInt(part.v, unit_.i64) : part.v);
+    });
+    return b_.CreateICmpEQ(b_.CreateAnd(bits, b_.getInt64(kWideAccess - 1)), b_.getInt64(0));
+  }
+
+  /// Says so to LLVM where it is known: accesses that follow are as wide as their addresses allow.
+  void assume_aligned() {
+    visit_layouts([&](Part& part) {
+      if (part.v->getType()->isPointerTy())
+        b_.CreateAlignmentAssumption(unit_.module->getDataLayout(), part.v, kWideAccess);
+      else
+        b_.CreateAssumption(b_.CreateICmpEQ(b_.CreateAnd(part.v, b_.getInt64(kWideAccess - 1)), b_.getInt64(0)));
+    });
+  }
+
+  template <class Body>
+  void loop(const char* name, llvm::Value* start, llvm::Value* end, const Body& body) {
+    llvm::BasicBlock *head = block(name), *exit = block("done"), *before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateICmpSLT(start, end), head, exit);
+    b_.SetInsertPoint(head);
+    llvm::PHINode* at = b_.CreatePHI(unit_.i64, 2);
+    at->addIncoming(start, before);
+    body(at);
+    llvm::Value* next = b_.CreateAdd(at, stride_);
+    at->addIncoming(next, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateICmpSLT(next, end), head, exit);
+    b_.SetInsertPoint(exit);
+  }
+
+  void run_body(const Part& linear, llvm::ArrayRef<Part> tids, const analysis::Uniformity* shapes) {
+    Emitter e(unit_, function_, kernel_, shapes);
+    e.b.SetInsertPoint(b_.GetInsertBlock());
+    e.thread.context = context_;
+    e.thread.linear = linear;
+    for (std::size_t d = 0; d < tids.size(); ++d) e.thread.tids[d] = tids[d];
+    for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
+    e.use_scopes();
+    e.emit_region(*kernel_.body);
+    b_.SetInsertPoint(e.b.GetInsertBlock());
+  }
+
+  void thread(llvm::Value* linear) {
+    llvm::SmallVector<Part, 4> tids(std::size_t(rank_), Part{});
+    llvm::Value* rest = linear;
+    for (int d = rank_ - 1; d > 0; --d) {
+      std::size_t k = std::size_t(d);
+      tids[k] = Part{b_.CreateTrunc(b_.CreateURem(rest, dims_[k]), unit_.i32)};
+      rest = b_.CreateUDiv(rest, dims_[k]);
+    }
+    tids[0] = Part{b_.CreateTrunc(rest, unit_.i32)};
+    run_body(Part{linear}, tids, nullptr);
+  }
+
+  void whole_group(llvm::Value* linear) {
+    analysis::LaneEntry in_row;
+    in_row.tids[0] = in_row.thread = 1;
+    analysis::Uniformity shapes(kernel_, in_row);
+    Part tid{b_.CreateTrunc(linear, unit_.i32), 1};
+    run_body(Part{linear, 1}, tid, &shapes);
+  }
+
+  void open_sum(const ir::Op& op) {
+    llvm::Type* type = unit_.type(op.result()->type->scalar_kind());
+    llvm::Value* slot = b_.CreateAlloca(type);
+    b_.CreateStore(llvm::Constant::getNullValue(type), slot);
+    unit_.sums[&op] = slot;
+  }
+
+  void close_sum(const ir::Op& op) {
+    Emitter e(unit_, function_, kernel_, nullptr);
+    e.b.SetInsertPoint(b_.GetInsertBlock());
+    for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
+    ScalarKind kind = op.result()->type->scalar_kind();
+    Address at = e.address(op, {});
+    llvm::Value* address = e.byte_offset(at.pointer, e.b.getInt64(at.offset));
+    emit_warp_add(e, kind, address, e.b.CreateLoad(unit_.type(kind), unit_.sums[&op]));
+    b_.SetInsertPoint(e.b.GetInsertBlock());
+  }
+
+  CodeUnit& unit_;
+  const ir::Function& kernel_;
+  const GpuPlan plan_;
+  const int rank_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_ = nullptr;
+  std::uint32_t trailer_ = 0;
+  llvm::Value *context_ = nullptr, *count_ = nullptr, *first_ = nullptr, *stride_ = nullptr;
+  llvm::SmallVector<llvm::Value*, 4> dims_;
+  std::vector<Parts> params_;
+};
+
+}  // namespace
+
+void CodeUnit::emit_gpu_kernel(const ir::Function& kernel) { gpu_lanes = GpuFrame(*this, kernel).emit(); }
 
 }  // namespace weft::codegen
