@@ -40,7 +40,7 @@ def unreachable(out: wp.array(dtype=float)):
     out[3] = 1.0
 
 
-@wp.func_grad(half)
+@wp.overload
 def adj_half(x: float, adj: float):
     pass
 
@@ -50,7 +50,7 @@ def adj_half(x: float, adj: float):
 # CHECK-NEXT:{{^}}warnings.py:6:1: note: this statement is not part of a kernel and was passed over [ignored_statement]{{$}}
 # CHECK-NEXT:{{^}}    A, *B = 1, 2{{$}}
 # CHECK-NEXT:{{^}}    ^~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}warnings.py:44:1: note: @wp.func_grad has no effect here and was passed over [ignored_statement]{{$}}
+# CHECK-NEXT:{{^}}warnings.py:44:1: note: @wp.overload has no effect here and was passed over [ignored_statement]{{$}}
 # CHECK-NEXT:{{^}}    def adj_half(x: float, adj: float):{{$}}
 # CHECK-NEXT:{{^}}    ^{{$}}
 # CHECK-NEXT:{{^}}warnings.py:19:14: warning: 'y' may be unassigned here; it is zero on the paths that don't assign it [maybe_unassigned]{{$}}

@@ -276,7 +276,7 @@ def ahead_of_time(tmp_path: Any) -> None:
     assert wp.get_cpu_kernel_cache_key() != wp.get_cpu_kernel_cache_key(cpu_compiler_flags="-O0")
 
 
-@calls("func_native", "func_grad", "func_replay")
+@calls("func_native", "func_grad", "func_replay", "adjoint")
 def own_bodies() -> None:
     @wp.func
     def product(x: float, y: float):
@@ -299,3 +299,20 @@ def own_bodies() -> None:
     assert plus_one.native_snippet == "return x + 1.0f;" and plus_one.adj_native_snippet == "adj_x += adj_ret;"
     assert plus_one.replay_snippet == "return 0.0f;"
     assert np.isfinite(product(1.0, 1.0))
+
+
+@wp.func
+def _cube(x: float):
+    return x * x * x
+
+
+@wp.kernel
+def _slope_of_cube(a: wp.array(dtype=float)):
+    a[0] = wp.grad(_cube)(a[0])
+
+
+@calls("grad")
+def derivatives() -> None:
+    a = wp.array([2.0], dtype=float)
+    wp.launch(_slope_of_cube, 1, [a])
+    assert a.list() == [12.0] and "grad" in repr(wp.grad(_cube))

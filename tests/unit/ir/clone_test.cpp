@@ -47,6 +47,22 @@ TEST(ExtractClosure, TakesWhatIsCalledCalleesFirst) {
   EXPECT_EQ(extract_closure(*module->find("unused"))->functions.size(), 1u);
 }
 
+TEST(ExtractClosure, TakesGradientsAlong) {
+  // The gradient calls a caller of its function: it comes last, and the kernel after it.
+  auto module = parsed(
+      "func @f(%x: f32) -> (f32) gradient @df {\n  return %x\n}\n"
+      "func @g(%x: f32) -> (f32) {\n  %y = call @f(%x)\n  return %y\n}\n"
+      "func @df(%x: f32, %adj: f32) -> (f32) {\n  %y = call @g(%adj)\n  return %y\n}\n"
+      "kernel @k(%a: array<f32,1>) form(rank 1) {\n  %v = load %a[0i32]\n  %w = call @g(%v)\n  store %a[0i32], %w\n"
+      "  return\n}\n");
+  for (const auto& copy : {extract_closure(*module->find("k"), module.get()), clone(*module)}) {
+    EXPECT_EQ(print(*copy), print(*module));
+    EXPECT_EQ(verify(*copy), "");
+    EXPECT_EQ(copy->find("f")->gradient, copy->find("df"));
+  }
+  EXPECT_EQ(verify(*extract_closure(*module->find("g"))), "");
+}
+
 TEST(ExtractClosure, LongChains) {
   std::string text = "func @f0() { return }\n";
   for (int i = 1; i < 20000; ++i)
