@@ -54,7 +54,7 @@ def launch(
     max_blocks: _b.int = 0,
     block_dim: _b.int | None = None,
 ) -> Launch | None:
-    """Runs a kernel over a grid of 1 to 4 dimensions; on the CPU it is done when this returns.
+    """Runs a kernel over a grid of 1 to 4 dimensions; on the CPU it is done when this returns, on CUDA devices queued.
 
     kernel       what @wp.kernel made of a function
     dim          number of threads, or a tuple of 1 to 4 extents; None takes the shape of the first array
@@ -125,14 +125,24 @@ class Device:
 
 Devicelike: _t.TypeAlias = Device | _b.str | None
 class Event:
-    """A mark in a stream that others can wait for. RuntimeError on the CPU."""
+    """A mark in a stream that others can wait for. `cuda_event=` takes in another library's handle. RuntimeError on the
+    CPU.
+    """
     device: Device
     def __init__(self, device: Any = None, cuda_event: Any = None, enable_timing: _b.bool = False, interprocess: _b.bool = False) -> None: ...
+    @_b.property
+    def cuda_event(self) -> _b.int:
+        """The handle, for other libraries."""
     def ipc_handle(self) -> _b.bytes:
         """64 bytes by which another process opens the event."""
     @_b.property
     def is_complete(self) -> _b.bool:
         """Whether the work before the event is done."""
+
+class Graph:
+    """What `wp.capture_end` gives. It keeps the memory and the kernels that it works with."""
+    device: Device
+    def __init__(self, device: Device, native: Any) -> None: ...
 
 class Kernel:
     """A `@wp.kernel`. Launch it with `wp.launch`."""
@@ -170,7 +180,7 @@ class Kernel:
 class Launch:
     """A launch with its arguments packed once; change some, then `launch()` again."""
     kernel: Kernel
-    def __init__(self, kernel: Kernel, dim: _b.int | _t.Sequence[_b.int] | None, inputs: _t.Sequence[_b.object] = ..., outputs: _t.Sequence[_b.object] = ...) -> None: ...
+    def __init__(self, kernel: Kernel, dim: _b.int | _t.Sequence[_b.int] | None, inputs: _t.Sequence[_b.object] = ..., outputs: _t.Sequence[_b.object] = ..., device: _b.object | None = None, max_blocks: _b.int = 0, block_dim: _b.int | None = None) -> None: ...
     @_b.property
     def device(self) -> Device:
         """Where the launch runs."""
@@ -194,7 +204,7 @@ class Launch:
     def dim(self) -> _b.tuple[Any, ...]:
         """The grid's extents."""
     def launch(self, stream: _b.object | None=...) -> None:
-        """Runs the kernel; on the CPU it is done when this returns."""
+        """Runs the kernel; on the CPU it is done when this returns, on CUDA devices queued."""
     def set_dim(self, dim: _b.object) -> None:
         """Changes the grid: a number or a tuple of 1 to 4 extents."""
 
@@ -246,8 +256,23 @@ class Module:
     def register_struct(self, struct: Any) -> None:
         """Makes a struct part of the module."""
 
+ON_CPU: _b.int
+ON_PINNED: _b.int
+class ScopedCapture:
+    """`with wp.ScopedCapture() as capture:` captures a block; the graph is `capture.graph`."""
+    device: Any
+    stream: Stream | None
+    force_module_load: _b.bool | None
+    external: _b.bool
+    options: Any
+    active: _b.bool
+    graph: Graph | None
+    def __init__(self, device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None: ...
+    def __enter__(self) -> ScopedCapture: ...
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
+
 class ScopedDevice:
-    """`with wp.ScopedDevice("cpu"):` makes a device current and restores the previous one."""
+    """`with wp.ScopedDevice("cuda:0"):` makes a device current and restores the previous one."""
     device: Any
     def __init__(self, device: Any) -> None: ...
     def __enter__(self) -> Device: ...
@@ -278,7 +303,9 @@ class ScopedPeerAccess:
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
 
 class ScopedStream:
-    """`with wp.ScopedStream(stream):` makes a stream current and restores the previous one; None changes nothing."""
+    """`with wp.ScopedStream(stream):` makes a stream (and its device) current and restores the previous one; None changes
+    nothing. With `sync_enter` it waits for the previous stream, with `sync_exit` the previous one for it.
+    """
     stream: Any
     sync_enter: _b.bool
     sync_exit: _b.bool
@@ -287,9 +314,14 @@ class ScopedStream:
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
 
 class Stream:
-    """A queue of work on a CUDA device. RuntimeError on the CPU."""
+    """A queue of work on a CUDA device. `cuda_stream=` takes in another library's handle, which stays that library's.
+    RuntimeError on the CPU.
+    """
     device: Device
     def __init__(self, device: Any = None, priority: _b.int = 0, **kwargs: Any) -> None: ...
+    @_b.property
+    def cuda_stream(self) -> _b.int:
+        """The handle, for other libraries."""
     def record_event(self, event: Event | None = None, external: _b.bool = False) -> Event:
         """Records an event behind the work queued so far and returns it."""
     def wait_event(self, event: Event, external: _b.bool = False) -> None:
@@ -317,6 +349,16 @@ TIMING_MEMCPY: _b.int
 TIMING_MEMSET: _b.int
 def can_access(device: Any, resource: Any) -> _b.bool:
     """Whether kernels on a device can reach an array or another object that lies on a device."""
+def capture_begin(device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None:
+    """Starts capturing: work queued on the stream becomes part of a graph instead of running. Kernels that are not
+    compiled yet are compiled on the way. `external` joins a capture that another library began on the stream.
+    """
+def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | None:
+    """Ends a capture and gives the graph. RuntimeError if there was none, or if something was done that a graph can't
+    hold.
+    """
+def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
+    """Queues a run of the graph on a stream, or on the current one of its device."""
 def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
     """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
 
@@ -337,7 +379,7 @@ def get_cuda_device_count() -> _b.int:
 def get_cuda_devices() -> _b.list[Device]:
     """All CUDA devices."""
 def get_cuda_driver_version() -> _b.tuple[_b.int, _b.int] | None:
-    """The version of the CUDA driver; None without one."""
+    """The newest CUDA version that the driver supports; None without one."""
 def get_cuda_supported_archs() -> _b.list[_b.int]:
     """Architectures that code can be compiled for on CUDA devices; empty where there is none."""
 def get_device(ident: Any = None) -> Device:
@@ -371,7 +413,7 @@ def is_device_available(device: Any) -> _b.bool:
 def is_mempool_access_enabled(target_device: Any, peer_device: Any) -> _b.bool:
     """Whether that is switched on."""
 def is_mempool_access_supported(target_device: Any, peer_device: Any) -> _b.bool:
-    """Whether one device can reach the pool of another; False unless both are CUDA devices."""
+    """Whether the second device can reach the pool of the first; False unless both are CUDA devices."""
 def is_mempool_enabled(device: Any) -> _b.bool:
     """Whether a device allocates from such a pool; False on the CPU."""
 def is_mempool_supported(device: Any) -> _b.bool:
@@ -379,7 +421,7 @@ def is_mempool_supported(device: Any) -> _b.bool:
 def is_peer_access_enabled(target_device: Any, peer_device: Any) -> _b.bool:
     """Whether that is switched on."""
 def is_peer_access_supported(target_device: Any, peer_device: Any) -> _b.bool:
-    """Whether one device can reach the memory of another; False unless both are CUDA devices."""
+    """Whether the second device can reach the memory of the first; False unless both are CUDA devices."""
 def kernel_from_text(source: _b.str, name: _b.str, namespace: _b.dict[_b.str, _b.object]) -> Kernel:
     """A kernel from source text, its names looked up in `namespace`."""
 launch_bounds_t = LaunchBounds
@@ -396,8 +438,8 @@ def load_module(module: Any = None, device: Any = None, recursive: _b.bool = Fal
 def overload(kernel: Kernel | Callable[..., Any], arg_types: _b.object | None = None) -> Any:
     """Makes an instance of a generic kernel for these types ahead of its launch."""
 def record_event(event: Event | None = None, external: _b.bool = False) -> Event:
-    """Records an event on the current stream; RuntimeError on the CPU."""
-recorder: Any
+    """Records an event on the current stream (of the event's device); RuntimeError on the CPU."""
+selection: Any
 def set_device(ident: Any) -> None:
     """Makes a device the current one, which is used where no device is given."""
 def set_mempool_access_enabled(target_device: Any, peer_device: Any, enable: _b.bool) -> None:
@@ -412,14 +454,12 @@ def set_module_options(options: _b.dict[_b.str, Any], module: Any = None) -> Non
     """
 def set_peer_access_enabled(target_device: Any, peer_device: Any, enable: _b.bool) -> None:
     """Switches it; ValueError where it can't be switched on."""
-def set_recorder(function: Callable[..., Any] | None) -> None:
-    """After each launch with record_tape=True calls
-    function(kernel, dim, max_blocks, inputs, outputs, device, block_dim).
-    """
 def set_stream(stream: Stream, device: Any = None, sync: _b.bool = False) -> None:
     """Makes a stream the current one of its device; RuntimeError on the CPU."""
 def synchronize() -> None:
-    """Waits for all work; CPU launches are done when they return."""
+    """Waits for the work of all CUDA devices; CPU launches are done when they return. Raises what kernels' checks found
+    meanwhile.
+    """
 def synchronize_device(device: Any = None) -> None:
     """Waits for the work of a device; CPU launches are done when they return."""
 def synchronize_event(event: Event) -> None:

@@ -93,10 +93,14 @@ void register_builtins(nb::module_& m) {
       "builtin_gradients",
       [](const std::string& name) {
         nb::list out;
-        for (const builtins::Row& row : builtins::rows(name)) out.append(row.differentiable);
+        for (const builtins::Row& row : builtins::rows(name)) {
+          nb::list params;
+          for (const builtins::RowParam& param : row.params) params.append(param.differentiable);
+          out.append(nb::tuple(params));
+        }
         return out;
       },
-      "For each overload of a builtin: whether gradients go through it, as far as it has floats.");
+      "For each overload of a builtin and each of its parameters: whether gradients go to it, as far as it has floats.");
   m.def(
       "builtin_older_names",
       [](const std::string& name) {

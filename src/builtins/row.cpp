@@ -179,6 +179,17 @@ void read_older_names(Row& row, std::string_view rest) {
   }
 }
 
+void read_parameters_without_gradient(Row& row, std::string_view names) {
+  bool all = names.empty();
+  for (RowParam& param : row.params) param.differentiable = !all;
+  while (!names.empty()) {
+    std::string_view name = next_word(names);
+    auto param = std::find_if(row.params.begin(), row.params.end(), [&](const RowParam& p) { return p.name == name; });
+    WEFT_CHECK(param != row.params.end(), "builtin row: no parameter " + std::string(name) + " in " + row.signature);
+    param->differentiable = false;
+  }
+}
+
 }  // namespace
 
 bool RowParam::answers_to(std::string_view keyword) const {
@@ -214,7 +225,7 @@ Row parse_row(std::string_view text) {
     } else if (word == "special") {
       defined = true;
     } else if (word == "nograd") {
-      row.differentiable = false;
+      read_parameters_without_gradient(row, line);
     } else {
       WEFT_UNREACHABLE("builtin row: unknown line '" + std::string(word) + "' in " + row.signature);
     }

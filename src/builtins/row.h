@@ -26,7 +26,8 @@
 //
 // A row that has no values to compare (threads, printing, atomics) says `sample none TEST`: the file tests/python/TEST.py
 // tests it by name. weft_embed rejects a row without a sample line. Rows whose parameters and results hold floats are
-// differentiable, and their gradients are tested over the same values, unless a line `nograd` says otherwise.
+// differentiable, and their gradients are tested over the same values; a line `nograd` says that no gradient goes through
+// the row, `nograd b` that none goes to its parameter b.
 #pragma once
 #include <memory>
 #include <optional>
@@ -44,6 +45,7 @@ struct RowParam {
   Pattern pattern;
   std::string default_text;  // source text; empty: required
   std::vector<std::string> older_names;
+  bool differentiable = true;  // as far as it has floats
 
   /// True if a call may name this parameter so.
   bool answers_to(std::string_view keyword) const;
@@ -59,9 +61,8 @@ struct Row {
   std::vector<std::uint32_t> operand_order;  // operation: parameter numbers
   std::string library_name;                  // library
   std::string doc;
-  std::string sample;          // domains of the generated tests, or "none TEST"
-  bool differentiable = true;  // as far as it has floats
-  std::string signature;       // first line as written
+  std::string sample;     // domains of the generated tests, or "none TEST"
+  std::string signature;  // first line as written
 };
 
 /// All rows of a name, in table order; empty if there is no such builtin. Parsed on first use and kept; thread-safe.

@@ -140,7 +140,7 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
   Entity value = lower_expr(*stmt.value);
   if (place.root == Place::Root::none || value.is_error()) return;
   // On array elements += and -= are atomic, and so are &= |= ^= on integers; the rest reads, computes and writes.
-  if (place.root == Place::Root::memory && !place.is_run() && place.type->is_numeric() &&
+  if (place.root == Place::Root::memory && place.type->is_numeric() &&
       place.type->scalar_kind() != ScalarKind::boolean) {
     bool is_int = place.type->scalar_kind() < ScalarKind::f16;
     std::optional<ir::AtomicKind> kind;
@@ -163,11 +163,18 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
       if (!value.is_value()) return;
       builder_.set_loc(stmt.loc);
       ir::Value* v = stmt.op == BinaryOp::sub ? fold(ir::OpCode::neg, value.value) : value.value;
-      builder_.atomic(*kind, place.base, place.indices, place.wrap, place.path, place.dynamic, v);
-      return;
+      auto update = [&](const Place& one, ir::Value* by) {
+        builder_.atomic(*kind, one.base, one.indices, one.wrap, one.path, one.dynamic, by);
+      };
+      if (place.is_run()) return for_each_part(place, v, update);
+      return update(place, v);
     }
   }
-  Entity result = binary(stmt.op, read_place(place), value, stmt);
+  Entity before = read_place(place);
+  // The first addition to wp.adjoint[x] needs no addition to zero.
+  bool first = is_gradient_ && stmt.op == BinaryOp::add && before.is_value() && before.value->is_zero();
+  bool same = value.is_value() && before.is_value() && value.type() == before.type();
+  Entity result = first && same ? value : binary(stmt.op, before, value, stmt);
   if (!result.is_error()) write_place(place, result, stmt, stmt.value);
 }
 

@@ -253,26 +253,31 @@ Entity FunctionLowering::read_place(const Place& place) {
   return Entity::of(builder_.extract(place.base, place.path, place.dynamic));
 }
 
+void FunctionLowering::for_each_part(const Place& run, ir::Value* value,
+                                     const std::function<void(const Place&, ir::Value*)>& use) {
+  std::int32_t cols = std::int32_t(run.type->is_mat() ? run.type->cols() : 1);
+  Place rest = run;
+  rest.parts.clear();
+  for (std::size_t k = 0; k < run.parts.size(); ++k) {
+    Place one = rest;
+    one.parts = {run.parts[k]};
+    take_part(one, 0);
+    std::int32_t number = std::int32_t(k);
+    PathStep steps[] = {index_step(number / cols), index_step(number % cols)};
+    std::span<const PathStep> path = run.type->is_mat() ? std::span<const PathStep>(steps) : std::span(steps, 1);
+    use(one, builder_.extract(value, path));
+  }
+}
+
 void FunctionLowering::write_place(const Place& place, Entity value, const Node& at_node, const Node* value_node) {
   value = storable(value, place.type, value_node ? *value_node : at_node,
                    place.root == Place::Root::memory ? "an array element" : "a component");
   if (!value.is_value()) return;
   builder_.set_loc(at_node.loc);
-  if (place.is_run()) {  // component by component, so that only those are touched
-    std::int32_t cols = std::int32_t(place.type->is_mat() ? place.type->cols() : 1);
-    Place rest = place;
-    rest.parts.clear();
-    for (std::size_t k = 0; k < place.parts.size(); ++k) {
-      Place one = rest;
-      one.parts = {place.parts[k]};
-      take_part(one, 0);
-      std::int32_t number = std::int32_t(k);
-      PathStep steps[] = {index_step(number / cols), index_step(number % cols)};
-      std::span<const PathStep> path = place.type->is_mat() ? std::span<const PathStep>(steps) : std::span(steps, 1);
-      write_place(one, Entity::of(builder_.extract(value.value, path)), at_node);
-    }
-    return;
-  }
+  if (place.is_run())  // component by component, so that only those are touched
+    return for_each_part(place, value.value, [&](const Place& one, ir::Value* component) {
+      write_place(one, Entity::of(component), at_node);
+    });
   switch (place.root) {
     case Place::Root::memory:
       builder_.store(place.base, place.indices, place.wrap, place.path, place.dynamic, value.value);

@@ -62,6 +62,10 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "cast" || name == "reinterpret") return special_cast(name, std::move(args), at_node);
   if (name == "array" && !args.empty()) return special_array(std::move(args), at_node);
   if (name == "copy" && args.size() == 1) return args[0].entity;
+  if (name == "unot" && args.size() == 1 && args[0].entity.is_value() && args[0].entity.type()->is_array()) {
+    ir::Value* there = truth(args[0].entity, at_node);
+    return there ? Entity::of(fold(OpCode::bit_not, there)) : Entity::failed();
+  }
   if (name == "constant" && args.size() == 1) return args[0].entity;
   if (name == "type") {
     if (args.size() != 1) return fail(DiagCode::bad_call, at_node, "type() takes one argument");
@@ -336,24 +340,6 @@ Entity FunctionLowering::special_range(std::string_view name, const std::vector<
   Entity e = Entity::of_tuple({Entity::of(lo), Entity::of(hi), Entity::of(step)});
   e.kind = Entity::Kind::range;
   return e;
-}
-
-Entity FunctionLowering::special_cast(std::string_view name, std::vector<Argument> args, const Node& at_node) {
-  constexpr std::string_view params[] = {"a", "dtype"};
-  if (!order_arguments(name, params, args, at_node)) return Entity::failed();
-  if (args.size() != 2 || args[1].entity.kind != Entity::Kind::type ||
-      args[1].entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
-    return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes a value and a type");
-  ir::Value* value = value_of(args[0].entity, at_node);
-  if (!value) return Entity::failed();
-  const Type* to = args[1].entity.symbol->pattern.type;
-  if (value->type == to) return Entity::of(value);
-  if (!value->type->is_scalar() || !to->is_scalar() || value->type->size() != to->size() || value->type->is_bool() ||
-      to->is_bool())
-    return fail(DiagCode::type_mismatch, at_node,
-                "can't reinterpret " + value->type->user_name() + " as " + to->user_name(),
-                "both must be numbers of the same size");
-  return Entity::of(at(at_node).bitcast(value, to));
 }
 
 Entity FunctionLowering::special_array(std::vector<Argument> args, const Node& at_node) {

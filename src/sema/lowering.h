@@ -265,6 +265,8 @@ class FunctionLowering {
   const Type* selected_type(const Type* type, const Selector& row, const Selector& col) const;
   /// Narrows a place of several components to one of them.
   void take_part(Place& run, std::size_t number);
+  /// Each single component of a place that holds several, with its component of a value.
+  void for_each_part(const Place& run, ir::Value* value, const std::function<void(const Place&, ir::Value*)>& use);
 
   // expressions (lower_expr.cpp, lower_operator.cpp)
   Entity lower_expr(const syntax::Expr& expr);
@@ -328,6 +330,8 @@ class FunctionLowering {
   Entity special_local(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_range(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_cast(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  /// The bits of numbers as those of another type of the same size.
+  ir::Value* reinterpreted(ir::Value* value, const Type* to);
   Entity special_array(std::vector<Argument> args, const syntax::Node& at);
   Entity construct(const builtins::Pattern& pattern, std::vector<Argument> args, const syntax::Node& at);
   Entity construct_scalar(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);

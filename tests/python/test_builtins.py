@@ -99,6 +99,15 @@ def test_keywords():
             wrong()
 
 
+def test_keywords_may_leave_out_defaults_before_them():
+    state, point = wp.uint32(7), wp.vec3(0.1, 0.2, 0.3)
+    assert wp.curlnoise(state, point, gain=0.25) == wp.curlnoise(state, point, wp.uint32(1), 2.0, 0.25)
+    some = wp.curlnoise(state, point, octaves=wp.uint32(3), gain=0.25)
+    assert some == wp.curlnoise(state, point, wp.uint32(3), 2.0, 0.25) != wp.curlnoise(state, point, wp.uint32(3))
+    with pytest.raises(RuntimeError, match="Couldn't find a function 'clamp'"):
+        wp.clamp(1.0, high=2.0)
+
+
 @pytest.mark.parametrize("args", [(1,), (1.0, 2.0), (wp.vec3(),), (True,), (None,), (wp.float32,)])
 def test_no_overload(args):
     with pytest.raises(RuntimeError, match="Couldn't find a function 'sin'"):

@@ -17,20 +17,29 @@ from warp._src import types as wt
 _call = _weft.call_builtin
 
 
-def _row_params(signature: str) -> tuple[str, ...]:
-    """Parameter names of 'lerp(a: F, b: F, t: F) -> F'."""
-    depth, names, word, in_name = 0, [], "", True
+def _row_params(signature: str) -> dict[str, tuple[str, str]]:
+    """Parameters of 'lerp(a: F, b: F, t: F = 1.0) -> F': type words and the text of the default, if any."""
+    depth, params, word = 0, {}, ""
     end = signature.find(") ->")  # the result may be a tuple
     for char in signature[signature.index("(") + 1 : end if end >= 0 else signature.rindex(")")] + ",":
         depth += (char in "[(") - (char in "])")
         if char == "," and depth == 0:
-            names.append(word.strip())
-            word, in_name = "", True
-        elif char in ":=" and depth == 0:
-            in_name = False
-        elif in_name:
+            name, _, rest = word.partition(":")
+            words, _, default = rest.partition("=")
+            if name.strip():
+                params[name.strip()] = words.strip(), default.strip()
+            word = ""
+        else:
             word += char
-    return tuple(name for name in names if name)
+    return params
+
+
+def _default(words: str, text: str) -> Any:
+    """A parameter's default as a value; None if it has none, or one whose type depends on other arguments."""
+    if not text or (words not in ("int", "float") and not hasattr(wt, words)):
+        return None
+    number = float(text) if set(text) & set(".e") else int(text)
+    return number if words in ("int", "float") else getattr(wt, words)(number)
 
 
 class BuiltinFunction:
@@ -58,12 +67,19 @@ class BuiltinFunction:
             raise
 
     def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
-        """Keyword arguments in the order of the first row that has these names, today's or older ones."""
+        """Keyword arguments in the order of the first row that has these names, today's or older ones.
+
+        Parameters that are left out before the last one given get their defaults; later ones get them from the compiler.
+        """
         for params, older in zip(self.params, _weft.builtin_older_names(self.key)):
             named = {older.get(name, name): value for name, value in kwargs.items()}
-            rest = params[len(args) : len(args) + len(kwargs)]  # parameters after these have defaults
-            if len(named) == len(kwargs) == len(rest) and all(name in named for name in rest):
-                return (*args, *(named[name] for name in rest))
+            rest = list(params)[len(args) :]
+            if len(named) < len(kwargs) or not all(name in rest for name in named):
+                continue
+            last = max(rest.index(name) for name in named)
+            values = [named[name] if name in named else _default(*params[name]) for name in rest[: last + 1]]
+            if all(value is not None or name in named for name, value in zip(rest, values)):
+                return (*args, *values)
         self._no_match((*args, *kwargs.values()), " by the names " + ", ".join(kwargs))
         return ()
 

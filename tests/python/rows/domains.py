@@ -13,6 +13,7 @@ from signatures import Instance, Value
 COUNT = 61  # no multiple of a number of lanes: the last ones are idle
 TUPLES = 100
 SORTED = 37
+MARGIN = 0.05  # of a range at either end where slopes are compared
 
 
 def ends_of(domain: str) -> tuple[float, float]:
@@ -20,8 +21,14 @@ def ends_of(domain: str) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def is_wide(domain: str) -> bool:
+    """A range of many sizes."""
+    low, high = ends_of(domain) if domain.startswith("[") else (0.0, 0.0)
+    return low > 0 and high > 1000 * low
+
+
 def within(value: Value, domain: str, count: int, rng: np.random.Generator, smooth: bool) -> np.ndarray:
-    """Numbers of a range; a quarter of the floats, unless they should be smooth, are multiples of one half."""
+    """Numbers of a range. A quarter of the floats are multiples of one half; or, to be smooth, they keep off the ends."""
     low, high = ends_of(domain)
     shape = (count, *value.shape)
     if value.kind == "bool":
@@ -29,9 +36,10 @@ def within(value: Value, domain: str, count: int, rng: np.random.Generator, smoo
     if not is_float(value.kind):
         info = np.iinfo(storage(value.kind))
         return rng.integers(max(int(low), info.min), min(int(high), info.max), shape, endpoint=True).astype(info.dtype)
-    if low > 0 and high > 1000 * low:
+    if is_wide(domain):
         return stored(np.exp(rng.uniform(np.log(low), np.log(high), shape)), value.kind)
-    values = rng.uniform(low, high, shape)
+    margin = MARGIN * (high - low) if smooth else 0.0
+    values = rng.uniform(low + margin, high - margin, shape)
     if not smooth:
         nice = np.clip(np.round(values * 2) / 2, low, high)
         values = np.where(rng.random(shape) < 0.25, nice, values)

@@ -101,12 +101,15 @@ def count_of(instance: Instance, inputs: list[np.ndarray]) -> int:
     return max(len(held) for held, value in zip(inputs, instance.params) if value.form != "array")
 
 
-def make_batches(instances: list[Instance], folder: Path, smooth: bool = False, limit: int = ARRAYS) -> list[Batch]:
-    """Instances of one scalar type and as many samples share kernels; all kernels are in one file in the folder."""
+def make_batches(instances: list[Instance], folder: Path, smooth: int = 0, limit: int = ARRAYS) -> list[Batch]:
+    """Instances of one scalar type and as many samples share kernels; all kernels are in one file in the folder.
+
+    smooth: that many samples where slopes can be compared.
+    """
     batches: list[Batch] = []
     open_ones: dict[tuple, Batch] = {}
     for instance in instances:
-        inputs = samples(instance, smooth=smooth)
+        inputs = samples(instance, smooth, True) if smooth else samples(instance)
         kind = next(iter(instance.kinds.values()), "fixed").replace("wp.", "").partition("(")[0].replace(".", "_")
         key = (kind, count_of(instance, inputs))
         batch = open_ones.get(key)

@@ -32,7 +32,7 @@ def is_float(kind: str) -> bool:
 
 
 def stored(values: np.ndarray, kind: str) -> np.ndarray:
-    """Values as an array of the kind holds them; float16 and bfloat16 are rounded from float32, as the language does."""
+    """Values as an array of the kind holds them; 16-bit floats are rounded from float32, as the language does."""
     with np.errstate(over="ignore", invalid="ignore"):
         if kind == "float16":
             return np.asarray(values).astype(np.float32).astype(np.float16)

@@ -52,8 +52,8 @@ def diagonal(m: np.ndarray) -> np.ndarray:
 
 
 def huber(v: np.ndarray, delta: np.ndarray) -> np.ndarray:
-    l = length(v)
-    return np.where(l <= delta, 0.5 * l * l, delta * (l - 0.5 * delta))
+    size = length(v)
+    return np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
 
 
 def pseudo_huber(v: np.ndarray, delta: np.ndarray) -> np.ndarray:

@@ -56,6 +56,7 @@ class Param:
     words: str
     domain: str
     by_reference: bool
+    differentiable: bool
 
 
 @dataclass
@@ -67,7 +68,6 @@ class Row:
     params: list[Param]
     results: list[str]  # type words
     sample: str
-    differentiable: bool
 
 
 @dataclass
@@ -99,7 +99,7 @@ def all_rows() -> list[Row]:
     return rows
 
 
-def read_row(signature: str, sample: str, differentiable: bool) -> Row:
+def read_row(signature: str, sample: str, differentiable: tuple[bool, ...]) -> Row:
     match = re.fullmatch(r"(\w+)\((.*?)\) -> (.+)", signature)
     assert match is not None, signature
     domains = [] if sample.startswith("none") else split(sample)
@@ -109,11 +109,11 @@ def read_row(signature: str, sample: str, differentiable: bool) -> Row:
         words = words.partition("=")[0].strip()
         by_reference = words.startswith("ref[")
         words = words[4:-1] if by_reference else words
-        params.append(Param(name.strip(), words, domains[i] if domains else "none", by_reference))
+        params.append(Param(name.strip(), words, domains[i] if domains else "none", by_reference, differentiable[i]))
     key = f"{match[1]}({', '.join(p.words for p in params)})"
     result = match[3]
     results = [] if result == "None" else split(result[1:-1]) if result.startswith("(") else [result]
-    return Row(match[1], key, params, results, sample, differentiable)
+    return Row(match[1], key, params, results, sample)
 
 
 def value_of(words: str, kinds: dict[str, str], extents: dict[str, int]) -> Value:

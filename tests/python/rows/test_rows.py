@@ -23,7 +23,7 @@ COMPUTED = [row for row in ROWS if not row.sample.startswith("none")]
 INSTANCES: dict[str, list[Instance]] = defaultdict(list)
 for _instance in instances():
     INSTANCES[_instance.row.key].append(_instance)
-# LLVM's effort does not change results; at many lanes it takes long, so only the types that programs use most get all of it.
+# LLVM's effort does not change results. At many lanes it takes long: only the types that programs use most get all of it.
 COMMON = ("float32", "float64", "int32", "fixed")
 THREADS = 2
 

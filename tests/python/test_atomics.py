@@ -1,0 +1,285 @@
+"""Atomics of every type under contention from all threads: on elements, on components, on fields of structs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import warp as wp
+from warp._src import context
+
+INTEGERS = (wp.int8, wp.uint8, wp.int16, wp.uint16, wp.int32, wp.uint32, wp.int64, wp.uint64)
+FLOATS = (wp.float16, wp.bfloat16, wp.float32, wp.float64)
+COUNT = 12000
+# As many addresses as keep the sums of ones exact.
+ADDRESSES = {wp.float16: 8, wp.bfloat16: 64}
+
+every_type = pytest.mark.parametrize("scalar", INTEGERS + FLOATS, ids=lambda t: t.__name__)
+
+
+@pytest.fixture(params=[0, 1, 4], ids=lambda n: f"lanes{n}", autouse=True)
+def lanes(request: pytest.FixtureRequest):
+    wp.config.cpu_lanes = request.param
+    yield
+    wp.config.cpu_lanes = 0
+
+
+def values_of(array: wp.array) -> np.ndarray:
+    """Numbers, of bfloat16 too."""
+    held = array.numpy()
+    if array.dtype in (wp.bfloat16,) or getattr(array.dtype, "_wp_scalar_type_", None) is wp.bfloat16:
+        return (held.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return held.astype(np.float64) if held.dtype.kind == "f" else held
+
+
+def addresses_of(scalar: type) -> int:
+    return ADDRESSES.get(scalar, 3)
+
+
+def run(body: str, space: dict, arrays: dict[str, wp.array], count: int = COUNT) -> None:
+    params = ", ".join(f"{name}: wp.array(dtype={name}_t)" for name in arrays)
+    types = {f"{name}_t": array.dtype for name, array in arrays.items()}
+    lines = "\n    ".join(["i = wp.tid()", *body.strip().split("\n")])
+    kernel = context.kernel_from_text(f"@wp.kernel\ndef k({params}):\n    {lines}\n", "k", {"wp": wp, **types, **space})
+    wp.launch(kernel, count, list(arrays.values()))
+
+
+def wrapped(number: int, scalar: type) -> object:
+    """A whole number in the type."""
+    return np.array([number]).astype(np.int64).astype(wp.types.warp_type_to_np_dtype[scalar])[0]
+
+
+@every_type
+def test_add_and_subtract(scalar: type) -> None:
+    n = addresses_of(scalar)
+    up, down, plus, minus = (wp.zeros(n, dtype=scalar) for _ in range(4))
+    old = wp.zeros(COUNT, dtype=scalar)
+    body = """
+k = i % n
+old[i] = wp.atomic_add(up, k, S(1))
+wp.atomic_sub(down, k, S(1))
+plus[k] += S(1)
+minus[k] -= S(1)"""
+    run(body, {"S": scalar, "n": wp.constant(n)}, {"up": up, "down": down, "plus": plus, "minus": minus, "old": old})
+    share = COUNT // n + (np.arange(n) < COUNT % n)
+    if scalar in INTEGERS:
+        share, negative = (np.array([wrapped(s * int(v), scalar) for v in share]) for s in (1, -1))
+    else:
+        negative = -share
+    np.testing.assert_array_equal(values_of(up), share)
+    np.testing.assert_array_equal(values_of(plus), share)
+    np.testing.assert_array_equal(values_of(down), negative)
+    np.testing.assert_array_equal(values_of(minus), negative)
+    # Each thread saw another sum before its own addition.
+    for k in range(n):
+        seen = np.sort(values_of(old)[k::n].astype(np.float64))
+        bits = np.iinfo(wp.types.warp_type_to_np_dtype[scalar]).bits if scalar in INTEGERS else 64
+        many = len(seen)
+        if bits > 8:
+            np.testing.assert_array_equal(seen, np.arange(many))
+        else:
+            counts = np.unique(seen, return_counts=True)[1]
+            assert counts.sum() == many and counts.max() - counts.min() <= 1
+
+
+@every_type
+def test_least_and_largest(scalar: type) -> None:
+    n = addresses_of(scalar)
+    rng = np.random.default_rng(1)
+    values = rng.integers(0 if scalar.__name__.startswith("uint") else -120, 120, COUNT)
+    given = wp.array(values.astype(np.float32 if scalar in FLOATS else np.int64), dtype=scalar)
+    least, largest = wp.full(n, scalar(120), dtype=scalar), wp.full(n, scalar(0), dtype=scalar)
+    body = "k = i % n\nwp.atomic_min(least, k, given[i])\nwp.atomic_max(largest, k, given[i])"
+    run(body, {"n": wp.constant(n)}, {"given": given, "least": least, "largest": largest})
+    np.testing.assert_array_equal(values_of(least), [values[k::n].min() for k in range(n)])
+    np.testing.assert_array_equal(values_of(largest), [max(values[k::n].max(), 0) for k in range(n)])
+
+
+@every_type
+def test_exchange(scalar: type) -> None:
+    """What was there and what came after it is, in all, what was put there."""
+    place, old = wp.zeros(2, dtype=scalar), wp.zeros(COUNT, dtype=scalar)
+    given = wp.array((np.arange(COUNT) % 100 + 1).astype(np.float32), dtype=scalar)
+    run("old[i] = wp.atomic_exch(place, i % 2, given[i])", {}, {"place": place, "old": old, "given": given})
+    for k in range(2):
+        seen = np.sort(np.append(values_of(old)[k::2], values_of(place)[k]))
+        np.testing.assert_array_equal(seen, np.sort(np.append(values_of(given)[k::2], 0)))
+
+
+@every_type
+def test_compare_and_swap(scalar: type) -> None:
+    n = addresses_of(scalar)
+    count = 2000
+    total = wp.zeros(n, dtype=scalar)
+    body = """
+k = i % n
+seen = total[k]
+done = int(0)
+while done == 0:
+    expected = seen
+    seen = wp.atomic_cas(total, k, expected, expected + S(1))
+    if seen == expected:
+        done = 1"""
+    run(body, {"S": scalar, "n": wp.constant(n)}, {"total": total}, count)
+    share = count // n + (np.arange(n) < count % n)
+    want = [wrapped(int(v), scalar) for v in share] if scalar in INTEGERS else share
+    np.testing.assert_array_equal(values_of(total), want)
+
+
+@pytest.mark.parametrize("scalar", INTEGERS, ids=lambda t: t.__name__)
+def test_bits(scalar: type) -> None:
+    dtype = wp.types.warp_type_to_np_dtype[scalar]
+    bits = np.iinfo(dtype).bits
+    some, none, odd = wp.zeros(2, dtype=scalar), wp.full(2, ~dtype(0), dtype=scalar), wp.zeros(2, dtype=scalar)
+    signs = [wp.zeros(2, dtype=scalar), wp.full(2, ~dtype(0), dtype=scalar), wp.zeros(2, dtype=scalar)]
+    body = """
+bit = S(1) << S(i % (bits - 1))
+wp.atomic_or(some, 0, bit)
+wp.atomic_and(none, 0, ~bit)
+wp.atomic_xor(odd, 0, bit)
+some2[1] |= bit
+none2[1] &= ~bit
+odd2[1] ^= bit"""
+    arrays = {"some": some, "none": none, "odd": odd, "some2": signs[0], "none2": signs[1], "odd2": signs[2]}
+    run(body, {"S": scalar, "bits": wp.constant(bits)}, arrays)
+    top = dtype(1 << (bits - 2)) * dtype(2) if bits > 8 or scalar is wp.uint8 else dtype(-128)
+    times = np.bincount(np.arange(COUNT) % (bits - 1))
+    parity = sum(int(t % 2) << k for k, t in enumerate(times))
+    for place, (a, b, c) in ((0, (some, none, odd)), (1, tuple(signs))):
+        assert a.numpy()[place] == ~top and b.numpy()[place] == top and int(c.numpy()[place]) == parity
+        assert a.numpy()[1 - place] == 0 and b.numpy()[1 - place] == ~dtype(0) and c.numpy()[1 - place] == 0
+
+
+@every_type
+def test_components(scalar: type) -> None:
+    """Vectors and matrices as a whole, one component, several at once; each component is updated by itself."""
+    vec, mat = wp.types.vector(3, scalar), wp.types.matrix((2, 2), scalar)
+    n = addresses_of(scalar)
+    whole, part, run_of = (wp.zeros(n, dtype=vec) for _ in range(3))
+    square, entry, row = (wp.zeros(n, dtype=mat) for _ in range(3))
+    body = """
+k = i % n
+wp.atomic_add(whole, k, V(S(1), S(0), S(1)))
+part[k][1] += S(1)
+part[k].z -= S(1)
+run_of[k][1:3] += W(S(1), S(1))
+square[k] += M(S(1), S(0), S(0), S(1))
+entry[k][1, 0] += S(1)
+row[k][1] += W(S(1), S(1))"""
+    space = {"S": scalar, "V": vec, "W": wp.types.vector(2, scalar), "M": mat, "n": wp.constant(n)}
+    arrays = {"whole": whole, "part": part, "run_of": run_of, "square": square, "entry": entry, "row": row}
+    run(body, space, arrays)
+    share = (COUNT // n + (np.arange(n) < COUNT % n)).astype(np.float64)
+    one, minus = (
+        np.array([wrapped(int(s * v), scalar) for v in share]) if scalar in INTEGERS else s * share for s in (1, -1)
+    )
+    o = np.zeros_like(one)
+    np.testing.assert_array_equal(values_of(whole), np.stack([one, o, one], axis=1))
+    np.testing.assert_array_equal(values_of(part), np.stack([o, one, minus], axis=1))
+    np.testing.assert_array_equal(values_of(run_of), np.stack([o, one, one], axis=1))
+    np.testing.assert_array_equal(values_of(square).reshape(n, 4), np.stack([one, o, o, one], axis=1))
+    np.testing.assert_array_equal(values_of(entry).reshape(n, 4), np.stack([o, o, one, o], axis=1))
+    np.testing.assert_array_equal(values_of(row).reshape(n, 4), np.stack([o, o, one, one], axis=1))
+
+
+@every_type
+def test_least_and_largest_of_components(scalar: type) -> None:
+    vec = wp.types.vector(2, scalar)
+    values = np.random.default_rng(2).integers(0, 120, (COUNT, 2))
+    given = wp.array(values.astype(np.float32), dtype=vec)
+    least, largest = wp.full(2, vec(scalar(120)), dtype=vec), wp.zeros(2, dtype=vec)
+    run(
+        "wp.atomic_min(least, i % 2, given[i])\nwp.atomic_max(largest, i % 2, given[i])",
+        {},
+        {"given": given, "least": least, "largest": largest},
+    )
+    np.testing.assert_array_equal(values_of(least), [values[k::2].min(axis=0) for k in range(2)])
+    np.testing.assert_array_equal(values_of(largest), [values[k::2].max(axis=0) for k in range(2)])
+
+
+@pytest.mark.parametrize("scalar", (wp.float32, wp.float64), ids=lambda t: t.__name__)
+def test_quaternions_and_transforms(scalar: type) -> None:
+    quat, transform = wp.types.quaternion(scalar), wp.types.transformation(scalar)
+    q, t, p, r = (wp.zeros(2, dtype=c) for c in (quat, transform, transform, transform))
+    body = """
+wp.atomic_add(q, i % 2, Q(S(1), S(0), S(2), S(0)))
+q[i % 2].w += S(1)
+t[i % 2] += T(V(S(1), S(2), S(3)), Q(S(4), S(5), S(6), S(7)))
+p[i % 2].p += V(S(1), S(2), S(3))
+p[i % 2].q -= Q(S(1), S(2), S(3), S(4))
+r[i % 2].p.x += S(1)
+r[i % 2][6] += S(1)"""
+    space = {"S": scalar, "Q": quat, "T": transform, "V": wp.types.vector(3, scalar)}
+    run(body, space, {"q": q, "t": t, "p": p, "r": r})
+    half = COUNT // 2
+    np.testing.assert_array_equal(q.numpy(), [[half, 0, 2 * half, half]] * 2)
+    np.testing.assert_array_equal(t.numpy(), [[half * k for k in range(1, 8)]] * 2)
+    np.testing.assert_array_equal(p.numpy(), [[half * k for k in (1, 2, 3, -1, -2, -3, -4)]] * 2)
+    np.testing.assert_array_equal(r.numpy(), [[half, 0, 0, 0, 0, 0, half]] * 2)
+
+
+def struct_of(scalar: type) -> type:
+    class Inner:
+        number: scalar
+        corner: wp.types.vector(2, scalar)
+
+    Inner.__annotations__ = {"number": scalar, "corner": wp.types.vector(2, scalar)}
+    inner = wp.struct(Inner)
+
+    class Outer:
+        pass
+
+    Outer.__annotations__ = {"first": scalar, "square": wp.types.matrix((2, 2), scalar), "inner": inner}
+    return wp.struct(Outer)
+
+
+@every_type
+def test_fields(scalar: type) -> None:
+    n = addresses_of(scalar)
+    cls = struct_of(scalar)
+    s = wp.zeros(n, dtype=cls)
+    body = """
+k = i % n
+s[k].first += S(1)
+s[k].square[0, 1] += S(1)
+s[k].inner.number -= S(1)
+s[k].inner.corner += W(S(1), S(0))
+s[k].inner.corner[1] += S(1)"""
+    run(body, {"S": scalar, "W": wp.types.vector(2, scalar), "n": wp.constant(n)}, {"s": s})
+    share = COUNT // n + (np.arange(n) < COUNT % n)
+    for k in range(n):
+        up, down = (wrapped(x * int(share[k]), scalar) if scalar in INTEGERS else float(x * share[k]) for x in (1, -1))
+        record = s.numpy()[k]
+
+        def number(held: object) -> object:
+            if scalar is wp.bfloat16:
+                return (np.asarray(held).astype(np.uint32) << 16).view(np.float32)
+            return np.asarray(held)
+
+        assert number(record["first"]) == up and number(record["inner"]["number"]) == down
+        np.testing.assert_array_equal(number(record["square"]), [[0, up], [0, 0]])
+        np.testing.assert_array_equal(number(record["inner"]["corner"]), [up, up])
+
+
+def test_ranks_and_keywords() -> None:
+    """One index for each dimension, by position or name; negative ones and those of 64 bits."""
+    a = [wp.zeros((2,) * rank, dtype=wp.int32) for rank in (1, 2, 3, 4)]
+    source = """
+@wp.kernel
+def k(a: wp.array(dtype=int), b: wp.array2d(dtype=int), c: wp.array3d(dtype=int), d: wp.array4d(dtype=int)):
+    i = wp.tid()
+    wp.atomic_add(a, -1, 1)
+    wp.atomic_add(arr=b, i=i % 2, j=wp.int64(1), value=1)
+    wp.atomic_max(c, 1, i % 2, -1, i)
+    wp.atomic_add(d, i % 2, 0, 1, 1, value=2)
+"""
+    wp.launch(context.kernel_from_text(source, "k", {"wp": wp}), COUNT, a)
+    half = COUNT // 2
+    np.testing.assert_array_equal(a[0].numpy(), [0, COUNT])
+    np.testing.assert_array_equal(a[1].numpy(), [[0, half], [0, half]])
+    assert (
+        a[2].numpy()[1, 0, 1] == COUNT - 2
+        and a[2].numpy()[1, 1, 1] == COUNT - 1
+        and a[2].numpy().sum() == 2 * COUNT - 3
+    )
+    assert (a[3].numpy()[:, 0, 1, 1] == COUNT).all() and a[3].numpy().sum() == 2 * COUNT
