@@ -500,7 +500,7 @@ class Tape:
     needs (`kept_bytes` says how much), and kernels that overwrite what they have read write it down (`log_bytes`). With
     `keep_copies=False` the first is an error instead.
     """
-    gradients: _b.dict[Any, Any]
+    gradients: _t.Mapping[Any, Any]
     loss: array[Any, Any] | None
     scopes: _b.list[_b.tuple[_b.int, _b.str | None, _b.dict[Any, Any]]]
     def __init__(self, keep_copies: _b.bool = True) -> None: ...
@@ -524,7 +524,7 @@ class Tape:
         without either, the gradients that the arrays have are taken as they are.
         """
     @_b.property
-    def adjoints(self) -> _b.dict[Any, Any]:
+    def adjoints(self) -> _t.Mapping[Any, Any]:
         """Another name of `gradients`."""
     def zero(self) -> None:
         """Sets the gradients of all recorded arrays to zero."""

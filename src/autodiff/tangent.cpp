@@ -176,6 +176,12 @@ void Tangent::control(const Op& op) {
 }
 
 void Tangent::call(const Op& op) {
+  if (!op.callee->native.empty()) {
+    sink_.report(DiagCode::no_gradient, op.loc,
+                 "forward mode does not pass through the native function '" + op.callee->name + "'");
+    copy(op);
+    return;
+  }
   std::vector<Value*> args = with_tangents(op.operands);
   Op* made = b_.call(functions_.of(*op.callee), args);
   std::size_t next = op.results.size();

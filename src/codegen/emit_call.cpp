@@ -131,6 +131,7 @@ void Emitter::emit_native_call(const ir::Op& op) {
 void Emitter::emit_call(const ir::Op& op) {
   const ir::Function& callee = *op.callee;
   if (!callee.native.empty()) return emit_native_call(op);
+  if (callee.derives) throw Error("the derivative '" + callee.name + "' has not been written", op.loc);
   std::vector<LaneShape> shapes;
   for (const ir::Value* v : op.operands)
     for (std::uint32_t u = 0, n = analysis::lane_units(v->type); u < n; ++u)

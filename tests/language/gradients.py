@@ -56,7 +56,6 @@ def custom(a: wp.array(dtype=float), out: wp.array(dtype=float)):
 
 
 # CUSTOM: kernel @custom(
-# CUSTOM: atomic exch
+# CUSTOM: gradient %out
 # CUSTOM: mul {{.*}}6.0f32
 # CUSTOM: 7.0f32
-# CUSTOM: atomic add

@@ -508,3 +508,143 @@ def test_mistakes_in_gradient_functions() -> None:
         wp.launch(adjoint_outside, 1, [x])
     with pytest.raises(RuntimeError, match="only in functions made by @wp.func_grad"):
         wp.adjoint[x]
+
+
+@wp.func
+def picked(a: wp.indexedarray(dtype=float), i: int):
+    return a[i]
+
+
+@wp.func_grad(picked)
+def adj_picked(a: wp.indexedarray(dtype=float), i: int, adj_ret: float):
+    wp.adjoint[a][i] += 3.0 * adj_ret
+
+
+@wp.kernel
+def picking(a: wp.indexedarray(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = picked(a, i)
+
+
+@wp.func
+def corner(a: wp.array2d(dtype=float), i: int, j: int):
+    return a[i, j]
+
+
+@wp.func_grad(corner)
+def adj_corner(a: wp.array2d(dtype=float), i: int, j: int, adj_ret: float):
+    row = wp.adjoint[a][i]
+    row[j] += adj_ret * 2.0
+    wp.adjoint[a][i, j] += adj_ret
+    wp.adjoint[a[i, j]] += adj_ret
+
+
+@wp.kernel
+def cornering(a: wp.array2d(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    s = float(0.0)
+    while s < 2.0 * corner(a, i, 0):
+        s += corner(a, i, 1)
+    out[i] = s
+
+
+def test_views_indexed_arrays_and_tests_of_loops(lanes: int) -> None:
+    data, out = floats(np.arange(6)), floats(np.zeros(3))
+    backward(picking, 3, [wp.indexedarray(data, [wp.array([5, 1, 1], dtype=int)])], [out])
+    np.testing.assert_allclose(data.grad.numpy(), [0, 6, 0, 0, 0, 3])
+    a, out = floats(np.ones((5, 2))), floats(np.zeros(5))
+    backward(cornering, 5, [a], [out])
+    np.testing.assert_allclose(a.grad.numpy(), np.tile([0.0, 8.0], (5, 1)))
+
+
+@wp.func
+def leaving(x: float, n: int):
+    return x
+
+
+@wp.func_grad(leaving)
+def adj_leaving(x: float, n: int, adj_ret: float):
+    if n == 0:
+        return
+    k = int(0)
+    while k < n:
+        if k == 3:
+            wp.adjoint[x] += 100.0 * adj_ret
+            return
+        wp.adjoint[x] += adj_ret
+        k += 1
+    wp.adjoint[x] *= 2.0
+
+
+@wp.kernel
+def call_leaving(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = leaving(x[i], i)
+
+
+def test_gradient_functions_may_leave_early(lanes: int) -> None:
+    x, out = floats(np.arange(6)), floats(np.zeros(6))
+    backward(call_leaving, 6, [x], [out])
+    np.testing.assert_allclose(x.grad.numpy(), [0, 2, 4, 6, 103, 103])
+
+
+@wp.func
+def unread(a: wp.array(dtype=float), i: int, x: float):
+    return x
+
+
+@wp.func_grad(unread)
+def adj_unread(a: wp.array(dtype=float), i: int, x: float, adj_ret: float):
+    for k in range(4):
+        wp.adjoint[a][(i + k) % 64] += adj_ret
+
+
+@wp.kernel
+def call_unread(a: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = unread(a, i, a[i])
+
+
+def test_threads_meet_in_what_only_the_gradient_touches(lanes: int) -> None:
+    n = 64
+    a, out = floats(np.zeros(n)), floats(np.zeros(n))
+    for _ in range(20):
+        backward(call_unread, n, [a], [out])
+    np.testing.assert_allclose(a.grad.numpy(), np.full(n, 80.0))
+
+
+@wp.func_native("return x[i] * 2.0f;", adj_snippet="adj_x[i] += 2.0f * adj_ret;")
+def native_read(x: wp.array(dtype=float), i: int) -> float: ...
+
+
+@wp.kernel
+def call_native_read(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    y = native_read(x, i)
+    out[i] = y * y
+
+
+@needs_clang
+def test_tapes_write_down_what_native_code_returned() -> None:
+    # It takes an array, so that it may write: it is not run again.
+    x, out = floats(np.arange(8)), floats(np.zeros(8))
+    with pytest.raises(RuntimeError, match="the backward pass needs the value"):
+        backward(call_native_read, 8, [x], [out])
+    with wp.Tape() as tape:
+        wp.launch(call_native_read, 8, [x], [out])
+    out.grad.fill_(1.0)
+    tape.backward()
+    np.testing.assert_allclose(x.grad.numpy(), 8 * x.numpy())
+
+
+def test_replay_functions_and_tapes(lanes: int) -> None:
+    n = 33
+    values = np.sin(np.arange(n) * 1.3).astype(np.float32)
+    x, out = floats(values), floats(np.zeros(n))
+    counter, taken = wp.zeros(1, dtype=int), wp.zeros(n, dtype=int)
+    with wp.Tape() as tape:
+        wp.launch(compact, n, [x, counter, taken], [out])
+    out.grad.assign(np.arange(n))
+    tape.backward()
+    assert tape.log_bytes == 0  # nothing to write down: the replay reads it
+    np.testing.assert_allclose(x.grad.numpy(), np.where(values > 0, 2 * values * taken.numpy(), 0), rtol=1e-5)

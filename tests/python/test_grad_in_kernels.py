@@ -205,6 +205,18 @@ def test_control_flow(lanes: int) -> None:
     np.testing.assert_allclose(run(of_long_loops, x)[0], wanted, rtol=1e-9)
 
 
+def test_second_derivatives_through_long_loops(lanes: int) -> None:
+    x = np.linspace(0.1, 1.0, 7)
+    a = wp.array(x, dtype=wp.float64, requires_grad=True)
+    out = wp.zeros(7, dtype=wp.float64, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(of_long_loops, 7, [a], [out])
+    out.grad.fill_(1.0)
+    tape.backward()
+    slope = (run(of_long_loops, x + 1e-6)[0] - run(of_long_loops, x - 1e-6)[0]) / 2e-6
+    np.testing.assert_allclose(a.grad.numpy(), slope, rtol=1e-6, atol=1e-8)
+
+
 @wp.func
 def custom(x: wp.float64):
     return x * x

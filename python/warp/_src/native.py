@@ -14,6 +14,7 @@ from warp._src import settings
 from warp._src import types as wt
 from warp._src.builtins import BuiltinFunction
 from warp._src.context import Function, _check_function, _key_of, _module_for
+from warp._src.resolver import array_annotation
 
 
 def find_clang() -> str | None:
@@ -74,7 +75,10 @@ def _inputs(f: Callable) -> list[tuple[str, Any]]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return a is b or wt.types_equal(a, b)
+    if a is b or wt.types_equal(a, b):
+        return True
+    first = array_annotation(a)  # indexed arrays have no handle of their own
+    return first is not None and first == array_annotation(b)
 
 
 def _describe(params: list[tuple[str, Any]]) -> str:
@@ -155,7 +159,7 @@ class GradWrapper:
         self.func = func
         self._wp_grad_of_ = func  # what the compiler asks for
 
-    def __call__(self, *args: object, **kwargs: object) -> object:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("derivatives made by wp.grad can only be called in kernels")
 
     def __repr__(self) -> str:
