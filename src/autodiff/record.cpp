@@ -268,7 +268,8 @@ class Log {
 SiteNumbers number_sites(const ir::Function& function) {
   SiteNumbers numbers;
   ir::walk(*function.body, [&](const Op& op) {
-    if (op.code == OpCode::load || op.code == OpCode::atomic)
+    bool native = op.code == OpCode::call && !op.callee->native.empty() && op.results.size() == 1;
+    if (op.code == OpCode::load || op.code == OpCode::atomic || native)
       numbers.emplace(&op, static_cast<std::uint32_t>(numbers.size()));
   });
   return numbers;
