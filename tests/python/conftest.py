@@ -58,6 +58,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     everywhere = metafunc.module.__name__.rpartition(".")[2] in ON_EVERY_DEVICE
     if metafunc.definition.get_closest_marker("cpu_only") is not None:
         return
+    if any("device" in str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")):
+        return  # a parameter of the test's own
     if everywhere and "device" not in metafunc.fixturenames:
         metafunc.fixturenames.append("device")
     if "device" in metafunc.fixturenames:

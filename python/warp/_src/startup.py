@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from warp import _weft
 from warp._src import config, logger
-from warp._src.device import CPU
+from warp._src.device import CPU, get_cuda_devices, get_devices, selection
 
 _initialized = False
 
@@ -23,13 +23,25 @@ def init() -> None:
     triple, cpu, lanes = _weft.host_target()
     lines = [
         f"Warp {config.version} initialized (Weft {_weft.version()}):",
-        "   CUDA not enabled in this build",
+        f"   {_cuda_text()}",
         "   Devices:",
         f'     "{CPU.alias}"      : "{cpu}" ({triple}, {_weft.thread_count()} threads, {lanes} lanes)',
+        *(
+            f'     "{d.alias}"   : "{d.name}" ({d.total_memory >> 20} MiB, sm_{d.arch}, mempool '
+            f"{'enabled' if d.is_mempool_enabled else 'not enabled'})"
+            for d in get_cuda_devices()
+        ),
         "   Kernel cache:",
         f"     {_weft.cache_folder() or 'none'}",
     ]
     logger.log_info("\n".join(lines))
+
+
+def _cuda_text() -> str:
+    """What is to be said of CUDA."""
+    if not get_cuda_devices():
+        return f"CUDA devices not available: {selection.problem}"
+    return f"CUDA driver {selection.version // 1000}.{selection.version % 1000 // 10}, opened at run time; no toolkit used"
 
 
 def is_initialized() -> bool:
@@ -60,8 +72,10 @@ def diagnostics() -> dict[str, Any]:
         "memory": CPU.total_memory,
         "kernel_cache": _weft.cache_folder() or "none",
         "native_compiler": native.find_clang() or "none (wp.func_native needs clang)",
-        "cuda_enabled": False,
-        "devices": [CPU.alias],
+        "cuda_enabled": bool(get_cuda_devices()),
+        "cuda": _cuda_text(),
+        "elementary_functions": "Weft's own on every device (no libdevice)",
+        "devices": [d.alias for d in get_devices()],
         "changed_settings": _changed_settings(),
     }
 

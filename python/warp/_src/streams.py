@@ -41,6 +41,11 @@ class Stream:
         made.device, made._queue = device, queue
         return made
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "_queue":  # never given: not a stream of a CUDA device
+            raise not_cuda(self.device)
+        raise AttributeError(f"'Stream' object has no attribute '{name}'")
+
     @property
     def cuda_stream(self) -> int:
         """The handle, for other libraries."""
@@ -105,6 +110,11 @@ class Event:
         else:
             self._event = _weft.cuda_event_new(self.device.ordinal, bool(enable_timing), bool(interprocess))
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "_event":  # never given: not an event of a CUDA device
+            raise not_cuda(self.device)
+        raise AttributeError(f"'Event' object has no attribute '{name}'")
+
     @property
     def cuda_event(self) -> int:
         """The handle, for other libraries."""
@@ -112,7 +122,7 @@ class Event:
 
     def ipc_handle(self) -> bytes:
         """64 bytes by which another process opens the event."""
-        raise NotImplementedError("events can't be shared between processes yet")
+        raise NotImplementedError(f"the event {self._event.handle:#x} can't be shared between processes yet")
 
     @property
     def is_complete(self) -> bool:
