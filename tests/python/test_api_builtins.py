@@ -95,7 +95,8 @@ def _rows() -> list[tuple[str, str, str]]:
         if name.startswith("_"):
             continue
         for signature, _, sample in _weft.builtin_rows(name):
-            if sample != "none" and "array[" not in signature and "ref[" not in signature and "str" not in signature:
+            values = not any(word in signature for word in ("array[", "ref[", "str"))
+            if values and not sample.startswith("none"):
                 rows.append((name, signature, sample))
     return rows
 

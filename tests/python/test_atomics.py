@@ -142,7 +142,7 @@ none2[1] &= ~bit
 odd2[1] ^= bit"""
     arrays = {"some": some, "none": none, "odd": odd, "some2": signs[0], "none2": signs[1], "odd2": signs[2]}
     run(body, {"S": scalar, "bits": wp.constant(bits)}, arrays)
-    top = dtype(1 << (bits - 2)) * dtype(2) if bits > 8 or scalar is wp.uint8 else dtype(-128)
+    top = ~dtype(0) ^ dtype((1 << (bits - 1)) - 1)
     times = np.bincount(np.arange(COUNT) % (bits - 1))
     parity = sum(int(t % 2) << k for k, t in enumerate(times))
     for place, (a, b, c) in ((0, (some, none, odd)), (1, tuple(signs))):

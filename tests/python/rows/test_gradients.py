@@ -75,8 +75,9 @@ def moved_inputs(instance: Instance, inputs: list[np.ndarray], blocks: int) -> l
     for c, (k, component) in enumerate(floats_of(instance)):
         flat = tiled[k].reshape(blocks, COUNT, -1)
         step = steps_of(inputs[k].reshape(COUNT, -1)[:, component], instance.row.params[k].domain)
-        flat[2 * c, :, component] += step
-        flat[2 * c + 1, :, component] -= step
+        with np.errstate(invalid="ignore"):  # some domains have infinities
+            flat[2 * c, :, component] += step
+            flat[2 * c + 1, :, component] -= step
     return tiled
 
 
