@@ -78,7 +78,10 @@ void clone_function(const Function& from, Module& to, FunctionMap& callees) {
 std::array<const Function*, 3> links_of(const Function& f) { return {f.gradient, f.replay, f.derives}; }
 
 void clone_links(const FunctionMap& made) {
-  auto at = [&](const Function* from) { return from ? made.at(from) : nullptr; };
+  auto at = [&](const Function* from) {
+    auto it = made.find(from);
+    return it == made.end() ? nullptr : it->second;
+  };
   for (const auto& [from, to] : made) {
     to->gradient = at(from->gradient);
     to->replay = at(from->replay);

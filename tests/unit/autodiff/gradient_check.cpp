@@ -35,6 +35,7 @@ void tidy(ir::Module& module, bool unroll) {
   for (auto& f : module.functions) passes::fold(*f), passes::simplify(*f), passes::dce(*f, &effects);
   passes::InlineLimits limits;
   limits.memory = true;
+  limits.keep_custom = true;
   passes::inline_calls(module, limits);
   for (auto& f : module.functions) {
     analysis::Effects fresh;
@@ -54,7 +55,9 @@ std::unique_ptr<Compiled> compile(const Check& check) {
   auto tree = syntax::parse(file, out->sink);
   out->scope = sema::FileScope::make(tree, out->sink);
   auto decl = out->scope->find_kernel("k");
-  if (decl) out->module = sema::lower_kernel(*decl, {}, {}, out->sink);
+  sema::Options options;
+  options.gradients = check.custom;
+  if (decl) out->module = sema::lower_kernel(*decl, {}, options, out->sink);
   if (!out->module) throw std::runtime_error(out->sink.render_all());
   out->module->functions.back()->form.rank = std::uint8_t(check.dims.size());
   out->module->functions.back()->form.no_overlap = !check.overlap;
