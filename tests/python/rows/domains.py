@@ -12,6 +12,7 @@ from signatures import Instance, Value
 
 COUNT = 61  # no multiple of a number of lanes: the last ones are idle
 TUPLES = 100
+WILD = 22
 SORTED = 37
 MARGIN = 0.05  # of a range at either end where slopes are compared
 
@@ -111,16 +112,27 @@ def takes_special_values(instance: Instance) -> bool:
 
 
 def samples(instance: Instance, count: int = COUNT, smooth: bool = False) -> list[np.ndarray]:
-    """Values for each parameter; unless they should be smooth, with special ones where the row takes them."""
+    """Values for each parameter; unless they should be smooth, followed by special ones.
+
+    Where a row takes special values they are combined; elsewhere floats are anything, for the executors to agree upon.
+    """
     rng = np.random.default_rng(zlib.crc32(instance.name.encode()))
-    given = [
-        draw(value, param.domain, count, rng, smooth) for value, param in zip(instance.params, instance.row.params)
-    ]
-    if smooth or not takes_special_values(instance):
+    pairs = list(zip(instance.params, instance.row.params))
+    given = [draw(value, param.domain, count, rng, smooth) for value, param in pairs]
+    if smooth:
         return given
-    lists = [special_values(value.kind) for value in instance.params]
-    tuples = list(itertools.product(*lists))
-    if len(tuples) > TUPLES:
-        tuples = [tuples[i] for i in rng.choice(len(tuples), TUPLES, replace=False)]
-    extra = [np.array(column, dtype=g.dtype) for column, g in zip(zip(*tuples), given)]
-    return [np.concatenate([g, e]) for g, e in zip(given, extra)]
+    if takes_special_values(instance):
+        lists = [special_values(value.kind) for value in instance.params]
+        tuples = list(itertools.product(*lists))
+        if len(tuples) > TUPLES:
+            tuples = [tuples[i] for i in rng.choice(len(tuples), TUPLES, replace=False)]
+        extra = [np.array(column, dtype=g.dtype) for column, g in zip(zip(*tuples), given)]
+    else:
+        wild = [is_float(value.kind) and value.form != "array" and param.domain != "out" for value, param in pairs]
+        extra = [
+            anything(value, WILD, rng) if anyhow else draw(value, param.domain, WILD, rng)
+            for (value, param), anyhow in zip(pairs, wild)
+        ]
+    return [
+        g if value.form == "array" else np.concatenate([g, e]) for g, e, value in zip(given, extra, instance.params)
+    ]

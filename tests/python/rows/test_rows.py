@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from domains import COUNT
+from domains import COUNT, takes_special_values
 from executors import Batch, make_batches
 from expected import differences
 from kinds import widened
@@ -90,7 +90,7 @@ def test_row_agrees_with_its_reference(row: Row, runs: Runs) -> None:
     wrong = []
     for instance in INSTANCES[row.key]:
         inputs, made = runs.inputs[instance.name], runs.results[instance.name]["1 lane"]
-        if not expected.special:
+        if not expected.special or not takes_special_values(instance):
             inputs, made = [i[:COUNT] for i in inputs], [m[:COUNT] for m in made]
         text = differences(expected, instance, inputs, made)
         if text:
