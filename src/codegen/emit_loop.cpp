@@ -129,6 +129,33 @@ llvm::Value* Emitter::trip_count(const ir::Op& op, bool by_lane) {
   return select(b.CreateICmpEQ(step, zero), zero, trips);
 }
 
+namespace {
+
+/// A GPU thread has nothing else to do while it waits for a load: small innermost loops are unrolled.
+constexpr int kGpuUnroll = 4;
+constexpr int kMaxUnrolledOps = 48;
+
+bool unrolls_on_gpu(const ir::Region& body) {
+  int ops = 0;
+  for (const ir::Op& op : body)
+    if (!op.regions.empty() || op.code == OpCode::call || op.code == OpCode::atomic || ++ops > kMaxUnrolledOps)
+      return false;
+  return true;
+}
+
+void ask_for_unrolling(llvm::Instruction* latch, int count) {
+  llvm::LLVMContext& context = latch->getContext();
+  llvm::Metadata* wish[] = {
+      llvm::MDString::get(context, "llvm.loop.unroll.count"),
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), std::uint64_t(count)))};
+  llvm::Metadata* parts[] = {nullptr, llvm::MDNode::get(context, wish)};
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, parts);
+  loop->replaceOperandWith(0, loop);
+  latch->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
+}  // namespace
+
 void Emitter::emit_uniform_for(const ir::Op& op) {
   const ir::Region& body = *op.regions[0];
   std::span<ir::Value* const> args = body.args.subspan(1);
@@ -158,7 +185,8 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   llvm::BasicBlock* end = b.GetInsertBlock();
   index->addIncoming(next, end);
   if (left) left->addIncoming(rest, end);
-  b.CreateCondBr(left ? b.CreateIsNotNull(rest) : b.CreateICmpNE(next, hi), loop, done);
+  llvm::Instruction* latch = b.CreateCondBr(left ? b.CreateIsNotNull(rest) : b.CreateICmpNE(next, hi), loop, done);
+  if (unit.traits.gpu && unrolls_on_gpu(body)) ask_for_unrolling(latch, kGpuUnroll);
   b.SetInsertPoint(done);
   for (std::size_t a = 0; a < args.size(); ++a) {
     const TypeParts& info = parts_of(args[a]);

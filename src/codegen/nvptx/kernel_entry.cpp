@@ -78,6 +78,10 @@ class GpuFrame {
     function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_), *unit_.module);
     function_->setDoesNotThrow();
     function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+    if (unit_.options.fast_math) {  // approximate division and square root, denormals are zero
+      function_->addFnAttr("unsafe-fp-math", "true");
+      function_->addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
+    }
     function_->addParamAttr(0, llvm::Attribute::getWithByValType(unit_.context, block_type));
     function_->addParamAttr(0, llvm::Attribute::getWithAlignment(unit_.context, llvm::Align(8)));
     llvm::Metadata* mark[] = {llvm::ValueAsMetadata::get(function_), llvm::MDString::get(unit_.context, "kernel"),
