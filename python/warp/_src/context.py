@@ -91,6 +91,9 @@ class Module:
         for key, item in sorted({**self.functions, **self.kernels}.items()):
             digest.update(key.encode())
             digest.update(_source_of(item.func)[0].encode())
+            for custom in (getattr(item, "grad_func", None), getattr(item, "replay_func", None)):
+                if custom is not None:
+                    digest.update(_source_of(custom.func)[0].encode())
         digest.update(repr(sorted(self.options.items())).encode())
         return digest.digest()
 
