@@ -1,5 +1,5 @@
-// CUDA devices in Python: what they are, their memory and pools, peers. Nothing here opens the driver before Python asks
-// for devices.
+// CUDA devices in Python: what they are, their memory and pools, peers. Nothing here opens the driver before Python
+// asks for devices.
 #include <nanobind/stl/tuple.h>
 #include <sys/syscall.h>
 #include <unistd.h>

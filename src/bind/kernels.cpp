@@ -77,7 +77,7 @@ nb::list params_of(const KernelRef& k) {
   return out;
 }
 
-void build(const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t rank) {
+void build(const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t rank, int place) {
   std::vector<const Type*> list;
   for (const TypeHandle& t : types) list.push_back(t.type);
   const auto& params = k.kernel->params();
@@ -85,7 +85,8 @@ void build(const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t
     for (const sema::KernelParam& p : params) list.push_back(p.pattern.type);
   if (list.size() != params.size()) throw nb::value_error("one type per parameter is needed");
   if (rank < 1 || rank > std::size_t(kMaxRank)) throw nb::value_error("a kernel runs over 1 to 4 dimensions");
-  build_variant(*k.kernel, k.kernel->family->signature(list), rank, {});
+  cuda::Device* device = place < 0 ? nullptr : &cuda::System::shared().device(place);
+  build_variant(*k.kernel, k.kernel->family->signature(list), rank, {}, device);
 }
 
 }  // namespace
@@ -224,8 +225,8 @@ void register_kernels(nb::module_& m) {
           "False if the kernel's text or names mean something else than when it was compiled.")
       .def("params", &params_of,
            "Name, type (None if generic), annotation and whether there is a default, per parameter.")
-      .def("build", &build, nb::arg("types"), nb::arg("rank") = 1,
-           "Compiles the form for these types ahead of a launch.");
+      .def("build", &build, nb::arg("types"), nb::arg("rank") = 1, nb::arg("place") = kOnCpu,
+           "Compiles the form for these types ahead of a launch on a device: -1 is the CPU.");
   m.def(
       "build_counts",
       [] {

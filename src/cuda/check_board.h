@@ -1,5 +1,5 @@
-// Failed checks of GPU kernels. A kernel with checks gets a slot in page-locked memory, where the first thread whose check
-// fails writes what and where; the host looks when it synchronises, and raises there. The context survives.
+// Failed checks of GPU kernels. A kernel with checks gets a slot in page-locked memory, where the first thread whose
+// check fails writes what and where; the host looks when it synchronises, and raises there. The context survives.
 #pragma once
 #include <memory>
 #include <mutex>

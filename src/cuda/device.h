@@ -1,5 +1,5 @@
-// One GPU: what it is, its primary context, memory, current stream, checks of its kernels. A device is a memory space, so
-// arrays on it are ordinary arrays. Thread-safe.
+// One GPU: what it is, its primary context, memory, current stream, checks of its kernels. A device is a memory space,
+// so arrays on it are ordinary arrays. Thread-safe.
 #pragma once
 #include <atomic>
 #include <mutex>

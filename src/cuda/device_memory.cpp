@@ -1,5 +1,5 @@
-// Memory of a device: stream-ordered pools where the device has them. What is freed is given back behind the work of every
-// stream that may use it, so that dropping an array is always safe and never waits.
+// Memory of a device: stream-ordered pools where the device has them. What is freed is given back behind the work of
+// every stream that may use it, so that dropping an array is always safe and never waits.
 #include <algorithm>
 
 #include "cuda/device.h"

@@ -1,5 +1,5 @@
-// The CUDA driver as a table of functions, opened at run time: nothing links to it, and a machine without it is no error
-// until somebody asks for a CUDA device. Tests hand in a table of their own.
+// The CUDA driver as a table of functions, opened at run time: nothing links to it, and a machine without it is no
+// error until somebody asks for a CUDA device. Tests hand in a table of their own.
 #pragma once
 #include <string>
 

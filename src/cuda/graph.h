@@ -1,5 +1,5 @@
-// Graphs: work recorded from a stream, to be run again as one piece. A graph keeps what it works on: the memory of arrays
-// that launches and copies used while it was captured, arrays that were made meanwhile, the code of kernels.
+// Graphs: work recorded from a stream, to be run again as one piece. A graph keeps what it works on: the memory of
+// arrays that launches and copies used while it was captured, arrays that were made meanwhile, the code of kernels.
 #pragma once
 #include <memory>
 #include <mutex>

@@ -43,8 +43,8 @@ class KernelCode {
   int max_threads_ = 0, registers_ = 0, local_bytes_ = 0;
 };
 
-/// Blocks for `count` threads in blocks of `block_dim`: as many as there is work for, at most `max_blocks` (0: no limit)
-/// and what a grid can have; kernels loop over the rest.
+/// Blocks for `count` threads in blocks of `block_dim`: as many as there is work for, at most `max_blocks` (0: no
+/// limit) and what a grid can have; kernels loop over the rest.
 unsigned blocks_for(std::int64_t count, unsigned block_dim, std::int64_t max_blocks);
 
 }  // namespace weft::cuda

@@ -1,5 +1,5 @@
-// Streams (queues of work on a device) and events (marks in them). Made by Device; handles of other libraries can be taken
-// in, and stay theirs.
+// Streams (queues of work on a device) and events (marks in them). Made by Device; handles of other libraries can be
+// taken in, and stay theirs.
 #pragma once
 #include <memory>
 

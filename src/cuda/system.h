@@ -1,5 +1,5 @@
-// All that the process knows of CUDA: the driver, its devices, page-locked memory. Opened on first use; without a driver
-// or a device it exists all the same and says why there is nothing.
+// All that the process knows of CUDA: the driver, its devices, page-locked memory. Opened on first use; without a
+// driver or a device it exists all the same and says why there is nothing.
 #pragma once
 #include <atomic>
 #include <memory>

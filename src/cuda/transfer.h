@@ -1,5 +1,5 @@
-// Copies and fills of strided arrays on a device: one small kernel over up to five dimensions, the innermost of which are
-// the words of an element, so that one piece of code serves every element type.
+// Copies and fills of strided arrays on a device: one small kernel over up to five dimensions, the innermost of which
+// are the words of an element, so that one piece of code serves every element type.
 #pragma once
 #include <array>
 #include <memory>

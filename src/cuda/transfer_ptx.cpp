@@ -1,6 +1,6 @@
 // The text of the copy and fill kernels. Written by hand: a few instructions that every GPU since sm_50 has. Thread i
-// moves word i, i + grid size, …; its place is found by dividing i by the extents, innermost first. Divisions are skipped
-// for dimensions of extent 1, which is what a simplified copy mostly has.
+// moves word i, i + grid size, …; its place is found by dividing i by the extents, innermost first. Divisions are
+// skipped for dimensions of extent 1, which is what a simplified copy mostly has.
 #include "cuda/transfer.h"
 
 namespace weft::cuda {

@@ -13,16 +13,22 @@ import warp as wp
 
 ON_EVERY_DEVICE = {
     "test_adjoint",
+    "test_atomics",
     "test_builtins",
     "test_builtins_decomposition",
     "test_builtins_geometry",
     "test_builtins_noise",
+    "test_builtins_properties",
     "test_builtins_quat",
     "test_builtins_random",
     "test_builtins_spatial",
+    "test_builtins_special",
     "test_builtins_vector",
+    "test_custom_gradients",
+    "test_grad_in_kernels",
     "test_indexed_array",
     "test_kernels",
+    "test_library_gradients",
     "test_structs",
 }
 

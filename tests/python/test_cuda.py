@@ -234,7 +234,8 @@ def debug():
 def test_failed_bounds_name_the_place_and_the_context_survives(debug: None) -> None:
     x = wp.zeros(10)
     wp.launch(beyond, dim=10, inputs=[x, 4])
-    with pytest.raises(RuntimeError, match=r"kernel 'beyond'.*thread \(\d,\): index 1\d is out of bounds for 'x' with extent 10"):
+    told = r"kernel 'beyond'.*thread \(\d,\): index 1\d is out of bounds for 'x' with extent 10"
+    with pytest.raises(RuntimeError, match=told):
         wp.synchronize()
     wp.synchronize()  # told once
     wp.launch(beyond, dim=5, inputs=[x, 5])
@@ -260,6 +261,83 @@ def test_failed_checks_in_graphs(debug: None) -> None:
         wp.capture_launch(capture.graph)
         with pytest.raises(RuntimeError, match="out of bounds"):
             wp.synchronize()
+
+
+def test_verify_cuda_raises_at_the_launch(debug: None) -> None:
+    wp.config.verify_cuda = True
+    try:
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            wp.launch(beyond, dim=10, inputs=[wp.zeros(10), 4])
+    finally:
+        wp.config.verify_cuda = False
+
+
+def test_modules_are_compiled_ahead() -> None:
+    from warp import _weft
+
+    wp.load_module(device="cuda:0")
+    before = _weft.build_counts()
+    x = wp.zeros(4)
+    wp.launch(add, dim=4, inputs=[x, 1.0])
+    assert _weft.build_counts() == before and x.list() == [1.0] * 4
+
+
+def test_conditions() -> None:
+    x, flag = wp.zeros(3), wp.array([3], dtype=int)
+
+    @wp.kernel(module="unique")
+    def step(x: wp.array(dtype=float), flag: wp.array(dtype=int)):
+        x[wp.tid()] = x[wp.tid()] + 1.0
+        if wp.tid() == 0:
+            flag[0] = flag[0] - 1
+
+    wp.capture_while(flag, lambda: wp.launch(step, dim=3, inputs=[x, flag]))
+    assert x.list() == [3.0] * 3
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=3, inputs=[x, 10.0])
+    wp.capture_if(flag, on_false=capture.graph)
+    assert x.list() == [13.0] * 3
+
+
+def test_tapes() -> None:
+    x = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    y, total = wp.zeros(3, requires_grad=True), wp.zeros(1, requires_grad=True)
+
+    @wp.kernel(module="unique")
+    def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = x[i] * x[i]
+
+    @wp.kernel(module="unique")
+    def gather(y: wp.array(dtype=float), total: wp.array(dtype=float)):
+        wp.atomic_add(total, 0, y[wp.tid()])
+
+    with wp.Tape() as tape:
+        wp.launch(square, dim=3, inputs=[x], outputs=[y])
+        wp.launch(add, dim=3, inputs=[y, 1.0])  # in place
+        wp.launch(gather, dim=3, inputs=[y], outputs=[total])
+    tape.backward(total)
+    assert total.list() == [17.0] and x.grad.list() == [2.0, 4.0, 6.0] and x.grad.device == "cuda:0"
+    tape.zero()
+    with wp.ScopedCapture() as capture:
+        tape.backward(grads={total: wp.ones(1)})
+    wp.capture_launch(capture.graph)
+    assert x.grad.list() == [2.0, 4.0, 6.0]
+
+
+def test_fast_math() -> None:
+    @wp.kernel(module="unique", fast_math=True)
+    def inverse_root(x: wp.array(dtype=float)):
+        i = wp.tid()
+        for k in range(3):
+            x[i] = 1.0 / wp.sqrt(x[i] + float(k))
+
+    values = np.linspace(0.5, 9.0, 100)
+    x = wp.array(values, dtype=float)
+    wp.launch(inverse_root, dim=100, inputs=[x])
+    for k in range(3):
+        values = 1.0 / np.sqrt(values + k)
+    np.testing.assert_allclose(x.numpy(), values, rtol=1e-5)
 
 
 def test_bad_launches() -> None:

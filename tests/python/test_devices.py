@@ -74,7 +74,10 @@ def test_fills_of_every_scalar(device: wp.Device, dtype: type) -> None:
     assert not a.numpy().any()
 
 
-@pytest.mark.parametrize("dtype", [wp.vec2, wp.vec3, wp.vec4, wp.mat22, wp.mat33, wp.mat44, wp.quat, wp.transform, wp.vec3d])
+COMPOSITES = [wp.vec2, wp.vec3, wp.vec4, wp.mat22, wp.mat33, wp.mat44, wp.quat, wp.transform, wp.vec3d]
+
+
+@pytest.mark.parametrize("dtype", COMPOSITES)
 def test_fills_of_composites(device: wp.Device, dtype: type) -> None:
     size = wp.zeros(1, dtype=dtype).numpy().size
     value = np.arange(1, size + 1, dtype=np.float64)
@@ -141,7 +144,10 @@ def test_four_dimensions_and_odd_extents(device: wp.Device) -> None:
     np.testing.assert_array_equal(out.numpy(), expected)
 
 
-@pytest.mark.parametrize("options", [{}, {"block_dim": 32}, {"block_dim": 1024}, {"max_blocks": 3}, {"max_blocks": 1, "block_dim": 1}])
+GRIDS = [{}, {"block_dim": 32}, {"block_dim": 1024}, {"max_blocks": 3}, {"max_blocks": 1, "block_dim": 1}]
+
+
+@pytest.mark.parametrize("options", GRIDS)
 def test_every_thread_runs_once(device: wp.Device, options: dict) -> None:
     total = wp.zeros(1, dtype=int)
     wp.launch(count_threads, dim=10007, inputs=[total], **options)

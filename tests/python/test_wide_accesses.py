@@ -15,7 +15,9 @@ def stream(a: float, x: wp.array(dtype=float), y: wp.array(dtype=float)):
 
 
 @wp.kernel
-def mixed(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.int8), z: wp.array(dtype=wp.float16), w: wp.array(dtype=bool)):
+def mixed(
+    x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.int8), z: wp.array(dtype=wp.float16), w: wp.array(dtype=bool)
+):
     i = wp.tid()
     z[i] = wp.float16(x[i]) + wp.float16(y[i])
     w[i] = x[i] > wp.float64(5.0)

@@ -81,7 +81,8 @@ def zeros(
     **kwargs: Any,
 ) -> array:
     """A new array of zeros."""
-    if (device is CPU or (device is None and selection.on_cpu)) and shape is not None and not (retain_grad or pinned or kwargs):
+    usual = shape is not None and not (retain_grad or pinned or kwargs)
+    if usual and (device is CPU or (device is None and selection.on_cpu)):
         handle = plain_handles[dtype]
         if handle is not None:
             return _new(array, handle, shape, True, requires_grad)
@@ -98,7 +99,8 @@ def empty(
     **kwargs: Any,
 ) -> array:
     """A new array whose elements are not initialised."""
-    if (device is CPU or (device is None and selection.on_cpu)) and shape is not None and not (retain_grad or pinned or kwargs):
+    usual = shape is not None and not (retain_grad or pinned or kwargs)
+    if usual and (device is CPU or (device is None and selection.on_cpu)):
         handle = plain_handles[dtype]
         if handle is not None:
             return _new(array, handle, shape, False, requires_grad)

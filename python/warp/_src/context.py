@@ -14,7 +14,7 @@ import weakref
 
 from warp import _weft
 from warp._src import config, settings
-from warp._src.device import CPU, Device, get_device
+from warp._src.device import CPU, Device, get_device, synchronize_device
 from warp._src.resolver import FunctionResolver, describe
 from warp._src.source_text import source_of as _source_of
 
@@ -68,10 +68,10 @@ class Module:
 
     def load(self, device: object = None, block_dim: int | None = None) -> bool:
         """Compiles every kernel that needs no argument types."""
-        get_device(device)
+        place = get_device(device).ordinal
         for kernel in list(self.kernels.values()):
             if not kernel.is_generic:
-                kernel.native().build([])
+                kernel.native().build([], 1, place)
         return True
 
     def unload(self) -> None:
@@ -513,6 +513,8 @@ def _launch_adjoint(
             raise RuntimeError(f"{name} has {len(given)} entries for {len(arguments)} arguments of '{kernel.key}'")
         given += [None] * (len(arguments) - len(given))
         for argument, gradient in zip(arguments, given):
+    if config.verify_cuda and where.is_cuda and not where.is_capturing:
+        synchronize_device(where)
             if gradient is None or not isinstance(argument, _weft.Array):
                 gradient = None  # the array's own; values have none that anybody could read
             elif name == "adj_outputs":

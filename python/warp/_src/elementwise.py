@@ -247,9 +247,8 @@ def map(
         for a in arguments:
             grad = grad or (a.shape is not None and a.value.requires_grad)
         outputs = [_new_array(t, shape, grad and _has_floats(t), where) for t in prepared.results]
-    _context.launch(
-        prepared.kernel, dim=shape, inputs=[a.value for a in arguments], outputs=outputs, device=where, block_dim=block_dim
-    )
+    values = [a.value for a in arguments]
+    _context.launch(prepared.kernel, dim=shape, inputs=values, outputs=outputs, device=where, block_dim=block_dim)
     return out if out is not None else outputs[0] if len(outputs) == 1 else outputs
 
 

@@ -78,6 +78,45 @@ def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
     graph._native.launch(chosen._queue)
 
 
+def _run(branch: Any, kwargs: dict[str, Any]) -> None:
+    if isinstance(branch, Graph):
+        if kwargs:
+            raise TypeError("a graph takes no arguments")
+        capture_launch(branch)
+    elif callable(branch):
+        branch(**kwargs)
+    elif branch is not None:
+        raise TypeError(f"a branch is a function or a wp.Graph, got {branch!r}")
+
+
+def _condition(condition: Any, stream: Stream | None) -> bool:
+    """Reads a condition: an array of one int32."""
+    if not isinstance(condition, _weft.Array) or condition.size != 1 or condition._element.scalar != "int32":
+        raise TypeError("a condition is an array of one int32")
+    where = device_at(condition._place)
+    if where.is_capturing:
+        raise RuntimeError(
+            f"a graph that is captured on {where} can't hold conditions yet; take them outside of the capture"
+        )
+    if stream is not None and where.is_cuda:
+        where.stream.wait_stream(stream)
+    return condition.numpy().reshape(-1)[0] != 0
+
+
+def capture_if(
+    condition: Any, on_true: Any = None, on_false: Any = None, stream: Stream | None = None, **kwargs: Any
+) -> None:
+    """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32;
+    waits for that value. RuntimeError while a graph is captured on the array's device."""
+    _run(on_true if _condition(condition, stream) else on_false, kwargs)
+
+
+def capture_while(condition: Any, while_body: Any, stream: Stream | None = None, **kwargs: Any) -> None:
+    """Runs a function or a graph while an array of one int32 is not zero; waits for its value before each run."""
+    while _condition(condition, stream):
+        _run(while_body, kwargs)
+
+
 class ScopedCapture:
     """`with wp.ScopedCapture() as capture:` captures a block; the graph is `capture.graph`."""
 
@@ -113,4 +152,4 @@ class ScopedCapture:
                 raise
 
 
-__all__ = ["Graph", "ScopedCapture", "capture_begin", "capture_end", "capture_launch"]
+__all__ = ["Graph", "ScopedCapture", "capture_begin", "capture_end", "capture_if", "capture_launch", "capture_while"]

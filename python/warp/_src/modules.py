@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable, Sequence
 from warp import _weft
 from warp._src import config, context, logger, settings
 from warp._src.context import Module, get_module
-from warp._src.device import get_device
+from warp._src.device import Device, get_device
 
 
 def _caller() -> str:
@@ -29,24 +29,24 @@ def _name_of(module: Any) -> str:
     raise TypeError(f"Argument must be a module, got {type(module)}")
 
 
-def _check_devices(device: Any) -> None:
-    for one in device if isinstance(device, (list, tuple)) else (device,):
-        get_device(one)
+def _devices(device: Any) -> list[Device]:
+    return [get_device(one) for one in (device if isinstance(device, (list, tuple)) else (device,))]
 
 
-def _kernels(modules: Iterable[Module]) -> list[Callable[[], None]]:
-    """What has to be compiled: one job per kernel whose types are known."""
+def _kernels(modules: Iterable[Module], devices: list[Device]) -> list[Callable[[], None]]:
+    """What has to be compiled: one job per device and kernel whose types are known."""
     jobs = []
     for module in modules:
         for kernel in list(module.kernels.values()):
             if not kernel.is_generic:
-                jobs.append(lambda native=kernel.native(): native.build([]))
+                for device in devices:
+                    jobs.append(lambda native=kernel.native(), place=device.ordinal: native.build([], 1, place))
     return jobs
 
 
-def _load(modules: Sequence[Module], max_workers: int | None) -> None:
+def _load(modules: Sequence[Module], max_workers: int | None, devices: list[Device]) -> None:
     start = time.perf_counter()
-    jobs = _kernels(modules)
+    jobs = _kernels(modules, devices)
     workers = config.load_module_max_workers if max_workers is None else max_workers
     workers = min(len(jobs), workers if workers > 0 else os.cpu_count() or 1)
     if workers <= 1:
@@ -59,9 +59,10 @@ def _load(modules: Sequence[Module], max_workers: int | None) -> None:
             for done in [pool.submit(job) for job in jobs]:
                 done.result()
     taken = (time.perf_counter() - start) * 1000.0
+    names = ", ".join(f"'{d.alias}'" for d in devices)
     for module in modules:
         logger.log_debug(
-            f"Module {module.name} {module.hash_module().hex()[:7]} load on device 'cpu' took {taken:.2f} ms"
+            f"Module {module.name} {module.hash_module().hex()[:7]} load on device {names} took {taken:.2f} ms"
         )
 
 
@@ -72,8 +73,8 @@ def force_load(
     max_workers: int | None = None,
 ) -> None:
     """Compiles the kernels of these modules now, in parallel; of all modules if none are named."""
-    _check_devices(device)
-    _load(list(modules) if modules is not None else list(context._modules.values()), max_workers)
+    chosen = _devices(device)
+    _load(list(modules) if modules is not None else list(context._modules.values()), max_workers, chosen)
 
 
 def load_module(
@@ -93,12 +94,12 @@ def load_module(
         max_workers: threads that compile; config.load_module_max_workers if not given.
     """
     name = _caller() if module is None else _name_of(module)
-    _check_devices(device)
+    chosen = _devices(device)
     known = list(context._modules.values())
     found = [m for m in known if m.name == name or (recursive and m.name.startswith(name + "."))]
     if isinstance(module, Module) and module not in found:
         found.append(module)
-    _load(found, max_workers)
+    _load(found, max_workers, chosen)
 
 
 def _target(module: Any, caller: str) -> Module:
@@ -140,7 +141,7 @@ def compile_aot_module(
         module_dir: the folder; the kernel cache if not given.
     """
     target = _target(module, "")
-    _check_devices(device)
+    _devices(device)
     before = _weft.cache_folder()
     if module_dir is not None:
         _weft.set_cache_folder(os.path.realpath(module_dir))

@@ -20,7 +20,7 @@ def bump() -> None:
     """Says that some setting changed; tells C++ what launches read."""
     global epoch
     epoch += 1
-    _weft.set_launch_settings(epoch, config.cpu_threads, plain=not config.print_launches)
+    _weft.set_launch_settings(epoch, config.cpu_threads, plain=not (config.print_launches or config.verify_cuda))
 
 
 class _ConfigModule(_pytypes.ModuleType):

@@ -41,7 +41,8 @@ def _cuda_text() -> str:
     """What is to be said of CUDA."""
     if not get_cuda_devices():
         return f"CUDA devices not available: {selection.problem}"
-    return f"CUDA driver {selection.version // 1000}.{selection.version % 1000 // 10}, opened at run time; no toolkit used"
+    version = f"{selection.version // 1000}.{selection.version % 1000 // 10}"
+    return f"CUDA driver {version}, opened at run time; no toolkit used"
 
 
 def is_initialized() -> bool:

@@ -1,6 +1,6 @@
-// The frame around a GPU kernel's body: one parameter block (the kernel's parameters, then a GpuTrailer), and grid-stride
-// loops over 64-bit linear indices, so that any grid covers any launch. By the kernel's plan there are up to two loops:
-// one for groups of neighbouring threads or for aligned arrays, one for the rest.
+// The frame around a GPU kernel's body: one parameter block (the kernel's parameters, then a GpuTrailer), and
+// grid-stride loops over 64-bit linear indices, so that any grid covers any launch. By the kernel's plan there are up
+// to two loops: one for groups of neighbouring threads or for aligned arrays, one for the rest.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "codegen/emitter.h"

@@ -1,5 +1,5 @@
-// How a GPU kernel's threads go over the grid: one element at a time, or several neighbouring ones with wide accesses; and
-// which atomic sums each thread keeps to itself until its work is done.
+// How a GPU kernel's threads go over the grid: one element at a time, or several neighbouring ones with wide accesses;
+// and which atomic sums each thread keeps to itself until its work is done.
 #pragma once
 #include <vector>
 
@@ -12,7 +12,8 @@ struct GpuPlan {
   /// Neighbouring elements that a thread works on in one step, where arrays are aligned to 16 bytes: 1, 2 or 4. Kernels
   /// that do little but stream memory gain a quarter of its bandwidth by it.
   int lanes = 1;
-  /// With one lane: a second body for aligned arrays, whose vectors, quaternions and matrices move up to 16 bytes at a time.
+  /// With one lane: a second body for aligned arrays, whose vectors, quaternions and matrices move up to 16 bytes at a
+  /// time.
   bool aligned = false;
   /// Additions to one fixed place whose results nobody wants. Threads add up their own first.
   std::vector<const ir::Op*> sums;

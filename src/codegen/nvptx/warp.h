@@ -4,8 +4,8 @@
 
 namespace weft::codegen {
 
-/// Adds a value of every active thread to the scalar at one address, the same in all of them: by one atomic operation if
-/// the whole warp is there, else by one for each thread.
+/// Adds a value of every active thread to the scalar at one address, the same in all of them: by one atomic operation
+/// if the whole warp is there, else by one for each thread.
 void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::Value* value);
 /// Whether it can be done for such scalars.
 bool has_warp_add(ScalarKind kind);
