@@ -1,12 +1,15 @@
 // Forward mode: every float value gets a tangent beside it. Far simpler than the reverse, which makes it a good second
 // opinion: the two share nothing but the IR.
+#include <algorithm>
 #include <numbers>
 #include <unordered_map>
 
+#include "analysis/effects.h"
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
+#include "ir/walk.h"
 
 namespace weft::autodiff {
 namespace {
@@ -16,6 +19,38 @@ using ir::Op;
 using ir::OpCode;
 using ir::Region;
 using ir::Value;
+
+/// A number inside a value.
+struct Leaf {
+  const Type* type;
+  std::vector<ir::PathStep> path;
+};
+
+void add_leaves(const Type* type, std::vector<ir::PathStep> path, std::vector<Leaf>& out) {
+  auto inside = [&](ir::PathStep::Kind kind, std::uint32_t k) {
+    std::vector<ir::PathStep> longer = path;
+    longer.push_back({kind, false, false, std::int32_t(k)});
+    return longer;
+  };
+  if (!has_floats(type)) return;
+  if (type->is_scalar()) return out.push_back({type, std::move(path)});
+  if (type->is_mat()) {
+    for (std::uint32_t k = 0; k < type->rows(); ++k)
+      add_leaves(types::vec(type->element(), type->cols()), inside(ir::PathStep::index, k), out);
+  } else if (type->is_composite()) {
+    for (std::uint32_t k = 0; k < type->component_count(); ++k)
+      add_leaves(type->element(), inside(ir::PathStep::index, k), out);
+  } else {
+    for (std::size_t k = 0; k < type->fields().size(); ++k)
+      add_leaves(type->fields()[k].type, inside(ir::PathStep::field, std::uint32_t(k)), out);
+  }
+}
+
+std::vector<Leaf> float_leaves(const Type* type) {
+  std::vector<Leaf> out;
+  add_leaves(type, {}, out);
+  return out;
+}
 
 class TangentFunctions;
 
@@ -72,6 +107,7 @@ class Tangent {
   void visit(const Op& op);
   void control(const Op& op);
   void call(const Op& op);
+  void call_custom(const Op& op);
   void memory(const Op& op);
   Value* derivative(const Op& op);
   Value* elementary(const Op& op);
@@ -79,6 +115,10 @@ class Tangent {
   Value* number(const Type* type, double v) {
     if (type->is_scalar()) return target_.constant_float(type, v);
     return b_.splat(type, target_.constant_float(type->element(), v));
+  }
+  Value* get(Value* from, std::span<const ir::PathStep> path) { return path.empty() ? from : b_.extract(from, path); }
+  Value* put(Value* into, Value* part, std::span<const ir::PathStep> path) {
+    return path.empty() ? part : b_.insert(into, part, path);
   }
   Value* mul(Value* a, Value* b) { return b_.binary(OpCode::mul, a, b); }
   Value* add(Value* a, Value* b) { return b_.binary(OpCode::add, a, b); }
@@ -176,6 +216,8 @@ void Tangent::control(const Op& op) {
 }
 
 void Tangent::call(const Op& op) {
+  // The library's rules only replace what is derived; those of programs may say something else.
+  if (op.callee->gradient && !op.callee->from_library) return call_custom(op);
   if (!op.callee->native.empty()) {
     sink_.report(DiagCode::no_gradient, op.loc,
                  "forward mode does not pass through the native function '" + op.callee->name + "'");
@@ -188,6 +230,49 @@ void Tangent::call(const Op& op) {
   for (std::size_t k = 0; k < op.results.size(); ++k) {
     values_[op.result(k)] = made->result(k);
     if (has_floats(op.result(k)->type)) tangents_[op.result(k)] = made->result(next++);
+  }
+}
+
+void Tangent::call_custom(const Op& op) {
+  // A gradient gives rows of the Jacobian: one call for each number in the results.
+  const ir::Function& gradient = *op.callee->gradient;
+  copy(op);
+  bool into_arrays = !gradient.native.empty();
+  ir::walk(*gradient.body, [&](const Op& inner) { into_arrays = into_arrays || inner.code == OpCode::gradient; });
+  bool arrays = std::any_of(op.operands.begin(), op.operands.end(),
+                            [](const Value* value) { return analysis::has_array(value->type); });
+  if (into_arrays && arrays) {
+    sink_.report(DiagCode::no_gradient, op.loc,
+                 "forward mode does not pass through '" + op.callee->name + "', whose gradient adds to arrays");
+    return;
+  }
+  for (std::size_t k = 0; k < op.results.size(); ++k) {
+    const Type* type = op.result(k)->type;
+    if (!has_floats(type)) continue;
+    Value* tangent = b_.zero(type);
+    for (const auto& leaf : float_leaves(type)) {
+      std::vector<Value*> args = all(op.operands);
+      for (const Value* result : op.results) {
+        if (!has_floats(result->type)) continue;
+        Value* seed = b_.zero(result->type);
+        if (result == op.result(k)) seed = put(seed, number(leaf.type, 1.0), leaf.path);
+        args.push_back(seed);
+      }
+      Op* row = b_.call(op.callee->gradient, args);
+      Value* sum = number(leaf.type, 0.0);
+      std::size_t next = 0;
+      for (const Value* operand : op.operands) {
+        if (!has_floats(operand->type)) continue;
+        Value* slope = row->result(next++);
+        if (!moves(operand)) continue;
+        for (const auto& part : float_leaves(operand->type)) {
+          Value* product = mul(get(slope, part.path), get(dot(operand), part.path));
+          sum = add(sum, product->type == leaf.type ? product : b_.cast(product, leaf.type));
+        }
+      }
+      tangent = put(tangent, sum, leaf.path);
+    }
+    tangents_[op.result(k)] = tangent;
   }
 }
 

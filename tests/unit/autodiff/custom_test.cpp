@@ -85,6 +85,7 @@ def k(a: wp.array(dtype=d), b: wp.array(dtype=d), out: wp.array(dtype=d)):
     out[i] = f(s, i) * f(s, 0)
 )");
   check.floats["a"] = {1.5, -0.5, 2.0, 0.25};
+  check.tangent = false;  // rows of a Jacobian with respect to whole arrays are not to be had
   expect_gradient(check);
 }
 
