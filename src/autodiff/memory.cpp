@@ -1,6 +1,5 @@
 // Arrays in reverse: a load adds to the gradient of what it read, a store takes the gradient of what it wrote, an atomic
-// addition reads it and leaves it. Threads may meet in both, so gradients are added and taken atomically, unless the
-// array is the thread's own.
+// addition reads it and leaves it. Where threads may meet, gradients are added and taken atomically.
 #include "autodiff/reverse.h"
 
 namespace weft::autodiff {
@@ -79,7 +78,7 @@ void Reverser::reverse_load(const Op& op) {
   Value* g = adjoint(op.result());
   if (!g) return;
   Value* gradient = b_.gradient(map(op.operand(0)));
-  bool own = is_private(op.operand(0));
+  bool own = is_apart(op.operand(0));
   where_gradient(gradient, {}, [&]() -> std::vector<Value*> {
     for (const Leaf& leaf : leaves(op.result()->type)) {
       Access at = gradient_access(op, leaf, gradient);
@@ -100,7 +99,7 @@ void Reverser::reverse_store(const Op& op) {
   std::vector<Leaf> parts = leaves(value->type);
   if (parts.empty()) return;
   Value* gradient = b_.gradient(map(op.operand(0)));
-  bool own = is_private(op.operand(0));
+  bool own = is_apart(op.operand(0));
   std::vector<const Type*> types;
   for (const Leaf& leaf : parts) types.push_back(leaf.type);
   // Taken even where the value has no adjoint: what was overwritten does not depend on what came before.

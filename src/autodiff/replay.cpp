@@ -128,6 +128,11 @@ bool Reverser::is_private(const Value* array) const {
   return bases && !(bases & ~alias_.private_locals());
 }
 
+bool Reverser::is_apart(const Value* array) const {
+  analysis::BaseMask bases = alias_.bases(array);
+  return is_private(array) || (bases && !(bases & ~apart_));
+}
+
 void Reverser::replay_whole() {
   for (std::size_t k = 0; k < source_.params().size(); ++k) forward_[source_.params()[k]] = target_.params()[k];
   b_.set_place(target_.body);

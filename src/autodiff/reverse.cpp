@@ -1,6 +1,7 @@
 // Walking regions backwards: the frame of an adjoint and `if`.
 #include "autodiff/reverse.h"
 
+#include "autodiff/meeting.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -33,6 +34,7 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
     if (op.code == OpCode::for_ || op.code == OpCode::while_) ++loops_;
   });
   written_ &= ~alias_.private_locals();
+  apart_ = arrays_apart(source, alias_);
 }
 
 void Reverser::no_gradient_of_atomic(const Op& op) {

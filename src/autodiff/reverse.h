@@ -126,6 +126,8 @@ class Reverser {
   std::vector<ir::Value*> where_gradient(ir::Value* gradient, std::span<const Type* const> types,
                                          const std::function<std::vector<ir::Value*>()>& make);
   bool is_private(const ir::Value* array) const;
+  /// No two threads access the same element of the array, which may be the thread's own.
+  bool is_apart(const ir::Value* array) const;
   void no_gradient_of_atomic(const ir::Op& op);
 
   // -- rules (rules.cpp, rules_whole.cpp)
@@ -174,6 +176,7 @@ class Reverser {
   std::unordered_map<const ir::Op*, ir::Value*> slot_arrays_;
   const ir::Region* replay_root_ = nullptr;
   analysis::BaseMask written_ = 0;  // what the source may write
+  analysis::BaseMask apart_ = 0;    // where threads can't meet
   std::size_t loops_ = 0;           // loops that may need slots
 };
 

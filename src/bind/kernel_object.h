@@ -95,6 +95,10 @@ void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>&
 const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
                                          std::span<const std::int64_t> dims, const char* block, bool adjoint = false,
                                          cuda::Device* device = nullptr);
+/// The same for known facts of the arrays.
+const driver::KernelVariant& form_for(KernelObject& kernel, driver::KernelSignature& signature,
+                                      std::span<const std::int64_t> dims, const char* block, driver::ArrayFacts arrays,
+                                      cuda::Device* device = nullptr);
 /// Compiles a form, its warnings to Python. Raises compile errors.
 const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
                                            driver::ArrayFacts arrays, cuda::Device* device = nullptr);

@@ -151,6 +151,7 @@ const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSig
                                          cuda::Device* device) {
   driver::ArrayFacts arrays = driver::array_facts(signature.layout, block);
   arrays.adjoint = adjoint;
+  arrays.meet = adjoint && driver::gradients_may_meet(signature.layout, block);
   const driver::KernelVariant* ready = signature.ready(dims.size(), arrays, device);
   bool unusual = !ready;
   for (std::int64_t n : dims) unusual |= n < 0 || n > INT32_MAX;
@@ -160,7 +161,21 @@ const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSig
     code.tid_dims_read = ready && ready->binary ? ready->binary->code().tid_dims_read : 0;
     runtime::launch_size(code, dims);
   }
-  return ready ? *ready : build_variant(kernel, signature, dims.size(), arrays, device);
+  return form_for(kernel, signature, dims, block, arrays, device);
+}
+
+const driver::KernelVariant& form_for(KernelObject& kernel, driver::KernelSignature& signature,
+                                      std::span<const std::int64_t> dims, const char* block, driver::ArrayFacts arrays,
+                                      cuda::Device* device) {
+  const driver::KernelVariant* ready = signature.ready(dims.size(), arrays, device);
+  if (!ready) ready = &build_variant(kernel, signature, dims.size(), arrays, device);
+  if (device || arrays.atomic_sums || !ready->binary || ready->binary->sums().empty()) return *ready;
+  driver::LaunchRequest request{dims, {}};
+  request.options.max_threads = launch_settings().max_threads;
+  request.options.serial = request.options.max_threads == 1;
+  if (!driver::KernelFamily::wants_atomic_sums(*ready, block, request)) return *ready;
+  arrays.atomic_sums = true;
+  return form_for(kernel, signature, dims, block, arrays, device);
 }
 
 bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims) {

@@ -8,7 +8,8 @@
 namespace weft::bind {
 namespace {
 
-nb::object recording;  // the TapeObject that records; Python's tape sees to it that it is one at a time
+nb::object recording;            // the TapeObject that records; Python's tape sees to it that it is one at a time
+thread_local int suspended = 0;  // this thread goes back over a tape: what it runs is not recorded
 
 /// Arrays of an argument, fields of structs included, in the order of TapeFacts::leaves.
 void collect_arrays(PyObject* value, const Type* type, std::vector<nb::object>& out) {
@@ -42,41 +43,29 @@ void announce(const driver::TapeFacts& facts, const char* block, runtime::Versio
     if (facts.written[k]) runtime::announce_write(range_at(block, facts.leaves[k]), keeper, by);
 }
 
+void announce_gradient(const ArrayDesc& desc, const Type* element, const std::string& by) {
+  if (desc.grad) runtime::announce_write(runtime::grad_range(desc, element->size()), nullptr, by);
+}
+
+void announce_gradients_at(const Type* type, const char* at, const std::string& by) {
+  if (type->is_array()) announce_gradient(*reinterpret_cast<const ArrayDesc*>(at), type->element(), by);
+  if (type->is_struct() || type->is_indexed_array())
+    for (const Field& f : type->fields()) announce_gradients_at(f.type, at + f.offset, by);
+}
+
 const driver::TapeFacts& facts_for(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
                                    driver::ArrayFacts form) {
   GilRelease release;  // the resolver takes it back where it asks Python
   return kernel.family->tape_facts(signature, int(rank), form);
 }
 
-const driver::KernelVariant& form_of(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
-                                     driver::ArrayFacts form, cuda::Device* device) {
-  const driver::KernelVariant* ready = signature.ready(rank, form, device);
-  return ready ? *ready : build_variant(kernel, signature, rank, form, device);
-}
-
-void run(KernelObject& kernel, driver::KernelSignature& signature, const driver::KernelVariant& variant,
-         const ArgumentList* args, const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place,
-         bool adjoint) {
-  if (place.device && args) return run_on_gpu(kernel, signature, variant, *args, block, dims, place);
-  if (place.device) return kernel.family->run(variant, block, {dims, {}, place.gpu});
-  run_variant(kernel, variant, block, dims, releases_gil(variant, dims), adjoint);
-}
-
-/// Whether gradients of a block's arrays can share memory, or elements of one of its arrays do.
-bool may_meet(const driver::TapeFacts& facts, char* block) {
-  std::vector<std::pair<const ArrayDesc*, std::uint64_t>> seen;
-  for (const autodiff::ArrayLeaf& leaf : facts.leaves) {
-    const ArrayDesc& desc = desc_at(block, leaf);
-    if (!desc.grad) continue;
-    const std::uint64_t size = leaf.type->element()->size();
-    for (std::int32_t d = 0; d < desc.ndim; ++d)
-      if (desc.shape[d] > 1 && desc.strides[d] == 0) return true;
-    const runtime::ByteRange range = runtime::grad_range(desc, size);
-    for (const auto& [other, other_size] : seen)
-      if (range.intersects(runtime::grad_range(*other, other_size))) return true;
-    seen.emplace_back(&desc, size);
+void run(KernelObject& kernel, const driver::KernelVariant& variant, const std::vector<runtime::Array>& arrays,
+         const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place, bool adjoint) {
+  if (place.device) {
+    if (place.device->capture()) place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(arrays));
+    return kernel.family->run(variant, block, {dims, {}, place.gpu});
   }
-  return false;
+  run_variant(kernel, variant, block, dims, releases_gil(variant, dims), adjoint);
 }
 
 /// The array behind a descriptor of a launch's block; one without an owner for foreign memory, which `keep` holds.
@@ -95,6 +84,12 @@ runtime::Array owner_of(const TapedLaunch& l, const autodiff::ArrayLeaf& leaf, c
   return runtime::Array::wrap(leaf.type->element(), {desc.shape, std::size_t(desc.ndim)}, std::move(memory));
 }
 
+/// Whether going back over a launch reads values of arrays, or a log.
+bool needs_values(const driver::TapeFacts& facts) {
+  return !facts.log.empty() || facts.needed_elsewhere ||
+         std::find(facts.needed.begin(), facts.needed.end(), true) != facts.needed.end();
+}
+
 void reverse(TapedLaunch& l) {
   const driver::TapeFacts& facts = *l.facts;
   std::vector<std::uint64_t> block = l.block;
@@ -109,6 +104,7 @@ void reverse(TapedLaunch& l) {
     }
     any |= desc.grad != nullptr;
   }
+  for (const nb::object& one : l.held_objects) any |= as_array(one.ptr())->has_grad();
   if (!any) return;
   if (!l.backward) {
     hooks().warn("kernel '" + l.kernel->name() + "' has enable_backward=False: gradients stop at its launch");
@@ -117,19 +113,28 @@ void reverse(TapedLaunch& l) {
   if (!facts.problem.empty()) throw runtime::Error(facts.problem);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k)
     if (const auto& version = l.leaves[k].version) desc_at(bytes, facts.leaves[k]).data = version->data();
-  if (!facts.log.empty()) {
-    if (!l.logged)
-      throw runtime::Error("kernel '" + l.kernel->name() +
-                           "' overwrites values that its backward pass needs, and when it ran no array had a gradient; "
-                           "set requires_grad before the launch");
-    l.log.finish();
+  if (!l.active && needs_values(facts))
+    throw runtime::Error(
+        "the backward pass of kernel '" + l.kernel->name() +
+        "' needs values of its arrays, and when it ran none of them had a gradient, so that nobody has "
+        "watched over them; set requires_grad before the launch");
+  for (const auto& version : l.held)
+    if (version->data() != version->array().data())
+      throw runtime::Error("the backward pass of kernel '" + l.kernel->name() +
+                           "' needs an array as it was that lies in a struct in memory, and a later operation has "
+                           "written to it; write to another array");
+  if (!facts.log.empty()) l.log.finish();
+  if (runtime::writes_are_watched()) {
+    const std::string by = "the backward pass of kernel '" + l.kernel->name() + "'";
+    for (const autodiff::ArrayLeaf& leaf : facts.leaves)
+      announce_gradient(desc_at(bytes, leaf), leaf.type->element(), by);
   }
   driver::ArrayFacts form = l.form;
   form.adjoint = true;
   form.taped = !facts.log.empty();
-  form.meet = may_meet(facts, bytes);
-  const driver::KernelVariant& variant = form_of(*l.kernel, *l.signature, l.rank, form, l.place.device);
-  run(*l.kernel, *l.signature, variant, nullptr, bytes, l.dims(), l.place, true);
+  form.meet = driver::gradients_may_meet(l.signature->layout, bytes);
+  const driver::KernelVariant& variant = form_for(*l.kernel, *l.signature, l.dims(), bytes, form, l.place.device);
+  run(*l.kernel, variant, l.arrays, bytes, l.dims(), l.place, true);
 }
 
 void reverse_step(TapeObject::Step& step) {
@@ -153,6 +158,33 @@ bool writes(const TapeObject::Step& step, const runtime::Array& array) {
   return facts.written_elsewhere;
 }
 
+/// The arrays in Python that a launch had.
+void list_objects(const TapedLaunch& l, nb::list& out) {
+  for (const TapedLaunch::Leaf& leaf : l.leaves)
+    if (leaf.object.is_valid() && !leaf.object.is_none()) out.append(leaf.object);
+  for (const nb::object& held : l.held_objects) out.append(held);
+}
+
+/// (number of operations before it, who, first address, last address, arrays with it that were written before) of each
+/// write to results of the tape that it did not record.
+nb::list list_strays(TapeObject& tape) {
+  nb::list out;
+  for (const runtime::VersionKeeper::Stray& stray : tape.keeper.strays()) {
+    nb::list arrays;
+    for (std::size_t k = 0; k < std::min(stray.moment, tape.steps.size()); ++k) {
+      if (!tape.steps[k].launch) continue;
+      const TapedLaunch& l = *tape.steps[k].launch;
+      const char* block = reinterpret_cast<const char*>(l.block.data());
+      for (std::size_t i = 0; i < l.facts->leaves.size(); ++i)
+        if (l.facts->written[i] && l.leaves[i].object.is_valid() && !l.leaves[i].object.is_none() &&
+            range_at(block, l.facts->leaves[i]).intersects(stray.range))
+          arrays.append(l.leaves[i].object);
+    }
+    out.append(nb::make_tuple(stray.moment, stray.by, stray.range.lo, stray.range.hi, arrays));
+  }
+  return out;
+}
+
 nb::list list_steps(TapeObject& tape) {
   nb::list out;
   for (TapeObject::Step& step : tape.steps)
@@ -168,7 +200,7 @@ TapeHooks& tape_hooks() {
 }
 
 TapeObject* recording_tape() {
-  return recording.is_valid() && !recording.is_none() ? nb::inst_ptr<TapeObject>(recording) : nullptr;
+  return !suspended && recording.is_valid() && !recording.is_none() ? nb::inst_ptr<TapeObject>(recording) : nullptr;
 }
 
 void announce_array_write(const runtime::Array& array, const char* by) {
@@ -177,17 +209,26 @@ void announce_array_write(const runtime::Array& array, const char* by) {
   runtime::announce_write(array.range(), tape ? &tape->keeper : nullptr, by);
 }
 
+void announce_gradients(const driver::KernelSignature& signature, const char* block, const std::string& kernel) {
+  if (!runtime::writes_are_watched()) return;
+  const std::string by = "the adjoint of kernel '" + kernel + "'";
+  for (const ParamLayout::Param& p : signature.layout.params) announce_gradients_at(p.type, block + p.offset, by);
+}
+
+void LaunchArrays::add(PyObject* value, const Type* type) {
+  hold_arrays(value, type, memory);
+  collect_arrays(value, type, objects);
+}
+
 void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelSignature& signature,
-                    const ArgumentList& args, char* block, std::vector<nb::object>& keep,
+                    LaunchArrays arrays, const char* block, std::vector<nb::object> keep,
                     std::span<const std::int64_t> dims, const LaunchPlace& place, LaunchOnTape how) {
   const driver::ArrayFacts form = driver::array_facts(signature.layout, block);
   const driver::TapeFacts& facts = facts_for(*kernel, signature, dims.size(), form);
   announce(facts, block, how.tape ? &how.tape->keeper : nullptr, kernel->name());
   if (!how.tape) {
-    const driver::KernelVariant& variant = form_of(*kernel, signature, dims.size(), form, place.device);
-    std::vector<runtime::Array> arrays;
-    for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
-    return run(*kernel, signature, variant, &args, block, dims, place, false);
+    const driver::KernelVariant& variant = form_for(*kernel, signature, dims, block, form, place.device);
+    return run(*kernel, variant, arrays.memory, block, dims, place, false);
   }
 
   auto made = std::make_unique<TapedLaunch>();
@@ -202,19 +243,19 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   const ParamLayout extended = driver::log_layout(signature.layout);
   made->block.resize((extended.size + 7) / 8 + 1);
   std::memcpy(made->bytes(), block, signature.layout.size);
-  std::vector<nb::object> objects;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    hold_arrays(args[i], signature.types[i], made->arrays);
-    collect_arrays(args[i], signature.types[i], objects);
-  }
+  made->arrays = std::move(arrays.memory);
   made->leaves.resize(facts.leaves.size());
   bool any = false;
   for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
-    if (k < objects.size()) made->leaves[k].object = objects[k];
+    if (k < arrays.objects.size()) made->leaves[k].object = arrays.objects[k];
     any |= desc_at(made->bytes(), facts.leaves[k]).grad != nullptr;
+    const Type* element = facts.leaves[k].type->element();
+    if (!element->is_struct() || !made->leaves[k].object.is_valid() || made->leaves[k].object.is_none()) continue;
+    for (nb::handle one : tape_hooks().held(made->leaves[k].object)) made->held_objects.push_back(nb::borrow(one));
   }
+  for (const nb::object& one : made->held_objects) any |= as_array(one.ptr())->has_grad();
   made->backward = how.backward;
-  any = any && how.backward;
+  made->active = any = any && how.backward;
   made->logged = any && !facts.log.empty() && facts.problem.empty() && how.run;
   driver::ArrayFacts run_form = form;
   run_form.taped = made->logged;
@@ -232,36 +273,53 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
                   sizeof descs[k]);
   }
   if (how.run) {
-    const driver::KernelVariant& variant = form_of(*kernel, signature, dims.size(), run_form, place.device);
-    run(*kernel, signature, variant, &args, made->bytes(), dims, place, false);
+    const driver::KernelVariant& variant = form_for(*kernel, signature, dims, made->bytes(), run_form, place.device);
+    run(*kernel, variant, made->arrays, made->bytes(), dims, place, false);
     if (made->logged && !place.device) made->log.finish();
   }
   if (any && facts.problem.empty()) {
     const std::string by = "kernel '" + kernel->name() + "'";
     for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
-      if (!facts.needed[k]) continue;
+      if (!facts.needed[k] && !facts.needed_elsewhere) continue;
       const ArrayDesc& desc = desc_at(made->bytes(), facts.leaves[k]);
       if (desc.data) made->leaves[k].version = how.tape->keeper.need(owner_of(*made, facts.leaves[k], desc), by);
     }
+    if (facts.needed_elsewhere)
+      for (const nb::object& one : made->held_objects)
+        made->held.push_back(how.tape->keeper.need(*as_array(one.ptr()), by));
   }
+  for (std::size_t k = 0; any && k < facts.leaves.size(); ++k)
+    if (facts.written[k] && desc_at(made->bytes(), facts.leaves[k]).grad)
+      how.tape->keeper.note_result(range_at(made->bytes(), facts.leaves[k]), how.tape->steps.size());
   made->keep = std::move(keep);
   how.tape->steps.push_back({std::move(made), {}, {}});
 }
 
 void register_tape(nb::module_& m) {
   nb::class_<runtime::Version>(m, "ArrayVersion", "Values of an array at one moment.")
-      .def("_share_into",
-           [](const std::shared_ptr<runtime::Version>& v, ArrayObject& into) { into.array = v->values(); });
+      .def(
+          "_share_into",
+          [](const std::shared_ptr<runtime::Version>& v, ArrayObject& into) { into.array = v->values(into.array); },
+          "Makes an array, which must be a view like the one whose values were asked for, one of these values.");
   nb::class_<TapeObject>(m, "TapeCore", "What a tape has recorded; warp.Tape derives from it.")
       .def(nb::init<>())
       .def("_start", [](nb::handle self) { recording = nb::borrow(self); })
       .def("_stop", [](nb::handle) { recording.reset(); })
-      .def("_add",
-           [](TapeObject& t, nb::object function, nb::object arrays) {
-             t.steps.push_back({nullptr, std::move(function), std::move(arrays)});
-           })
-      .def("_need", [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.keeper.need(a.array, by); })
+      .def_static(
+          "_suspend", [](int by) { suspended += by; }, "Counts why this thread's work is not to be recorded.")
+      .def("_add", [](TapeObject& t, nb::object function,
+                      nb::object arrays) { t.steps.push_back({nullptr, std::move(function), std::move(arrays)}); })
+      .def("_need",
+           [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.keeper.need(a.array, by); })
       .def("_steps", &list_steps)
+      .def("_strays", &list_strays)
+      .def("_launch_arrays",
+           [](TapeObject& t) {
+             nb::list out;
+             for (const auto& step : t.steps)
+               if (step.launch) list_objects(*step.launch, out);
+             return out;
+           })
       .def("_backward", &backward)
       .def("_reverse", [](TapeObject& t, std::size_t k) { reverse_step(t.steps.at(k)); })
       .def("_writes", [](TapeObject& t, std::size_t k, const ArrayObject& a) { return writes(t.steps.at(k), a.array); })
@@ -292,12 +350,23 @@ void register_tape(nb::module_& m) {
             return total;
           },
           "Bytes that launches wrote down because their kernels overwrite what the backward pass needs.");
-  m.def("set_tape_hooks", [](nb::object copied, nb::object filled) {
-    tape_hooks() = {std::move(copied), std::move(filled)};
+  m.def(
+      "recording_tape", [] { return recording_tape() ? recording : nb::none(); },
+      "The tape that records what this thread does, or None.");
+  m.def("set_tape_hooks", [](nb::object copied, nb::object filled, nb::object held) {
+    tape_hooks() = {std::move(copied), std::move(filled), std::move(held)};
   });
   m.def(
-      "note_fill", [](nb::handle array) { if (recording_tape()) tape_hooks().filled(array); },
+      "note_fill",
+      [](nb::handle array) {
+        if (recording_tape()) tape_hooks().filled(array);
+      },
       "Tells the tape that records that an array was overwritten with values that depend on no array.");
+  m.def(
+      "take_private_copy", [](ArrayObject& a) { a.array = runtime::copy_of_memory(a.array); },
+      "Gives an array memory of its own, with the same values and strides.");
+  m.def(
+      "is_foreign", [](const ArrayObject& a) { return a.array.is_foreign(); }, "Whether Weft did not make its memory.");
   m.def("announce_write", [](const ArrayObject& a, const char* by) { announce_array_write(a.array, by); });
 }
 

@@ -67,7 +67,8 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
   for (std::uint32_t k = 0; k < op.num_indices; ++k) {
     const Value* index = op.indices()[k];
     const Part part = get(index)[0];
-    const std::uint32_t d = k + std::uint32_t(op.imm);  // views may keep leading dimensions
+    // Views may keep leading dimensions.
+    const std::uint32_t d = k + (op.code == OpCode::view ? std::uint32_t(op.imm) : 0);
     llvm::Value* extent = plain(desc[2 + d]);
     bool wraps = (op.wrap >> k & 1) && !never_negative(index);
     auto resolved = [this, extent, wraps, type = index->type](llvm::Value* v) {

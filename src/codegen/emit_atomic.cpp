@@ -1,5 +1,6 @@
 // Atomic read-modify-write: lane by lane in lane order, component by component. Relaxed ordering. Float min and max follow
 // the IR's rule for NaN, which no native instruction does, so they are compare-and-swap loops. cas compares bits.
+#include "analysis/private_sums.h"
 #include "codegen/emitter.h"
 #include "codegen/nvptx/kernel_plan.h"
 #include "codegen/nvptx/warp.h"
@@ -44,9 +45,9 @@ llvm::AtomicRMWInst::BinOp native_op(AtomicKind kind, bool is_signed_kind) {
   WEFT_UNREACHABLE("cas is no read-modify-write");
 }
 
-/// One scalar at one address; gives the old value.
+/// One scalar at one address; gives the old value. `alone`: an addition in which no other thread takes part.
 llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value,
-                           llvm::Value* expected) {
+                           llvm::Value* expected, bool alone) {
   llvm::IRBuilder<>& b = e.b;
   CodeUnit& unit = e.unit;
   bool floating = is_floating(scalar);
@@ -61,6 +62,11 @@ llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm:
     return cas;
   };
 
+  if (alone) {
+    llvm::LoadInst* old = b.CreateAlignedLoad(type, at, align);
+    b.CreateAlignedStore(e.arith(OpCode::add, scalar, {old, value}), at, align);
+    return old;
+  }
   if (kind == AtomicKind::cas) return from_bits(b.CreateExtractValue(swap(as_bits(expected), as_bits(value)), 0));
   if (floating && kind == AtomicKind::add && unit.traits.gpu && !is_half(scalar))
     return b.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, at, value, align, kOrder);
@@ -137,6 +143,20 @@ void Emitter::emit_atomic(const ir::Op& op) {
   llvm::Value* active = mask;
   if (at.valid && at.valid->getType()->isVectorTy()) active = both(active, at.valid);
 
+  // All lanes add to one place: first among themselves.
+  bool halves = false;
+  for (const PartInfo& part : info.parts) halves |= is_half(part.scalar);
+  const bool sums_lanes = W > 1 && !halves && op.atomic == AtomicKind::add && !wanted && !at.pointers && !at.fast_if &&
+                            !at.lane_stride && !(at.valid && at.valid->getType()->isVectorTy());
+  auto lane_sum = [&](ScalarKind scalar, llvm::Value* v) {
+    if (!v->getType()->isVectorTy()) v = splat(v);
+    if (active) v = b.CreateSelect(active, v, llvm::Constant::getNullValue(v->getType()));
+    if (!is_floating(scalar)) return static_cast<llvm::Value*>(b.CreateAddReduce(v));
+    llvm::CallInst* sum = b.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(v->getType()->getScalarType()), v);
+    sum->setHasAllowReassoc(true);
+    return static_cast<llvm::Value*>(sum);
+  };
+
   auto one_lane = [&](llvm::Value* lane) {
     llvm::Value* base_pointer = lane_of(pointers, lane);
     auto component = [&](const PartInfo& part, std::size_t k, llvm::Value* i) {
@@ -144,10 +164,11 @@ void Emitter::emit_atomic(const ir::Op& op) {
       llvm::Value* offset = b.CreateAdd(b.CreateMul(i, b.getInt64(bytes)), b.getInt64(at.offset + part.offset));
       auto read = [&](const Parts& from) {
         bool is_block_part = part.kind == PartKind::block;
-        return lane_of(is_block_part ? block_get(from[k], part.scalar, i) : plain(from[k]), lane);
+        llvm::Value* all = is_block_part ? block_get(from[k], part.scalar, i) : plain(from[k]);
+        return sums_lanes ? lane_sum(part.scalar, all) : lane_of(all, lane);
       };
       llvm::Value* old = atomic_scalar(*this, op.atomic, part.scalar, byte_offset(base_pointer, offset), read(in),
-                                       expected ? read(want) : nullptr);
+                                       expected ? read(want) : nullptr, op.imm == analysis::kAddsAlone);
       if (!wanted) return;
       llvm::Type* element = unit.memory_type(part.scalar);
       llvm::Value* index =
@@ -163,8 +184,12 @@ void Emitter::emit_atomic(const ir::Op& op) {
     }
   };
   // Native operations of all lanes are written out one by one; loops save code for the rest.
-  bool write_out = !active && W > 1 && info.parts.size() == 1 && !is_floating(info.parts[0].scalar);
+  const bool alone = op.imm == analysis::kAddsAlone;
+  bool write_out = !active && W > 1 && (alone ? info.parts.size() <= 4 : info.parts.size() == 1);
+  for (const PartInfo& part : info.parts) write_out &= part.count == 1 && (alone || !is_floating(part.scalar));
   auto run = [&] {
+    if (sums_lanes && active) return when(any(active), [&] { one_lane(nullptr); });
+    if (sums_lanes) return one_lane(nullptr);
     if (!write_out) return for_each_lane(active, one_lane);
     for (int lane = 0; lane < W; ++lane) one_lane(b.getInt64(std::uint64_t(lane)));
   };

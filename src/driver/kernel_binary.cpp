@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analysis/check_sites.h"
+#include "analysis/private_sums.h"
 #include "driver/pipeline.h"
 #include "driver/taping.h"
 #include "ir/text.h"
@@ -25,6 +26,7 @@ struct Metadata {
   float ns_per_thread = 1;
   bool few_blocks = false;
   std::vector<runtime::CheckSite> sites;
+  std::vector<runtime::SumSlot> sums;
 
   std::string write() const {
     std::string out;
@@ -39,6 +41,8 @@ struct Metadata {
     number(tid_dims);
     number(ns_per_thread);
     number(few_blocks);
+    number(std::uint32_t(sums.size()));
+    for (const runtime::SumSlot& s : sums) number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
     number(std::uint32_t(sites.size()));
     for (const runtime::CheckSite& s : sites) {
       number(s.kind);
@@ -73,6 +77,12 @@ struct Metadata {
     number(tid_dims);
     number(ns_per_thread);
     number(few_blocks);
+    number(count);
+    for (std::uint32_t i = 0; ok && i < count; ++i) {
+      runtime::SumSlot s;
+      number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
+      sums.push_back(s);
+    }
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) {
       runtime::CheckSite site;
@@ -143,6 +153,7 @@ Hash128 content_key(const ir::Module& module, const BuildRequest& request, const
   hasher.text(ir::print(module, canonical)).text(build_id());
   request.options.hash_into(hasher);
   hash_form(hasher, request.form);
+  hasher.value(request.atomic_sums);
   hash_target(hasher, target, request.device);
   return hasher.finish();
 }
@@ -198,7 +209,7 @@ float estimate_ns(const ir::Function& kernel, int lanes) {
     switch (ir::class_of(op.code)) {
       case ir::OpClass::math: cost = 4.0 / lanes; break;
       // Lanes load and store in one go, but memory behind the caches is no faster for it.
-      case ir::OpClass::memory: cost = op.code == ir::OpCode::atomic ? 5 : std::max(0.1, 0.3 / lanes); break;
+      case ir::OpClass::memory: cost = op.code == ir::OpCode::atomic ? (op.imm == analysis::kAddsAlone ? 1 : 5) : std::max(0.1, 0.3 / lanes); break;
       case ir::OpClass::whole: cost = 1.0 / lanes; break;
       case ir::OpClass::effect: cost = op.code == ir::OpCode::tid ? 0 : 20; break;
       case ir::OpClass::control: cost = op.code == ir::OpCode::call ? 20 : 0.1 / lanes; break;
@@ -208,6 +219,18 @@ float estimate_ns(const ir::Function& kernel, int lanes) {
   });
   return float(std::min(ns, 1e6));
 }
+
+namespace {
+
+/// Marks additions that need no atomic operations, and says to which arrays.
+std::vector<runtime::SumSlot> private_sums(ir::Function& kernel) {
+  std::vector<runtime::SumSlot> out;
+  for (const analysis::PrivateSum& sum : analysis::mark_private_sums(kernel))
+    out.push_back({sum.offset, sum.gradient, sum.scalar, sum.element_size});
+  return out;
+}
+
+}  // namespace
 
 struct BinaryStore::Impl {
   explicit Impl(runtime::CacheOptions options) : cache(std::make_shared<runtime::Cache>(std::move(options))) {}
@@ -283,6 +306,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     binary->code_.name = binary->name_;
     binary->code_.lanes = meta.lanes;
     binary->few_blocks_ = meta.few_blocks;
+    binary->sums_ = std::move(meta.sums);
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;
     binary->code_.check_sites = binary->sites_;
@@ -318,6 +342,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     for (const Type* type : request.arg_types) hasher.text(type->text());
     request.options.hash_into(hasher);
     hash_form(hasher, request.form);
+    hasher.value(request.atomic_sums);
     hash_target(hasher, target, request.device);
     source_key = hasher.finish();
     std::optional<Hash128> content;
@@ -388,6 +413,8 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   optimize(*module, request.options);
   r.seconds_passes = since(start);
   r.ir_ops = count_ops(*module);
+  Metadata meta;
+  if (!request.device && !request.atomic_sums) meta.sums = private_sums(*module->functions.back());
   codegen::EmitOptions emit_options;
   emit_options.lanes = request.options.lanes;
   emit_options.opt_level = request.options.opt_level;
@@ -410,7 +437,6 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     emitted.bytes = cuda::compile_ptx(*request.device, emitted.bytes, kernel.name);
     r.seconds_codegen += since(start);
   }
-  Metadata meta;
   meta.name = kernel.name;
   meta.entry = emitted.entry;
   meta.lanes = emitted.lanes;

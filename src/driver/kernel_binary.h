@@ -10,6 +10,7 @@
 #include "driver/options.h"
 #include "runtime/cache.h"
 #include "runtime/launch.h"
+#include "runtime/private_sums.h"
 #include "sema/sema.h"
 
 namespace weft::driver {
@@ -23,6 +24,8 @@ class KernelBinary {
   const cuda::KernelCode* gpu() const { return gpu_.get(); }
   /// GPU: threads that loop are better than more of them; see codegen::Emitted.
   bool few_blocks() const { return few_blocks_; }
+  /// CPU: arrays that the kernel only adds to, without atomic operations (runtime/private_sums.h).
+  std::span<const runtime::SumSlot> sums() const { return sums_; }
 
  private:
   friend class BinaryStore;
@@ -31,6 +34,7 @@ class KernelBinary {
   std::shared_ptr<codegen::LoadedCode> loaded_;
   std::unique_ptr<cuda::KernelCode> gpu_;
   bool few_blocks_ = false;
+  std::vector<runtime::SumSlot> sums_;
   runtime::KernelCode code_;
 };
 
@@ -52,6 +56,7 @@ struct BuildRequest {
   ir::Form form;
   CompileOptions options;
   cuda::Device* device = nullptr;  // null: the CPU
+  bool atomic_sums = false;        // CPU: arrays that are only added to get atomic operations all the same
   Hash128 source_hash;  // of everything the kernel's meaning depends on, with its name and place; zero: no source key
   /// Asked when the front end has run: whether source_hash covers all that it looked at. Empty: it does.
   std::function<bool()> source_complete;

@@ -7,6 +7,7 @@
 #include "driver/pipeline.h"
 #include "interp/interpreter.h"
 #include "runtime/array.h"
+#include "runtime/scheduler.h"
 
 namespace weft::driver {
 
@@ -85,6 +86,7 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   request.form.meet = arrays.meet;
   request.options = options_;
   request.device = device;
+  request.atomic_sums = arrays.atomic_sums;
   request.source_hash = source.hash;
   request.source_complete = source.complete;
   auto fresh = std::make_unique<KernelVariant>();
@@ -128,10 +130,31 @@ const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, 
   return *slot.load(std::memory_order_relaxed);
 }
 
+bool KernelFamily::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
+  constexpr int kManyWorkers = 6;  // an atomic addition costs about as much as so many plain ones
+  return variant.binary && !variant.binary->sums().empty() && !request.options.serial &&
+         runtime::thread_count() >= kManyWorkers &&
+         (request.options.max_threads == 0 || request.options.max_threads >= kManyWorkers) &&
+         !runtime::copies_pay(variant.binary->code(), block, variant.binary->sums(), request.dims, request.options) &&
+         runtime::plan_launch(variant.binary->code(), runtime::launch_size(variant.binary->code(), request.dims),
+                              runtime::thread_count(), request.options)
+                 .chunks >= kManyWorkers;
+}
+
 void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   if (variant.binary && variant.binary->gpu()) return launch_on_gpu(variant, block, request);
   if (variant.binary) {
-    runtime::launch(variant.binary->code(), block, request.dims, request.options);
+    const std::span<const runtime::SumSlot> sums = variant.binary->sums();
+    if (sums.empty()) {
+      runtime::launch(variant.binary->code(), block, request.dims, request.options);
+    } else if (runtime::copies_pay(variant.binary->code(), block, sums, request.dims, request.options)) {
+      runtime::launch_with_sums(variant.binary->code(), block, variant.param_bytes, sums, request.dims,
+                                request.options);
+    } else {
+      runtime::LaunchOptions one = request.options;
+      one.max_threads = 1;  // plain additions: one worker at a time
+      runtime::launch(variant.binary->code(), block, request.dims, one);
+    }
     return;
   }
   const ir::Function& kernel = *variant.module->functions.back();
@@ -156,6 +179,37 @@ void KernelFamily::run(const KernelVariant& variant, const void* block, const La
   runtime::throw_if_failed(record, kernel.name, context.rank, variant.sites);
 }
 
+namespace {
+
+/// Calls visit(descriptor, element size) for every array of a block.
+template <class Visit>
+void visit_arrays(const Type* type, const char* at, const Visit& visit) {
+  if (type->is_struct())
+    for (const Field& f : type->fields()) visit_arrays(f.type, at + f.offset, visit);
+  else if (type->is_array())
+    visit(*reinterpret_cast<const ArrayDesc*>(at), *type);
+}
+
+}  // namespace
+
+bool gradients_may_meet(const ParamLayout& layout, const void* block) {
+  runtime::ByteRange seen[64];
+  std::size_t count = 0;
+  bool meet = false;
+  for (const ParamLayout::Param& p : layout.params)
+    visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
+      if (!desc.grad) return;
+      for (std::int32_t d = 0; d < desc.ndim; ++d) meet |= desc.shape[d] > 1 && desc.strides[d] == 0;
+      const runtime::ByteRange range = runtime::grad_range(desc, type.element()->size());
+      for (std::size_t k = 0; k < count; ++k) meet |= range.intersects(seen[k]);
+      if (count < std::size(seen))
+        seen[count++] = range;
+      else
+        meet = true;  // too many to compare: the careful form
+    });
+  return meet;
+}
+
 ArrayFacts array_facts(const ParamLayout& layout, const void* block) {
   struct Seen {
     const ArrayDesc* desc;
@@ -164,22 +218,17 @@ ArrayFacts array_facts(const ParamLayout& layout, const void* block) {
   Seen seen[64];
   std::size_t count = 0;
   ArrayFacts facts;
-  auto visit = [&](auto& self, const Type* type, const char* at) -> void {
-    if (type->is_struct()) {
-      for (const Field& f : type->fields()) self(self, f.type, at + f.offset);
-    } else if (type->is_array()) {
-      const auto* desc = reinterpret_cast<const ArrayDesc*>(at);
-      const std::uint64_t element = type->element()->size();
-      if (desc->data && desc->strides[type->rank() - 1] != std::int64_t(element)) facts.strided = true;
+  for (const ParamLayout::Param& p : layout.params)
+    visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
+      const std::uint64_t element = type.element()->size();
+      if (desc.data && desc.strides[type.rank() - 1] != std::int64_t(element)) facts.strided = true;
       for (std::size_t k = 0; k < count && facts.no_overlap; ++k)
-        facts.no_overlap = !runtime::overlaps(*desc, element, *seen[k].desc, seen[k].element);
+        facts.no_overlap = !runtime::overlaps(desc, element, *seen[k].desc, seen[k].element);
       if (count < std::size(seen))
-        seen[count++] = {desc, element};
+        seen[count++] = {&desc, element};
       else
         facts.no_overlap = false;  // too many to compare: the careful form
-    }
-  };
-  for (const ParamLayout::Param& p : layout.params) visit(visit, p.type, static_cast<const char*>(block) + p.offset);
+    });
   return facts;
 }
 

@@ -34,14 +34,18 @@ struct ArrayFacts {
   bool taped = false;    // with a log of what the adjoint can't compute again (driver/taping.h)
   bool meet = false;     // adjoint: gradients may share memory, or elements of one array do
 
+  bool atomic_sums = false;  // arrays that are only added to get atomic operations: copies of them would cost more
+
   std::size_t index() const {
     return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint) + 8 * std::size_t(taped) +
-           16 * std::size_t(meet);
+           16 * std::size_t(meet) + 32 * std::size_t(atomic_sums);
   }
 };
 ArrayFacts array_facts(const ParamLayout& layout, const void* block);
+/// Whether gradients of a block's arrays share memory, or elements of one of its arrays do: ArrayFacts::meet.
+bool gradients_may_meet(const ParamLayout& layout, const void* block);
 
-inline constexpr std::size_t kFormCount = 32;       // of ArrayFacts::index
+inline constexpr std::size_t kFormCount = 64;       // of ArrayFacts::index
 inline constexpr std::size_t kMaxCudaDevices = 64;  // of a process
 
 /// The forms of a signature on one device, by rank − 1 and ArrayFacts::index: set once, read without a lock.
@@ -109,6 +113,9 @@ class KernelFamily {
                                DiagnosticSink& sink, cuda::Device* device = nullptr);
   /// What a tape must know of the form for such a launch; found out on first use.
   const TapeFacts& tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays);
+  /// Whether a launch should ask for the form with atomic_sums instead of this one: there are many workers, and copies
+  /// of the arrays that they add to would cost more than atomic operations.
+  static bool wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request);
   /// Runs a form on a finished parameter block; on a GPU it is queued. Throws the runtime's errors.
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
 

@@ -1,0 +1,24 @@
+// Arrays that a kernel only ever adds to. Threads of the CPU need no atomic operations for them: a launch on one worker
+// adds plainly, and a launch on several gives each its own copy and adds the copies up at the end.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "ir/ir.h"
+
+namespace weft::analysis {
+
+/// An array parameter, or an array in a struct parameter, whose elements (or whose gradient's) are only added to.
+struct PrivateSum {
+  std::uint32_t offset = 0;  // of the descriptor in the parameter block
+  bool gradient = false;     // the gradient's elements, not the array's
+  ScalarKind scalar = ScalarKind::f32;
+  std::uint32_t element_size = 4;  // of an element, which is made of such scalars
+};
+
+/// Finds such arrays and marks the additions to them (Op::imm = kAddsAlone): code generation makes them plain. Where
+/// parameters may overlap only gradients count; whether gradients do is the launch's business to find out.
+inline constexpr std::int64_t kAddsAlone = 1;
+std::vector<PrivateSum> mark_private_sums(ir::Function& kernel);
+
+}  // namespace weft::analysis

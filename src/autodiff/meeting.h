@@ -1,0 +1,13 @@
+// In which arrays threads can meet. Gradients are added to atomically where they can, plainly where it is plain that they
+// can't: every access to the array has one and the same indices, and these contain every coordinate of the thread.
+#pragma once
+#include "analysis/alias.h"
+#include "ir/ir.h"
+
+namespace weft::autodiff {
+
+/// Parameter arrays of a kernel (bases of `alias`) whose elements belong to one thread each. None, unless the form says
+/// that neither arrays nor gradients share memory.
+analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alias& alias);
+
+}  // namespace weft::autodiff

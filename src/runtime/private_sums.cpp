@@ -1,0 +1,214 @@
+// Blocks of parameters are handed to chunks from a list; a block is used by one chunk at a time.
+#include "runtime/private_sums.h"
+
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "runtime/half.h"
+#include "runtime/scheduler.h"
+
+namespace weft::runtime {
+namespace {
+
+constexpr double kNsPerCopiedByte = 0.25;  // zeroing, adding to and reading a copy, all together
+
+struct Target {
+  char* at = nullptr;
+  std::int64_t count = 0;  // scalars
+  ScalarKind scalar = ScalarKind::f32;
+  std::size_t slot = 0;
+};
+
+bool is_dense(const ArrayDesc& desc, std::uint32_t element_size) {
+  std::int64_t expected = element_size;
+  for (std::int32_t d = desc.ndim; d-- > 0;) {
+    if (desc.shape[d] > 1 && desc.strides[d] != expected) return false;
+    expected *= desc.shape[d];
+  }
+  return true;
+}
+
+std::uint32_t size_of(ScalarKind kind) { return types::scalar(kind)->size(); }
+
+const ArrayDesc& desc_at(const void* params, std::uint32_t offset) {
+  return *reinterpret_cast<const ArrayDesc*>(static_cast<const char*>(params) + offset);
+}
+
+/// The memory that workers need copies of; false if some of it has gaps or is used twice.
+bool find_targets(const void* params, std::span<const SumSlot> sums, std::vector<Target>& out) {
+  std::vector<ByteRange> ranges;
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    const ArrayDesc& desc = desc_at(params, sums[k].offset);
+    void* data = sums[k].gradient ? desc.grad : desc.data;
+    if (!data) continue;
+    if (!is_dense(desc, sums[k].element_size)) return false;
+    std::int64_t elements = 1;
+    for (std::int32_t d = 0; d < desc.ndim; ++d) elements *= desc.shape[d];
+    if (elements == 0) continue;
+    const std::uint32_t scalar = size_of(sums[k].scalar);
+    Target target{static_cast<char*>(data), elements * std::int64_t(sums[k].element_size / scalar), sums[k].scalar, k};
+    const auto lo = reinterpret_cast<std::uintptr_t>(data);
+    ranges.push_back({lo, lo + std::uintptr_t(target.count) * scalar});
+    out.push_back(target);
+  }
+  for (std::size_t a = 0; a < ranges.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (ranges[a].intersects(ranges[b])) return false;
+  return true;
+}
+
+std::uint64_t bytes_of(const std::vector<Target>& targets) {
+  std::uint64_t total = 0;
+  for (const Target& t : targets) total += std::uint64_t(t.count) * size_of(t.scalar);
+  return total;
+}
+
+template <class T>
+void add_plain(char* to, const char* from, std::int64_t begin, std::int64_t end) {
+  T* sums = reinterpret_cast<T*>(to);
+  const T* parts = reinterpret_cast<const T*>(from);
+  for (std::int64_t k = begin; k < end; ++k) sums[k] = T(sums[k] + parts[k]);
+}
+
+template <float (*Widen)(std::uint16_t), std::uint16_t (*Narrow)(double)>
+void add_half(char* to, const char* from, std::int64_t begin, std::int64_t end) {
+  auto* sums = reinterpret_cast<std::uint16_t*>(to);
+  auto* parts = reinterpret_cast<const std::uint16_t*>(from);
+  for (std::int64_t k = begin; k < end; ++k) sums[k] = Narrow(Widen(sums[k]) + Widen(parts[k]));
+}
+
+void add_up(const Target& t, const char* part, std::int64_t begin, std::int64_t end) {
+  switch (t.scalar) {
+    case ScalarKind::boolean:
+    case ScalarKind::i8:
+    case ScalarKind::u8: return add_plain<std::uint8_t>(t.at, part, begin, end);
+    case ScalarKind::i16:
+    case ScalarKind::u16: return add_plain<std::uint16_t>(t.at, part, begin, end);
+    case ScalarKind::i32:
+    case ScalarKind::u32: return add_plain<std::uint32_t>(t.at, part, begin, end);
+    case ScalarKind::i64:
+    case ScalarKind::u64: return add_plain<std::uint64_t>(t.at, part, begin, end);
+    case ScalarKind::f16: return add_half<f16_to_float, f16_from_double>(t.at, part, begin, end);
+    case ScalarKind::bf16: return add_half<bf16_to_float, bf16_from_double>(t.at, part, begin, end);
+    case ScalarKind::f32: return add_plain<float>(t.at, part, begin, end);
+    case ScalarKind::f64: return add_plain<double>(t.at, part, begin, end);
+  }
+}
+
+/// The parameter blocks of a launch: the program's own first, then blocks with copies, made when they are needed.
+class Blocks {
+ public:
+  Blocks(ChunkFn entry, const void* params, std::size_t bytes, std::span<const SumSlot> sums,
+         const std::vector<Target>& targets)
+      : entry_(entry), params_(params), bytes_(bytes), sums_(sums), targets_(targets) {}
+  ~Blocks() {
+    for (Block& block : blocks_)
+      for (char* copy : block.copies) std::free(copy);
+  }
+  Blocks(const Blocks&) = delete;
+
+  static void chunk(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
+    auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
+    std::size_t taken = blocks.take();
+    blocks.entry_(begin, end, taken ? blocks.blocks_[taken - 1].params.data() : blocks.params_, context);
+    {
+      std::lock_guard lock(blocks.mutex_);
+      blocks.free_.push_back(taken);
+    }
+    blocks.freed_.notify_one();
+  }
+
+  void add_up_all() {
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      const std::int64_t piece = 1 << 16, count = targets_[t].count;
+      parallel_for((count + piece - 1) / piece, [&](std::int64_t k) {
+        for (const Block& block : blocks_)
+          add_up(targets_[t], block.copies[t], k * piece, std::min(count, (k + 1) * piece));
+      });
+    }
+  }
+
+ private:
+  struct Block {
+    std::vector<std::uint64_t> params;
+    std::vector<char*> copies;  // by target
+  };
+
+  /// A block that nobody uses; waits for one when there is no memory for another.
+  std::size_t take() {
+    std::unique_lock lock(mutex_);
+    if (free_.empty() && !make()) freed_.wait(lock, [&] { return !free_.empty(); });
+    std::size_t number = free_.back();
+    free_.pop_back();
+    return number;
+  }
+
+  bool make() {
+    Block made;
+    made.params.resize(bytes_ / 8 + 1);
+    std::memcpy(made.params.data(), params_, bytes_);
+    for (const Target& t : targets_) {
+      auto* copy = static_cast<char*>(std::calloc(std::size_t(t.count), size_of(t.scalar)));
+      if (!copy) {
+        for (char* earlier : made.copies) std::free(earlier);
+        return false;
+      }
+      made.copies.push_back(copy);
+      auto& desc = *reinterpret_cast<ArrayDesc*>(reinterpret_cast<char*>(made.params.data()) + sums_[t.slot].offset);
+      (sums_[t.slot].gradient ? desc.grad : desc.data) = copy;
+    }
+    blocks_.push_back(std::move(made));
+    free_.push_back(blocks_.size());
+    return true;
+  }
+
+  const ChunkFn entry_;
+  const void* params_;
+  const std::size_t bytes_;
+  std::span<const SumSlot> sums_;
+  const std::vector<Target>& targets_;
+  std::mutex mutex_;  // guards the rest
+  std::condition_variable freed_;
+  std::deque<Block> blocks_;  // stays where it is when it grows
+  std::vector<std::size_t> free_ = {0};  // 0: the program's own block, k: blocks_[k - 1]
+};
+
+}  // namespace
+
+bool copies_pay(const KernelCode& code, const void* params, std::span<const SumSlot> sums,
+                std::span<const std::int64_t> dims, const LaunchOptions& options) {
+  const int threads = options.max_threads > 0 ? std::min(options.max_threads, thread_count()) : thread_count();
+  if (options.serial || threads < 2) return false;
+  const std::int64_t total = launch_size(code, dims);
+  const LaunchPlan plan = plan_launch(code, total, threads, options);
+  if (plan.chunks < 2) return false;
+  std::vector<Target> targets;
+  if (!find_targets(params, sums, targets)) return false;
+  const double workers = double(std::min<std::int64_t>(threads, plan.chunks));
+  const double alone = double(total) * code.ns_per_thread;
+  return alone / workers + double(bytes_of(targets)) * kNsPerCopiedByte * (workers - 1) < alone;
+}
+
+bool launch_with_sums(const KernelCode& code, const void* params, std::size_t param_bytes,
+                      std::span<const SumSlot> sums, std::span<const std::int64_t> dims, const LaunchOptions& options) {
+  std::vector<Target> targets;
+  if (!find_targets(params, sums, targets)) {
+    LaunchOptions one = options;
+    one.max_threads = 1;
+    return launch(code, params, dims, one);
+  }
+  Blocks blocks(code.entry, params, param_bytes, sums, targets);
+  KernelCode wrapped = code;
+  wrapped.entry = &Blocks::chunk;
+  struct AddUp {  // what was added stays added when a check failed
+    Blocks& blocks;
+    ~AddUp() { blocks.add_up_all(); }
+  } add_up_at_end{blocks};
+  return launch(wrapped, &blocks, dims, options);
+}
+
+}  // namespace weft::runtime
