@@ -488,6 +488,8 @@ def _launch_rare(
         print(f"kernel: {kernel.key} dim {dim} inputs {len(inputs)} outputs {len(outputs)}")
     kept = (kernel, dim, max_blocks, list(inputs or ()), list(outputs or ()), device, block_dim) if record_tape else None
     _weft.run_launch(kernel, dim, inputs, outputs, *place, kept)
+    if config.verify_cuda and where.is_cuda and not where.is_capturing:
+        synchronize_device(where)
     return None
 
 
@@ -513,8 +515,6 @@ def _launch_adjoint(
             raise RuntimeError(f"{name} has {len(given)} entries for {len(arguments)} arguments of '{kernel.key}'")
         given += [None] * (len(arguments) - len(given))
         for argument, gradient in zip(arguments, given):
-    if config.verify_cuda and where.is_cuda and not where.is_capturing:
-        synchronize_device(where)
             if gradient is None or not isinstance(argument, _weft.Array):
                 gradient = None  # the array's own; values have none that anybody could read
             elif name == "adj_outputs":
