@@ -63,6 +63,10 @@ class Batch:
         return given, results
 
     @property
+    def of_numbers(self) -> bool:
+        return all(instance.of_numbers for instance in self.instances)
+
+    @property
     def count(self) -> int:
         """Threads that run: all instances of a batch have as many samples."""
         return count_of(self.instances[0], self.inputs[0])
@@ -111,7 +115,7 @@ def make_batches(instances: list[Instance], folder: Path, smooth: int = 0, limit
     for instance in instances:
         inputs = samples(instance, smooth, True) if smooth else samples(instance)
         kind = next(iter(instance.kinds.values()), "fixed").replace("wp.", "").partition("(")[0].replace(".", "_")
-        key = (kind, count_of(instance, inputs))
+        key = (kind, count_of(instance, inputs), instance.of_numbers)
         batch = open_ones.get(key)
         if batch is None or sum(map(arrays_of, batch.instances)) + arrays_of(instance) > limit:
             batch = open_ones[key] = Batch(f"{kind}_{len(batches)}")

@@ -86,6 +86,11 @@ class Instance:
         return f"{self.row.key}:{kinds}"
 
     @property
+    def of_numbers(self) -> bool:
+        """No vectors, matrices or arrays go in."""
+        return all(value.form == "scalar" for value in self.params)
+
+    @property
     def results(self) -> list[Value]:
         return self.returns + [self.params[i] for i in self.updated]
 
