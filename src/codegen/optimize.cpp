@@ -21,6 +21,7 @@
 #include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/Scalarizer.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 namespace weft::codegen {
@@ -70,6 +71,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graph, modules);
   llvm::ModulePassManager passes;
+  // Lanes of a GPU thread are for its loads and stores; the back end knows few other operations on vectors.
+  const bool gpu = machine.getTargetTriple().isNVPTX();
+  if (gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
   if (level >= 3) {
     passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   } else {
@@ -79,8 +83,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
     }
     if (level >= 1) passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_pipeline(level)));
     // GPU kernels know arrays that are aligned; the target's own passes then join their accesses.
-    if (level >= 1 && machine.getTargetTriple().isNVPTX())
-      passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));
+    if (level >= 1 && gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));
   }
   passes.run(module, modules);
 }
