@@ -1,5 +1,5 @@
 // Loads and stores of array elements. Uniform addresses are scalar accesses; consecutive ones vector accesses, small
-// aggregates de-interleaved by shuffles; everything else gathers and scatters, which LLVM breaks up lane by lane (in
+// aggregates de-interleaved by shuffles (larger ones: emit_quads.cpp); everything else gathers and scatters, which LLVM breaks up lane by lane (in
 // lane order) where the target has none. A masked region always has an active lane, so uniform loads need no guard.
 #include "codegen/emitter.h"
 
@@ -80,12 +80,17 @@ llvm::Value* Emitter::load_leaf(const PartInfo& leaf, const Address& at, llvm::V
   return from_memory(leaf, gather);
 }
 
-/// All leaves from a linear address: vector loads if consecutive, wide loads and shuffles for small aggregates.
+/// All leaves from a linear address: vector loads if consecutive, wide loads and shuffles for small
+/// aggregates, quads (emit_quads.cpp) for larger ones.
 llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo> leaves, const Address& at) {
-  llvm::SmallVector<llvm::Value*, 4> out;
+  llvm::SmallVector<llvm::Value*, 4> out(leaves.size(), nullptr);
+  for (const Run& run : quad_runs(leaves, at))
+    if (at.lane_stride != kMaxInterleave * run.bytes) load_quads(run, leaves, at, out);
   llvm::SmallDenseMap<llvm::Type*, llvm::Value*, 2> whole;  // the element's memory as scalars of one type
   llvm::Value* pointers = nullptr;
-  for (const PartInfo& leaf : leaves) {
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    if (out[k]) continue;
+    const PartInfo& leaf = leaves[k];
     llvm::Type* type = unit.memory_type(leaf);
     std::uint32_t bytes = leaf_bytes(unit, leaf);
     std::int64_t parts = at.lane_stride % bytes == 0 ? at.lane_stride / bytes : 0;
@@ -97,7 +102,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
                                                                     llvm::Constant::getNullValue(unit.wide(type))))
                : b.CreateAlignedLoad(unit.wide(type), p, llvm::Align(bytes));
       mark_scope(load, at.scope);
-      out.push_back(from_memory(leaf, load));
+      out[k] = from_memory(leaf, load);
       continue;
     }
     std::uint32_t place = at.offset + leaf.offset;
@@ -116,11 +121,11 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
       }
       llvm::SmallVector<int, 16> order;
       for (int lane = 0; lane < W; ++lane) order.push_back(int(lane * parts + place / bytes));
-      out.push_back(from_memory(leaf, b.CreateShuffleVector(all, order)));
+      out[k] = from_memory(leaf, b.CreateShuffleVector(all, order));
       continue;
     }
     if (!pointers) pointers = lane_pointers(at);
-    out.push_back(load_leaf(leaf, at, pointers));
+    out[k] = load_leaf(leaf, at, pointers);
   }
   return out;
 }
@@ -264,8 +269,10 @@ void Emitter::emit_load(const ir::Op& op) {
 
 void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at) {
   if (leaves.empty()) return;
+  llvm::SmallVector<bool, 16> written(leaves.size(), false);
   auto scatter = [&](llvm::Value* pointers) {
     for (std::size_t k = 0; k < leaves.size(); ++k) {
+      if (written[k]) continue;
       llvm::Value* p = b.CreateConstGEP1_64(unit.i8, pointers, at.offset + leaves[k].offset);
       llvm::Value* v = to_memory(leaves[k], vector({values[k]}));
       mark_scope(b.CreateMaskedScatter(v, p, llvm::Align(leaf_bytes(unit, leaves[k])), mask_or_all()), at.scope);
@@ -273,7 +280,13 @@ void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
   };
   if (at.pointers) return scatter(at.pointers);
   auto linear = [&] {
-    if (!store_linear(leaves, values, at)) scatter(lane_pointers(at));
+    if (store_linear(leaves, values, at)) return;
+    for (const Run& run : quad_runs(leaves, at)) {
+      store_quads(run, leaves, values, at);
+      std::fill(written.begin() + run.first, written.begin() + run.end, true);
+    }
+    if (llvm::is_contained(written, false)) scatter(lane_pointers(at));
+    std::fill(written.begin(), written.end(), false);
   };
   if (!at.fast_if) return linear();
   llvm::BasicBlock *fast = block("linear"), *slow = block("wrapped"), *done = block("stored");

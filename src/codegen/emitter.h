@@ -315,6 +315,21 @@ class Emitter {
   llvm::Value* load_leaf(const PartInfo& leaf, const Address& at, llvm::Value* pointers);
   llvm::Value* load_scalar(llvm::Type* type, llvm::Value* from, std::uint32_t align, std::int32_t scope);
   void store_scalar(llvm::Value* value, llvm::Value* to, std::uint32_t align, std::int32_t scope);
+  /// Four or more leaves of one type that follow each other in memory, in lanes that lie apart.
+  struct Run {
+    std::size_t first = 0, end = 0;  // of the leaves
+    llvm::Type* type = nullptr;
+    std::uint32_t bytes = 0;
+  };
+  llvm::SmallVector<Run, 2> quad_runs(llvm::ArrayRef<PartInfo> leaves, const Address& at);
+  void load_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, const Address& at,
+                  llvm::MutableArrayRef<llvm::Value*> out);
+  void store_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values,
+                   const Address& at);
+  llvm::Value* quad_address(const Address& at, std::uint32_t place, int lane);
+  llvm::Value* zip_quads(llvm::Value* x, llvm::Value* y, bool second, bool pairs);
+  /// One vector after the other.
+  llvm::Value* joined(llvm::ArrayRef<llvm::Value*> pieces);
   llvm::SmallVector<llvm::Value*, 4> load_linear(llvm::ArrayRef<PartInfo> leaves, const Address& at);
   bool store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
   void store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);

@@ -156,8 +156,11 @@ def _inverse1(a):
 
 def _scaled_inverse(cofactors, d, shrink):
     # The matrix was multiplied by shrink, a power of two, so that products of its elements neither overflow nor vanish.
+    # One reciprocal instead of many quotients: of the determinant brought near 1, so that it is finite.
     singular = d == 0
-    return where(singular, type(cofactors)(), cofactors / where(singular, type(d)(1), d) * shrink)
+    d = where(singular, type(d)(1), d)
+    grow = 1 / _power_of_two(abs(d))
+    return where(singular, type(cofactors)(), cofactors * (1 / (d * grow)) * grow * shrink)
 
 
 def _inverse2(a):
