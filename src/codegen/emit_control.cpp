@@ -46,6 +46,9 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::sin:
     case OpCode::cos:
     case OpCode::tan:
+    case OpCode::sin_large:
+    case OpCode::cos_large:
+    case OpCode::tan_large:
     case OpCode::asin:
     case OpCode::acos:
     case OpCode::atan:

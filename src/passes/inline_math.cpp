@@ -16,6 +16,11 @@ namespace {
 using ir::Op;
 using ir::OpClass;
 
+/// Called from the rare branches of inlined bodies; there is one copy of each.
+bool is_rare(ir::OpCode code) {
+  return code == ir::OpCode::sin_large || code == ir::OpCode::cos_large || code == ir::OpCode::tan_large;
+}
+
 class MathInliner {
  public:
   MathInliner(ir::Function& function, const MathLimits& limits)
@@ -23,7 +28,8 @@ class MathInliner {
 
   bool run() {
     rewriter_.run(*function_.body, [&](Op& op) {
-      if (ir::class_of(op.code) != OpClass::math || depth_of(op) + kBodyDepth > ir::kMaxRegionDepth) return;
+      if (ir::class_of(op.code) != OpClass::math || is_rare(op.code) || depth_of(op) + kBodyDepth > ir::kMaxRegionDepth)
+        return;
       const Type* type = op.result()->type;
       ScalarKind kind = type->scalar_kind();
       bool half = kind == ScalarKind::f16 || kind == ScalarKind::bf16;

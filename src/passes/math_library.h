@@ -8,7 +8,7 @@
 namespace weft::passes {
 
 /// The body of an operation of the math class, or of `rem`, on a float kind: parameters and result of that kind, pure,
-/// without calls.
+/// without calls; sine, cosine and tangent have the operation for large angles in them.
 /// Never changes and lives as long as the process; thread-safe.
 const ir::Function& math_function(ir::OpCode code, ScalarKind kind);
 

@@ -1,5 +1,6 @@
 # Sine, cosine, tangent. |x| = n·π/2 + r + rl with |r| ≤ π/4: for usual arguments by a three-part π/2 (Cody and Waite),
-# where fma and exact sums lose nothing; for large ones by the bits of 2/π that matter (Payne and Hanek).
+# where fma and exact sums lose nothing; for large ones by the bits of 2/π that matter (Payne and Hanek), in operations of
+# their own, which are never inlined: few programs need them, and they are most of the code.
 
 
 def _two_sum(a, b):
@@ -62,8 +63,6 @@ def _reduce_f32(x):
     q = reinterpret(k, int32)
     r = s + sl
     rl = (s - r) + sl
-    if x > 100000.0:
-        q, r, rl = _reduce_large_f32(x)
     return q, r, rl
 
 
@@ -77,31 +76,19 @@ def _sin_cos_f32(r, rl):
     return p, w, q
 
 
-def _sin_f32(x):
-    b = reinterpret(x, uint32)
-    ax = abs(x)
-    q, r, rl = _reduce_f32(ax)
+def _sin_of_f32(q, r, rl):
     p, w, wl = _sin_cos_f32(r, rl)
     y = where((q & int32(1)) != int32(0), w + wl, r + p)
-    sign = (b & uint32(0x80000000)) ^ (uint32(q & int32(2)) << uint32(30))
-    y = reinterpret(reinterpret(y, uint32) ^ sign, float32)
-    return where(ax < _inf_f32(), y, _nan_f32())
+    return reinterpret(reinterpret(y, uint32) ^ (uint32(q & int32(2)) << uint32(30)), float32)
 
 
-def _cos_f32(x):
-    ax = abs(x)
-    q, r, rl = _reduce_f32(ax)
+def _cos_of_f32(q, r, rl):
     p, w, wl = _sin_cos_f32(r, rl)
     y = where((q & int32(1)) != int32(0), r + p, w + wl)
-    sign = uint32((q + int32(1)) & int32(2)) << uint32(30)
-    y = reinterpret(reinterpret(y, uint32) ^ sign, float32)
-    return where(ax < _inf_f32(), y, _nan_f32())
+    return reinterpret(reinterpret(y, uint32) ^ (uint32((q + int32(1)) & int32(2)) << uint32(30)), float32)
 
 
-def _tan_f32(x):
-    b = reinterpret(x, uint32)
-    ax = abs(x)
-    q, r, rl = _reduce_f32(ax)
+def _tan_of_f32(q, r, rl):
     p, w, wl = _sin_cos_f32(r, rl)
     s = r + p
     sl = (r - s) + p
@@ -115,10 +102,51 @@ def _tan_f32(x):
     # The quotient, and its remainder with what both lack.
     i = 1.0 / d
     y = n * i
-    y = _fma(_fma(-y, d, n) + (nl - y * dl), i, y)
-    y = reinterpret(reinterpret(y, uint32) ^ (b & uint32(0x80000000)), float32)
+    return _fma(_fma(-y, d, n) + (nl - y * dl), i, y)
+
+
+def _sin_large_f32(x):
+    q, r, rl = _reduce_large_f32(x)
+    return _sin_of_f32(q, r, rl)
+
+
+def _cos_large_f32(x):
+    q, r, rl = _reduce_large_f32(x)
+    return _cos_of_f32(q, r, rl)
+
+
+def _tan_large_f32(x):
+    q, r, rl = _reduce_large_f32(x)
+    return _tan_of_f32(q, r, rl)
+
+
+def _sin_f32(x):
+    ax = abs(x)
+    q, r, rl = _reduce_f32(ax)
+    y = _sin_of_f32(q, r, rl)
+    if ax > 100000.0:
+        y = _sin_large(ax)
+    y = reinterpret(reinterpret(y, uint32) ^ (reinterpret(x, uint32) & uint32(0x80000000)), float32)
     return where(ax < _inf_f32(), y, _nan_f32())
 
+
+def _cos_f32(x):
+    ax = abs(x)
+    q, r, rl = _reduce_f32(ax)
+    y = _cos_of_f32(q, r, rl)
+    if ax > 100000.0:
+        y = _cos_large(ax)
+    return where(ax < _inf_f32(), y, _nan_f32())
+
+
+def _tan_f32(x):
+    ax = abs(x)
+    q, r, rl = _reduce_f32(ax)
+    y = _tan_of_f32(q, r, rl)
+    if ax > 100000.0:
+        y = _tan_large(ax)
+    y = reinterpret(reinterpret(y, uint32) ^ (reinterpret(x, uint32) & uint32(0x80000000)), float32)
+    return where(ax < _inf_f32(), y, _nan_f32())
 
 
 def _reduce_large_f64(x):
@@ -177,8 +205,6 @@ def _reduce_f64(x):
     q = reinterpret(k, int64)
     r = s + sl
     rl = (s - r) + sl
-    if x > 1000000000.0:
-        q, r, rl = _reduce_large_f64(x)
     return q, r, rl
 
 
@@ -191,31 +217,19 @@ def _sin_cos_f64(r, rl):
     return p, w, q
 
 
-def _sin_f64(x):
-    b = reinterpret(x, uint64)
-    ax = abs(x)
-    q, r, rl = _reduce_f64(ax)
+def _sin_of_f64(q, r, rl):
     p, w, wl = _sin_cos_f64(r, rl)
     y = where((q & int64(1)) != int64(0), w + wl, r + p)
-    sign = (b & uint64(0x8000000000000000)) ^ (uint64(q & int64(2)) << uint64(62))
-    y = reinterpret(reinterpret(y, uint64) ^ sign, float64)
-    return where(ax < _inf_f64(), y, _nan_f64())
+    return reinterpret(reinterpret(y, uint64) ^ (uint64(q & int64(2)) << uint64(62)), float64)
 
 
-def _cos_f64(x):
-    ax = abs(x)
-    q, r, rl = _reduce_f64(ax)
+def _cos_of_f64(q, r, rl):
     p, w, wl = _sin_cos_f64(r, rl)
     y = where((q & int64(1)) != int64(0), r + p, w + wl)
-    sign = uint64((q + int64(1)) & int64(2)) << uint64(62)
-    y = reinterpret(reinterpret(y, uint64) ^ sign, float64)
-    return where(ax < _inf_f64(), y, _nan_f64())
+    return reinterpret(reinterpret(y, uint64) ^ (uint64((q + int64(1)) & int64(2)) << uint64(62)), float64)
 
 
-def _tan_f64(x):
-    b = reinterpret(x, uint64)
-    ax = abs(x)
-    q, r, rl = _reduce_f64(ax)
+def _tan_of_f64(q, r, rl):
     p, w, wl = _sin_cos_f64(r, rl)
     s = r + p
     sl = (r - s) + p
@@ -228,6 +242,48 @@ def _tan_f64(x):
     dl = where(odd, -sl, cl)
     i = 1.0 / d
     y = n * i
-    y = _fma(_fma(-y, d, n) + (nl - y * dl), i, y)
-    y = reinterpret(reinterpret(y, uint64) ^ (b & uint64(0x8000000000000000)), float64)
+    return _fma(_fma(-y, d, n) + (nl - y * dl), i, y)
+
+
+def _sin_large_f64(x):
+    q, r, rl = _reduce_large_f64(x)
+    return _sin_of_f64(q, r, rl)
+
+
+def _cos_large_f64(x):
+    q, r, rl = _reduce_large_f64(x)
+    return _cos_of_f64(q, r, rl)
+
+
+def _tan_large_f64(x):
+    q, r, rl = _reduce_large_f64(x)
+    return _tan_of_f64(q, r, rl)
+
+
+def _sin_f64(x):
+    ax = abs(x)
+    q, r, rl = _reduce_f64(ax)
+    y = _sin_of_f64(q, r, rl)
+    if ax > 1000000000.0:
+        y = _sin_large(ax)
+    y = reinterpret(reinterpret(y, uint64) ^ (reinterpret(x, uint64) & uint64(0x8000000000000000)), float64)
+    return where(ax < _inf_f64(), y, _nan_f64())
+
+
+def _cos_f64(x):
+    ax = abs(x)
+    q, r, rl = _reduce_f64(ax)
+    y = _cos_of_f64(q, r, rl)
+    if ax > 1000000000.0:
+        y = _cos_large(ax)
+    return where(ax < _inf_f64(), y, _nan_f64())
+
+
+def _tan_f64(x):
+    ax = abs(x)
+    q, r, rl = _reduce_f64(ax)
+    y = _tan_of_f64(q, r, rl)
+    if ax > 1000000000.0:
+        y = _tan_large(ax)
+    y = reinterpret(reinterpret(y, uint64) ^ (reinterpret(x, uint64) & uint64(0x8000000000000000)), float64)
     return where(ax < _inf_f64(), y, _nan_f64())
