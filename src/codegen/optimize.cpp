@@ -4,6 +4,8 @@
 // above 200,000 none and the fast instruction selector.
 #include "codegen/optimize.h"
 
+#include <map>
+
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -30,6 +32,30 @@ namespace {
 
 constexpr unsigned kMaxFullLevel = 10'000;
 constexpr unsigned kMaxAnyLevel = 200'000;
+
+/// LLVM's analyses for one target machine, kept from one kernel to the next; what they found is not.
+struct Analyses {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+
+  explicit Analyses(llvm::TargetMachine& machine) : builder(&machine) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(graph);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, graph, modules);
+  }
+
+  void clear() {
+    loops.clear();
+    functions.clear();
+    graph.clear();
+    modules.clear();
+  }
+};
 
 llvm::FunctionPassManager function_pipeline(int level) {
   llvm::FunctionPassManager passes;
@@ -60,16 +86,9 @@ int effective_level(const llvm::Module& module, int wished) {
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
+  thread_local std::map<llvm::TargetMachine*, Analyses> kept;
+  Analyses& analyses = kept.try_emplace(&machine, machine).first->second;
+  llvm::PassBuilder& builder = analyses.builder;
   llvm::ModulePassManager passes;
   // Lanes of a GPU thread are for its loads and stores; the back end knows few other operations on vectors.
   const bool gpu = machine.getTargetTriple().isNVPTX();
@@ -85,7 +104,8 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
     // GPU kernels know arrays that are aligned; the target's own passes then join their accesses.
     if (level >= 1 && gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));
   }
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
+  analyses.clear();
 }
 
 }  // namespace weft::codegen

@@ -20,8 +20,9 @@ def _load_late() -> tuple:
     """Modules that import this one, loaded on first use."""
     global _late
     from warp._src import builtins, context
+    from warp._src.array import array
 
-    _late = (builtins, context)
+    _late = (builtins, context, array)
     return _late
 
 
@@ -31,7 +32,11 @@ def _is_warp_module(value: object) -> bool:
 
 def describe(value: object) -> tuple | None:
     """The compiler's view of a Python object, or None when the compiler should look itself."""
-    builtins, context = _late or _load_late()
+    builtins, context, array = _late or _load_late()
+    if type(value) is array:
+        known = value.__dict__.get("_answer")  # of an annotation that was described before
+        if known is not None:
+            return known
     if _is_warp_module(value):
         return ("warp",)
     if isinstance(value, context.Function):
@@ -84,8 +89,7 @@ def describe(value: object) -> tuple | None:
 
 def array_annotation(value: object) -> tuple | None:
     """wp.array(dtype=…, ndim=…) or wp.indexedarray(…) used as an annotation or a name for one."""
-    from warp._src.array import array
-
+    array = (_late or _load_late())[2]
     if isinstance(value, type):  # the class itself, in the text of an annotation
         name = "array" if value is array else "indexedarray" if hasattr(value, "_wp_indexed_") else ""
         return ("builtin", name) if name else None
@@ -98,7 +102,10 @@ def array_annotation(value: object) -> tuple | None:
         from warp import _weft
 
         make = _weft.type_indexed_array if indexed else _weft.type_array
-        return ("type", make(element[1], value.ndim))
+        answer = ("type", make(element[1], value.ndim))
+        if not indexed:
+            value.__dict__["_answer"] = answer  # kernels share annotations, and ask for them again and again
+        return answer
     return ("generic_array", element, value.ndim, *(("indexed",) if indexed else ()))
 
 
