@@ -75,8 +75,8 @@ ContextHandle Device::context() {
 }
 
 ContextScope::ContextScope(Device& device) : api_(device.api()) {
-  ContextHandle wanted = device.context();
   device.system().check_process();
+  ContextHandle wanted = device.context();
   WEFT_CUDA(api_, context_get, &before_);
   if (before_ == wanted) return;
   WEFT_CUDA(api_, context_set, wanted);

@@ -1,7 +1,7 @@
 // Devices of the process, page-locked memory, waiting.
 #include "cuda/system.h"
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <chrono>
 #include <cstring>
@@ -15,6 +15,16 @@ namespace {
 
 std::atomic<System*> the_system{nullptr};
 
+/// Counts how often a process became its own child: asking the system for its number would cost each launch a call.
+std::atomic<int> fork_count{0};
+
+int forks() {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
+  (void)registered;
+  return fork_count.load(std::memory_order_relaxed);
+}
+
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -25,7 +35,7 @@ constexpr std::int64_t kAskNs = 50'000'000;  // between two questions whether to
 
 }  // namespace
 
-System::System(OpenedDriver driver) : driver_(std::move(driver)), process_(getpid()) {
+System::System(OpenedDriver driver) : driver_(std::move(driver)), forks_(forks()) {
   if (!available()) return;
   int count = 0;
   if (driver_.table.device_count(&count) != kSuccess) count = 0;
@@ -63,7 +73,7 @@ PinnedMemory& System::pinned() {
   return pinned_;
 }
 
-bool System::forked() const { return getpid() != process_; }
+bool System::forked() const { return fork_count.load(std::memory_order_relaxed) != forks_; }
 
 void System::check_process() const {
   if (forked())

@@ -84,7 +84,7 @@ class System {
   };
 
   OpenedDriver driver_;
-  long process_;
+  int forks_;  // of this process's ancestors when the driver was opened
   std::vector<std::unique_ptr<Device>> devices_;
   PinnedMemory pinned_{*this};
   std::atomic<bool (*)() noexcept> interrupt_{nullptr};

@@ -1,5 +1,7 @@
 // Opening drivers: missing, old, broken, without devices; what devices say of themselves; errors by name.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cuda/device.h"
 #include "cuda/module.h"
@@ -80,6 +82,27 @@ TEST(Device, ContextIsMadeOnFirstUseAndRestored) {
   system.api().context_get(&now);
   EXPECT_EQ(now, system.device(0).context());
   EXPECT_EQ(fake::state().count("primary_retain"), 2);
+}
+
+TEST(Device, ForkedChildrenAreRefused) {
+  System system(fake::open());
+  {
+    ContextScope scope(system.device(0));
+  }
+  EXPECT_FALSE(system.forked());
+  const pid_t child = fork();
+  if (child == 0) {
+    int refused = 1;
+    try {
+      ContextScope scope(system.device(0));
+    } catch (const Unavailable&) {
+      refused = 0;
+    }
+    _exit(refused);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST(Device, FailedCallsAreNamed) {
