@@ -383,6 +383,22 @@ def test_cuda_array_interface_with_torch() -> None:
         wp.array(torch.zeros(3, dtype=torch.float64, device="cuda"), dtype=float, copy=False)
 
 
+def test_dlpack() -> None:
+    torch = pytest.importorskip("torch")
+    x = wp.array(np.arange(12, dtype=np.float32).reshape(3, 4))
+    assert x.__dlpack_device__() == (2, 0)
+    wp.launch(spin, dim=12, inputs=[x.flatten(), 1000])
+    seen = torch.from_dlpack(x)  # comes after the kernel without waiting
+    assert seen.device.type == "cuda" and seen.shape == (3, 4) and seen.data_ptr() == x.ptr
+    np.testing.assert_array_equal(seen.cpu().numpy(), x.numpy())
+    vectors = torch.from_dlpack(wp.full((2, 6), wp.vec3(1.0, 2.0, 3.0), dtype=wp.vec3)[:, ::2])
+    gc.collect()
+    assert vectors.shape == (2, 3, 3) and vectors.sum().item() == 36.0
+    x.__dlpack__()  # a capsule that nobody takes
+    del x, seen
+    gc.collect()
+
+
 def test_threads_launch_at_once() -> None:
     arrays = [wp.zeros(1000) for _ in range(8)]
 

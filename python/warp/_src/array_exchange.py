@@ -51,9 +51,9 @@ class ArrayExchange(_weft.Array):
     def __dlpack__(self, **kwargs: Any) -> Any:
         """A DLPack capsule over the same memory."""
         if self._place >= 0:
-            from warp._src.cuda_arrays import dlpack_of
+            from warp._src.cuda_dlpack import capsule_of
 
-            return dlpack_of(self)
+            return capsule_of(self, kwargs.get("stream"))
         return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if v is not None})
 
     def __dlpack_device__(self) -> tuple[int, int]:

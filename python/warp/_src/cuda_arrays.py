@@ -124,10 +124,3 @@ def init_elsewhere(target: Any, data: Any, dtype: Any, shape: Any, ndim: int | N
         target._copy_from(seen)
     target._dtype = seen.dtype
     take_refs(target, seen, copy)
-
-
-def dlpack_of(array: Any) -> Any:
-    """CUDA memory goes out by `__cuda_array_interface__`."""
-    raise BufferError(
-        f"the array is on {array.device}: hand it over by __cuda_array_interface__ (torch.as_tensor, cupy.asarray)"
-    )

@@ -1,0 +1,85 @@
+"""DLPack capsules over the memory of arrays on CUDA devices. NumPy, which makes those of the host's arrays, knows no
+devices; so the structures of the protocol are laid out here."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from typing import Any
+
+from warp._src import array_interface as _interface
+
+_CUDA = 2  # kDLCUDA
+_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+_kept: dict[int, tuple] = {}  # what consumers still hold, by the number in their context
+_numbers = itertools.count(1)
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+_Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+@_Deleter
+def _release(managed: Any) -> None:
+    _kept.pop(managed.contents.context, None)
+
+
+_capsule_new = ctypes.pythonapi.PyCapsule_New
+_capsule_new.restype, _capsule_new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, _Destructor]
+_capsule_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_capsule_is_valid.restype, _capsule_is_valid.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
+
+
+@_Destructor
+def _dropped(capsule: int) -> None:
+    """A capsule that nobody took (its name would be another one) gives the memory back."""
+    if _capsule_is_valid(capsule, b"dltensor"):
+        _release(ctypes.cast(_capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_Managed)))
+
+
+def capsule_of(array: Any, stream: Any = None) -> Any:
+    """A capsule over the memory of an array on a CUDA device. Work that the consumer queues on `stream` (a handle; 1 or
+    None is the legacy default stream, -1 is none) comes after what is queued on the device's current stream."""
+    known = _interface.layout(array._element)
+    if known.kind == "struct":
+        raise BufferError("DLPack has no structs")
+    name = known.scalar.rstrip("0123456789")
+    shape = array.shape + known.inner
+    size = known.base.itemsize
+    strides = [s // size for s in array.strides + known.strides]
+    extents = (ctypes.c_int64 * len(shape))(*shape)
+    steps = (ctypes.c_int64 * len(shape))(*strides)
+    number = next(_numbers)
+    tensor = _Tensor(array.ptr, _CUDA, array._place, len(shape), _CODES[name], size * 8, 1, extents, steps, 0)
+    managed = _Managed(tensor, number, ctypes.cast(_release, ctypes.c_void_p))
+    if stream != -1:
+        from warp._src.streams import Stream
+
+        device = array.device
+        handle = 0 if stream in (None, 1) else int(stream)
+        if handle != device.stream.cuda_stream:
+            Stream(device, cuda_stream=handle).wait_stream(device.stream)
+    _kept[number] = (array, extents, steps, managed)
+    return _capsule_new(ctypes.addressof(managed), b"dltensor", _dropped)
