@@ -53,11 +53,12 @@ def _erfc_f32(x):
     return where(x != x, x, y)
 
 
-def _inverse_f32(c, w):
-    # erfinv(c) for w = −log(1 − c²); next to ±1 only the sign of c counts.
+def _inverse_f32(c, cl, w):
+    # erfinv(c + cl) for w = −log(1 − (c + cl)²); next to ±1 only the sign of c counts.
     a = c * 0.886226952
     al = _fma(c, 0.886226952, -a)
-    y = a + (al + c * _fma(w, _p_erfinv_f32(w - 1.25), -2.66231996e-08))
+    g = _fma(w, _p_erfinv_f32(w - 1.25), -2.66231996e-08)
+    y = a + (al + _fma(c, g, cl * (0.886226952 + g)))
     if w > 2.5:
         s = sqrt(w)
         sl = _fma(-s, s, w) * (0.5 / s)
@@ -71,7 +72,7 @@ def _inverse_f32(c, w):
 
 def _erfinv_f32(x):
     a = abs(x)
-    y = _inverse_f32(x, -_log_f32((1.0 - a) * (1.0 + a)))
+    y = _inverse_f32(x, float32(0.0), -_log_f32((1.0 - a) * (1.0 + a)))
     y = where(a < 1.0, y, where(a == 1.0, _with_sign_f32(_inf_f32(), x), _nan_f32()))
     return where(x == 0.0, x, y)
 
@@ -80,7 +81,7 @@ def _erfcinv_f32(x):
     # erfinv(1 − x); 1 − (1 − x)² = x·(2 − x).
     c = 1.0 - x
     w = -_log_f32(x * (2.0 - x))
-    y = _inverse_f32(c, w)
+    y = _inverse_f32(c, (1.0 - c) - x, w)
     inside = x > 0.0 and x < 2.0
     edge = where(x == 0.0, _inf_f32(), where(x == 2.0, -_inf_f32(), _nan_f32()))
     return where(inside, y, edge)

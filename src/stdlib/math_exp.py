@@ -26,9 +26,14 @@ def _exp_parts_f32(x):
 
 
 def _exp_sum_f32(x, xl):
-    # The same for x + xl.
-    k, h, l = _exp_parts_f32(x)
-    return k, h, _fma(h + l, xl, l)
+    # The same for x + xl with an xl so small that its exponential is 1 + xl. x − n·ln(2) without the last digits of ln(2) is
+    # exact; these go with xl.
+    k = _fma(x, 1.44269502e+00, 12582912.0)
+    n = k - 12582912.0
+    r = _fma(n, -6.93147182e-01, x)
+    h = 1.0 + r
+    l = _fma(r * r, _p_exp_f32(r), (1.0 - h) + r)
+    return reinterpret(k, int32), h, _fma(h + l, _fma(n, 1.90465421e-09, xl), l)
 
 
 def _scale_f32(x, k, shift):
@@ -91,8 +96,12 @@ def _exp_parts_f64(x):
 
 
 def _exp_sum_f64(x, xl):
-    k, h, l = _exp_parts_f64(x)
-    return k, h, _fma(h + l, xl, l)
+    k = _fma(x, 1.4426950408889634, 6755399441055744.0)
+    n = k - 6755399441055744.0
+    r = _fma(n, -0.6931471805599453, x)
+    h = 1.0 + r
+    l = _fma(r * r, _p_exp_f64(r), (1.0 - h) + r)
+    return reinterpret(k, int64), h, _fma(h + l, _fma(n, -2.3190468138462996e-17, xl), l)
 
 
 def _scale_f64(x, k, shift):

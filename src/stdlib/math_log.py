@@ -80,26 +80,20 @@ def _log10_f32(x):
 def _pow_f32(x, y):
     e, m = _log_split_f32(abs(x))
     h, l = _log_sum_f32(m)
-    # y·log|x| = p + pl; pl is small enough for e^pl to be 1 + pl.
+    # y·log|x| = p + pl.
     a = e * 0.693147182
     l = l + _fma(e, -1.90465421e-09, _fma(e, 0.693147182, -a))
     s = a + h
     sl = ((a - s) + h) + l
     p = s * y
     pl = _fma(sl, y, _fma(s, y, -p))
-    # As _exp_reduce_f32, whose a is exact: what n·ln(2) lacks goes with pl.
-    k = _fma(p, 1.44269502e+00, 12582912.0)
-    n = k - 12582912.0
-    a = _fma(n, -6.93147182e-01, p)
-    eh = 1.0 + a
-    el = _fma(a * a, _p_exp_f32(a), (1.0 - eh) + a)
-    t = eh + _fma(eh + el, _fma(n, 1.90465421e-09, pl), el)
-    b = reinterpret(k, int32)
-    r = reinterpret(reinterpret(t, int32) + (b << int32(23)), float32)
+    k, h, l = _exp_sum_f32(p, pl)
+    t = h + l
+    r = reinterpret(reinterpret(t, int32) + (k << int32(23)), float32)
     # All else is rare: x not positive and finite, results near the ends of the range or beyond, infinite or NaN y.
     if not (reinterpret(x, uint32) - uint32(1) < uint32(0x7F7FFFFF) and abs(p) < 87.0):
         inf = _inf_f32()
-        r = _scale_f32(t, b, int32(0))
+        r = _scale_f32(t, k, int32(0))
         r = where(p > 89.0, inf, where(p < -104.5, float32(0.0), r))
         half = y * 0.5
         negative = reinterpret(x, int32) < int32(0)
@@ -205,17 +199,12 @@ def _pow_f64(x, y):
     sl = ((a - s) + h) + l
     p = s * y
     pl = _fma(sl, y, _fma(s, y, -p))
-    k = _fma(p, 1.4426950408889634, 6755399441055744.0)
-    n = k - 6755399441055744.0
-    a = _fma(n, -0.6931471805599453, p)
-    eh = 1.0 + a
-    el = _fma(a * a, _p_exp_f64(a), (1.0 - eh) + a)
-    t = eh + _fma(eh + el, _fma(n, -2.3190468138462996e-17, pl), el)
-    b = reinterpret(k, int64)
-    r = reinterpret(reinterpret(t, int64) + (b << int64(52)), float64)
+    k, h, l = _exp_sum_f64(p, pl)
+    t = h + l
+    r = reinterpret(reinterpret(t, int64) + (k << int64(52)), float64)
     if not (reinterpret(x, uint64) - uint64(1) < uint64(0x7FEFFFFFFFFFFFFF) and abs(p) < 708.0):
         inf = _inf_f64()
-        r = _scale_f64(t, b, int64(0))
+        r = _scale_f64(t, k, int64(0))
         r = where(p > 710.0, inf, where(p < -746.0, float64(0.0), r))
         half = y * 0.5
         negative = reinterpret(x, int64) < int64(0)
