@@ -3,6 +3,7 @@
 // arrays their gradient. In the IR it is a function like any other, (params…, adjoints of results) → adjoints of params.
 #include <algorithm>
 
+#include "ir/clone.h"
 #include "ir/walk.h"
 #include "sema/lowering.h"
 
@@ -22,6 +23,12 @@ std::shared_ptr<const FunctionDecl> gradient_decl(const FunctionDecl& decl) {
   return decl.library ? library_function(std::string(decl.def->name) + "_gradient") : decl.gradient;
 }
 
+bool holds_array(const Type* type) {
+  if (type->is_array()) return true;
+  if (!type->is_struct() && !type->is_tuple()) return false;
+  return std::any_of(type->fields().begin(), type->fields().end(), [](const Field& f) { return holds_array(f.type); });
+}
+
 /// The array whose elements are meant, behind views and slices of it.
 ir::Value* whole_array(ir::Value* array) {
   while (array->kind == ir::ValueKind::result && (array->op->code == OpCode::view || array->op->code == OpCode::slice))
@@ -29,34 +36,39 @@ ir::Value* whole_array(ir::Value* array) {
   return array;
 }
 
-/// Arrays that the function was given or made itself are there; a gradient may not be.
-bool may_be_missing(const ir::Value* array) {
-  if (array->kind == ir::ValueKind::argument) return array->region->parent_op != nullptr;
+/// Arrays that the function made itself are there, and those that it was given unless they may be gradients.
+bool may_be_missing(const ir::Value* array, bool given) {
+  if (array->kind == ir::ValueKind::argument) return given || array->region->parent_op != nullptr;
   if (array->kind != ir::ValueKind::result) return true;
   if (array->op->code == OpCode::local) return false;
-  return array->op->code != OpCode::extract || may_be_missing(array->op->operand(0));
+  return array->op->code != OpCode::extract || may_be_missing(array->op->operand(0), given);
 }
 
-/// Accesses of gradients happen only where there are some; elsewhere they read zero.
-void guard_gradients(ir::Function& function) {
+}  // namespace
+
+void ModuleLowering::guard_gradients(ir::Function& function, bool given) {
   std::vector<ir::Op*> accesses;
   ir::walk(*function.body, [&](ir::Op& op) {
-    if (op.code != OpCode::load && op.code != OpCode::store && op.code != OpCode::atomic) return;
-    if (may_be_missing(whole_array(op.operand(0)))) accesses.push_back(&op);
+    bool access = op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic;
+    if (access && may_be_missing(whole_array(op.operand(0)), given)) accesses.push_back(&op);
+    if (op.code != OpCode::call) return;
+    bool passes_on = std::any_of(op.operands.begin(), op.operands.end(), [&](ir::Value* value) {
+      return holds_array(value->type) && may_be_missing(whole_array(value), given);
+    });
+    if (passes_on) op.callee = guarded(*op.callee);
   });
   ir::Rewriter rewriter(function);
   for (ir::Op* op : accesses) {
     ir::Builder b(function, op->parent, op);
     b.set_loc(op->loc);
     std::vector<const Type*> types;
-    std::vector<ir::Value*> given, zeros;
+    std::vector<ir::Value*> zeros;
     for (ir::Value* result : op->results) {
       types.push_back(result->type);
-      given.push_back(result);
       zeros.push_back(function.zero(result->type));
     }
     ir::Op* there = b.if_op(b.unary(OpCode::nonnull, whole_array(op->operand(0))), types);
-    for (std::size_t k = 0; k < given.size(); ++k) rewriter.replace(given[k], there->result(k));
+    for (std::size_t k = 0; k < types.size(); ++k) rewriter.replace(op->result(k), there->result(k));
     ir::remove_op(op);
     ir::insert_op(there->regions[0], op);
     b.set_place(there->regions[1]);
@@ -70,7 +82,21 @@ void guard_gradients(ir::Function& function) {
   }
 }
 
-}  // namespace
+ir::Function* ModuleLowering::guarded(ir::Function& function) {
+  if (!function.native.empty() || function.derives) return &function;
+  if (auto it = guarded_.find(&function); it != guarded_.end()) return it->second;
+  auto made = std::make_unique<ir::Function>(fresh_name(function.name + ".guarded"), ir::FunctionKind::function);
+  made->loc = function.loc;
+  made->from_library = function.from_library;
+  made->result_types = function.result_types;
+  ir::ValueMap map;
+  for (const ir::Value* param : function.params())
+    map[param] = made->add_argument(made->body, param->type, made->arena.copy(param->name));
+  ir::clone_ops(*function.body, *made, made->body, map);
+  guard_gradients(*made, true);
+  module_->functions.push_back(std::move(made));
+  return guarded_[&function] = module_->functions.back().get();
+}
 
 std::string ModuleLowering::fresh_name(std::string_view wanted) {
   std::string name(wanted);
@@ -146,12 +172,7 @@ void ModuleLowering::lower_gradient(const Custom& of) {
 ir::Value* FunctionLowering::first_adjoint(ir::Value* of) {
   const Type* type = of->type;
   if (type->is_array()) return builder_.gradient(of);
-  auto has_array = [](const Type* t, auto& self) -> bool {
-    if (t->is_array()) return true;
-    if (!t->is_struct() && !t->is_tuple()) return false;
-    return std::any_of(t->fields().begin(), t->fields().end(), [&](const Field& f) { return self(f.type, self); });
-  };
-  if (!has_array(type, has_array)) return function_.zero(type);
+  if (!holds_array(type)) return function_.zero(type);
   std::vector<ir::Value*> parts;
   for (std::size_t k = 0; k < type->fields().size(); ++k) {
     ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};
@@ -239,7 +260,7 @@ void FunctionLowering::run_gradient(std::span<const Entity> args, const Instance
   }
   builder_.set_loc(def.loc);
   builder_.ret(results);
-  guard_gradients(function_);
+  module_.guard_gradients(function_, false);
 }
 
 bool FunctionLowering::is_adjoint(const SubscriptExpr& expr) {

@@ -54,6 +54,9 @@ class ModuleLowering {
   bool count_unrolled(std::int64_t trips);
   /// Keeps a definition alive until the module is complete: what it says about gradients is lowered last.
   void keep(std::shared_ptr<const FunctionDecl> decl) { kept_.push_back(std::move(decl)); }
+  /// Accesses of gradients happen only where there are some; elsewhere they read zero. `given`: the function's own
+  /// parameters may be gradients.
+  void guard_gradients(ir::Function& function, bool given);
   /// wp.grad: the function's adjoint, its body still to be derived (ir::Function::derives).
   ir::Function* derivative_of(ir::Function& function, const SourceLoc& call);
   /// The parameters' patterns, read once; null if an annotation has an error (reported).
@@ -78,6 +81,8 @@ class ModuleLowering {
   void lower_replay(const Custom& of);
   void lower_gradient(const Custom& of);
   std::string fresh_name(std::string_view name);
+  /// The function for arguments that may be gradients which are not there.
+  ir::Function* guarded(ir::Function& function);
 
   Options options_;
   DiagnosticSink& sink_;
@@ -89,7 +94,7 @@ class ModuleLowering {
   std::set<const void*> kept_sources_;
   std::vector<std::shared_ptr<const FunctionDecl>> kept_;
   std::vector<Custom> customs_;
-  std::unordered_map<const ir::Function*, ir::Function*> derivatives_;
+  std::unordered_map<const ir::Function*, ir::Function*> derivatives_, guarded_;
   int depth_ = 0;
   std::int64_t unrolled_ = 0;
 };
