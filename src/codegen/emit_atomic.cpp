@@ -45,7 +45,14 @@ llvm::AtomicRMWInst::BinOp native_op(AtomicKind kind, bool is_signed_kind) {
   WEFT_UNREACHABLE("cas is no read-modify-write");
 }
 
-/// One scalar at one address; gives the old value. `alone`: an addition in which no other thread takes part.
+/// Whether an array is memory of the thread itself: no other one takes part.
+bool is_private(const ir::Value* array) {
+  while (array->kind == ir::ValueKind::result && (array->op->code == OpCode::view || array->op->code == OpCode::slice))
+    array = array->op->operand(0);
+  return array->kind == ir::ValueKind::result && array->op->code == OpCode::local;
+}
+
+/// One scalar at one address; gives the old value. `alone`: no other thread takes part.
 llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value,
                            llvm::Value* expected, bool alone) {
   llvm::IRBuilder<>& b = e.b;
@@ -64,7 +71,12 @@ llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm:
 
   if (alone) {
     llvm::LoadInst* old = b.CreateAlignedLoad(type, at, align);
-    b.CreateAlignedStore(e.arith(OpCode::add, scalar, {old, value}), at, align);
+    llvm::Value* next = value;
+    if (kind == AtomicKind::cas)
+      next = b.CreateSelect(b.CreateICmpEQ(as_bits(old), as_bits(expected)), value, old);
+    else if (kind != AtomicKind::exch)
+      next = e.arith(plain_op(kind), scalar, {old, value});
+    b.CreateAlignedStore(next, at, align);
     return old;
   }
   if (kind == AtomicKind::cas) return from_bits(b.CreateExtractValue(swap(as_bits(expected), as_bits(value)), 0));
@@ -147,7 +159,7 @@ void Emitter::emit_atomic(const ir::Op& op) {
   bool halves = false;
   for (const PartInfo& part : info.parts) halves |= is_half(part.scalar);
   const bool sums_lanes = W > 1 && !halves && op.atomic == AtomicKind::add && !wanted && !at.pointers && !at.fast_if &&
-                            !at.lane_stride && !(at.valid && at.valid->getType()->isVectorTy());
+                          !at.lane_stride && !(at.valid && at.valid->getType()->isVectorTy());
   auto lane_sum = [&](ScalarKind scalar, llvm::Value* v) {
     if (!v->getType()->isVectorTy()) v = splat(v);
     if (active) v = b.CreateSelect(active, v, llvm::Constant::getNullValue(v->getType()));
@@ -157,6 +169,7 @@ void Emitter::emit_atomic(const ir::Op& op) {
     return static_cast<llvm::Value*>(sum);
   };
 
+  const bool alone = op.imm == analysis::kAddsAlone || is_private(op.operand(0));
   auto one_lane = [&](llvm::Value* lane) {
     llvm::Value* base_pointer = lane_of(pointers, lane);
     auto component = [&](const PartInfo& part, std::size_t k, llvm::Value* i) {
@@ -168,7 +181,7 @@ void Emitter::emit_atomic(const ir::Op& op) {
         return sums_lanes ? lane_sum(part.scalar, all) : lane_of(all, lane);
       };
       llvm::Value* old = atomic_scalar(*this, op.atomic, part.scalar, byte_offset(base_pointer, offset), read(in),
-                                       expected ? read(want) : nullptr, op.imm == analysis::kAddsAlone);
+                                       expected ? read(want) : nullptr, alone);
       if (!wanted) return;
       llvm::Type* element = unit.memory_type(part.scalar);
       llvm::Value* index =
@@ -184,7 +197,6 @@ void Emitter::emit_atomic(const ir::Op& op) {
     }
   };
   // Native operations of all lanes are written out one by one; loops save code for the rest.
-  const bool alone = op.imm == analysis::kAddsAlone;
   bool write_out = !active && W > 1 && (alone ? info.parts.size() <= 4 : info.parts.size() == 1);
   for (const PartInfo& part : info.parts) write_out &= part.count == 1 && (alone || !is_floating(part.scalar));
   auto run = [&] {

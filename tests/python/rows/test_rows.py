@@ -1,4 +1,4 @@
-"""Every builtin row for every scalar type: against its reference, and the same bits from interpreter and any lanes."""
+"""Every builtin row for every scalar type: against its reference, and the same bits from all executors, GPUs too."""
 
 from __future__ import annotations
 
@@ -50,6 +50,9 @@ class Runs:
                 self.run("4 lanes", 4, 0, self.batches)
         finally:
             wp.config.cpu_lanes, wp.config.optimization_level = 0, None
+        if wp.is_cuda_available():
+            with wp.ScopedDevice("cuda"):
+                self.run("cuda", 0, None, self.batches)
         for batch in self.batches:
             self.keep("interpreter", batch, batch.interpret())
 
