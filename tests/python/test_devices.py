@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import warp as wp
@@ -228,3 +231,31 @@ def test_utilities(device: wp.Device) -> None:
     wp.utils.array_scan(wp.full(3, 2, dtype=int), out)
     assert out.list() == [2, 4, 6] and out.device is device
     assert wp.utils.array_sum(wp.full(10, 0.5)) == 5.0
+
+
+def test_programs_on_the_cpu_do_not_open_the_driver() -> None:
+    program = """
+import warp as wp
+from warp import _weft
+x = wp.zeros(4, device="cpu")
+x.fill_(2.0)
+wp.synchronize()
+assert x.device == "cpu" and x.numpy().sum() == 8.0 and not _weft.cuda_is_open()
+wp.get_devices()
+assert _weft.cuda_is_open()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def test_names_of_devices_that_are_not_there() -> None:
+    count = wp.get_cuda_device_count()
+    with pytest.raises(ValueError, match=f"Invalid device identifier: cuda:{count}"):
+        wp.get_device(f"cuda:{count}")
+    for name in ("cuda:-1", "cuda:x", "gpu", "cuda:0:1", ""):
+        with pytest.raises(ValueError, match="Invalid device identifier"):
+            wp.get_device(name)
+    if count == 0:
+        with pytest.raises(RuntimeError, match="CUDA is not available: no device 'cuda'"):
+            wp.zeros(3, device="cuda")
+        assert not wp.is_cuda_available() and wp.get_cuda_driver_version() is None
