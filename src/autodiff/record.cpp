@@ -292,8 +292,9 @@ LogPlan plan_log(const ir::Function& kernel, std::vector<std::uint32_t> sites, D
                                   words ? "the backward pass needs the value that this condition of a while loop read, "
                                           "and the kernel may overwrite it"
                                         : "the backward pass needs the array found here, and the kernel may change it");
-      d.notes.push_back({{}, words ? "read it in the loop's body, into a variable that the condition tests"
-                                   : "pass the array as a parameter of its own"});
+      d.notes.push_back({{},
+                         words ? "read it in the loop's body, into a variable that the condition tests"
+                               : "pass the array as a parameter of its own"});
     }
     if (in_loop(op))
       largest = std::max(largest, words);

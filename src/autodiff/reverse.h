@@ -35,7 +35,7 @@ struct LoopRecord {
 
 /// What a kernel's taped launch has written down, as the kernel's own values.
 struct Recorded {
-  SiteNumbers numbers;                                    // of everything that could be written down
+  SiteNumbers numbers;                                   // of everything that could be written down
   std::unordered_map<const ir::Op*, ir::Value*> values;  // of the sites that were
 };
 

@@ -42,7 +42,8 @@ struct Metadata {
     number(ns_per_thread);
     number(few_blocks);
     number(std::uint32_t(sums.size()));
-    for (const runtime::SumSlot& s : sums) number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
+    for (const runtime::SumSlot& s : sums)
+      number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
     number(std::uint32_t(sites.size()));
     for (const runtime::CheckSite& s : sites) {
       number(s.kind);
@@ -122,7 +123,12 @@ Hash128 in_place(Hash128 key, const cuda::Device* device) {
 }
 
 void hash_form(Hasher& hasher, const ir::Form& form) {
-  hasher.value(form.no_overlap).value(form.strided).value(form.taped).value(form.adjoint).value(form.meet).value(form.rank);
+  hasher.value(form.no_overlap)
+      .value(form.strided)
+      .value(form.taped)
+      .value(form.adjoint)
+      .value(form.meet)
+      .value(form.rank);
 }
 
 }  // namespace
@@ -209,7 +215,9 @@ float estimate_ns(const ir::Function& kernel, int lanes) {
     switch (ir::class_of(op.code)) {
       case ir::OpClass::math: cost = 4.0 / lanes; break;
       // Lanes load and store in one go, but memory behind the caches is no faster for it.
-      case ir::OpClass::memory: cost = op.code == ir::OpCode::atomic ? (op.imm == analysis::kAddsAlone ? 1 : 5) : std::max(0.1, 0.3 / lanes); break;
+      case ir::OpClass::memory:
+        cost = op.code == ir::OpCode::atomic ? (op.imm == analysis::kAddsAlone ? 1 : 5) : std::max(0.1, 0.3 / lanes);
+        break;
       case ir::OpClass::whole: cost = 1.0 / lanes; break;
       case ir::OpClass::effect: cost = op.code == ir::OpCode::tid ? 0 : 20; break;
       case ir::OpClass::control: cost = op.code == ir::OpCode::call ? 20 : 0.1 / lanes; break;

@@ -47,7 +47,9 @@ class Inliner {
   static constexpr std::size_t kMostForMemory = std::size_t(1) << 16;
   bool touches_memory(const ir::Function& callee) {
     const analysis::FunctionEffects& does = effects_.of(callee);
-    auto any = [](const std::vector<bool>& which) { return std::find(which.begin(), which.end(), true) != which.end(); };
+    auto any = [](const std::vector<bool>& which) {
+      return std::find(which.begin(), which.end(), true) != which.end();
+    };
     return does.reads_unknown || does.writes_unknown || any(does.reads) || any(does.writes);
   }
 

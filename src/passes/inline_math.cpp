@@ -16,11 +16,6 @@ namespace {
 using ir::Op;
 using ir::OpClass;
 
-/// Called from the rare branches of inlined bodies; there is one copy of each.
-bool is_rare(ir::OpCode code) {
-  return code == ir::OpCode::sin_large || code == ir::OpCode::cos_large || code == ir::OpCode::tan_large;
-}
-
 class MathInliner {
  public:
   MathInliner(ir::Function& function, const MathLimits& limits)
@@ -28,7 +23,8 @@ class MathInliner {
 
   bool run() {
     rewriter_.run(*function_.body, [&](Op& op) {
-      if (ir::class_of(op.code) != OpClass::math || is_rare(op.code) || depth_of(op) + kBodyDepth > ir::kMaxRegionDepth)
+      if (ir::class_of(op.code) != OpClass::math || is_rare_math(op.code) ||
+          depth_of(op) + kBodyDepth > ir::kMaxRegionDepth)
         return;
       const Type* type = op.result()->type;
       ScalarKind kind = type->scalar_kind();

@@ -12,4 +12,9 @@ namespace weft::passes {
 /// Never changes and lives as long as the process; thread-safe.
 const ir::Function& math_function(ir::OpCode code, ScalarKind kind);
 
+/// Whether the operation stands in rare branches of the bodies above only: it is never inlined, so that there is one copy.
+inline bool is_rare_math(ir::OpCode code) {
+  return code == ir::OpCode::sin_large || code == ir::OpCode::cos_large || code == ir::OpCode::tan_large;
+}
+
 }  // namespace weft::passes

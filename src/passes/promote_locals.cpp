@@ -40,8 +40,7 @@ bool find_leaves(const Type* type, std::vector<PathStep>& path, std::vector<Leaf
     path.pop_back();
   };
   if (type->is_struct()) {
-    for (std::size_t k = 0; k < type->fields().size(); ++k)
-      inside(step(PathStep::field, k), type->fields()[k].type);
+    for (std::size_t k = 0; k < type->fields().size(); ++k) inside(step(PathStep::field, k), type->fields()[k].type);
   } else if (type->is_mat()) {
     for (std::uint32_t k = 0; k < type->component_count(); ++k) {
       path.push_back(step(PathStep::index, k / type->cols()));
@@ -57,7 +56,7 @@ bool find_leaves(const Type* type, std::vector<PathStep>& path, std::vector<Leaf
 struct Promoted {
   std::vector<Leaf> leaves;
   std::int64_t elements = 1;
-  bool scalar = false;  // elements are numbers themselves
+  bool scalar = false;               // elements are numbers themselves
   std::vector<const Type*> content;  // a vector of all elements for each leaf
 };
 

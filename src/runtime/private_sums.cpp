@@ -173,7 +173,7 @@ class Blocks {
   const std::vector<Target>& targets_;
   std::mutex mutex_;  // guards the rest
   std::condition_variable freed_;
-  std::deque<Block> blocks_;  // stays where it is when it grows
+  std::deque<Block> blocks_;             // stays where it is when it grows
   std::vector<std::size_t> free_ = {0};  // 0: the program's own block, k: blocks_[k - 1]
 };
 

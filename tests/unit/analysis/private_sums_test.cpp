@@ -50,13 +50,15 @@ TEST(PrivateSums, OtherOperations) {
 
 TEST(PrivateSums, OverlapLeavesGradientsOnly) {
   EXPECT_TRUE(find(kAdd, "rank 1").sums.empty());
-  Found found = find("  %i = tid 0\n  %v = load %b[%i]\n  %g = gradient %b\n  %o = atomic add %g[0i32], %v\n", "rank 1");
+  Found found =
+      find("  %i = tid 0\n  %v = load %b[%i]\n  %g = gradient %b\n  %o = atomic add %g[0i32], %v\n", "rank 1");
   ASSERT_EQ(found.sums.size(), 1u);
   EXPECT_TRUE(found.sums[0].gradient);
 }
 
 TEST(PrivateSums, UnknownMemorySpoilsAll) {
-  EXPECT_TRUE(find(std::string("  %p = from_ptr 4096u64, 8i64 : array<f32,1>\n  store %p[0i32], 1.0f32\n") + kAdd).sums.empty());
+  EXPECT_TRUE(find(std::string("  %p = from_ptr 4096u64, 8i64 : array<f32,1>\n  store %p[0i32], 1.0f32\n") + kAdd)
+                  .sums.empty());
 }
 
 }  // namespace

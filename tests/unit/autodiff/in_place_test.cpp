@@ -112,8 +112,9 @@ TEST(InPlace, IndicesOverwrittenLater) {
 }
 
 TEST(InPlace, BoundsOverwrittenLater) {
-  Check check = kernel("x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)",
-                       "s = x[i]\nfor j in range(n[i]):\n    s = s * x[i] + wp.sin(s)\nn[i] = 7\nout[i] = s", {0, 0, 0});
+  Check check =
+      kernel("x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)",
+             "s = x[i]\nfor j in range(n[i]):\n    s = s * x[i] + wp.sin(s)\nn[i] = 7\nout[i] = s", {0, 0, 0});
   check.ints["n"] = {2, 0, 9};
   check.records = 1;
   expect_gradient(check);

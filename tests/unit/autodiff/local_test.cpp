@@ -6,7 +6,8 @@ namespace {
 
 Check body(const std::string& text, std::vector<int> trips = {0, 5, 11}) {
   Check check;
-  check.text = "@wp.kernel\ndef k(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):\n    i = wp.tid()\n";
+  check.text =
+      "@wp.kernel\ndef k(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):\n    i = wp.tid()\n";
   std::string line;
   for (char c : text + "\n") {
     if (c != '\n') {
