@@ -31,7 +31,32 @@ llvm::Function* CodeUnit::math(ir::OpCode code, ScalarKind kind, bool varying) {
   return made;
 }
 
+/// Lane by lane over the active ones: functions that few programs ever call need no second, wide body to compile.
+llvm::Value* Emitter::call_rare(ir::OpCode code, ScalarKind kind, llvm::Value* operand) {
+  llvm::Value* all = mask ? mask_bits(mask) : llvm::ConstantInt::getAllOnesValue(b.getIntNTy(unsigned(W)));
+  llvm::Type* type = operand->getType();
+  llvm::BasicBlock *from = b.GetInsertBlock(), *lanes = block("lanes"), *done = block("lanes.done");
+  b.CreateBr(lanes);
+  b.SetInsertPoint(lanes);
+  llvm::PHINode* left = b.CreatePHI(all->getType(), 2);
+  llvm::PHINode* results = b.CreatePHI(type, 2);
+  llvm::Value* lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b.getTrue());
+  lane = b.CreateZExt(lane, unit.i32);
+  llvm::CallInst* call = b.CreateCall(unit.math(code, kind, false), {b.CreateExtractElement(operand, lane)});
+  call->setDoesNotThrow();
+  llvm::Value* more = b.CreateInsertElement(results, call, lane);
+  llvm::Value* rest = b.CreateAnd(left, b.CreateSub(left, llvm::ConstantInt::get(all->getType(), 1)));
+  left->addIncoming(all, from);
+  left->addIncoming(rest, lanes);
+  results->addIncoming(llvm::Constant::getNullValue(type), from);
+  results->addIncoming(more, lanes);
+  b.CreateCondBr(b.CreateICmpNE(rest, llvm::Constant::getNullValue(all->getType())), lanes, done);
+  b.SetInsertPoint(done);
+  return more;
+}
+
 llvm::Value* Emitter::call_math(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands) {
+  if (passes::is_rare_math(code) && operands[0]->getType()->isVectorTy()) return call_rare(code, kind, operands[0]);
   llvm::CallInst* call = b.CreateCall(unit.math(code, kind, operands[0]->getType()->isVectorTy()), operands);
   call->setDoesNotThrow();
   return call;

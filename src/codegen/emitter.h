@@ -236,6 +236,7 @@ class Emitter {
   llvm::Value* arith(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* int_arith(ir::OpCode code, ScalarKind kind, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_arith(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
+  llvm::Value* call_rare(ir::OpCode code, ScalarKind kind, llvm::Value* operand);
   llvm::Value* call_math(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* constant_like(llvm::Value* like, std::int64_t value);
 
