@@ -1,0 +1,123 @@
+// How GPU kernels go over the grid: several elements a step with wide accesses, sums kept by threads, loops unrolled; and
+// where they must not.
+#include <gtest/gtest.h>
+
+#include "harness.h"
+
+namespace weft::codegen::test {
+namespace {
+
+Emitted ptx(const std::string& text, bool fast_math = false) {
+  Program program(text);
+  EmitOptions options;
+  options.verify = true;
+  options.fast_math = fast_math;
+  return emit(*program.module, program.kernel(), nvptx_target(80), options, Output::ptx);
+}
+
+int count(const std::string& text, const std::string& piece) {
+  int found = 0;
+  for (std::size_t at = text.find(piece); at != std::string::npos; at = text.find(piece, at + 1)) ++found;
+  return found;
+}
+
+std::string stream_kernel(const std::string& element, const std::string& form) {
+  return "kernel @k(%x: array<" + element + ",1>, %y: array<" + element + ",1>) form(" + form +
+         ") {\n  %i = tid 0\n  %a = load %x[%i]\n  %s = add %a, %a\n  store %y[%i], %s\n  return\n}\n";
+}
+
+TEST(NvptxPlan, StreamsOfScalarsTakeSeveralAtATime) {
+  Emitted floats = ptx(stream_kernel("f32", "no_overlap, rank 1"));
+  EXPECT_EQ(floats.lanes, 4);
+  EXPECT_EQ(count(floats.bytes, "ld.global.v4.f32"), 1);
+  EXPECT_EQ(count(floats.bytes, "st.global.v4.f32"), 1);
+  EXPECT_EQ(count(floats.bytes, "ld.global.f32"), 1) << "the tail goes one by one";
+  Emitted doubles = ptx(stream_kernel("f64", "no_overlap, rank 1"));
+  EXPECT_EQ(doubles.lanes, 2);
+  EXPECT_EQ(count(doubles.bytes, "ld.global.v2.f64"), 1);
+}
+
+TEST(NvptxPlan, OtherFormsTakeOne) {
+  for (const char* form : {"rank 1", "no_overlap, strided, rank 1"}) {
+    Emitted plain = ptx(stream_kernel("f32", form));
+    EXPECT_EQ(plain.lanes, 1) << form;
+    EXPECT_EQ(count(plain.bytes, ".v4.f32"), 0) << form;
+  }
+}
+
+TEST(NvptxPlan, IndicesOtherThanTheThreadsTakeOne) {
+  Emitted moved = ptx(R"(
+kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %j = add %i, 1i32
+  %a = load %x[%j]
+  store %y[%i], %a
+  return
+}
+)");
+  EXPECT_EQ(moved.lanes, 1);
+}
+
+TEST(NvptxPlan, LargeElementsMoveInWidePieces) {
+  Emitted matrices = ptx(stream_kernel("mat<f32,4,4>", "no_overlap, rank 1"));
+  EXPECT_EQ(matrices.lanes, 1);
+  EXPECT_EQ(count(matrices.bytes, "ld.global.v4.f32"), 4);
+  EXPECT_EQ(count(matrices.bytes, "ld.global.f32"), 16) << "and one by one where arrays are not aligned";
+  EXPECT_EQ(count(ptx(stream_kernel("vec<f32,3>", "no_overlap, rank 1")).bytes, "global.v"), 0);
+}
+
+std::string sum_kernel(const std::string& use) {
+  return R"(
+kernel @k(%x: array<f32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %a = load %x[%i]
+  %old = atomic add %out[0i32], %a
+)" + use +
+         "  return\n}\n";
+}
+
+TEST(NvptxPlan, SumsAreKeptByThreads) {
+  Emitted sum = ptx(sum_kernel(""));
+  EXPECT_TRUE(sum.few_blocks);
+  EXPECT_EQ(sum.lanes, 4);
+  EXPECT_EQ(count(sum.bytes, "shfl.sync.bfly"), 5);
+  Emitted used = ptx(sum_kernel("  store %x[%i], %old\n"));
+  EXPECT_FALSE(used.few_blocks);
+  EXPECT_EQ(count(used.bytes, "shfl"), 0);
+  Emitted read = ptx(sum_kernel("  %b = load %out[1i32]\n  store %x[%i], %b\n"));
+  EXPECT_FALSE(read.few_blocks) << "somebody looks at the array";
+}
+
+TEST(NvptxPlan, FastMathApproximates) {
+  const std::string text = R"(
+kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(rank 1) {
+  %i = tid 0
+  %a = load %x[%i]
+  %r = sqrt %a
+  %s = div 1.0f32, %r
+  store %y[%i], %s
+  return
+}
+)";
+  EXPECT_EQ(count(ptx(text).bytes, "sqrt.rn.f32"), 1);
+  EXPECT_EQ(count(ptx(text, true).bytes, ".approx"), 1);
+}
+
+TEST(NvptxPlan, SmallLoopsAreUnrolled) {
+  Emitted loop = ptx(R"(
+kernel @k(%x: array<f32,1>, %y: array<f32,1>, %n: i32) form(no_overlap, rank 1) {
+  %i = tid 0
+  %s = for %j = 0i32 to %n step 1i32 (%c = 0.0f32) {
+    %a = load %x[%j]
+    %d = add %c, %a
+    yield %d
+  }
+  store %y[%i], %s
+  return
+}
+)");
+  EXPECT_GE(count(loop.bytes, "add.rn.f32"), 4);
+}
+
+}  // namespace
+}  // namespace weft::codegen::test
