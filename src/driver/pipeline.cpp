@@ -18,6 +18,7 @@
 #include "passes/inline_calls.h"
 #include "passes/inline_math.h"
 #include "passes/licm.h"
+#include "passes/move_tests.h"
 #include "passes/promote_locals.h"
 #include "passes/simplify.h"
 #include "passes/unroll.h"
@@ -170,8 +171,11 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
     }
     // Behind unrolling, which turns many of their indices into constants.
     if (stage.name == "simplify-3")
-      for (auto& function : module.functions)
-        if (passes::promote_locals(*function)) passes::fold(*function), passes::simplify(*function);
+      for (auto& function : module.functions) {
+        bool changed = passes::promote_locals(*function);
+        changed |= passes::move_tests(*function);
+        if (changed) passes::fold(*function), passes::simplify(*function);
+      }
     verify_after(stage.name, module);
   }
 }

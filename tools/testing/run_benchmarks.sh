@@ -32,4 +32,8 @@ if ((${#extensions[@]})); then
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/compare.py" \
     --hand "$1/lib/libweft_bench_hand.so" --json "$1/bench_python.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"} \
     ${NUMBA_PYTHON:+--numba "$NUMBA_PYTHON"}
+  echo
+  echo "== gradients"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/gradients.py" \
+    ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
 fi

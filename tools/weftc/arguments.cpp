@@ -43,6 +43,8 @@ std::string help_text() {
   --rank N            launch dimensions, 1 to 4
   --overlap           array arguments may overlap
   --adjoint           the kernel's adjoint instead of the kernel
+  --taped             the form for tapes: the kernel writes down what its adjoint can't compute again, and the
+                      adjoint reads it
   --strided           innermost elements of array arguments may lie apart
   --type name=T       type of a generic parameter: float32, vec3, array(dtype=float)…
   -O0 … -O3           LLVM's effort
@@ -112,6 +114,8 @@ Arguments parse_arguments(int argc, char** argv) {
       args.strided = true;
     else if (name == "--adjoint")
       args.adjoint = true;
+    else if (name == "--taped")
+      args.taped = true;
     else if (name == "--debug")
       args.options.debug = true;
     else if (name == "--verify-fp")

@@ -80,9 +80,10 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_ir(const Arguments& args, 
       out.push_back(ir::extract_closure(*function, module.get()));
   for (auto& one : out) driver::derive(*one, args.options, sink);
   if (sink.has_errors()) return {};
-  if (args.adjoint)
+  if (args.adjoint || args.taped)
     for (auto& one : out) {
-      one->functions.back()->form.adjoint = true;
+      one->functions.back()->form.adjoint = args.adjoint;
+      one->functions.back()->form.taped = args.taped;
       driver::differentiate(*one, args.options, sink);
     }
   if (out.empty())
@@ -123,6 +124,7 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_source(const Arguments& ar
     request.form.no_overlap = args.no_overlap;
     request.form.strided = args.strided;
     request.form.adjoint = args.adjoint;
+    request.form.taped = args.taped;
     if (!args.types.empty()) {
       for (const sema::KernelParam& p : sema::kernel_params(*decl, sink)) {
         const Type* type = p.pattern.kind == builtins::Pattern::Kind::exact ? p.pattern.type : nullptr;

@@ -14,6 +14,7 @@
 #include "passes/fold.h"
 #include "passes/inline_calls.h"
 #include "passes/licm.h"
+#include "passes/move_tests.h"
 #include "passes/promote_locals.h"
 #include "passes/simplify.h"
 #include "passes/unroll.h"
@@ -43,6 +44,7 @@ void tidy(ir::Module& module, bool unroll) {
     if (unroll) passes::unroll(*f, {});
     passes::fold(*f), passes::simplify(*f);
     passes::promote_locals(*f);
+    passes::move_tests(*f);
     passes::licm(*f, &fresh);
     passes::cse(*f, &fresh);
     passes::dce(*f, &fresh);

@@ -148,6 +148,15 @@ TEST(InPlace, ConditionReadFromWhatIsOverwritten) {
   expect_gradient(check);
 }
 
+TEST(InPlace, TestOfAWhileReadsWhatIsOverwrittenLater) {
+  Check check = kernel(kX,
+                       "s = x[i]\nc = int(0)\nwhile s < out[i] and out[(c + i) % 3] > d(0.1) * d(c):\n"
+                       "    s = s * d(1.2) + wp.sin(s)\n    c += 1\nout[i] = s * out[i]",
+                       {3.0, 6.0, 0.1});
+  check.dims = {1};
+  expect_gradient(check);
+}
+
 TEST(InPlace, ParametersThatMayOverlapAreKept) {
   Check check = kernel(kX, "out[i] = x[i] * x[i]\nout[i] = out[i] * x[i]", {0, 0, 0});
   check.overlap = true;
