@@ -287,7 +287,8 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
   Selection selection;
   if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
   if (!selection.element) return like(self, std::move(selection.view));
-  announce_array_write(array, "an assignment to an element");
+  if (runtime::writes_are_watched()) [[unlikely]]
+    announce_array_write(element_at(array, selection.element), "an assignment to an element");
   std::vector<nb::object> keep;
   if (array.on_host()) {
     pack_value(value, array.element(), static_cast<char*>(selection.element), "", "value", keep);

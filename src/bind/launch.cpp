@@ -153,8 +153,12 @@ void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject
   Block block(signature.layout.size);
   std::vector<nb::object> keep;
   fill_block(*kernel, signature, args, block.data(), keep, place.device);
-  if (tape || runtime::writes_are_watched()) [[unlikely]]
-    return launch_watched(kernel, signature, args, block.data(), keep, dims, place, tape ? *tape : LaunchOnTape{});
+  if (tape || runtime::writes_are_watched()) [[unlikely]] {
+    LaunchArrays found;
+    for (std::size_t i = 0; i < args.size(); ++i) found.add(args[i], signature.types[i]);
+    return launch_watched(kernel, signature, std::move(found), block.data(), std::move(keep), dims, place,
+                          tape ? *tape : LaunchOnTape{});
+  }
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), false, place.device);
   if (place.device) return run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);
   const bool release = releases_gil(variant, dims);
@@ -175,6 +179,7 @@ void launch_adjoint(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, 
   std::vector<nb::object> keep;
   fill_block(*kernel, signature, args, block.data(), keep, place.device);
   use_gradients(*kernel, signature, given, block.data());
+  announce_gradients(signature, block.data(), kernel->name());
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), true, place.device);
   if (place.device) {
     run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);

@@ -158,23 +158,44 @@ void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, 
                           block + signature.layout.params[i].offset);
 }
 
+namespace {
+
+/// Points the gradient of an array's descriptor, or those of a struct's fields, to the memory of what was given.
+void use_gradient(KernelObject& kernel, const std::string& name, const Type* type, nb::handle given, char* at) {
+  if (given.is_none()) return;
+  if (type->is_indexed_array()) {
+    const nb::object data = as_array(given.ptr()) ? nb::borrow(given) : nb::object(given.attr("data"));
+    return use_gradient(kernel, name, type->fields()[0].type, data, at + type->fields()[0].offset);
+  }
+  if (type->is_struct()) {
+    if (type_of_value(given) != type)
+      launch_error(kernel, "the gradient of '" + name + "' must be an instance of " + type->user_name() + " or None");
+    for (const Field& f : type->fields())
+      if (f.type->is_array() || f.type->is_struct())
+        use_gradient(kernel, name + "." + std::string(f.name), f.type,
+                     nb::object(given.attr(std::string(f.name).c_str())), at + f.offset);
+    return;
+  }
+  if (!type->is_array()) launch_error(kernel, "'" + name + "' is no array: it has no gradient");
+  const runtime::Array* gradient = as_array(given.ptr());
+  if (!gradient || !gradient->is_valid())
+    launch_error(kernel, "the gradient of '" + name + "' must be an array or None");
+  auto* desc = reinterpret_cast<ArrayDesc*>(at);
+  const ArrayDesc& memory = gradient->desc();
+  bool fits = gradient->element() == type->element() && memory.ndim == desc->ndim;
+  for (std::int32_t d = 0; fits && d < desc->ndim; ++d)
+    fits = memory.shape[d] == desc->shape[d] && (memory.strides[d] == desc->strides[d] || desc->shape[d] < 2);
+  if (!fits) launch_error(kernel, "the gradient of '" + name + "' must have the array's own type, shape and strides");
+  desc->grad = memory.data;
+}
+
+}  // namespace
+
 void use_gradients(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& gradients,
                    char* block) {
   for (std::size_t i = 0; i < gradients.size() && i < signature.types.size(); ++i) {
-    if (gradients[i] == Py_None) continue;
     const ParamLayout::Param& param = signature.layout.params[i];
-    const runtime::Array* gradient = as_array(gradients[i]);
-    if (!gradient || !gradient->is_valid())
-      launch_error(kernel, "the gradient of '" + param.name + "' must be an array or None");
-    if (!param.type->is_array()) launch_error(kernel, "'" + param.name + "' is no array: it has no gradient");
-    auto* desc = reinterpret_cast<ArrayDesc*>(block + param.offset);
-    const ArrayDesc& given = gradient->desc();
-    bool fits = gradient->element() == param.type->element() && given.ndim == desc->ndim;
-    for (std::int32_t d = 0; fits && d < desc->ndim; ++d)
-      fits = given.shape[d] == desc->shape[d] && (given.strides[d] == desc->strides[d] || desc->shape[d] < 2);
-    if (!fits)
-      launch_error(kernel, "the gradient of '" + param.name + "' must have the array's own type, shape and strides");
-    desc->grad = given.data;
+    use_gradient(kernel, param.name, param.type, gradients[i], block + param.offset);
   }
 }
 

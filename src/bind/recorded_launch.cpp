@@ -1,7 +1,7 @@
 // Recorded launches (wp.launch with record_cmd=True): arguments packed once, changed one by one, run any number of times.
 #include <nanobind/stl/shared_ptr.h>
 
-#include "bind/kernel_object.h"
+#include "bind/tape.h"
 #include "driver/default_argument.h"
 
 namespace weft::bind {
@@ -12,11 +12,12 @@ struct RecordedLaunch {
   std::shared_ptr<KernelObject> kernel;
   driver::KernelSignature* signature = nullptr;
   std::vector<std::uint64_t> block;
-  std::vector<std::vector<nb::object>> keep;        // buffers, per parameter
-  std::vector<std::vector<runtime::Array>> arrays;  // memory, per parameter
+  std::vector<std::vector<nb::object>> keep;  // buffers, per parameter
+  std::vector<LaunchArrays> arrays;           // per parameter
   std::int64_t extents[kMaxRank] = {};
   std::size_t rank = 0;
   LaunchPlace place;
+  bool backward = true;  // enable_backward of the kernel
 
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
   std::span<const std::int64_t> dims() const { return {extents, rank}; }
@@ -30,15 +31,15 @@ RecordedLaunch& ready(RecordedLaunch& r) {
 void set_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
   if (index >= ready(r).signature->types.size()) throw nb::index_error("there is no such parameter");
   std::vector<nb::object> keep;
-  std::vector<runtime::Array> arrays;
+  LaunchArrays arrays;
   // Packed aside first: a value that does not fit leaves the launch as it was.
   std::vector<std::uint64_t> fresh = r.block;
   char* bytes = reinterpret_cast<char*>(fresh.data());
   fill_param(*r.kernel, *r.signature, index, value.ptr(), bytes, keep, r.place.device);
-  hold_arrays(value.ptr(), r.signature->types[index], arrays);
+  arrays.add(value.ptr(), r.signature->types[index]);
   r.block.swap(fresh);
   r.keep[index].swap(keep);
-  r.arrays[index].swap(arrays);
+  std::swap(r.arrays[index], arrays);
 }
 
 void set_bytes(RecordedLaunch& r, std::size_t index, nb::handle value) {
@@ -56,7 +57,8 @@ void set_bytes(RecordedLaunch& r, std::size_t index, nb::handle value) {
     throw nb::python_error();
   }
   r.keep[index] = {nb::borrow(value)};
-  r.arrays[index].clear();
+  r.arrays[index].memory.clear();
+  for (nb::object& one : r.arrays[index].objects) one = nb::none();
 }
 
 void set_dim(RecordedLaunch& r, nb::handle dim) {
@@ -77,6 +79,7 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   RecordedLaunch r;
   if (place >= 0) r.place = {&cuda::System::shared().device(place), {nullptr, block_dim, max_blocks}};
   r.kernel = current_kernel(kernel.ptr(), *handle);
+  r.backward = handle->backward;
   const ArgumentList args(inputs.ptr(), outputs.ptr());
   r.signature = &signature_for(*r.kernel, args);
   const std::size_t count = r.signature->types.size();
@@ -85,7 +88,7 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   r.arrays.resize(count);
   for (std::size_t i = 0; i < args.size(); ++i) {
     fill_param(*r.kernel, *r.signature, i, args[i], r.bytes(), r.keep[i], r.place.device);
-    hold_arrays(args[i], r.signature->types[i], r.arrays[i]);
+    r.arrays[i].add(args[i], r.signature->types[i]);
   }
   for (std::size_t i = args.size(); i < count; ++i)
     driver::write_default(r.kernel->name(), r.kernel->params()[i], r.signature->types[i],
@@ -94,18 +97,40 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   new (self) RecordedLaunch(std::move(r));
 }
 
-void run(RecordedLaunch& r, const cuda::Stream* stream) {
+LaunchArrays all_arrays(const RecordedLaunch& r) {
+  LaunchArrays all;
+  for (const LaunchArrays& one : r.arrays) {
+    all.memory.insert(all.memory.end(), one.memory.begin(), one.memory.end());
+    all.objects.insert(all.objects.end(), one.objects.begin(), one.objects.end());
+  }
+  return all;
+}
+
+/// `self` is asked what the tape that records shall keep for those who look; None: it does not record this launch.
+void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   const std::span<const std::int64_t> dims = ready(r).dims();
-  const driver::KernelVariant& variant = variant_for(*r.kernel, *r.signature, dims, r.bytes(), false, r.place.device);
-  if (r.place.device) {
-    driver::GpuLaunchOptions options = r.place.gpu;
-    options.stream = stream;
-    if (r.place.device->capture())
-      r.place.device->keep_for_capture(std::make_shared<std::vector<std::vector<runtime::Array>>>(r.arrays));
-    return r.kernel->family->run(variant, r.bytes(), {dims, {}, options});
+  LaunchPlace place = r.place;
+  place.gpu.stream = stream;
+  LaunchOnTape on_tape;
+  on_tape.tape = recording_tape();
+  if (on_tape.tape) on_tape.arguments = self.attr("_on_tape")();
+  if (on_tape.tape && on_tape.arguments.is_none()) on_tape.tape = nullptr;
+  if (on_tape.tape || runtime::writes_are_watched()) [[unlikely]] {
+    on_tape.backward = r.backward;
+    std::vector<nb::object> keep;
+    for (const auto& one : r.keep) keep.insert(keep.end(), one.begin(), one.end());
+    const RecordedLaunch now = r;  // other threads may change the launch while it runs
+    return launch_watched(now.kernel, *now.signature, all_arrays(now), reinterpret_cast<const char*>(now.block.data()),
+                          std::move(keep), now.dims(), place, std::move(on_tape));
+  }
+  const driver::KernelVariant& variant = variant_for(*r.kernel, *r.signature, dims, r.bytes(), false, place.device);
+  if (place.device) {
+    if (place.device->capture())
+      place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(all_arrays(r).memory));
+    return r.kernel->family->run(variant, r.bytes(), {dims, {}, place.gpu});
   }
   if (!releases_gil(variant, dims)) return run_variant(*r.kernel, variant, r.bytes(), dims, false);
-  const RecordedLaunch now = r;  // other threads may change the launch while it runs
+  const RecordedLaunch now = r;
   run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
 }
 
@@ -131,10 +156,11 @@ void register_recorded_launch(nb::module_& m) {
           nb::lock_self(), "The grid's extents.")
       .def(
           "launch",
-          [](RecordedLaunch& r, nb::handle stream) {
-            if (stream.is_none()) return run(r, nullptr);
+          [](nb::handle self, nb::handle stream) {
+            auto& r = nb::cast<RecordedLaunch&>(self);
+            if (stream.is_none()) return run(self, r, nullptr);
             // A wp.Stream holds the queue.
-            run(r, nb::cast<std::shared_ptr<cuda::Stream>>(stream.attr("_queue")).get());
+            run(self, r, nb::cast<std::shared_ptr<cuda::Stream>>(stream.attr("_queue")).get());
           },
           nb::lock_self(), nb::arg("stream") = nb::none(),
           "Runs the kernel; on the CPU it is done when this returns, on CUDA devices queued.");

@@ -1,6 +1,8 @@
 // Recording launches and going back over them.
 #include "bind/tape.h"
 
+#include <nanobind/stl/shared_ptr.h>
+
 #include "bind/gil.h"
 #include "bind/hooks.h"
 #include "runtime/errors.h"
@@ -16,7 +18,8 @@ void collect_arrays(PyObject* value, const Type* type, std::vector<nb::object>& 
   if (type->is_array()) {
     out.push_back(as_array(value) ? nb::borrow(value) : nb::none());
   } else if (type->is_indexed_array()) {
-    const nb::object data = as_array(value) ? nb::borrow(value) : nb::object(nb::borrow(value).attr("data"));
+    nb::object data = nb::borrow(value);
+    if (nb::hasattr(data, "_wp_indexed_")) data = data.attr("data");
     collect_arrays(data.ptr(), type->fields()[0].type, out);
     for (std::size_t k = 1; k < type->fields().size(); ++k) out.push_back(nb::none());  // indices have no gradient
   } else if (type->is_struct()) {

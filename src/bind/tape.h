@@ -23,11 +23,15 @@ struct __attribute__((visibility("hidden"))) TapedLaunch {
     nb::object object;                          // the array in Python; none: foreign memory without a gradient
     std::shared_ptr<runtime::Version> version;  // null: the reverse reads none of its values
   };
-  std::vector<Leaf> leaves;             // as TapeFacts::leaves
+  std::vector<Leaf> leaves;  // as TapeFacts::leaves
+  /// Arrays inside structs that lie in arrays: their descriptors are in memory, so nothing can stand in for them.
+  std::vector<std::shared_ptr<runtime::Version>> held;
+  std::vector<nb::object> held_objects;
   std::vector<runtime::Array> arrays;  // memory of all arguments
   std::vector<nb::object> keep;
   runtime::TapeLog log;
   bool logged = false;
+  bool active = false;   // there was a gradient when it ran
   bool backward = true;  // enable_backward of the kernel
   nb::object arguments;  // (kernel, dim, max_blocks, inputs, outputs, device, block_dim) for those who look
 
@@ -53,21 +57,32 @@ struct __attribute__((visibility("hidden"))) LaunchOnTape {
   bool backward = true;  // enable_backward of the kernel
 };
 
+/// The arrays of a launch's arguments.
+struct __attribute__((visibility("hidden"))) LaunchArrays {
+  std::vector<runtime::Array> memory;
+  std::vector<nb::object> objects;  // as TapeFacts::leaves; none where an array has no object
+  /// Adds those of one argument.
+  void add(PyObject* value, const Type* type);
+};
+
 /// A launch that a tape records or that may overwrite what some tape needs. The block is filled.
 void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelSignature& signature,
-                    const ArgumentList& args, char* block, std::vector<nb::object>& keep,
+                    LaunchArrays arrays, const char* block, std::vector<nb::object> keep,
                     std::span<const std::int64_t> dims, const LaunchPlace& place, LaunchOnTape how);
 
 /// The tape that records now, or null.
 TapeObject* recording_tape();
 
-/// Python functions that record copies (dest, src) and fills (dest) between and of arrays.
+/// Python functions that record copies (dest, src) and fills (dest) between and of arrays, and that list the arrays which
+/// the structs in an array hold.
 struct __attribute__((visibility("hidden"))) TapeHooks {
-  nb::object copied, filled;
+  nb::object copied, filled, held;
 };
 TapeHooks& tape_hooks();
 
 /// To be called before the CPU, or a copy, writes to an array.
 void announce_array_write(const runtime::Array& array, const char* by);
+/// To be called before an adjoint writes to the gradients of a block's arrays: some tape may have recorded work on them.
+void announce_gradients(const driver::KernelSignature& signature, const char* block, const std::string& kernel);
 
 }  // namespace weft::bind

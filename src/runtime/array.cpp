@@ -96,6 +96,7 @@ Array Array::wrap(const Type* element, Shape shape, External memory) {
   array.space_ = memory.space;
   array.owner_ = owner;
   array.grad_owner_ = std::move(owner);
+  array.foreign_ = array.grad_foreign_ = true;
   array.desc_.data = memory.data;
   array.desc_.grad = memory.grad;
   set_contiguous(array.desc_, shape, element->size());
@@ -180,6 +181,7 @@ void Array::add_grad_buffer() {
   grad_owner_ = space_ ? space_->allocate(r.hi - r.lo, true) : host_buffer(r.hi - r.lo, true);
   const std::uintptr_t before = r.lo == r.hi ? 0 : reinterpret_cast<std::uintptr_t>(desc_.data) - r.lo;
   desc_.grad = static_cast<char*>(grad_owner_.get()) + before;
+  grad_foreign_ = false;
 }
 
 void Array::set_requires_grad(bool on) {
@@ -200,6 +202,7 @@ Array Array::grad() const {
   result.desc_.grad = nullptr;
   result.owner_ = grad_owner_;
   result.grad_owner_.reset();
+  result.foreign_ = grad_foreign_;
   return result;
 }
 
@@ -223,6 +226,7 @@ void Array::set_grad(const Array& gradient) {
                           ": use contiguous arrays for both");
   desc_.grad = gradient.desc_.data;
   grad_owner_ = gradient.owner_;
+  grad_foreign_ = gradient.foreign_;
 }
 
 void Array::zero_grad() const {
@@ -346,6 +350,8 @@ Array Array::reinterpret(const Type* element, Shape shape, Shape strides) const 
                         std::to_string(mine.hi - mine.lo));
   view.owner_ = owner_;
   view.grad_owner_ = grad_owner_;
+  view.foreign_ = foreign_;
+  view.grad_foreign_ = grad_foreign_;
   return view;
 }
 

@@ -101,6 +101,8 @@ class Array {
   /// Address of one element; bounds are checked (ArgumentError).
   void* address(Shape index) const;
 
+  /// Whether the memory was made by somebody else (wrap).
+  bool is_foreign() const { return foreign_; }
   bool has_grad() const { return desc_.grad != nullptr; }
   /// Adds a zeroed gradient if there is none (views made before do not see it), or drops it.
   void set_requires_grad(bool on);
@@ -143,6 +145,7 @@ class Array {
   MemorySpace* space_ = nullptr;
   std::shared_ptr<void> owner_;
   std::shared_ptr<void> grad_owner_;
+  bool foreign_ = false, grad_foreign_ = false;
 };
 
 }  // namespace weft::runtime

@@ -40,6 +40,18 @@ Hash128 sum_of(ByteRange range) {
 
 }  // namespace
 
+Array copy_of_memory(const Array& array) {
+  const ByteRange range = array.range();
+  if (range.lo == range.hi) return array;
+  auto bytes = std::make_shared<Array>(bytes_at(array, range).copy());
+  Array::External memory;
+  memory.data = static_cast<char*>(bytes->data()) + (reinterpret_cast<std::uintptr_t>(array.data()) - range.lo);
+  memory.strides = array.strides();
+  memory.space = array.space();
+  memory.release = [bytes] {};
+  return Array::wrap(array.element(), array.shape(), std::move(memory));
+}
+
 void* Version::data() const {
   std::lock_guard lock(mutex);
   if (lost_)
@@ -55,14 +67,14 @@ void* Version::data() const {
   return static_cast<char*>(kept_.data()) + (reinterpret_cast<std::uintptr_t>(array_.data()) - range_.lo);
 }
 
-Array Version::values() const {
+Array Version::values(const Array& view) const {
   Array::External memory;
   memory.data = data();
-  memory.strides = array_.strides();
-  memory.space = array_.space();
+  memory.strides = view.strides();
+  memory.space = view.space();
   auto keep = std::make_shared<std::pair<Array, Array>>(array_, kept_);
   memory.release = [keep] {};
-  return Array::wrap(array_.element(), array_.shape(), std::move(memory));
+  return Array::wrap(view.element(), view.shape(), std::move(memory));
 }
 
 VersionKeeper::VersionKeeper() {
@@ -78,8 +90,12 @@ VersionKeeper::~VersionKeeper() {
 
 void VersionKeeper::clear() {
   std::lock_guard lock(mutex);
-  if (!live_.empty()) --watching_keepers;
+  if (watches()) --watching_keepers;
   live_.clear();
+  results_.clear();
+  strays_.clear();
+  longest_live_ = longest_result_ = 0;
+  moment_ = 0;
   kept_bytes_ = copies_ = 0;
 }
 
@@ -88,61 +104,87 @@ std::vector<std::string> VersionKeeper::take_notes() {
   return std::move(notes_);
 }
 
+std::vector<VersionKeeper::Stray> VersionKeeper::strays() const {
+  std::lock_guard lock(mutex);
+  return strays_;
+}
+
 std::shared_ptr<Version> VersionKeeper::need(const Array& array, std::string_view by) {
   const ByteRange range = array.range();
   std::lock_guard lock(mutex);
-  for (const auto& weak : live_) {
-    auto version = weak.lock();
-    if (version && version->range_.lo == range.lo && version->range_.hi == range.hi &&
-        version->array_.data() == array.data())
-      return version;
+  for (auto [it, end] = live_.equal_range(range.lo); it != end;) {
+    auto version = it->second.lock();
+    if (version && version->range_.hi == range.hi && version->array_.data() == array.data()) return version;
+    it = version ? std::next(it) : live_.erase(it);
   }
   auto made = std::make_shared<Version>();
   made->array_ = array;
   made->range_ = range;
   made->needed_by_ = by;
   if (verify_ && array.on_host() && range.lo < range.hi) made->sum_ = sum_of(range);
-  const bool watched = !live_.empty();
-  if (live_.size() > 32 && live_.size() % 32 == 0)
-    std::erase_if(live_, [](const auto& weak) { return weak.expired(); });
-  live_.push_back(made);
-  if (!watched) ++watching_keepers;
+  if (!watches()) ++watching_keepers;
+  live_.emplace(range.lo, made);
+  longest_live_ = std::max(longest_live_, range.hi - range.lo);
   return made;
+}
+
+void VersionKeeper::note_result(ByteRange range, std::size_t moment) {
+  if (range.lo >= range.hi) return;
+  std::lock_guard lock(mutex);
+  moment_ = moment + 1;
+  for (auto [it, end] = results_.equal_range(range.lo); it != end; ++it)
+    if (it->second == range.hi) return;
+  if (!watches()) ++watching_keepers;
+  results_.emplace(range.lo, range.hi);
+  longest_result_ = std::max(longest_result_, range.hi - range.lo);
+}
+
+void VersionKeeper::note_stray(ByteRange range, std::string_view by) {
+  for (auto it = first_near(results_, range.lo, longest_result_); it != results_.end() && it->first < range.hi; ++it) {
+    if (!range.intersects({it->first, it->second})) continue;
+    for (const Stray& known : strays_)
+      if (known.moment == moment_ && known.range.lo == range.lo && known.range.hi == range.hi) return;
+    strays_.push_back({range, std::string(by), moment_});
+    return;
+  }
+}
+
+void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view by) {
+  for (auto it = first_near(live_, range.lo, longest_live_); it != live_.end() && it->first < range.hi;) {
+    std::shared_ptr<Version> version = it->second.lock();
+    if (version && !version->range_.intersects(range)) {
+      ++it;
+      continue;
+    }
+    if (version && recorded) {
+      const std::uint64_t bytes = version->range_.hi - version->range_.lo;
+      if (policy_ == OnOverwrite::refuse)
+        throw Error(std::string(by) + " is about to overwrite an array of shape " + shape_text(version->array_) +
+                    " whose values the backward pass of " + version->needed_by_ +
+                    " needs; write to another array, or let the tape keep copies");
+      version->kept_ = bytes_at(version->array_, version->range_).copy();
+      kept_bytes_ += bytes;
+      ++copies_;
+      if (verify_)
+        notes_.push_back(std::string(by) + " overwrites an array of shape " + shape_text(version->array_) +
+                         " that the backward pass of " + version->needed_by_ + " needs; the tape keeps " +
+                         std::to_string(bytes) + " bytes");
+    } else if (version) {
+      version->lost_ = true;
+      version->lost_to_ = by;
+    }
+    it = live_.erase(it);
+  }
 }
 
 void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by) {
   if (range.lo >= range.hi) return;
   std::lock_guard lock(mutex);
   for (VersionKeeper* keeper : keepers()) {
-    auto& live = keeper->live_;
-    if (live.empty()) continue;
-    for (std::size_t k = 0; k < live.size();) {
-      std::shared_ptr<Version> version = live[k].lock();
-      if (version && !version->range_.intersects(range)) {
-        ++k;
-        continue;
-      }
-      if (version && keeper == recording) {
-        const std::uint64_t bytes = version->range_.hi - version->range_.lo;
-        if (keeper->policy_ == VersionKeeper::OnOverwrite::refuse)
-          throw Error(std::string(by) + " is about to overwrite an array of shape " + shape_text(version->array_) +
-                      " whose values the backward pass of " + version->needed_by_ +
-                      " needs; write to another array, or let the tape keep copies");
-        version->kept_ = bytes_at(version->array_, version->range_).copy();
-        keeper->kept_bytes_ += bytes;
-        ++keeper->copies_;
-        if (keeper->verify_)
-          keeper->notes_.push_back(std::string(by) + " overwrites an array of shape " + shape_text(version->array_) +
-                                   " that the backward pass of " + version->needed_by_ + " needs; the tape keeps " +
-                                   std::to_string(bytes) + " bytes");
-      } else if (version) {
-        version->lost_ = true;
-        version->lost_to_ = by;
-      }
-      live[k] = live.back();
-      live.pop_back();
-    }
-    if (live.empty()) --watching_keepers;
+    if (!keeper->watches()) continue;
+    keeper->overwrite(range, keeper == recording, by);
+    if (keeper != recording) keeper->note_stray(range, by);
+    if (!keeper->watches()) --watching_keepers;
   }
 }
 

@@ -4,6 +4,7 @@
 // for them later is an error that names the writer.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,8 +25,9 @@ class Version {
   /// the same strides. Throws Error when the values are lost.
   void* data() const;
   const Array& array() const { return array_; }
-  /// The copy as an array like the original; the original itself where nothing was written.
-  Array values() const;
+  /// The values as an array like `view`, which starts at the same address and spreads over the same bytes: the memory
+  /// itself where nothing was written, else the copy.
+  Array values(const Array& view) const;
 
  private:
   friend class VersionKeeper;
@@ -34,15 +36,22 @@ class Version {
   ByteRange range_;
   std::string needed_by_;
   std::optional<Hash128> sum_;  // of the bytes, where they are checked
-  Array kept_;           // bytes of the range, once copied
-  std::string lost_to_;  // who wrote without leave
+  Array kept_;                  // bytes of the range, once copied
+  std::string lost_to_;         // who wrote without leave
   bool lost_ = false;
 };
 
-/// The versions that one tape needs.
+/// The versions that one tape needs, and writes behind its back to arrays that it knows how to differentiate.
 class VersionKeeper {
  public:
   enum class OnOverwrite : std::uint8_t { copy, refuse };
+
+  /// A write that the tape did not record, to an array that one of its operations had written before.
+  struct Stray {
+    ByteRange range;
+    std::string by;
+    std::size_t moment = 0;  // how many operations the tape had then
+  };
 
   VersionKeeper();
   ~VersionKeeper();
@@ -50,6 +59,9 @@ class VersionKeeper {
 
   /// The array's values of now; `by` names who needs them.
   std::shared_ptr<Version> need(const Array& array, std::string_view by);
+  /// Says that the tape's operation number `moment` has written here values that gradients go through.
+  void note_result(ByteRange range, std::size_t moment);
+  std::vector<Stray> strays() const;
   /// Forgets all.
   void clear();
   /// Notes every copy that is made, and checks by sums that nobody wrote unannounced (a NumPy view can).
@@ -63,12 +75,29 @@ class VersionKeeper {
 
  private:
   friend void announce_write(ByteRange, VersionKeeper*, std::string_view);
-  std::vector<std::weak_ptr<Version>> live_;  // not overwritten so far
+  using Live = std::multimap<std::uintptr_t, std::weak_ptr<Version>>;
+  /// The first entry whose range may reach an address; ranges are no longer than the longest.
+  template <class Map>
+  static auto first_near(Map& map, std::uintptr_t address, std::uintptr_t longest) {
+    return map.lower_bound(address > longest ? address - longest : 0);
+  }
+  bool watches() const { return !live_.empty() || !results_.empty(); }
+  void overwrite(ByteRange range, bool recorded, std::string_view by);
+  void note_stray(ByteRange range, std::string_view by);
+
+  Live live_;  // not overwritten so far, by first address
+  std::uintptr_t longest_live_ = 0, longest_result_ = 0;
+  std::multimap<std::uintptr_t, std::uintptr_t> results_;  // ranges, by first address
+  std::vector<Stray> strays_;
+  std::size_t moment_ = 0;
   OnOverwrite policy_ = OnOverwrite::copy;
   std::uint64_t kept_bytes_ = 0, copies_ = 0;
   bool verify_ = false;
   std::vector<std::string> notes_;
 };
+
+/// A private copy of all bytes that an array spreads over, seen through the same shape and strides.
+Array copy_of_memory(const Array& array);
 
 /// Keepers with something to lose; read without a lock by everybody who writes.
 extern std::atomic<int> watching_keepers;

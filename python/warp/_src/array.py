@@ -144,6 +144,8 @@ class array(ArrayExchange):
                     self._zero()
                 self._refs = {}
         self._init_grad(grad, requires_grad, retain_grad)
+        if requires_grad and (isinstance(data, array) or hasattr(data, "_wp_indexed_")):
+            self._record_values(data)
 
     # ---- construction ----------------------------------------------------------------------------------------------
 
@@ -162,6 +164,13 @@ class array(ArrayExchange):
             self._set_requires_grad(True)
         if retain_grad:
             self._retain = True
+
+    def _record_values(self, source: Any) -> None:
+        """Tells the tape that records, if any, where the elements came from."""
+        if self._has_grad and _weft.recording_tape() is not None:
+            from warp._src.tape_record import record_assignment
+
+            record_assignment(self, source)
 
     def _init_data(self, data: Any, dtype: Any, shape: Any, ndim: int | None, copy: bool) -> None:
         handle = None if dtype is Any or dtype is None else element_handle(dtype)
@@ -475,9 +484,12 @@ class array(ArrayExchange):
         """Copies elements from another array or from data that converts to this dtype, in order."""
         from warp._src.array_factories import copy
 
+        given = src
         if not isinstance(src, array) or src._element != self._element:
             src = array(src, dtype=self.dtype, copy=False, device=CPU)
         copy(self, src)
+        if src is not given:
+            self._record_values(given)
 
     def _assign_values(self, value: Any) -> None:
         """What `a[1:3] = value` does: elements of the same shape, or values that NumPy broadcasts."""
@@ -501,10 +513,9 @@ class array(ArrayExchange):
         _weft.announce_write(self, "an assignment")
         with np.errstate(all="ignore"):
             np.copyto(_interface.numpy_view(target), values, casting="unsafe")
-        if target is self:
-            _weft.note_fill(self)
         if target is not self:
             self._copy_from(target)
+        self._record_values(value)
         if isinstance(value, array):
             take_refs(self, value, True)
 

@@ -159,7 +159,16 @@ def full(
     """A new array with every element set to a value, whose type it takes if `dtype` is not given."""
     if dtype is None or dtype is Any:
         dtype = _dtype_of_value(value)
-    made = empty(shape, dtype, device, requires_grad, pinned, retain_grad, **kwargs)
+    return _filled(empty(shape, dtype, device, requires_grad, pinned, retain_grad, **kwargs), value)
+
+
+def _filled(made: array, value: Any) -> array:
+    """Fills a new array; to tapes it is one that was there before, whose gradient can be read at the end."""
+    if made._has_grad and _weft.recording_tape() is not None:
+        from warp._src.tape_record import paused
+
+        with paused():
+            return made.fill_(value)
     return made.fill_(value)
 
 
@@ -202,7 +211,7 @@ def ones_like(
     retain_grad: bool = False,
 ) -> array:
     """Ones in the shape and type of another array."""
-    return _like(src, False, device, requires_grad, pinned, retain_grad).fill_(1)
+    return _filled(_like(src, False, device, requires_grad, pinned, retain_grad), 1)
 
 
 def full_like(
@@ -214,7 +223,7 @@ def full_like(
     retain_grad: bool = False,
 ) -> array:
     """An array in the shape and type of another with every element set to a value."""
-    return _like(src, False, device, requires_grad, pinned, retain_grad).fill_(value)
+    return _filled(_like(src, False, device, requires_grad, pinned, retain_grad), value)
 
 
 def clone(

@@ -194,17 +194,18 @@ def flatten_objects(data: Any) -> tuple[tuple[int, ...], list[Any]]:
     return tuple(shape), items
 
 
-def _arrays_in(refs: Any) -> Iterator[Any]:
+def arrays_in(refs: Any) -> Iterator[Any]:
+    """The arrays in nested lists."""
     if isinstance(refs, _weft.Array):
         yield refs
     elif isinstance(refs, (list, tuple)):
         for item in refs:
-            yield from _arrays_in(item)
+            yield from arrays_in(item)
 
 
 def restore_arrays(value: Any, refs: dict[Any, Any]) -> None:
     """Puts the arrays that were written into a struct array in place of the bare addresses that were read back."""
-    known = {(a.ptr, a.shape, a.strides): a for a in _arrays_in(list(refs.values())) if a._valid}
+    known = {(a.ptr, a.shape, a.strides): a for a in arrays_in(list(refs.values())) if a._valid}
     for name, field, _ in value._wp_type_.fields:
         item = getattr(value, name, None)
         if field.kind == "struct":

@@ -1,6 +1,6 @@
 """Algorithms on whole arrays: sums, inner products, prefix sums, sorting by key, run lengths, conversion.
 
-They work on NumPy's view of CPU arrays; results are the same on every machine.
+They work on NumPy's view of CPU arrays; results are the same on every machine. Tapes record those of floats.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from warp import _weft
 from warp._src import types
 from warp._src.array import array
 from warp._src.array_factories import empty
 from warp._src.host_detour import through_host
+from warp._src.tape_record import add_to_gradient, recording, take_gradient, values_now
 
 _SCANNED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "float16")
 
@@ -28,9 +30,29 @@ def _check_array(a: Any, what: str, ndim: int | None = None) -> None:
         raise RuntimeError(f"{what} must have {ndim} dimension, it has {a.ndim}")
 
 
-@through_host
+def _target(a: array, by: str) -> np.ndarray:
+    """An array's memory, to be written to."""
+    _weft.announce_write(a, by)
+    return a.numpy()
+
+
 def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> None:
     """Writes the prefix sums of one array to another of the same type and length; exclusive ones start with zero."""
+    _scan(in_array, out_array, inclusive)
+    tape = recording(out_array)
+    if tape is None or out_array.size == 0:
+        return
+
+    def backward() -> None:
+        taken = take_gradient(out_array)
+        later = np.cumsum(taken[::-1], axis=0, dtype=taken.dtype)[::-1]
+        add_to_gradient(in_array, later if inclusive else later - taken)
+
+    tape.record_func(backward, [in_array, out_array])
+
+
+@through_host("out_array")
+def _scan(in_array: array, out_array: array, inclusive: bool) -> None:
     _check_array(in_array, "in_array", 1)
     _check_array(out_array, "out_array", 1)
     if in_array.size != out_array.size:
@@ -44,7 +66,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
         raise RuntimeError(f"array_scan does not take arrays of {types.type_repr(in_array.dtype)}")
     if in_array.size == 0:
         return
-    source, target = in_array.numpy(), out_array.numpy()
+    source, target = in_array.numpy(), _target(out_array, "array_scan")
     sums = np.cumsum(source, axis=0, dtype=source.dtype)
     if inclusive:
         target[...] = sums
@@ -79,7 +101,7 @@ def _reduced(terms: np.ndarray, like: array, dtype: Any, out: array | None, axis
             f"out array should have type {types.type_repr(dtype)} and shape {shape}, it has "
             f"{types.type_repr(out.dtype)} and {out.shape}"
         )
-    target = out.numpy()
+    target = _target(out, "a sum")
     target[...] = np.reshape(total, target.shape)
     return out
 
@@ -92,7 +114,6 @@ def _leading(a: array, count: int | None, axis: int | None) -> array:
     return a[:count]
 
 
-@through_host
 def array_sum(values: array, out: array | None = None, value_count: int | None = None, axis: int | None = None) -> Any:
     """The sum of an array of floats, vectors or matrices; with `axis`, an array whose length along that axis is 1.
 
@@ -102,14 +123,48 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
         value_count: sums only so many leading elements.
         axis: sums along one dimension only.
     """
+    result = _sum(values, out, value_count, axis)
+    tape = recording(out)
+    if tape is not None:
+        summed = _leading(values, value_count, axis)
+
+        def backward() -> None:
+            taken = take_gradient(out)
+            add_to_gradient(summed, np.broadcast_to(taken, summed.shape + taken.shape[out.ndim :]))
+
+        tape.record_func(backward, [values, out])
+    return result
+
+
+@through_host("out")
+def _sum(values: array, out: array | None, value_count: int | None, axis: int | None) -> Any:
     _check_floats(values, "array_sum")
     values = _leading(values, value_count, axis)
     return _reduced(values.numpy(), values, values.dtype, out, axis)
 
 
-@through_host
 def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
     """The sum of the products (of vectors: dot products) of two arrays; arguments as for array_sum."""
+    tape = recording(out)
+    if tape is None:
+        return _inner(a, b, out, count, axis)
+    x, y = _leading(a, count, axis), _leading(b, count, axis)
+    x_then, y_then = values_now(x, "array_inner"), values_now(y, "array_inner")
+    result = _inner(a, b, out, count, axis)
+
+    def backward() -> None:
+        taken = take_gradient(out)
+        taken = taken.reshape(taken.shape + (1,) * (x_then().ndim - taken.ndim))
+        parts = y_then() * taken, x_then() * taken
+        add_to_gradient(x, parts[0])
+        add_to_gradient(y, parts[1])
+
+    tape.record_func(backward, [a, b, out])
+    return result
+
+
+@through_host("out")
+def _inner(a: array, b: array, out: array | None, count: int | None, axis: int | None) -> Any:
     _check_floats(a, "array_inner")
     _check_floats(b, "array_inner")
     if a.shape != b.shape or not types.types_equal(a.dtype, b.dtype):
@@ -139,12 +194,21 @@ def _as_numbers(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return numbers.astype(dtype)
 
 
-@through_host
 def array_cast(in_array: array, out_array: array, count: int | None = None) -> None:
     """Converts the elements of one array to the type of another, `count` of them or all; both hold as many scalars."""
+    _cast(in_array, out_array, count)
+    if recording(out_array) is not None:
+        from warp._src.tape_record import record_assignment
+
+        parts = (out_array, in_array) if count is None else (out_array[:count], in_array[:count])
+        record_assignment(*parts)
+
+
+@through_host("out_array")
+def _cast(in_array: array, out_array: array, count: int | None) -> None:
     _check_array(in_array, "in_array")
     _check_array(out_array, "out_array")
-    source, target = in_array.numpy(), out_array.numpy()
+    source, target = in_array.numpy(), _target(out_array, "array_cast")
     if count is None:
         if source.size != target.size:
             raise RuntimeError(f"in_array has {source.size} scalars, out_array {target.size}: they must be as many")
@@ -185,7 +249,23 @@ def _check_pairs(keys: array, values: array, count: int, kinds: tuple[str, ...])
             )
 
 
-@through_host
+def _record_order(keys: array, values: array, order: np.ndarray) -> None:
+    """Tells the tape that the first elements were put into another order."""
+    for one in (keys, values):
+        tape = recording(one)
+        if tape is None:
+            continue
+        part = one[: len(order)]
+
+        def backward(part: array = part) -> None:
+            taken = take_gradient(part)
+            before = np.empty_like(taken)
+            before[order] = taken
+            add_to_gradient(part, before)
+
+        tape.record_func(backward, [one])
+
+
 def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0, end_bit: int | None = None) -> None:
     """Sorts the first `count` keys in place, ascending and stable, and their values with them.
 
@@ -195,21 +275,26 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
         count: how many are sorted.
         begin_bit, end_bit: only these bits of the keys decide.
     """
+    _record_order(keys, values, _sort(keys, values, count, begin_bit, end_bit))
+
+
+@through_host("keys", "values")
+def _sort(keys: array, values: array, count: int, begin_bit: int, end_bit: int | None) -> np.ndarray:
     _check_pairs(keys, values, count, ("int32", "uint32", "int64", "uint64", "float32", "float64"))
     width = types.type_size_in_bytes(keys.dtype) * 8
     end = width if end_bit is None else end_bit
     if not 0 <= begin_bit <= end <= width:
         raise RuntimeError(f"bits must lie in 0 to {width}, got {begin_bit} to {end}")
-    key, value = keys.numpy()[:count], values.numpy()[:count]
+    key, value = _target(keys, "radix_sort_pairs")[:count], _target(values, "radix_sort_pairs")[:count]
     bits = _sortable(np.ascontiguousarray(key))
     if (begin_bit, end) != (0, width):
         bits = (bits >> bits.dtype.type(begin_bit)) & bits.dtype.type((1 << (end - begin_bit)) - 1)
     order = np.argsort(bits, kind="stable")
     key[...] = key[order]
     value[...] = value[order]
+    return order
 
 
-@through_host
 def segmented_sort_pairs(
     keys: array,
     values: array,
@@ -224,6 +309,11 @@ def segmented_sort_pairs(
         segment_start_indices: where segments begin; without end indices, one more for the end of the last.
         segment_end_indices: where they end.
     """
+    _record_order(keys, values, _sort_segments(keys, values, count, segment_start_indices, segment_end_indices))
+
+
+@through_host("keys", "values")
+def _sort_segments(keys: array, values: array, count: int, segment_start_indices: array, segment_end_indices: Any) -> Any:
     _check_pairs(keys, values, count, ("int32", "float32"))
     starts = segment_start_indices.numpy()
     if segment_end_indices is None:
@@ -232,16 +322,19 @@ def segmented_sort_pairs(
         ends = segment_end_indices.numpy()
     if len(starts) != len(ends):
         raise RuntimeError(f"there are {len(starts)} starts of segments and {len(ends)} ends")
-    key, value = keys.numpy()[:count], values.numpy()[:count]
+    key, value = _target(keys, "segmented_sort_pairs")[:count], _target(values, "segmented_sort_pairs")[:count]
+    whole = np.arange(count)
     for start, end in zip(starts.tolist(), ends.tolist()):
         if not 0 <= start <= end <= count:
             raise RuntimeError(f"the segment {start} to {end} does not lie within 0 to {count}")
         order = start + np.argsort(_sortable(np.ascontiguousarray(key[start:end])), kind="stable")
         key[start:end] = key[order]
         value[start:end] = value[order]
+        whole[start:end] = whole[order]
+    return whole
 
 
-@through_host
+@through_host("run_values", "run_lengths", "run_count")
 def runlength_encode(
     values: array,
     run_values: array,
@@ -269,13 +362,13 @@ def runlength_encode(
     source = values.numpy()[:count]
     first = np.flatnonzero(np.concatenate(([True], source[1:] != source[:-1]))) if count else np.empty(0, np.int64)
     runs = len(first)
-    run_values.numpy()[:runs] = source[first]
-    run_lengths.numpy()[:runs] = np.diff(np.append(first, count))
+    _target(run_values, "runlength_encode")[:runs] = source[first]
+    _target(run_lengths, "runlength_encode")[:runs] = np.diff(np.append(first, count))
     if run_count is None:
         return runs
     if run_count.size < 1 or not types.types_equal(run_count.dtype, types.int32):
         raise RuntimeError("run_count must be an array of at least one int32")
-    run_count.numpy()[0] = runs
+    _target(run_count, "runlength_encode")[0] = runs
     return run_count
 
 

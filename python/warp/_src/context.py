@@ -377,6 +377,18 @@ class Launch(_weft.RecordedLaunch):
         self._device = get_device(device)
         super().__init__(kernel, dim, inputs, outputs, self._device.ordinal, max_blocks, block_dim or 0)
         self.kernel = kernel
+        self._arguments = [*(inputs or ()), *(outputs or ())]
+        self._counts = len(self._arguments) - len(outputs or ()), max_blocks, block_dim
+
+    _record_tape = True
+
+    def _on_tape(self) -> tuple | None:
+        """What a tape keeps of the launch; None: nothing."""
+        if not self._record_tape:
+            return None
+        inputs, max_blocks, block_dim = self._counts
+        arguments = self._arguments
+        return self.kernel, self.dim, max_blocks, arguments[:inputs], arguments[inputs:], self._device, block_dim
 
     @property
     def device(self) -> Device:
@@ -401,7 +413,7 @@ class Launch(_weft.RecordedLaunch):
 
     def _check(self, index: int, adjoint: bool) -> None:
         if adjoint:
-            raise NotImplementedError("recorded launches run no adjoint yet; use wp.launch(…, adjoint=True)")
+            raise RuntimeError("this launch runs forwards; one of gradients is made by wp.launch(…, adjoint=True)")
         count = len(self.kernel.params)
         if not 0 <= index < count:
             raise IndexError(f"kernel '{self.kernel.key}' has {count} parameters, there is none at {index}")
@@ -410,6 +422,11 @@ class Launch(_weft.RecordedLaunch):
         """Replaces an argument by its position, with the conversions of `wp.launch`."""
         self._check(index, adjoint)
         self._set_param(index, value)
+        self._keep(index, value)
+
+    def _keep(self, index: int, value: object) -> None:
+        self._arguments[index:index] = [None] * (index + 1 - len(self._arguments))
+        self._arguments[index] = value
 
     def set_param_at_index_from_ctype(self, index: int, value: object, adjoint: bool = False) -> None:
         """Replaces an argument by a ctypes value (its bytes are taken as they are) or a number."""
@@ -418,6 +435,7 @@ class Launch(_weft.RecordedLaunch):
             self._set_param(index, value)
         else:
             self._set_bytes(index, value)
+        self._keep(index, value)
 
     def set_param_by_name(self, name: str, value: object, adjoint: bool = False) -> None:
         """Replaces an argument by the parameter's name; ValueError if there is no such parameter."""
@@ -481,9 +499,16 @@ def _launch_rare(
     if dim is None:
         dim = _dim_of_first_array([*inputs, *outputs])
     if adjoint:
-        return _launch_adjoint(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, place)
+        from warp._src.adjoint_launch import AdjointLaunch, launch_adjoint
+
+        if record_cmd:
+            return AdjointLaunch(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, where, max_blocks, block_dim)
+        launch_adjoint(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, place)
+        return None
     if record_cmd:
-        return Launch(kernel, dim, inputs, outputs, where, max_blocks, block_dim)
+        made = Launch(kernel, dim, inputs, outputs, where, max_blocks, block_dim)
+        made._record_tape = record_tape
+        return made
     if config.print_launches:
         print(f"kernel: {kernel.key} dim {dim} inputs {len(inputs)} outputs {len(outputs)}")
     kept = (kernel, dim, max_blocks, list(inputs or ()), list(outputs or ()), device, block_dim) if record_tape else None
@@ -491,36 +516,6 @@ def _launch_rare(
     if config.verify_cuda and where.is_cuda and not where.is_capturing:
         synchronize_device(where)
     return None
-
-
-def _launch_adjoint(
-    kernel: Kernel,
-    dim: object,
-    inputs: typing.Sequence[object],
-    outputs: typing.Sequence[object],
-    adj_inputs: typing.Sequence[object],
-    adj_outputs: typing.Sequence[object],
-    place: tuple = (),
-) -> None:
-    """Runs a kernel's adjoint: adds to the gradients of what it read what those of the written arrays say."""
-    if not kernel._backward():
-        print(f"Warning: kernel '{kernel.key}' has enable_backward=False and passes no gradient on")
-        return
-    from warp._src.array_factories import clone
-
-    gradients: list[object] = []
-    for arguments, given, name in ((inputs, adj_inputs, "adj_inputs"), (outputs, adj_outputs, "adj_outputs")):
-        given = list(given or ())
-        if len(given) > len(arguments):
-            raise RuntimeError(f"{name} has {len(given)} entries for {len(arguments)} arguments of '{kernel.key}'")
-        given += [None] * (len(arguments) - len(given))
-        for argument, gradient in zip(arguments, given):
-            if gradient is None or not isinstance(argument, _weft.Array):
-                gradient = None  # the array's own; values have none that anybody could read
-            elif name == "adj_outputs":
-                gradient = clone(gradient)  # a store's adjoint takes the gradient away; the caller's stays
-            gradients.append(gradient)
-    _weft.run_adjoint(kernel, dim, [*inputs, *outputs], gradients, *place)
 
 
 launch = _weft.launch

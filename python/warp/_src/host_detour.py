@@ -1,4 +1,4 @@
-"""Functions that work on the CPU, for arrays on CUDA devices: their elements go to the host and come back."""
+"""Functions that work on the CPU, for arrays on CUDA devices: their elements go to the host, results come back."""
 
 from __future__ import annotations
 
@@ -11,27 +11,36 @@ from warp._src.array_interface import on_host
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def through_host(function: _F) -> _F:
-    """Lets a function of host arrays take arrays of CUDA devices: it gets copies, and what it made of them is copied
-    back. New arrays that it returns go to the device of its first array."""
+def through_host(*written: str) -> Callable[[_F], _F]:
+    """Lets a function of host arrays take arrays of CUDA devices: it gets copies, and those of the parameters named here
+    are copied back. New arrays that it returns go to the device of its first array."""
 
-    @functools.wraps(function)
-    def detour(*args: Any, **kwargs: Any) -> Any:
-        found = [a for a in (*args, *kwargs.values()) if isinstance(a, _weft.Array) and a._valid and a._place >= 0]
-        if not found:
-            return function(*args, **kwargs)
-        mirrors = {id(a): on_host(a) for a in found}
-        for a in found:
-            mirrors[id(a)]._dtype = a.dtype
-        result = function(
-            *(mirrors.get(id(a), a) for a in args), **{name: mirrors.get(id(a), a) for name, a in kwargs.items()}
-        )
-        for a in found:
-            a._copy_from(mirrors[id(a)])
-            if result is mirrors[id(a)]:
-                result = a
-        if isinstance(result, _weft.Array) and result._place < 0:
-            return result.to(found[0].device)  # type: ignore[attr-defined]
-        return result
+    def wrap(function: _F) -> _F:
+        import inspect
 
-    return detour  # type: ignore[return-value]
+        names = list(inspect.signature(function).parameters)
+
+        @functools.wraps(function)
+        def detour(*args: Any, **kwargs: Any) -> Any:
+            named = {**dict(zip(names, args)), **kwargs}
+            found = {n: a for n, a in named.items() if isinstance(a, _weft.Array) and a._valid and a._place >= 0}
+            if not found:
+                return function(*args, **kwargs)
+            mirrors = {id(a): on_host(a) for a in found.values()}
+            for a in found.values():
+                mirrors[id(a)]._dtype = a.dtype
+            result = function(
+                *(mirrors.get(id(a), a) for a in args), **{name: mirrors.get(id(a), a) for name, a in kwargs.items()}
+            )
+            for name, a in found.items():
+                if name in written:
+                    a._copy_from(mirrors[id(a)])
+                if result is mirrors[id(a)]:
+                    result = a
+            if isinstance(result, _weft.Array) and result._place < 0:
+                return result.to(next(iter(found.values())).device)  # type: ignore[attr-defined]
+            return result
+
+        return detour  # type: ignore[return-value]
+
+    return wrap

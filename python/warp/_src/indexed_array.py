@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from warp import _weft
 from warp._src import array_interface as _interface
+from warp._src import tape_record
 from warp._src.array import array
 from warp._src.array_operators import with_operators
 from warp._src.array_support import ArrayDescriptor, check_device
@@ -114,17 +115,24 @@ class indexedarray:
             raise RuntimeError("an indexedarray annotation has no elements")
         return _interface.host_view(self.data)
 
-    def _store(self, values: Any) -> None:
-        """Writes values to the elements; data on a CUDA device goes to the host and back."""
+    def _store(self, values: Any, source: Any = None) -> None:
+        """Writes values to the elements, those of `source` if it is given; data on a CUDA device goes to the host and
+        back."""
         if self.data is None:
             raise RuntimeError("an indexedarray annotation has no elements")
+        selection = self._selection()
+        tape = _weft.recording_tape() if self.requires_grad else None
+        _weft.announce_write(self.data, "an assignment")
         host = _interface.on_host(self.data)
-        _interface.numpy_view(host)[self._selection()] = values
+        _interface.numpy_view(host)[selection] = values
         if host is not self.data:
-            self.data._copy_from(host)
+            with tape_record.paused():
+                self.data._copy_from(host)
+        if tape is not None:
+            tape_record.record_scatter(self.data, selection, source)
 
     def _selection(self) -> tuple:
-        picks = [np.arange(n) if i is None else i.numpy() for n, i in zip(self.data.shape, self.indices)]
+        picks = [np.arange(n) if i is None else i.numpy().copy() for n, i in zip(self.data.shape, self.indices)]
         for pick, extent in zip(picks, self.data.shape):
             if pick.size and not -extent <= int(pick.min()) <= int(pick.max()) < extent:
                 raise _weft.ArrayIndexError(f"an index array points outside of a dimension with size {extent}")
@@ -137,9 +145,12 @@ class indexedarray:
 
     def contiguous(self) -> array:
         """The elements as an array of their own."""
-        values = self.numpy()
+        values = self._values()
+        selection = self._selection()
         made = array(shape=self.shape, dtype=self.dtype, requires_grad=self.requires_grad, device="cpu")
-        np.copyto(_interface.numpy_view(made), values)
+        np.copyto(_interface.numpy_view(made), values[selection])
+        if self.requires_grad and _weft.recording_tape() is not None:
+            tape_record.record_gather(made, self.data, selection)
         return made if self.device.is_cpu else made.to(self.device)
 
     def to(self, device: Any) -> indexedarray:
@@ -156,10 +167,11 @@ class indexedarray:
         if isinstance(src, indexedarray):
             src = src.contiguous()
         if not isinstance(src, array) or src.dtype is not self.dtype:
-            src = array(src, dtype=self.dtype, copy=False)
+            src = array(src, dtype=self.dtype, copy=False, requires_grad=getattr(src, "requires_grad", False))
         if src.size != self.size:
             raise RuntimeError(f"{src.size} elements can't be assigned to an indexedarray of shape {self.shape}")
-        self._store(_interface.host_view(src.contiguous().reshape(self.shape)))
+        src = src.contiguous().reshape(self.shape)
+        self._store(_interface.host_view(src), src)
 
     def zero_(self) -> indexedarray:
         """Sets the elements to zero."""
@@ -227,7 +239,7 @@ class indexedarray:
         source = _interface.host_view(value) if isinstance(value, array) else _interface.as_ndarray(value)
         values = _interface.comparable(source, _interface.layout(self.data._element))
         with np.errstate(all="ignore"):
-            self._store(values)
+            self._store(values, value)
 
     def __iter__(self) -> Iterator[Any]:
         for i in range(len(self)):

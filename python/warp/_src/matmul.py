@@ -1,11 +1,12 @@
-"""Products of whole matrices: `wp.matmul`, `wp.batched_matmul` and `A @ B`, by NumPy's BLAS."""
+"""Products of whole matrices: `wp.matmul`, `wp.batched_matmul` and `A @ B`, by NumPy's BLAS; tapes record them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
+from warp import _weft
 from warp._src import array_interface as _interface
 from warp._src.array import array
 from warp._src.array_support import check_device
@@ -34,7 +35,9 @@ def _check(ndim: int, named: dict[str, Any]) -> None:
             )
 
 
+@through_host("d")
 def _run(a: array, b: array, c: array | None, d: array, alpha: float, beta: float) -> None:
+    _weft.announce_write(d, "a matrix product")
     x, y, out = (_interface.numpy_view(one) for one in (a, b, d))
     half = out.dtype == np.float16
     if half:  # summed in float32 and rounded once
@@ -49,6 +52,29 @@ def _run(a: array, b: array, c: array | None, d: array, alpha: float, beta: floa
         if beta != 0.0:
             result += result.dtype.type(beta) * _interface.numpy_view(c).astype(result.dtype, copy=False)
         np.copyto(out, result, casting="same_kind")
+
+
+def _differentiable(a: array, b: array, c: array | None, d: array, alpha: float, beta: float) -> Callable[[], None]:
+    """What goes back over a product; to be made before it is computed, for the result may overwrite a factor."""
+    from warp._src.tape_record import add_to_gradient, take_gradient, values_now
+
+    x = values_now(a, "a matrix product") if b.requires_grad else None
+    y = values_now(b, "a matrix product") if a.requires_grad else None
+
+    def backward() -> None:
+        g = take_gradient(d)
+        if g.dtype == np.float16:
+            g = g.astype(np.float32)
+        scaled = g * g.dtype.type(alpha)
+        amount_a = np.matmul(scaled, y().astype(g.dtype, copy=False).swapaxes(-1, -2)) if y is not None else None
+        amount_b = np.matmul(x().astype(g.dtype, copy=False).swapaxes(-1, -2), scaled) if x is not None else None
+        for one, amount in ((a, amount_a), (b, amount_b)):
+            if amount is not None:
+                add_to_gradient(one, amount)
+        if beta != 0.0:
+            add_to_gradient(c, g * g.dtype.type(beta))
+
+    return backward
 
 
 def _product(ndim: int, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: float, device: Any) -> None:
@@ -68,10 +94,15 @@ def _product(ndim: int, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: floa
             raise RuntimeError(
                 f"the argument '{name}' must have the shape {(*batch, rows, cols)}, not {named[name].shape}"
             )
+    from warp._src.tape_record import recording
+
+    tape = recording(d)
+    backward = _differentiable(a, b, c, d, float(alpha), float(beta)) if tape is not None else None
     _run(a, b, c, d, float(alpha), float(beta))
+    if tape is not None:
+        tape.record_func(backward, [one for one in (a, b, c, d) if one is not None])
 
 
-@through_host
 def matmul(
     a: array,
     b: array,
@@ -86,7 +117,6 @@ def matmul(
     _product(2, a, b, c, d, alpha, beta, device)
 
 
-@through_host
 def batched_matmul(
     a: array,
     b: array,
@@ -101,12 +131,12 @@ def batched_matmul(
     _product(3, a, b, c, d, alpha, beta, device)
 
 
-@through_host
 def product(a: array, b: Any) -> Any:
     """`A @ B` on 2-D arrays."""
     if not isinstance(b, array):
         return NotImplemented
     _check(2, {"a": a, "b": b})
-    d = array(shape=(a.shape[0], b.shape[1]), dtype=a.dtype, requires_grad=a.requires_grad or b.requires_grad)
+    grad = a.requires_grad or b.requires_grad
+    d = array(shape=(a.shape[0], b.shape[1]), dtype=a.dtype, requires_grad=grad, device=a.device)
     _product(2, a, b, None, d, 1.0, 0.0, None)
     return d

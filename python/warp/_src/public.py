@@ -165,9 +165,13 @@ types.array = types.Array = _array.array  # type: ignore[attr-defined]
 
 
 def __getattr__(name: str) -> object:
-    """Builtins: wp.sin, wp.dot… made from their rows on first use."""
+    """Builtins: wp.sin, wp.dot… made from their rows on first use; modules that few programs need."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "autograd":
+        import warp.autograd
+
+        return warp.autograd
     function = _builtins.python_function(name)
     if function is None:
         raise AttributeError(f"module 'warp' has no attribute '{name}'")

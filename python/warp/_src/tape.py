@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable
 
 from warp import _weft
-from warp._src import config
+from warp._src import config, tape_record
 from warp._src.array import array
 from warp._src.struct import StructInstance
 
 __all__ = ["Tape"]
+
+
+class Gradients(Mapping):
+    """Gradients by the argument that they belong to: arrays by array, structs of gradients by struct."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[Any, Any]] = {}
+
+    def _put(self, one: Any, gradient: Any) -> None:
+        self._found[id(one)] = (one, gradient)
+
+    def __getitem__(self, one: Any) -> Any:
+        found = self._found.get(id(one))
+        if found is None:
+            raise KeyError(one)
+        return found[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (one for one, _ in self._found.values())
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __contains__(self, one: object) -> bool:
+        return id(one) in self._found
+
+    def values(self) -> Any:
+        """The gradients."""
+        return [gradient for _, gradient in self._found.values()]
+
+    def items(self) -> Any:
+        """Arguments and their gradients."""
+        return list(self._found.values())
+
+    def __repr__(self) -> str:
+        return f"<gradients of {len(self)} arguments>"
 
 
 class Tape(_weft.TapeCore):
@@ -22,7 +59,7 @@ class Tape(_weft.TapeCore):
 
     def __init__(self, keep_copies: bool = True):
         super().__init__()
-        self.gradients: dict[Any, Any] = {}
+        self.gradients: Mapping[Any, Any] = Gradients()
         self.loss: array | None = None
         self.scopes: list[tuple[int, str | None, dict]] = []
         self._refuse_copies(not keep_copies)
@@ -77,22 +114,16 @@ class Tape(_weft.TapeCore):
         `loss` is an array of one element whose gradient becomes 1; `grads` maps arrays to the gradients they start with;
         without either, the gradients that the arrays have are taken as they are.
         """
-        global current
-        recording = current
-        if recording is not None:
-            recording._stop()
-            current = None
-        try:
+        with tape_record.paused():
             self._seed(loss, grads)
             retained = [a for a in self._arrays() if a.retain_grad and a.requires_grad]
-            if retained:
-                self._backward_retaining(retained)
+            strays = self._strays()
+            if retained or strays:
+                from warp._src.tape_backward import backward_with_care
+
+                backward_with_care(self, retained, strays)
             else:
                 self._backward()
-        finally:
-            if recording is not None:
-                current = recording
-                recording._start()
         self._collect()
 
     def _seed(self, loss: array | None, grads: dict[array, array] | None) -> None:
@@ -112,47 +143,35 @@ class Tape(_weft.TapeCore):
                 raise RuntimeError("`grads` maps arrays that have requires_grad=True to their gradients")
             given.grad.assign(gradient)
 
-    def _backward_retaining(self, retained: list[array]) -> None:
-        # A store's adjoint takes the gradient of what it wrote; for these arrays what was taken comes back at the end.
-        from warp._src.array_factories import clone
-
-        taken: dict[int, tuple[array, array]] = {}
-        steps = self.launches
-        for index in range(len(steps) - 1, -1, -1):
-            for one in retained:
-                if id(one) not in taken and self._writes(index, one):
-                    taken[id(one)] = (one, clone(one.grad, requires_grad=False))
-            self._reverse(index)
-        for one, before in taken.values():
-            _put_back(one.grad, before)
-
     def _collect(self) -> None:
-        self.gradients = {}
+        found = Gradients()
+        for one in self._arrays():
+            if one.requires_grad:
+                found._put(one, one.grad)
         for one in self._arguments():
-            if isinstance(one, array):
-                if one.requires_grad:
-                    self.gradients[one] = one.grad
-            elif isinstance(one, StructInstance):
-                self.gradients[one] = _struct_gradient(one)
+            if isinstance(one, StructInstance):
+                found._put(one, _struct_gradient(one))
+            elif getattr(one, "_wp_indexed_", False) and one.requires_grad:
+                found._put(one, one.grad)
+        self.gradients = found
 
     @property
-    def adjoints(self) -> dict[Any, Any]:
+    def adjoints(self) -> Mapping[Any, Any]:
         """Another name of `gradients`."""
         return self.gradients
 
     def zero(self) -> None:
         """Sets the gradients of all recorded arrays to zero."""
-        seen = set()
-        for one in self._arrays():
-            if one.requires_grad and id(one) not in seen:
-                seen.add(id(one))
-                one.grad.zero_()
+        with tape_record.paused():
+            for one in self._arrays():
+                if one.requires_grad:
+                    one.grad.zero_()
 
     def reset(self) -> None:
         """Forgets everything that was recorded, and sets the gradients to zero."""
         self.zero()
         self._clear()
-        self.gradients = {}
+        self.gradients = Gradients()
         self.scopes = []
         self.loss = None
 
@@ -165,9 +184,13 @@ class Tape(_weft.TapeCore):
             else:
                 yield from (*step[3], *step[4])
 
-    def _arrays(self) -> Iterator[array]:
-        for one in self._arguments():
-            yield from arrays_of(one)
+    def _arrays(self) -> list[array]:
+        """Every array that was recorded, once; arrays in structs as they were then."""
+        found = {id(one): one for one in self._launch_arrays()}
+        for step in self.launches:
+            if len(step) == 2:
+                found.update((id(a), a) for one in step[1] for a in arrays_of(one))
+        return list(found.values())
 
     def visualize(
         self,
@@ -222,82 +245,3 @@ def _struct_gradient(one: Any) -> Any:
         elif isinstance(value, StructInstance):
             setattr(made, name, _struct_gradient(value))
     return made
-
-
-# ---- copies and fills ------------------------------------------------------------------------------------------------
-
-
-_kernels: dict[tuple[str, int], Any] = {}
-
-
-def _kernel(kind: str, rank: int) -> Any:
-    """Kernels whose adjoints are those of copies and fills; they run backwards only."""
-    made = _kernels.get((kind, rank))
-    if made is None:
-        import typing
-
-        import warp as wp
-        from warp._src.context import kernel_from_text
-
-        index = ", ".join("ijkl"[:rank])
-        body = {
-            "copy": f"dest[{index}] = src[{index}]",
-            "fill": f"dest[{index}] = dest.dtype()",
-            "add": f"dest[{index}] = dest[{index}] + src[{index}]",
-            "put_back": f"dest[{index}] = wp.where(dest[{index}] == type(dest[{index}])(0.0), src[{index}], dest[{index}])",
-        }[kind]
-        params = f"dest: wp.array(dtype=Any, ndim={rank})"
-        if kind != "fill":
-            params = f"src: wp.array(dtype=Any, ndim={rank}), {params}"
-        text = f"def tape_{kind}({params}):\n    {index} = wp.tid()\n    {body}\n"
-        made = _kernels[kind, rank] = kernel_from_text(text, f"tape_{kind}", {"wp": wp, "Any": typing.Any})
-    return made
-
-
-def _record(kind: str, inputs: list[array], dest: array) -> None:
-    kernel = _kernel(kind, dest.ndim)
-    kept = (kernel, dest.shape, 0, inputs, [dest], dest.device, None)
-    _weft.run_launch(kernel, dest.shape, inputs, [dest], max(dest._place, -1), 0, None, None, kept, False)
-
-
-def record_copy(dest: array, src: array) -> None:
-    """Called by every copy between arrays while a tape records."""
-    if current is None or not dest._has_grad or dest.size == 0:
-        return
-    if not src._has_grad:
-        _record("fill", [], dest)
-    elif max(src._place, -1) == max(dest._place, -1):
-        _record("copy", [src], dest)
-    else:
-
-        def backward() -> None:
-            from warp._src.array_factories import clone
-
-            moved = clone(dest.grad, device=src.device, requires_grad=False)
-            _add_to(src.grad, moved)
-            dest.grad.zero_()
-
-        current.record_func(backward, [src, dest])
-
-
-def record_fill(dest: array) -> None:
-    """Called by every fill of an array while a tape records."""
-    if current is not None and dest._has_grad and dest.size:
-        _record("fill", [], dest)
-
-
-def _add_to(dest: array, src: array) -> None:
-    from warp._src.context import launch
-
-    launch(_kernel("add", dest.ndim), dest.shape, [src], [dest], device=dest.device, record_tape=False)
-
-
-def _put_back(dest: array, src: array) -> None:
-    """dest = src where dest is zero."""
-    import numpy as np
-
-    now, before = dest.numpy(), src.numpy()
-    dest.assign(np.where(now == 0, before, now))
-
-
-_weft.set_tape_hooks(record_copy, record_fill)
