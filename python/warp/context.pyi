@@ -357,8 +357,14 @@ def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | Non
     """Ends a capture and gives the graph. RuntimeError if there was none, or if something was done that a graph can't
     hold.
     """
+def capture_if(condition: Any, on_true: Any = None, on_false: Any = None, stream: Stream | None = None, **kwargs: Any) -> None:
+    """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32;
+    waits for that value. RuntimeError while a graph is captured on the array's device.
+    """
 def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
     """Queues a run of the graph on a stream, or on the current one of its device."""
+def capture_while(condition: Any, while_body: Any, stream: Stream | None = None, **kwargs: Any) -> None:
+    """Runs a function or a graph while an array of one int32 is not zero; waits for its value before each run."""
 def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
     """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
 
