@@ -74,6 +74,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
     switch (op.code) {
       case OpCode::print:
       case OpCode::printf:
+      case OpCode::breakpoint:
       case OpCode::assert_:
       case OpCode::check: sum.outside = true; break;
       case OpCode::running: sum.asks_running = true; break;

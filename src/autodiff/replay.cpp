@@ -33,6 +33,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::call: return replay_call(op);
     case OpCode::print:
     case OpCode::printf:
+    case OpCode::breakpoint:
     case OpCode::assert_:
     case OpCode::check: return;
     case OpCode::load:

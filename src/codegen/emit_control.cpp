@@ -109,6 +109,8 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::assert_:
     case OpCode::check: return emit_failure(op);
     case OpCode::running: return emit_running(op);
+    case OpCode::block_dim: return emit_block_dim(op);
+    case OpCode::breakpoint: return emit_breakpoint();
     case OpCode::return_:
     case OpCode::yield:
     case OpCode::test: break;

@@ -2,6 +2,7 @@
 // on the GPU the error record is written here and printing goes through vprintf (nvptx/print.cpp).
 #include "codegen/emitter.h"
 #include "codegen/nvptx/print.h"
+#include "codegen/nvptx/warp.h"
 #include "runtime/print_format.h"
 
 namespace weft::codegen {
@@ -10,6 +11,23 @@ void Emitter::emit_tid(const ir::Op& op) {
   Part part = op.imm < kMaxRank ? thread.tids[op.imm] : Part{};
   if (!part.v) part.v = b.getInt32(0);
   set(op.result(), {part});
+}
+
+void Emitter::emit_block_dim(const ir::Op& op) {
+  llvm::Value* threads = b.getInt32(1);  // a thread of the CPU is a block of its own
+  if (unit.traits.gpu) threads = threads_of_block(*this);
+  set(op.result(), {Part{threads}});
+}
+
+/// On the GPU nothing: a trap without a debugger would end the context.
+void Emitter::emit_breakpoint() {
+  if (unit.traits.gpu) return;
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {unit.ptr}, false);
+  auto stop = [&] { b.CreateCall(unit.helper("weft_rt_breakpoint", type, true), {thread.context}); };
+  if (mask)
+    when(any(mask), stop);
+  else
+    stop();
 }
 
 void Emitter::emit_running(const ir::Op& op) {

@@ -286,6 +286,8 @@ class Emitter {
   void emit_print(const ir::Op& op);
   void emit_failure(const ir::Op& op);
   void emit_running(const ir::Op& op);
+  void emit_block_dim(const ir::Op& op);
+  void emit_breakpoint();
 
   /// A step of a path into a composite, resolved: a constant, or a register holding an i32 with its range check.
   struct Step {

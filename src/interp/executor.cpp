@@ -149,6 +149,8 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::check:
       if (!bits(op.operand(0))) fail(op, integer(op.operand(1)), integer(op.operand(2)));
       return;
+    case OpCode::block_dim: return set_bits(op.result(), 1);
+    case OpCode::breakpoint: return weft_rt_breakpoint(&context_);
     case OpCode::running: return set_bits(op.result(), context_.stop.load(std::memory_order_relaxed) == 0);
     default: return;  // terminators: their region's owner reads the operands
   }

@@ -425,6 +425,8 @@ Error infer_effect(const Op& op, Types& results) {
       if (Error e = need_operands(op, 0)) return e;
       return need_dimension(op, kMaxRank);
     case OpCode::thread: results = {types::i64()}; return need_operands(op, 0);
+    case OpCode::block_dim: results = {types::i32()}; return need_operands(op, 0);
+    case OpCode::breakpoint: return need_operands(op, 0);
     case OpCode::running: results = {types::boolean()}; return need_operands(op, 0);
     case OpCode::printf:
       for (std::size_t i = 0; i < op.operands.size(); ++i)

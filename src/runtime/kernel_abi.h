@@ -48,4 +48,6 @@ void weft_rt_fail(weft::runtime::LaunchContext* context, std::int32_t site, std:
 /// Prints one operation's output for one thread. `format` is the compiled form of print/printf: see print_buffer.h.
 /// `values` holds the operands' bytes in C layout, one after the other, each 8-byte aligned.
 void weft_rt_print(weft::runtime::LaunchContext* context, const char* format, std::int64_t linear, const void* values);
+/// wp.breakpoint(): stops in a debugger, if there is one.
+void weft_rt_breakpoint(weft::runtime::LaunchContext* context);
 }

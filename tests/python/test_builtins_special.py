@@ -254,3 +254,18 @@ def test_print_other_things(capsys: pytest.CaptureFixture) -> None:
 )  # fmt: skip
 def test_printf(call: str, text: str, capsys: pytest.CaptureFixture) -> None:
     assert printed(call, capsys) == text
+
+
+@wp.kernel
+def with_blocks(out: wp.array(dtype=int)):
+    i = wp.tid()
+    wp.breakpoint()
+    out[i] = wp.block_dim()
+
+
+def test_block_dim_and_breakpoint() -> None:
+    """A thread of the CPU is a block of its own; without a debugger a breakpoint does nothing."""
+    out = wp.zeros(20, dtype=int, device="cpu")
+    wp.launch(with_blocks, 20, [out], device="cpu")
+    assert (out.numpy() == 1).all()
+    assert wp.block_dim() == 1

@@ -53,4 +53,8 @@ void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::Valu
   b.SetInsertPoint(done);
 }
 
+llvm::Value* threads_of_block(Emitter& e) {
+  return e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x, {}, {});
+}
+
 }  // namespace weft::codegen

@@ -1,4 +1,4 @@
-// Additions to one place by all threads of a warp.
+// What threads of a warp and of a block know of each other: additions to one place, the size of the block.
 #pragma once
 #include "codegen/emitter.h"
 
@@ -9,5 +9,7 @@ namespace weft::codegen {
 void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::Value* value);
 /// Whether it can be done for such scalars.
 bool has_warp_add(ScalarKind kind);
+/// How many threads the block has.
+llvm::Value* threads_of_block(Emitter& e);
 
 }  // namespace weft::codegen
