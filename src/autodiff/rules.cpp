@@ -98,11 +98,8 @@ void Reverser::math_rule(const Op& op, Value* g) {
                    return gated(v[0], over(v[0], times(number(v[0]->type, 2.0), v[1])));
                  }));
     }
-    case OpCode::sin_large:
     case OpCode::sin: return times_g(call(OpCode::cos, x()));
-    case OpCode::cos_large:
     case OpCode::cos: return times_g(negative(call(OpCode::sin, x())));
-    case OpCode::tan_large:
     case OpCode::tan: {
       // 1/cos², which has no value where cos is 0.
       Value* c = call(OpCode::cos, x());

@@ -405,11 +405,8 @@ Value* Tangent::elementary(const Op& op) {
     case OpCode::min: return b_.select(b_.binary(OpCode::lt, x, second()), dx, moved());
     case OpCode::max: return b_.select(b_.binary(OpCode::gt, x, second()), dx, moved());
     case OpCode::sqrt: return div(dx, mul(number(type, 2.0), r));
-    case OpCode::sin_large:
     case OpCode::sin: return mul(dx, f(OpCode::cos));
-    case OpCode::cos_large:
     case OpCode::cos: return negative(mul(dx, f(OpCode::sin)));
-    case OpCode::tan_large:
     case OpCode::tan: return mul(dx, add(one(), mul(r, r)));
     case OpCode::asin: return div(dx, b_.unary(OpCode::sqrt, sub(one(), mul(x, x))));
     case OpCode::acos: return negative(div(dx, b_.unary(OpCode::sqrt, sub(one(), mul(x, x)))));
