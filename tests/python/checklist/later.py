@@ -1,7 +1,7 @@
 """Statements of the documents that belong to later issues: number, issue, statement.
 
 The numbers count the statements in the order of the documents; every other number has a test in this folder that
-carries it in its name (test_seed_NNN_…), which test_completeness.py checks. Issues: 6 gradients, 7 NVIDIA GPUs;
+carries it in its name (test_seed_NNN_…), which test_completeness.py checks. Issues: 7 NVIDIA GPUs;
 geometry (meshes, grids, volumes) and frameworks (PyTorch, JAX, Paddle, DLPack) have issues of their own that have no number yet.
 """
 
@@ -9,11 +9,6 @@ LATER: list[tuple[int, str, str]] = [
     (14, "7", "wp.array(r, dtype=float, device='cuda') copies to the GPU"),
     (22, "7", "capture_begin and capture_end record launches as a graph"),
     (23, "7", "capture_launch replays a graph"),
-    (27, "6", "every kernel has a forward and a backward form"),
-    (28, "6", "with wp.Tape() records launches"),
-    (29, "6", "tape.backward() needs no argument"),
-    (30, "6", "tape.adjoints maps arrays to gradients"),
-    (51, "6", "tape.backward(loss=loss) fills A.grad of a product"),
     (93, "geometry", "wp.Mesh(points, indices, velocities)"),
     (94, "geometry", "mesh.id goes to kernels as uint64"),
     (95, "geometry", "mesh_query_ray with results by reference"),
@@ -29,11 +24,6 @@ LATER: list[tuple[int, str, str]] = [
     (106, "geometry", "grid.build(points=…, radius=…)"),
     (107, "geometry", "hash_grid_query and hash_grid_query_next"),
     (109, "geometry", "a query gives all points of the cells; the caller checks the distance"),
-    (111, "6", "tape.backward(l) with a scalar loss"),
-    (112, "6", "tape.gradients[a]"),
-    (113, "6", "gradients accumulate until tape.zero()"),
-    (115, "6", "tape.backward(grads={output: e}) for rows of a Jacobian"),
-    (116, "6", "Jacobians of many environments by tiling the selection"),
     (117, "7", "graphs: capture_begin, capture_end, capture_launch"),
     (139, "7", "CuPy arrays straight to launch"),
     (140, "frameworks", "PyTorch tensors straight to launch"),
@@ -42,7 +32,6 @@ LATER: list[tuple[int, str, str]] = [
     (146, "frameworks", "stream_from_torch, stream_to_torch"),
     (149, "frameworks", "an optimizer of PyTorch sees gradients made here"),
     (152, "frameworks", "to_torch(xs) as an optimizer's parameter"),
-    (153, "6", "adjoint launches with adj_inputs and adj_outputs"),
     (154, "frameworks", "from_torch(t, dtype=wp.vec2, requires_grad=True)"),
     (157, "frameworks", "device_to_torch(wp.get_device())"),
     (159, "frameworks", "custom operators of PyTorch, torch.compile"),
@@ -77,6 +66,5 @@ LATER: list[tuple[int, str, str]] = [
     (192, "frameworks", "the Paddle interop benchmark"),
     (193, "7", "sharing data by __cuda_array_interface__"),
     (197, "7", "array.numpy() of a CUDA array synchronises"),
-    (199, "6", "the gradient of abs at 0 is 1"),
     (200, "7", "several GPUs in one process"),
 ]
