@@ -3,6 +3,9 @@
 
 #include <nanobind/stl/shared_ptr.h>
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "bind/gil.h"
 #include "bind/hooks.h"
 #include "runtime/errors.h"
@@ -12,6 +15,7 @@ namespace {
 
 nb::object recording;            // the TapeObject that records; Python's tape sees to it that it is one at a time
 thread_local int suspended = 0;  // this thread goes back over a tape: what it runs is not recorded
+thread_local int announced = 0;  // this thread does a write in parts that it has announced as a whole
 
 /// Arrays of an argument, fields of structs included, in the order of TapeFacts::leaves.
 void collect_arrays(PyObject* value, const Type* type, std::vector<nb::object>& out) {
@@ -161,11 +165,43 @@ bool writes(const TapeObject::Step& step, const runtime::Array& array) {
   return facts.written_elsewhere;
 }
 
-/// The arrays in Python that a launch had.
-void list_objects(const TapedLaunch& l, nb::list& out) {
-  for (const TapedLaunch::Leaf& leaf : l.leaves)
-    if (leaf.object.is_valid() && !leaf.object.is_none()) out.append(leaf.object);
-  for (const nb::object& held : l.held_objects) out.append(held);
+/// The arrays in Python that launches had, each once.
+nb::list list_arrays(const TapeObject& tape) {
+  nb::list out;
+  std::unordered_set<PyObject*> seen;
+  auto add = [&](const nb::object& one) {
+    if (one.is_valid() && !one.is_none() && seen.insert(one.ptr()).second) out.append(one);
+  };
+  for (const TapeObject::Step& step : tape.steps) {
+    if (!step.launch) continue;
+    for (const TapedLaunch::Leaf& leaf : step.launch->leaves) add(leaf.object);
+    for (const nb::object& held : step.launch->held_objects) add(held);
+  }
+  return out;
+}
+
+/// Arguments of launches that hold arrays but are none themselves, structs and indexed arrays, each once.
+nb::list list_compounds(const TapeObject& tape) {
+  nb::list out;
+  std::unordered_set<PyObject*> seen;
+  for (const TapeObject::Step& step : tape.steps) {
+    if (!step.launch) continue;
+    const driver::KernelSignature& signature = *step.launch->signature;
+    if (std::none_of(signature.types.begin(), signature.types.end(), [](const Type* t) { return t->is_struct(); }))
+      continue;
+    for (int list : {3, 4})
+      for (nb::handle one : nb::cast<nb::list>(step.launch->arguments[list]))
+        if (!as_array(one.ptr()) && seen.insert(one.ptr()).second) out.append(one);
+  }
+  return out;
+}
+
+/// (function, its arrays) of each.
+nb::list list_functions(const TapeObject& tape) {
+  nb::list out;
+  for (const TapeObject::Step& step : tape.steps)
+    if (!step.launch) out.append(nb::make_tuple(step.function, step.arrays));
+  return out;
 }
 
 /// (number of operations before it, who, first address, last address, arrays with it that were written before) of each
@@ -195,6 +231,33 @@ nb::list list_steps(TapeObject& tape) {
   return out;
 }
 
+// Functions that a tape calls on the way back often know the tape: Python's garbage collector must see such cycles.
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  for (const TapeObject::Step& step : nb::inst_ptr<TapeObject>(self)->steps) {
+    Py_VISIT(step.function.ptr());
+    Py_VISIT(step.arrays.ptr());
+    if (!step.launch) continue;
+    Py_VISIT(step.launch->arguments.ptr());
+    for (const TapedLaunch::Leaf& leaf : step.launch->leaves) Py_VISIT(leaf.object.ptr());
+    for (const nb::object& one : step.launch->held_objects) Py_VISIT(one.ptr());
+    for (const nb::object& one : step.launch->keep) Py_VISIT(one.ptr());
+  }
+  return 0;
+}
+
+int clear(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
+  const auto gone = std::move(nb::inst_ptr<TapeObject>(self)->steps);
+  nb::inst_ptr<TapeObject>(self)->steps.clear();
+  return 0;
+}
+
+PyType_Slot tape_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
+
 }  // namespace
 
 TapeHooks& tape_hooks() {
@@ -207,7 +270,7 @@ TapeObject* recording_tape() {
 }
 
 void announce_array_write(const runtime::Array& array, const char* by) {
-  if (!runtime::writes_are_watched()) return;
+  if (!runtime::writes_are_watched() || announced) return;
   TapeObject* tape = recording_tape();
   runtime::announce_write(array.range(), tape ? &tape->keeper : nullptr, by);
 }
@@ -243,8 +306,8 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   made->rank = dims.size();
   made->place = place;
   made->arguments = std::move(how.arguments);
-  const ParamLayout extended = driver::log_layout(signature.layout);
-  made->block.resize((extended.size + 7) / 8 + 1);
+  const ParamLayout extended = facts.log.empty() ? ParamLayout() : driver::log_layout(signature.layout);
+  made->block.resize((std::max(extended.size, signature.layout.size) + 7) / 8 + 1);
   std::memcpy(made->bytes(), block, signature.layout.size);
   made->arrays = std::move(arrays.memory);
   made->leaves.resize(facts.leaves.size());
@@ -304,25 +367,26 @@ void register_tape(nb::module_& m) {
           "_share_into",
           [](const std::shared_ptr<runtime::Version>& v, ArrayObject& into) { into.array = v->values(into.array); },
           "Makes an array, which must be a view like the one whose values were asked for, one of these values.");
-  nb::class_<TapeObject>(m, "TapeCore", "What a tape has recorded; warp.Tape derives from it.")
+  nb::class_<TapeObject>(m, "TapeCore", "What a tape has recorded; warp.Tape derives from it.",
+                         nb::type_slots(tape_slots))
       .def(nb::init<>())
       .def("_start", [](nb::handle self) { recording = nb::borrow(self); })
       .def("_stop", [](nb::handle) { recording.reset(); })
       .def_static(
           "_suspend", [](int by) { suspended += by; }, "Counts why this thread's work is not to be recorded.")
+      .def_static(
+          "_announced", [](int by) { announced += by; },
+          "Counts why this thread's copies and fills need not be announced.")
       .def("_add", [](TapeObject& t, nb::object function,
                       nb::object arrays) { t.steps.push_back({nullptr, std::move(function), std::move(arrays)}); })
       .def("_need",
            [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.keeper.need(a.array, by); })
       .def("_steps", &list_steps)
       .def("_strays", &list_strays)
-      .def("_launch_arrays",
-           [](TapeObject& t) {
-             nb::list out;
-             for (const auto& step : t.steps)
-               if (step.launch) list_objects(*step.launch, out);
-             return out;
-           })
+      .def("_launch_arrays", &list_arrays)
+      .def("_compounds", &list_compounds)
+      .def("_functions", &list_functions)
+      .def("_count", [](const TapeObject& t) { return t.steps.size(); })
       .def("_backward", &backward)
       .def("_reverse", [](TapeObject& t, std::size_t k) { reverse_step(t.steps.at(k)); })
       .def("_writes", [](TapeObject& t, std::size_t k, const ArrayObject& a) { return writes(t.steps.at(k), a.array); })

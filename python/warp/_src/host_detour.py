@@ -7,13 +7,14 @@ from typing import Any, Callable, TypeVar
 
 from warp import _weft
 from warp._src.array_interface import on_host
+from warp._src.tape_record import announced
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def through_host(*written: str) -> Callable[[_F], _F]:
+def through_host(*written: str, by: str) -> Callable[[_F], _F]:
     """Lets a function of host arrays take arrays of CUDA devices: it gets copies, and those of the parameters named here
-    are copied back. New arrays that it returns go to the device of its first array."""
+    are copied back, which tapes see as a write `by` it. New arrays that it returns go to the device of its first array."""
 
     def wrap(function: _F) -> _F:
         import inspect
@@ -34,7 +35,8 @@ def through_host(*written: str) -> Callable[[_F], _F]:
             )
             for name, a in found.items():
                 if name in written:
-                    a._copy_from(mirrors[id(a)])
+                    _weft.announce_write(a, by)
+                    a._take_back(mirrors[id(a)])
                 if result is mirrors[id(a)]:
                     result = a
             if isinstance(result, _weft.Array) and result._place < 0:

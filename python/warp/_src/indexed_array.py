@@ -126,8 +126,7 @@ class indexedarray:
         host = _interface.on_host(self.data)
         _interface.numpy_view(host)[selection] = values
         if host is not self.data:
-            with tape_record.paused():
-                self.data._copy_from(host)
+            self.data._take_back(host)
         if tape is not None:
             tape_record.record_scatter(self.data, selection, source)
 

@@ -91,14 +91,14 @@ class Tape(_weft.TapeCore):
 
     def record_scope_begin(self, scope_name: str, metadata: dict | None = None) -> None:
         """Opens a named group of operations for `visualize`."""
-        self.scopes.append((len(self.launches), scope_name, dict(metadata or {})))
+        self.scopes.append((self._count(), scope_name, dict(metadata or {})))
 
     def record_scope_end(self, remove_scope_if_empty: bool = True) -> None:
         """Closes the group opened last."""
-        if remove_scope_if_empty and self.scopes and self.scopes[-1][0] == len(self.launches) and self.scopes[-1][1]:
+        if remove_scope_if_empty and self.scopes and self.scopes[-1][0] == self._count() and self.scopes[-1][1]:
             self.scopes.pop()
             return
-        self.scopes.append((len(self.launches), None, {}))
+        self.scopes.append((self._count(), None, {}))
 
     @property
     def launches(self) -> list[Any]:
@@ -116,7 +116,8 @@ class Tape(_weft.TapeCore):
         """
         with tape_record.paused():
             self._seed(loss, grads)
-            retained = [a for a in self._arrays() if a.retain_grad and a.requires_grad]
+            arrays = self._arrays()
+            retained = [a for a in arrays if a.retain_grad and a.requires_grad]
             strays = self._strays()
             if retained or strays:
                 from warp._src.tape_backward import backward_with_care
@@ -124,7 +125,7 @@ class Tape(_weft.TapeCore):
                 backward_with_care(self, retained, strays)
             else:
                 self._backward()
-        self._collect()
+        self._collect(arrays)
 
     def _seed(self, loss: array | None, grads: dict[array, array] | None) -> None:
         if loss is not None:
@@ -143,12 +144,12 @@ class Tape(_weft.TapeCore):
                 raise RuntimeError("`grads` maps arrays that have requires_grad=True to their gradients")
             given.grad.assign(gradient)
 
-    def _collect(self) -> None:
+    def _collect(self, arrays: list[array]) -> None:
         found = Gradients()
-        for one in self._arrays():
+        for one in arrays:
             if one.requires_grad:
                 found._put(one, one.grad)
-        for one in self._arguments():
+        for one in self._compounds():
             if isinstance(one, StructInstance):
                 found._put(one, _struct_gradient(one))
             elif getattr(one, "_wp_indexed_", False) and one.requires_grad:
@@ -177,19 +178,11 @@ class Tape(_weft.TapeCore):
 
     # ---- what was recorded -------------------------------------------------------------------------------------------
 
-    def _arguments(self) -> Iterator[Any]:
-        for step in self.launches:
-            if len(step) == 2:
-                yield from step[1]
-            else:
-                yield from (*step[3], *step[4])
-
     def _arrays(self) -> list[array]:
         """Every array that was recorded, once; arrays in structs as they were then."""
         found = {id(one): one for one in self._launch_arrays()}
-        for step in self.launches:
-            if len(step) == 2:
-                found.update((id(a), a) for one in step[1] for a in arrays_of(one))
+        for _, arrays in self._functions():
+            found.update((id(a), a) for one in arrays for a in arrays_of(one))
         return list(found.values())
 
     def visualize(

@@ -14,8 +14,7 @@ from warp._src.array import array
 def backward_with_care(tape: Any, retained: list[array], strays: list[tuple]) -> None:
     """`Tape.backward`, all seeds set."""
     kept = [_Retained(one) for one in retained]
-    count = len(tape.launches)
-    for index in range(count - 1, -1, -1):
+    for index in range(tape._count() - 1, -1, -1):
         for one in kept:
             one.before(tape, index)
         tape._reverse(index)

@@ -129,6 +129,17 @@ def record_scatter(data: array, selection: tuple, src: Any = None) -> None:
 
 
 @contextlib.contextmanager
+def announced() -> Iterator[None]:
+    """While it lasts, this thread writes what it has announced before and records by itself."""
+    _weft.TapeCore._announced(1)
+    try:
+        with paused():
+            yield
+    finally:
+        _weft.TapeCore._announced(-1)
+
+
+@contextlib.contextmanager
 def paused() -> Iterator[None]:
     """While it lasts, no tape records what this thread does."""
     _weft.TapeCore._suspend(1)
@@ -183,7 +194,7 @@ def add_to_gradient(one: array | None, amount: np.ndarray) -> None:
         total = _numbers(view, one) + _fitted(amount, view.shape)
         np.copyto(view, _interface.comparable(total, _interface.layout(one._element)), casting="unsafe")
     if host is not one.grad:
-        one.grad._copy_from(host)
+        one.grad._take_back(host)
 
 
 def _fitted(amount: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
