@@ -542,6 +542,10 @@ class Tape:
     def log_bytes(self) -> _b.int:
         """Bytes that launches wrote down because their kernels overwrite what the backward pass needs."""
 
+def adj_batched_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, adj_a: array[Any, Any] | None = None, adj_b: array[Any, Any] | None = None, adj_c: array[Any, Any] | None = None, adj_d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
+    """Adds the gradients of `batched_matmul` for the gradient `adj_d` of its result to those that are given."""
+def adj_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, adj_a: array[Any, Any] | None = None, adj_b: array[Any, Any] | None = None, adj_c: array[Any, Any] | None = None, adj_d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
+    """Adds the gradients of `matmul` for the gradient `adj_d` of its result to those that are given."""
 adjoint: Any
 def batched_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
     """d[i] = alpha · a[i] · b[i] + beta · c[i] for 3-D arrays."""
@@ -755,6 +759,10 @@ def bit_xor(a: Vector[_I, _N], b: Vector[_I, _N]) -> Vector[_I, _N]:
 @_overload
 def bit_xor(a: Matrix[_I, _R, _C], b: Matrix[_I, _R, _C]) -> Matrix[_I, _R, _C]:
     """Bitwise xor."""
+def block_dim() -> _b.int:
+    """Threads of a block: the launch's block_dim on CUDA devices, 1 on the CPU."""
+def breakpoint() -> None:
+    """Stops in a debugger if one is attached; on CUDA devices it does nothing."""
 def cast(a: Any, dtype: type[_T2]) -> _T2:
     """The bits of a number, vector or matrix as another type of the same size."""
 def cbrt(x: _F) -> _F:

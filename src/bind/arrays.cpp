@@ -415,6 +415,9 @@ void register_arrays(nb::module_& m) {
              if (recording_tape()) tape_hooks().copied(self, source);
            })
       .def(
+          "_take_back", [](const ArrayObject& a, const ArrayObject& from) { copy_elements(valid(a), valid(from)); },
+          "Takes the elements of a copy on the host that were changed there; tapes hear of it from whoever changed them.")
+      .def(
           "_fill",
           [](nb::handle self, nb::handle value) {
             fill(valid(nb::cast<const ArrayObject&>(self)), value);

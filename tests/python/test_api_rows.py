@@ -149,7 +149,7 @@ def test_rows_for_later_are_told_apart() -> None:
     assert {row.group for row in ROWS if row.later} <= {
         f"later:{part}"
         for part in (
-            *("cuda", "examples", "fabric", "geometry", "gradients", "internals", "interop", "library", "optim"),
+            *("cuda", "examples", "fabric", "geometry", "internals", "interop", "library", "optim"),
             *("references", "sparse", "textures", "tiles", "volumes"),
         )
     }

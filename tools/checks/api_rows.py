@@ -53,6 +53,7 @@ def _samples(wp: Any) -> dict[str, Any]:
         "warp.ScopedTimer": lambda: wp.ScopedTimer("sample", print=False),
         "warp.array": lambda: wp.zeros(1),
         "warp.Device": wp.get_device,
+        "warp.Tape": wp.Tape,
     }
 
 

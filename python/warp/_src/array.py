@@ -514,7 +514,7 @@ class array(ArrayExchange):
         with np.errstate(all="ignore"):
             np.copyto(_interface.numpy_view(target), values, casting="unsafe")
         if target is not self:
-            self._copy_from(target)
+            self._take_back(target)
         self._record_values(value)
         if isinstance(value, array):
             take_refs(self, value, True)

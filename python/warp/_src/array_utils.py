@@ -51,7 +51,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     tape.record_func(backward, [in_array, out_array])
 
 
-@through_host("out_array")
+@through_host("out_array", by="array_scan")
 def _scan(in_array: array, out_array: array, inclusive: bool) -> None:
     _check_array(in_array, "in_array", 1)
     _check_array(out_array, "out_array", 1)
@@ -136,7 +136,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
     return result
 
 
-@through_host("out")
+@through_host("out", by="a sum")
 def _sum(values: array, out: array | None, value_count: int | None, axis: int | None) -> Any:
     _check_floats(values, "array_sum")
     values = _leading(values, value_count, axis)
@@ -163,7 +163,7 @@ def array_inner(a: array, b: array, out: array | None = None, count: int | None 
     return result
 
 
-@through_host("out")
+@through_host("out", by="a sum")
 def _inner(a: array, b: array, out: array | None, count: int | None, axis: int | None) -> Any:
     _check_floats(a, "array_inner")
     _check_floats(b, "array_inner")
@@ -204,7 +204,7 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
         record_assignment(*parts)
 
 
-@through_host("out_array")
+@through_host("out_array", by="array_cast")
 def _cast(in_array: array, out_array: array, count: int | None) -> None:
     _check_array(in_array, "in_array")
     _check_array(out_array, "out_array")
@@ -278,7 +278,7 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
     _record_order(keys, values, _sort(keys, values, count, begin_bit, end_bit))
 
 
-@through_host("keys", "values")
+@through_host("keys", "values", by="radix_sort_pairs")
 def _sort(keys: array, values: array, count: int, begin_bit: int, end_bit: int | None) -> np.ndarray:
     _check_pairs(keys, values, count, ("int32", "uint32", "int64", "uint64", "float32", "float64"))
     width = types.type_size_in_bytes(keys.dtype) * 8
@@ -312,7 +312,7 @@ def segmented_sort_pairs(
     _record_order(keys, values, _sort_segments(keys, values, count, segment_start_indices, segment_end_indices))
 
 
-@through_host("keys", "values")
+@through_host("keys", "values", by="segmented_sort_pairs")
 def _sort_segments(keys: array, values: array, count: int, segment_start_indices: array, segment_end_indices: Any) -> Any:
     _check_pairs(keys, values, count, ("int32", "float32"))
     starts = segment_start_indices.numpy()
@@ -334,7 +334,7 @@ def _sort_segments(keys: array, values: array, count: int, segment_start_indices
     return whole
 
 
-@through_host("run_values", "run_lengths", "run_count")
+@through_host("run_values", "run_lengths", "run_count", by="runlength_encode")
 def runlength_encode(
     values: array,
     run_values: array,

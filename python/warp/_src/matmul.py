@@ -12,7 +12,7 @@ from warp._src.array import array
 from warp._src.array_support import check_device
 from warp._src.host_detour import through_host
 
-__all__ = ["batched_matmul", "matmul"]
+__all__ = ["adj_batched_matmul", "adj_matmul", "batched_matmul", "matmul"]
 
 _FLOATS = ("float16", "float32", "float64")
 
@@ -35,7 +35,7 @@ def _check(ndim: int, named: dict[str, Any]) -> None:
             )
 
 
-@through_host("d")
+@through_host("d", by="a matrix product")
 def _run(a: array, b: array, c: array | None, d: array, alpha: float, beta: float) -> None:
     _weft.announce_write(d, "a matrix product")
     x, y, out = (_interface.numpy_view(one) for one in (a, b, d))
@@ -129,6 +129,67 @@ def batched_matmul(
 ) -> None:
     """d[i] = alpha · a[i] · b[i] + beta · c[i] for 3-D arrays."""
     _product(3, a, b, c, d, alpha, beta, device)
+
+
+def _adjoint(ndim: int, named: dict[str, Any], adj_d: array, alpha: float, beta: float, device: Any) -> None:
+    from warp._src.tape_record import add_numbers
+
+    check_device(device)
+    a, b = named["a"], named["b"]
+    known = {name: one for name, one in named.items() if one is not None or name in "ab"}
+    _check(ndim, {**known, "adj_d": adj_d})
+    if adj_d.shape != (*a.shape[:-1], b.shape[-1]) or a.shape[-1] != b.shape[-2]:
+        raise RuntimeError(f"a gradient of shape {adj_d.shape} is not that of a product of {a.shape} and {b.shape}")
+    for name in ("a", "b", "c"):
+        expected, given = adj_d if name == "c" else named[name], named[f"adj_{name}"]
+        if given is not None and given.shape != expected.shape:
+            raise RuntimeError(f"the argument 'adj_{name}' must have the shape {expected.shape}, not {given.shape}")
+    x, y, g = (_interface.host_view(one) for one in (a, b, adj_d))
+    if g.dtype == np.float16:
+        x, y, g = (one.astype(np.float32) for one in (x, y, g))
+    for given, amount in (
+        (named["adj_a"], lambda: alpha * np.matmul(g, y.swapaxes(-1, -2))),
+        (named["adj_b"], lambda: alpha * np.matmul(x.swapaxes(-1, -2), g)),
+        (named["adj_c"], lambda: beta * g),
+    ):
+        if given is not None:
+            add_numbers(given, amount())
+
+
+def adj_matmul(
+    a: array,
+    b: array,
+    c: array | None = None,
+    adj_a: array | None = None,
+    adj_b: array | None = None,
+    adj_c: array | None = None,
+    adj_d: array | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    allow_tf32x3_arith: bool = False,
+    device: Any = None,
+) -> None:
+    """Adds the gradients of `matmul` for the gradient `adj_d` of its result to those that are given."""
+    named = {"a": a, "b": b, "c": c, "adj_a": adj_a, "adj_b": adj_b, "adj_c": adj_c}
+    _adjoint(2, named, adj_d, alpha, beta, device)  # type: ignore[arg-type]
+
+
+def adj_batched_matmul(
+    a: array,
+    b: array,
+    c: array | None = None,
+    adj_a: array | None = None,
+    adj_b: array | None = None,
+    adj_c: array | None = None,
+    adj_d: array | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    allow_tf32x3_arith: bool = False,
+    device: Any = None,
+) -> None:
+    """Adds the gradients of `batched_matmul` for the gradient `adj_d` of its result to those that are given."""
+    named = {"a": a, "b": b, "c": c, "adj_a": adj_a, "adj_b": adj_b, "adj_c": adj_c}
+    _adjoint(3, named, adj_d, alpha, beta, device)  # type: ignore[arg-type]
 
 
 def product(a: array, b: Any) -> Any:

@@ -129,17 +129,6 @@ def record_scatter(data: array, selection: tuple, src: Any = None) -> None:
 
 
 @contextlib.contextmanager
-def announced() -> Iterator[None]:
-    """While it lasts, this thread writes what it has announced before and records by itself."""
-    _weft.TapeCore._announced(1)
-    try:
-        with paused():
-            yield
-    finally:
-        _weft.TapeCore._announced(-1)
-
-
-@contextlib.contextmanager
 def paused() -> Iterator[None]:
     """While it lasts, no tape records what this thread does."""
     _weft.TapeCore._suspend(1)
@@ -185,16 +174,20 @@ def take_gradient(one: array) -> np.ndarray:
 
 def add_to_gradient(one: array | None, amount: np.ndarray) -> None:
     """Adds to an array's gradient where it has one."""
-    if one is None or not one.requires_grad:
-        return
-    _weft.announce_write(one.grad, "a backward pass")
-    host = _interface.on_host(one.grad)
+    if one is not None and one.requires_grad:
+        add_numbers(one.grad, amount)
+
+
+def add_numbers(one: array, amount: np.ndarray) -> None:
+    """Adds to an array what was broadcast from it or taken in its order."""
+    _weft.announce_write(one, "a backward pass")
+    host = _interface.on_host(one)
     view = _interface.numpy_view(host)
     with np.errstate(all="ignore"):
         total = _numbers(view, one) + _fitted(amount, view.shape)
         np.copyto(view, _interface.comparable(total, _interface.layout(one._element)), casting="unsafe")
-    if host is not one.grad:
-        one.grad._take_back(host)
+    if host is not one:
+        one._take_back(host)
 
 
 def _fitted(amount: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
