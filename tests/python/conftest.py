@@ -14,6 +14,7 @@ import warp as wp
 ON_EVERY_DEVICE = {
     "test_adjoint",
     "test_atomics",
+    "test_autograd",
     "test_builtins",
     "test_builtins_decomposition",
     "test_builtins_geometry",
@@ -26,10 +27,14 @@ ON_EVERY_DEVICE = {
     "test_builtins_vector",
     "test_custom_gradients",
     "test_grad_in_kernels",
+    "test_gradient_memory",
     "test_indexed_array",
     "test_kernels",
     "test_library_gradients",
     "test_structs",
+    "test_tape",
+    "test_tape_arrays",
+    "test_tape_changes",
 }
 
 

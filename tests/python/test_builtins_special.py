@@ -97,7 +97,7 @@ for r in range(2):
         e[r, c] = S(r * 3 + c)
 out[i] = z[0] + z[1] * S(3) + e[1, i % 3] + z[2] + z[3]"""
     got = evaluate(lines, scalar, 9, S=scalar)
-    got = (got.astype(np.uint32) << 16).view(np.float32) if scalar is wp.bfloat16 else got
+    got = (got.view(np.uint16).astype(np.uint32) << 16).view(np.float32) if scalar is wp.bfloat16 else got
     z = np.zeros((9, 4))
     z[np.arange(9), np.arange(9) % 4] += 1
     z[np.arange(9), 3 - np.arange(9) % 4] += 2
@@ -153,7 +153,7 @@ def test_matrices_of_rows_columns_and_ones(scalar: type) -> None:
     numbers = np.array([[1, 2, 3], [4, 5, 6]])
 
     def plain(held: np.ndarray) -> np.ndarray:
-        return (held.astype(np.uint32) << 16).view(np.float32) if scalar is wp.bfloat16 else held
+        return (held.view(np.uint16).astype(np.uint32) << 16).view(np.float32) if scalar is wp.bfloat16 else held
 
     space = {"S": scalar, "V": vec}
     rows = evaluate(f"out[i] = wp.matrix_from_rows({', '.join(one)})", mat, **space)[0]
@@ -169,7 +169,7 @@ def test_identities(scalar: type) -> None:
     one = {wp.float16: 0x3C00, wp.bfloat16: 0x3F80}.get(scalar, 1)
     q = evaluate("out[i] = wp.quat_identity(dtype=S)", quat, S=scalar)[0]
     t = evaluate("out[i] = wp.transform_identity(dtype=S)", transform, S=scalar)[0]
-    if scalar is wp.float16:
+    if scalar in (wp.float16, wp.bfloat16):
         q, t = q.view(np.uint16), t.view(np.uint16)
     assert q.tolist() == [0, 0, 0, one] and t.tolist() == [0] * 6 + [one]
     assert evaluate("out[i] = wp.quat_identity()", wp.quat)[0].tolist() == [0, 0, 0, 1]

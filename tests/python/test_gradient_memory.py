@@ -75,6 +75,7 @@ print(after - before, tape.log_bytes)
 """
 
 
+@pytest.mark.cpu_only
 @pytest.mark.parametrize("kernel, most_log", [("recurrence", 0), ("in_place", 9_000_000)])
 def test_a_million_iterations_take_little_memory(kernel, most_log):
     import pathlib

@@ -238,6 +238,7 @@ def test_one_array_for_two_parameters(lanes: int) -> None:
     check(forward, X * 0.3, 1e-5)
 
 
+@pytest.mark.cpu_only
 def test_numpy_arrays_and_launches_without_dim() -> None:
     @wp.kernel
     def scaled(x: wp.array(dtype=F64), w: wp.array(dtype=F64), y: wp.array(dtype=F64)):

@@ -335,6 +335,7 @@ def test_a_gradient_given_too_late_raises() -> None:
     np.testing.assert_allclose(x.grad.numpy(), 2.0)
 
 
+@pytest.mark.cpu_only  # of an array on a GPU NumPy sees a copy
 @pytest.mark.parametrize("setting", ["debug", "verify"])
 def test_writes_through_numpy_are_found(setting: str) -> None:
     x, y = doubles(X), zeros(5)

@@ -7,7 +7,6 @@ from typing import Any, Callable, TypeVar
 
 from warp import _weft
 from warp._src.array_interface import on_host
-from warp._src.tape_record import announced
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
