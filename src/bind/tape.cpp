@@ -15,7 +15,6 @@ namespace {
 
 nb::object recording;            // the TapeObject that records; Python's tape sees to it that it is one at a time
 thread_local int suspended = 0;  // this thread goes back over a tape: what it runs is not recorded
-thread_local int announced = 0;  // this thread does a write in parts that it has announced as a whole
 
 /// Arrays of an argument, fields of structs included, in the order of TapeFacts::leaves.
 void collect_arrays(PyObject* value, const Type* type, std::vector<nb::object>& out) {
@@ -270,7 +269,7 @@ TapeObject* recording_tape() {
 }
 
 void announce_array_write(const runtime::Array& array, const char* by) {
-  if (!runtime::writes_are_watched() || announced) return;
+  if (!runtime::writes_are_watched()) return;
   TapeObject* tape = recording_tape();
   runtime::announce_write(array.range(), tape ? &tape->keeper : nullptr, by);
 }
@@ -374,9 +373,6 @@ void register_tape(nb::module_& m) {
       .def("_stop", [](nb::handle) { recording.reset(); })
       .def_static(
           "_suspend", [](int by) { suspended += by; }, "Counts why this thread's work is not to be recorded.")
-      .def_static(
-          "_announced", [](int by) { announced += by; },
-          "Counts why this thread's copies and fills need not be announced.")
       .def("_add", [](TapeObject& t, nb::object function,
                       nb::object arrays) { t.steps.push_back({nullptr, std::move(function), std::move(arrays)}); })
       .def("_need",
