@@ -141,13 +141,13 @@ def compile_aot_module(
         module_dir: the folder; the kernel cache if not given.
     """
     target = _target(module, "")
-    _devices(device)
+    chosen = _devices(device)
     before = _weft.cache_folder()
     if module_dir is not None:
         _weft.set_cache_folder(os.path.realpath(module_dir))
     try:
         target.unload()
-        _load([target], None)
+        _load([target], None, chosen)
     finally:
         if module_dir is not None:
             _weft.set_cache_folder(before)
