@@ -499,3 +499,29 @@ def test_rosenbrock_is_minimised() -> None:
         p.assign(p.numpy() - step)
     np.testing.assert_allclose(p.numpy(), 1.0, atol=1e-3)
     assert loss.numpy()[0] < 1e-6
+
+
+@pytest.mark.cpu_only
+def test_a_loss_recorded_once_follows_an_optimizer_that_shares_the_memory() -> None:
+    """What the documents do with PyTorch: the optimizer writes to the memory, past all that tapes see, and the next
+    backward pass takes the values of then."""
+
+    @wp.kernel
+    def paraboloid(xs: wp.array(dtype=wp.vec2), loss: wp.array(dtype=float)):
+        x = xs[wp.tid()]
+        wp.atomic_add(loss, 0, (x[0] - 1.0) * (x[0] - 1.0) + 3.0 * (x[1] + 2.0) * (x[1] + 2.0))
+
+    xs = wp.array(np.random.default_rng(1).normal(size=(10, 2)), dtype=wp.vec2, requires_grad=True)
+    loss = wp.zeros(1, dtype=float, requires_grad=True)
+    shared = xs.numpy()
+    tape = wp.Tape()
+    with tape:
+        wp.launch(paraboloid, dim=len(xs), inputs=[xs], outputs=[loss])
+    for _ in range(100):
+        tape.zero()
+        tape.backward(loss=loss)
+        shared -= 0.1 * xs.grad.numpy()
+        loss.zero_()
+        wp.launch(paraboloid, dim=len(xs), inputs=[xs], outputs=[loss])
+    assert loss.numpy()[0] < 1e-6
+    np.testing.assert_allclose(xs.numpy(), np.tile([1.0, -2.0], (10, 1)), atol=1e-4)
