@@ -107,6 +107,18 @@ llvm::Value* Emitter::float_to_int(llvm::Value* v, ScalarKind to) {
   return b.CreateSelect(b.CreateFCmpOLT(v, number(low)), llvm::ConstantInt::get(target, least), result);
 }
 
+/// Finite numbers of float16 fit in 32 bits with a sign, and on x86 they go that way: of `fptoui` of an extended half LLVM
+/// 19 makes a conversion straight from half that gives wrong numbers with AVX512-FP16.
+llvm::Value* Emitter::half_to_unsigned(llvm::Value* v, ScalarKind to) {
+  llvm::Type* target = like(v, unit.type(to));
+  auto number = [&](double x) { return llvm::ConstantFP::get(v->getType(), x); };
+  llvm::Value* in_range = b.CreateAnd(b.CreateFCmpOGT(v, number(0)), b.CreateFCmpOLE(v, number(65504)));
+  llvm::Value* result = b.CreateFPToSI(b.CreateSelect(in_range, v, number(0)), like(v, unit.i32));
+  result = b.CreateZExtOrTrunc(result, target);
+  llvm::APInt most = llvm::APInt::getMaxValue(unsigned(scalar_bits(to)));
+  return b.CreateSelect(b.CreateFCmpOGT(v, number(65504)), llvm::ConstantInt::get(target, most), result);
+}
+
 llvm::Value* Emitter::convert(llvm::Value* v, ScalarKind from, ScalarKind to) {
   if (from == to) return v;
   llvm::Type* target = like(v, unit.type(to));
@@ -127,6 +139,9 @@ llvm::Value* Emitter::convert(llvm::Value* v, ScalarKind from, ScalarKind to) {
     if (new_bits <= old_bits) return b.CreateTrunc(v, target);
     return is_signed(from) ? b.CreateSExt(v, target) : b.CreateZExt(v, target);
   }
+  if (from == ScalarKind::f16 && !is_floating(to) && !is_signed(to) && scalar_bits(to) >= 32 && unit.traits.x86 &&
+      v->getType()->isVectorTy())
+    return half_to_unsigned(half_to_float(from, v), to);
   if (is_half(from)) return convert(half_to_float(from, v), ScalarKind::f32, to);
   if (is_floating(from) && is_floating(to)) {
     if (is_half(to)) return from == ScalarKind::f64 ? double_to_half(to, v) : float_to_half(to, v);

@@ -246,6 +246,7 @@ class Emitter {
   void emit_cast(const ir::Op& op);
   void emit_bitcast(const ir::Op& op);
   llvm::Value* convert(llvm::Value* v, ScalarKind from, ScalarKind to);
+  llvm::Value* half_to_unsigned(llvm::Value* v, ScalarKind to);
   llvm::Value* float_to_int(llvm::Value* value, ScalarKind to);
   llvm::Value* half_to_float(ScalarKind kind, llvm::Value* bits);
   llvm::Value* float_to_half(ScalarKind kind, llvm::Value* value);

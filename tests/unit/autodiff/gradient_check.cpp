@@ -324,7 +324,9 @@ void expect_gradient(const Check& check) {
       memory.run(*taped, false, true, plan.empty() ? nullptr : &log);  // arrays as the launch left them
       for (std::size_t a = 0; a < memory.arrays.size(); ++a)
         ASSERT_TRUE(same_bits(memory.arrays[a].data, untaped.arrays[a].data)) << ir::print(*taped);
-      if (!log.next.empty()) ASSERT_LE(log.next[0], std::int64_t(log.pages.size()));
+      if (!log.next.empty()) {
+        ASSERT_LE(log.next[0], std::int64_t(log.pages.size()));
+      }
       for (std::size_t a = 0; a < memory.arrays.size(); ++a)
         if (memory.arrays[a].out)
           for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k) memory.arrays[a].grad[k] = weight(a, k);
