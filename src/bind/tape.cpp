@@ -129,6 +129,10 @@ void reverse(TapedLaunch& l) {
       throw runtime::Error("the backward pass of kernel '" + l.kernel->name() +
                            "' needs an array as it was that lies in a struct in memory, and a later operation has "
                            "written to it; write to another array");
+  if (l.place.device && l.place.device->capture() && !l.log.settled())
+    throw runtime::Error("the backward pass of kernel '" + l.kernel->name() +
+                         "' must know how much its launch wrote down, which can't be read while a graph is captured; "
+                         "record the launch and call backward once before wp.capture_begin");
   if (!facts.log.empty()) l.log.finish();
   if (runtime::writes_are_watched()) {
     const std::string by = "the backward pass of kernel '" + l.kernel->name() + "'";

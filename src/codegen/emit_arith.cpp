@@ -1,6 +1,7 @@
 // Elementwise operations: arithmetic, bits, rounding and elementary functions, on scalars, composites and blocks.
 // docs/design/ir.md states each meaning; src/ir/scalar_eval.cpp is the same in plain C++ and the tests compare the two.
 #include "codegen/emitter.h"
+#include "codegen/nvptx/roots.h"
 
 namespace weft::codegen {
 
@@ -116,11 +117,15 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
   llvm::Value* x = operands[0];
   llvm::Value* y = operands.size() > 1 ? operands[1] : nullptr;
   auto intrinsic = [&](llvm::Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, x); };
+  const bool plain_roots = overlaps_roots && x->getType()->isFloatTy() && !unit.options.fast_math;
   switch (code) {
     case OpCode::add: return b.CreateFAdd(x, y);
     case OpCode::sub: return b.CreateFSub(x, y);
     case OpCode::mul: return b.CreateFMul(x, y);
-    case OpCode::div: return b.CreateFDiv(x, y);
+    case OpCode::div:
+      if (plain_roots && llvm::isa<llvm::ConstantFP>(x) && llvm::cast<llvm::ConstantFP>(x)->isExactlyValue(1.0))
+        if (llvm::Value* inverse = emit_root_reciprocal(*this, y)) return inverse;
+      return b.CreateFDiv(x, y);
     case OpCode::floordiv: return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFDiv(x, y));
     case OpCode::rem: return call_math(code, kind, operands);
     // A NaN operand is ignored; equal operands give the second.
@@ -134,7 +139,7 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
     case OpCode::trunc: return intrinsic(llvm::Intrinsic::trunc);
     case OpCode::round: return intrinsic(llvm::Intrinsic::round);
     case OpCode::rint: return intrinsic(llvm::Intrinsic::rint);
-    case OpCode::sqrt: return intrinsic(llvm::Intrinsic::sqrt);
+    case OpCode::sqrt: return plain_roots ? emit_square_root(*this, x) : intrinsic(llvm::Intrinsic::sqrt);
     default: break;
   }
   return call_math(code, kind, operands);

@@ -178,7 +178,10 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   Carried phis = carry_phis(args, in, before);
   set(body.args[0], {Part{index}});
   for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
+  const bool unrolled = unit.traits.gpu && unrolls_on_gpu(body);
+  overlaps_roots = unrolled;
   emit_region(body);
+  overlaps_roots = false;
   carry_next(args, phis, body.terminator()->operands, nullptr);
   llvm::Value* next = b.CreateAdd(index, step);
   llvm::Value* rest = left ? b.CreateSub(left, b.getInt64(1)) : nullptr;
@@ -186,7 +189,7 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   index->addIncoming(next, end);
   if (left) left->addIncoming(rest, end);
   llvm::Instruction* latch = b.CreateCondBr(left ? b.CreateIsNotNull(rest) : b.CreateICmpNE(next, hi), loop, done);
-  if (unit.traits.gpu && unrolls_on_gpu(body)) ask_for_unrolling(latch, kGpuUnroll);
+  if (unrolled) ask_for_unrolling(latch, kGpuUnroll);
   b.SetInsertPoint(done);
   for (std::size_t a = 0; a < args.size(); ++a) {
     const TypeParts& info = parts_of(args[a]);

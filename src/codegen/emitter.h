@@ -168,6 +168,7 @@ class Emitter {
 
   CodeUnit& unit;
   llvm::IRBuilder<> b;
+  bool overlaps_roots = false;  // GPU: in a loop that is unrolled, where roots without branches run into each other
   const int W;
   ThreadInfo thread;
   llvm::Value* mask = nullptr;  // <W x i1>; null: all lanes active

@@ -89,7 +89,7 @@ void TapeLog::write_descs(ArrayDesc out[kArrays]) const {
 }
 
 void TapeLog::finish() {
-  if (finished_ || !next_.is_valid()) return;
+  if (settled() || !next_.is_valid()) return;
   finished_ = true;
   std::int64_t next = 0;
   if (next_.on_host()) {
@@ -100,12 +100,12 @@ void TapeLog::finish() {
     next = *here.span<std::int64_t>().data();
   }
   const std::uint64_t needed = std::uint64_t(next) * 4;
-  if (page_words_ && next > pages_.size()) {
+  if (next > pages_.size()) {
     throw Error("a taped launch wrote down more than there was room for: " + std::to_string(needed >> 20) +
                 " MB were needed, " + std::to_string(pages_.bytes() >> 20) +
                 " MB were there; launch fewer threads at a time or split the loop");
   }
-  used_bytes_ = page_words_ ? needed : 0;
+  used_bytes_ = needed;
   if (trim_) trim_(needed);
   trim_ = nullptr;
 }

@@ -18,8 +18,11 @@ class TapeLog {
 
   /// The descriptors that the kernel's form takes behind its own parameters.
   void write_descs(ArrayDesc out[kArrays]) const;
-  /// To be called once the launch is done: gives back what it did not use. Throws Error if there was not enough.
+  /// To be called once the launch is done: gives back what it did not use. Throws Error if there was not enough. Waits for
+  /// a GPU unless settled().
   void finish();
+  /// Whether it is known that there was enough: after finish(), and always where loops write nothing.
+  bool settled() const { return finished_ || !page_words_; }
   /// Memory that it takes.
   std::uint64_t bytes() const;
 

@@ -503,3 +503,14 @@ def _p_erfinv_near_f64(x):
     a = _fma(b, x, a)
     c = _fma(d, x, c)
     return _fma(c, y, a)
+
+
+# [0.8125, 4.0], 2^-29.1
+def _p_erf_log_f32(x):
+    y = x * x
+    a = _fma(y, 6.330230e-6, 3.453796e-3)
+    a = _fma(a, y, 1.0580235e-1)
+    a = _fma(a, y, 1.2858829e-1)
+    b = _fma(y, -2.750449e-4, -2.3375206e-2)
+    b = _fma(b, y, 6.354050e-1)
+    return _fma(b, x, a)

@@ -20,10 +20,10 @@ std::string scalar_text_of(ScalarKind kind, std::uint64_t bits) {
 }
 
 /// Where two values of a type differ, as ".field[k]: a, not b"; empty if they are equal.
-std::string value_difference(const Type* type, const std::byte* a, const std::byte* b) {
+std::string value_difference(const Type* type, const std::byte* a, const std::byte* b, bool signed_zeros) {
   if (type->is_struct()) {
     for (const Field& f : type->fields())
-      if (std::string text = value_difference(f.type, a + f.offset, b + f.offset); !text.empty())
+      if (std::string text = value_difference(f.type, a + f.offset, b + f.offset, signed_zeros); !text.empty())
         return "." + std::string(f.name) + text;
     return {};
   }
@@ -44,6 +44,8 @@ std::string value_difference(const Type* type, const std::byte* a, const std::by
     if (x == y) continue;
     if (kind >= ScalarKind::f16 && std::isnan(ir::bits_to_float(kind, x)) && std::isnan(ir::bits_to_float(kind, y)))
       continue;
+    if (!signed_zeros && kind >= ScalarKind::f16 && ir::bits_to_float(kind, x) == 0 && ir::bits_to_float(kind, y) == 0)
+      continue;
     return "[" + std::to_string(k) + "]: " + scalar_text_of(kind, y) + ", not " + scalar_text_of(kind, x);
   }
   return {};
@@ -51,7 +53,8 @@ std::string value_difference(const Type* type, const std::byte* a, const std::by
 
 }  // namespace
 
-std::string first_difference(const Case& kernel_case, const Outcome& expected, const Outcome& actual) {
+std::string first_difference(const Case& kernel_case, const Outcome& expected, const Outcome& actual,
+                             bool signed_zeros) {
   if (expected.error != actual.error) return "error '" + actual.error + "', not '" + expected.error + "'";
   if (!expected.error.empty()) return {};  // a launch that failed stops where it is
   if (expected.printed != actual.printed) return "printed\n" + actual.printed + "not\n" + expected.printed;
@@ -64,7 +67,7 @@ std::string first_difference(const Case& kernel_case, const Outcome& expected, c
     if (!x.compared || std::memcmp(x.bytes.data(), y.bytes.data(), payload) == 0) continue;
     for (std::int64_t n = 0; n < x.count; ++n) {
       const std::size_t offset = std::size_t(n) * x.element->size();
-      std::string text = value_difference(x.element, x.bytes.data() + offset, y.bytes.data() + offset);
+      std::string text = value_difference(x.element, x.bytes.data() + offset, y.bytes.data() + offset, signed_zeros);
       if (!text.empty())
         return "buffer " + std::to_string(i) + " (" + x.element->user_name() + "), element " + std::to_string(n) + text;
     }

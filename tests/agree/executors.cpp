@@ -1,7 +1,10 @@
-// Running a case on the interpreter and on machine code, straight through the driver's stages; no cache is involved.
+// Running a case on the interpreter, on machine code and on a GPU, straight through the driver's stages; no cache is
+// involved.
 #include "executors.h"
 
 #include "codegen/codegen.h"
+#include "cuda/device.h"
+#include "driver/gpu_launch.h"
 #include "driver/pipeline.h"
 #include "interp/interpreter.h"
 #include "runtime/launch.h"
@@ -9,7 +12,7 @@
 namespace weft::agree {
 namespace {
 
-std::unique_ptr<ir::Module> lower(const Case& kernel_case, const driver::CompileOptions& options) {
+driver::BuildRequest request_for(const Case& kernel_case, const driver::CompileOptions& options) {
   driver::BuildRequest request;
   request.kernel = &kernel_case.kernel();
   request.arg_types = kernel_case.param_types();
@@ -17,13 +20,53 @@ std::unique_ptr<ir::Module> lower(const Case& kernel_case, const driver::Compile
   request.form.no_overlap = !kernel_case.overlaps();
   request.form.strided = kernel_case.strided();
   request.options = options;
+  return request;
+}
+
+std::unique_ptr<ir::Module> lower(const Case& kernel_case, const driver::CompileOptions& options) {
   DiagnosticSink sink;
-  auto module = driver::front_end(request, sink);
+  auto module = driver::front_end(request_for(kernel_case, options), sink);
   if (!module || sink.has_errors()) throw CaseError(sink.render_all() + kernel_case.text());
   return module;
 }
 
+cuda::Device& gpu_device() { return cuda::System::shared().device(0); }
+
+/// Memory on the GPU instead of that of the host: `data` points into one of the buffers.
+void move_pointer(void*& data, const std::vector<Buffer>& host, const std::vector<runtime::Array>& device) {
+  for (std::size_t k = 0; k < host.size(); ++k) {
+    const auto* at = static_cast<const std::byte*>(data);
+    const std::byte* first = host[k].bytes.data();
+    if (at < first || at >= first + host[k].bytes.size()) continue;
+    data = static_cast<std::byte*>(device[k].data()) + (at - first);
+    return;
+  }
+}
+
+void move_arrays(const Type* type, char* at, const std::vector<Buffer>& host,
+                 const std::vector<runtime::Array>& device) {
+  if (type->is_array()) move_pointer(reinterpret_cast<ArrayDesc*>(at)->data, host, device);
+  if (type->is_struct())
+    for (const Field& f : type->fields()) move_arrays(f.type, at + f.offset, host, device);
+}
+
+runtime::Array bytes_of(Buffer& buffer) {
+  runtime::Array::External memory;
+  memory.data = buffer.bytes.data();
+  return runtime::Array::wrap(types::scalar(ScalarKind::u8), {std::int64_t(buffer.bytes.size())}, std::move(memory));
+}
+
 }  // namespace
+
+bool has_gpu() { return cuda::System::shared().available() && cuda::System::shared().device_count() > 0; }
+
+Executor Executor::gpu(int opt_level) {
+  Executor e;
+  e.kind = Kind::gpu;
+  e.options.opt_level = opt_level;
+  e.options.use_cache = false;
+  return e;
+}
 
 Executor Executor::interpreter(bool optimized) {
   Executor e;
@@ -53,8 +96,9 @@ Executor Executor::unfused() const {
 
 std::string Executor::name() const {
   std::string text = kind == Kind::interpreter ? (optimized ? "interpreter" : "interpreter, no passes")
+                     : kind == Kind::gpu       ? "GPU, level " + std::to_string(options.opt_level)
                                                : "native, " + std::to_string(options.lanes) + " lanes, level " +
-                                                     std::to_string(options.opt_level);
+                                               std::to_string(options.opt_level);
   if (options.debug) text += ", debug";
   if (!options.fuse_fp) text += ", unfused";
   return text;
@@ -70,6 +114,14 @@ Prepared::Prepared(const Case& kernel_case, const Executor& executor) : case_(ke
   code_.name = kernel.name;
   code_.tid_dims_read = driver::tid_dims_read(*module_);
   code_.check_sites = sites_;
+  if (executor.kind == Executor::Kind::gpu) {
+    driver::BuildRequest request = request_for(kernel_case, executor.options);
+    request.device = &gpu_device();
+    DiagnosticSink sink;
+    gpu_.binary = driver::BinaryStore::shared().get(request, sink);
+    if (!gpu_.binary) throw CaseError(sink.render_all() + kernel_case.text());
+    gpu_.param_bytes = layout_.size;
+  }
   if (!native) return;
   codegen::EmitOptions emit;
   emit.lanes = executor.options.lanes;
@@ -93,6 +145,10 @@ Outcome Prepared::run(const Grid& grid) const {
     out.printed += text;
   };
   try {
+    if (executor_.kind == Executor::Kind::gpu) {
+      run_on_gpu(block, out);
+      return out;
+    }
     if (executor_.kind == Executor::Kind::native) {
       runtime::LaunchOptions options;
       options.serial = grid.serial;
@@ -121,6 +177,23 @@ Outcome Prepared::run(const Grid& grid) const {
     out.error = std::string("the interpreter gave up: ") + error.what();
   }
   return out;
+}
+
+void Prepared::run_on_gpu(runtime::ParamBlock& block, Outcome& out) const {
+  cuda::Device& device = gpu_device();
+  std::vector<runtime::Array> memory;
+  for (Buffer& buffer : out.memory) {
+    const auto size = std::int64_t(buffer.bytes.size());
+    memory.push_back(runtime::Array::empty(types::scalar(ScalarKind::u8), {size}, false, &device));
+    memory.back().assign(bytes_of(buffer));
+  }
+  std::vector<std::uint64_t> moved(layout_.size / 8 + 1);
+  char* bytes = reinterpret_cast<char*>(moved.data());
+  std::memcpy(bytes, block.data(), layout_.size);
+  for (const ParamLayout::Param& p : layout_.params) move_arrays(p.type, bytes + p.offset, out.memory, memory);
+  driver::launch_on_gpu(gpu_, bytes, {case_.dims(), {}});
+  device.synchronize();
+  for (std::size_t k = 0; k < memory.size(); ++k) bytes_of(out.memory[k]).assign(memory[k]);
 }
 
 std::string emit_ptx(const Case& kernel_case, int sm) {

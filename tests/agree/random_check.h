@@ -1,4 +1,4 @@
-// Judging random kernels: interpreter, one lane and all lanes must leave the same bytes. A failure is shrunk and told
+// Judging random kernels: interpreter, one lane and all lanes, or a GPU, must leave the same bytes. A failure is shrunk and told
 // with its seed, program and first difference.
 #pragma once
 #include <atomic>
@@ -14,14 +14,15 @@ struct Verdict {
   std::string difference;
   bool rejected = false;
 };
-Verdict judge(const RandomProgram& program);
+/// On the CPU, or (`on_gpu`) on a GPU alone.
+Verdict judge(const RandomProgram& program, bool on_gpu = false);
 
 /// Drops lines while the program still fails.
-RandomProgram shrink(RandomProgram program);
+RandomProgram shrink(RandomProgram program, bool on_gpu = false);
 
 /// Checks the seeds first … first+count−1 on all cores (count 0: for ever). Each failure is handed to `report`, one at a
 /// time, as text; stops after `max_failures`. Returns the number of programs checked.
 std::uint64_t check_seeds(std::uint64_t first, std::uint64_t count, int max_failures,
-                          const std::function<void(const std::string&)>& report);
+                          const std::function<void(const std::string&)>& report, bool on_gpu = false);
 
 }  // namespace weft::agree

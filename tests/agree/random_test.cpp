@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "executors.h"
 #include "random_check.h"
 
 namespace weft::agree {
@@ -13,6 +14,14 @@ TEST(Random, KernelsAgree) {
   const std::uint64_t count = wanted ? std::strtoull(wanted, nullptr, 10) : 2000;
   const std::uint64_t checked = check_seeds(1, count, 3, [](const std::string& text) { ADD_FAILURE() << text; });
   EXPECT_EQ(checked, count) << "stopped early";
+}
+
+TEST(Random, KernelsAgreeOnTheGpu) {
+  if (!has_gpu()) GTEST_SKIP() << "there is no CUDA device";
+  const char* wanted = std::getenv("WEFT_RANDOM_GPU_COUNT");
+  const std::uint64_t count = wanted ? std::strtoull(wanted, nullptr, 10) : 200;
+  const auto report = [](const std::string& text) { ADD_FAILURE() << text; };
+  EXPECT_EQ(check_seeds(1, count, 3, report, true), count) << "stopped early";
 }
 
 TEST(Random, SeedsAreDeterministic) {

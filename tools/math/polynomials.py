@@ -122,6 +122,8 @@ DEFINITIONS = {
     # erf x = x + x·p(x²) up to 1
     "erf": (series(of_root(lambda x: mp.erf(x) / x - 1), 2 / mp.sqrt(mp.pi) - 1, mp.mpf(2) ** -40), one,
             {"f32": (0, 1, 7), "f64": (0, 1, 15)}),
+    # erf a = 1 − e^(−a − a·p(a)) from 7/8 on
+    "erf_log": (lambda a: -mp.log(mp.erfc(a)) / a - 1, lambda a: a * mp.erfc(a) / mp.erf(a), {"f32": (0.8125, 4, 7)}),
     # erfc a = e^(−a²)·(c + q·p(q))/(1 + 2a), c = erfcx(k)·(1 + 2k)
     "erfc_f32": (erfcx_scaled(2), abs, {"f32": (-0.601, 0.6802, 12)}),
     "erfc_f64": (erfcx_scaled(4), abs, {"f64": (-0.685, 0.7461, 23)}),

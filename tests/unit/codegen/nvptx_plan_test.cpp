@@ -103,6 +103,28 @@ kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(rank 1) {
   EXPECT_EQ(count(ptx(text, true).bytes, ".approx"), 1);
 }
 
+TEST(NvptxPlan, RootsInLoopsHaveNoBranches) {
+  const std::string code = ptx(R"(
+kernel @k(%x: array<f32,1>, %y: array<f32,1>, %n: i32) form(no_overlap, rank 1) {
+  %i = tid 0
+  %s = for %j = 0i32 to %n step 1i32 (%c = 0.0f32) {
+    %a = load %x[%j]
+    %r = sqrt %a
+    %q = div 1.0f32, %r
+    %d = add %c, %q
+    yield %d
+  }
+  store %y[%i], %s
+  return
+}
+)")
+                               .bytes;
+  EXPECT_EQ(count(code, ".rn.f32") - count(code, "fma.rn.f32") - count(code, "mul.rn.f32") - count(code, "add.rn.f32"),
+            0);
+  EXPECT_EQ(count(code, "rsqrt.approx.ftz.f32"), count(code, "rcp.approx.ftz.f32"));
+  EXPECT_GT(count(code, "rsqrt.approx.ftz.f32"), 3);
+}
+
 TEST(NvptxPlan, SmallLoopsAreUnrolled) {
   Emitted loop = ptx(R"(
 kernel @k(%x: array<f32,1>, %y: array<f32,1>, %n: i32) form(no_overlap, rank 1) {

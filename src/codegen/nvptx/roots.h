@@ -1,0 +1,12 @@
+// Square roots of float32 on GPUs, and their reciprocals: the bits that sqrt.rn and rcp.rn give, without their branches.
+#pragma once
+#include "codegen/emitter.h"
+
+namespace weft::codegen {
+
+/// The square root of a float32, rounded to nearest; for loops that are unrolled: elsewhere sqrt.rn takes fewer steps.
+llvm::Value* emit_square_root(Emitter& e, llvm::Value* x);
+/// 1/y for the result of emit_square_root, rounded to nearest; null for any other value.
+llvm::Value* emit_root_reciprocal(Emitter& e, llvm::Value* y);
+
+}  // namespace weft::codegen
