@@ -463,3 +463,44 @@ def _as_file(program: str) -> str:
         f"f = tempfile.NamedTemporaryFile('w', suffix='.py', delete=False); f.write({text!r}); f.close()\n"
         "runpy.run_path(f.name)\n"
     )
+
+
+@wp.kernel
+def sine_of_itself(x: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    x[i] = wp.sin(x[i]) + x[i]
+
+
+@wp.kernel
+def sines_of_itself(x: wp.array(dtype=wp.float64), n: int):
+    i = wp.tid()
+    for _ in range(n):
+        x[i] = x[i] + wp.float64(0.1) * wp.sin(x[i])
+
+
+def test_a_recording_and_its_backward_pass_in_one_graph() -> None:
+    """A log of fixed size needs no look at the device; how much loops wrote down can't be read while capturing."""
+    start = np.linspace(0.1, 1.0, 5)
+    x = wp.array(start, dtype=wp.float64, requires_grad=True, device="cuda")
+    tape = wp.Tape()
+    with wp.ScopedDevice("cuda"):
+        for kernel, more in ((sine_of_itself, []), (sines_of_itself, [3])):
+            with tape:
+                wp.launch(kernel, 5, [x, *more])
+            tape.reset()
+        with wp.ScopedCapture() as capture:
+            with tape:
+                wp.launch(sine_of_itself, 5, [x])
+            tape.backward()
+        for _ in range(2):
+            x.assign(start)
+            x.grad.fill_(1.0)
+            wp.capture_launch(capture.graph)
+            np.testing.assert_allclose(x.grad.numpy(), np.cos(start) + 1.0)
+        tape.reset()
+        with tape:
+            wp.launch(sines_of_itself, 5, [x, 3])
+        with pytest.raises(RuntimeError, match="'sines_of_itself' must know how much.*before wp.capture_begin"):
+            with wp.ScopedCapture():
+                tape.backward()
+        tape.backward()
