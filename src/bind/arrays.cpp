@@ -5,8 +5,8 @@
 #include "bind/bind.h"
 #include "bind/foreign_arrays.h"
 #include "bind/gil.h"
-#include "bind/tape.h"
 #include "bind/kernel_object.h"
+#include "bind/tape.h"
 #include "runtime/errors.h"
 
 namespace weft::bind {

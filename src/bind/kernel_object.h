@@ -136,8 +136,8 @@ struct __attribute__((visibility("hidden"))) LaunchSettings {
   std::atomic<bool> plain = true;            // nothing that the hot path does not know: no print_launches
   std::atomic<int> current = kPlaceUnknown;  // the current device; unknown until somebody needs to know
   nb::object rare;                           // Python's launch, for everything that the hot path does not do
-  nb::object cpu;      // the Device object of the CPU
-  nb::dict by_device;  // Device objects of CUDA devices and their names → number
+  nb::object cpu;                            // the Device object of the CPU
+  nb::dict by_device;                        // Device objects of CUDA devices and their names → number
 };
 LaunchSettings& launch_settings();
 

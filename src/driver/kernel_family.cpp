@@ -71,10 +71,7 @@ std::atomic<const KernelVariant*>& KernelFamily::slot(KernelSignature& signature
   return table->variants[rank - 1][arrays.index()];
 }
 
-const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, ArrayFacts arrays,
-                                           const SourceKey& source, DiagnosticSink& sink, cuda::Device* device) {
-  std::atomic<const KernelVariant*>& slot = this->slot(signature, rank, arrays, device);
-  if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
+BuildRequest KernelFamily::request_for(const KernelSignature& signature, int rank, ArrayFacts arrays) const {
   BuildRequest request;
   request.kernel = decl_.get();
   request.arg_types = signature.types;
@@ -85,8 +82,16 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   request.form.taped = arrays.taped;
   request.form.meet = arrays.meet;
   request.options = options_;
-  request.device = device;
   request.atomic_sums = arrays.atomic_sums;
+  return request;
+}
+
+const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, ArrayFacts arrays,
+                                           const SourceKey& source, DiagnosticSink& sink, cuda::Device* device) {
+  std::atomic<const KernelVariant*>& slot = this->slot(signature, rank, arrays, device);
+  if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
+  BuildRequest request = request_for(signature, rank, arrays);
+  request.device = device;
   request.source_hash = source.hash;
   request.source_complete = source.complete;
   auto fresh = std::make_unique<KernelVariant>();
@@ -111,13 +116,7 @@ const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, 
   arrays.adjoint = arrays.taped = arrays.meet = false;
   auto& slot = signature.tape[rank - 1][arrays.index()];
   if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
-  BuildRequest request;
-  request.kernel = decl_.get();
-  request.arg_types = signature.types;
-  request.form.rank = std::uint8_t(rank);
-  request.form.no_overlap = arrays.no_overlap;
-  request.form.strided = arrays.strided;
-  request.options = options_;
+  const BuildRequest request = request_for(signature, rank, arrays);
   auto fresh = std::make_unique<TapeFacts>();
   DiagnosticSink sink;
   if (std::unique_ptr<ir::Module> module = front_end(request, sink, /*gradients=*/true))

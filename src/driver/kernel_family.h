@@ -120,6 +120,7 @@ class KernelFamily {
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
 
  private:
+  BuildRequest request_for(const KernelSignature& signature, int rank, ArrayFacts arrays) const;
   std::atomic<const KernelVariant*>& slot(KernelSignature& signature, int rank, ArrayFacts arrays,
                                           const cuda::Device* device);
 

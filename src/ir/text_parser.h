@@ -72,7 +72,7 @@ class TextParser {
   Function* function_ = nullptr;
   struct Link {
     Function* of;
-    Function* Function::*member;
+    Function* Function::* member;
     Token name;
   };
   std::vector<Link> links_;  // to functions by name, made when all are there

@@ -6,6 +6,7 @@
 #include "ir/builder.h"
 #include "ir/infer.h"
 #include "ir/walk.h"
+#include "passes/move_tests.h"
 #include "passes/rewrite.h"
 
 namespace weft::passes {
@@ -336,44 +337,11 @@ class Checker {
     return any;
   }
 
-  /// while (v = init) { T; test c } do { B; yield n }  →
-  /// while (go = true, v = init) { test go & running } do { T; w = if c { B; yield n } else { yield v }; yield c, w }
   void move_test(Op& op) {
-    at(op);
-    Region& old_test = *op.regions[0];
-    Region& old_body = *op.regions[1];
-    std::vector<Value*> init = {function_.constant_bool(true)};
-    init.insert(init.end(), op.operands.begin(), op.operands.end());
-    Op* loop = build_.while_op(init);
-    Region* test = loop->regions[0];
-    Region* body = loop->regions[1];
-    std::vector<const Type*> types;
-    for (std::size_t i = 0; i < op.results.size(); ++i) {
-      types.push_back(op.result(i)->type);
-      loop->result(i + 1)->name = op.result(i)->name;
-      test->args[i + 1]->name = body->args[i + 1]->name = old_body.args[i]->name;
-      rewriter_.replace(op.result(i), loop->result(i + 1));
-      rewriter_.replace(old_test.args[i], body->args[i + 1]);
-      rewriter_.replace(old_body.args[i], body->args[i + 1]);
-    }
-    build_.set_place(test);
-    Value* go = test->args[0];
-    build_.test(options_.stop ? build_.binary(OpCode::bit_and, go, build_.op(OpCode::running, {})->result()) : go);
-
-    build_.set_place(body);
-    Value* condition = rewriter_.now(old_test.last->operand(0));
-    Op* choice = build_.if_op(condition, types);
-    std::vector<Value*> yields = {condition};
-    yields.insert(yields.end(), choice->results.begin(), choice->results.end());
-    build_.yield(yields);
-    build_.set_place(choice->regions[0]);
-    build_.yield(old_body.last->operands);
-    build_.set_place(choice->regions[1]);
-    build_.yield(body->args.subspan(1));
-    splice_before(old_test, choice);
-    splice_before(old_body, choice->regions[0]->last);
-    ir::remove_op(&op);
-    region(*body);
+    region(*passes::move_test(op, rewriter_, [this](ir::Builder& build, Value* go) {
+      if (!options_.stop) return go;
+      return build.binary(OpCode::bit_and, go, build.op(OpCode::running, {})->result());
+    }));
   }
 
   ir::Function& function_;

@@ -2,8 +2,6 @@
 // while (go = true, v = init) { test go } do { T; w = if c { B; yield n } else { yield v }; yield c, w }
 #include "passes/move_tests.h"
 
-#include "ir/builder.h"
-#include "ir/walk.h"
 #include "passes/rewrite.h"
 
 namespace weft::passes {
@@ -28,7 +26,7 @@ bool writes_memory(const Region& region) {
 
 class Mover {
  public:
-  explicit Mover(ir::Function& function) : function_(function), rewriter_(function), b_(function, function.body) {}
+  explicit Mover(ir::Function& function) : function_(function), rewriter_(function) {}
 
   bool run() {
     region(*function_.body);
@@ -39,56 +37,57 @@ class Mover {
   void region(Region& region) {
     for (Op& op : region) {
       rewriter_.apply(op);
-      if (op.code == OpCode::while_ && reads_memory(*op.regions[0]))
-        move(op);
-      else
+      if (op.code == OpCode::while_ && reads_memory(*op.regions[0])) {
+        changed_ = true;
+        this->region(*move_test(op, rewriter_, [](ir::Builder&, Value* go) { return go; }));
+      } else {
         for (Region* inner : op.regions) this->region(*inner);
+      }
     }
-  }
-
-  void move(Op& op) {
-    changed_ = true;
-    Region &old_test = *op.regions[0], &old_body = *op.regions[1];
-    b_.set_place(op.parent, &op);
-    b_.set_loc(op.loc);
-    std::vector<Value*> init = {function_.constant_bool(true)};
-    init.insert(init.end(), op.operands.begin(), op.operands.end());
-    Op* loop = b_.while_op(init);
-    Region *test = loop->regions[0], *body = loop->regions[1];
-    std::vector<const Type*> types;
-    for (std::size_t i = 0; i < op.results.size(); ++i) {
-      types.push_back(op.result(i)->type);
-      loop->result(i + 1)->name = op.result(i)->name;
-      test->args[i + 1]->name = body->args[i + 1]->name = old_body.args[i]->name;
-      rewriter_.replace(op.result(i), loop->result(i + 1));
-      rewriter_.replace(old_test.args[i], body->args[i + 1]);
-      rewriter_.replace(old_body.args[i], body->args[i + 1]);
-    }
-    b_.set_place(test);
-    b_.test(test->args[0]);
-    b_.set_place(body);
-    Value* condition = rewriter_.now(old_test.last->operand(0));
-    Op* choice = b_.if_op(condition, types);
-    std::vector<Value*> yields = {condition};
-    yields.insert(yields.end(), choice->results.begin(), choice->results.end());
-    b_.yield(yields);
-    b_.set_place(choice->regions[0]);
-    b_.yield(old_body.last->operands);
-    b_.set_place(choice->regions[1]);
-    b_.yield(body->args.subspan(1));
-    splice_before(old_test, choice);
-    splice_before(old_body, choice->regions[0]->last);
-    ir::remove_op(&op);
-    region(*body);
   }
 
   ir::Function& function_;
   ir::Rewriter rewriter_;
-  ir::Builder b_;
   bool changed_ = false;
 };
 
 }  // namespace
+
+Region* move_test(Op& op, ir::Rewriter& rewriter, const std::function<Value*(ir::Builder&, Value*)>& goes_on) {
+  ir::Function& function = rewriter.function();
+  Region &old_test = *op.regions[0], &old_body = *op.regions[1];
+  ir::Builder b(function, op.parent, &op);
+  b.set_loc(op.loc);
+  std::vector<Value*> init = {function.constant_bool(true)};
+  init.insert(init.end(), op.operands.begin(), op.operands.end());
+  Op* loop = b.while_op(init);
+  Region *test = loop->regions[0], *body = loop->regions[1];
+  std::vector<const Type*> types;
+  for (std::size_t i = 0; i < op.results.size(); ++i) {
+    types.push_back(op.result(i)->type);
+    loop->result(i + 1)->name = op.result(i)->name;
+    test->args[i + 1]->name = body->args[i + 1]->name = old_body.args[i]->name;
+    rewriter.replace(op.result(i), loop->result(i + 1));
+    rewriter.replace(old_test.args[i], body->args[i + 1]);
+    rewriter.replace(old_body.args[i], body->args[i + 1]);
+  }
+  b.set_place(test);
+  b.test(goes_on(b, test->args[0]));
+  b.set_place(body);
+  Value* condition = rewriter.now(old_test.last->operand(0));
+  Op* choice = b.if_op(condition, types);
+  std::vector<Value*> yields = {condition};
+  yields.insert(yields.end(), choice->results.begin(), choice->results.end());
+  b.yield(yields);
+  b.set_place(choice->regions[0]);
+  b.yield(old_body.last->operands);
+  b.set_place(choice->regions[1]);
+  b.yield(body->args.subspan(1));
+  splice_before(old_test, choice);
+  splice_before(old_body, choice->regions[0]->last);
+  ir::remove_op(&op);
+  return body;
+}
 
 bool move_tests(ir::Function& function) { return writes_memory(*function.body) && Mover(function).run(); }
 

@@ -34,7 +34,8 @@ bool is_cheap(const Op& op) {
     case ir::OpClass::arith: return op.code != OpCode::div && op.code != OpCode::floordiv && op.code != OpCode::rem;
     case ir::OpClass::data: return true;
     default:
-      return op.code == OpCode::tid || op.code == OpCode::thread || op.code == OpCode::dim || op.code == OpCode::nonnull || op.code == OpCode::scale;
+      return op.code == OpCode::tid || op.code == OpCode::thread || op.code == OpCode::dim ||
+             op.code == OpCode::nonnull || op.code == OpCode::scale;
   }
 }
 
