@@ -71,14 +71,13 @@ def disc(number: int) -> wp.array:
     """A rotating disc around one heavy body."""
     rng = np.random.default_rng(1)
     radius, angle = rng.uniform(0.5, 2.0, number), rng.uniform(0.0, 2.0 * np.pi, number)
-    bodies = wp.zeros(number, dtype=Body)
-    view = bodies.numpy()  # a structured array on the same memory
+    view = np.zeros(number, dtype=Body.numpy_dtype())  # a structured array in the layout of kernels
     view["mass"] = 0.2 / number
     view["position"] = np.stack([radius * np.cos(angle), rng.normal(0.0, 0.03, number), radius * np.sin(angle)], axis=1)
     speed = np.sqrt(1.0 / radius)
     view["velocity"] = np.stack([-speed * np.sin(angle), np.zeros(number), speed * np.cos(angle)], axis=1)
     view[0] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 1.0)
-    return bodies
+    return wp.array(view, dtype=Body)
 
 
 def main() -> None:
