@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from domains import samples
-from kinds import type_of
+from kinds import bits_of_bfloats, type_of
 from signatures import Instance, Value
 
 import warp as wp
@@ -74,7 +74,7 @@ class Batch:
     def run(self) -> list[list[np.ndarray]]:
         given, results = self.arrays()
         wp.launch(self.kernel, self.count, given)
-        return [[r.numpy() for r in made] for made in results]
+        return [[bits_of_bfloats(r.numpy()) for r in made] for made in results]
 
     def interpret(self) -> list[list[np.ndarray]]:
         """As run, by the reference interpreter."""

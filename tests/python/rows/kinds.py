@@ -27,6 +27,11 @@ def storage(kind: str) -> np.dtype:
     return np.dtype({"bool": np.bool_, "bfloat16": np.uint16}.get(kind) or getattr(np, kind))
 
 
+def bits_of_bfloats(held: np.ndarray) -> np.ndarray:
+    """As `storage` says, also where ml_dtypes is installed and gives NumPy a bfloat16."""
+    return held.view(np.uint16) if held.dtype.name == "bfloat16" else held
+
+
 def is_float(kind: str) -> bool:
     return kind in FLOATS
 
