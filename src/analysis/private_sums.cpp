@@ -2,7 +2,6 @@
 #include "analysis/private_sums.h"
 
 #include <map>
-#include <optional>
 
 #include "analysis/effects.h"
 #include "analysis/uses.h"

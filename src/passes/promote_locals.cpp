@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ir/builder.h"
 #include "ir/walk.h"
@@ -93,7 +92,6 @@ class Promoter {
   }
 
   void choose() {
-    std::vector<const Op*> order;
     ir::walk(*function_.body, [&](const Op& op) {
       if (op.code != OpCode::local || op.imm) return;
       Promoted made;
@@ -190,22 +188,21 @@ class Promoter {
     return flat;
   }
 
-  Value* whole(const Promoted& promoted, const Type* type, const std::vector<Value*>& content, Value* at) {
+  Value* whole(const Type* type, const std::vector<Value*>& content, Value* at) {
     std::size_t next = 0;
-    return build(promoted, type, content, at, next);
+    return build(type, content, at, next);
   }
-  Value* build(const Promoted& promoted, const Type* type, const std::vector<Value*>& content, Value* at,
-               std::size_t& next) {
+  Value* build(const Type* type, const std::vector<Value*>& content, Value* at, std::size_t& next) {
     if (type->is_scalar()) {
       const PathStep dynamic[] = {{PathStep::index, true, false, 0}};
       return b_.extract(content[next++], dynamic, {&at, 1});
     }
     std::vector<Value*> parts;
     if (type->is_struct())
-      for (const Field& field : type->fields()) parts.push_back(build(promoted, field.type, content, at, next));
+      for (const Field& field : type->fields()) parts.push_back(build(field.type, content, at, next));
     else
       for (std::uint32_t k = 0; k < type->component_count(); ++k)
-        parts.push_back(build(promoted, type->element(), content, at, next));
+        parts.push_back(build(type->element(), content, at, next));
     return b_.construct(type, parts);
   }
 
@@ -225,7 +222,7 @@ class Promoter {
     std::size_t first = 1 + op.num_indices, steps = 0;
     for (const PathStep& s : op.path) steps += s.dynamic;
     std::span<Value* const> dynamic = op.operands.subspan(first, steps);
-    Value* before = whole(promoted, element, content, at);
+    Value* before = whole(element, content, at);
     Value* part = op.path.empty() ? before : b_.extract(before, op.path, dynamic);
     if (op.code != OpCode::store) rewriter_.replace(op.result(), part);
     if (op.code != OpCode::load) {
