@@ -47,6 +47,7 @@ class CompileSession::Fingerprint {
     if (!fresh) return;
     const SourceFile& source = *decl.tree->source;
     hasher_.text(decl.def->name).text(source.text());
+    if (!decl.native.empty() && session_.ahead_) throw NotAhead{};
     if (!decl.native.empty()) session_.note_unknown();  // what a compiler of the system makes of it is not ours to know
     hasher_.text(decl.native_gradient).text(decl.native_replay);
     for (const auto& custom : {decl.gradient, decl.replay}) {
@@ -94,7 +95,9 @@ class CompileSession::Fingerprint {
         if (done.insert(path).second) add_answer(path, *answer);
       }
     }
-    for (const syntax::CallExpr* call : sema::scan(def).statics) {
+    const sema::FunctionScan scan = sema::scan(def);
+    if (session_.ahead_ && !scan.statics.empty()) throw NotAhead{};
+    for (const syntax::CallExpr* call : scan.statics) {
       if (call->args.size() != 1) continue;
       const std::string text = sema::source_text(*call->args[0]);
       try {
@@ -142,7 +145,8 @@ class CompileSession::Fingerprint {
   std::deque<CompileSession::Answer> held_;
 };
 
-CompileSession::CompileSession(const sema::FunctionDecl& kernel) : outer_(session), kernel_(&kernel) {
+CompileSession::CompileSession(const sema::FunctionDecl& kernel, bool ahead)
+    : outer_(session), kernel_(&kernel), ahead_(ahead) {
   int depth = 0;
   for (const CompileSession* s = outer_; s; s = s->outer_) {
     if (s->kernel_ == kernel_)

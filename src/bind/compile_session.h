@@ -18,9 +18,13 @@ class __attribute__((visibility("hidden"))) CompileSession {
  public:
   using Answer = std::optional<sema::Symbol>;
 
+  /// What a session that builds ahead throws where the program's own code or another compiler would run: they run only
+  /// for kernels that are launched, and in the thread that launches.
+  struct NotAhead {};
+
   /// Makes itself the session of this thread until it is destroyed; sessions nest, for wp.static may launch kernels.
   /// Throws std::runtime_error where that would never end.
-  explicit CompileSession(const sema::FunctionDecl& kernel);
+  explicit CompileSession(const sema::FunctionDecl& kernel, bool ahead = false);
   ~CompileSession();
   CompileSession(const CompileSession&) = delete;
   CompileSession& operator=(const CompileSession&) = delete;
@@ -54,6 +58,7 @@ class __attribute__((visibility("hidden"))) CompileSession {
   CompileSession* outer_;
   const sema::FunctionDecl* kernel_;
   std::map<std::pair<const sema::Scope*, Question>, Answers> answers_;  // they hold the scopes that they are asked of
+  bool ahead_;
   bool collecting_ = false;
   bool asked_more_ = false;
 };

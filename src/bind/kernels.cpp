@@ -7,6 +7,7 @@
 #include "bind/hooks.h"
 #include "bind/kernel_object.h"
 #include "runtime/errors.h"
+#include "sema/scan.h"
 
 namespace weft::bind {
 namespace {
@@ -89,6 +90,32 @@ void build(const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t
   build_variant(*k.kernel, k.kernel->family->signature(list), rank, {}, device);
 }
 
+/// The device of the last build: the next kernels will probably run there, too.
+std::atomic<cuda::Device*> last_device{nullptr};
+
+void build_ahead(const KernelRef& k) {
+  KernelObject& kernel = *k.kernel;
+  try {
+    std::vector<const Type*> types;
+    for (const sema::KernelParam& p : kernel.params()) {
+      if (p.pattern.kind != builtins::Pattern::Kind::exact) return;
+      types.push_back(p.pattern.type);
+    }
+    CompileSession session(*kernel.decl, /*ahead=*/true);
+    driver::SourceKey source;
+    source.hash = session.fingerprint(*kernel.decl, kernel.family->options().debug);
+    if (session.asked_more()) return;
+    source.complete = [&] { return !session.asked_more(); };
+    cuda::Device* device = last_device;
+    if (device && device->capture()) return;  // what is loaded now could end up in the graph
+    GilRelease release;
+    kernel.family->build_ahead(kernel.family->signature(types), sema::scan(*kernel.decl->def).tid_names, source, device);
+  } catch (const CompileSession::NotAhead&) {
+  } catch (const nb::python_error&) {  // a launch of this kernel raises it again
+  } catch (const std::exception&) {
+  }
+}
+
 }  // namespace
 
 Hooks& hooks() {
@@ -134,6 +161,7 @@ const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelS
     variant = kernel.family->variant(signature, int(rank), arrays, source, sink, device);
   }
   if (!variant) raise_compile_error(sink);
+  last_device = device;
   count_build(variant->report);
   emit_warnings(sink);
   if (hooks().built.is_valid() && !hooks().built.is_none()) {
@@ -241,7 +269,10 @@ void register_kernels(nb::module_& m) {
       .def("params", &params_of,
            "Name, type (None if generic), annotation and whether there is a default, per parameter.")
       .def("build", &build, nb::arg("types"), nb::arg("rank") = 1, nb::arg("place") = kOnCpu,
-           "Compiles the form for these types ahead of a launch on a device: -1 is the CPU.");
+           "Compiles the form for these types ahead of a launch on a device: -1 is the CPU.")
+      .def("build_ahead", &build_ahead,
+           "Compiles the form that a launch will probably ask for, if that runs none of the program's own code. Errors "
+           "are left to that launch.");
   m.def(
       "build_counts",
       [] {

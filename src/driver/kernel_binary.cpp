@@ -238,6 +238,13 @@ std::vector<runtime::SumSlot> private_sums(ir::Function& kernel) {
   return out;
 }
 
+/// A kernel that was built before anybody asked for it. It leaves no trace on disk until somebody does.
+struct Unclaimed {
+  std::shared_ptr<const KernelBinary> binary;
+  std::string object, metadata;  // for the disk; empty: they come from there
+  BuildReport report;
+};
+
 }  // namespace
 
 struct BinaryStore::Impl {
@@ -247,6 +254,7 @@ struct BinaryStore::Impl {
   std::unordered_map<Hash128, std::weak_ptr<const KernelBinary>> loaded;  // by content key
   std::unordered_map<Hash128, Hash128> content_of;                        // source key → content key
   std::unordered_map<Hash128, std::shared_ptr<std::mutex>> building;      // one builder per content key
+  std::unordered_map<Hash128, Unclaimed> ahead;                           // built ahead and not asked for yet
   std::shared_ptr<runtime::Cache> cache;                                  // replaced by set_cache_folder
 
   std::shared_ptr<const KernelBinary> find_loaded(const Hash128& key) {
@@ -263,6 +271,18 @@ struct BinaryStore::Impl {
     if (auto existing = slot.lock()) return existing;
     slot = binary;
     return binary;
+  }
+
+  void keep_ahead(const Hash128& key, Unclaimed unclaimed) {
+    std::lock_guard lock(mutex);
+    ahead[key] = std::move(unclaimed);
+  }
+
+  std::optional<Unclaimed> claim(const Hash128& key) {
+    std::lock_guard lock(mutex);
+    auto node = ahead.extract(key);
+    if (node.empty()) return std::nullopt;
+    return std::move(node.mapped());
   }
 };
 
@@ -341,9 +361,32 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     }
   };
 
-  // By source: no parser, no pass.
   Hash128 source_key;
   bool has_source_key = request.source_hash != Hash128{};
+  auto from_process = [&](const Hash128& content) -> std::shared_ptr<const KernelBinary> {
+    const Hash128 key = in_place(content, request.device);
+    auto binary = impl_->find_loaded(key);
+    if (!binary) return nullptr;
+    r.source = BuildReport::Source::process;
+    if (request.ahead) return binary;
+    if (auto unclaimed = impl_->claim(key)) {
+      r = unclaimed->report;
+      if (request.options.use_cache && !unclaimed->object.empty())
+        disk->put(runtime::CacheTable::object, content, std::as_bytes(std::span(unclaimed->object)),
+                  std::as_bytes(std::span(unclaimed->metadata)));
+      if (request.options.use_cache && has_source_key) disk->put_content_key(source_key, content);
+    }
+    return binary;
+  };
+
+  auto keep = [&](const Hash128& content, std::shared_ptr<const KernelBinary> binary, std::string object,
+                  std::string metadata) {
+    if (request.ahead)
+      impl_->keep_ahead(in_place(content, request.device), {binary, std::move(object), std::move(metadata), r});
+    return binary;
+  };
+
+  // By source: no parser, no pass.
   if (has_source_key) {
     Hasher hasher;
     hasher.value(request.source_hash).text(build_id());
@@ -361,11 +404,8 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     if (!content && request.options.use_cache) content = disk->get_content_key(source_key);
     if (content) {
       r.source_key_hit = true;
-      if (auto binary = impl_->find_loaded(in_place(*content, request.device))) {
-        r.source = BuildReport::Source::process;
-        return binary;
-      }
-      if (auto binary = from_disk(*content)) return binary;
+      if (auto binary = from_process(*content)) return binary;
+      if (auto binary = from_disk(*content)) return keep(*content, std::move(binary), {}, {});
       r.source_key_hit = false;
     }
   }
@@ -383,8 +423,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     std::lock_guard lock(impl_->mutex);
     impl_->content_of[source_key] = key;
   };
-  if (auto binary = impl_->find_loaded(loaded_key)) {
-    r.source = BuildReport::Source::process;
+  if (auto binary = from_process(key)) {
     remember();
     return binary;
   }
@@ -406,15 +445,14 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
       impl.building.erase(key);
     }
   } done{*impl_, loaded_key};
-  if (auto binary = impl_->find_loaded(loaded_key)) {
-    r.source = BuildReport::Source::process;
+  if (auto binary = from_process(key)) {
     remember();
     return binary;
   }
   if (auto binary = from_disk(key)) {
     remember();
     if (has_source_key) disk->put_content_key(source_key, key);
-    return binary;
+    return keep(key, std::move(binary), {}, {});
   }
 
   start = Clock::now();
@@ -452,14 +490,15 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   meta.tid_dims = tid_dims_read(*module);
   meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
   meta.sites = describe_sites(*module);
-  if (request.options.use_cache) {
-    std::string bytes = meta.write();
+  std::string bytes = meta.write();
+  if (request.options.use_cache && !request.ahead) {
     disk->put(runtime::CacheTable::object, key, std::as_bytes(std::span(emitted.bytes)),
               std::as_bytes(std::span(bytes)));
     if (has_source_key) disk->put_content_key(source_key, key);
   }
   remember();
-  return impl_->publish(loaded_key, assemble(std::move(meta), emitted.bytes));
+  auto binary = impl_->publish(loaded_key, assemble(std::move(meta), emitted.bytes));
+  return keep(key, std::move(binary), std::move(emitted.bytes), std::move(bytes));
 }
 
 }  // namespace weft::driver

@@ -86,14 +86,20 @@ BuildRequest KernelFamily::request_for(const KernelSignature& signature, int ran
   return request;
 }
 
-const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, ArrayFacts arrays,
-                                           const SourceKey& source, DiagnosticSink& sink, cuda::Device* device) {
-  std::atomic<const KernelVariant*>& slot = this->slot(signature, rank, arrays, device);
-  if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
+BuildRequest KernelFamily::request_for(const KernelSignature& signature, int rank, ArrayFacts arrays,
+                                       const SourceKey& source, cuda::Device* device) const {
   BuildRequest request = request_for(signature, rank, arrays);
   request.device = device;
   request.source_hash = source.hash;
   request.source_complete = source.complete;
+  return request;
+}
+
+const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, ArrayFacts arrays,
+                                           const SourceKey& source, DiagnosticSink& sink, cuda::Device* device) {
+  std::atomic<const KernelVariant*>& slot = this->slot(signature, rank, arrays, device);
+  if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
+  const BuildRequest request = request_for(signature, rank, arrays, source, device);
   auto fresh = std::make_unique<KernelVariant>();
   fresh->param_bytes = arrays.taped ? log_layout(signature.layout).size : signature.layout.size;
   if (interpret_ && !device) {
@@ -110,6 +116,14 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   slot.store(fresh.get(), std::memory_order_release);
   signature.owned.push_back(std::move(fresh));
   return slot.load(std::memory_order_relaxed);
+}
+
+void KernelFamily::build_ahead(KernelSignature& signature, int rank, const SourceKey& source, cuda::Device* device) {
+  if ((interpret_ && !device) || signature.ready(std::size_t(rank), {}, device)) return;
+  BuildRequest request = request_for(signature, rank, {}, source, device);
+  request.ahead = true;
+  DiagnosticSink unheard;
+  BinaryStore::shared().get(request, unheard);
 }
 
 const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays) {

@@ -111,6 +111,9 @@ class KernelFamily {
   /// The same for a host that hashes what its names mean at the time of building.
   const KernelVariant* variant(KernelSignature& signature, int rank, ArrayFacts arrays, const SourceKey& source,
                                DiagnosticSink& sink, cuda::Device* device = nullptr);
+  /// Compiles the form that a launch will probably ask for, and leaves it to the store until one does. Errors are kept
+  /// for that launch.
+  void build_ahead(KernelSignature& signature, int rank, const SourceKey& source, cuda::Device* device);
   /// What a tape must know of the form for such a launch; found out on first use.
   const TapeFacts& tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays);
   /// Whether a launch should ask for the form with atomic_sums instead of this one: there are many workers, and copies
@@ -120,6 +123,8 @@ class KernelFamily {
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
 
  private:
+  BuildRequest request_for(const KernelSignature& signature, int rank, ArrayFacts arrays, const SourceKey& source,
+                           cuda::Device* device) const;
   BuildRequest request_for(const KernelSignature& signature, int rank, ArrayFacts arrays) const;
   std::atomic<const KernelVariant*>& slot(KernelSignature& signature, int rank, ArrayFacts arrays,
                                           const cuda::Device* device);

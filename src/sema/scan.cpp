@@ -1,6 +1,8 @@
 // The pre-scan of a function.
 #include "sema/scan.h"
 
+#include <algorithm>
+
 namespace weft::sema {
 namespace {
 
@@ -51,6 +53,14 @@ void for_each_child(const Expr& expr, Visit visit) {
     case ExprKind::ellipsis:
     case ExprKind::unsupported: break;
   }
+}
+
+/// Whether it calls `name` or `module.name`, by the look of it.
+bool is_call_of(const Expr& e, std::string_view name) {
+  if (e.kind != ExprKind::call) return false;
+  const Expr& callee = *e.as<CallExpr>().callee;
+  return (callee.kind == ExprKind::attribute && callee.as<AttributeExpr>().name == name) ||
+         (callee.kind == ExprKind::name && callee.as<NameExpr>().name == name);
 }
 
 class Scanner {
@@ -117,10 +127,7 @@ class Scanner {
     if (const auto* call = e.as_if<CallExpr>()) {
       for (const Expr* arg : call->args) argument(*arg);
       for (const Keyword& k : call->keywords) argument(*k.value);
-      const Expr& callee = *call->callee;
-      bool is_static = (callee.kind == ExprKind::attribute && callee.as<AttributeExpr>().name == "static") ||
-                       (callee.kind == ExprKind::name && callee.as<NameExpr>().name == "static");
-      if (is_static) {
+      if (is_call_of(e, "static")) {
         result.statics.push_back(call);
         for (OpenLoop& loop : loops_) loop.info.has_static = true;
       }
@@ -153,7 +160,11 @@ class Scanner {
       case StmtKind::expr: read(s.as<ExprStmt>().value); break;
       case StmtKind::assign:
         read(s.as<AssignStmt>().value);
-        for (const Expr* t : s.as<AssignStmt>().targets) target(*t);
+        for (const Expr* t : s.as<AssignStmt>().targets) {
+          target(*t);
+          if (t->kind == ExprKind::tuple && is_call_of(*s.as<AssignStmt>().value, "tid"))
+            result.tid_names = std::max(result.tid_names, int(t->as<TupleExpr>().elements.size()));
+        }
         break;
       case StmtKind::augmented_assign:
         read(s.as<AugmentedAssignStmt>().value);

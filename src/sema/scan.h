@@ -37,6 +37,7 @@ struct FunctionScan {
   std::unordered_map<std::string_view, std::uint32_t> last_read;  // position of a name's last read
   std::unordered_set<std::string_view> assigned;                  // names that some statement assigns as a whole
   std::vector<const syntax::CallExpr*> statics;                   // calls of wp.static, by the look of them
+  int tid_names = 1;                                              // most names that take the results of one tid()
 
   std::uint8_t exits_of(const syntax::Stmt* stmt) const {
     auto it = exits.find(stmt);

@@ -43,6 +43,7 @@ optimization_level: int | None = None  # LLVM's effort, 0 to 3; None is 2
 native_compiler: str | None = None  # the clang that compiles wp.func_native; None looks for one
 cache_kernels: bool = True  # compiled kernels are kept on disk
 kernel_cache_dir: str | None = None  # where; None: WARP_CACHE_PATH, else the user's cache folder
+compile_ahead: bool = True  # idle cores compile the next kernels of a module whose kernels are being compiled
 load_module_max_workers: int = 0  # threads that compile when modules are loaded: 0 is one per core
 
 # How they run.

@@ -13,7 +13,7 @@ import typing
 import weakref
 
 from warp import _weft
-from warp._src import config, settings
+from warp._src import ahead, config, settings
 from warp._src.device import CPU, Device, get_device, synchronize_device
 from warp._src.resolver import FunctionResolver, describe
 from warp._src.source_text import source_of as _source_of
@@ -253,17 +253,23 @@ class Kernel(_weft.KernelHandle):
 
     def _refresh(self) -> _weft.Kernel:
         """Chooses the compiled kernel for the settings of now; `wp.launch` asks for it when they have changed."""
+        if self._current is None:
+            ahead.wanted(self)
+        epoch = settings.epoch
+        kernel = self._current = self.prepare()
+        self._use(kernel, epoch, self._backward())
+        return kernel
+
+    def prepare(self) -> _weft.Kernel:
+        """The kernel for the settings of now, parsed; its forms are compiled when they are launched."""
         function = self._function  # another thread may forget it meanwhile
         if function is None:
             function = self._function = _native_function(self.func, self.key, self._resolver)
-        epoch = settings.epoch
         options = settings.compile_options({**self.module.options, **self.options})
         key = tuple(sorted(options.items()))
         kernel = self._natives.get(key)
         if kernel is None or not kernel.unchanged():
             kernel = self._natives[key] = _weft.Kernel(function, options)
-        self._current = kernel
-        self._use(kernel, epoch, self._backward())
         return kernel
 
     def _backward(self) -> bool:
