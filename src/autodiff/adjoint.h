@@ -3,6 +3,7 @@
 // leave much for the usual passes to fold and drop.
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 #include "autodiff/record.h"
 #include "ir/ir.h"
@@ -24,9 +25,16 @@ struct AdjointOptions {
 /// Gradients live behind the descriptors' gradient pointers; arrays without one get none. Errors go to the sink.
 void make_adjoint(ir::Module& module, const AdjointOptions& options, DiagnosticSink& sink);
 
-/// Makes the kernel its own tangent: gradients of the read arrays hold directions, and those of the written arrays
-/// become the derivative in that direction. Arrays are written as by the kernel itself.
-void make_tangent(ir::Module& module, DiagnosticSink& sink);
+/// Where a tangent kernel finds directions, and leaves derivatives.
+enum class Directions : std::uint8_t {
+  in_gradients,   // of the arrays; what is passed by value does not move
+  in_parameters,  // behind the kernel's own: one of the same type for each, an array for an array (null: does not move)
+};
+inline constexpr std::string_view kTangentSuffix = "_tangent";  // of those parameters' names
+
+/// Makes the kernel its own tangent: besides what it does it writes, for each array that it writes, the derivative in the
+/// given direction.
+void make_tangent(ir::Module& module, Directions directions, DiagnosticSink& sink);
 
 /// Makes the kernel write down what its adjoint can't compute again: its taped form.
 void make_taped(ir::Module& module, const LogPlan& log);

@@ -1,5 +1,6 @@
-// Forward mode: every float value gets a tangent beside it. Far simpler than the reverse, which makes it a good second
-// opinion: the two share nothing but the IR.
+// Forward mode: every float value gets a tangent beside it, and every descriptor another one, its shadow, for the memory
+// where the tangents of its elements lie. Far simpler than the reverse, which makes it a good second opinion: the two
+// share nothing but the IR. A shadow may be null: its elements don't move, and what is stored there is not followed.
 #include <algorithm>
 #include <numbers>
 #include <unordered_map>
@@ -52,6 +53,9 @@ std::vector<Leaf> float_leaves(const Type* type) {
   return out;
 }
 
+/// Whether values of this type have tangents.
+bool carries(const Type* type) { return has_floats(type) || analysis::has_array(type); }
+
 class TangentFunctions;
 
 class Tangent {
@@ -69,12 +73,46 @@ class Tangent {
     values_[param] = value;
     if (tangent) tangents_[param] = tangent;
   }
+  /// A parameter whose arrays have their tangents where gradients are.
+  void bind_gradients(const Value* param, Value* value) {
+    bind(param, value, analysis::has_array(value->type) ? gradients_in(value) : nullptr);
+  }
 
  private:
   Value* at(Value* value) { return ir::mapped(target_, values_, value); }
   Value* dot(const Value* value) {
     auto it = tangents_.find(value);
-    return it == tangents_.end() ? b_.zero(value->type) : it->second;
+    return it == tangents_.end() ? nothing(value->type) : it->second;
+  }
+  bool is_used(const Value* value) const {
+    bool used = false;
+    ir::walk(*source_.body, [&](const Op& op) {
+      used = used || std::find(op.operands.begin(), op.operands.end(), value) != op.operands.end();
+    });
+    return used;
+  }
+  Value* gradients_in(Value* value) {
+    const Type* type = value->type;
+    if (type->is_array()) return b_.gradient(value);
+    if (!analysis::has_array(type)) return b_.zero(type);
+    std::vector<Value*> parts;
+    for (std::size_t k = 0; k < type->fields().size(); ++k) {
+      const ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};
+      parts.push_back(gradients_in(b_.extract(value, {&step, 1})));
+    }
+    return b_.construct(type, parts);
+  }
+  /// The tangent of what does not move: zeros, and descriptors of no memory.
+  Value* nothing(const Type* type) {
+    if (!analysis::has_array(type)) return b_.zero(type);
+    std::vector<Value*> parts;
+    if (type->is_array()) {
+      parts.assign(1 + type->rank(), b_.i64(0));
+      parts[0] = b_.constant(types::u64(), 0);
+      return b_.op_typed(OpCode::from_ptr, parts, {&type, 1})->result();
+    }
+    for (const Field& field : type->fields()) parts.push_back(nothing(field.type));
+    return b_.construct(type, parts);
   }
   bool moves(const Value* value) const { return tangents_.contains(value); }
   std::vector<Value*> all(std::span<Value* const> list) {
@@ -85,7 +123,7 @@ class Tangent {
   std::vector<Value*> with_tangents(std::span<Value* const> list) {
     std::vector<Value*> out = all(list);
     for (const Value* value : list)
-      if (has_floats(value->type)) out.push_back(dot(value));
+      if (carries(value->type)) out.push_back(dot(value));
     return out;
   }
 
@@ -147,10 +185,10 @@ class TangentFunctions {
     for (const Value* param : function.params()) values.push_back(made->add_argument(made->body, param->type));
     for (std::size_t k = 0; k < values.size(); ++k)
       tangent.bind(function.params()[k], values[k],
-                   has_floats(values[k]->type) ? made->add_argument(made->body, values[k]->type) : nullptr);
+                   carries(values[k]->type) ? made->add_argument(made->body, values[k]->type) : nullptr);
     made->result_types = function.result_types;
     for (const Type* type : function.result_types)
-      if (has_floats(type)) made->result_types.push_back(type);
+      if (carries(type)) made->result_types.push_back(type);
     tangent.run();
     made_.push_back(std::move(made));
     return known_[&function] = made_.back().get();
@@ -177,7 +215,7 @@ void Tangent::visit(const Op& op) {
     default: break;
   }
   copy(op);
-  if (op.results.size() != 1 || !has_floats(op.result()->type)) return;
+  if (op.results.size() != 1 || !carries(op.result()->type)) return;
   bool any = false;
   for (const Value* value : op.operands) any |= moves(value);
   if (!any) return;
@@ -190,7 +228,7 @@ void Tangent::control(const Op& op) {
   for (const Value* result : op.results) types.push_back(result->type);
   std::size_t skip = op.code == OpCode::for_ ? 3 : 0;
   for (std::size_t k = 0; k < op.results.size(); ++k) {
-    if (!has_floats(op.result(k)->type)) continue;
+    if (!carries(op.result(k)->type)) continue;
     types.push_back(op.result(k)->type);
     if (op.code != OpCode::if_) operands.push_back(dot(op.operand(skip + k)));
   }
@@ -200,7 +238,7 @@ void Tangent::control(const Op& op) {
     const Region& from = *op.regions[r];
     for (const Value* arg : from.args) values_[arg] = target_.add_argument(made->regions[r], arg->type);
     for (std::size_t k = skip ? 1 : 0; k < from.args.size(); ++k)
-      if (has_floats(from.args[k]->type))
+      if (carries(from.args[k]->type))
         tangents_[from.args[k]] = target_.add_argument(made->regions[r], from.args[k]->type);
     b_.set_place(made->regions[r]);
     region(from);
@@ -211,7 +249,7 @@ void Tangent::control(const Op& op) {
   std::size_t next = op.results.size();
   for (std::size_t k = 0; k < op.results.size(); ++k) {
     values_[op.result(k)] = made->result(k);
-    if (has_floats(op.result(k)->type)) tangents_[op.result(k)] = made->result(next++);
+    if (carries(op.result(k)->type)) tangents_[op.result(k)] = made->result(next++);
   }
 }
 
@@ -229,7 +267,7 @@ void Tangent::call(const Op& op) {
   std::size_t next = op.results.size();
   for (std::size_t k = 0; k < op.results.size(); ++k) {
     values_[op.result(k)] = made->result(k);
-    if (has_floats(op.result(k)->type)) tangents_[op.result(k)] = made->result(next++);
+    if (carries(op.result(k)->type)) tangents_[op.result(k)] = made->result(next++);
   }
 }
 
@@ -278,13 +316,16 @@ void Tangent::call_custom(const Op& op) {
 
 void Tangent::memory(const Op& op) {
   if (op.code == OpCode::local) {
-    copy(op);
-    Value* made = values_[op.result()];
-    if (has_floats(made->type->element())) values_[op.result()] = b_.with_gradient(made, b_.local(made->type, op.ints));
+    Op* made = copy(op);
+    if (!carries(made->result()->type->element())) return;
+    std::vector<const Type*> type = {made->result()->type};
+    Op* shadow = b_.op_typed(OpCode::local, {}, type);
+    ir::copy_attributes(op, target_, *shadow);
+    tangents_[op.result()] = shadow->result();
     return;
   }
   const Type* moved = op.code == OpCode::load ? op.result()->type : op.operands.back()->type;
-  if (!has_floats(moved)) {
+  if (!carries(moved) || !moves(op.operand(0))) {
     copy(op);
     return;
   }
@@ -294,25 +335,33 @@ void Tangent::memory(const Op& op) {
     copy(op);
     return;
   }
-  Value* gradient = b_.gradient(at(op.operand(0)));
+  if (op.code == OpCode::atomic && is_used(op.result())) {
+    sink_.report(DiagCode::no_gradient, op.loc,
+                 "forward mode does not pass through the result of an atomic operation: which threads came before is "
+                 "not known");
+    copy(op);
+    return;
+  }
+  Value* shadow = dot(op.operand(0));
   std::size_t dynamic = 0;
   for (const ir::PathStep& step : op.path) dynamic += step.dynamic;
   std::vector<Value*> indices = all(op.indices());
   std::vector<Value*> steps = all(op.operands.subspan(1 + op.num_indices, dynamic));
-  bool gives = op.code != OpCode::store;
-  Op* there = b_.if_op(b_.unary(OpCode::nonnull, gradient), {&moved, gives ? std::size_t(1) : 0});
+  bool gives = op.code == OpCode::load;
+  Op* there = b_.if_op(b_.unary(OpCode::nonnull, shadow), {&moved, gives ? std::size_t(1) : 0});
   Region* outer = b_.region();
   b_.set_place(there->regions[0]);
   std::vector<Value*> got;
   switch (op.code) {
-    case OpCode::load: got = {b_.load(gradient, indices, op.wrap, op.path, steps)}; break;
-    case OpCode::store: b_.store(gradient, indices, op.wrap, op.path, steps, dot(op.operands.back())); break;
-    default: got = {b_.atomic(op.atomic, gradient, indices, op.wrap, op.path, steps, dot(op.operands.back()))};
+    case OpCode::load: got = {b_.load(shadow, indices, op.wrap, op.path, steps)}; break;
+    case OpCode::store: b_.store(shadow, indices, op.wrap, op.path, steps, dot(op.operands.back())); break;
+    default: b_.atomic(op.atomic, shadow, indices, op.wrap, op.path, steps, dot(op.operands.back()));
   }
   b_.yield(got);
   b_.set_place(there->regions[1]);
-  Value* none[] = {b_.zero(moved)};
-  b_.yield(std::span<Value* const>(none, gives ? 1 : 0));
+  std::vector<Value*> none;
+  if (gives) none.push_back(nothing(moved));
+  b_.yield(none);
   b_.set_place(outer);
   copy(op);
   if (gives) tangents_[op.result()] = there->result();
@@ -352,13 +401,25 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::splat: return b_.splat(op.result()->type, d(0));
     case OpCode::extract: return b_.extract(d(0), op.path, all(op.operands.subspan(1)));
     case OpCode::insert: return b_.insert(d(0), d(1), op.path, all(op.operands.subspan(2)));
+    case OpCode::view:
+    case OpCode::slice:
+    case OpCode::gradient: {
+      std::vector<Value*> operands = all(op.operands);
+      operands[0] = d(0);
+      const Type* type = op.result()->type;
+      Op* made = b_.op_typed(op.code, operands, {&type, 1});
+      ir::copy_attributes(op, target_, *made);
+      return made->result();
+    }
+    case OpCode::with_gradient: return b_.with_gradient(d(0), d(1));
     case OpCode::floor:
     case OpCode::ceil:
     case OpCode::trunc:
     case OpCode::round:
     case OpCode::rint:
     case OpCode::floordiv:
-    case OpCode::bitcast: return nullptr;
+    case OpCode::bitcast:
+    case OpCode::from_ptr: return nullptr;
     default: break;
   }
   // Choices and elementary functions: component by component.
@@ -446,7 +507,7 @@ Value* Tangent::elementary(const Op& op) {
 
 }  // namespace
 
-void make_tangent(ir::Module& module, DiagnosticSink& sink) {
+void make_tangent(ir::Module& module, Directions directions, DiagnosticSink& sink) {
   std::unique_ptr<ir::Function> source = std::move(module.functions.back());
   module.functions.pop_back();
   auto made = std::make_unique<ir::Function>(source->name, source->kind);
@@ -454,8 +515,16 @@ void make_tangent(ir::Module& module, DiagnosticSink& sink) {
   made->loc = source->loc;
   TangentFunctions functions(sink);
   Tangent tangent(*source, *made, functions, sink);
+  std::vector<Value*> values;
   for (const Value* param : source->params())
-    tangent.bind(param, made->add_argument(made->body, param->type, made->arena.copy(param->name)), nullptr);
+    values.push_back(made->add_argument(made->body, param->type, made->arena.copy(param->name)));
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (directions == Directions::in_parameters)
+      tangent.bind(source->params()[k], values[k],
+                   made->add_argument(made->body, values[k]->type,
+                                      made->arena.copy(std::string(values[k]->name) + std::string(kTangentSuffix))));
+    else
+      tangent.bind_gradients(source->params()[k], values[k]);
   tangent.run();
   for (auto& function : functions.take()) module.functions.push_back(std::move(function));
   module.functions.push_back(std::move(made));

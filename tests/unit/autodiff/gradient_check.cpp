@@ -238,7 +238,7 @@ void expect_tangent(const Check& check, const ir::Module& plain, const std::vect
     DiagnosticSink sink;
     auto tangent = ir::clone(plain);
     if (optimised) tidy(*tangent, true);
-    make_tangent(*tangent, sink);
+    make_tangent(*tangent, Directions::in_gradients, sink);
     ASSERT_FALSE(sink.has_errors()) << sink.render_all();
     verified(*tangent, "tangent");
     if (::testing::Test::HasFatalFailure()) return;
