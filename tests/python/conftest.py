@@ -1,46 +1,56 @@
-"""Devices for the tests: everything runs on the CPU unless it says otherwise; the files named here run on every device.
+"""Devices for the tests: every test runs on the CPU and on a GPU, but for files that are about one of them.
 
-A test of these files that is about the CPU alone is marked `cpu_only`. Without a CUDA device its half of the tests is
-skipped, and pytest says so.
+A test of other files that is about the CPU alone is marked `cpu_only`, with a reason where the name does not say it.
+Without a CUDA device only the CPU's half is collected, and each file says once how many tests it leaves out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 
 import pytest
 import warp as wp
 
-ON_EVERY_DEVICE = {
-    "test_adjoint",
-    "test_atomics",
-    "test_autograd",
-    "test_builtins",
-    "test_builtins_decomposition",
-    "test_builtins_geometry",
-    "test_builtins_noise",
-    "test_builtins_properties",
-    "test_builtins_quat",
-    "test_builtins_random",
-    "test_builtins_spatial",
-    "test_builtins_special",
-    "test_builtins_vector",
-    "test_custom_gradients",
-    "test_grad_in_kernels",
-    "test_gradient_memory",
-    "test_indexed_array",
-    "test_kernels",
-    "test_library_gradients",
-    "test_structs",
-    "test_tape",
-    "test_tape_arrays",
-    "test_tape_changes",
+_VISIBLE = pytest.StashKey["str | None"]()
+
+# Files whose tests run once: where nothing runs on a device, or the tests choose devices themselves.
+ONE_RUN = {
+    "test_api_builtins": "calls from Python, which run on the CPU",
+    "test_api_config": "settings, most of them of the CPU",
+    "test_api_native": "C++ for the CPU",
+    "test_compile_errors": "errors of the compiler come before any device",
+    "test_completeness": "counts statements",
+    "test_cuda": "about CUDA devices",
+    "test_devices": "about devices",
+    "test_leaks": "memory of the host",
+    "test_named": "about names",
+    "test_native_gradients": "C++ for the CPU",
+    "test_process": "programs of their own",
+    "test_ptx": "text for GPUs",
+    "test_rows": "runs every executor itself, GPUs among them",
+    "test_source_key": "about keys of sources",
+    "test_sources": "programs of their own",
+    "test_types": "values in Python",
+    "test_typing": "about type checkers",
 }
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "cpu_only: about the CPU, also in files whose tests run on every device")
+    config.addinivalue_line("markers", "cpu_only(reason): about the CPU, also in files whose tests run on every device")
     wp.set_device("cpu")
+    if wp.is_cuda_available():  # opened by now: programs that tests start stay on the CPU, unless they are to see it
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+        config.stash[_VISIBLE] = visible
+
+
+@pytest.fixture
+def gpu_environment(request: pytest.FixtureRequest) -> dict[str, str]:
+    """The environment of a program that sees the GPUs which the tests see."""
+    environment = {name: value for name, value in os.environ.items() if name != "CUDA_VISIBLE_DEVICES"}
+    visible = request.config.stash.get(_VISIBLE, None)
+    return environment if visible is None else {**environment, "CUDA_VISIBLE_DEVICES": visible}
 
 
 @pytest.fixture
@@ -66,7 +76,7 @@ def _on_device(request: pytest.FixtureRequest) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    everywhere = metafunc.module.__name__.rpartition(".")[2] in ON_EVERY_DEVICE
+    everywhere = metafunc.module.__name__.rpartition(".")[2] not in ONE_RUN
     if metafunc.definition.get_closest_marker("cpu_only") is not None:
         return
     if any("device" in str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")):
@@ -74,4 +84,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if everywhere and "device" not in metafunc.fixturenames:
         metafunc.fixturenames.append("device")
     if "device" in metafunc.fixturenames:
-        metafunc.parametrize("device", ["cpu", "cuda"], indirect=True)
+        devices = ["cpu", "cuda"] if wp.is_cuda_available() else ["cpu"]
+        metafunc.parametrize("device", devices, indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Adds a skip to each file whose tests would run on a GPU too."""
+    if wp.is_cuda_available():
+        return
+    missing: dict[pytest.Module, int] = {}
+    for item in items:
+        module = item.getparent(pytest.Module)
+        callspec = getattr(item, "callspec", None)
+        if module is not None and callspec is not None and callspec.params.get("device") == "cpu":
+            missing[module] = missing.get(module, 0) + 1
+    for module, count in missing.items():
+        items.append(pytest.Function.from_parent(module, name="test_on_cuda", callobj=_skip(count, module.name)))
+
+
+def _skip(count: int, name: str) -> Callable[[], None]:
+    def skipped() -> None:
+        pytest.skip(f"there is no CUDA device: {count} tests of {name} ran on the CPU alone")
+
+    return skipped

@@ -141,6 +141,7 @@ def test_old_keywords():
     assert wp.array(n=4, dtype=int).shape == (4,)
 
 
+@pytest.mark.cpu_only("NumPy's memory is shared")
 def test_copy_false_shares_memory():
     values = np.arange(6, dtype=np.float32)
     a = wp.array(values, copy=False)
@@ -225,7 +226,7 @@ def test_annotations():
 def test_attributes():
     a = wp.zeros((2, 3), dtype=wp.vec3)
     assert (a.shape, a.ndim, a.strides, a.size, a.capacity) == ((2, 3), 2, (36, 12), 6, 72)
-    assert a.device == "cpu" and a.pinned is False and a.is_contiguous and not a.is_transposed
+    assert a.device == wp.get_device() and a.pinned is False and a.is_contiguous and not a.is_transposed
     assert a.ptr and a.owner and len(a) == 2 and bool(a) and a == a and hash(a) == hash(a)
     assert a.transpose().is_transposed and not a.transpose().is_contiguous
     assert (a == wp.zeros((2, 3), dtype=wp.vec3)) is False
@@ -492,6 +493,8 @@ def test_from_numpy_folds():
     assert wp.from_numpy(values).ptr != values.ctypes.data
 
 
+@pytest.mark.cpu_only("")
+@pytest.mark.skipif(wp.is_cuda_available(), reason="there is CUDA")
 def test_pinned_memory_needs_cuda():
     a = wp.zeros(3)
     for make in (

@@ -45,6 +45,7 @@ class Convertible:
         return self.values
 
 
+@pytest.mark.cpu_only("the memory of the host is shared")
 def test_array_interface_of_arrays():
     a = wp.zeros((2, 4), dtype=wp.vec3)[:, ::2]
     interface = a.__array_interface__
@@ -58,6 +59,7 @@ def test_array_interface_of_arrays():
     assert float(np.sum(wp.ones(5))) == 5.0
 
 
+@pytest.mark.cpu_only("the memory of the host is shared")
 def test_dlpack_goes_out():
     a = wp.array([1.0, 2.0], dtype=float)
     seen = np.from_dlpack(a)
@@ -65,6 +67,7 @@ def test_dlpack_goes_out():
 
 
 @pytest.mark.parametrize("wrap", [Interface, Convertible, memoryview])
+@pytest.mark.cpu_only("the memory of the host is shared")
 def test_foreign_objects(wrap):
     values = np.arange(6, dtype=np.float32)
     foreign = wrap(values)
@@ -76,6 +79,7 @@ def test_foreign_objects(wrap):
     assert wp.array(foreign, dtype=wp.vec3).shape == (2,)
 
 
+@pytest.mark.cpu_only("the memory of the host is shared")
 def test_buffers():
     assert wp.array(pyarray.array("d", [1.0, 2.0])).dtype is wp.float64
     assert wp.array((ctypes.c_int * 3)(1, 2, 3)).list() == [1, 2, 3]
@@ -150,6 +154,7 @@ def test_incomplete_interfaces():
     assert wp.array(empty).shape == (0,)
 
 
+@pytest.mark.cpu_only("the memory of the host is shared")
 def test_launch_on_foreign_memory():
     x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
     wp.launch(double, 8, [x, y])
@@ -229,7 +234,7 @@ def test_indexed_arrays():
     data[rows] = np.zeros((2, 5))
     assert not data[0].numpy().any()
     assert data[1:, cols].shape == (3, 3) and data[2, cols].list() == [11.0, 11.0, 14.0]
-    assert part.zero_().to("cpu") is part and part.device == "cpu"
+    assert part.zero_().to(part.device) is part and part.device == wp.get_device()
     assert wp.zeros_like(part).shape == (2, 5) and wp.clone(part).list() == [0.0] * 10
     note = wp.indexedarray(dtype=float, ndim=2)
     assert note.dtype is wp.float32 and note.ndim == 2 and wp.indexedarray2d(dtype=float).ndim == 2
@@ -266,7 +271,7 @@ def test_matmul(dtype):
     a, b, c = (rng.integers(-4, 5, size=s) for s in ((3, 4), (4, 5), (3, 5)))
     wa, wb, wc = (wp.array(x, dtype=dtype) for x in (a, b, c))
     d = wp.zeros((3, 5), dtype=dtype)
-    wp.matmul(wa, wb, wc, d, alpha=2.0, beta=0.5, device="cpu")
+    wp.matmul(wa, wb, wc, d, alpha=2.0, beta=0.5, device=wp.get_device())
     np.testing.assert_array_equal(d.numpy(), (2.0 * a @ b + 0.5 * c).astype(d.numpy().dtype))
     np.testing.assert_array_equal((wa @ wb).numpy(), (a @ b).astype(d.numpy().dtype))
     wp.matmul(wb.transpose(), wa.transpose(), None, d.transpose())
@@ -328,6 +333,7 @@ def first_of(a: Any, out: Any):
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.float16, np.float32, np.float64])
+@pytest.mark.cpu_only("the memory of the host is shared")
 def test_generic_kernels_take_foreign_arrays(dtype):
     values, out = np.arange(4).astype(dtype), np.zeros(4, dtype)
     wp.launch(doubled, dim=4, inputs=[values, out])
@@ -341,6 +347,7 @@ def test_generic_kernels_take_foreign_arrays(dtype):
     assert out[0] == 3
 
 
+@pytest.mark.cpu_only("the memory of the host is shared")
 def test_generic_kernels_do_not_guess_vectors():
     values, out = np.ones((3, 3), np.float32), np.zeros(3, np.float32)
     wp.launch(row_sums, dim=3, inputs=[values, out])

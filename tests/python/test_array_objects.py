@@ -33,6 +33,7 @@ class Holder:
 # ---- structs and bfloat16 ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cpu_only("NumPy sees the memory")
 def test_arrays_of_structs():
     p = Particle()
     p.position, p.mass, p.id = wp.vec3(1.0, 2.0, 3.0), 4.0, 5
@@ -107,6 +108,7 @@ def test_pickle_and_copy():
     assert shared[0] is shared[1]
 
 
+@pytest.mark.cpu_only("NumPy sees the memory")
 def test_memory_lives_as_long_as_anyone_needs_it():
     values = wp.array([1.0, 2.0], dtype=float).numpy()
     gc.collect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def same(a: wp.array, values: np.ndarray) -> None:
 
 
 @given(ndarrays())
+@pytest.mark.cpu_only("NumPy sees the memory")
 def test_construction_copies_and_shares(values):
     a, b = wp.array(values), wp.array(values, copy=False)
     same(a, np.ascontiguousarray(values))
@@ -70,6 +72,7 @@ def test_construction_copies_and_shares(values):
 
 
 @given(ndarrays(), st.data())
+@pytest.mark.cpu_only("NumPy sees the memory")
 def test_views_are_numpys_views(values, data):
     a = wp.array(values, copy=False)
     expected = values
@@ -119,6 +122,7 @@ def test_slice_assignment(values, data):
     same(a, values)
 
 
+@pytest.mark.cpu_only("NumPy's memory is shared")
 @given(ndarrays(), st.booleans())
 def test_fill_zero_clone_contiguous(values, shared):
     values = values.copy(order="K")
@@ -203,7 +207,8 @@ def test_composites(shape, dtype):
     assert a.shape == shape
     np.testing.assert_array_equal(a.numpy(), values)
     np.testing.assert_array_equal(a[::-1].numpy(), values[::-1])
-    assert a.__array_interface__["shape"] == values.shape
+    interface = a.__array_interface__ if a.device.is_cpu else a.__cuda_array_interface__
+    assert interface["shape"] == values.shape
     if values.size:
         first = (0,) * len(shape)
         np.testing.assert_array_equal(np.asarray(a[first]).reshape(inner), values[first])

@@ -142,7 +142,7 @@ def test_objects(shape, dtype):
         np.testing.assert_array_equal(rows[-1].numpy(), values[-1])
     over = wp.array(ptr=a.ptr, shape=shape, dtype=a.dtype, strides=values.strides)
     np.testing.assert_array_equal(over.numpy(), values)
-    assert over.ptr == a.ptr and a.to("cpu") is a
+    assert over.ptr == a.ptr and a.to(a.device) is a
 
 
 @wp.kernel
@@ -167,6 +167,7 @@ def sliced(
 
 @settings(max_examples=60)
 @given(st.integers(0, 2), st.integers(-6, 6), st.integers(-6, 6), st.integers(1, 3), st.integers(-3, 2), st.data())
+@pytest.mark.cpu_only("NumPy's arrays are arguments")
 def test_slices_and_integers_in_kernels(which, start, stop, step, at, data):
     values = counted((3, 3, 3)) + 1.0
     lo, hi = data.draw(st.integers(-5, 5)), data.draw(st.integers(-5, 5))

@@ -431,7 +431,7 @@ def test_forked_children_are_told() -> None:
     assert child.exitcode == 7
 
 
-def test_a_wait_can_be_interrupted() -> None:
+def test_a_wait_can_be_interrupted(gpu_environment) -> None:
     program = """
         import os, signal, threading, time
         import warp as wp
@@ -451,7 +451,9 @@ def test_a_wait_can_be_interrupted() -> None:
             print("interrupted", time.time() - start < 20, flush=True)
         os._exit(0)
     """
-    done = subprocess.run([sys.executable, "-c", _as_file(program)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", _as_file(program)], capture_output=True, text=True, timeout=120, env=gpu_environment
+    )
     assert "interrupted True" in done.stdout, done.stdout + done.stderr
 
 

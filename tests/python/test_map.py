@@ -14,8 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warp._src import elementwise
 
-A = wp.array([1.0, 2.0, 3.0], dtype=float)
-B = wp.array([4.0, 5.0, 6.0], dtype=float)
+A: wp.array
+B: wp.array
+
+
+@pytest.fixture(autouse=True)
+def _operands(_on_device):
+    global A, B
+    A = wp.array([1.0, 2.0, 3.0], dtype=float)
+    B = wp.array([4.0, 5.0, 6.0], dtype=float)
 SCALE = 2.5
 
 

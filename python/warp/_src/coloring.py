@@ -9,6 +9,7 @@ import numpy as np
 
 from warp._src import types
 from warp._src.array import array
+from warp._src.host_detour import through_host
 
 
 class GraphColoringAlgorithm(enum.Enum):
@@ -65,6 +66,7 @@ def _search_order(neighbors: list[list[int]]) -> list[int]:
     return order
 
 
+@through_host("node_colors", by="graph_coloring_assign")
 def graph_coloring_assign(
     edges: array, node_colors: array, algorithm: GraphColoringAlgorithm = GraphColoringAlgorithm.MCS
 ) -> int:
@@ -92,6 +94,7 @@ def graph_coloring_assign(
     return max(chosen, default=-1) + 1
 
 
+@through_host("node_colors", by="graph_coloring_balance")
 def graph_coloring_balance(
     edges: array,
     node_colors: array,

@@ -54,7 +54,7 @@ def copies() -> None:
 def attributes() -> None:
     a = _grid()
     assert a.shape == (2, 3) and a.strides == (12, 4) and a.dtype is wp.float32 and a.ndim == 2 and a.size == 6
-    assert a.capacity >= 24 and isinstance(a.ptr, int) and a.device == "cpu" and not a.pinned and a.is_contiguous
+    assert a.capacity >= 24 and isinstance(a.ptr, int) and a.device == wp.get_device() and not a.pinned and a.is_contiguous
 
 
 @members("array", "is_transposed", "deleter", "owner", "memory_kind")
@@ -63,21 +63,27 @@ def rare_attributes() -> None:
     assert not a.is_transposed and a.transpose().is_transposed
     assert a.deleter is None or callable(a.deleter)
     assert a.owner is True
-    assert a.memory_kind is wp.MemoryKind.HOST
+    assert (a.memory_kind is wp.MemoryKind.HOST) == a.device.is_cpu
 
 
 @members("array", "__len__", "__getitem__", "__array__", "__array_interface__", "__ctype__", "cptr", "vars")
 def protocols() -> None:
     a = _grid()
     assert len(a) == 2 and a[1].list() == [3.0, 4.0, 5.0] and np.asarray(a).tolist() == a.numpy().tolist()
-    assert a.__array_interface__["shape"] == (2, 3) and a.__array_interface__["data"][0] == a.ptr
+    interface = a.__array_interface__ if a.device.is_cpu else a.__cuda_array_interface__
+    assert interface["shape"] == (2, 3) and interface["data"][0] == a.ptr
     assert a.__ctype__() is not None and a.cptr() is not None and isinstance(a.vars, dict)
 
 
 @members("array", "__dlpack__", "__dlpack_device__")
 def dlpack() -> None:
     a = _grid()
-    assert a.__dlpack_device__() == (1, 0) and np.from_dlpack(a).tolist() == a.numpy().tolist()
+    if a.device.is_cpu:
+        assert a.__dlpack_device__() == (1, 0) and np.from_dlpack(a).tolist() == a.numpy().tolist()
+    else:
+        assert a.__dlpack_device__() == (2, a.device.ordinal)
+        with pytest.raises(BufferError):
+            np.from_dlpack(a)
 
 
 @calls("matmul")
@@ -113,7 +119,7 @@ def contents() -> None:
     a.zero_()
     assert a.numpy().sum() == 0.0
     a.assign(np.ones((2, 3)))
-    assert a.to("cpu") is a and a.list() == [1.0] * 6
+    assert a.to(a.device) is a and a.list() == [1.0] * 6
 
 
 @members("array", "flatten", "reshape", "view", "contiguous", "transpose")

@@ -52,7 +52,7 @@ def launch() -> None:
         a[wp.tid()] = 1.0
 
     a = wp.zeros(2)
-    wp.launch(kernel=local, dim=[2], inputs=[a], outputs=[], device="cpu", stream=None, max_blocks=0, block_dim=64)
+    wp.launch(kernel=local, dim=[2], inputs=[a], outputs=[], device=wp.get_device(), stream=None, max_blocks=0, block_dim=64)
     assert a.list() == [1.0, 1.0]
 
 

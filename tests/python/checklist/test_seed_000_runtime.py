@@ -98,14 +98,14 @@ def test_seed_005_006_007_008_the_first_kernel():
     a = wp.array(an, dtype=wp.vec3)
     b = wp.array(bn, dtype=wp.vec3)
     c = wp.zeros(1024, dtype=float)
-    wp.launch(simple_kernel, dim=1024, inputs=[a, b, c], device="cpu")
+    wp.launch(simple_kernel, dim=1024, inputs=[a, b, c], device=wp.get_device())
     np.testing.assert_allclose(c.numpy(), (an * bn).sum(axis=1), rtol=1e-5)
 
 
 def test_seed_009_launch_on_a_device():
     """launch runs on the named device; a device that isn't there is an exception."""
     x = wp.zeros(2, dtype=int)
-    wp.launch(count_up, dim=2, inputs=[x], device="cpu")
+    wp.launch(count_up, dim=2, inputs=[x], device=wp.get_device())
     assert x.list() == [1, 2]
     if not wp.is_cuda_available():
         with pytest.raises(RuntimeError):
@@ -196,7 +196,7 @@ def test_seed_021_the_documented_constructors():
 def test_seed_024_launch_by_keywords_without_dim():
     """launch(kernel=, inputs=, device=): without dim the first array's shape is the grid."""
     x = wp.zeros(5, dtype=int)
-    wp.launch(kernel=count_up, inputs=[x], device="cpu")
+    wp.launch(kernel=count_up, inputs=[x], device=wp.get_device())
     assert x.list() == [1, 2, 3, 4, 5]
 
 

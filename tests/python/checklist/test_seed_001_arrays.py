@@ -26,7 +26,7 @@ def simple_kernel(a: wp.array(dtype=float), b: wp.array(dtype=float), c: wp.arra
 def test_seed_031_launch_with_a_positional_kernel():
     """launch(kernel, dim=…, inputs=[…], device=…)."""
     a, b, c = wp.full(1024, 1.5, dtype=float), wp.full(1024, 2.0, dtype=float), wp.zeros(1024, dtype=float)
-    wp.launch(simple_kernel, dim=1024, inputs=[a, b, c], device="cpu")
+    wp.launch(simple_kernel, dim=1024, inputs=[a, b, c], device=wp.get_device())
     assert (c.numpy() == 3.5).all()
 
 
@@ -38,6 +38,7 @@ def test_seed_032_033_grids_of_three_dimensions():
     np.testing.assert_array_equal(out.numpy(), i * 10000 + j * 10 + k)
 
 
+@pytest.mark.cpu_only("about threads of the CPU")
 def test_seed_034_serial_launches_where_asked_for():
     """CPU launches run on all cores; cpu_threads = 1 gives threads in increasing order, as the document has it."""
     order, counter = wp.zeros(5000, dtype=int), wp.zeros(1, dtype=int)

@@ -126,6 +126,7 @@ def class_constants(out: wp.array(dtype=float)):
         out[0] = Shapes.RADIUS
 
 
+@pytest.mark.cpu_only("GPUs print to the process, not to sys.stdout")
 def test_seed_087_constants(capfd):
     """wp.constant at global scope and in classes is folded into kernels."""
     wp.config.cpu_threads = 1

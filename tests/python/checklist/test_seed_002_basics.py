@@ -55,7 +55,7 @@ def test_seed_119_121_kernel_and_launch_by_keyword():
     wp.launch(kernel=simple_kernel, # kernel to launch
               dim=1024,             # number of threads
               inputs=[a, b, c],     # parameters
-              device="cpu")         # execution device
+              device=wp.get_device())  # execution device
     assert (c.numpy() == 6.0).all()
 
 
@@ -104,7 +104,7 @@ def test_seed_122_grids_of_one_to_four_dimensions():
     wp.launch(kernel=compute_image,
               dim=(1024, 1024),
               inputs=[img],
-              device="cpu")
+              device=wp.get_device())
     assert img.numpy()[1023, 17].tolist() == [1023.0, 17.0, 0.5]
     out = wp.zeros(100, dtype=int)
     wp.launch(grid1, dim=100, inputs=[out])
@@ -183,6 +183,7 @@ def test_seed_129_from_numpy():
     assert (v.numpy() == 1.0).all()
 
 
+@pytest.mark.cpu_only("NumPy's memory is shared")
 def test_seed_130_external_data_is_copied_unless_asked():
     """Lists, tuples and NumPy arrays are copied; copy=False aliases contiguous memory of the same device."""
     source = np.arange(6, dtype=np.float32)
@@ -192,6 +193,7 @@ def test_seed_130_external_data_is_copied_unless_asked():
     assert wp.array((1.0, 2.0), dtype=float).list() == wp.array([1.0, 2.0], dtype=float).list()
 
 
+@pytest.mark.cpu_only("NumPy's memory is shared")
 def test_seed_131_numpy_is_a_view_on_the_cpu():
     """array.numpy() of a CPU array shares its memory."""
     device_array = wp.zeros(4, dtype=float)

@@ -49,6 +49,7 @@ def test_seed_138_numpy_arrays_straight_to_launch():
     np.testing.assert_array_equal(y, np.arange(n) + 1.0)
 
 
+@pytest.mark.cpu_only("NumPy's memory is shared")
 def test_seed_141_numpy_shares_memory():
     """array.numpy() does not copy on the CPU."""
     w = wp.zeros(3, dtype=float)
@@ -92,7 +93,7 @@ def test_seed_147_148_150_151_the_loss_kernel():
     # initialize the optimization variables in Warp
     xs = wp.array(values, dtype=wp.float32, requires_grad=True)
     l = wp.zeros(1, dtype=wp.float32, requires_grad=True)
-    assert len(xs) == 100 and xs.device == "cpu"
+    assert len(xs) == 100 and xs.device == wp.get_device()
     for _ in range(3):
         l.zero_()
         wp.launch(loss, dim=len(xs), inputs=[xs], outputs=[l], device=xs.device)
@@ -156,6 +157,7 @@ def matmul_kernel(
         c[i, j] = s
 
 
+@pytest.mark.cpu_only("NumPy's memory is shared")
 def test_seed_170_shapes_and_dynamic_loops():
     """a.shape[0], s = wp.float32(0), s += …, for k in range(K)."""
     N, M, K = 3, 4, 2
@@ -210,6 +212,7 @@ def add_kernel(a: wp.array(dtype=int),
     output[tid] = a[tid] + b[tid]
 
 
+@pytest.mark.cpu_only("NumPy's memory is shared")
 def test_kernels_of_the_jax_section():
     """Its kernels without JAX: the language part of statements that a later issue tests with it."""
     x = np.arange(64, dtype=np.float32)
@@ -266,6 +269,7 @@ def test_seed_181_launch_over_a_shape():
     np.testing.assert_array_equal(d.numpy(), 2 * an.reshape(5, 2))
 
 
+@pytest.mark.cpu_only("NumPy's memory is shared")
 def test_seed_186_other_libraries_take_arrays_by_dlpack():
     """__dlpack__ and __dlpack_device__: NumPy's from_dlpack sees the same memory."""
     w = wp.array([1.0, 2.0, 3.0], dtype=float)
@@ -305,8 +309,8 @@ def test_seed_195_196_launches_are_ordered():
     dim = 64
     array_x, array_y, array_z = wp.full(dim, 1.0, dtype=float), wp.zeros(dim, dtype=float), wp.zeros(dim, dtype=float)
     # run some kernels
-    wp.launch(triple_kernel, dim, [array_x, array_y], device="cpu")
-    wp.launch(triple_kernel, dim, [array_y, array_z], device="cpu")
+    wp.launch(triple_kernel, dim, [array_x, array_y], device=wp.get_device())
+    wp.launch(triple_kernel, dim, [array_y, array_z], device=wp.get_device())
     # bring data back to host (and implicitly synchronize)
     x = array_z.numpy()
     assert (x == 9.0).all()

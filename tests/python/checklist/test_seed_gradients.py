@@ -33,9 +33,9 @@ def recorded() -> tuple:
     l = wp.zeros(1, dtype=float, requires_grad=True)
     tape = wp.Tape()
     with tape:
-        wp.launch(kernel=compute1, inputs=[a, b], device="cpu")
-        wp.launch(kernel=compute2, inputs=[b, d], device="cpu")
-        wp.launch(kernel=loss, inputs=[d, l], device="cpu")
+        wp.launch(kernel=compute1, inputs=[a, b], device=wp.get_device())
+        wp.launch(kernel=compute2, inputs=[b, d], device=wp.get_device())
+        wp.launch(kernel=loss, inputs=[d, l], device=wp.get_device())
     return tape, a, l
 
 
@@ -61,8 +61,8 @@ def test_seed_051_gradients_of_products():
     l = wp.zeros(1, dtype=float, requires_grad=True)
     tape = wp.Tape()
     with tape:
-        wp.matmul(a, b, c, d, device="cpu", beta=1.0)
-        wp.launch(loss, dim=16, inputs=[d.flatten(), l], device="cpu")
+        wp.matmul(a, b, c, d, device=wp.get_device(), beta=1.0)
+        wp.launch(loss, dim=16, inputs=[d.flatten(), l], device=wp.get_device())
     tape.backward(loss=l)
     ones = np.ones((4, 4), np.float32)
     np.testing.assert_allclose(a.grad.numpy(), ones @ y.T, rtol=1e-5)

@@ -95,9 +95,9 @@ def huge(x: wp.array(dtype=wp.float64)):
 
 @pytest.fixture(autouse=True)
 def debug_mode():
-    wp.config.mode = "debug"
+    wp.config.mode, wp.config.verify_cuda = "debug", True
     yield
-    wp.config.mode = "release"
+    wp.config.mode, wp.config.verify_cuda = "release", False
     wp.config.verify_fp = False
 
 

@@ -61,6 +61,12 @@ X = wp.zeros(8, dtype=float)
 GOOD = (1.0, 2, True, 3, 4)
 
 
+@pytest.fixture(autouse=True)
+def _target(_on_device):
+    global X
+    X = wp.zeros(8, dtype=float)
+
+
 @pytest.mark.parametrize("args", [[], [X, X], [X, 1.0, 2.0]])
 def test_counts(args):
     with pytest.raises(RuntimeError, match="one"):

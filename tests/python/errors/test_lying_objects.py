@@ -118,6 +118,7 @@ print("end")
     assert out == "end\n"
 
 
+@pytest.mark.cpu_only("in a program of its own")
 def test_memory_outlives_its_owner(tmp_path):
     """Arrays keep the memory they share; NumPy views keep arrays; recorded launches keep both."""
     out = run_cleanly(
@@ -161,6 +162,7 @@ print("end")
     assert out == "end\n"
 
 
+@pytest.mark.cpu_only("in a program of its own")
 def test_a_buffer_in_use_is_not_resized(tmp_path):
     """A bytearray or array whose memory is shared refuses to move it; afterwards it may."""
     out = run_cleanly(

@@ -82,7 +82,7 @@ def launch_shared(rng: random.Random) -> None:
 
 def launch_numpy(rng: random.Random) -> None:
     x = np.full(rng.randrange(1, 3000), 2.0, dtype=np.float32)
-    wp.launch(shared, dim=len(x), inputs=[x, 1.0])
+    wp.launch(shared, dim=len(x), inputs=[x, 1.0], device="cpu")
     assert (x == 5.0).all()
 
 
