@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "bind/bind.h"
+#include "runtime/command_list.h"
 
 namespace weft::bind {
 
@@ -112,6 +113,16 @@ void use_gradients(KernelObject& kernel, const driver::KernelSignature& signatur
 /// Runs a form. With `release` other Python threads run meanwhile, and Ctrl-C ends the launch between two chunks.
 void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
                  std::span<const std::int64_t> dims, bool release, bool adjoint = false);
+
+/// While the calling thread captures a graph on the CPU: adds the launch to it instead of running it. The graph keeps the
+bool record_launch(const std::shared_ptr<KernelObject>& kernel, const driver::KernelSignature& signature,
+                   bool adjoint, const std::vector<runtime::Array>& arrays, const std::vector<nb::object>& keep);
+/// Whether it does, so that arrays and objects have to be gathered.
+bool capturing_on_cpu();
+/// Runs a call of Python at that place of the graph; raises what it raises.
+void record_call(nb::object function);
+/// Runs what was captured on the CPU. Other Python threads run meanwhile, and Ctrl-C ends it.
+void run_commands(const std::shared_ptr<const runtime::CommandList>& list);
 
 /// Where and how a launch runs; a null device is the CPU.
 struct LaunchPlace {

@@ -161,10 +161,16 @@ void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject
   }
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), false, place.device);
   if (place.device) return run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);
-  const bool release = releases_gil(variant, dims);
+  const bool release = releases_gil(variant, dims), captured = capturing_on_cpu();
   std::vector<runtime::Array> arrays;
-  if (release || kFreeThreaded)
+  if (release || kFreeThreaded || captured)
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
+  if (captured) {
+    for (std::size_t i = 0; i < args.size(); ++i)  // arrays that structs in memory hold are Python's to keep
+      if (signature.types[i]->is_array() && signature.types[i]->element()->is_struct())
+        keep.push_back(nb::borrow(args[i]));
+    return;
+  }
   run_variant(*kernel, variant, block.data(), dims, release);
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/allocator.h"
 #include "runtime/array.h"
+#include "runtime/command_list.h"
 #include "runtime/errors.h"
 
 namespace weft::runtime {
@@ -87,6 +88,10 @@ void Array::assign(const Array& source) const {
                           " in dimension " + std::to_string(d) + " to one with extent " +
                           std::to_string(desc_.shape[d]));
   if (size() == 0) return;
+  if (CommandList* list = recording(); list && (on_host() || source.on_host())) [[unlikely]] {
+    if (on_host() && source.on_host()) return list->add_copy(*this, source);
+    refuse_while_recording("copy between the CPU and " + (on_host() ? source : *this).space()->name());
+  }
   if (overlaps(desc_, element_->size(), source.desc_, element_->size())) {
     bool same = desc_.data == source.desc_.data;
     for (int d = 0; d < desc_.ndim; ++d) same &= desc_.strides[d] == source.desc_.strides[d];
@@ -120,6 +125,8 @@ void Array::fill(const void* value) const {
   if (size() == 0) return;
   const std::size_t element_size = element_->size();
   if (!on_host()) return space_->fill(desc_, element_size, value);
+  if (CommandList* list = recording()) [[unlikely]]
+    return list->add_fill(*this, value);
   if (is_contiguous()) {
     if (all_zero(value, element_size))
       std::memset(desc_.data, 0, bytes());

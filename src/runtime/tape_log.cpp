@@ -90,7 +90,7 @@ void TapeLog::write_descs(ArrayDesc out[kArrays]) const {
 
 void TapeLog::finish() {
   if (settled() || !next_.is_valid()) return;
-  finished_ = true;
+  finished_ = !open_;
   std::int64_t next = 0;
   if (next_.on_host()) {
     next = *next_.span<std::int64_t>().data();
@@ -108,6 +108,12 @@ void TapeLog::finish() {
   used_bytes_ = needed;
   if (trim_) trim_(needed);
   trim_ = nullptr;
+}
+
+std::vector<Array> TapeLog::keep_open() {
+  open_ = true;
+  trim_ = nullptr;
+  return {fixed_, first_, pages_, next_};
 }
 
 std::uint64_t TapeLog::bytes() const {

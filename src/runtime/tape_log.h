@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "runtime/array.h"
 
@@ -23,6 +24,9 @@ class TapeLog {
   void finish();
   /// Whether it is known that there was enough: after finish(), and always where loops write nothing.
   bool settled() const { return finished_ || !page_words_; }
+  /// For a launch that is recorded and run again later, on the CPU: each run writes anew, so nothing is given back, and
+  /// finish() checks the last run. Returns what the memory's users must keep.
+  std::vector<Array> keep_open();
   /// Memory that it takes.
   std::uint64_t bytes() const;
 
@@ -31,7 +35,7 @@ class TapeLog {
   Array fixed_, first_, pages_, next_;
   std::uint64_t used_bytes_ = 0;
   std::function<void(std::uint64_t)> trim_;  // gives reserved memory back
-  bool finished_ = false;
+  bool finished_ = false, open_ = false;
 };
 
 }  // namespace weft::runtime

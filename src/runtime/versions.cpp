@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "runtime/command_list.h"
 #include "runtime/errors.h"
 
 namespace weft::runtime {
@@ -43,6 +44,7 @@ Hash128 sum_of(ByteRange range) {
 Array copy_of_memory(const Array& array) {
   const ByteRange range = array.range();
   if (range.lo == range.hi) return array;
+  if (CommandList* list = recording()) list->keep(std::make_shared<const Array>(array));
   auto bytes = std::make_shared<Array>(bytes_at(array, range).copy());
   Array::External memory;
   memory.data = static_cast<char*>(bytes->data()) + (reinterpret_cast<std::uintptr_t>(array.data()) - range.lo);
@@ -65,6 +67,14 @@ void* Version::data() const {
     return array_.data();
   }
   return static_cast<char*>(kept_.data()) + (reinterpret_cast<std::uintptr_t>(array_.data()) - range_.lo);
+}
+
+void Version::keep_copy() {
+  // Values of before the recording are there, and lost when it is run; others come to be when it is run.
+  std::optional<RecordingPaused> now;
+  if (recording_ != recording_number()) now.emplace();
+  if (CommandList* list = recording()) list->keep(std::make_shared<const Array>(array_));
+  kept_ = bytes_at(array_, range_).copy();
 }
 
 Array Version::values(const Array& view) const {
@@ -121,7 +131,8 @@ std::shared_ptr<Version> VersionKeeper::need(const Array& array, std::string_vie
   made->array_ = array;
   made->range_ = range;
   made->needed_by_ = by;
-  if (verify_ && array.on_host() && range.lo < range.hi) made->sum_ = sum_of(range);
+  made->recording_ = recording_number();
+  if (verify_ && array.on_host() && range.lo < range.hi && !recording()) made->sum_ = sum_of(range);
   if (!watches()) ++watching_keepers;
   live_.emplace(range.lo, made);
   longest_live_ = std::max(longest_live_, range.hi - range.lo);
@@ -162,7 +173,7 @@ void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view b
         throw Error(std::string(by) + " is about to overwrite an array of shape " + shape_text(version->array_) +
                     " whose values the backward pass of " + version->needed_by_ +
                     " needs; write to another array, or let the tape keep copies");
-      version->kept_ = bytes_at(version->array_, version->range_).copy();
+      version->keep_copy();
       kept_bytes_ += bytes;
       ++copies_;
       if (verify_)

@@ -32,12 +32,14 @@ class Version {
  private:
   friend class VersionKeeper;
   friend void announce_write(ByteRange, VersionKeeper*, std::string_view);
+  void keep_copy();
   Array array_;
   ByteRange range_;
   std::string needed_by_;
-  std::optional<Hash128> sum_;  // of the bytes, where they are checked
-  Array kept_;                  // bytes of the range, once copied
-  std::string lost_to_;         // who wrote without leave
+  std::optional<Hash128> sum_;   // of the bytes, where they are checked
+  Array kept_;                   // bytes of the range, once copied
+  std::string lost_to_;          // who wrote without leave
+  std::uint64_t recording_ = 0;  // whose result the values are (runtime/command_list.h); 0: they are there
   bool lost_ = false;
 };
 

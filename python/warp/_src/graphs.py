@@ -1,11 +1,12 @@
-"""CUDA graphs: work captured from a stream and run again as one piece."""
+"""Graphs: work captured once and run again as one piece. On a CUDA device the driver captures a stream; on the CPU the
+calling thread's launches, copies and fills are recorded as a list of commands (src/runtime/command_list.h)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from warp import _weft
-from warp._src.device import Device, device_at, get_device, not_cuda
+from warp._src.device import Device, device_at, get_device
 from warp._src.streams import Stream
 
 
@@ -20,15 +21,10 @@ class Graph:
         return f"<warp graph on {self.device}>"
 
 
-def _stream_for(device: Any, stream: Stream | None) -> Stream:
-    if stream is not None:
-        if not isinstance(stream, Stream):
-            raise TypeError(f"this takes a wp.Stream, got {stream!r}")
-        return stream
-    chosen = get_device(device)
-    if not chosen.is_cuda:
-        raise not_cuda(chosen)
-    return chosen.stream
+def _checked(stream: Any) -> Stream:
+    if not isinstance(stream, Stream):
+        raise TypeError(f"this takes a wp.Stream, got {stream!r}")
+    return stream
 
 
 _capturing: dict[int, tuple[Stream, Stream]] = {}  # by device: the stream that is captured, the one that was current
@@ -41,15 +37,21 @@ def capture_begin(
     external: bool = False,
     **kwargs: Any,
 ) -> None:
-    """Starts capturing: work queued on the stream becomes part of a graph instead of running. Kernels that are not
-    compiled yet are compiled on the way. `external` joins a capture that another library began on the stream."""
+    """Starts capturing: work queued on the stream, or done on the CPU by this thread, becomes part of a graph instead of
+    running. Kernels that are not compiled yet are compiled on the way. `external` joins a capture that another library
+    began on the stream."""
     kwargs.pop("apic", None)
     kwargs.pop("capture_mode", None)
     if kwargs:
         raise TypeError(f"unexpected keyword argument {next(iter(kwargs))!r}")
-    chosen = _stream_for(device, stream)
+    where = get_device(device) if stream is None else _checked(stream).device
+    if where.is_cpu:
+        if external:
+            raise ValueError("external=True joins another library's capture of a CUDA stream; the CPU has none")
+        _weft.host_capture_begin()
+        return
+    chosen = where.stream if stream is None else stream
     _weft.cuda_capture_begin(chosen._queue, bool(external))
-    where = chosen.device
     _capturing[where.ordinal] = (chosen, where.stream)
     if where.stream is not chosen:
         where.set_stream(chosen, sync=False)
@@ -58,9 +60,9 @@ def capture_begin(
 def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | None:
     """Ends a capture and gives the graph. RuntimeError if there was none, or if something was done that a graph can't
     hold."""
-    where = stream.device if stream is not None else get_device(device)
-    if not where.is_cuda:
-        raise not_cuda(where)
+    where = get_device(device) if stream is None else _checked(stream).device
+    if where.is_cpu:
+        return Graph(where, _weft.host_capture_end())
     captured = _capturing.pop(where.ordinal, None)
     try:
         native = _weft.cuda_capture_end(where.ordinal)
@@ -71,10 +73,17 @@ def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | Non
 
 
 def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
-    """Queues a run of the graph on a stream, or on the current one of its device."""
+    """Queues a run of the graph on a stream, or on the current one of its device; on the CPU it is done when this
+    returns. Inside of a capture the graph becomes part of the one that is captured."""
     if not isinstance(graph, Graph):
         raise TypeError(f"wp.capture_launch takes a wp.Graph, got {graph!r}")
-    chosen = stream if stream is not None else device_at(graph._native.ordinal).stream
+    if graph.device.is_cpu:
+        if _weft.host_capturing():
+            _weft.host_record_graph(graph._native)
+        else:
+            graph._native.launch()
+        return
+    chosen = _checked(stream) if stream is not None else device_at(graph._native.ordinal).stream
     graph._native.launch(chosen._queue)
 
 
@@ -89,11 +98,15 @@ def _run(branch: Any, kwargs: dict[str, Any]) -> None:
         raise TypeError(f"a branch is a function or a wp.Graph, got {branch!r}")
 
 
-def _condition(condition: Any, stream: Stream | None) -> bool:
-    """Reads a condition: an array of one int32."""
+def _condition_device(condition: Any) -> Device:
+    """The device of a condition, an array of one int32."""
     if not isinstance(condition, _weft.Array) or condition.size != 1 or condition._element.scalar != "int32":
         raise TypeError("a condition is an array of one int32")
-    where = device_at(condition._place)
+    return device_at(condition._place)
+
+
+def _holds(condition: Any, where: Device, stream: Stream | None) -> bool:
+    """Reads a condition, which waits for it."""
     if where.is_capturing:
         raise RuntimeError(
             f"a graph that is captured on {where} can't hold conditions yet; take them outside of the capture"
@@ -103,17 +116,46 @@ def _condition(condition: Any, stream: Stream | None) -> bool:
     return condition.numpy().reshape(-1)[0] != 0
 
 
+def _host_branch(branch: Any, kwargs: dict[str, Any]) -> Any:
+    """A branch as a graph of its own, while one is captured on the CPU; None for none."""
+    if branch is None:
+        return None
+    if isinstance(branch, Graph):
+        if kwargs:
+            raise TypeError("a graph takes no arguments")
+        if not branch.device.is_cpu:
+            raise RuntimeError(f"a graph on {branch.device} can't be a branch of one on the CPU")
+        return branch._native
+    _weft.host_branch_begin()
+    try:
+        _run(branch, kwargs)
+    finally:
+        made = _weft.host_branch_end()
+    return made
+
+
 def capture_if(
     condition: Any, on_true: Any = None, on_false: Any = None, stream: Stream | None = None, **kwargs: Any
 ) -> None:
-    """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32;
-    waits for that value. RuntimeError while a graph is captured on the array's device."""
-    _run(on_true if _condition(condition, stream) else on_false, kwargs)
+    """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32.
+    Inside of a capture both become part of the graph, which decides when it runs; outside this waits for the value."""
+    where = _condition_device(condition)
+    if where.is_cpu and _weft.host_capturing():
+        _weft.host_record_if(condition, _host_branch(on_true, kwargs), _host_branch(on_false, kwargs))
+        return
+    _run(on_true if _holds(condition, where, stream) else on_false, kwargs)
 
 
 def capture_while(condition: Any, while_body: Any, stream: Stream | None = None, **kwargs: Any) -> None:
-    """Runs a function or a graph while an array of one int32 is not zero; waits for its value before each run."""
-    while _condition(condition, stream):
+    """Runs a function or a graph while an array of one int32 is not zero. Inside of a capture the loop becomes part of the
+    graph; outside this waits for the value before each run."""
+    where = _condition_device(condition)
+    if where.is_cpu and _weft.host_capturing():
+        if while_body is None:
+            raise TypeError("the body of a loop is a function or a wp.Graph, got None")
+        _weft.host_record_while(condition, _host_branch(while_body, kwargs))
+        return
+    while _holds(condition, where, stream):
         _run(while_body, kwargs)
 
 
@@ -128,7 +170,7 @@ class ScopedCapture:
         external: bool = False,
         **kwargs: Any,
     ):
-        self.device = stream.device if stream is not None else get_device(device)
+        self.device = _checked(stream).device if stream is not None else get_device(device)
         self.stream = stream
         self.force_module_load = force_module_load
         self.external = external

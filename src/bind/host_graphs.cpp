@@ -1,0 +1,120 @@
+// Graphs on the CPU in Python: launches, copies and fills of a thread recorded as a list of commands, calls of Python
+// where only Python can do the work, conditions and loops, and running all of it as one piece.
+#include <nanobind/stl/shared_ptr.h>
+
+#include "bind/gil.h"
+#include "bind/kernel_object.h"
+#include "driver/launch_command.h"
+#include "runtime/errors.h"
+#include "runtime/versions.h"
+
+namespace weft::bind {
+namespace {
+
+/// What wp.Graph holds on the CPU.
+struct HostGraph {
+  std::shared_ptr<const runtime::CommandList> list;
+};
+
+/// Objects that a graph keeps, whoever drops the last reference.
+std::shared_ptr<const void> held(std::vector<nb::object> objects) {
+  return {new std::vector<nb::object>(std::move(objects)), [](const std::vector<nb::object>* list) {
+            if (!nb::is_alive()) return;  // the interpreter is going: leave the references
+            GilAcquire gil;
+            delete list;
+          }};
+}
+
+class PythonCall final : public runtime::Command {
+ public:
+  explicit PythonCall(nb::object function) : function_(function.ptr()), owner_(held({std::move(function)})) {}
+  void run(const runtime::LaunchOptions&) const override {
+    GilAcquire gil;
+    nb::object done = nb::steal(PyObject_CallNoArgs(function_));
+    if (!done.is_valid()) throw nb::python_error();
+  }
+
+ private:
+  PyObject* function_;
+  std::shared_ptr<const void> owner_;
+};
+
+runtime::CommandList& recorded() {
+  runtime::CommandList* list = runtime::recording();
+  if (!list) throw runtime::ArgumentError("Graph capture is not active on cpu in this thread");
+  return *list;
+}
+
+const runtime::Array& condition_of(const ArrayObject& condition) {
+  recorded().keep(std::make_shared<const runtime::Array>(condition.array));
+  return condition.array;
+}
+
+std::shared_ptr<const runtime::CommandList> list_of(const HostGraph* graph) { return graph ? graph->list : nullptr; }
+
+}  // namespace
+
+bool capturing_on_cpu() { return runtime::recording() != nullptr; }
+
+bool record_launch(const std::shared_ptr<KernelObject>& kernel, const driver::KernelSignature& signature,
+                   const driver::KernelVariant& variant, const char* block, std::span<const std::int64_t> dims,
+                   bool adjoint, const std::vector<runtime::Array>& arrays, const std::vector<nb::object>& keep) {
+  runtime::CommandList* list = runtime::recording();
+  if (!list) return false;
+  struct Owner {
+    std::shared_ptr<KernelObject> kernel;
+    std::vector<runtime::Array> arrays;
+    std::shared_ptr<const void> objects;
+  };
+  auto owner = std::make_shared<Owner>(Owner{kernel, arrays, keep.empty() ? nullptr : held(keep)});
+  list->add(driver::launch_command(*kernel->family, variant, block, dims, adjoint, std::move(owner)));
+  driver::touch_arrays(*list, signature.layout, block);
+  return true;
+}
+
+void record_call(nb::object function) { recorded().add(std::make_unique<PythonCall>(std::move(function))); }
+
+void register_host_graphs(nb::module_& m) {
+  nb::class_<HostGraph>(m, "HostGraph", "Work captured on the CPU.")
+      .def("__len__", [](const HostGraph& g) { return g.list->size(); })
+      .def("launch", [](const HostGraph& g) { run_commands(g.list); });
+  m.def("host_capturing", [] { return runtime::recording() != nullptr; }, "Whether this thread captures on the CPU.");
+  m.def("host_capture_begin", [] { runtime::begin_recording(); });
+  m.def("host_capture_end", [] { return HostGraph{runtime::end_recording()}; });
+  m.def("host_branch_begin", [] { runtime::begin_branch(); }, "What follows goes into a graph of its own.");
+  m.def("host_branch_end", [] { return HostGraph{runtime::end_branch()}; });
+  m.def("host_record_graph", [](const HostGraph& g) { recorded().add_list(g.list); });
+  m.def(
+      "host_record_if",
+      [](const ArrayObject& condition, const HostGraph* then, const HostGraph* otherwise) {
+        recorded().add_if(condition_of(condition), list_of(then), list_of(otherwise));
+      },
+      nb::arg("condition"), nb::arg("then").none(), nb::arg("otherwise").none());
+  m.def("host_record_while", [](const ArrayObject& condition, const HostGraph& body) {
+    recorded().add_while(condition_of(condition), body.list);
+  });
+  m.def(
+      "host_record_call",
+      [](nb::object function, const std::vector<const ArrayObject*>& written) {
+        record_call(std::move(function));
+        for (const ArrayObject* one : written) recorded().touch(one->array.range());
+      },
+      nb::arg("function"), nb::arg("written"), "A call without arguments becomes part of the graph.");
+  m.def(
+      "host_record_values",
+      [](const ArrayObject& a) {
+        if (!runtime::recording() || !a.array.on_host() || a.array.size() == 0) return;
+        runtime::Array values;
+        {
+          const runtime::RecordingPaused now;
+          values = runtime::copy_of_memory(a.array);
+        }
+        a.array.assign(values);
+      },
+      nb::arg("array"), "While a graph is captured on the CPU: each run gives the array the values that it has now.");
+  m.def(
+      "host_refuse", [](const std::string& what) { runtime::refuse_while_recording(what); }, nb::arg("what"),
+      "Raises the error for what can't be done while a graph is captured on the CPU; returns when there is none.");
+}
+
+}  // namespace weft::bind
