@@ -7,6 +7,7 @@
 #include "bind/gil.h"
 #include "bind/kernel_object.h"
 #include "bind/tape.h"
+#include "runtime/command_list.h"
 #include "runtime/errors.h"
 
 namespace weft::bind {
@@ -117,6 +118,13 @@ const runtime::Array& on_host(const runtime::Array& array) {
   return array;
 }
 
+/// Raises if the values of host memory come to be only when the graph runs that this thread captures.
+const runtime::Array& known_now(const runtime::Array& array, const char* what) {
+  if (runtime::recording() && array.on_host() && runtime::awaits_recorded_work(array.range())) [[unlikely]]
+    runtime::refuse_while_recording(what);
+  return array;
+}
+
 /// One element of an array at an address, as an array of its own.
 runtime::Array element_at(const runtime::Array& array, void* address) {
   return runtime::Array::wrap(array.element(), {1}, {.data = address, .space = array.space()});
@@ -180,7 +188,18 @@ std::optional<runtime::Array> from_buffer(nb::handle source, const Type* element
   runtime::Array::External memory;
   memory.data = foreign.desc.data;
   memory.strides = {foreign.desc.strides, shape.size()};
-  copy_elements(made, runtime::Array::wrap(foreign.element, shape, std::move(memory)));
+  const runtime::Array buffer = runtime::Array::wrap(foreign.element, shape, std::move(memory));
+  if (!runtime::recording()) {
+    copy_elements(made, buffer);
+    return made;
+  }
+  runtime::Array values;  // the buffer may be gone or changed when the graph runs
+  {
+    const runtime::RecordingPaused now;
+    copy_elements(made, buffer);
+    values = made.copy();
+  }
+  made.assign(values);
   return made;
 }
 
@@ -277,7 +296,10 @@ nb::object get_item(nb::handle self, nb::handle key) {
     copy_elements(here, element_at(array, selection.element));
     return unpack_value(array.element(), here.data());
   }
-  if (selection.element) return unpack_value(array.element(), selection.element);
+  if (selection.element) {
+    known_now(element_at(array, selection.element), "read an element that the graph writes");
+    return unpack_value(array.element(), selection.element);
+  }
   return like(self, std::move(selection.view));
 }
 
@@ -290,7 +312,13 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
   if (runtime::writes_are_watched()) [[unlikely]]
     announce_array_write(element_at(array, selection.element), "an assignment to an element");
   std::vector<nb::object> keep;
-  if (array.on_host()) {
+  if (runtime::CommandList* list = runtime::recording(); list && array.on_host()) [[unlikely]] {
+    std::vector<std::uint64_t> bytes(array.element()->size() / 8 + 1);
+    char* packed = reinterpret_cast<char*>(bytes.data());
+    pack_value(value, array.element(), packed, "", "value", keep);
+    list->keep(std::make_shared<const runtime::Array>(array));
+    element_at(array, selection.element).fill(packed);
+  } else if (array.on_host()) {
     pack_value(value, array.element(), static_cast<char*>(selection.element), "", "value", keep);
   } else {
     const runtime::Array here = runtime::Array::empty(array.element(), {1});
@@ -433,7 +461,8 @@ void register_arrays(nb::module_& m) {
            })
       .def("_read",
            [](const ArrayObject& a, const Shape& index) {
-             return unpack_value(on_host(valid(a)).element(), a.array.address(index));
+             return unpack_value(known_now(on_host(valid(a)), "read an element that the graph writes").element(),
+                                 a.array.address(index));
            })
       .def(
           "_write",
@@ -446,7 +475,8 @@ void register_arrays(nb::module_& m) {
       .def(
           "_memory",
           [](const ArrayObject& a) {
-            const runtime::ByteRange range = on_host(valid(a)).range();
+            const runtime::ByteRange range =
+                known_now(on_host(valid(a)), "read an array that the graph writes (numpy(), list(), printing)").range();
             const std::uintptr_t at =
                 range.lo == range.hi ? 0 : reinterpret_cast<std::uintptr_t>(a.array.data()) - range.lo;
             return nb::make_tuple(Memory{a.array}, at);

@@ -133,6 +133,12 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   const RecordedLaunch now = r;
   run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
 }
+  if (capturing_on_cpu()) {
+    std::vector<nb::object> keep;
+    for (const auto& one : r.keep) keep.insert(keep.end(), one.begin(), one.end());
+    record_launch(r.kernel, *r.signature, variant, r.bytes(), dims, false, all_arrays(r).memory, keep);
+    return;
+  }
 
 }  // namespace
 

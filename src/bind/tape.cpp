@@ -65,13 +65,17 @@ const driver::TapeFacts& facts_for(KernelObject& kernel, driver::KernelSignature
   return kernel.family->tape_facts(signature, int(rank), form);
 }
 
-void run(KernelObject& kernel, const driver::KernelVariant& variant, const std::vector<runtime::Array>& arrays,
-         const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place, bool adjoint) {
+void run(const std::shared_ptr<KernelObject>& object, const driver::KernelSignature& signature,
+         const driver::KernelVariant& variant, const std::vector<runtime::Array>& arrays,
+         const std::vector<nb::object>& keep, const char* block, std::span<const std::int64_t> dims,
+         const LaunchPlace& place, bool adjoint) {
+  KernelObject& kernel = *object;
   if (place.device) {
     if (place.device->capture()) place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(arrays));
     return kernel.family->run(variant, block, {dims, {}, place.gpu});
   }
   run_variant(kernel, variant, block, dims, releases_gil(variant, dims), adjoint);
+  if (record_launch(object, signature, variant, block, dims, adjoint, arrays, keep)) return;
 }
 
 /// The array behind a descriptor of a launch's block; one without an owner for foreign memory, which `keep` holds.
@@ -91,6 +95,22 @@ runtime::Array owner_of(const TapedLaunch& l, const autodiff::ArrayLeaf& leaf, c
 }
 
 /// Whether going back over a launch reads values of arrays, or a log.
+/// To be called when a launch on the CPU has run, or before a log is read.
+void finish_log(runtime::TapeLog& log) {
+  runtime::CommandList* list = runtime::recording();
+  if (!list) return log.finish();
+  class Check final : public runtime::Command {
+   public:
+    explicit Check(const runtime::TapeLog& log) : log_(log) {}
+    void run(const runtime::LaunchOptions&) const override { log_.finish(); }
+
+   private:
+    mutable runtime::TapeLog log_;  // shares the memory
+  };
+  list->keep(std::make_shared<const std::vector<runtime::Array>>(log.keep_open()));
+  if (!log.settled()) list->add(std::make_unique<Check>(log));
+}
+
 bool needs_values(const driver::TapeFacts& facts) {
   return !facts.log.empty() || facts.needed_elsewhere ||
          std::find(facts.needed.begin(), facts.needed.end(), true) != facts.needed.end();
@@ -133,7 +153,7 @@ void reverse(TapedLaunch& l) {
     throw runtime::Error("the backward pass of kernel '" + l.kernel->name() +
                          "' must know how much its launch wrote down, which can't be read while a graph is captured; "
                          "record the launch and call backward once before wp.capture_begin");
-  if (!facts.log.empty()) l.log.finish();
+  if (!facts.log.empty()) finish_log(l.log);
   if (runtime::writes_are_watched()) {
     const std::string by = "the backward pass of kernel '" + l.kernel->name() + "'";
     for (const autodiff::ArrayLeaf& leaf : facts.leaves)
@@ -144,7 +164,14 @@ void reverse(TapedLaunch& l) {
   form.taped = !facts.log.empty();
   form.meet = driver::gradients_may_meet(l.signature->layout, bytes);
   const driver::KernelVariant& variant = form_for(*l.kernel, *l.signature, l.dims(), bytes, form, l.place.device);
-  run(*l.kernel, variant, l.arrays, bytes, l.dims(), l.place, true);
+  std::vector<runtime::Array> arrays = l.arrays;
+  if (runtime::CommandList* list = runtime::recording(); list && !l.place.device) {
+    for (const TapedLaunch::Leaf& leaf : l.leaves) {
+      if (leaf.version) list->keep(leaf.version);
+      if (leaf.object.is_valid() && !leaf.object.is_none()) arrays.push_back(*as_array(leaf.object.ptr()));
+    }
+  }
+  run(l.kernel, *l.signature, variant, arrays, l.keep, bytes, l.dims(), l.place, true);
 }
 
 void reverse_step(TapeObject::Step& step) {
@@ -152,6 +179,8 @@ void reverse_step(TapeObject::Step& step) {
     reverse(*step.launch);
   else
     step.function();
+  else if (capturing_on_cpu())
+    record_call(step.function);  // it works on values, which come to be when the graph runs
 }
 
 void backward(TapeObject& tape) {
@@ -297,7 +326,7 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   announce(facts, block, how.tape ? &how.tape->keeper : nullptr, kernel->name());
   if (!how.tape) {
     const driver::KernelVariant& variant = form_for(*kernel, signature, dims, block, form, place.device);
-    return run(*kernel, variant, arrays.memory, block, dims, place, false);
+    return run(kernel, signature, variant, arrays.memory, keep, block, dims, place, false);
   }
 
   auto made = std::make_unique<TapedLaunch>();
@@ -343,8 +372,8 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   }
   if (how.run) {
     const driver::KernelVariant& variant = form_for(*kernel, signature, dims, made->bytes(), run_form, place.device);
-    run(*kernel, variant, made->arrays, made->bytes(), dims, place, false);
-    if (made->logged && !place.device) made->log.finish();
+    run(kernel, signature, variant, made->arrays, keep, made->bytes(), dims, place, false);
+    if (made->logged && !place.device) finish_log(made->log);
   }
   if (any && facts.problem.empty()) {
     const std::string by = "kernel '" + kernel->name() + "'";

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "runtime/allocator.h"
+#include "runtime/command_list.h"
 #include "runtime/errors.h"
 
 namespace weft::runtime {
@@ -73,6 +74,8 @@ Array Array::make(const Type* element, Shape shape, bool zeroed, bool requires_g
   array.owner_ = space ? space->allocate(bytes, zeroed) : host_buffer(bytes, zeroed);
   array.desc_.data = array.owner_.get();
   set_contiguous(array.desc_, shape, element->size());
+  // The memory is the graph's from now on: each replay finds it as it was made.
+  if (zeroed && recording() && array.on_host()) array.fill_zero();
   if (requires_grad) array.add_grad_buffer();
   return array;
 }
@@ -184,6 +187,7 @@ void Array::add_grad_buffer() {
   grad_foreign_ = false;
 }
 
+  if (recording() && on_host()) zero_grad();
 void Array::set_requires_grad(bool on) {
   check_valid("a gradient");
   if (on == has_grad()) return;

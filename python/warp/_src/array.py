@@ -227,6 +227,7 @@ class array(ArrayExchange):
             self._allocate(handle, extents, False, False)
             with np.errstate(all="ignore"):
                 np.copyto(_interface.numpy_view(self, known), values, casting="unsafe")
+            _weft.host_record_values(self)
         if known.kind == "struct":
             self._dtype = class_of(handle) if dtype is Any or dtype is None else dtype
             if known.holds_arrays:
@@ -509,7 +510,7 @@ class array(ArrayExchange):
                 value = array(value, dtype=self.dtype, device=CPU)
         source = _interface.host_view(value) if isinstance(value, _weft.Array) else _interface.as_ndarray(value)
         values = _interface.comparable(source, _interface.layout(self._element))
-        target = _interface.on_host(self)
+        target = _interface.staging(self)
         _weft.announce_write(self, "an assignment")
         with np.errstate(all="ignore"):
             np.copyto(_interface.numpy_view(target), values, casting="unsafe")
