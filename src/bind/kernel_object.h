@@ -115,7 +115,9 @@ void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, con
                  std::span<const std::int64_t> dims, bool release, bool adjoint = false);
 
 /// While the calling thread captures a graph on the CPU: adds the launch to it instead of running it. The graph keeps the
+/// arrays and objects that the block points to. False when nothing is captured.
 bool record_launch(const std::shared_ptr<KernelObject>& kernel, const driver::KernelSignature& signature,
+                   const driver::KernelVariant& variant, const char* block, std::span<const std::int64_t> dims,
                    bool adjoint, const std::vector<runtime::Array>& arrays, const std::vector<nb::object>& keep);
 /// Whether it does, so that arrays and objects have to be gathered.
 bool capturing_on_cpu();

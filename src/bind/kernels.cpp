@@ -224,23 +224,20 @@ void run_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature, 
   kernel.family->run(variant, block, {dims, {}, place.gpu});
 }
 
-void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
-                 std::span<const std::int64_t> dims, bool release, bool adjoint) {
-  const LaunchSettings& settings = launch_settings();
-  driver::LaunchRequest request{dims, {}};
-  request.options.serial = settings.max_threads == 1;
-  request.options.descending = adjoint && request.options.serial;
-  request.options.max_threads = settings.max_threads;
-  if (!release) return kernel.family->run(variant, block, request);
+namespace {
+
+/// Lets other Python threads run while `work` does, and Ctrl-C end it.
+template <class Work>
+void run_released(runtime::LaunchOptions& options, const Work& work) {
   Interruption interruption;
   const bool main_thread = is_main_thread();
   if (main_thread) {
-    request.options.interrupted = &Interruption::asked;
-    request.options.interrupted_state = &interruption;
+    options.interrupted = &Interruption::asked;
+    options.interrupted_state = &interruption;
   }
   {
     GilRelease released;
-    kernel.family->run(variant, block, request);
+    work();
   }
   if (interruption.error) throw std::move(*interruption.error);
   if (main_thread && PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -252,6 +249,27 @@ void register_kernels(nb::module_& m) {
   });
   m.def("set_build_hook", [](nb::object built) { hooks().built = std::move(built); }, nb::arg("built").none());
   nb::class_<KernelRef>(m, "Kernel", "A kernel for one set of compile options, and all its compiled forms.")
+}  // namespace
+
+void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
+                 std::span<const std::int64_t> dims, bool release, bool adjoint) {
+  const LaunchSettings& settings = launch_settings();
+  driver::LaunchRequest request{dims, {}};
+  request.options.serial = settings.max_threads == 1;
+  request.options.descending = adjoint && request.options.serial;
+  request.options.max_threads = settings.max_threads;
+  if (!release) return kernel.family->run(variant, block, request);
+  run_released(request.options, [&] { kernel.family->run(variant, block, request); });
+}
+
+void run_commands(const std::shared_ptr<const runtime::CommandList>& list) {
+  const std::shared_ptr<const runtime::CommandList> held = list;  // Python may drop the graph meanwhile
+  runtime::LaunchOptions options;
+  options.max_threads = launch_settings().max_threads;
+  options.serial = options.max_threads == 1;
+  run_released(options, [&] { held->run(options); });
+}
+
       .def(
           "__init__",
           [](KernelRef* self, const FunctionObject& f, nb::dict options, bool interpret) {

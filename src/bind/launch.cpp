@@ -169,6 +169,7 @@ void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject
     for (std::size_t i = 0; i < args.size(); ++i)  // arrays that structs in memory hold are Python's to keep
       if (signature.types[i]->is_array() && signature.types[i]->element()->is_struct())
         keep.push_back(nb::borrow(args[i]));
+    record_launch(kernel, signature, variant, block.data(), dims, false, arrays, keep);
     return;
   }
   run_variant(*kernel, variant, block.data(), dims, release);
@@ -194,6 +195,7 @@ void launch_adjoint(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, 
   std::vector<runtime::Array> arrays;
   for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
   for (std::size_t i = 0; i < given.size(); ++i) hold_arrays(given[i], signature.types[i], arrays);
+  if (record_launch(kernel, signature, variant, block.data(), dims, true, arrays, keep)) return;
   run_variant(*kernel, variant, block.data(), dims, releases_gil(variant, dims), true);
 }
 

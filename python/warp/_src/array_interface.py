@@ -118,6 +118,14 @@ def on_host(array: Any) -> Any:
     return made
 
 
+def staging(array: Any) -> Any:
+    """Where the elements of an array are written that are to be replaced: its own memory, or an array on the host whose
+    elements it takes afterwards, because it lies elsewhere or a graph is captured on the CPU."""
+    if array._place < 0 and not _weft.host_capturing():
+        return array
+    return _weft.array_new(array_class, array._element, array.shape, False, False)
+
+
 def on_device(data: Any) -> bool:
     """Whether data for an array lies on a CUDA device."""
     if isinstance(data, _weft.Array):

@@ -42,8 +42,6 @@ class Device:
     is_ipc_supported = False
     is_cubin_supported = False
     is_managed_memory_supported = False
-    is_capturing = False
-    """Whether a graph is being recorded on the device."""
     arch = 0
     """Compute capability × 10 of a CUDA device; 0 for the CPU."""
     sm_count = 0
@@ -64,6 +62,11 @@ class Device:
     def name(self) -> str:
         """What the hardware is called."""
         return _weft.host_target()[1]
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether a graph is being captured on the device; on the CPU, by the calling thread."""
+        return _weft.host_capturing()
 
     @property
     def cores(self) -> int:
@@ -330,6 +333,7 @@ class ScopedDevice:
 def synchronize() -> None:
     """Waits for the work of all CUDA devices; CPU launches are done when they return. Raises what kernels' checks found
     meanwhile."""
+    _weft.host_refuse("wait for the device")
     if _weft.cuda_is_open():
         for device in selection.find():
             device._native.synchronize()  # type: ignore[attr-defined]
@@ -340,3 +344,5 @@ def synchronize_device(device: Any = None) -> None:
     chosen = get_device(device)
     if chosen.is_cuda:
         chosen._native.synchronize()  # type: ignore[attr-defined]
+    else:
+        _weft.host_refuse("wait for the device")
