@@ -243,12 +243,6 @@ void run_released(runtime::LaunchOptions& options, const Work& work) {
   if (main_thread && PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-void register_kernels(nb::module_& m) {
-  m.def("set_hooks", [](nb::object as_array, nb::object make_value, nb::object type_of, nb::object warn) {
-    hooks() = {std::move(as_array), std::move(make_value), std::move(type_of), std::move(warn), {}};
-  });
-  m.def("set_build_hook", [](nb::object built) { hooks().built = std::move(built); }, nb::arg("built").none());
-  nb::class_<KernelRef>(m, "Kernel", "A kernel for one set of compile options, and all its compiled forms.")
 }  // namespace
 
 void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
@@ -270,6 +264,12 @@ void run_commands(const std::shared_ptr<const runtime::CommandList>& list) {
   run_released(options, [&] { held->run(options); });
 }
 
+void register_kernels(nb::module_& m) {
+  m.def("set_hooks", [](nb::object as_array, nb::object make_value, nb::object type_of, nb::object warn) {
+    hooks() = {std::move(as_array), std::move(make_value), std::move(type_of), std::move(warn), {}};
+  });
+  m.def("set_build_hook", [](nb::object built) { hooks().built = std::move(built); }, nb::arg("built").none());
+  nb::class_<KernelRef>(m, "Kernel", "A kernel for one set of compile options, and all its compiled forms.")
       .def(
           "__init__",
           [](KernelRef* self, const FunctionObject& f, nb::dict options, bool interpret) {

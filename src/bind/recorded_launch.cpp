@@ -129,16 +129,16 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
       place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(all_arrays(r).memory));
     return r.kernel->family->run(variant, r.bytes(), {dims, {}, place.gpu});
   }
-  if (!releases_gil(variant, dims)) return run_variant(*r.kernel, variant, r.bytes(), dims, false);
-  const RecordedLaunch now = r;
-  run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
-}
   if (capturing_on_cpu()) {
     std::vector<nb::object> keep;
     for (const auto& one : r.keep) keep.insert(keep.end(), one.begin(), one.end());
     record_launch(r.kernel, *r.signature, variant, r.bytes(), dims, false, all_arrays(r).memory, keep);
     return;
   }
+  if (!releases_gil(variant, dims)) return run_variant(*r.kernel, variant, r.bytes(), dims, false);
+  const RecordedLaunch now = r;
+  run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
+}
 
 }  // namespace
 

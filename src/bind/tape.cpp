@@ -74,8 +74,8 @@ void run(const std::shared_ptr<KernelObject>& object, const driver::KernelSignat
     if (place.device->capture()) place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(arrays));
     return kernel.family->run(variant, block, {dims, {}, place.gpu});
   }
-  run_variant(kernel, variant, block, dims, releases_gil(variant, dims), adjoint);
   if (record_launch(object, signature, variant, block, dims, adjoint, arrays, keep)) return;
+  run_variant(kernel, variant, block, dims, releases_gil(variant, dims), adjoint);
 }
 
 /// The array behind a descriptor of a launch's block; one without an owner for foreign memory, which `keep` holds.
@@ -94,7 +94,6 @@ runtime::Array owner_of(const TapedLaunch& l, const autodiff::ArrayLeaf& leaf, c
   return runtime::Array::wrap(leaf.type->element(), {desc.shape, std::size_t(desc.ndim)}, std::move(memory));
 }
 
-/// Whether going back over a launch reads values of arrays, or a log.
 /// To be called when a launch on the CPU has run, or before a log is read.
 void finish_log(runtime::TapeLog& log) {
   runtime::CommandList* list = runtime::recording();
@@ -111,6 +110,7 @@ void finish_log(runtime::TapeLog& log) {
   if (!log.settled()) list->add(std::make_unique<Check>(log));
 }
 
+/// Whether going back over a launch reads values of arrays, or a log.
 bool needs_values(const driver::TapeFacts& facts) {
   return !facts.log.empty() || facts.needed_elsewhere ||
          std::find(facts.needed.begin(), facts.needed.end(), true) != facts.needed.end();
@@ -177,10 +177,10 @@ void reverse(TapedLaunch& l) {
 void reverse_step(TapeObject::Step& step) {
   if (step.launch)
     reverse(*step.launch);
-  else
-    step.function();
   else if (capturing_on_cpu())
     record_call(step.function);  // it works on values, which come to be when the graph runs
+  else
+    step.function();
 }
 
 void backward(TapeObject& tape) {

@@ -185,9 +185,9 @@ void Array::add_grad_buffer() {
   const std::uintptr_t before = r.lo == r.hi ? 0 : reinterpret_cast<std::uintptr_t>(desc_.data) - r.lo;
   desc_.grad = static_cast<char*>(grad_owner_.get()) + before;
   grad_foreign_ = false;
+  if (recording() && on_host()) zero_grad();
 }
 
-  if (recording() && on_host()) zero_grad();
 void Array::set_requires_grad(bool on) {
   check_valid("a gradient");
   if (on == has_grad()) return;
