@@ -20,6 +20,12 @@ void register_runtime(nb::module_& m) {
   m.def("set_native_compiler", [](const std::string& clang) { codegen::set_native_compiler(clang); });
   m.def("find_clang", [] { return codegen::find_clang(); });
   m.def(
+      "find_libdevice",
+      [](const std::string& given, const std::vector<std::string>& search) {
+        return codegen::find_libdevice(given, search);
+      },
+      nb::arg("given") = "", nb::arg("search") = std::vector<std::string>());
+  m.def(
       "memory_stats",
       [] {
         runtime::AllocatorStats s = runtime::host_allocator_stats();

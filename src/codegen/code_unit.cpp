@@ -4,6 +4,8 @@
 
 #include <llvm/IR/Verifier.h>
 
+#include "codegen/nvptx/line_table.h"
+
 namespace weft::codegen {
 
 namespace {
@@ -70,7 +72,10 @@ CodeUnit::CodeUnit(const ir::Module& source, const TargetSpec& target, const Emi
   f32 = llvm::Type::getFloatTy(context);
   f64 = llvm::Type::getDoubleTy(context);
   ptr = llvm::PointerType::getUnqual(context);
+  if (options.line_info && traits.gpu) lines = std::make_unique<LineTable>(*module);
 }
+
+CodeUnit::~CodeUnit() = default;
 
 const TypeParts& CodeUnit::parts(const Type* type) {
   auto [it, fresh] = parts_.try_emplace(type);

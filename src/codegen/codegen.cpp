@@ -11,6 +11,8 @@
 #include "codegen/keep_selects.h"
 #include "codegen/kernel_size.h"
 #include "codegen/machine_passes.h"
+#include "codegen/nvptx/libdevice.h"
+#include "codegen/nvptx/line_table.h"
 #include "codegen/optimize.h"
 
 namespace weft::codegen {
@@ -62,6 +64,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   unit.module->setTargetTriple(target.triple);
   unit.module->setDataLayout(machine->createDataLayout());
   unit.emit_kernel(kernel);
+  if (unit.lines) unit.lines->finish();
   if (unit.traits.gpu) {
     result.lanes = unit.gpu_lanes;
     result.few_blocks = !unit.sums.empty();
@@ -79,9 +82,12 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   }
 
   start = std::chrono::steady_clock::now();
+  bool linked = unit.has_natives();
+  if (!options.libdevice.empty() && unit.traits.gpu)
+    linked |= link_libdevice(*unit.module, options.libdevice, options.fast_math);
   int level = effective_level(*unit.module, options.opt_level);
   machine = &target_machine(target, level);
-  optimize(*unit.module, *machine, level, unit.has_natives());
+  optimize(*unit.module, *machine, level, linked);
   if (!unit.traits.x86) keep_selects(*unit.module);
   result.seconds_opt = seconds_since(start);
   if (output == Output::llvm_ir_opt) {

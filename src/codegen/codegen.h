@@ -44,6 +44,8 @@ struct EmitOptions {
   int opt_level = 2;       // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
   bool fast_math = false;  // LLVM may reassociate and approximate: results then differ between lane counts
   bool verify = false;     // run LLVM's verifier on what was emitted (tests)
+  bool line_info = false;  // GPU: lines of the source in the PTX, for profilers and sanitizers
+  std::string libdevice;   // GPU: the file of NVIDIA's elementary functions, to be used instead of the library's own
 };
 
 enum class Output { llvm_ir, llvm_ir_opt, assembly, object, ptx };
@@ -59,6 +61,14 @@ struct Emitted {
 /// Emits `kernel` and what it calls. Throws Error for the user's problems, InternalError for bugs.
 Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
              Output output);
+
+/// Whether GPU code computes an elementary function by other means than the library's body: approximately under
+/// fast_math, else by libdevice. Such operations are not to be inlined before.
+bool gpu_computes(ir::OpCode code, ScalarKind kind, bool fast_math, bool libdevice);
+
+/// NVIDIA's libdevice: at `given` (the file, or a folder of a toolkit) or, if that is empty, in WEFT_LIBDEVICE, CUDA_HOME,
+/// CUDA_PATH, the folders of `search` (of Python packages) and where toolkits are usually found. Empty: not found.
+std::string find_libdevice(const std::string& given = {}, std::span<const std::string> search = {});
 
 /// The lane count that emit uses when none is asked for: 1 for kernels that spin on memory, hold much private memory or
 /// do little but atomics (which run lane by lane); half the natural count for kernels mostly of

@@ -5,6 +5,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include "codegen/nvptx/kernel_plan.h"
 #include "ir/infer.h"
 
 namespace weft::codegen {
@@ -26,6 +27,7 @@ void Emitter::use_scopes() {
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain("weft");
   for (std::size_t k = 0; k < source_.params().size(); ++k)
     scopes_.push_back(metadata.createAnonymousAliasScope(domain, "param"));
+  if (unit.traits.gpu) read_only_ = read_only_arrays(source_);
 }
 
 void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
@@ -36,6 +38,8 @@ void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
   access->setMetadata(llvm::LLVMContext::MD_alias_scope,
                       llvm::MDNode::get(unit.context, {scopes_[std::size_t(scope)]}));
   if (!others.empty()) access->setMetadata(llvm::LLVMContext::MD_noalias, llvm::MDNode::get(unit.context, others));
+  if (!read_only_.empty() && read_only_[std::size_t(scope)] && llvm::isa<llvm::LoadInst>(access))
+    access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
 }
 
 llvm::Value* Emitter::from_memory(const PartInfo& leaf, llvm::Value* v) {

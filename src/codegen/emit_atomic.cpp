@@ -1,5 +1,8 @@
 // Atomic read-modify-write: lane by lane in lane order, component by component. Relaxed ordering. Float min and max follow
 // the IR's rule for NaN, which no native instruction does, so they are compare-and-swap loops. cas compares bits.
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
 #include "analysis/private_sums.h"
 #include "codegen/emitter.h"
 #include "codegen/nvptx/kernel_plan.h"
@@ -45,11 +48,34 @@ llvm::AtomicRMWInst::BinOp native_op(AtomicKind kind, bool is_signed_kind) {
   WEFT_UNREACHABLE("cas is no read-modify-write");
 }
 
-/// Whether an array is memory of the thread itself: no other one takes part.
-bool is_private(const ir::Value* array) {
-  while (array->kind == ir::ValueKind::result && (array->op->code == OpCode::view || array->op->code == OpCode::slice))
-    array = array->op->operand(0);
-  return array->kind == ir::ValueKind::result && array->op->code == OpCode::local;
+/// Whose memory an array is: the thread's own, where no other one takes part, or that of all threads.
+enum class Owner { thread, all, unknown };
+
+Owner joined(Owner x, Owner y) { return x == y ? x : Owner::unknown; }
+
+Owner owner_of(const ir::Value* array, int depth = 0) {
+  constexpr int kMaxDepth = 16;
+  if (depth > kMaxDepth) return Owner::unknown;
+  if (array->kind != ir::ValueKind::result) {
+    const ir::Function& function = *array->region->function;
+    const bool parameter = array->region == function.body;
+    return parameter && function.kind == ir::FunctionKind::kernel ? Owner::all : Owner::unknown;
+  }
+  const ir::Op& op = *array->op;
+  switch (op.code) {
+    case OpCode::local: return Owner::thread;
+    case OpCode::view:
+    case OpCode::slice: return owner_of(op.operand(0), depth + 1);
+    case OpCode::select: return joined(owner_of(op.operand(1), depth + 1), owner_of(op.operand(2), depth + 1));
+    case OpCode::if_:
+      return joined(owner_of(op.regions[0]->terminator()->operand(array->index), depth + 1),
+                    owner_of(op.regions[1]->terminator()->operand(array->index), depth + 1));
+    case OpCode::extract: return owner_of(op.operand(0), depth + 1);
+    case OpCode::load:
+    case OpCode::gradient:
+      return owner_of(op.operand(0), depth + 1) == Owner::all ? Owner::all : Owner::unknown;
+    default: return Owner::unknown;
+  }
 }
 
 /// One scalar at one address; gives the old value. `alone`: no other thread takes part.
@@ -98,6 +124,31 @@ llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm:
   seen->addIncoming(b.CreateExtractValue(result, 0), b.GetInsertBlock());
   b.CreateCondBr(b.CreateExtractValue(result, 1), done, loop);
   b.SetInsertPoint(done);
+  return old;
+}
+
+/// The same on a GPU, where atomic operations are for memory of all threads and the address may be that of a thread's
+/// own: it tells itself.
+llvm::Value* atomic_anywhere(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value,
+                             llvm::Value* expected) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::BasicBlock *own = e.block("own"), *shared = e.block("shared"), *done = e.block("anywhere");
+  b.CreateCondBr(b.CreateIntrinsic(llvm::Intrinsic::nvvm_isspacep_local, {}, {at}), own, shared);
+  b.SetInsertPoint(own);
+  llvm::Value* plain = atomic_scalar(e, kind, scalar, at, value, expected, true);
+  llvm::BasicBlock* own_end = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(shared);
+  // LLVM fails if it finds out that such an operation, which then never runs, is on private memory.
+  auto* type = llvm::FunctionType::get(e.unit.ptr, {e.unit.ptr}, false);
+  llvm::Value* hidden = b.CreateCall(type, llvm::InlineAsm::get(type, "mov.b64 $0, $1;", "=l,l", false), {at});
+  llvm::Value* atomic = atomic_scalar(e, kind, scalar, hidden, value, expected, false);
+  llvm::BasicBlock* shared_end = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* old = b.CreatePHI(plain->getType(), 2);
+  old->addIncoming(plain, own_end);
+  old->addIncoming(atomic, shared_end);
   return old;
 }
 
@@ -169,7 +220,9 @@ void Emitter::emit_atomic(const ir::Op& op) {
     return static_cast<llvm::Value*>(sum);
   };
 
-  const bool alone = op.imm == analysis::kAddsAlone || is_private(op.operand(0));
+  const Owner owner = owner_of(op.operand(0));
+  const bool alone = op.imm == analysis::kAddsAlone || owner == Owner::thread;
+  const bool anywhere = unit.traits.gpu && owner == Owner::unknown;
   auto one_lane = [&](llvm::Value* lane) {
     llvm::Value* base_pointer = lane_of(pointers, lane);
     auto component = [&](const PartInfo& part, std::size_t k, llvm::Value* i) {
@@ -180,8 +233,10 @@ void Emitter::emit_atomic(const ir::Op& op) {
         llvm::Value* all = is_block_part ? block_get(from[k], part.scalar, i) : plain(from[k]);
         return sums_lanes ? lane_sum(part.scalar, all) : lane_of(all, lane);
       };
-      llvm::Value* old = atomic_scalar(*this, op.atomic, part.scalar, byte_offset(base_pointer, offset), read(in),
-                                       expected ? read(want) : nullptr, alone);
+      llvm::Value* place = byte_offset(base_pointer, offset);
+      llvm::Value *next = read(in), *if_equal = expected ? read(want) : nullptr;
+      llvm::Value* old = anywhere ? atomic_anywhere(*this, op.atomic, part.scalar, place, next, if_equal)
+                                  : atomic_scalar(*this, op.atomic, part.scalar, place, next, if_equal, alone);
       if (!wanted) return;
       llvm::Type* element = unit.memory_type(part.scalar);
       llvm::Value* index =

@@ -1,6 +1,7 @@
 // Dispatch over operations, and `if`: a branch where all lanes agree, both sides under masks where they do not, selects
 // without any branch for short pure sides.
 #include "codegen/emitter.h"
+#include "codegen/nvptx/line_table.h"
 
 namespace weft::codegen {
 
@@ -20,6 +21,8 @@ void Emitter::emit_region(const ir::Region& region) {
 
 void Emitter::emit_op(const ir::Op& op) {
   switch (op.code) {
+  if (unit.lines)
+    if (llvm::DebugLoc here = unit.lines->at(*function_, op.loc)) b.SetCurrentDebugLocation(here);
     case OpCode::add:
     case OpCode::sub:
     case OpCode::mul:

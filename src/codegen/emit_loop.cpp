@@ -180,6 +180,7 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
   const bool unrolled = unit.traits.gpu && unrolls_on_gpu(body);
   overlaps_roots = unrolled;
+  unit.gpu_unrolled |= unrolled;
   emit_region(body);
   overlaps_roots = false;
   carry_next(args, phis, body.terminator()->operands, nullptr);

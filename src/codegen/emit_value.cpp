@@ -2,6 +2,7 @@
 // linear and varying.
 #include "codegen/emitter.h"
 
+#include "codegen/nvptx/line_table.h"
 #include "runtime/kernel_abi.h"
 
 namespace weft::codegen {
@@ -19,6 +20,7 @@ Emitter::Emitter(CodeUnit& unit, llvm::Function* into, const ir::Function& funct
       shapes_(shapes),
       values_(function.value_count) {
   if (unit.options.fast_math) b.setFastMathFlags(llvm::FastMathFlags::getFast());
+  if (unit.lines) b.SetCurrentDebugLocation(unit.lines->at(*into, function.loc));
 }
 
 void Emitter::set(const ir::Value* value, Parts parts) {

@@ -29,6 +29,8 @@
 namespace weft::codegen {
 
 struct Part {
+class LineTable;
+
   llvm::Value* v = nullptr;  // scalar, <W x T>, or the pointer to a block
   std::int32_t stride = 0;   // not 0: v is lane 0's scalar, lane k holds v + k·stride
   std::int32_t scope = -1;   // pointers: the kernel parameter whose memory this is
@@ -70,6 +72,7 @@ class CodeUnit {
  public:
   CodeUnit(const ir::Module& source, const TargetSpec& target, const EmitOptions& options, int lanes);
 
+  ~CodeUnit();
   /// Emits the kernel; its symbol is entry_name(kernel).
   void emit_kernel(const ir::Function& kernel);
 
@@ -99,12 +102,14 @@ class CodeUnit {
   int lanes;          // of the body being emitted; see LaneCount
   int gpu_lanes = 1;  // elements of a GPU thread in one step; set by emit_kernel
   /// GPU: atomic sums that a thread keeps to itself until the end, and where.
+  bool gpu_unrolled = false;  // loops were unrolled so that loads run ahead
   std::unordered_map<const ir::Op*, llvm::Value*> sums;
   const TargetTraits traits;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   analysis::CheckSites sites;
 
+  std::unique_ptr<LineTable> lines;  // GPU, if asked for
   llvm::Type *i1, *i8, *i16, *i32, *i64, *f32, *f64;
   llvm::PointerType* ptr;
 
@@ -377,4 +382,5 @@ inline bool is_signed(ScalarKind kind) {
 }
 inline bool is_floating(ScalarKind kind) { return kind >= ScalarKind::f16; }
 
+  std::vector<bool> read_only_;          // GPU, by parameter: arrays that nobody writes while the kernel runs
 }  // namespace weft::codegen

@@ -26,6 +26,8 @@
 #include <llvm/Transforms/Scalar/Scalarizer.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "support/check.h"
+
 namespace weft::codegen {
 
 namespace {
@@ -97,6 +99,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
     passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   } else {
     if (linked) {
+      if (gpu)  // libdevice asks how denormals are treated
+        if (llvm::Error error = builder.parsePassPipeline(passes, "function(nvvm-reflect)"))
+          WEFT_UNREACHABLE(llvm::toString(std::move(error)));
       passes.addPass(llvm::AlwaysInlinerPass(false));
       passes.addPass(llvm::GlobalDCEPass());
     }

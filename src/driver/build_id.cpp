@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "driver/options.h"
 #include "runtime/kernel_abi.h"
@@ -65,6 +66,15 @@ const std::string& build_id() {
 
 void CompileOptions::hash_into(Hasher& hasher) const {
   hasher.value(debug).value(verify_fp).value(fuse_fp).value(fast_math).value(opt_level).value(lanes).value(max_unroll);
+  hasher.value(tangent);
+}
+
+void CompileOptions::hash_gpu_into(Hasher& hasher) const {
+  hasher.text(gpu.libdevice).value(gpu.line_info).value(gpu.keep_ptx).value(gpu.ptx_arch);
+  if (gpu.libdevice.empty()) return;
+  std::error_code ignored;
+  hasher.value(std::filesystem::file_size(gpu.libdevice, ignored));
+  hasher.value(std::filesystem::last_write_time(gpu.libdevice, ignored).time_since_epoch().count());
 }
 
 }  // namespace weft::driver

@@ -106,14 +106,26 @@ const codegen::TargetSpec& host() {
 
 constexpr int kNewestArch = 90;  // that LLVM knows; newer devices run its code all the same
 
-codegen::TargetSpec target_of(const cuda::Device* device) {
-  return device ? codegen::nvptx_target(std::min(device->facts().arch, kNewestArch)) : host();
+codegen::TargetSpec target_of(const BuildRequest& request) {
+  if (!request.device) return host();
+  const CompileOptions::Gpu& gpu = request.options.gpu;
+  int arch = request.device->facts().arch;
+  if (gpu.keep_ptx && gpu.ptx_arch) {
+    if (gpu.ptx_arch > arch)
+      throw codegen::Error("PTX for sm_" + std::to_string(gpu.ptx_arch) + " does not run on " +
+                           request.device->facts().name + ", which is sm_" + std::to_string(arch));
+    arch = gpu.ptx_arch;
+  }
+  return codegen::nvptx_target(std::min(arch, kNewestArch));
 }
 
-void hash_target(Hasher& hasher, const codegen::TargetSpec& target, const cuda::Device* device) {
+void hash_target(Hasher& hasher, const codegen::TargetSpec& target, const BuildRequest& request) {
+  const cuda::Device* device = request.device;
   hasher.text(target.triple).text(target.cpu_name).text(target.features).value(int(target.arch)).value(target.sm);
   // A GPU's machine code is made by its driver for its own architecture.
-  if (device) hasher.value(device->facts().arch).value(device->system().version());
+  if (!device) return;
+  hasher.value(device->facts().arch).value(device->system().version());
+  request.options.hash_gpu_into(hasher);
 }
 
 /// Loaded code belongs to a device's context: the same code on two devices is loaded twice.
@@ -148,19 +160,22 @@ std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSin
     differentiate(*module, request.options, sink);
     if (sink.error_count() != errors) return nullptr;
   }
+    if (sink.error_count() != errors) return nullptr;
+  }
   return module;
 }
 
 Hash128 content_key(const ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target) {
   ir::PrintOptions canonical;
   canonical.names = false;
-  canonical.locations = request.options.debug;  // checks report places
+  // Checks report places, and so do line tables.
+  canonical.locations = request.options.debug || (request.device && request.options.gpu.line_info);
   Hasher hasher;
   hasher.text(ir::print(module, canonical)).text(build_id());
   request.options.hash_into(hasher);
   hash_form(hasher, request.form);
   hasher.value(request.atomic_sums);
-  hash_target(hasher, target, request.device);
+  hash_target(hasher, target, request);
   return hasher.finish();
 }
 
@@ -319,7 +334,13 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   BuildReport& r = report ? *report : scratch;
   r = BuildReport{};
   std::shared_ptr<runtime::Cache> disk = cache();
-  const codegen::TargetSpec target = target_of(request.device);
+  codegen::TargetSpec target;
+  try {
+    target = target_of(request);
+  } catch (const codegen::Error& error) {
+    sink.report(DiagCode::codegen_failed, request.kernel->def->name_loc, error.what());
+    return nullptr;
+  }
 
   auto assemble = [&](Metadata meta, std::span<const char> object) {
     Clock::time_point start = Clock::now();
@@ -394,7 +415,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     request.options.hash_into(hasher);
     hash_form(hasher, request.form);
     hasher.value(request.atomic_sums);
-    hash_target(hasher, target, request.device);
+    hash_target(hasher, target, request);
     source_key = hasher.finish();
     std::optional<Hash128> content;
     {
@@ -456,7 +477,9 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   }
 
   start = Clock::now();
-  optimize(*module, request.options);
+  CompileOptions options = request.options;
+  options.gpu.target = request.device != nullptr;
+  optimize(*module, options);
   r.seconds_passes = since(start);
   r.ir_ops = count_ops(*module);
   Metadata meta;
@@ -469,6 +492,8 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   codegen::Emitted emitted;
   try {
     emitted = codegen::emit(*module, kernel, target, emit_options,
+  emit_options.libdevice = request.options.gpu.libdevice;
+  emit_options.line_info = request.options.gpu.line_info;
                             request.device ? codegen::Output::ptx : codegen::Output::object);
   } catch (const codegen::Error& error) {
     SourceLoc loc = error.loc().known() ? error.loc() : kernel.loc;
@@ -478,9 +503,13 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   r.seconds_emit = emitted.seconds_emit;
   r.seconds_llvm_opt = emitted.seconds_opt;
   r.seconds_codegen = emitted.seconds_codegen;
-  if (request.device) {
+  if (request.device && request.options.gpu.keep_ptx) {
+    emitted.bytes.push_back('\0');  // the driver takes it for text
+  } else if (request.device) {
     start = Clock::now();
-    emitted.bytes = cuda::compile_ptx(*request.device, emitted.bytes, kernel.name);
+    cuda::PtxOptions ptx;
+    ptx.line_info = request.options.gpu.line_info;
+    emitted.bytes = cuda::compile_ptx(*request.device, emitted.bytes, kernel.name, ptx);
     r.seconds_codegen += since(start);
   }
   meta.name = kernel.name;

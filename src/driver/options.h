@@ -19,7 +19,19 @@ struct CompileOptions {
   bool use_cache = true;  // the object cache on disk
 
   void hash_into(Hasher& hasher) const;
+  /// What concerns code for GPUs alone.
+  struct Gpu {
+    bool target = false;     // the code is for a GPU; set by whoever knows
+    std::string libdevice;   // path of NVIDIA's elementary functions; empty: the library's own
+    bool line_info = false;  // lines of the source in the machine code
+    bool keep_ptx = false;   // PTX is kept and loaded, not machine code
+    int ptx_arch = 0;        // then: the architecture that it is for; 0: the device's
+  };
+  Gpu gpu;
+
 };
+  /// The same for what concerns GPUs; names libdevice by its path, size and time.
+  void hash_gpu_into(Hasher& hasher) const;
 
 /// Identifies this build of Weft: the linker's build id of the binary that holds this code, plus the versions of LLVM
 /// and of the ABI. Objects of another build are never used.

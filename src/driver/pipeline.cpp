@@ -121,7 +121,15 @@ const std::vector<Stage>& stages() {
       with_effects("dce-3", passes::dce),
 
       // Behind contraction, which must leave the library's own arithmetic alone.
-      on_each("inline-math", [](ir::Function& f) { passes::inline_math(f); }),
+      {"inline-math",
+       [](ir::Module& module, const CompileOptions& options) {
+         passes::MathLimits limits;
+         if (options.gpu.target)
+           limits.keep = [&](ir::OpCode code, ScalarKind kind) {
+             return codegen::gpu_computes(code, kind, options.fast_math, !options.gpu.libdevice.empty());
+           };
+         for (auto& function : module.functions) passes::inline_math(*function, limits);
+       }},
   };
   return list;
 }

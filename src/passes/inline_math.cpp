@@ -19,7 +19,7 @@ using ir::OpClass;
 class MathInliner {
  public:
   MathInliner(ir::Function& function, const MathLimits& limits)
-      : function_(function), rewriter_(function), left_(limits.growth) {}
+      : function_(function), rewriter_(function), keep_(limits.keep), left_(limits.growth) {}
 
   bool run() {
     rewriter_.run(*function_.body, [&](Op& op) {
@@ -28,6 +28,7 @@ class MathInliner {
         return;
       const Type* type = op.result()->type;
       ScalarKind kind = type->scalar_kind();
+      if (keep_ && keep_(op.code, kind)) return;
       bool half = kind == ScalarKind::f16 || kind == ScalarKind::bf16;
       const ir::Function& body = math_function(op.code, half ? ScalarKind::f32 : kind);
       std::size_t size = analysis::count_ops(*body.body);
@@ -57,6 +58,7 @@ class MathInliner {
 
   ir::Function& function_;
   ir::Rewriter rewriter_;
+  const std::function<bool(ir::OpCode, ScalarKind)>& keep_;
   std::size_t left_;
   bool changed_ = false;
 };

@@ -3,6 +3,7 @@
 // too much is called by generated code instead; the bits are the same.
 #pragma once
 #include <cstddef>
+#include <functional>
 
 #include "ir/ir.h"
 
@@ -10,6 +11,7 @@ namespace weft::passes {
 
 struct MathLimits {
   std::size_t growth = 500;  // operations that one function may gain
+  std::function<bool(ir::OpCode, ScalarKind)> keep;  // functions that the target computes itself; empty: none
 };
 
 /// Returns whether anything changed. Idempotent as far as limits allow.

@@ -43,6 +43,8 @@ std::string help_text() {
   --rank N            launch dimensions, 1 to 4
   --overlap           array arguments may overlap
   --adjoint           the kernel's adjoint instead of the kernel
+  --tangent           the kernel's tangent, with a direction for each parameter behind its own; with --adjoint the
+                      adjoint of that: second derivatives
   --taped             the form for tapes: the kernel writes down what its adjoint can't compute again, and the
                       adjoint reads it
   --strided           innermost elements of array arguments may lie apart
@@ -50,7 +52,9 @@ std::string help_text() {
   -O0 … -O3           LLVM's effort
   --debug             bounds, division and assert checks
   --no-fuse           no fused multiply-add
-  --fast-math         let LLVM reassociate
+  --fast-math         let LLVM reassociate; on a GPU, approximate elementary functions
+  --libdevice[=PATH]  GPU: NVIDIA's elementary functions instead of the library's own
+  --line-info         GPU: lines of the source in the PTX
   --locations         print source locations in IR
   --time              time and size of every stage, on standard error
   -o FILE             write there instead of standard output
@@ -112,6 +116,8 @@ Arguments parse_arguments(int argc, char** argv) {
       args.no_overlap = false;
     else if (name == "--strided")
       args.strided = true;
+    else if (name == "--tangent")
+      args.options.tangent = true;
     else if (name == "--adjoint")
       args.adjoint = true;
     else if (name == "--taped")
@@ -124,6 +130,14 @@ Arguments parse_arguments(int argc, char** argv) {
       args.options.fuse_fp = false;
     else if (name == "--fast-math")
       args.options.fast_math = true;
+    else if (name == "--libdevice") {
+      args.options.gpu.libdevice = weft::codegen::find_libdevice(inline_value);
+      if (args.options.gpu.libdevice.empty())
+        throw UsageError(has_inline ? "there is no libdevice.10.bc at " + inline_value
+                                    : "no libdevice was found: install a CUDA toolkit or the package nvidia-cuda-nvcc, "
+                                      "or name the file with --libdevice=PATH");
+    } else if (name == "--line-info")
+      args.options.gpu.line_info = true;
     else if (name == "--no-cache")
       args.options.use_cache = false;
     else if (name == "--locations")

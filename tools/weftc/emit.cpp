@@ -80,6 +80,8 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_ir(const Arguments& args, 
       out.push_back(ir::extract_closure(*function, module.get()));
   for (auto& one : out) driver::derive(*one, args.options, sink);
   if (sink.has_errors()) return {};
+  if (args.options.tangent)
+    for (auto& one : out) driver::make_tangent(*one, args.options, sink);
   if (args.adjoint || args.taped)
     for (auto& one : out) {
       one->functions.back()->form.adjoint = args.adjoint;
@@ -125,7 +127,7 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_source(const Arguments& ar
     request.form.strided = args.strided;
     request.form.adjoint = args.adjoint;
     request.form.taped = args.taped;
-    if (!args.types.empty()) {
+    if (!args.types.empty() || args.options.tangent) {
       for (const sema::KernelParam& p : sema::kernel_params(*decl, sink)) {
         const Type* type = p.pattern.kind == builtins::Pattern::Kind::exact ? p.pattern.type : nullptr;
         for (const std::string& given : args.types)
@@ -133,6 +135,8 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_source(const Arguments& ar
             type = type_from_text(given.substr(given.find('=') + 1), *scope);
         request.arg_types.push_back(type);
       }
+      const std::vector<const Type*> own = request.arg_types;
+      if (args.options.tangent) request.arg_types.insert(request.arg_types.end(), own.begin(), own.end());
     }
     auto module =
         report.time("lower " + std::string(decl->def->name), [&] { return driver::front_end(request, sink); });
@@ -158,6 +162,8 @@ std::string emit_machine(const ir::Module& module, const Arguments& args, Report
   options.lanes = args.options.lanes;
   options.opt_level = args.options.opt_level;
   options.fast_math = args.options.fast_math;
+  options.libdevice = args.options.gpu.libdevice;
+  options.line_info = args.options.gpu.line_info;
   codegen::Emitted emitted = codegen::emit(module, *module.functions.back(), target, options, output);
   report.add("emit", emitted.seconds_emit);
   report.add("llvm-opt", emitted.seconds_opt);
@@ -181,6 +187,7 @@ std::string read_text(const std::string& path) {
 
 int emit_stage(const Arguments& asked) {
   Arguments args = asked;
+  args.options.gpu.target = args.emit == "ptx" || args.target.starts_with("sm_");
   if (args.emit == "adjoint") {  // as people read it: elementary functions still by name
     args.adjoint = true;
     args.emit = "ir-opt";

@@ -57,13 +57,14 @@ track_memory: bool = False  # allocations of arrays are recorded: wp.print_memor
 
 # CUDA devices.
 verify_cuda: bool = False
-cuda_output: str | None = None
-ptx_target_arch: int | None = None
+cuda_output: str | None = None  # what is kept of compiled kernels: "cubin" (machine code; also None) or "ptx"
+ptx_target_arch: int | None = None  # of "ptx": 75 is sm_75; None is the device's own
+cuda_libdevice: bool | str = False  # NVIDIA's elementary functions in GPU code: True finds the file, or its path
 cuda_arch_suffix: str | None = None
 enable_graph_capture_module_load_by_default: bool = True
 enable_mempools_at_init: bool = True
 default_grid_stride: bool = True
-lineinfo: bool = False
+lineinfo: bool = False  # GPU code names lines of the program, for profilers and sanitizers
 
 # The original's tool chain.
 line_directives: bool = True

@@ -30,6 +30,7 @@ MODULE_OPTIONS = (
     "fuse_fp",
     "lineinfo",
     "cuda_output",
+    "cuda_libdevice",
     "mode",
     "optimization_level",
 )

@@ -11,7 +11,7 @@ import sys
 import types as _pytypes
 
 from warp import _weft
-from warp._src import config
+from warp._src import config, gpu_options
 
 epoch = 0
 
@@ -91,7 +91,15 @@ def _level(value: object) -> object:
     return value
 
 
-_CHECKS = {"mode": _mode, "cpu_threads": _count, "cpu_lanes": _count, "optimization_level": _level}
+_CHECKS = {
+    "mode": _mode,
+    "cpu_threads": _count,
+    "cpu_lanes": _count,
+    "optimization_level": _level,
+    "cuda_output": gpu_options.check_output,
+    "ptx_target_arch": gpu_options.check_arch,
+    "cuda_libdevice": gpu_options.check_libdevice,
+}
 _threads_before: int | None = None
 
 
@@ -152,6 +160,7 @@ def _opt_level(value: object) -> int:
 
 
 def codegen_error(text: str) -> Exception:
+        **gpu_options.compile_options(pick),
     """An exception of the class that documented programs catch."""
     from warp._src.errors import WarpCodegenError
 

@@ -6,7 +6,7 @@ import sys
 from typing import Any, Callable
 
 from warp import _weft
-from warp._src import config, logger
+from warp._src import config, gpu_options, logger
 from warp._src.device import CPU, get_cuda_devices, get_devices, selection
 
 _initialized = False
@@ -75,7 +75,7 @@ def diagnostics() -> dict[str, Any]:
         "native_compiler": native.find_clang() or "none (wp.func_native needs clang)",
         "cuda_enabled": bool(get_cuda_devices()),
         "cuda": _cuda_text(),
-        "elementary_functions": "Weft's own on every device (no libdevice)",
+        "elementary_functions": gpu_options.elementary_functions(),
         "devices": [d.alias for d in get_devices()],
         "changed_settings": _changed_settings(),
     }

@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "codegen/emitter.h"
+#include "codegen/kernel_size.h"
 #include "codegen/nvptx/kernel_plan.h"
 #include "codegen/nvptx/warp.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t kMaxParamBytes = 4096;
 constexpr std::uint64_t kWideAccess = 16;
+constexpr std::uint64_t kMaxBusyWeight = 120;  // of kernels that 64 registers are enough for, with unrolled loops
 
 class GpuFrame {
  public:
@@ -68,6 +70,7 @@ class GpuFrame {
     }
     for (const ir::Op* op : plan_.sums) close_sum(*op);
     b_.CreateRetVoid();
+    if (unit_.gpu_unrolled && kernel_weight(kernel_) <= kMaxBusyWeight) allow_registers();
     return plan_.lanes;
   }
 
@@ -84,9 +87,20 @@ class GpuFrame {
     }
     function_->addParamAttr(0, llvm::Attribute::getWithByValType(unit_.context, block_type));
     function_->addParamAttr(0, llvm::Attribute::getWithAlignment(unit_.context, llvm::Align(8)));
-    llvm::Metadata* mark[] = {llvm::ValueAsMetadata::get(function_), llvm::MDString::get(unit_.context, "kernel"),
-                              llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(unit_.i32, 1))};
+    annotate("kernel", 1);
+  }
+
+  void annotate(const char* property, std::uint64_t value) {
+    llvm::Metadata* mark[] = {llvm::ValueAsMetadata::get(function_), llvm::MDString::get(unit_.context, property),
+                              llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(unit_.i32, value))};
     unit_.module->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(unit_.context, mark));
+  }
+
+  /// ptxas keeps small kernels at 32 registers, for many warps, and so puts off the loads that unrolling brought
+  /// together. With bounds that any launch fulfils it takes up to 64.
+  void allow_registers() {
+    annotate("maxntidx", 1024);
+    annotate("minctasm", 1);
   }
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(unit_.context, name, function_); }

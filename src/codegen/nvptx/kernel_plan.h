@@ -21,6 +21,10 @@ struct GpuPlan {
 
 GpuPlan plan_gpu_kernel(const ir::Function& kernel);
 
+/// By parameter: arrays that the kernel reads and that nobody writes while it runs. Their loads need not wait for stores
+/// and may take the path for constant memory.
+std::vector<bool> read_only_arrays(const ir::Function& kernel);
+
 /// Whether an atomic operation goes to the same place in all threads, for all that can be told from its operands.
 bool goes_to_one_place(const ir::Op& atomic);
 

@@ -29,12 +29,12 @@ std::string stream_kernel(const std::string& element, const std::string& form) {
 TEST(NvptxPlan, StreamsOfScalarsTakeSeveralAtATime) {
   Emitted floats = ptx(stream_kernel("f32", "no_overlap, rank 1"));
   EXPECT_EQ(floats.lanes, 4);
-  EXPECT_EQ(count(floats.bytes, "ld.global.v4.f32"), 1);
+  EXPECT_EQ(count(floats.bytes, "ld.global.nc.v4.f32"), 1);
   EXPECT_EQ(count(floats.bytes, "st.global.v4.f32"), 1);
-  EXPECT_EQ(count(floats.bytes, "ld.global.f32"), 1) << "the tail goes one by one";
+  EXPECT_EQ(count(floats.bytes, "ld.global.nc.f32"), 1) << "the tail goes one by one";
   Emitted doubles = ptx(stream_kernel("f64", "no_overlap, rank 1"));
   EXPECT_EQ(doubles.lanes, 2);
-  EXPECT_EQ(count(doubles.bytes, "ld.global.v2.f64"), 1);
+  EXPECT_EQ(count(doubles.bytes, "ld.global.nc.v2.f64"), 1);
 }
 
 TEST(NvptxPlan, OtherFormsTakeOne) {
@@ -61,8 +61,8 @@ kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, rank 1) {
 TEST(NvptxPlan, LargeElementsMoveInWidePieces) {
   Emitted matrices = ptx(stream_kernel("mat<f32,4,4>", "no_overlap, rank 1"));
   EXPECT_EQ(matrices.lanes, 1);
-  EXPECT_EQ(count(matrices.bytes, "ld.global.v4.f32"), 4);
-  EXPECT_EQ(count(matrices.bytes, "ld.global.f32"), 16) << "and one by one where arrays are not aligned";
+  EXPECT_EQ(count(matrices.bytes, "ld.global.nc.v4.f32"), 4);
+  EXPECT_EQ(count(matrices.bytes, "ld.global.nc.f32"), 16) << "and one by one where arrays are not aligned";
   EXPECT_EQ(count(ptx(stream_kernel("vec<f32,3>", "no_overlap, rank 1")).bytes, "global.v"), 0);
 }
 
