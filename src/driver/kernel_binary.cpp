@@ -160,8 +160,6 @@ std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSin
     differentiate(*module, request.options, sink);
     if (sink.error_count() != errors) return nullptr;
   }
-    if (sink.error_count() != errors) return nullptr;
-  }
   return module;
 }
 
@@ -488,12 +486,12 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   emit_options.lanes = request.options.lanes;
   emit_options.opt_level = request.options.opt_level;
   emit_options.fast_math = request.options.fast_math;
+  emit_options.libdevice = request.options.gpu.libdevice;
+  emit_options.line_info = request.options.gpu.line_info;
   const ir::Function& kernel = *module->functions.back();
   codegen::Emitted emitted;
   try {
     emitted = codegen::emit(*module, kernel, target, emit_options,
-  emit_options.libdevice = request.options.gpu.libdevice;
-  emit_options.line_info = request.options.gpu.line_info;
                             request.device ? codegen::Output::ptx : codegen::Output::object);
   } catch (const codegen::Error& error) {
     SourceLoc loc = error.loc().known() ? error.loc() : kernel.loc;
