@@ -30,11 +30,11 @@ driver::CompileOptions options_from(nb::dict d) {
   number("opt_level", o.opt_level);
   number("lanes", o.lanes);
   number("max_unroll", o.max_unroll);
-  return o;
   flag("line_info", o.gpu.line_info);
   flag("keep_ptx", o.gpu.keep_ptx);
   number("ptx_arch", o.gpu.ptx_arch);
   if (d.contains("libdevice")) o.gpu.libdevice = nb::cast<std::string>(d["libdevice"]);
+  return o;
 }
 
 void emit_warnings(const DiagnosticSink& sink) {

@@ -20,9 +20,9 @@ void Emitter::emit_region(const ir::Region& region) {
 }
 
 void Emitter::emit_op(const ir::Op& op) {
-  switch (op.code) {
   if (unit.lines)
     if (llvm::DebugLoc here = unit.lines->at(*function_, op.loc)) b.SetCurrentDebugLocation(here);
+  switch (op.code) {
     case OpCode::add:
     case OpCode::sub:
     case OpCode::mul:

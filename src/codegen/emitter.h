@@ -28,9 +28,9 @@
 
 namespace weft::codegen {
 
-struct Part {
 class LineTable;
 
+struct Part {
   llvm::Value* v = nullptr;  // scalar, <W x T>, or the pointer to a block
   std::int32_t stride = 0;   // not 0: v is lane 0's scalar, lane k holds v + k·stride
   std::int32_t scope = -1;   // pointers: the kernel parameter whose memory this is
@@ -71,8 +71,8 @@ struct Variant {
 class CodeUnit {
  public:
   CodeUnit(const ir::Module& source, const TargetSpec& target, const EmitOptions& options, int lanes);
-
   ~CodeUnit();
+
   /// Emits the kernel; its symbol is entry_name(kernel).
   void emit_kernel(const ir::Function& kernel);
 
@@ -101,15 +101,15 @@ class CodeUnit {
   const EmitOptions& options;
   int lanes;          // of the body being emitted; see LaneCount
   int gpu_lanes = 1;  // elements of a GPU thread in one step; set by emit_kernel
-  /// GPU: atomic sums that a thread keeps to itself until the end, and where.
   bool gpu_unrolled = false;  // loops were unrolled so that loads run ahead
+  /// GPU: atomic sums that a thread keeps to itself until the end, and where.
   std::unordered_map<const ir::Op*, llvm::Value*> sums;
   const TargetTraits traits;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   analysis::CheckSites sites;
-
   std::unique_ptr<LineTable> lines;  // GPU, if asked for
+
   llvm::Type *i1, *i8, *i16, *i32, *i64, *f32, *f64;
   llvm::PointerType* ptr;
 
@@ -373,6 +373,7 @@ class Emitter {
   bool block_uses_known_ = false;
   std::vector<bool> used_;               // by value id; made on demand
   std::vector<llvm::Metadata*> scopes_;  // by parameter (kernels with form.no_overlap)
+  std::vector<bool> read_only_;          // GPU, by parameter: arrays that nobody writes while the kernel runs
   friend class CodeUnit;
 };
 
@@ -382,5 +383,4 @@ inline bool is_signed(ScalarKind kind) {
 }
 inline bool is_floating(ScalarKind kind) { return kind >= ScalarKind::f16; }
 
-  std::vector<bool> read_only_;          // GPU, by parameter: arrays that nobody writes while the kernel runs
 }  // namespace weft::codegen

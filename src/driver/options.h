@@ -18,7 +18,6 @@ struct CompileOptions {
   int max_unroll = 16;
   bool use_cache = true;  // the object cache on disk
 
-  void hash_into(Hasher& hasher) const;
   /// What concerns code for GPUs alone.
   struct Gpu {
     bool target = false;     // the code is for a GPU; set by whoever knows
@@ -29,9 +28,10 @@ struct CompileOptions {
   };
   Gpu gpu;
 
-};
+  void hash_into(Hasher& hasher) const;
   /// The same for what concerns GPUs; names libdevice by its path, size and time.
   void hash_gpu_into(Hasher& hasher) const;
+};
 
 /// Identifies this build of Weft: the linker's build id of the binary that holds this code, plus the versions of LLVM
 /// and of the ABI. Objects of another build are never used.

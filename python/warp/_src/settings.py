@@ -152,6 +152,7 @@ def compile_options(module_options: dict[str, object]) -> dict[str, object]:
         "lanes": int(config.cpu_lanes) or (1 if serial() else 0),
         "cache": bool(config.cache_kernels),
         "opt_level": _opt_level(pick("optimization_level")),
+        **gpu_options.compile_options(pick),
     }
 
 
@@ -160,7 +161,6 @@ def _opt_level(value: object) -> int:
 
 
 def codegen_error(text: str) -> Exception:
-        **gpu_options.compile_options(pick),
     """An exception of the class that documented programs catch."""
     from warp._src.errors import WarpCodegenError
 
