@@ -56,6 +56,7 @@ Owner joined(Owner x, Owner y) { return x == y ? x : Owner::unknown; }
 Owner owner_of(const ir::Value* array, int depth = 0) {
   constexpr int kMaxDepth = 16;
   if (depth > kMaxDepth) return Owner::unknown;
+  if (array->is_constant()) return Owner::all;  // none
   if (array->kind != ir::ValueKind::result) {
     const ir::Function& function = *array->region->function;
     const bool parameter = array->region == function.body;
