@@ -413,6 +413,35 @@ def atomic_xor(arr: array[_T, _Four], i: SupportsIndex, j: SupportsIndex, k: Sup
 
 DeviceLike: _t.TypeAlias = Device | _b.str | None
 E: _b.float
+class ForwardMode:
+    """Follows tangents through what runs inside its `with` block, as they are when it is entered.
+
+        with wp.ForwardMode({x: direction}) as forward:
+            wp.launch(kernel, dim=n, inputs=[x], outputs=[y])
+        slope = forward.tangent(y)
+
+    Launches, copies, fills and assignments are followed; other functions raise where they would lose a tangent. With a
+    tape around or inside it, the tape records tangents as well: going back from a tangent gives second derivatives.
+
+    Args:
+        tangents: directions by array; each has its array's type and shape. They are copied.
+    """
+    def __init__(self, tangents: _t.Mapping[array[Any, Any], array[Any, Any]] | None = None) -> None: ...
+    def __enter__(self) -> ForwardMode: ...
+    def __exit__(self, *unused: Any) -> None: ...
+    def tangent(self, one: array[Any, Any]) -> array[Any, Any]:
+        """The derivative of an array's elements in the direction that was given; zeros if nothing moves them."""
+    def moves(self, one: Any) -> _b.bool:
+        """Whether an array has tangents, zero or not."""
+    def launch(self, request: _b.tuple[Any, ...], place: _b.tuple[Any, ...], record: _b.bool, tangents: _t.Sequence[Any] = ...) -> None:
+        """Runs a kernel with its tangent; `request` is what a tape keeps of a launch."""
+    def copied(self, dest: array[Any, Any], src: Any) -> None:
+        """An array took the elements of another, or constants."""
+    def assigned(self, dest: array[Any, Any], src: Any) -> None:
+        """An array took numbers, converted and broadcast."""
+    def refuse(self, what: _b.str, *arrays: Any) -> None:
+        """Raises if a function that forward mode does not follow is about to lose a tangent."""
+
 class GradWrapper:
     """The derivative of a function, for kernels: what `wp.grad` gives."""
     func: Callable[..., Any]
@@ -581,6 +610,18 @@ def grad(func: Callable[..., Any]) -> GradWrapper:
         func: a function made by `wp.func`, or a builtin.
     """
 half_pi: _b.float
+def hvp(function: Callable[..., Any], primals: _t.Sequence[array[Any, Any]], tangents: _t.Sequence[array[Any, Any] | None]) -> _b.tuple[array[Any, Any], _b.list[array[Any, Any]]]:
+    """A Hessian times a vector: the change of a function's gradient in a direction, exact, at the cost of a gradient.
+
+    Args:
+        function: launches kernels on the arrays that it is given and returns the array of one element whose second
+            derivatives are wanted. Arrays that it makes on the way need requires_grad=True, as for a tape.
+        primals: its arguments, arrays of floats.
+        tangents: the vector: an array for each argument, None for zeros.
+
+    Returns:
+        The function's value, and the product for each argument.
+    """
 class indexedarray:
     """Elements of `data` picked by `indices`; with a dtype only, an annotation."""
     data: array[Any, Any] | None
@@ -643,6 +684,21 @@ def indexedarray4d(*args: Any, **kwargs: Any) -> indexedarray:
 inf: _b.float
 def is_initialized() -> _b.bool:
     """Whether `wp.init` was called."""
+def jvp(function: Callable[..., Any] | Kernel, primals: _t.Sequence[Any], tangents: _t.Sequence[Any], *, dim: _b.int | _t.Sequence[_b.int] | None = None, outputs: _t.Iterable[array[Any, Any]] = ..., device: Any = None) -> _b.tuple[Any, Any]:
+    """The results of a function and their derivative in a direction: a Jacobian times a vector, at the cost of two runs.
+
+    Args:
+        function: launches kernels on the arrays that it is given, and returns one array or several; or a kernel.
+        primals: its arguments. Of a kernel: its inputs.
+        tangents: the direction: for each argument an array of the same shape and type, or None where nothing moves. Of a
+            kernel, also of arguments that are passed by value.
+        dim: of a kernel: the grid.
+        outputs: of a kernel: the arrays that it writes.
+        device: of a kernel: where it runs.
+
+    Returns:
+        What the function returned, and the tangents of that. Of a kernel: its outputs and their tangents.
+    """
 ln10: _b.float
 ln2: _b.float
 log10e: _b.float

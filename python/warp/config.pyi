@@ -22,11 +22,13 @@ class LaunchArrayAccessMode(_enum.IntEnum):
 
 NOTED: _b.dict[_b.str, _b.str]
 cache_kernels: _b.bool
+compile_ahead: _b.bool
 compile_time_trace: _b.bool
 cpu_compiler_flags: _b.str | None
 cpu_lanes: _b.int
 cpu_threads: _b.int
 cuda_arch_suffix: _b.str | None
+cuda_libdevice: _b.bool | _b.str
 cuda_output: _b.str | None
 default_grid_stride: _b.bool
 deterministic: DeterministicMode

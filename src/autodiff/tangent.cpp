@@ -148,7 +148,12 @@ class Tangent {
   void call_custom(const Op& op);
   void memory(const Op& op);
   Value* derivative(const Op& op);
-  Value* elementary(const Op& op);
+  struct Scalar {
+    Value* value = nullptr;
+    Value* tangent = nullptr;
+  };
+  /// The tangent of an elementwise operation on scalars with result r.
+  Value* elementary(OpCode code, Scalar a, Scalar b, Value* r);
 
   Value* number(const Type* type, double v) {
     if (type->is_scalar()) return target_.constant_float(type, v);
@@ -376,17 +381,11 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::sub: return sub(d(0), d(1));
     case OpCode::neg: return b_.unary(OpCode::neg, d(0));
     case OpCode::mul: return add(mul(d(0), v(1)), mul(v(0), d(1)));
-    case OpCode::div: return div(sub(d(0), mul(r, d(1))), v(1));
     case OpCode::fma: {
       if (v(0)->type == v(1)->type) return add(add(mul(d(0), v(1)), mul(v(0), d(1))), d(2));
       return add(add(b_.binary(OpCode::scale, d(0), v(1)), b_.binary(OpCode::scale, v(0), d(1))), d(2));
     }
-    case OpCode::rem: return d(0);
     case OpCode::scale: return add(b_.binary(OpCode::scale, d(0), v(1)), b_.binary(OpCode::scale, v(0), d(1)));
-    case OpCode::unscale: {
-      Value* top = sub(d(0), b_.binary(OpCode::scale, r, d(1)));
-      return b_.binary(OpCode::unscale, top, v(1));
-    }
     case OpCode::dot:
     case OpCode::matmul:
     case OpCode::outer: return add(b_.binary(op.code, d(0), v(1)), b_.binary(op.code, v(0), d(1)));
@@ -422,84 +421,85 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::from_ptr: return nullptr;
     default: break;
   }
-  // Choices and elementary functions: component by component.
+  // Choices, quotients and elementary functions: component by component.
   const Type* type = op.result()->type;
-  if (type->is_scalar()) return elementary(op);
+  if (type->is_scalar()) {
+    Scalar second;
+    if (op.operands.size() > 1) second = {v(1), d(1)};
+    return elementary(op.code, {v(0), d(0)}, second, r);
+  }
   std::vector<Value*> parts;
   for (std::uint32_t k = 0; k < type->component_count(); ++k) {
     std::vector<ir::PathStep> path;
     if (type->is_mat()) path.push_back({ir::PathStep::index, false, false, std::int32_t(k / type->cols())});
     path.push_back({ir::PathStep::index, false, false, std::int32_t(type->is_mat() ? k % type->cols() : k)});
-    std::vector<Value*> in, moved;
-    for (std::size_t i = 0; i < op.operands.size(); ++i) {
-      in.push_back(b_.extract(v(i), path));
-      moved.push_back(b_.extract(d(i), path));
-    }
-    Value* zero = b_.zero(type->element());
-    switch (op.code) {
-      case OpCode::abs:
-        parts.push_back(b_.select(b_.binary(OpCode::lt, in[0], zero), b_.unary(OpCode::neg, moved[0]), moved[0]));
-        break;
-      case OpCode::min: parts.push_back(b_.select(b_.binary(OpCode::lt, in[0], in[1]), moved[0], moved[1])); break;
-      case OpCode::max: parts.push_back(b_.select(b_.binary(OpCode::gt, in[0], in[1]), moved[0], moved[1])); break;
-      case OpCode::sqrt:
-        parts.push_back(div(moved[0], mul(number(type->element(), 2.0), b_.unary(OpCode::sqrt, in[0]))));
-        break;
-      default: WEFT_UNREACHABLE("no elementwise derivative");
-    }
+    auto part = [&](std::size_t i) -> Scalar {
+      if (v(i)->type->is_scalar()) return {v(i), d(i)};  // by which all are divided
+      return {b_.extract(v(i), path), b_.extract(d(i), path)};
+    };
+    const OpCode code = op.code == OpCode::unscale ? OpCode::div : op.code;
+    parts.push_back(elementary(code, part(0), op.operands.size() > 1 ? part(1) : Scalar{}, b_.extract(r, path)));
   }
   return b_.construct(type, parts);
 }
 
-Value* Tangent::elementary(const Op& op) {
-  Value* x = at(op.operand(0));
-  Value* r = values_[op.result()];
-  Value* dx = dot(op.operand(0));
+Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
+  Value *x = a.value, *dx = a.tangent, *y = b.value, *dy = b.tangent;
   const Type* type = x->type;
+  Value* zero = b_.zero(type);
   auto one = [&] { return number(type, 1.0); };
-  auto f = [&](OpCode code) { return b_.unary(code, x); };
-  auto negative = [&](Value* a) { return b_.unary(OpCode::neg, a); };
-  auto second = [&] { return at(op.operand(1)); };
-  auto moved = [&] { return dot(op.operand(1)); };
-  switch (op.code) {
-    case OpCode::abs: return b_.select(b_.binary(OpCode::lt, x, b_.zero(type)), negative(dx), dx);
-    case OpCode::min: return b_.select(b_.binary(OpCode::lt, x, second()), dx, moved());
-    case OpCode::max: return b_.select(b_.binary(OpCode::gt, x, second()), dx, moved());
-    case OpCode::sqrt: return div(dx, mul(number(type, 2.0), r));
-    case OpCode::sin: return mul(dx, f(OpCode::cos));
-    case OpCode::cos: return negative(mul(dx, f(OpCode::sin)));
-    case OpCode::tan: return mul(dx, add(one(), mul(r, r)));
-    case OpCode::asin: return div(dx, b_.unary(OpCode::sqrt, sub(one(), mul(x, x))));
-    case OpCode::acos: return negative(div(dx, b_.unary(OpCode::sqrt, sub(one(), mul(x, x)))));
-    case OpCode::atan: return div(dx, add(one(), mul(x, x)));
-    case OpCode::atan2: {
-      Value* c = second();
-      return div(sub(mul(dx, c), mul(x, moved())), add(mul(x, x), mul(c, c)));
+  auto f = [&](OpCode function) { return b_.unary(function, x); };
+  auto negative = [&](Value* value) { return b_.unary(OpCode::neg, value); };
+  auto is = [&](OpCode compare, Value* value) { return b_.binary(compare, value, zero); };
+  // What does not move contributes nothing, whatever the slope; corners are those of the reverse rules.
+  auto gated = [&](Value* moved, Value* value) { return b_.select(is(OpCode::eq, moved), zero, value); };
+  auto over = [&](Value* divisor) { return gated(dx, div(dx, divisor)); };
+  auto times = [&](Value* slope) { return gated(dx, mul(dx, slope)); };
+  switch (code) {
+    case OpCode::abs: return b_.select(is(OpCode::lt, x), negative(dx), dx);
+    case OpCode::min: return b_.select(b_.binary(OpCode::lt, x, y), dx, dy);
+    case OpCode::max: return b_.select(b_.binary(OpCode::gt, x, y), dx, dy);
+    case OpCode::div: return sub(over(y), gated(dy, div(mul(r, dy), y)));
+    case OpCode::rem: return sub(dx, gated(dy, mul(dy, b_.unary(OpCode::trunc, div(x, y)))));
+    case OpCode::sqrt: return over(mul(number(type, 2.0), r));
+    case OpCode::sin: return times(f(OpCode::cos));
+    case OpCode::cos: return times(negative(f(OpCode::sin)));
+    case OpCode::tan: return b_.select(is(OpCode::eq, f(OpCode::cos)), zero, times(add(one(), mul(r, r))));
+    case OpCode::asin:
+    case OpCode::acos: {
+      Value* d = sub(one(), mul(x, x));
+      Value* slope = over(b_.unary(OpCode::sqrt, d));
+      return b_.select(is(OpCode::gt, d), code == OpCode::asin ? slope : negative(slope), zero);
     }
-    case OpCode::sinh: return mul(dx, f(OpCode::cosh));
-    case OpCode::cosh: return mul(dx, f(OpCode::sinh));
-    case OpCode::tanh: return mul(dx, sub(one(), mul(r, r)));
-    case OpCode::exp: return mul(dx, r);
-    case OpCode::exp2: return mul(dx, mul(r, number(type, std::numbers::ln2)));
-    case OpCode::log: return div(dx, x);
-    case OpCode::log2: return div(dx, mul(x, number(type, std::numbers::ln2)));
-    case OpCode::log10: return div(dx, mul(x, number(type, std::numbers::ln10)));
-    case OpCode::cbrt: return div(dx, mul(number(type, 3.0), mul(r, r)));
+    case OpCode::atan: return over(add(one(), mul(x, x)));
+    case OpCode::atan2: {
+      Value* d = add(mul(x, x), mul(y, y));
+      return b_.select(is(OpCode::gt, d), div(sub(mul(dx, y), mul(x, dy)), d), zero);
+    }
+    case OpCode::sinh: return times(f(OpCode::cosh));
+    case OpCode::cosh: return times(f(OpCode::sinh));
+    case OpCode::tanh: return times(sub(one(), mul(r, r)));
+    case OpCode::exp: return times(r);
+    case OpCode::exp2: return times(mul(r, number(type, std::numbers::ln2)));
+    case OpCode::log: return over(x);
+    case OpCode::log2: return over(mul(x, number(type, std::numbers::ln2)));
+    case OpCode::log10: return over(mul(x, number(type, std::numbers::ln10)));
+    case OpCode::cbrt: return over(mul(number(type, 3.0), mul(r, r)));
     case OpCode::erf:
     case OpCode::erfc: {
       Value* bell = b_.unary(OpCode::exp, negative(mul(x, x)));
-      return mul(dx, mul(number(type, (op.code == OpCode::erf ? 2.0 : -2.0) * std::numbers::inv_sqrtpi), bell));
+      return times(mul(number(type, (code == OpCode::erf ? 2.0 : -2.0) * std::numbers::inv_sqrtpi), bell));
     }
     case OpCode::erfinv:
     case OpCode::erfcinv: {
-      double scale = (op.code == OpCode::erfinv ? 0.5 : -0.5) / std::numbers::inv_sqrtpi;
-      return mul(dx, mul(number(type, scale), b_.unary(OpCode::exp, mul(r, r))));
+      double scale = (code == OpCode::erfinv ? 0.5 : -0.5) / std::numbers::inv_sqrtpi;
+      return times(mul(number(type, scale), b_.unary(OpCode::exp, mul(r, r))));
     }
     case OpCode::pow: {
-      Value* p = second();
-      Value* d = mul(dx, mul(p, b_.binary(OpCode::pow, x, sub(p, one()))));
-      if (!moves(op.operand(1))) return d;
-      return add(d, mul(moved(), mul(r, f(OpCode::log))));
+      Value* lower = b_.binary(OpCode::pow, x, sub(y, one()));
+      Value* by_base = b_.select(is(OpCode::eq, y), zero, times(mul(y, lower)));
+      Value* flat = b_.binary(OpCode::bit_and, is(OpCode::eq, x), is(OpCode::gt, y));
+      return add(by_base, gated(dy, b_.select(flat, zero, mul(dy, mul(r, f(OpCode::log))))));
     }
     default: return nullptr;
   }

@@ -440,7 +440,7 @@ void register_arrays(nb::module_& m) {
              const auto& from = nb::cast<const ArrayObject&>(source);
              announce_array_write(valid(a), "a copy");
              copy_elements(valid(a), valid(from));
-             if (recording_tape()) tape_hooks().copied(self, source);
+             if (copies_are_heard()) tape_hooks().copied(self, source);
            })
       .def(
           "_take_back", [](const ArrayObject& a, const ArrayObject& from) { copy_elements(valid(a), valid(from)); },
@@ -449,7 +449,7 @@ void register_arrays(nb::module_& m) {
           "_fill",
           [](nb::handle self, nb::handle value) {
             fill(valid(nb::cast<const ArrayObject&>(self)), value);
-            if (recording_tape()) tape_hooks().filled(self);
+            if (copies_are_heard()) tape_hooks().filled(self);
           },
           nb::arg("value").none())
       .def("_zero",
@@ -457,7 +457,7 @@ void register_arrays(nb::module_& m) {
              const runtime::Array to = valid(nb::cast<const ArrayObject&>(self));
              announce_array_write(to, "a fill with zeros");
              zero(to);
-             if (recording_tape()) tape_hooks().filled(self);
+             if (copies_are_heard()) tape_hooks().filled(self);
            })
       .def("_read",
            [](const ArrayObject& a, const Shape& index) {
@@ -482,6 +482,14 @@ void register_arrays(nb::module_& m) {
             return nb::make_tuple(Memory{a.array}, at);
           },
           "The array's bytes as a buffer, and where in it the first element lies.")
+      .def_prop_ro(
+          "_block",
+          [](const ArrayObject& a) {
+            const runtime::ByteRange own = valid(a).range(), block = a.array.block();
+            const bool inside = block.lo <= own.lo && own.hi <= block.hi;
+            return inside ? nb::make_tuple(block.lo, block.hi) : nb::make_tuple(own.lo, own.hi);
+          },
+          "First and last address of the memory that was allocated, of which the array may be a view.")
       .def("_overlaps",
            [](const ArrayObject& a, const ArrayObject& b) { return valid(a).range().intersects(valid(b).range()); })
       .def_prop_ro("_element", [](const ArrayObject& a) { return TypeHandle{valid(a).element()}; })

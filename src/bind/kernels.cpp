@@ -27,6 +27,7 @@ driver::CompileOptions options_from(nb::dict d) {
   flag("fuse_fp", o.fuse_fp);
   flag("fast_math", o.fast_math);
   flag("cache", o.use_cache);
+  flag("tangent", o.tangent);
   number("opt_level", o.opt_level);
   number("lanes", o.lanes);
   number("max_unroll", o.max_unroll);
@@ -113,7 +114,8 @@ void build_ahead(const KernelRef& k) {
     cuda::Device* device = last_device;
     if (device && device->capture()) return;  // what is loaded now could end up in the graph
     GilRelease release;
-    kernel.family->build_ahead(kernel.family->signature(types), sema::scan(*kernel.decl->def).tid_names, source, device);
+    kernel.family->build_ahead(kernel.family->signature(types), sema::scan(*kernel.decl->def).tid_names, source,
+                               device);
   } catch (const CompileSession::NotAhead&) {
   } catch (const nb::python_error&) {  // a launch of this kernel raises it again
   } catch (const std::exception&) {

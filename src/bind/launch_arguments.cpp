@@ -111,7 +111,12 @@ driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList&
     launch_error(kernel, text + "), inputs and outputs together gave " + std::to_string(args.size()));
   }
   std::vector<const Type*> types;
+  const std::size_t own = kernel.family->options().tangent ? params.size() / 2 : params.size();
   for (std::size_t i = 0; i < params.size(); ++i) {
+    if (i >= own) {  // a tangent has the type of what it belongs to
+      types.push_back(types[i - own]);
+      continue;
+    }
     const builtins::Pattern& pattern = params[i].pattern;
     const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type
                        : i < args.size()                              ? type_of_value(args[i])
@@ -132,6 +137,10 @@ void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, 
                 char* block, std::vector<nb::object>& keep, cuda::Device* device) {
   const ParamLayout::Param& p = signature.layout.params[index];
   char* to = block + p.offset;
+  if (value == Py_None && kernel.family->options().tangent && index >= signature.types.size() / 2) [[unlikely]] {
+    std::memset(to, 0, p.type->size());  // it does not move
+    return;
+  }
   if (p.type->is_array()) {
     const runtime::Array* array = as_array(value);
     if (array && array->element() == p.type->element() && array->rank() == int(p.type->rank()) &&

@@ -109,6 +109,10 @@ LaunchArrays all_arrays(const RecordedLaunch& r) {
 /// `self` is asked what the tape that records shall keep for those who look; None: it does not record this launch.
 void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   const std::span<const std::int64_t> dims = ready(r).dims();
+  if (forward_mode()) [[unlikely]] {
+    self.attr("_launch_forward")();
+    return;
+  }
   LaunchPlace place = r.place;
   place.gpu.stream = stream;
   LaunchOnTape on_tape;

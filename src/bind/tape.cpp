@@ -13,8 +13,9 @@
 namespace weft::bind {
 namespace {
 
-nb::object recording;            // the TapeObject that records; Python's tape sees to it that it is one at a time
-thread_local int suspended = 0;  // this thread goes back over a tape: what it runs is not recorded
+nb::object recording;              // the TapeObject that records; Python's tape sees to it that it is one at a time
+thread_local int suspended = 0;    // this thread goes back over a tape: what it runs is not recorded
+std::atomic<bool> forward{false};  // Python's forward mode is active
 
 /// Arrays of an argument, fields of structs included, in the order of TapeFacts::leaves.
 void collect_arrays(PyObject* value, const Type* type, std::vector<nb::object>& out) {
@@ -293,6 +294,8 @@ PyType_Slot tape_slots[] = {
 }  // namespace
 
 TapeHooks& tape_hooks() {
+bool forward_mode() { return forward.load(std::memory_order_relaxed) && suspended == 0; }
+
   static auto* hooks = new TapeHooks;  // outlives module teardown
   return *hooks;
 }
@@ -453,9 +456,34 @@ void register_tape(nb::module_& m) {
     tape_hooks() = {std::move(copied), std::move(filled), std::move(held)};
   });
   m.def(
+  m.def("set_forward_mode", [](bool on) { forward = on; });
+  m.def("forward_mode", &forward_mode, "Whether forward mode follows what this thread does.");
+  m.def(
+      "written_params",
+      [](nb::handle object, nb::handle inputs, nb::handle outputs, std::size_t rank) {
+        const std::shared_ptr<KernelObject> kernel = current_kernel(object.ptr(), *find_kernel(object.ptr()));
+        const ArgumentList args(inputs.ptr(), outputs.ptr());
+        driver::KernelSignature& signature = signature_for(*kernel, args);
+        driver::ArrayFacts careful;
+        careful.no_overlap = false;
+        const driver::TapeFacts& facts = facts_for(*kernel, signature, rank, careful);
+        if (!facts.problem.empty() && facts.leaves.empty()) throw runtime::Error(facts.problem);
+        nb::list out;
+        const auto& params = signature.layout.params;
+        for (std::size_t i = 0; i < params.size(); ++i) {
+          const std::size_t begin = params[i].offset, end = begin + params[i].type->size();
+          bool written = facts.written_elsewhere;
+          for (std::size_t k = 0; k < facts.leaves.size(); ++k)
+            written |= facts.written[k] && facts.leaves[k].offset >= begin && facts.leaves[k].offset < end;
+          out.append(written);
+        }
+        return out;
+      },
+      nb::arg("kernel"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("rank"),
+      "For each parameter whether a launch writes to an array of it.");
       "note_fill",
       [](nb::handle array) {
-        if (recording_tape()) tape_hooks().filled(array);
+        if (copies_are_heard()) tape_hooks().filled(array);
       },
       "Tells the tape that records that an array was overwritten with values that depend on no array.");
   m.def(

@@ -33,6 +33,7 @@ struct __attribute__((visibility("hidden"))) TapedLaunch {
   bool logged = false;
   bool active = false;   // there was a gradient when it ran
   bool backward = true;  // enable_backward of the kernel
+  bool in_order = true;  // its threads ran one after another
   nb::object arguments;  // (kernel, dim, max_blocks, inputs, outputs, device, block_dim) for those who look
 
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
@@ -73,12 +74,17 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
 /// The tape that records now, or null.
 TapeObject* recording_tape();
 
+/// Whether the work of this thread is followed by forward mode: launches, copies and fills then go through Python.
+bool forward_mode();
+
 /// Python functions that record copies (dest, src) and fills (dest) between and of arrays, and that list the arrays which
 /// the structs in an array hold.
 struct __attribute__((visibility("hidden"))) TapeHooks {
   nb::object copied, filled, held;
 };
 TapeHooks& tape_hooks();
+/// Whether the hooks want to hear of copies and fills by this thread.
+inline bool copies_are_heard() { return recording_tape() || forward_mode(); }
 
 /// To be called before the CPU, or a copy, writes to an array.
 void announce_array_write(const runtime::Array& array, const char* by);

@@ -47,6 +47,7 @@ void register_types(nb::module_& m) {
                      return TypeHandle{t.type->element()};
                    })
       .def_prop_ro("size", [](const TypeHandle& t) { return t.type->size(); })
+      .def_prop_ro("has_floats", [](const TypeHandle& t) { return has_floats(t.type); })
       .def_prop_ro("align", [](const TypeHandle& t) { return t.type->align(); })
       .def_prop_ro("name", [](const TypeHandle& t) { return t.type->user_name(); })
       .def_prop_ro("fields",

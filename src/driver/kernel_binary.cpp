@@ -149,13 +149,19 @@ std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSin
   sema::Options options;
   options.debug = request.options.debug;
   options.max_unroll = request.options.max_unroll;
-  options.gradients = gradients || request.form.adjoint || request.form.taped;
-  auto module = sema::lower_kernel(*request.kernel, request.arg_types, options, sink);
+  options.gradients = gradients || request.form.adjoint || request.form.taped || request.options.tangent;
+  std::span<const Type* const> types = request.arg_types;
+  if (request.options.tangent) types = types.first(types.size() / 2);  // tangents have the types of what they belong to
+  auto module = sema::lower_kernel(*request.kernel, types, options, sink);
   if (!module) return nullptr;
   module->functions.back()->form = request.form;
   std::size_t errors = sink.error_count();
   derive(*module, request.options, sink);
   if (sink.error_count() != errors) return nullptr;
+  if (request.options.tangent) {
+    make_tangent(*module, request.options, sink);
+    if (sink.error_count() != errors) return nullptr;
+  }
   if (request.form.adjoint || request.form.taped) {
     differentiate(*module, request.options, sink);
     if (sink.error_count() != errors) return nullptr;

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "autodiff/adjoint.h"
 #include "driver/gpu_launch.h"
 #include "driver/pipeline.h"
 #include "interp/interpreter.h"
@@ -28,6 +29,11 @@ const std::vector<sema::KernelParam>* KernelFamily::params(DiagnosticSink& sink)
   auto read = sema::kernel_params(*decl_, sink);
   if (sink.error_count() != errors) return nullptr;
   std::unique_lock lock(mutex_);
+  if (options_.tangent)
+    for (std::size_t i = 0, own = read.size(); i < own; ++i) {
+      sema::KernelParam tangent{read[i].name + std::string(autodiff::kTangentSuffix), read[i].pattern};
+      read.push_back(std::move(tangent));
+    }
   if (!params_known_) params_ = std::move(read);
   params_known_ = true;
   return &params_;
@@ -44,7 +50,11 @@ KernelSignature& KernelFamily::signature(const std::vector<const Type*>& types) 
     if (s->types == types) return *s;
   auto fresh = std::make_unique<KernelSignature>();
   fresh->types = types;
-  for (std::size_t i = 0; i < types.size(); ++i) fresh->layout.add(std::string(decl_->def->params[i].name), types[i]);
+  const std::span<const syntax::Param> own = decl_->def->params;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    fresh->layout.add(i < own.size() ? std::string(own[i].name)
+                                     : std::string(own[i - own.size()].name) + std::string(autodiff::kTangentSuffix),
+                      types[i]);
   signatures_.push_back(std::move(fresh));
   bool generic = false;
   for (const sema::KernelParam& p : params_) generic = generic || p.pattern.is_generic();

@@ -41,6 +41,11 @@ ParamLayout log_layout(const ParamLayout& layout) {
 }
 
 void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
+void make_tangent(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
+  prepare_gradients(module, *module.functions.back(), {}, options);
+  autodiff::make_tangent(module, autodiff::Directions::in_parameters, sink);
+}
+
   const ir::Form form = module.functions.back()->form;
   prepare_gradients(module, *module.functions.back(), {}, options);
   if (!form.taped) {

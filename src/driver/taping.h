@@ -18,10 +18,14 @@ struct TapeFacts {
   bool written_elsewhere = false;           // arrays that came out of memory
   bool needed_elsewhere = false;
   std::string problem;  // why the kernel has no adjoint; empty: it has one
+  std::string ordered;  // why its adjoint is right only for threads that ran one after another; empty: it always is
 };
 
 /// The layout of a parameter block with the log's descriptors behind the kernel's own parameters.
 ParamLayout log_layout(const ParamLayout& layout);
+
+/// Makes the kernel of a lowered module its tangent, directions in parameters (autodiff/adjoint.h).
+void make_tangent(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink);
 
 /// Brings a lowered module into the form that its kernel says: the adjoint, the taped form, or (both set) the adjoint
 /// that reads what the taped form wrote. Errors, with the place in the kernel, go to the sink.

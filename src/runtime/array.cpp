@@ -74,6 +74,7 @@ Array Array::make(const Type* element, Shape shape, bool zeroed, bool requires_g
   array.owner_ = space ? space->allocate(bytes, zeroed) : host_buffer(bytes, zeroed);
   array.desc_.data = array.owner_.get();
   set_contiguous(array.desc_, shape, element->size());
+  array.block_ = array.range();
   // The memory is the graph's from now on: each replay finds it as it was made.
   if (zeroed && recording() && array.on_host()) array.fill_zero();
   if (requires_grad) array.add_grad_buffer();
@@ -129,6 +130,7 @@ Array Array::wrap(const Type* element, Shape shape, External memory) {
     if (reinterpret_cast<std::uintptr_t>(pointer) % element->align() != 0)
       throw ArgumentError("memory for elements of type " + element->user_name() + " must be aligned to " +
                           std::to_string(element->align()) + " bytes: pass a copy");
+  array.block_ = array.range();
   return array;
 }
 
@@ -207,6 +209,7 @@ Array Array::grad() const {
   result.owner_ = grad_owner_;
   result.grad_owner_.reset();
   result.foreign_ = grad_foreign_;
+  result.block_ = result.range();
   return result;
 }
 
@@ -353,6 +356,7 @@ Array Array::reinterpret(const Type* element, Shape shape, Shape strides) const 
                         std::to_string(its.hi - its.lo) + " bytes, the array's memory has " +
                         std::to_string(mine.hi - mine.lo));
   view.owner_ = owner_;
+  view.block_ = block_;
   view.grad_owner_ = grad_owner_;
   view.foreign_ = foreign_;
   view.grad_foreign_ = grad_foreign_;

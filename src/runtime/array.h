@@ -101,6 +101,8 @@ class Array {
   /// Address of one element; bounds are checked (ArgumentError).
   void* address(Shape index) const;
 
+  /// The memory that was allocated, of which this array may be a view; of foreign memory, what was wrapped.
+  ByteRange block() const { return block_; }
   /// Whether the memory was made by somebody else (wrap).
   bool is_foreign() const { return foreign_; }
   bool has_grad() const { return desc_.grad != nullptr; }
@@ -145,6 +147,7 @@ class Array {
   MemorySpace* space_ = nullptr;
   std::shared_ptr<void> owner_;
   std::shared_ptr<void> grad_owner_;
+  ByteRange block_;
   bool foreign_ = false, grad_foreign_ = false;
 };
 

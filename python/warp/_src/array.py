@@ -166,8 +166,8 @@ class array(ArrayExchange):
             self._retain = True
 
     def _record_values(self, source: Any) -> None:
-        """Tells the tape that records, if any, where the elements came from."""
-        if self._has_grad and _weft.recording_tape() is not None:
+        """Tells the tape that records, if any, and forward mode where the elements came from."""
+        if (self._has_grad and _weft.recording_tape() is not None) or _weft.forward_mode():
             from warp._src.tape_record import record_assignment
 
             record_assignment(self, source)

@@ -14,7 +14,7 @@ from warp._src import types
 from warp._src.array import array
 from warp._src.array_factories import empty
 from warp._src.host_detour import through_host
-from warp._src.tape_record import add_to_gradient, recording, take_gradient, values_now
+from warp._src.tape_record import add_to_gradient, recording, refuse_forward, take_gradient, values_now
 
 _SCANNED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "float16")
 
@@ -38,6 +38,7 @@ def _target(a: array, by: str) -> np.ndarray:
 
 def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> None:
     """Writes the prefix sums of one array to another of the same type and length; exclusive ones start with zero."""
+    refuse_forward("array_scan", in_array, out_array)
     _scan(in_array, out_array, inclusive)
     tape = recording(out_array)
     if tape is None or out_array.size == 0:
@@ -123,6 +124,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
         value_count: sums only so many leading elements.
         axis: sums along one dimension only.
     """
+    refuse_forward("array_sum", values, out)
     result = _sum(values, out, value_count, axis)
     tape = recording(out)
     if tape is not None:
@@ -145,6 +147,7 @@ def _sum(values: array, out: array | None, value_count: int | None, axis: int | 
 
 def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
     """The sum of the products (of vectors: dot products) of two arrays; arguments as for array_sum."""
+    refuse_forward("array_inner", a, b, out)
     tape = recording(out)
     if tape is None:
         return _inner(a, b, out, count, axis)
@@ -196,6 +199,7 @@ def _as_numbers(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def array_cast(in_array: array, out_array: array, count: int | None = None) -> None:
     """Converts the elements of one array to the type of another, `count` of them or all; both hold as many scalars."""
+    refuse_forward("array_cast", in_array, out_array)
     _cast(in_array, out_array, count)
     if recording(out_array) is not None:
         from warp._src.tape_record import record_assignment
@@ -275,6 +279,7 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
         count: how many are sorted.
         begin_bit, end_bit: only these bits of the keys decide.
     """
+    refuse_forward("radix_sort_pairs", keys, values)
     _record_order(keys, values, _sort(keys, values, count, begin_bit, end_bit))
 
 
@@ -309,6 +314,7 @@ def segmented_sort_pairs(
         segment_start_indices: where segments begin; without end indices, one more for the end of the last.
         segment_end_indices: where they end.
     """
+    refuse_forward("segmented_sort_pairs", keys, values)
     _record_order(keys, values, _sort_segments(keys, values, count, segment_start_indices, segment_end_indices))
 
 

@@ -236,6 +236,7 @@ class Kernel(_weft.KernelHandle):
         self._resolver = FunctionResolver(func)  # lives as long as any compiled form may ask it
         self._natives: dict[tuple, _weft.Kernel] = {}
         self._current: _weft.Kernel | None = None
+        self._tangent: Kernel | None = None
         functools.update_wrapper(self, func)
         code = func.__code__
         self._params = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
@@ -265,12 +266,22 @@ class Kernel(_weft.KernelHandle):
         function = self._function  # another thread may forget it meanwhile
         if function is None:
             function = self._function = _native_function(self.func, self.key, self._resolver)
-        options = settings.compile_options({**self.module.options, **self.options})
+        options = self._compile_options()
         key = tuple(sorted(options.items()))
         kernel = self._natives.get(key)
         if kernel is None or not kernel.unchanged():
             kernel = self._natives[key] = _weft.Kernel(function, options)
         return kernel
+
+    def _compile_options(self) -> dict[str, typing.Any]:
+        return settings.compile_options({**self.module.options, **self.options})
+
+    @property
+    def tangent(self) -> Kernel:
+        """The kernel with its derivative in a direction: behind its own parameters there is a tangent for each."""
+        if self._tangent is None:
+            self._tangent = _TangentKernel(self.func, self.key, self.module, self.options)
+        return self._tangent
 
     def _backward(self) -> bool:
         """Whether tapes differentiate it."""
@@ -280,7 +291,7 @@ class Kernel(_weft.KernelHandle):
     def forget(self) -> None:
         """Drops all compiled forms; the next launch compiles again."""
         self._natives.clear()
-        self._function = self._current = None
+        self._function = self._current = self._tangent = None
         self._use(None)
 
     @property
@@ -302,6 +313,13 @@ class Kernel(_weft.KernelHandle):
 
     def __repr__(self) -> str:
         return f"<warp kernel {self.key}>"
+
+
+class _TangentKernel(Kernel):
+    """See Kernel.tangent."""
+
+    def _compile_options(self) -> dict[str, typing.Any]:
+        return {**super()._compile_options(), "tangent": True}
 
 
 def func(f: typing.Callable | None = None, *, name: str | None = None, module: object = None) -> typing.Any:
@@ -395,6 +413,16 @@ class Launch(_weft.RecordedLaunch):
         inputs, max_blocks, block_dim = self._counts
         arguments = self._arguments
         return self.kernel, self.dim, max_blocks, arguments[:inputs], arguments[inputs:], self._device, block_dim
+
+    def _launch_forward(self) -> None:
+        """Runs in forward mode."""
+        from warp._src import tape_record
+
+        inputs, max_blocks, block_dim = self._counts
+        arguments = self._arguments
+        request = (self.kernel, self.dim, max_blocks, arguments[:inputs], arguments[inputs:], self._device, block_dim)
+        place = (self._device.ordinal, max_blocks, block_dim, None)
+        tape_record.forward.launch(request, place, self._record_tape)
 
     @property
     def device(self) -> Device:
@@ -505,6 +533,10 @@ def _launch_rare(
     if dim is None:
         dim = _dim_of_first_array([*inputs, *outputs])
     if adjoint:
+        if _weft.forward_mode():
+            raise RuntimeError(
+                "forward mode does not follow adjoint launches; for second derivatives go back from a tangent (wp.hvp)"
+            )
         from warp._src.adjoint_launch import AdjointLaunch, launch_adjoint
 
         if record_cmd:
@@ -517,8 +549,13 @@ def _launch_rare(
         return made
     if config.print_launches:
         print(f"kernel: {kernel.key} dim {dim} inputs {len(inputs)} outputs {len(outputs)}")
-    kept = (kernel, dim, max_blocks, list(inputs or ()), list(outputs or ()), device, block_dim) if record_tape else None
-    _weft.run_launch(kernel, dim, inputs, outputs, *place, kept)
+    request = (kernel, dim, max_blocks, list(inputs or ()), list(outputs or ()), device, block_dim)
+    if _weft.forward_mode():
+        from warp._src import tape_record
+
+        tape_record.forward.launch(request, place, record_tape)
+    else:
+        _weft.run_launch(kernel, dim, inputs, outputs, *place, request if record_tape else None)
     if config.verify_cuda and where.is_cuda and not where.is_capturing:
         synchronize_device(where)
     return None

@@ -121,6 +121,7 @@ class indexedarray:
         if self.data is None:
             raise RuntimeError("an indexedarray annotation has no elements")
         _weft.host_refuse("write to an indexed array outside of a kernel")
+        tape_record.refuse_forward("an assignment to an indexed array", self.data, source)
         selection = self._selection()
         tape = _weft.recording_tape() if self.requires_grad else None
         _weft.announce_write(self.data, "an assignment")
@@ -146,6 +147,7 @@ class indexedarray:
     def contiguous(self) -> array:
         """The elements as an array of their own."""
         _weft.host_refuse("copy an indexed array outside of a kernel")
+        tape_record.refuse_forward("a copy of an indexed array", self.data)
         values = self._values()
         selection = self._selection()
         made = array(shape=self.shape, dtype=self.dtype, requires_grad=self.requires_grad, device="cpu")

@@ -94,8 +94,9 @@ def _product(ndim: int, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: floa
             raise RuntimeError(
                 f"the argument '{name}' must have the shape {(*batch, rows, cols)}, not {named[name].shape}"
             )
-    from warp._src.tape_record import recording
+    from warp._src.tape_record import recording, refuse_forward
 
+    refuse_forward("a matrix product of arrays", a, b, c, d)
     tape = recording(d)
     backward = _differentiable(a, b, c, d, float(alpha), float(beta)) if tape is not None else None
     _run(a, b, c, d, float(alpha), float(beta))

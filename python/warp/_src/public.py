@@ -28,6 +28,7 @@ from warp._src import modules as _modules
 from warp._src import native as _native
 from warp._src import startup as _startup
 from warp._src import streams as _streams
+from warp._src import forward as _forward
 from warp._src import tape as _tape
 from warp._src import struct as _struct
 from warp._src import types
@@ -81,6 +82,7 @@ for _source in (
     _streams,
     _graphs,
     _tape,
+    _forward,
     build,
 ):
     for _name in getattr(_source, "__all__", [n for n in vars(_source) if not n.startswith("_")]):

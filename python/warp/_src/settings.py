@@ -14,13 +14,21 @@ from warp import _weft
 from warp._src import config, gpu_options
 
 epoch = 0
+_followed = False  # forward mode is active
 
 
 def bump() -> None:
     """Says that some setting changed; tells C++ what launches read."""
     global epoch
     epoch += 1
-    _weft.set_launch_settings(epoch, config.cpu_threads, plain=not (config.print_launches or config.verify_cuda))
+    _weft.set_launch_settings(epoch, config.cpu_threads, plain=not (config.print_launches or config.verify_cuda or _followed))
+
+
+def follow(on: bool) -> None:
+    """Says that forward mode became active, or ended: launches go through Python meanwhile."""
+    global _followed
+    _followed = on
+    bump()
 
 
 class _ConfigModule(_pytypes.ModuleType):

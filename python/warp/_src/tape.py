@@ -114,6 +114,11 @@ class Tape(_weft.TapeCore):
         `loss` is an array of one element whose gradient becomes 1; `grads` maps arrays to the gradients they start with;
         without either, the gradients that the arrays have are taken as they are.
         """
+        if tape_record.follows():
+            raise RuntimeError(
+                "forward mode does not follow a backward pass: go back when its block has ended; for second derivatives, "
+                "from a tangent (wp.hvp)"
+            )
         with tape_record.paused():
             self._seed(loss, grads)
             arrays = self._arrays()

@@ -18,6 +18,19 @@ from warp._src.array import array
 
 _kernels: dict[tuple[str, int], Any] = {}
 
+forward: Any = None  # the ForwardMode that is active; it hears of the same things
+
+
+def follows() -> Any:
+    """The forward mode that follows what this thread does, or None."""
+    return forward if forward is not None and _weft.forward_mode() else None
+
+
+def refuse_forward(what: str, *arrays: Any) -> None:
+    """To be called by functions that forward mode does not follow: raises if they would lose a tangent."""
+    if forward is not None and _weft.forward_mode():
+        forward.refuse(what, *arrays)
+
 _BODIES = {
     "copy": "dest[{0}] = src[{0}]",
     "fill": "dest[{0}] = dest.dtype()",
@@ -52,8 +65,10 @@ def recording(*arrays: Any) -> Any:
 
 
 def record_copy(dest: array, src: array) -> None:
-    """Called by every copy between arrays while a tape records."""
-    if not dest._has_grad or dest.size == 0:
+    """Called by every copy between arrays while a tape records or forward mode follows."""
+    if follows():
+        forward.copied(dest, src)
+    if not dest._has_grad or dest.size == 0 or _weft.recording_tape() is None:
         return
     if not src._has_grad:
         _record("fill", [], dest)
@@ -74,14 +89,18 @@ def _move_gradient(dest: array, src: array) -> None:
 
 
 def record_fill(dest: array) -> None:
-    """Called by every fill of an array while a tape records."""
-    if dest._has_grad and dest.size:
+    """Called by every fill of an array while a tape records or forward mode follows."""
+    if follows():
+        forward.copied(dest, None)
+    if dest._has_grad and dest.size and _weft.recording_tape() is not None:
         _record("fill", [], dest)
 
 
 def record_assignment(dest: array, src: Any) -> None:
     """Records that an array took the numbers of another, converted and broadcast by NumPy or in their order. To be called
     when it is done, whatever was recorded of it by then."""
+    if follows():
+        forward.assigned(dest, src)
     tape = recording(dest)
     if tape is None or dest.size == 0:
         return
