@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cuda/algorithms/kernels.h"
 #include "cuda/graph.h"
 #include "cuda/transfer.h"
 
@@ -167,6 +168,12 @@ void Device::order_behind_all(StreamHandle stream) {
 
 void Device::keep_for_capture(std::shared_ptr<const void> thing) {
   if (Capture* running = capture()) running->keep(std::move(thing));
+}
+
+AlgorithmKernels& Device::algorithm_kernels() {
+  std::lock_guard lock(mutex_);
+  if (!algorithms_) algorithms_ = std::make_unique<AlgorithmKernels>(*this);
+  return *algorithms_;
 }
 
 TransferKernels& Device::transfer_kernels() {

@@ -12,6 +12,8 @@
 namespace weft::cuda {
 
 class Capture;
+class KernelCode;
+class AlgorithmKernels;
 class TransferKernels;
 
 /// What a device is; asked once.
@@ -80,6 +82,9 @@ class Device final : public runtime::MemorySpace {
 
   CheckBoard& checks() { return checks_; }
   TransferKernels& transfer_kernels();
+  /// Sets conditions of graphs (graph_condition.cpp).
+  const KernelCode& condition_kernel();
+  AlgorithmKernels& algorithm_kernels();
 
  private:
   friend class Stream;
@@ -108,6 +113,9 @@ class Device final : public runtime::MemorySpace {
   std::vector<std::pair<DevicePtr, bool>> late_frees_;  // given up while a graph was captured
   std::vector<int> peers_, pool_peers_;                 // ordinals that may be reached
   std::unique_ptr<TransferKernels> transfer_;
+  std::mutex condition_mutex_;  // loading asks for the context
+  std::shared_ptr<KernelCode> condition_kernel_;
+  std::unique_ptr<AlgorithmKernels> algorithms_;
   CheckBoard checks_{*this};
 };
 

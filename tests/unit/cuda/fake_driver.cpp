@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ptx_machine.h"
+
 namespace weft::cuda::fake {
 namespace {
 
@@ -15,13 +17,6 @@ std::uintptr_t next_handle = 0x1000;
 template <class T>
 T make_handle() {
   return reinterpret_cast<T>(next_handle += 16);
-}
-
-/// Notes a call; what it is told to give.
-Result note(const char* call) {
-  state().calls.emplace_back(call);
-  auto it = state().failing.find(call);
-  return it == state().failing.end() ? kSuccess : it->second;
 }
 
 #define FAKE(name) \
@@ -46,27 +41,18 @@ Result give(DevicePtr memory) {
   return kSuccess;
 }
 
-/// The copy and fill kernels; layouts as in src/cuda/transfer.cpp.
-void run_transfer(const std::string& kernel, const unsigned char* arguments) {
-  const bool fill = kernel.starts_with("weft_fill_");
-  const std::size_t word = std::size_t(kernel.back() - '0');
-  std::int64_t fields[18];
-  std::memcpy(fields, arguments, sizeof fields);
-  const std::int64_t count = fields[2], *extent = fields + 3, *to_stride = fields + 8, *from_stride = fields + 13;
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t rest = i, to = fields[0], from = fill ? 0 : fields[1];
-    for (int d = 4; d >= 0; --d) {
-      const std::int64_t at = d ? rest % extent[d] : rest;
-      rest /= extent[d];
-      to += at * to_stride[d];
-      from += at * from_stride[d];
-    }
-    const void* source = fill ? arguments + 18 * 8 + from : reinterpret_cast<const void*>(from);
-    std::memcpy(reinterpret_cast<void*>(to), source, word);
-  }
+/// Whether memory lies in one block that was given out.
+bool inside_a_block(std::size_t address, std::size_t bytes) {
+  auto it = state().blocks.upper_bound(address);
+  return it != state().blocks.begin() && address + bytes <= (--it)->first + it->second;
 }
 
-std::map<FunctionHandle, std::string> function_names;
+struct Function {
+  std::string name;
+  std::shared_ptr<PtxModule> module;  // none: code that is not ours
+};
+std::map<ModuleHandle, std::shared_ptr<PtxModule>> texts;
+std::map<FunctionHandle, Function> functions;
 
 Result stream_state() {
   if (state().not_ready > 0) {
@@ -122,6 +108,11 @@ DriverTable make_table() {
   t.context_set = [](ContextHandle c) -> Result {
     FAKE("context_set");
     return current_context = c, kSuccess;
+  };
+  t.context_device = [](DeviceNumber* d) -> Result {
+    FAKE("context_device");
+    if (!current_context) return kErrorInvalidContext;
+    return *d = DeviceNumber(reinterpret_cast<std::uintptr_t>(current_context) / 0x10 - 1) % 0x10, kSuccess;
   };
   t.context_synchronize = []() -> Result {
     FAKE("context_synchronize");
@@ -228,17 +219,6 @@ DriverTable make_table() {
   };
   t.stream_priority = [](StreamHandle, int* p) -> Result { return *p = 0, kSuccess; };
   t.stream_flags = [](StreamHandle, unsigned* f) -> Result { return *f = kStreamDefault, kSuccess; };
-  t.stream_capturing = [](StreamHandle, int* s) -> Result { return *s = state().capturing, kSuccess; };
-  t.capture_begin = [](StreamHandle, int) -> Result {
-    FAKE("capture_begin");
-    return state().capturing = true, kSuccess;
-  };
-  t.capture_end = [](StreamHandle, GraphHandle* graph) -> Result {
-    state().capturing = false;
-    FAKE("capture_end");
-    *graph = make_handle<GraphHandle>();
-    return state().graphs.insert(*graph), kSuccess;
-  };
   t.event_create = [](EventHandle* e, unsigned) -> Result {
     FAKE("event_create");
     *e = make_handle<EventHandle>();
@@ -287,16 +267,19 @@ DriverTable make_table() {
     return *size = state().last_ptx.size(), kSuccess;
   };
   t.link_destroy = [](LinkHandle) -> Result { return kSuccess; };
-  t.module_load = [](ModuleHandle* module, const void*, unsigned, int*, void**) -> Result {
+  t.module_load = [](ModuleHandle* module, const void* image, unsigned, int*, void**) -> Result {
     FAKE("module_load");
     *module = make_handle<ModuleHandle>();
+    const char* text = static_cast<const char*>(image);
+    if (std::strncmp(text, ".version", 8) == 0 && std::strstr(text, ".entry weft_"))
+      texts[*module] = std::make_shared<PtxModule>(text);
     return state().modules.insert(*module), kSuccess;
   };
   t.module_unload = [](ModuleHandle m) -> Result { return state().modules.erase(m), kSuccess; };
-  t.module_function = [](FunctionHandle* f, ModuleHandle, const char* name) -> Result {
+  t.module_function = [](FunctionHandle* f, ModuleHandle module, const char* name) -> Result {
     FAKE("module_function");
     *f = make_handle<FunctionHandle>();
-    function_names[*f] = name;
+    functions[*f] = {name, texts[module]};
     return kSuccess;
   };
   t.function_attribute = [](int* value, int, FunctionHandle) -> Result {
@@ -308,15 +291,24 @@ DriverTable make_table() {
     FAKE("launch");
     const auto* bytes = static_cast<const unsigned char*>(extra[1]);
     const std::size_t size = *static_cast<std::size_t*>(extra[3]);
-    const std::string& name = function_names[f];
-    state().launches.push_back({name, grid, block, {bytes, bytes + size}});
-    if (name.starts_with("weft_copy_") || name.starts_with("weft_fill_")) run_transfer(name, bytes);
+    const Function& function = functions[f];
+    state().launches.push_back({function.name, grid, block, {bytes, bytes + size}});
+    if (function.module) function.module->run(function.name, grid, block, {bytes, bytes + size}, inside_a_block);
     return kSuccess;
   };
+  add_graphs(t);
   return t;
 }
 
 }  // namespace
+
+Result note(const char* call) {
+  state().calls.emplace_back(call);
+  auto it = state().failing.find(call);
+  return it == state().failing.end() ? kSuccess : it->second;
+}
+
+std::uintptr_t new_handle() { return next_handle += 16; }
 
 int State::count(const std::string& call) const { return int(std::count(calls.begin(), calls.end(), call)); }
 

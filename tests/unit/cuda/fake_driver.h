@@ -1,5 +1,5 @@
 // A CUDA driver made of plain functions, for machines without a GPU: device memory is host memory, streams run at once,
-// the copy and fill kernels do what their PTX does. Any call can be told to fail.
+// the runtime's own kernels run as their PTX says (ptx_machine.h). Any call can be told to fail.
 #pragma once
 #include <map>
 #include <memory>
@@ -33,11 +33,27 @@ struct State {
   };
   std::vector<Launch> launches;
   bool capturing = false;
+  GraphHandle capture_graph = nullptr;   // that is captured into
+  std::vector<GraphNodeHandle> leaves;   // behind which the next node comes
+  struct Node {
+    GraphNodeHandle handle;
+    GraphHandle graph;
+    std::string kind;  // "if", "while", "child", or the kernel
+    std::vector<GraphNodeHandle> behind;
+    ConditionHandle condition = 0;
+    GraphHandle body = nullptr;
+  };
+  std::vector<Node> nodes;  // of all graphs, in the order in which they were made
 
   int count(const std::string& call) const;
 };
 
 State& state();
+/// Notes a call; what it is told to give.
+Result note(const char* call);
+std::uintptr_t new_handle();
+/// Captures, graphs and handles for other processes (fake_graphs.cpp).
+void add_graphs(DriverTable& table);
 /// A fresh state and a table over it.
 OpenedDriver open();
 

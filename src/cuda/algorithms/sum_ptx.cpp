@@ -1,0 +1,133 @@
+// Sums along one dimension. Four sums are kept at once, so that as many loads are under way.
+#include "cuda/algorithms/kernels.h"
+#include "cuda/algorithms/ptx_text.h"
+
+namespace weft::cuda {
+namespace {
+
+/// Adds the number (or product) at byte offset %d10 to a sum.
+std::string add_term(ScalarKind in, bool product, int k) {
+  const NumberText number = number_text(in);
+  const std::string n = std::to_string(k), term = "%s" + std::to_string(8 + k);
+  std::string s = "  add.s64 %d11, %d1, %d10;\n" + load_number(in, term, "%d11", "");
+  if (product)
+    s += "  add.s64 %d11, %d2, %d10;\n" + load_number(in, "%st", "%d11", "") + "  mul.rn." + number.type + " " + term +
+         ", " + term + ", %st;\n";
+  return s + "  add." + number.type + " %s" + n + ", %s" + n + ", " + term + ";\n";
+}
+
+}  // namespace
+
+std::string sum_ptx(const std::string& name, ScalarKind in, ScalarKind out, bool product, bool columns) {
+  const NumberText number = number_text(in);
+  // %d1, %d2: factors; %d4: outputs; %d5: length; %d6: inner; %d7: parts; %d8: chunk; %d20: output; %d21: part.
+  std::string s = module_head() + kernel_head(name, int(sizeof(SumArguments)), kBlock, number);
+  s += filled(R"(
+  .shared .align 8 .b8 partial[$partial];
+  ld.param.u64 %d1, [args];
+  ld.param.u64 %d2, [args+8];
+  ld.param.u64 %d4, [args+24];
+  ld.param.u64 %d5, [args+32];
+  ld.param.u64 %d6, [args+40];
+  ld.param.u64 %d7, [args+48];
+  ld.param.u64 %d8, [args+56];
+  cvt.u64.u32 %d9, %block;
+)",
+              {{"partial", std::to_string(kWarps * number.sum_bytes)}});
+  if (columns) {
+    s += R"(
+  cvt.u64.u32 %d10, %tid_x;
+  mul.lo.u64 %d9, %d9, 256;
+  add.u64 %d9, %d9, %d10;
+  mul.lo.u64 %d10, %d4, %d7;
+  setp.ge.u64 %p1, %d9, %d10;
+  @%p1 bra DONE;
+  rem.u64 %d20, %d9, %d4;
+  div.u64 %d21, %d9, %d4;
+  mov.u64 %d22, 0;
+  mov.u64 %d23, 1;
+)";
+  } else {
+    s += R"(
+  rem.u64 %d21, %d9, %d7;
+  div.u64 %d20, %d9, %d7;
+  cvt.u64.u32 %d22, %tid_x;
+  mov.u64 %d23, 256;
+)";
+  }
+  // %d24: the first number; %d12: bytes from one to the next; %d13: this thread's next l; %d14: the end; %d23: its step.
+  s += filled(R"(
+  div.u64 %d24, %d20, %d6;
+  rem.u64 %d25, %d20, %d6;
+  mul.lo.u64 %d24, %d24, %d5;
+  mul.lo.u64 %d24, %d24, %d6;
+  add.u64 %d24, %d24, %d25;
+  mul.lo.u64 %d24, %d24, $bytes;
+  add.u64 %d1, %d1, %d24;
+  add.u64 %d2, %d2, %d24;
+  mul.lo.u64 %d12, %d6, $bytes;
+  mul.lo.u64 %d13, %d21, %d8;
+  add.u64 %d14, %d13, %d8;
+  min.u64 %d14, %d14, %d5;
+  add.u64 %d13, %d13, %d22;
+  mul.lo.u64 %d15, %d23, 3;
+  mul.lo.u64 %d16, %d23, 4;
+  mul.lo.u64 %d17, %d23, %d12;
+  mov.$t %s0, $zero;
+  mov.$t %s1, $zero;
+  mov.$t %s2, $zero;
+  mov.$t %s3, $zero;
+WIDE:
+  add.u64 %d18, %d13, %d15;
+  setp.ge.u64 %p1, %d18, %d14;
+  @%p1 bra TAIL;
+  mul.lo.u64 %d10, %d13, %d12;
+)",
+              {{"bytes", std::to_string(number.bytes)}, {"t", number.type}, {"zero", number.zero}});
+  for (int k = 0; k < 4; ++k) s += add_term(in, product, k) + (k < 3 ? "  add.u64 %d10, %d10, %d17;\n" : "");
+  s += R"(
+  add.u64 %d13, %d13, %d16;
+  bra WIDE;
+TAIL:
+  setp.ge.u64 %p1, %d13, %d14;
+  @%p1 bra SUMMED;
+  mul.lo.u64 %d10, %d13, %d12;
+)";
+  s += add_term(in, product, 0);
+  s += filled(R"(
+  add.u64 %d13, %d13, %d23;
+  bra TAIL;
+SUMMED:
+  add.$t %s0, %s0, %s1;
+  add.$t %s2, %s2, %s3;
+  add.$t %s0, %s0, %s2;
+)",
+              {{"t", number.type}});
+  if (!columns) {
+    s += sum_lanes(number, "%s0");
+    s += filled(R"(
+  mov.u32 %r1, partial;
+  mad.lo.u32 %r2, %warp, $bytes, %r1;
+  setp.eq.u32 %p1, %lane, 0;
+  @%p1 st.shared.$t [%r2], %s0;
+  bar.sync 0;
+  setp.ne.u32 %p2, %tid_x, 0;
+  @%p2 bra DONE;
+)",
+                {{"bytes", std::to_string(number.sum_bytes)}, {"t", number.type}});
+    for (int w = 1; w < kWarps; ++w)
+      s += filled("  ld.shared.$t %s1, [partial+$at];\n  add.$t %s0, %s0, %s1;\n",
+                  {{"t", number.type}, {"at", std::to_string(w * number.sum_bytes)}});
+  }
+  s += filled(R"(
+  ld.param.u64 %d3, [args+16];
+  mul.lo.u64 %d10, %d21, %d4;
+  add.u64 %d10, %d10, %d20;
+  mul.lo.u64 %d10, %d10, $bytes;
+  add.u64 %d3, %d3, %d10;
+)",
+              {{"bytes", std::to_string(number_text(out).bytes)}});
+  return s + store_number(out, "%s0", "%d3", "") + "DONE:\n  ret;\n}\n";
+}
+
+}  // namespace weft::cuda

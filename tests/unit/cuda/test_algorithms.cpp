@@ -1,0 +1,228 @@
+// Sums, prefix sums and sorting on devices: the PTX runs in the fake driver's machine.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "cuda/algorithms/algorithms.h"
+#include "cuda/algorithms/kernels.h"
+#include "cuda/graph.h"
+#include "fake_driver.h"
+#include "runtime/half.h"
+
+namespace weft::cuda {
+namespace {
+
+class Algorithms : public testing::Test {
+ protected:
+  System system{fake::open()};
+  Device& device = system.device(0);
+  std::mt19937_64 random{7};
+
+  /// Device memory with these numbers; in the fake driver it is the host's.
+  template <class T>
+  std::shared_ptr<T> there(const std::vector<T>& values, std::size_t room = 0) {
+    std::shared_ptr<void> memory = device.allocate(std::max(values.size(), room) * sizeof(T), false);
+    std::copy(values.begin(), values.end(), static_cast<T*>(memory.get()));
+    return std::static_pointer_cast<T>(memory);
+  }
+  template <class T>
+  static DevicePtr at(const std::shared_ptr<T>& memory, std::size_t offset = 0) {
+    return reinterpret_cast<DevicePtr>(memory.get() + offset);
+  }
+
+  template <class T>
+  std::vector<T> numbers(std::size_t n) {
+    std::vector<T> out(n);
+    for (T& x : out) x = T(std::int64_t(random() % 201) - 100);
+    return out;
+  }
+
+  template <class T>
+  void check_scan(ScalarKind kind, std::size_t n) {
+    const std::vector<T> values = numbers<T>(n);
+    auto in = there(values);
+    auto out = there(std::vector<T>(n + 1, T(77)));
+    std::vector<T> expected(n);
+    for (bool inclusive : {true, false}) {
+      scan(device, {kind, at(in), at(out), sizeof(T), sizeof(T), std::int64_t(n), inclusive});
+      if (inclusive)
+        std::inclusive_scan(values.begin(), values.end(), expected.begin());
+      else
+        std::exclusive_scan(values.begin(), values.end(), expected.begin(), T(0));
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), out.get())) << n << " " << inclusive;
+      EXPECT_EQ(out.get()[n], T(77));
+    }
+  }
+
+  template <class K, class V>
+  void check_sort(ScalarKind kind, std::vector<K> keys, int begin = 0, int end = int(sizeof(K)) * 8) {
+    const std::size_t n = keys.size();
+    std::vector<V> values(n);
+    std::iota(values.begin(), values.end(), V(5));
+    auto k = there(keys, 2 * n);
+    auto v = there(values, 2 * n);
+    sort(device, {kind, sizeof(V), at(k), at(v), at(k, n), at(v, n), std::int64_t(n), begin, end});
+    auto bits = [&](K key) {
+      using U = std::conditional_t<sizeof(K) == 8, std::uint64_t, std::uint32_t>;
+      U u;
+      std::memcpy(&u, &key, sizeof u);
+      const U sign = U(1) << (8 * sizeof(U) - 1);
+      if constexpr (std::is_floating_point_v<K>)
+        u = u & sign ? U(~u) : U(u | sign);
+      else if constexpr (std::is_signed_v<K>)
+        u ^= sign;
+      u >>= begin;
+      return end - begin == 8 * int(sizeof(U)) ? u : U(u & ((U(1) << (end - begin)) - 1));
+    };
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return bits(keys[a]) < bits(keys[b]); });
+    for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(std::memcmp(&k.get()[i], &keys[order[i]], sizeof(K)), 0) << i << " of " << n;
+      ASSERT_EQ(v.get()[i], values[order[i]]) << i << " of " << n;
+    }
+  }
+};
+
+TEST_F(Algorithms, PrefixSumsOfAllLengths) {
+  for (std::size_t n : {1, 2, 31, 33, 512, 4095, 4096, 4097, 9000}) check_scan<std::int32_t>(ScalarKind::i32, n);
+}
+
+TEST_F(Algorithms, PrefixSumsOfAllKinds) {
+  check_scan<std::uint32_t>(ScalarKind::u32, 5000);
+  check_scan<std::int64_t>(ScalarKind::i64, 5000);
+  check_scan<std::uint64_t>(ScalarKind::u64, 5000);
+  check_scan<float>(ScalarKind::f32, 5000);
+  check_scan<double>(ScalarKind::f64, 5000);
+}
+
+TEST_F(Algorithms, PrefixSumsOfHalves) {
+  std::vector<std::uint16_t> values(100, runtime::f16_from_double(0.5));
+  auto in = there(values);
+  scan(device, {ScalarKind::f16, at(in), at(in), 2, 2, 100, true});
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(runtime::f16_to_float(in.get()[i]), 0.5f * float(i + 1));
+}
+
+TEST_F(Algorithms, PrefixSumsWithStrides) {
+  const std::vector<double> values = numbers<double>(3 * 4100);
+  auto in = there(values);
+  auto out = there(std::vector<double>(2 * 4100, -1.0));
+  scan(device, {ScalarKind::f64, at(in, 1), at(out), 24, 16, 4100, true});
+  double sum = 0;
+  for (std::size_t i = 0; i < 4100; ++i) {
+    sum += values[3 * i + 1];
+    ASSERT_EQ(out.get()[2 * i], sum);
+    ASSERT_EQ(out.get()[2 * i + 1], -1.0);
+  }
+}
+
+TEST_F(Algorithms, SortsOfAllLengths) {
+  for (std::size_t n : {1, 33, 4095, 4097})
+    check_sort<std::int32_t, std::int32_t>(ScalarKind::i32, numbers<std::int32_t>(n));
+}
+
+TEST_F(Algorithms, SortsOfAllKinds) {
+  auto bits = [&](auto zero) {
+    std::vector<decltype(zero)> out(700);
+    for (auto& x : out) {
+      const std::uint64_t u = random();
+      std::memcpy(&x, &u, sizeof x);
+    }
+    out[17] = out[18] = out[640] = zero;
+    return out;
+  };
+  check_sort<std::uint32_t, std::int32_t>(ScalarKind::u32, bits(std::uint32_t(0)));
+  check_sort<std::int64_t, std::int64_t>(ScalarKind::i64, bits(std::int64_t(0)));
+  check_sort<std::uint64_t, std::int32_t>(ScalarKind::u64, bits(std::uint64_t(0)));
+  check_sort<float, std::int32_t>(ScalarKind::f32, bits(-0.0f));  // infinities, not-a-number and subnormals among them
+  check_sort<double, std::int64_t>(ScalarKind::f64, bits(0.0));
+}
+
+TEST_F(Algorithms, SortsAreStableAndTakeSomeBits) {
+  check_sort<std::int32_t, std::int64_t>(ScalarKind::i32, std::vector<std::int32_t>(5000, 3));
+  std::vector<std::uint32_t> keys(5000);
+  for (auto& x : keys) x = std::uint32_t(random());
+  check_sort<std::uint32_t, std::int32_t>(ScalarKind::u32, keys, 4, 15);  // two passes
+  check_sort<std::uint32_t, std::int32_t>(ScalarKind::u32, keys, 3, 8);   // one: the pairs come back from the scratch
+  check_sort<std::uint32_t, std::int32_t>(ScalarKind::u32, keys, 7, 7);
+  std::sort(keys.begin(), keys.end());
+  check_sort<std::uint32_t, std::int32_t>(ScalarKind::u32, keys);
+}
+
+TEST_F(Algorithms, SortsOfManyTiles) {
+  // So many that one block scans the counts in several chunks, and that they are scanned in three steps.
+  for (int tiles : {6, 65}) {
+    std::vector<std::uint32_t> keys(std::size_t(tiles) * 4096 + 5);
+    for (auto& x : keys) x = std::uint32_t(random() % 50);
+    check_sort<std::uint32_t, std::int32_t>(ScalarKind::u32, keys, 0, 6);
+  }
+}
+
+TEST_F(Algorithms, SumsAlongEveryDimension) {
+  for (auto [outer, length, inner] : {std::array<int, 3>{1, 1, 1},
+                                      {1, 20000, 1},
+                                      {1, 9000, 3},
+                                      {3, 700, 1},
+                                      {1, 300, 40},
+                                      {50, 7, 3},
+                                      {2, 0, 5},
+                                      {1, 3000, 33}}) {
+    const std::vector<double> values = numbers<double>(std::size_t(outer) * std::size_t(length) * std::size_t(inner));
+    auto in = there(values, 1);
+    auto out = there(std::vector<double>(std::size_t(outer * inner), -7.0));
+    for (bool product : {false, true}) {
+      sum(device, {ScalarKind::f64, at(in), product ? at(in) : 0, at(out), outer, length, inner});
+      for (int o = 0; o < outer; ++o)
+        for (int i = 0; i < inner; ++i) {
+          double expected = 0;
+          for (int l = 0; l < length; ++l) {
+            const double x =
+                values[(std::size_t(o) * std::size_t(length) + std::size_t(l)) * std::size_t(inner) + std::size_t(i)];
+            expected += product ? x * x : x;
+          }
+          ASSERT_EQ(out.get()[o * inner + i], expected) << outer << " " << length << " " << inner;
+        }
+    }
+  }
+}
+
+TEST_F(Algorithms, SumsOfSmallFloatsAreKeptInFloat32) {
+  for (ScalarKind kind : {ScalarKind::f16, ScalarKind::bf16}) {
+    const bool half = kind == ScalarKind::f16;
+    auto stored = [&](double x) { return half ? runtime::f16_from_double(x) : runtime::bf16_from_double(x); };
+    std::vector<std::uint16_t> values(20000, stored(0.125));
+    auto in = there(values);
+    auto out = there(std::vector<std::uint16_t>(1));
+    sum(device, {kind, at(in), 0, at(out), 1, 20000, 1});
+    EXPECT_EQ(*out, stored(2500.0)) << half;
+    sum(device, {kind, at(in), 0, at(out), 1, 1001, 1});
+    EXPECT_EQ(*out, stored(1001 * 0.125)) << half;  // rounded once
+  }
+}
+
+TEST_F(Algorithms, NothingWaitsAndScratchIsGivenBack) {
+  auto keys = there(numbers<std::int32_t>(10000));
+  auto values = there(numbers<std::int32_t>(10000));
+  const int waits = fake::state().count("stream_synchronize") + fake::state().count("context_synchronize");
+  const std::size_t blocks = fake::state().blocks.size();
+  sort(device, {ScalarKind::i32, 4, at(keys), at(values), at(keys, 5000), at(values, 5000), 5000, 0, 32});
+  sum(device, {ScalarKind::f32, at(keys), 0, at(values), 1, 10000, 1});
+  EXPECT_EQ(fake::state().count("stream_synchronize") + fake::state().count("context_synchronize"), waits);
+  EXPECT_EQ(fake::state().blocks.size(), blocks);
+}
+
+TEST_F(Algorithms, FailuresAreErrors) {
+  auto keys = there(numbers<std::int32_t>(100));
+  fake::state().failing["launch"] = 999;
+  EXPECT_THROW(scan(device, {ScalarKind::i32, at(keys), at(keys), 4, 4, 100, true}), DriverError);
+  fake::state().failing.clear();
+  EXPECT_THROW(sort(device, {ScalarKind::i32, 4, 0, 0, 0, 0, std::int64_t(1) << 33, 0, 32}), runtime::ArgumentError);
+  EXPECT_NO_THROW(scan(device, {ScalarKind::i32, at(keys), at(keys), 4, 4, 100, true}));
+}
+
+}  // namespace
+}  // namespace weft::cuda
