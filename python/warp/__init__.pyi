@@ -431,16 +431,6 @@ class ForwardMode:
     def __exit__(self, *unused: Any) -> None: ...
     def tangent(self, one: array[Any, Any]) -> array[Any, Any]:
         """The derivative of an array's elements in the direction that was given; zeros if nothing moves them."""
-    def moves(self, one: Any) -> _b.bool:
-        """Whether an array has tangents, zero or not."""
-    def launch(self, request: _b.tuple[Any, ...], place: _b.tuple[Any, ...], record: _b.bool, tangents: _t.Sequence[Any] = ...) -> None:
-        """Runs a kernel with its tangent; `request` is what a tape keeps of a launch."""
-    def copied(self, dest: array[Any, Any], src: Any) -> None:
-        """An array took the elements of another, or constants."""
-    def assigned(self, dest: array[Any, Any], src: Any) -> None:
-        """An array took numbers, converted and broadcast."""
-    def refuse(self, what: _b.str, *arrays: Any) -> None:
-        """Raises if a function that forward mode does not follow is about to lose a tangent."""
 
 class GradWrapper:
     """The derivative of a function, for kernels: what `wp.grad` gives."""

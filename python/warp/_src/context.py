@@ -422,7 +422,7 @@ class Launch(_weft.RecordedLaunch):
         arguments = self._arguments
         request = (self.kernel, self.dim, max_blocks, arguments[:inputs], arguments[inputs:], self._device, block_dim)
         place = (self._device.ordinal, max_blocks, block_dim, None)
-        tape_record.forward.launch(request, place, self._record_tape)
+        tape_record.forward._launch(request, place, self._record_tape)
 
     @property
     def device(self) -> Device:
@@ -553,7 +553,7 @@ def _launch_rare(
     if _weft.forward_mode():
         from warp._src import tape_record
 
-        tape_record.forward.launch(request, place, record_tape)
+        tape_record.forward._launch(request, place, record_tape)
     else:
         _weft.run_launch(kernel, dim, inputs, outputs, *place, request if record_tape else None)
     if config.verify_cuda and where.is_cuda and not where.is_capturing:

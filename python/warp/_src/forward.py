@@ -125,7 +125,7 @@ class ForwardMode:
                 return stretch
         return None
 
-    def moves(self, one: Any) -> bool:
+    def _moves(self, one: Any) -> bool:
         """Whether an array has tangents, zero or not."""
         return _can_move(one) and self._find(one) is not None
 
@@ -153,13 +153,13 @@ class ForwardMode:
             return made
         if not _can_move(value):
             return None
-        if value._refs is not None and (written or self.moves(value)):
+        if value._refs is not None and (written or self._moves(value)):
             raise RuntimeError("forward mode does not follow arrays whose elements are structs that hold arrays")
-        return self._view(value) if written or self.moves(value) else None
+        return self._view(value) if written or self._moves(value) else None
 
     # ---- what runs ---------------------------------------------------------------------------------------------------
 
-    def launch(self, request: tuple, place: tuple, record: bool, tangents: Sequence[Any] = ()) -> None:
+    def _launch(self, request: tuple, place: tuple, record: bool, tangents: Sequence[Any] = ()) -> None:
         """Runs a kernel with its tangent; `request` is what a tape keeps of a launch."""
         kernel, dim, max_blocks, inputs, outputs, device, block_dim = request
         arguments = [*inputs, *outputs]
@@ -180,23 +180,23 @@ class ForwardMode:
         kept = (double, dim, max_blocks, arguments, shadows, device, block_dim) if record else None
         _weft.run_launch(double, dim, arguments, shadows, *place, kept)
 
-    def copied(self, dest: array, src: Any) -> None:
+    def _copied(self, dest: array, src: Any) -> None:
         """An array took the elements of another, or constants."""
-        if self.moves(src) and _can_move(dest):
+        if self._moves(src) and _can_move(dest):
             copy(self._view(dest), self._view(src))
-        elif self.moves(dest):
+        elif self._moves(dest):
             self._view(dest).zero_()
 
-    def assigned(self, dest: array, src: Any) -> None:
+    def _assigned(self, dest: array, src: Any) -> None:
         """An array took numbers, converted and broadcast."""
-        if self.moves(src) and _can_move(dest):
+        if self._moves(src) and _can_move(dest):
             self._view(dest).assign(self._view(src))
-        elif self.moves(dest):
+        elif self._moves(dest):
             self._view(dest).zero_()
 
-    def refuse(self, what: str, *arrays: Any) -> None:
+    def _refuse(self, what: str, *arrays: Any) -> None:
         """Raises if a function that forward mode does not follow is about to lose a tangent."""
-        if any(self.moves(one) for one in arrays):
+        if any(self._moves(one) for one in arrays):
             raise RuntimeError(f"forward mode does not pass through {what}; write it as a kernel")
 
 
@@ -245,7 +245,7 @@ def jvp(
     where = get_device(device)
     with ForwardMode(arrays) as forward:
         request = (function, dim, 0, list(primals), results, where, None)
-        forward.launch(request, (where.ordinal, 0, None, None), True, by_value)
+        forward._launch(request, (where.ordinal, 0, None, None), True, by_value)
     return results, [forward.tangent(one) for one in results]
 
 

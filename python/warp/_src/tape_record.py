@@ -29,7 +29,7 @@ def follows() -> Any:
 def refuse_forward(what: str, *arrays: Any) -> None:
     """To be called by functions that forward mode does not follow: raises if they would lose a tangent."""
     if forward is not None and _weft.forward_mode():
-        forward.refuse(what, *arrays)
+        forward._refuse(what, *arrays)
 
 _BODIES = {
     "copy": "dest[{0}] = src[{0}]",
@@ -67,7 +67,7 @@ def recording(*arrays: Any) -> Any:
 def record_copy(dest: array, src: array) -> None:
     """Called by every copy between arrays while a tape records or forward mode follows."""
     if follows():
-        forward.copied(dest, src)
+        forward._copied(dest, src)
     if not dest._has_grad or dest.size == 0 or _weft.recording_tape() is None:
         return
     if not src._has_grad:
@@ -91,7 +91,7 @@ def _move_gradient(dest: array, src: array) -> None:
 def record_fill(dest: array) -> None:
     """Called by every fill of an array while a tape records or forward mode follows."""
     if follows():
-        forward.copied(dest, None)
+        forward._copied(dest, None)
     if dest._has_grad and dest.size and _weft.recording_tape() is not None:
         _record("fill", [], dest)
 
@@ -100,7 +100,7 @@ def record_assignment(dest: array, src: Any) -> None:
     """Records that an array took the numbers of another, converted and broadcast by NumPy or in their order. To be called
     when it is done, whatever was recorded of it by then."""
     if follows():
-        forward.assigned(dest, src)
+        forward._assigned(dest, src)
     tape = recording(dest)
     if tape is None or dest.size == 0:
         return
