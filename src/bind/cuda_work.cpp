@@ -23,6 +23,13 @@ std::unique_ptr<cuda::Capture>& capture_of(int ordinal) {
   return captures[ordinal];
 }
 
+cuda::Capture& captured(int ordinal) {
+  if (cuda::Capture* running = device_at(ordinal).capture()) return *running;
+  throw runtime::ArgumentError("Graph capture is not active on cuda:" + std::to_string(ordinal));
+}
+
+cuda::DevicePtr address_of(const ArrayObject& array) { return reinterpret_cast<cuda::DevicePtr>(array.array.data()); }
+
 void register_streams(nb::module_& m) {
   nb::class_<cuda::Stream>(m, "CudaStream", "A queue of work on a CUDA device.")
       .def_prop_ro("ordinal", [](const cuda::Stream& s) { return s.device().ordinal(); })
@@ -87,6 +94,17 @@ void register_graphs(nb::module_& m) {
     const std::unique_ptr<cuda::Capture> ended = std::move(running);
     return ended->end();
   });
+  m.def("cuda_capture_graph",
+        [](int ordinal, const std::shared_ptr<cuda::Graph>& graph) { captured(ordinal).add(graph); });
+  m.def("cuda_condition", [](const ArrayObject& value, bool negated) {
+    cuda::Capture& capture = captured(value.array.space()->ordinal());
+    capture.keep(std::make_shared<const runtime::Array>(value.array));
+    return capture.condition(address_of(value), negated);
+  });
+  m.def("cuda_branch_begin", [](const ArrayObject& value, cuda::ConditionHandle condition, bool loop) {
+    captured(value.array.space()->ordinal()).begin_branch(condition, address_of(value), loop);
+  });
+  m.def("cuda_branch_end", [](int ordinal) { captured(ordinal).end_branch(); });
   m.def("cuda_capturing", [](int ordinal) { return device_at(ordinal).capture() != nullptr; });
 }
 

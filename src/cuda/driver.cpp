@@ -75,12 +75,13 @@ OpenedDriver open_driver(const char* library) {
   }
   DriverTable table;
   const char* missing = nullptr;
-  auto find = [&](auto& entry, const char* symbol) {
+  auto find = [&](auto& entry, const char* symbol, bool needed) {
     void* address = dlsym(handle, symbol);
-    if (!address && !missing) missing = symbol;
+    if (!address && !missing && needed) missing = symbol;
     std::memcpy(&entry, &address, sizeof address);
   };
-#define WEFT_CU(name, symbol, parameters) find(table.name, #symbol);
+#define WEFT_CU(name, symbol, parameters) find(table.name, #symbol, true);
+#define WEFT_CU_NEWER(name, symbol, parameters) find(table.name, #symbol, false);
 #include "cuda/driver_functions.def"
 #undef WEFT_CU
   if (missing) {

@@ -17,6 +17,8 @@ using EventHandle = struct EventTag*;
 using ModuleHandle = struct ModuleTag*;
 using FunctionHandle = struct FunctionTag*;
 using GraphHandle = struct GraphTag*;
+using GraphNodeHandle = struct GraphNodeTag*;
+using ConditionHandle = std::uint64_t;  // CUgraphConditionalHandle
 using GraphExecHandle = struct GraphExecTag*;
 using LinkHandle = struct LinkTag*;
 using PoolHandle = struct PoolTag*;
@@ -27,6 +29,7 @@ inline constexpr Result kErrorInvalidValue = 1;
 inline constexpr Result kErrorOutOfMemory = 2;
 inline constexpr Result kErrorDeinitialized = 4;
 inline constexpr Result kErrorNoDevice = 100;
+inline constexpr Result kErrorInvalidContext = 201;
 inline constexpr Result kErrorNotReady = 600;
 inline constexpr Result kErrorPeerAccessAlreadyEnabled = 704;
 inline constexpr Result kErrorPeerAccessNotEnabled = 705;
@@ -52,6 +55,16 @@ inline constexpr unsigned kEventExternal = 1;  // record and wait: a node of its
 // CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_STATUS_ACTIVE
 inline constexpr int kCaptureRelaxed = 2;
 inline constexpr int kCaptureActive = 1;
+// CU_STREAM_SET_CAPTURE_DEPENDENCIES
+inline constexpr unsigned kCaptureSetLeaves = 1;
+
+// CU_GRAPH_NODE_TYPE_CONDITIONAL, CU_GRAPH_COND_TYPE_…
+inline constexpr int kNodeCondition = 13;
+inline constexpr int kConditionIf = 0;
+inline constexpr int kConditionWhile = 1;
+
+// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+inline constexpr unsigned kIpcLazyPeers = 1;
 
 // CU_JIT_…
 inline constexpr int kJitInfoLog = 3;
@@ -89,6 +102,25 @@ inline void* const kLaunchParamSize = reinterpret_cast<void*>(2);
 struct Uuid {
   unsigned char bytes[16];
 };
+
+/// CUipcMemHandle and CUipcEventHandle: what another process opens.
+struct IpcHandle {
+  char bytes[64];
+};
+
+/// CUgraphNodeParams, as far as conditions need it.
+struct GraphNodeParams {
+  int type = kNodeCondition;
+  int reserved0[3] = {};
+  ConditionHandle condition = 0;
+  int kind = kConditionIf;
+  unsigned size = 1;              // graphs
+  GraphHandle* bodies = nullptr;  // set by the driver: as many, its own
+  ContextHandle context = nullptr;
+  std::int64_t reserved1[25] = {};
+  std::int64_t reserved2 = 0;
+};
+static_assert(sizeof(GraphNodeParams) == 256, "the driver knows the size");
 
 /// CUmemAccessDesc: which device may do what with a pool's memory.
 struct PoolAccess {

@@ -57,6 +57,13 @@ Capture::~Capture() {
 
 std::shared_ptr<Graph> Capture::end() {
   if (!active_) throw runtime::ArgumentError("the graph capture was ended already");
+  const bool inside = !branches_.empty();
+  while (!branches_.empty()) {  // dropped in the middle of a branch
+    try {
+      end_branch();
+    } catch (const runtime::Error&) {  // so is the graph
+    }
+  }
   active_ = false;
   struct Done {
     Device& device;
@@ -69,6 +76,10 @@ std::shared_ptr<Graph> Capture::end() {
   if (code != kSuccess || !graph)
     throw_driver_error(device().api(), code == kSuccess ? kErrorInvalidValue : code, "capture_end",
                        "something that a graph can't hold was done while it was captured");
+  if (inside) {
+    device().api().graph_destroy(graph);
+    throw runtime::ArgumentError("a graph capture can't end inside a branch of wp.capture_if or wp.capture_while");
+  }
   std::lock_guard lock(mutex_);
   return std::make_shared<Graph>(device(), graph, std::move(kept_));
 }
@@ -76,6 +87,36 @@ std::shared_ptr<Graph> Capture::end() {
 void Capture::keep(std::shared_ptr<const void> thing) {
   std::lock_guard lock(mutex_);
   kept_.push_back(std::move(thing));
+}
+
+GraphHandle Capture::so_far(std::vector<GraphNodeHandle>& leaves) const {
+  int status = 0;
+  GraphHandle graph = nullptr;
+  const GraphNodeHandle* behind = nullptr;
+  std::size_t count = 0;
+  WEFT_CUDA(device().api(), capture_info, stream_->handle(), &status, nullptr, &graph, &behind, &count);
+  if (status != kCaptureActive || !graph)
+    throw runtime::ArgumentError("the graph capture on " + device().name() +
+                                 " is broken: something that a graph can't hold was done");
+  leaves.assign(behind, behind + count);
+  return graph;
+}
+
+void Capture::add(const std::shared_ptr<Graph>& graph) {
+  if (&graph->device() != &device())
+    throw runtime::ArgumentError("a graph on " + graph->device().name() + " can't be a part of one on " +
+                                 device().name());
+  ContextScope scope(device());
+  std::vector<GraphNodeHandle> leaves;
+  const GraphHandle into = so_far(leaves);
+  GraphNodeHandle node = nullptr;
+  if (const Result code = device().api().graph_add_child(&node, into, leaves.data(), leaves.size(), graph->handle());
+      code != kSuccess)
+    throw_driver_error(device().api(), code, "graph_add_child",
+                       "a graph that holds conditions can't be a part of another one; give the function that it was "
+                       "captured from");
+  WEFT_CUDA(device().api(), capture_continue, stream_->handle(), &node, 1, kCaptureSetLeaves);
+  keep(graph);
 }
 
 void Capture::refuse(const std::string& what) const {

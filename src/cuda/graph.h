@@ -23,6 +23,7 @@ class Graph {
   void launch(const Stream& stream);
   /// Makes it ready without running it.
   void instantiate();
+  GraphHandle handle() const { return graph_; }
 
  private:
   Device& device_;
@@ -46,11 +47,33 @@ class Capture {
   StreamHandle stream() const { return stream_->handle(); }
   Device& device() const { return stream_->device(); }
   void keep(std::shared_ptr<const void> thing);
+  /// Makes another graph a part of this one. Throws if it holds conditions, which the driver does not allow.
+  void add(const std::shared_ptr<Graph>& graph);
+
+  // Conditions (graph_condition.cpp), for drivers of CUDA 12.4 and newer; older ones throw Unavailable.
+  /// A condition that the graph decides, when it comes to that, by the int32 at an address: not zero, or `negated`.
+  ConditionHandle condition(DevicePtr value, bool negated);
+  /// What follows is done if the condition holds (in a loop, while the value is not zero), until end_branch.
+  void begin_branch(ConditionHandle condition, DevicePtr value, bool loop);
+  void end_branch();
   /// Throws for something that can't be done while capturing.
   [[noreturn]] void refuse(const std::string& what) const;
 
  private:
+  struct Branch {
+    GraphHandle outer = nullptr;  // captured so far
+    GraphNodeHandle node = nullptr;
+    ConditionHandle condition = 0;
+    DevicePtr value = 0;
+    bool loop = false;
+  };
+  void need_conditions() const;
+  /// The graph that the stream is captured into, and its nodes behind which the next one comes.
+  GraphHandle so_far(std::vector<GraphNodeHandle>& leaves) const;
+  void set_condition(ConditionHandle condition, DevicePtr value, bool negated) const;
+
   std::shared_ptr<Stream> stream_;
+  std::vector<Branch> branches_;  // that are open
   bool external_, active_ = false;
   std::mutex mutex_;
   std::vector<std::shared_ptr<const void>> kept_;

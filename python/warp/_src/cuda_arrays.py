@@ -112,7 +112,9 @@ def init_elsewhere(target: Any, data: Any, dtype: Any, shape: Any, ndim: int | N
                 raise
             seen = over_cuda_memory(data, None)
     else:
-        seen = array(data, dtype=dtype, shape=shape, ndim=ndim, device=CPU, copy=False)
+        # A graph that is captured reads the values when it runs: they must be its own.
+        captured = place >= 0 and _weft.cuda_capturing(place)
+        seen = array(data, dtype=dtype, shape=shape, ndim=ndim, device=CPU, copy=captured)
     handle = seen._element if dtype is Any or dtype is None else element_handle(dtype)
     extents = seen.shape if shape is None else extents_of(shape)
     if handle != seen._element or extents != seen.shape or ndim not in (None, len(extents)):

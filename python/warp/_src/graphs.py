@@ -83,8 +83,11 @@ def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
         else:
             graph._native.launch()
         return
-    chosen = _checked(stream) if stream is not None else device_at(graph._native.ordinal).stream
-    graph._native.launch(chosen._queue)
+    chosen = _checked(stream) if stream is not None else graph.device.stream
+    if graph.device.is_capturing and chosen is _capturing.get(graph.device.ordinal, (None,))[0]:
+        _weft.cuda_capture_graph(graph.device.ordinal, graph._native)
+    else:
+        graph._native.launch(chosen._queue)
 
 
 def _run(branch: Any, kwargs: dict[str, Any]) -> None:
@@ -107,10 +110,6 @@ def _condition_device(condition: Any) -> Device:
 
 def _holds(condition: Any, where: Device, stream: Stream | None) -> bool:
     """Reads a condition, which waits for it."""
-    if where.is_capturing:
-        raise RuntimeError(
-            f"a graph that is captured on {where} can't hold conditions yet; take them outside of the capture"
-        )
     if stream is not None and where.is_cuda:
         where.stream.wait_stream(stream)
     return condition.numpy().reshape(-1)[0] != 0
@@ -134,6 +133,20 @@ def _host_branch(branch: Any, kwargs: dict[str, Any]) -> Any:
     return made
 
 
+def _cuda_branch(condition: Any, handle: int, branch: Any, kwargs: dict[str, Any], loop: bool = False) -> None:
+    """A branch becomes part of the graph that is captured on the condition's device."""
+    _weft.cuda_branch_begin(condition, handle, loop)
+    try:
+        _run(branch, kwargs)
+    finally:
+        _weft.cuda_branch_end(condition._place)
+
+
+def _check_branch(branch: Any) -> None:
+    if branch is not None and not isinstance(branch, Graph) and not callable(branch):
+        raise TypeError(f"a branch is a function or a wp.Graph, got {branch!r}")
+
+
 def capture_if(
     condition: Any, on_true: Any = None, on_false: Any = None, stream: Stream | None = None, **kwargs: Any
 ) -> None:
@@ -143,6 +156,15 @@ def capture_if(
     if where.is_cpu and _weft.host_capturing():
         _weft.host_record_if(condition, _host_branch(on_true, kwargs), _host_branch(on_false, kwargs))
         return
+    if where.is_cuda and where.is_capturing:
+        branches = [(branch, negated) for branch, negated in ((on_true, False), (on_false, True)) if branch is not None]
+        for branch, _ in branches:
+            _check_branch(branch)
+        # Both are decided first: one branch may change the condition.
+        handles = [_weft.cuda_condition(condition, negated) for _, negated in branches]
+        for handle, (branch, _) in zip(handles, branches):
+            _cuda_branch(condition, handle, branch, kwargs)
+        return
     _run(on_true if _holds(condition, where, stream) else on_false, kwargs)
 
 
@@ -150,10 +172,14 @@ def capture_while(condition: Any, while_body: Any, stream: Stream | None = None,
     """Runs a function or a graph while an array of one int32 is not zero. Inside of a capture the loop becomes part of the
     graph; outside this waits for the value before each run."""
     where = _condition_device(condition)
+    if while_body is None:
+        raise TypeError("the body of a loop is a function or a wp.Graph, got None")
     if where.is_cpu and _weft.host_capturing():
-        if while_body is None:
-            raise TypeError("the body of a loop is a function or a wp.Graph, got None")
         _weft.host_record_while(condition, _host_branch(while_body, kwargs))
+        return
+    if where.is_cuda and where.is_capturing:
+        _check_branch(while_body)
+        _cuda_branch(condition, _weft.cuda_condition(condition, False), while_body, kwargs, loop=True)
         return
     while _holds(condition, where, stream):
         _run(while_body, kwargs)

@@ -33,8 +33,9 @@ struct State {
   };
   std::vector<Launch> launches;
   bool capturing = false;
-  GraphHandle capture_graph = nullptr;   // that is captured into
-  std::vector<GraphNodeHandle> leaves;   // behind which the next node comes
+  GraphHandle capture_graph = nullptr;                                       // that is captured into
+  std::vector<GraphNodeHandle> leaves;                                       // behind which the next node comes
+  std::vector<std::pair<GraphHandle, std::vector<GraphNodeHandle>>> around;  // captures begun before on other streams
   struct Node {
     GraphNodeHandle handle;
     GraphHandle graph;

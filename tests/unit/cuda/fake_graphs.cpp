@@ -1,6 +1,7 @@
 // The fake driver's captures and graphs: nodes and their order are noted, so that tests can look at what was captured;
 // conditions never run. And handles for other processes, which here are the same process.
 #include <cstring>
+#include <tuple>
 
 #include "fake_driver.h"
 
@@ -29,6 +30,7 @@ void add_captures(DriverTable& t) {
   t.stream_capturing = [](StreamHandle, int* s) -> Result { return *s = state().capturing, kSuccess; };
   t.capture_begin = [](StreamHandle, int) -> Result {
     FAKE("capture_begin");
+    if (state().capturing) state().around.emplace_back(state().capture_graph, state().leaves);
     state().capture_graph = add_graph();
     state().leaves.clear();
     return state().capturing = true, kSuccess;
@@ -56,9 +58,14 @@ void add_captures(DriverTable& t) {
   };
   t.capture_end = [](StreamHandle, GraphHandle* graph) -> Result {
     if (!state().capturing) return kErrorInvalidValue;
-    state().capturing = false;
+    const GraphHandle ended = state().capture_graph;
+    state().capturing = !state().around.empty();
+    if (state().capturing) {
+      std::tie(state().capture_graph, state().leaves) = state().around.back();
+      state().around.pop_back();
+    }
     FAKE("capture_end");
-    return *graph = state().capture_graph, kSuccess;
+    return *graph = ended, kSuccess;
   };
   plain_launch = t.launch;
   t.launch = [](FunctionHandle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -82,8 +89,8 @@ void add_nodes(DriverTable& t) {
                         std::size_t count, GraphNodeParams* params) -> Result {
     FAKE("graph_add_node");
     if (params->type != kNodeCondition || params->size != 1 || !params->condition) return kErrorInvalidValue;
-    *node = add_node(params->kind == kConditionWhile ? "while" : "if", graph, {behind, behind + count},
-                     params->condition);
+    *node =
+        add_node(params->kind == kConditionWhile ? "while" : "if", graph, {behind, behind + count}, params->condition);
     static std::map<GraphNodeHandle, GraphHandle> bodies;
     bodies[*node] = reinterpret_cast<GraphHandle>(new_handle());
     state().nodes.back().body = bodies[*node];
