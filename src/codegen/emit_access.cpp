@@ -74,6 +74,24 @@ llvm::Value* Emitter::replicate_mask(llvm::Value* m, unsigned times) {
   return b.CreateShuffleVector(m, order);
 }
 
+/// One component of elements of `parts` scalars each that lie one behind the other.
+llvm::Value* Emitter::component_of(llvm::Value* all, int parts, int k, std::uint32_t bytes) {
+  auto components = [&](std::initializer_list<int> which, int begin, int end) {
+    llvm::SmallVector<int, 16> order;
+    for (int one : which)
+      for (int lane = begin; lane < end; ++lane) order.push_back(lane * parts + one);
+    return b.CreateShuffleVector(all, order);
+  };
+  // Four registers of 64 bytes: each half of the lanes gives two components at once, which LLVM does not find.
+  if (!unit.traits.x86 || parts != 4 || W * int(bytes) != 64) return components({k}, 0, W);
+  const int even = k / 2 * 2;
+  llvm::Value *low = components({even, even + 1}, 0, W / 2), *high = components({even, even + 1}, W / 2, W);
+  llvm::SmallVector<int, 16> order;
+  for (int from : {0, W})
+    for (int lane = 0; lane < W / 2; ++lane) order.push_back(from + k % 2 * (W / 2) + lane);
+  return b.CreateShuffleVector(low, high, order);
+}
+
 /// Gather of one leaf.
 llvm::Value* Emitter::load_leaf(const PartInfo& leaf, const Address& at, llvm::Value* pointers) {
   llvm::Type* type = unit.wide(unit.memory_type(leaf));
@@ -123,9 +141,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
         mark_scope(load, at.scope);
         all = load;
       }
-      llvm::SmallVector<int, 16> order;
-      for (int lane = 0; lane < W; ++lane) order.push_back(int(lane * parts + place / bytes));
-      out[k] = from_memory(leaf, b.CreateShuffleVector(all, order));
+      out[k] = from_memory(leaf, component_of(all, int(parts), int(place / bytes), bytes));
       continue;
     }
     if (!pointers) pointers = lane_pointers(at);
@@ -318,6 +334,7 @@ void Emitter::store_block(const PartInfo& info, const Part& from, const Address&
 }
 
 void Emitter::emit_store(const ir::Op& op) {
+  if (store_row_product(op)) return;
   const ir::Value* value = op.operands.back();
   Address at = address(op, op.operands.subspan(1u + op.num_indices, op.operands.size() - 2u - op.num_indices));
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return;

@@ -105,6 +105,14 @@ llvm::Value* Emitter::int_arith(OpCode code, ScalarKind kind, llvm::Value* x, ll
   WEFT_UNREACHABLE("not an integer operation: " + std::string(ir::name_of(code)));
 }
 
+/// The minimum or maximum by what x compares to y: a NaN operand is ignored, equal operands give the second.
+llvm::Value* Emitter::float_extreme(llvm::Value* better, llvm::Value* x, llvm::Value* y) {
+  llvm::Value* y_is_nan = b.CreateFCmpUNO(y, y);
+  // x86's own minimum and maximum are just the inner select.
+  if (unit.traits.x86) return select(y_is_nan, x, select(better, x, y));
+  return select(b.CreateOr(better, y_is_nan), x, y);
+}
+
 llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands) {
   if (is_half(kind)) {
     // Sign operations act on the bits; everything else computes in f32 and rounds once.
@@ -128,9 +136,8 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
       return b.CreateFDiv(x, y);
     case OpCode::floordiv: return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFDiv(x, y));
     case OpCode::rem: return call_math(code, kind, operands);
-    // A NaN operand is ignored; equal operands give the second.
-    case OpCode::min: return select(b.CreateOr(b.CreateFCmpOLT(x, y), b.CreateFCmpUNO(y, y)), x, y);
-    case OpCode::max: return select(b.CreateOr(b.CreateFCmpOGT(x, y), b.CreateFCmpUNO(y, y)), x, y);
+    case OpCode::min: return float_extreme(b.CreateFCmpOLT(x, y), x, y);
+    case OpCode::max: return float_extreme(b.CreateFCmpOGT(x, y), x, y);
     case OpCode::neg: return b.CreateFNeg(x);
     case OpCode::abs: return intrinsic(llvm::Intrinsic::fabs);
     case OpCode::fma: return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, operands[2]});

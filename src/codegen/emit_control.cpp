@@ -15,8 +15,9 @@ constexpr int kMaxFlatOps = 12;
 }  // namespace
 
 void Emitter::emit_region(const ir::Region& region) {
+  find_row_products(region);
   for (const ir::Op& op : region)
-    if (ir::effect_of(op.code) != ir::Effect::end) emit_op(op);
+    if (ir::effect_of(op.code) != ir::Effect::end && !deferred_.contains(&op)) emit_op(op);
 }
 
 void Emitter::emit_op(const ir::Op& op) {

@@ -49,57 +49,112 @@ llvm::Value* Emitter::zip_quads(llvm::Value* x, llvm::Value* y, bool second, boo
   return b.CreateShuffleVector(x, y, order);
 }
 
+/// The first (or second) of every two elements of x and of y in turn: one cheap instruction for 64-bit elements.
+llvm::Value* Emitter::zip_evens(llvm::Value* x, llvm::Value* y, bool odd) {
+  llvm::SmallVector<int, 16> order;
+  for (int k = odd ? 1 : 0; k < W; k += 2) order.append({k, W + k});
+  return b.CreateShuffleVector(x, y, order);
+}
+
 llvm::Value* Emitter::quad_address(const Address& at, std::uint32_t place, int lane) {
   return b.CreateConstGEP1_64(unit.i8, at.pointer, std::uint64_t(lane * at.lane_stride + at.offset + place));
 }
 
+llvm::Value* Emitter::load_piece(const Run& run, const Address& at, std::uint32_t place, int lane) {
+  auto* type = llvm::FixedVectorType::get(run.type, kQuad);
+  llvm::LoadInst* load = b.CreateAlignedLoad(type, quad_address(at, place, lane), llvm::Align(run.bytes));
+  mark_scope(load, at.scope);
+  return load;
+}
+
 void Emitter::load_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, const Address& at,
                          llvm::MutableArrayRef<llvm::Value*> out) {
-  auto* quad = llvm::FixedVectorType::get(run.type, kQuad);
   for (std::size_t start : quads_of(run.end - run.first)) {
     const std::size_t leaf = run.first + start;
-    // Row k has the quads of lanes k, k + 4, k + 8…, so that a block of four holds neighbouring lanes in the end.
     llvm::Value* row[kQuad];
     for (int k = 0; k < int(kQuad); ++k) {
       llvm::SmallVector<llvm::Value*, 4> pieces;
-      for (int lane = k; lane < W; lane += int(kQuad)) {
-        llvm::LoadInst* load =
-            b.CreateAlignedLoad(quad, quad_address(at, leaves[leaf].offset, lane), llvm::Align(run.bytes));
-        mark_scope(load, at.scope);
-        pieces.push_back(load);
+      for (int block = 0; block < W / int(kQuad); ++block) {
+        const int lane = run.bytes == 8 ? wide_lane(k, block) : block * int(kQuad) + k;
+        pieces.push_back(load_piece(run, at, leaves[leaf].offset, lane));
       }
       row[k] = joined(pieces);
     }
-    llvm::Value* even = zip_quads(row[0], row[1], false, false);
-    llvm::Value* even_high = zip_quads(row[0], row[1], true, false);
-    llvm::Value* odd = zip_quads(row[2], row[3], false, false);
-    llvm::Value* odd_high = zip_quads(row[2], row[3], true, false);
-    for (std::size_t k = 0; k < kQuad; ++k)
-      out[leaf + k] =
-          from_memory(leaves[leaf + k], zip_quads(k < 2 ? even : even_high, k < 2 ? odd : odd_high, k % 2, true));
+    llvm::Value* four[kQuad];
+    if (run.bytes == 8) {
+      // Elements of the first two rows, then of the last two, by pairs of neighbouring lanes.
+      for (std::size_t k = 0; k < kQuad; ++k) {
+        llvm::SmallVector<int, 16> order;
+        for (int from = 0; from < 2; ++from)
+          for (int block = 0; block < W; block += int(kQuad)) {
+            const int pair = from * W + block + int(k / 2 * 2);
+            order.append({pair, pair + 1});
+          }
+        four[k] = b.CreateShuffleVector(zip_evens(row[0], row[1], k % 2), zip_evens(row[2], row[3], k % 2), order);
+      }
+    } else {
+      for (std::size_t k = 0; k < kQuad; ++k)
+        four[k] =
+            zip_quads(zip_quads(row[0], row[1], k / 2, false), zip_quads(row[2], row[3], k / 2, false), k % 2, true);
+    }
+    for (std::size_t k = 0; k < kQuad; ++k) out[leaf + k] = from_memory(leaves[leaf + k], four[k]);
   }
 }
 
-void Emitter::store_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values,
+/// 64-bit elements: the lane of row k's block such that pairs of lanes lie side by side in the end.
+int Emitter::wide_lane(int k, int block) const { return k / 2 * (W / 2) + 2 * block + k % 2; }
+
+/// 64-bit elements: four at a time, then two, then one.
+void Emitter::store_wide(const Run& run, llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values,
+                         const Address& at) {
+  auto store = [&](llvm::Value* from, std::size_t leaf, int lane, int first, int count) {
+    store_piece(run, at, leaves[leaf].offset, lane, from, first, count);
+  };
+  std::size_t leaf = run.first;
+  for (; leaf + kQuad <= run.end; leaf += kQuad)
+    for (int k = 0; k < int(kQuad); ++k) {
+      // Even lanes of one half of the vector, or odd ones.
+      llvm::SmallVector<int, 16> order;
+      for (int block = 0; block < W / int(kQuad); ++block) {
+        const int pair = k / 2 * (W / 2) + 2 * block;
+        order.append({pair, pair + 1, W + pair, W + pair + 1});
+      }
+      llvm::Value* row = b.CreateShuffleVector(zip_evens(values[leaf], values[leaf + 1], k % 2),
+                                               zip_evens(values[leaf + 2], values[leaf + 3], k % 2), order);
+      for (int block = 0; block < W / int(kQuad); ++block)
+        store(row, leaf, wide_lane(k, block), block * int(kQuad), int(kQuad));
+    }
+  for (; leaf + 2 <= run.end; leaf += 2)
+    for (int lane = 0; lane < W; ++lane)
+      store(zip_evens(values[leaf], values[leaf + 1], lane % 2), leaf, lane, lane / 2 * 2, 2);
+  for (; leaf < run.end; ++leaf)
+    for (int lane = 0; lane < W; ++lane) store(values[leaf], leaf, lane, lane, 1);
+}
+
+void Emitter::store_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> plain_values,
                           const Address& at) {
+  llvm::SmallVector<llvm::Value*, 16> values(plain_values.begin(), plain_values.end());
+  for (std::size_t leaf = run.first; leaf < run.end; ++leaf)
+    values[leaf] = to_memory(leaves[leaf], vector({values[leaf]}));
+  if (run.bytes == 8) return store_wide(run, leaves, values, at);
   for (std::size_t start : quads_of(run.end - run.first)) {
     const std::size_t leaf = run.first + start;
-    llvm::Value* in[kQuad];
-    for (std::size_t k = 0; k < kQuad; ++k) in[k] = to_memory(leaves[leaf + k], vector({values[leaf + k]}));
-    llvm::Value* even = zip_quads(in[0], in[1], false, false);
-    llvm::Value* even_high = zip_quads(in[0], in[1], true, false);
-    llvm::Value* odd = zip_quads(in[2], in[3], false, false);
-    llvm::Value* odd_high = zip_quads(in[2], in[3], true, false);
+    llvm::Value** in = &values[leaf];
     for (int k = 0; k < int(kQuad); ++k) {
-      llvm::Value* row = zip_quads(k < 2 ? even : even_high, k < 2 ? odd : odd_high, k % 2, true);
-      for (int lane = k; lane < W; lane += int(kQuad)) {
-        const int block = lane - k;
-        llvm::Value* piece =
-            W == int(kQuad) ? row : b.CreateShuffleVector(row, {block, block + 1, block + 2, block + 3});
-        store_scalar(piece, quad_address(at, leaves[leaf].offset, lane), run.bytes, at.scope);
-      }
+      llvm::Value* row =
+          zip_quads(zip_quads(in[0], in[1], k / 2, false), zip_quads(in[2], in[3], k / 2, false), k % 2, true);
+      for (int block = 0; block < W; block += int(kQuad))
+        store_piece(run, at, leaves[leaf].offset, block + k, row, block, int(kQuad));
     }
   }
+}
+
+void Emitter::store_piece(const Run& run, const Address& at, std::uint32_t place, int lane, llvm::Value* from,
+                          int first, int count) {
+  llvm::SmallVector<int, 4> order;
+  for (int k = 0; k < count; ++k) order.push_back(first + k);
+  llvm::Value* piece = count == W ? from : b.CreateShuffleVector(from, order);
+  store_scalar(piece, quad_address(at, place, lane), run.bytes, at.scope);
 }
 
 llvm::Value* Emitter::joined(llvm::ArrayRef<llvm::Value*> pieces) {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -242,6 +243,7 @@ class Emitter {
   llvm::Value* arith(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* int_arith(ir::OpCode code, ScalarKind kind, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_arith(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
+  llvm::Value* float_extreme(llvm::Value* better, llvm::Value* x, llvm::Value* y);
   llvm::Value* call_rare(ir::OpCode code, ScalarKind kind, llvm::Value* operand);
   llvm::Value* call_math(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* constant_like(llvm::Value* like, std::int64_t value);
@@ -271,6 +273,9 @@ class Emitter {
   void emit_outer(const ir::Op& op);
   llvm::Value* multiply_add(ScalarKind kind, llvm::Value* x, llvm::Value* y, llvm::Value* sum, bool contract);
 
+  /// Puts off the products of a region that store_row_product can write; true if it has written (emit_rows.cpp).
+  void find_row_products(const ir::Region& region);
+  bool store_row_product(const ir::Op& store);
   void emit_load(const ir::Op& op);
   void emit_store(const ir::Op& op);
   void emit_atomic(const ir::Op& op);
@@ -336,10 +341,18 @@ class Emitter {
                   llvm::MutableArrayRef<llvm::Value*> out);
   void store_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values,
                    const Address& at);
+  void store_wide(const Run& run, llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values,
+                  const Address& at);
   llvm::Value* quad_address(const Address& at, std::uint32_t place, int lane);
+  llvm::Value* load_piece(const Run& run, const Address& at, std::uint32_t place, int lane);
+  void store_piece(const Run& run, const Address& at, std::uint32_t place, int lane, llvm::Value* from, int first,
+                   int count);
   llvm::Value* zip_quads(llvm::Value* x, llvm::Value* y, bool second, bool pairs);
+  llvm::Value* zip_evens(llvm::Value* x, llvm::Value* y, bool odd);
+  int wide_lane(int k, int block) const;
   /// One vector after the other.
   llvm::Value* joined(llvm::ArrayRef<llvm::Value*> pieces);
+  llvm::Value* component_of(llvm::Value* all, int parts, int k, std::uint32_t bytes);
   llvm::SmallVector<llvm::Value*, 4> load_linear(llvm::ArrayRef<PartInfo> leaves, const Address& at);
   bool store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
   void store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
@@ -371,6 +384,8 @@ class Emitter {
   std::vector<Parts> values_;
   std::unordered_map<const ir::Value*, std::vector<const ir::Op*>> block_uses_;
   bool block_uses_known_ = false;
+  // Loads and products that wait for their store (emit_rows.cpp).
+  llvm::SmallPtrSet<const ir::Op*, 4> deferred_;
   std::vector<bool> used_;               // by value id; made on demand
   std::vector<llvm::Metadata*> scopes_;  // by parameter (kernels with form.no_overlap)
   std::vector<bool> read_only_;          // GPU, by parameter: arrays that nobody writes while the kernel runs

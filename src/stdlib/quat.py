@@ -16,12 +16,12 @@ def quat_inverse(q):
 
 def quat_rotate(q, v):
     u = type(v)(q[0], q[1], q[2])
-    return v * (2.0 * q[3] * q[3] - 1.0) + cross(u, v) * q[3] * 2.0 + u * dot(u, v) * 2.0
+    return v * (2.0 * q[3] * q[3] - 1.0) + cross(u, v) * (2.0 * q[3]) + u * (2.0 * dot(u, v))
 
 
 def quat_rotate_inv(q, v):
     u = type(v)(q[0], q[1], q[2])
-    return v * (2.0 * q[3] * q[3] - 1.0) - cross(u, v) * q[3] * 2.0 + u * dot(u, v) * 2.0
+    return v * (2.0 * q[3] * q[3] - 1.0) - cross(u, v) * (2.0 * q[3]) + u * (2.0 * dot(u, v))
 
 
 def quat_from_axis_angle(axis, angle):

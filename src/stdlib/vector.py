@@ -118,11 +118,16 @@ def _determinant4(a):
 
 
 def _largest_component(m):
-    r = abs(m[0, 0])
-    for i in range(len(m)):
-        for j in range(len(m[0])):
-            r = max(r, abs(m[i, j]))
-    return r
+    # Bits of magnitudes order as the magnitudes do, NaN above all; the rows do not wait for each other.
+    largest = _signed_bits(abs(m[0, 0]))
+    for j in range(1, len(m[0])):
+        largest = max(largest, _signed_bits(abs(m[0, j])))
+    for i in range(1, len(m)):
+        row = _signed_bits(abs(m[i, 0]))
+        for j in range(1, len(m[0])):
+            row = max(row, _signed_bits(abs(m[i, j])))
+        largest = max(largest, row)
+    return reinterpret(largest, type(m[0, 0]))
 
 
 # The power of two at or below x, which scales matrices without rounding; for smaller numbers the least normal one.
@@ -145,6 +150,28 @@ def _power_of_two_f64(x):
     return reinterpret(max(bits, int64(0x0010000000000000)), float64)
 
 
+# The power of two that takes a number, whatever its sign, into [2, 4), from its exponent alone: zero for infinity and NaN,
+# and no more than the largest power for numbers near zero.
+
+
+def _normalizing_power_f16(x):
+    return reinterpret(int16(0x7C00) - max(reinterpret(x, int16) & int16(0x7C00), int16(0x0400)), float16)
+
+
+def _normalizing_power_bf16(x):
+    return reinterpret(int16(0x7F80) - max(reinterpret(x, int16) & int16(0x7F80), int16(0x0080)), bfloat16)
+
+
+def _normalizing_power_f32(x):
+    e = reinterpret(x, int32) & int32(0x7F800000)
+    return reinterpret(int32(0x7F800000) - max(e, int32(0x00800000)), float32)
+
+
+def _normalizing_power_f64(x):
+    e = reinterpret(x, int64) & int64(0x7FF0000000000000)
+    return reinterpret(int64(0x7FF0000000000000) - max(e, int64(0x0010000000000000)), float64)
+
+
 def _matrix_scale(m):
     return _power_of_two(_largest_component(m))
 
@@ -157,20 +184,18 @@ def _inverse1(a):
 def _scaled_inverse(cofactors, d, shrink):
     # The matrix was multiplied by shrink, a power of two, so that products of its elements neither overflow nor vanish.
     # One reciprocal instead of many quotients: of the determinant brought near 1, so that it is finite.
-    singular = d == 0
-    d = where(singular, type(d)(1), d)
-    grow = 1 / _power_of_two(abs(d))
-    return where(singular, type(cofactors)(), cofactors * (1 / (d * grow)) * grow * shrink)
+    grow = _normalizing_power(d)
+    return where(d != 0, cofactors * grow * (1 / (d * grow) * shrink), type(cofactors)())
 
 
 def _inverse2(a):
-    shrink = 1 / _matrix_scale(a)
+    shrink = _normalizing_power(_largest_component(a))
     m = a * shrink
     return _scaled_inverse(type(a)(m[1, 1], -m[0, 1], -m[1, 0], m[0, 0]), _determinant2(m), shrink)
 
 
 def _inverse3(a):
-    shrink = 1 / _matrix_scale(a)
+    shrink = _normalizing_power(_largest_component(a))
     m = a * shrink
     c0 = cross(m[1], m[2])
     c1 = cross(m[2], m[0])
@@ -180,7 +205,7 @@ def _inverse3(a):
 
 
 def _inverse4(a):
-    shrink = 1 / _matrix_scale(a)
+    shrink = _normalizing_power(_largest_component(a))
     m = a * shrink
     p0 = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
     p1 = m[0, 0] * m[1, 2] - m[0, 2] * m[1, 0]

@@ -243,6 +243,7 @@ TABLE: dict[str, Expected] = {
     "_cos_large": Expected(libm("cos"), ulp=2.0, special=False),
     "_tan_large": Expected(libm("tan"), ulp=2.0, special=False),
     "_power_of_two": Expected(power_of_two, exact=True, special=False),
+    "_normalizing_power": Expected(lambda x: 2 / power_of_two(x), exact=True, special=False),
     "isnan": some(np.isnan),
     "isinf": some(np.isinf),
     "isfinite": some(np.isfinite, np.all),

@@ -57,6 +57,7 @@ void check(const std::string& type, int components) {
 
 TEST(Quads, Floats) {
   check<float>("mat<f32,3,3>", 9);
+  check<float>("vec<f32,4>", 4);
   check<float>("vec<f32,5>", 5);
   check<float>("vec<f32,7>", 7);
   check<float>("vec<f32,8>", 8);
@@ -67,6 +68,9 @@ TEST(Quads, Doubles) {
   check<double>("mat<f64,3,3>", 9);
   check<double>("vec<f64,4>", 4);
   check<double>("vec<f64,6>", 6);
+  check<double>("vec<f64,7>", 7);
+  check<double>("vec<f64,8>", 8);
+  check<double>("vec<f64,16>", 16);
 }
 
 TEST(Quads, Integers) {
