@@ -16,6 +16,8 @@ struct AdjointOptions {
   std::uint64_t slot_bytes = 8 << 10;
   /// What the kernel's taped form wrote down; null: nothing. The adjoint then has the log's parameters behind its own.
   const LogPlan* log = nullptr;
+  /// Takes what is exact only if threads ran one after another, and go back in the opposite order; null: these are errors.
+  DiagnosticSink* ordered = nullptr;
   /// False: arrays count as constants, and only what is passed by value gets adjoints.
   bool into_arrays = true;
 };

@@ -61,14 +61,56 @@ void Reverser::replay_call(const Op& op) {
     if (!op.results.empty()) forward_[op.result()] = recall(op);
     return;
   }
+  for (std::size_t k = 0; k < op.operands.size(); ++k)
+    if (callee.native.empty() && effects_.of(callee).writes[k] && is_private(op.operand(k))) {
+      Diagnostic& d = sink_.report(DiagCode::no_gradient, op.loc,
+                                   "'" + callee.name + "' has a gradient of its own and writes to a private array");
+      d.notes.push_back({{}, "let it return the values instead"});
+    }
+  if (callee.native.empty() && reads_changed(op, callee.replay ? *callee.replay : callee)) {
+    for (std::size_t k = 0; k < op.results.size(); ++k) {
+      const Type* type = op.result(k)->type;
+      forward_[op.results[k]] =
+          op.results.size() == 1 ? recall(op) : b_.op_typed(OpCode::recall, {}, {&type, 1})->result();
+      if (op.results.size() > 1) forward_[op.results[k]]->op->imm = -1;
+    }
+    return;
+  }
   std::vector<Value*> args = mapped_all(op.operands);
   Op* call = b_.call(functions_.replay_of(*op.callee), args);
   for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = call->result(k);
 }
 
+bool Reverser::written_after(const Op& op, analysis::BaseMask bases) const {
+  for (const ir::Region* at = op.parent; at->parent_op; at = at->parent_op->parent)
+    if (at->parent_op->code != OpCode::if_ && (alias_.writes(*at->parent_op) & bases)) return true;
+  bool behind = false, any = false;
+  ir::walk(*source_.body, [&](const Op& other) {
+    any = any || (behind && (alias_.touched(alias_.direct_writes(other)) & bases));
+    behind = behind || &other == &op;
+  });
+  return any;
+}
+
+bool Reverser::reads_changed(const Op& op, const ir::Function& callee) {
+  const analysis::FunctionEffects& effects = effects_.of(callee);
+  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    if (!effects.reads[k]) continue;
+    const Value* array = op.operand(k);
+    if (written_after(op, alias_.bases(array)) || (is_private(array) && !is_fresh(array))) return true;
+  }
+  return false;
+}
+
 void Reverser::reverse_call(const Op& op) {
   if (!activity_.matters(op) || !functions_.can_reverse(*op.callee, op.loc)) return;
   ir::Function* adjoint_function = functions_.adjoint_of(*op.callee);
+  if (op.callee->native.empty() && reads_changed(op, *adjoint_function)) {
+    Diagnostic& d = sink_.report(
+        DiagCode::no_gradient, op.loc,
+        "the gradient of '" + op.callee->name + "' reads an array that the kernel may overwrite after this call");
+    d.notes.push_back({{}, "write to another array, or pass the elements instead of the array"});
+  }
   std::vector<Value*> args = mapped_all(op.operands);
   for (std::size_t k : float_positions(op.results)) args.push_back(adjoint_or_zero(op.result(k)));
   Op* call = b_.call(adjoint_function, args);

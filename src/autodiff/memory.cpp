@@ -1,5 +1,5 @@
-// Arrays in reverse: a load adds to the gradient of what it read, a store takes the gradient of what it wrote, an atomic
-// addition reads it and leaves it. Where threads may meet, gradients are added and taken atomically.
+// Arrays in reverse: a load adds to the gradient of what it read, a store takes the gradient of what it wrote. Where
+// threads may meet, gradients are added and taken atomically. Atomic operations: atomics.cpp.
 #include "autodiff/reverse.h"
 
 namespace weft::autodiff {
@@ -121,61 +121,6 @@ void Reverser::reverse_store(const Op& op) {
   Value* g = b_.zero(value->type);
   for (std::size_t k = 0; k < parts.size(); ++k) g = with_part(b_, g, taken[k], parts[k].fields);
   add(value, g);
-}
-
-void Reverser::reverse_atomic(const Op& op) {
-  Value* value = op.operands.back();
-  if (!has_floats(value->type)) return;
-  if (adjoint(op.result()) && op.atomic != AtomicKind::exch) {
-    no_gradient_of_atomic(op);
-    return;
-  }
-  std::vector<Leaf> parts = leaves(value->type);
-  Value* gradient = b_.gradient(map(op.operand(0)));
-  const Leaf& leaf = parts[0];  // atomics work on numbers, so there is one
-  switch (op.atomic) {
-    case AtomicKind::add: {
-      if (!wants(value)) return;
-      add(value, where_gradient(gradient, {&leaf.type, 1}, [&]() -> std::vector<Value*> {
-            Access at = gradient_access(op, leaf, gradient);
-            return {b_.load(at.array, at.indices, at.wrap, at.path, at.dynamic)};
-          })[0]);
-      return;
-    }
-    case AtomicKind::min:
-    case AtomicKind::max: {
-      // One of those whose value came out on top takes the gradient; the exchange sees to it that it is one.
-      add(value, where_gradient(gradient, {&leaf.type, 1}, [&]() -> std::vector<Value*> {
-            Access at = gradient_access(op, leaf, gradient);
-            Value* last = b_.load(map(op.operand(0)), at.indices, at.wrap, at.path, at.dynamic);
-            Value* in[] = {map(value), last};
-            if (!leaf.type->is_scalar()) {
-              no_gradient_of_atomic(op);
-              return {b_.zero(leaf.type)};
-            }
-            Op* won = b_.if_op(b_.binary(OpCode::eq, in[0], in[1]), {&leaf.type, 1});
-            ir::Region* outer = b_.region();
-            b_.set_place(won->regions[0]);
-            Value* zero = b_.zero(leaf.type);
-            Value* taken[] = {b_.atomic(AtomicKind::exch, at.array, at.indices, at.wrap, at.path, at.dynamic, zero)};
-            b_.yield(taken);
-            b_.set_place(won->regions[1]);
-            b_.yield({&zero, 1});
-            b_.set_place(outer);
-            return {won->result()};
-          })[0]);
-      return;
-    }
-    case AtomicKind::exch:
-      if (adjoint(op.result())) {
-        no_gradient_of_atomic(op);
-        return;
-      }
-      return reverse_store(op);
-    default:
-      if (wants(value)) no_gradient_of_atomic(op);
-      return;
-  }
 }
 
 }  // namespace weft::autodiff

@@ -268,8 +268,8 @@ class Log {
 SiteNumbers number_sites(const ir::Function& function) {
   SiteNumbers numbers;
   ir::walk(*function.body, [&](const Op& op) {
-    bool native = op.code == OpCode::call && !op.callee->native.empty() && op.results.size() == 1;
-    if (op.code == OpCode::load || op.code == OpCode::atomic || native)
+    const bool call = op.code == OpCode::call && op.results.size() == 1;
+    if (op.code == OpCode::load || op.code == OpCode::atomic || call)
       numbers.emplace(&op, static_cast<std::uint32_t>(numbers.size()));
   });
   return numbers;

@@ -24,8 +24,8 @@ struct LogPlan {
   bool empty() const { return sites.empty(); }
 };
 
-/// Loads, atomics and native calls of a function in the order of the text: the same numbers in every form made from the
-/// same IR.
+/// Loads, atomics and calls with a result of a function in the order of the text: the same numbers in every form made
+/// from the same IR.
 using SiteNumbers = std::unordered_map<const ir::Op*, std::uint32_t>;
 SiteNumbers number_sites(const ir::Function& function);
 

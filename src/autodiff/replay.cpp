@@ -100,7 +100,11 @@ void Reverser::replay_memory(const Op& op, bool record) {
       forward_[op.result()] = recall(op);
       return;
     }
-    case OpCode::atomic: forward_[op.result()] = recall(op); return;
+    case OpCode::atomic:
+      if (is_private(op.operand(0)) && is_fresh(op.operand(0)) && !(recorded_ && recorded_->values.contains(&op)))
+        return replay_plain(op);
+      forward_[op.result()] = recall(op);
+      return;
     case OpCode::local: {
       replay_plain(op);
       if (!record || !has_floats(op.result()->type->element())) return;

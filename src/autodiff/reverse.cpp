@@ -28,6 +28,7 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
       recorded_(recorded),
       alias_(source, effects_),
       activity_(source),
+      masked_(source),
       b_(target, target.body) {
   ir::walk(*source.body, [&](const Op& op) {
     written_ |= alias_.touched(alias_.direct_writes(op));
@@ -35,13 +36,7 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
   });
   written_ &= ~alias_.private_locals();
   apart_ = arrays_apart(source, alias_);
-}
-
-void Reverser::no_gradient_of_atomic(const Op& op) {
-  Diagnostic& d = sink_.report(DiagCode::no_gradient, op.loc,
-                               "the result of this atomic '" + std::string(ir::name_of(op.atomic)) +
-                                   "' can't pass a derivative on: which thread came first is not known afterwards");
-  d.notes.push_back({{}, "use the result for indices only, or compute the value without it"});
+  only_extremes_ = only_extremes();
 }
 
 std::vector<Value*> Reverser::run(std::span<Value* const> seeds) {

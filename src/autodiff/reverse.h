@@ -10,6 +10,7 @@
 #include "analysis/alias.h"
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/masked.h"
 #include "autodiff/record.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
@@ -81,6 +82,10 @@ class Reverser {
   void reverse_op(const ir::Op& op);
   void reverse_if(const ir::Op& op);
   void reverse_call(const ir::Op& op);
+  /// Whether memory may be written when the operation is over.
+  bool written_after(const ir::Op& op, analysis::BaseMask bases) const;
+  /// Whether a call of `callee` in the operation's place would, in the replay, read other memory than the launch did.
+  bool reads_changed(const ir::Op& op, const ir::Function& callee);
   void forget_adjoints(const ir::Region& region);
 
   // -- loops (loops.cpp)
@@ -128,7 +133,14 @@ class Reverser {
   bool is_private(const ir::Value* array) const;
   /// No two threads access the same element of the array, which may be the thread's own.
   bool is_apart(const ir::Value* array) const;
-  void no_gradient_of_atomic(const ir::Op& op);
+
+  // -- atomics (atomics.cpp)
+  ir::Value* take_extreme(const ir::Op& op, const Access& at);
+  ir::Value* take_ordered(const ir::Op& op, const Access& at, ir::Value* result);
+  /// Says that the gradient of an atomic hangs on the order of threads, unless a single one does them all.
+  void needs_order(const ir::Op& op);
+  /// Arrays on which the kernel does nothing but atomic minima, or nothing but maxima.
+  analysis::BaseMask only_extremes() const;
 
   // -- rules (rules.cpp, rules_whole.cpp)
   void apply_rule(const ir::Op& op, ir::Value* g);
@@ -141,6 +153,13 @@ class Reverser {
   ir::Value* adjoint(const ir::Value* value) const;
   ir::Value* adjoint_or_zero(const ir::Value* value);
   void add(const ir::Value* value, ir::Value* contribution);
+  /// `add` of a contribution that is g, the adjoint of `result`, times `partial`: nothing where g is zero and `partial`
+  /// may not be finite (masked.h).
+  void add_product(const ir::Value* result, const ir::Value* value, ir::Value* g, ir::Value* contribution,
+                   const ir::Value* partial);
+  /// The same component by component.
+  void add_products(const ir::Value* result, const ir::Value* value, ir::Value* g, ir::Value* contribution,
+                    const ir::Value* partial);
   void set(const ir::Value* value, ir::Value* adjoint) { adjoints_[value] = adjoint; }
   bool wants(const ir::Value* value) const { return activity_.active(value); }
   ir::Value* sum(ir::Value* a, ir::Value* b);
@@ -168,6 +187,7 @@ class Reverser {
   analysis::Effects effects_;
   analysis::Alias alias_;
   Activity activity_;
+  Masked masked_;
   ir::Builder b_;
   ir::ValueMap forward_;                                       // source value → its replayed one
   std::unordered_map<const ir::Value*, ir::Value*> adjoints_;  // source value → its adjoint so far
@@ -177,7 +197,8 @@ class Reverser {
   const ir::Region* replay_root_ = nullptr;
   analysis::BaseMask written_ = 0;  // what the source may write
   analysis::BaseMask apart_ = 0;    // where threads can't meet
-  std::size_t loops_ = 0;           // loops that may need slots
+  analysis::BaseMask only_extremes_ = 0;
+  std::size_t loops_ = 0;  // loops that may need slots
 };
 
 /// Adjoints and replay forms of the functions of a module, made on demand.

@@ -33,8 +33,8 @@ void Reverser::arithmetic_rule(const Op& op, Value* g) {
       return;
     case OpCode::neg: return add(a, negative(g));
     case OpCode::mul:
-      if (wants(a)) add(a, times(g, value(1)));
-      if (wants(b)) add(b, times(g, value(0)));
+      if (wants(a)) add_products(op.result(), a, g, times(g, value(1)), b);
+      if (wants(b)) add_products(op.result(), b, g, times(g, value(0)), a);
       return;
     case OpCode::div:
       if (wants(a)) {
@@ -48,11 +48,21 @@ void Reverser::arithmetic_rule(const Op& op, Value* g) {
       }
       return;
     case OpCode::fma: {
-      if (wants(a)) add(a, g->type == value(1)->type ? times(g, value(1)) : b_.binary(OpCode::scale, g, value(1)));
-      if (wants(b)) add(b, g->type == value(1)->type ? times(g, value(0)) : inner(g, value(0)));
+      const bool alike = g->type == value(1)->type;
+      if (wants(a))
+        add_products(op.result(), a, g, alike ? times(g, value(1)) : b_.binary(OpCode::scale, g, value(1)), b);
+      if (wants(b) && alike) add_products(op.result(), b, g, times(g, value(0)), a);
+      if (wants(b) && !alike) add_product(op.result(), b, g, inner(g, value(0)), a);
       return add(op.operand(2), g);
     }
-    case OpCode::rem: return add(a, g);  // a step in the divisor
+    case OpCode::rem: {  // a − b·trunc(a/b)
+      add(a, g);
+      if (!wants(b)) return;
+      Value* in[] = {g, value(0), value(1)};
+      return add(b, by_component(in, [&](Parts v) {
+                   return gated(v[0], negative(times(v[0], b_.unary(OpCode::trunc, over(v[1], v[2])))));
+                 }));
+    }
     case OpCode::abs: {
       Value* in[] = {g, value(0)};
       return add(a, by_component(in, [&](Parts v) {

@@ -56,33 +56,35 @@ void Reverser::whole_rule(const Op& op, Value* g) {
   auto value = [&](std::size_t k) { return map(op.operand(k)); };
   switch (op.code) {
     case OpCode::scale:
-      if (wants(a)) add(a, b_.binary(OpCode::scale, g, value(1)));
-      if (wants(b)) add(b, inner(g, value(0)));
+      if (wants(a)) add_products(op.result(), a, g, b_.binary(OpCode::scale, g, value(1)), b);
+      if (wants(b)) add_product(op.result(), b, g, inner(g, value(0)), a);
       return;
     case OpCode::unscale:
       if (wants(a)) add(a, gated(g, b_.binary(OpCode::unscale, g, value(1))));
       if (wants(b)) add(b, gated(g, negative(over(inner(g, map(op.result())), value(1)))));
       return;
     case OpCode::dot:
-      if (wants(a)) add(a, b_.binary(OpCode::scale, value(1), g));
-      if (wants(b)) add(b, b_.binary(OpCode::scale, value(0), g));
+      if (wants(a)) add_product(op.result(), a, g, b_.binary(OpCode::scale, value(1), g), b);
+      if (wants(b)) add_product(op.result(), b, g, b_.binary(OpCode::scale, value(0), g), a);
       return;
     case OpCode::transpose: return add(a, b_.unary(OpCode::transpose, g));
     case OpCode::outer:
-      if (wants(a)) add(a, b_.binary(OpCode::matmul, g, value(1)));
-      if (wants(b)) add(b, b_.binary(OpCode::matmul, value(0), g));
+      if (wants(a)) add_product(op.result(), a, g, b_.binary(OpCode::matmul, g, value(1)), b);
+      if (wants(b)) add_product(op.result(), b, g, b_.binary(OpCode::matmul, value(0), g), a);
       return;
     case OpCode::matmul: {
       bool left = a->type->is_mat(), right = b->type->is_mat();
       if (left && right) {
-        if (wants(a)) add(a, b_.binary(OpCode::matmul, g, b_.unary(OpCode::transpose, value(1))));
-        if (wants(b)) add(b, b_.binary(OpCode::matmul, b_.unary(OpCode::transpose, value(0)), g));
+        if (wants(a))
+          add_product(op.result(), a, g, b_.binary(OpCode::matmul, g, b_.unary(OpCode::transpose, value(1))), b);
+        if (wants(b))
+          add_product(op.result(), b, g, b_.binary(OpCode::matmul, b_.unary(OpCode::transpose, value(0)), g), a);
       } else if (left) {  // matrix · vector
-        if (wants(a)) add(a, b_.binary(OpCode::outer, g, value(1)));
-        if (wants(b)) add(b, b_.binary(OpCode::matmul, g, value(0)));
+        if (wants(a)) add_product(op.result(), a, g, b_.binary(OpCode::outer, g, value(1)), b);
+        if (wants(b)) add_product(op.result(), b, g, b_.binary(OpCode::matmul, g, value(0)), a);
       } else {  // vector · matrix
-        if (wants(a)) add(a, b_.binary(OpCode::matmul, value(1), g));
-        if (wants(b)) add(b, b_.binary(OpCode::outer, value(0), g));
+        if (wants(a)) add_product(op.result(), a, g, b_.binary(OpCode::matmul, value(1), g), b);
+        if (wants(b)) add_product(op.result(), b, g, b_.binary(OpCode::outer, value(0), g), a);
       }
       return;
     }

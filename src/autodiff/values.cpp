@@ -29,6 +29,27 @@ void Reverser::add(const Value* value, Value* contribution) {
   slot = slot ? sum(slot, contribution) : contribution;
 }
 
+// The sum is chosen, not the product, which can then be fused into it.
+
+void Reverser::add_product(const Value* result, const Value* value, Value* g, Value* contribution,
+                           const Value* partial) {
+  if (!wants(value)) return;
+  if (!masked_.product(result, partial)) return add(value, contribution);
+  Value* before = adjoint_or_zero(value);
+  set(value, b_.select(b_.binary(OpCode::eq, g, b_.zero(g->type)), before, sum(before, contribution)));
+}
+
+void Reverser::add_products(const Value* result, const Value* value, Value* g, Value* contribution,
+                            const Value* partial) {
+  if (!wants(value)) return;
+  if (!masked_.product(result, partial)) return add(value, contribution);
+  Value* before = adjoint_or_zero(value);
+  Value* in[] = {g, before, sum(before, contribution)};
+  set(value, by_component(in, [&](std::span<Value* const> v) {
+        return b_.select(b_.binary(OpCode::eq, v[0], b_.zero(v[0]->type)), v[1], v[2]);
+      }));
+}
+
 Value* Reverser::sum(Value* a, Value* b) {
   if (a->is_zero()) return b;
   if (b->is_zero()) return a;

@@ -138,6 +138,7 @@ void reverse(TapedLaunch& l) {
     return;
   }
   if (!facts.problem.empty()) throw runtime::Error(facts.problem);
+  if (!facts.ordered.empty() && !l.in_order) throw runtime::Error(facts.ordered);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k)
     if (const auto& version = l.leaves[k].version) desc_at(bytes, facts.leaves[k]).data = version->data();
   if (!l.active && needs_values(facts))
@@ -293,9 +294,9 @@ PyType_Slot tape_slots[] = {
 
 }  // namespace
 
-TapeHooks& tape_hooks() {
 bool forward_mode() { return forward.load(std::memory_order_relaxed) && suspended == 0; }
 
+TapeHooks& tape_hooks() {
   static auto* hooks = new TapeHooks;  // outlives module teardown
   return *hooks;
 }
@@ -326,6 +327,8 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
                     std::span<const std::int64_t> dims, const LaunchPlace& place, LaunchOnTape how) {
   const driver::ArrayFacts form = driver::array_facts(signature.layout, block);
   const driver::TapeFacts& facts = facts_for(*kernel, signature, dims.size(), form);
+  if (how.tape && how.tape->watch_threads && how.run && (place.device || launch_settings().max_threads != 1))
+    check_races(*kernel, signature, facts, form, block, dims, place);
   announce(facts, block, how.tape ? &how.tape->keeper : nullptr, kernel->name());
   if (!how.tape) {
     const driver::KernelVariant& variant = form_for(*kernel, signature, dims, block, form, place.device);
@@ -375,6 +378,9 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   }
   if (how.run) {
     const driver::KernelVariant& variant = form_for(*kernel, signature, dims, made->bytes(), run_form, place.device);
+    driver::LaunchRequest request{dims, {}};
+    request.options.serial = launch_settings().max_threads == 1;
+    made->in_order = driver::in_thread_order(variant, request);
     run(kernel, signature, variant, made->arrays, keep, made->bytes(), dims, place, false);
     if (made->logged && !place.device) finish_log(made->log);
   }
@@ -423,6 +429,7 @@ void register_tape(nb::module_& m) {
       .def("_reverse", [](TapeObject& t, std::size_t k) { reverse_step(t.steps.at(k)); })
       .def("_writes", [](TapeObject& t, std::size_t k, const ArrayObject& a) { return writes(t.steps.at(k), a.array); })
       .def("_verify", [](TapeObject& t, bool on) { t.keeper.set_verify(on); })
+      .def("_watch_threads", [](TapeObject& t, bool on) { t.watch_threads = on; })
       .def("_notes", [](TapeObject& t) { return t.keeper.take_notes(); })
       .def("_clear",
            [](TapeObject& t) {
@@ -452,10 +459,6 @@ void register_tape(nb::module_& m) {
   m.def(
       "recording_tape", [] { return recording_tape() ? recording : nb::none(); },
       "The tape that records what this thread does, or None.");
-  m.def("set_tape_hooks", [](nb::object copied, nb::object filled, nb::object held) {
-    tape_hooks() = {std::move(copied), std::move(filled), std::move(held)};
-  });
-  m.def(
   m.def("set_forward_mode", [](bool on) { forward = on; });
   m.def("forward_mode", &forward_mode, "Whether forward mode follows what this thread does.");
   m.def(
@@ -481,6 +484,10 @@ void register_tape(nb::module_& m) {
       },
       nb::arg("kernel"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("rank"),
       "For each parameter whether a launch writes to an array of it.");
+  m.def("set_tape_hooks", [](nb::object copied, nb::object filled, nb::object held) {
+    tape_hooks() = {std::move(copied), std::move(filled), std::move(held)};
+  });
+  m.def(
       "note_fill",
       [](nb::handle array) {
         if (copies_are_heard()) tape_hooks().filled(array);

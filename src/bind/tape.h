@@ -48,6 +48,7 @@ struct __attribute__((visibility("hidden"))) TapeObject {
     nb::object arrays;                    // whose gradients it touches
   };
   std::vector<Step> steps;
+  bool watch_threads = false;  // launches are searched for threads that meet
 };
 
 /// What launches are told by the tape that records, and by those that watch.
@@ -70,6 +71,11 @@ struct __attribute__((visibility("hidden"))) LaunchArrays {
 void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelSignature& signature,
                     LaunchArrays arrays, const char* block, std::vector<nb::object> keep,
                     std::span<const std::int64_t> dims, const LaunchPlace& place, LaunchOnTape how);
+
+/// Throws if threads of such a launch, which is yet to run, meet in an element of an array of floats.
+void check_races(KernelObject& kernel, driver::KernelSignature& signature, const driver::TapeFacts& facts,
+                 driver::ArrayFacts form, const char* block, std::span<const std::int64_t> dims,
+                 const LaunchPlace& place);
 
 /// The tape that records now, or null.
 TapeObject* recording_tape();

@@ -6,8 +6,10 @@
 #include "autodiff/adjoint.h"
 #include "driver/gpu_launch.h"
 #include "driver/pipeline.h"
+#include "driver/race_check.h"
 #include "interp/interpreter.h"
 #include "runtime/array.h"
+#include "runtime/errors.h"
 #include "runtime/scheduler.h"
 
 namespace weft::driver {
@@ -28,12 +30,12 @@ const std::vector<sema::KernelParam>* KernelFamily::params(DiagnosticSink& sink)
   std::size_t errors = sink.error_count();
   auto read = sema::kernel_params(*decl_, sink);
   if (sink.error_count() != errors) return nullptr;
-  std::unique_lock lock(mutex_);
   if (options_.tangent)
     for (std::size_t i = 0, own = read.size(); i < own; ++i) {
       sema::KernelParam tangent{read[i].name + std::string(autodiff::kTangentSuffix), read[i].pattern};
       read.push_back(std::move(tangent));
     }
+  std::unique_lock lock(mutex_);
   if (!params_known_) params_ = std::move(read);
   params_known_ = true;
   return &params_;
@@ -121,6 +123,7 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
     fresh->binary = BinaryStore::shared().get(request, sink, &fresh->report);
     if (!fresh->binary) return nullptr;
   }
+  if (arrays.adjoint) fresh->ordered = tape_facts(signature, rank, arrays).ordered;
   std::unique_lock lock(mutex_);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
   slot.store(fresh.get(), std::memory_order_release);
@@ -137,7 +140,7 @@ void KernelFamily::build_ahead(KernelSignature& signature, int rank, const Sourc
 }
 
 const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays) {
-  arrays.adjoint = arrays.taped = arrays.meet = false;
+  arrays.adjoint = arrays.taped = arrays.meet = arrays.atomic_sums = false;
   auto& slot = signature.tape[rank - 1][arrays.index()];
   if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
   const BuildRequest request = request_for(signature, rank, arrays);
@@ -153,6 +156,28 @@ const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, 
   return *slot.load(std::memory_order_relaxed);
 }
 
+std::string KernelFamily::find_race(KernelSignature& signature, ArrayFacts arrays, const void* block,
+                                    std::span<const std::int64_t> dims) {
+  arrays.adjoint = arrays.taped = arrays.meet = arrays.atomic_sums = false;
+  const int rank = int(dims.size());
+  const TapeFacts& facts = tape_facts(signature, rank, arrays);
+  std::unique_ptr<ir::Module>& slot = signature.watched[rank - 1][arrays.index()];
+  std::unique_lock lock(mutex_);
+  const ir::Module* module = slot.get();
+  lock.unlock();
+  if (!module) {
+    DiagnosticSink sink;
+    std::unique_ptr<ir::Module> made = front_end(request_for(signature, rank, arrays), sink);
+    if (!made) return sink.render_all();
+    optimize(*made, options_);
+    lock.lock();
+    if (!slot) slot = std::move(made);
+    module = slot.get();
+    lock.unlock();
+  }
+  return driver::find_race(*module, signature.layout, facts.leaves, block, dims);
+}
+
 bool KernelFamily::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
   constexpr int kManyWorkers = 6;  // an atomic addition costs about as much as so many plain ones
   return variant.binary && !variant.binary->sums().empty() && !request.options.serial &&
@@ -164,7 +189,16 @@ bool KernelFamily::wants_atomic_sums(const KernelVariant& variant, const void* b
                  .chunks >= kManyWorkers;
 }
 
+bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request) {
+  std::int64_t total = 1;
+  for (std::int64_t extent : request.dims) total *= extent;
+  if (total <= 1) return true;
+  if (variant.binary && variant.binary->gpu()) return false;
+  return !variant.binary || (request.options.serial && variant.binary->code().lanes <= 1);
+}
+
 void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  if (!variant.ordered.empty() && !in_thread_order(variant, request)) throw runtime::Error(variant.ordered);
   if (variant.binary && variant.binary->gpu()) return launch_on_gpu(variant, block, request);
   if (variant.binary) {
     const std::span<const runtime::SumSlot> sums = variant.binary->sums();

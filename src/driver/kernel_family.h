@@ -22,6 +22,7 @@ struct KernelVariant {
   std::vector<runtime::CheckSite> sites;       // interpreter
   BuildReport report;                          // machine code: where it came from
   std::uint32_t param_bytes = 0;               // of the parameter block
+  std::string ordered;                         // an adjoint: TapeFacts::ordered
 };
 
 /// What a launch knows beyond types: how its array arguments, fields of structs included, lie in memory.
@@ -64,6 +65,7 @@ struct KernelSignature {
   /// By rank − 1, overlap and spacing: set once, read without a lock.
   std::atomic<const TapeFacts*> tape[kMaxRank][4] = {};
   std::vector<std::unique_ptr<const TapeFacts>> owned_facts;
+  std::unique_ptr<ir::Module> watched[kMaxRank][4];  // for find_race, by the same
 
   /// The form for such a launch if it was built already; a null device is the CPU. No lock.
   const KernelVariant* ready(std::size_t rank, ArrayFacts arrays, const cuda::Device* device = nullptr) const {
@@ -84,6 +86,9 @@ struct LaunchRequest {
   runtime::LaunchOptions options;
   GpuLaunchOptions gpu = {};
 };
+
+/// Whether the threads of such a launch run one after another, in their order or in the opposite one.
+bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request);
 
 /// BuildRequest's source_hash and source_complete.
 struct SourceKey {
@@ -116,6 +121,9 @@ class KernelFamily {
   void build_ahead(KernelSignature& signature, int rank, const SourceKey& source, cuda::Device* device);
   /// What a tape must know of the form for such a launch; found out on first use.
   const TapeFacts& tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays);
+  /// Whether threads of such a launch meet in an element (driver/race_check.h); the block's arrays are used up.
+  std::string find_race(KernelSignature& signature, ArrayFacts arrays, const void* block,
+                        std::span<const std::int64_t> dims);
   /// Whether a launch should ask for the form with atomic_sums instead of this one: there are many workers, and copies
   /// of the arrays that they add to would cost more than atomic operations.
   static bool wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request);

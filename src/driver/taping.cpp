@@ -11,12 +11,13 @@ namespace {
 
 /// The adjoint of a prepared module, with a log of all that it can't compute again.
 std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options,
-                                              autodiff::LogPlan& log, DiagnosticSink& sink) {
+                                              autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
   std::size_t errors = sink.error_count();
   for (;;) {
     std::unique_ptr<ir::Module> adjoint = ir::clone(prepared);
     autodiff::AdjointOptions how;
     how.log = &log;
+    how.ordered = &ordered;
     autodiff::make_adjoint(*adjoint, how, sink);
     if (sink.error_count() != errors) return adjoint;
     drop_dead_gradients(*adjoint, *adjoint->functions.back(), options);
@@ -40,22 +41,26 @@ ParamLayout log_layout(const ParamLayout& layout) {
   return extended;
 }
 
-void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
 void make_tangent(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
   prepare_gradients(module, *module.functions.back(), {}, options);
   autodiff::make_tangent(module, autodiff::Directions::in_parameters, sink);
 }
 
+void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
   const ir::Form form = module.functions.back()->form;
   prepare_gradients(module, *module.functions.back(), {}, options);
   if (!form.taped) {
     std::size_t errors = sink.error_count();
-    autodiff::make_adjoint(module, {}, sink);
+    DiagnosticSink ordered;  // KernelFamily asks tape_facts for it
+    autodiff::AdjointOptions how;
+    how.ordered = &ordered;
+    autodiff::make_adjoint(module, how, sink);
     if (sink.error_count() == errors) finish_gradients(module, *module.functions.back(), options, sink);
     return;
   }
   autodiff::LogPlan log;
-  std::unique_ptr<ir::Module> adjoint = recording_adjoint(module, options, log, sink);
+  DiagnosticSink ordered;
+  std::unique_ptr<ir::Module> adjoint = recording_adjoint(module, options, log, ordered, sink);
   if (form.adjoint)
     module.functions = std::move(adjoint->functions);
   else
@@ -72,7 +77,9 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   facts.read = std::move(forward.read);
   facts.written = std::move(forward.written);
   facts.written_elsewhere = forward.written_elsewhere;
-  std::unique_ptr<ir::Module> adjoint = recording_adjoint(module, options, facts.log, sink);
+  DiagnosticSink ordered;
+  std::unique_ptr<ir::Module> adjoint = recording_adjoint(module, options, facts.log, ordered, sink);
+  facts.ordered = ordered.render_all();
   autodiff::Accesses reverse = autodiff::accesses(*adjoint->functions.back(), params);
   facts.needed = std::move(reverse.read);
   facts.needed_elsewhere = reverse.read_elsewhere;

@@ -81,6 +81,7 @@ std::byte* Executor::element(const ir::Op& op) {
 void Executor::load(const ir::Op& op) {
   std::byte* from = element(op);
   Place place = resolve(op.operand(0)->type->element(), op.path, op.operands.subspan(1 + op.num_indices));
+  if (limits_.watcher && place.inside) limits_.watcher->access(op, linear_, from + place.offset, place.type);
   if (place.inside)
     std::memcpy(at(op.result()), from + place.offset, place.type->size());
   else
@@ -90,7 +91,9 @@ void Executor::load(const ir::Op& op) {
 void Executor::store(const ir::Op& op) {
   std::byte* to = element(op);
   Place place = resolve(op.operand(0)->type->element(), op.path, op.operands.subspan(1 + op.num_indices));
-  if (place.inside) std::memcpy(to + place.offset, at(op.operands.back()), place.type->size());
+  if (!place.inside) return;
+  if (limits_.watcher) limits_.watcher->access(op, linear_, to + place.offset, place.type);
+  std::memcpy(to + place.offset, at(op.operands.back()), place.type->size());
 }
 
 void Executor::atomic(const ir::Op& op) {
@@ -101,6 +104,7 @@ void Executor::atomic(const ir::Op& op) {
     std::memset(result, 0, place.type->size());
     return;
   }
+  if (limits_.watcher) limits_.watcher->access(op, linear_, memory + place.offset, place.type);
   const ScalarKind kind = place.type->scalar_kind();
   const std::size_t size = types::scalar(kind)->size();
   const std::byte* value = at(op.operands.back());

@@ -23,9 +23,18 @@ class Error : public std::runtime_error {
   SourceLoc loc_;
 };
 
+/// Is told of every access to an array's elements before it happens.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  /// `op` is a load, store or atomic of `thread` on the value of this type that lies at `at`.
+  virtual void access(const ir::Op& op, std::int64_t thread, const std::byte* at, const Type* type) = 0;
+};
+
 struct Limits {
   std::uint64_t max_steps = 0;  // operations executed in all; 0 means no limit
   bool check_bounds = true;     // off: array accesses go where they point
+  Watcher* watcher = nullptr;   // null: nobody wants to know
 };
 
 /// A value of the kernel language as bytes in C layout (tuples: fields in order, each aligned).

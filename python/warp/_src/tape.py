@@ -72,6 +72,7 @@ class Tape(_weft.TapeCore):
             raise RuntimeError("Warp: Error, entering a tape while one is already active")
         current = self
         self._verify(config.mode == "debug" or bool(config.verify_autograd_array_access))
+        self._watch_threads(bool(config.verify_autograd_array_access))
         self._start()
         return self
 

@@ -157,6 +157,27 @@ TEST(InPlace, TestOfAWhileReadsWhatIsOverwrittenLater) {
   expect_gradient(check);
 }
 
+TEST(InPlace, AChoiceOfArrays) {
+  Check check = kernel("x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)",
+                       "a = pick(x, out, n[i])\nb = a[i] * x[i]\na[i] = b * a[i]\nout[i] = out[i] + b * b", {0.4, 0.5, -0.6});
+  check.text = "@wp.func\ndef pick(x: wp.array(dtype=d), y: wp.array(dtype=d), n: int):\n    if n > 2:\n"
+               "        return x\n    return y\n" + check.text;
+  check.ints["n"] = {0, 3, 5};
+  expect_gradient(check);
+}
+
+TEST(InPlace, AdditionsToLargePrivateArrays) {
+  Check check = kernel(kN,
+                       "a = wp.zeros(shape=(100,), dtype=d)\na[n[i]] = x[i]\na[n[i]] += x[i] * x[i]\n"
+                       "old = wp.atomic_add(a, n[0], x[0])\na[n[i]] = a[n[i]] * a[n[0]] + old\n"
+                       "for j in range(n[i]):\n    a[(j * 3) % 7] += x[i]\n    a[j % 7] *= x[i] + d(1.0)\n"
+                       "out[i] = a[n[i]] * a[1]",
+                       {0, 0, 0});
+  check.ints["n"] = {0, 3, 9};
+  check.tangent = false;
+  expect_gradient(check);
+}
+
 TEST(InPlace, ParametersThatMayOverlapAreKept) {
   Check check = kernel(kX, "out[i] = x[i] * x[i]\nout[i] = out[i] * x[i]", {0, 0, 0});
   check.overlap = true;

@@ -1,0 +1,106 @@
+// Atomic operations in reverse. Additions whose result nobody differentiates are linear and have no order; extremes of an
+// array that the kernel only takes extremes of give their gradient to the thread whose value came out on top. All others
+// are what one thread after another made of an element: going back over them is exact if the threads go back in the
+// opposite order, and who launches them must see to that (AdjointOptions::ordered).
+#include "autodiff/reverse.h"
+#include "ir/walk.h"
+
+namespace weft::autodiff {
+
+using ir::AtomicKind;
+using ir::Op;
+using ir::OpCode;
+using ir::Value;
+
+namespace {
+
+bool is_extreme(const Op& op) { return op.atomic == AtomicKind::min || op.atomic == AtomicKind::max; }
+
+}  // namespace
+
+analysis::BaseMask Reverser::only_extremes() const {
+  analysis::BaseMask least = 0, most = 0, others = 0;
+  ir::walk(*source_.body, [&](const Op& op) {
+    const bool extreme = op.code == OpCode::atomic && is_extreme(op);
+    const analysis::BaseMask here = alias_.touched(alias_.direct_reads(op) | alias_.direct_writes(op));
+    (!extreme ? others : op.atomic == AtomicKind::min ? least : most) |= here;
+  });
+  return (least ^ most) & ~others;
+}
+
+void Reverser::needs_order(const Op& op) {
+  if (is_apart(op.operand(0))) return;  // all of one thread
+  DiagnosticSink& to = options_.ordered ? *options_.ordered : sink_;
+  Diagnostic& d = to.report(DiagCode::no_gradient, op.loc,
+                            "the gradient of this atomic '" + std::string(ir::name_of(op.atomic)) +
+                                "' depends on the order of the threads, which is not known afterwards");
+  d.notes.push_back({{},
+                     "run the launch and its backward pass with wp.config.cpu_threads = 1, or with a single thread; or "
+                     "use results of atomics for indices only, and don't mix them with other accesses"});
+}
+
+void Reverser::reverse_atomic(const Op& op) {
+  Value* value = op.operands.back();
+  if (!has_floats(value->type)) return;
+  Value* result = adjoint(op.result());
+  if (op.atomic == AtomicKind::exch && !result) return reverse_store(op);
+  if (op.atomic == AtomicKind::add && !result && !wants(value)) return;
+  const Leaf leaf = leaves(value->type)[0];  // atomics work on numbers, so there is one
+  const analysis::BaseMask bases = alias_.bases(op.operand(0));
+  const bool alone = is_extreme(op) && !result && leaf.type->is_scalar() && bases && !(bases & ~only_extremes_);
+  if (!alone && (op.atomic != AtomicKind::add || result)) needs_order(op);
+  Value* gradient = b_.gradient(map(op.operand(0)));
+  std::vector<Value*> taken = where_gradient(gradient, {&leaf.type, 1}, [&]() -> std::vector<Value*> {
+    const Access at = gradient_access(op, leaf, gradient);
+    return {alone ? take_extreme(op, at) : take_ordered(op, at, result)};
+  });
+  if (wants(value)) add(value, taken[0]);
+}
+
+/// One of those whose value came out on top takes the gradient; the exchange sees to it that it is one.
+Value* Reverser::take_extreme(const Op& op, const Access& at) {
+  const Type* type = op.result()->type;
+  Value* last = b_.load(map(op.operand(0)), at.indices, at.wrap, at.path, at.dynamic);
+  Op* won = b_.if_op(b_.binary(OpCode::eq, map(op.operands.back()), last), {&type, 1});
+  ir::Region* outer = b_.region();
+  b_.set_place(won->regions[0]);
+  Value* zero = b_.zero(type);
+  Value* taken[] = {b_.atomic(AtomicKind::exch, at.array, at.indices, at.wrap, at.path, at.dynamic, zero)};
+  b_.yield(taken);
+  b_.set_place(won->regions[1]);
+  b_.yield({&zero, 1});
+  b_.set_place(outer);
+  return won->result();
+}
+
+/// The operation as a load and a store: what it put there takes the gradient, what it found gets the rest, and the
+/// adjoint of the result.
+Value* Reverser::take_ordered(const Op& op, const Access& at, Value* result) {
+  const Type* type = op.result()->type;
+  Value* value = map(op.operands.back());
+  Value* found = map(op.result());
+  Value* none = b_.zero(type);
+  Value* now = b_.load(at.array, at.indices, at.wrap, at.path, at.dynamic);
+  Value *taken = now, *rest = none;
+  auto choose = [&](const std::function<Value*(std::span<Value* const>)>& stays) {
+    Value* in[] = {found, value, now};
+    rest = by_component(in, [&](std::span<Value* const> v) { return b_.select(stays(v), v[2], b_.zero(v[2]->type)); });
+    taken = by_component(in, [&](std::span<Value* const> v) { return b_.select(stays(v), b_.zero(v[2]->type), v[2]); });
+  };
+  switch (op.atomic) {
+    case AtomicKind::add: rest = now; break;
+    case AtomicKind::exch: break;
+    case AtomicKind::min: choose([&](auto v) { return b_.binary(OpCode::lt, v[0], v[1]); }); break;
+    case AtomicKind::max: choose([&](auto v) { return b_.binary(OpCode::gt, v[0], v[1]); }); break;
+    default: {  // compare and exchange
+      Value* stays = b_.binary(OpCode::ne, found, map(op.operand(op.operands.size() - 2)));
+      rest = b_.select(stays, now, none);
+      taken = b_.select(stays, none, now);
+    }
+  }
+  if (result) rest = sum(rest, result);
+  if (rest != now) b_.store(at.array, at.indices, at.wrap, at.path, at.dynamic, rest);
+  return taken;
+}
+
+}  // namespace weft::autodiff
