@@ -16,6 +16,7 @@ NB_MODULE(_weft, m) {
   bind::register_kernels(m);
   bind::register_cuda(m);
   bind::register_cuda_work(m);
+  bind::register_cuda_algorithms(m);
   bind::register_host_graphs(m);
   bind::register_launch(m);
   bind::register_recorded_launch(m);

@@ -1,10 +1,12 @@
 """Algorithms on whole arrays: sums, inner products, prefix sums, sorting by key, run lengths, conversion.
 
-They work on NumPy's view of CPU arrays; results are the same on every machine. Tapes record those of floats.
+They work on NumPy's view of CPU arrays; results are the same on every machine. Arrays on a CUDA device are worked on there
+(device_algorithms.py). Tapes record those of floats.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -36,15 +38,28 @@ def _target(a: array, by: str) -> np.ndarray:
     return a.numpy()
 
 
+def _on_device(*arrays: Any) -> Any:
+    """The algorithms of the CUDA device that all of these arrays lie on; None for other arrays."""
+    if all(a is None or a._place < 0 for a in arrays):
+        return None
+    from warp._src import device_algorithms
+
+    return device_algorithms if device_algorithms.one_device(*arrays) is not None else None
+
+
 def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> None:
     """Writes the prefix sums of one array to another of the same type and length; exclusive ones start with zero."""
     refuse_forward("array_scan", in_array, out_array)
-    _scan(in_array, out_array, inclusive)
+    _check_scan(in_array, out_array)
+    there = _on_device(in_array, out_array)
+    (_scan if there is None else there.scan)(in_array, out_array, inclusive)
     tape = recording(out_array)
     if tape is None or out_array.size == 0:
         return
 
     def backward() -> None:
+        if there is not None:
+            return there.scan_backward(in_array, out_array, inclusive)
         taken = take_gradient(out_array)
         later = np.cumsum(taken[::-1], axis=0, dtype=taken.dtype)[::-1]
         add_to_gradient(in_array, later if inclusive else later - taken)
@@ -52,8 +67,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     tape.record_func(backward, [in_array, out_array])
 
 
-@through_host("out_array", by="array_scan")
-def _scan(in_array: array, out_array: array, inclusive: bool) -> None:
+def _check_scan(in_array: array, out_array: array) -> None:
     _check_array(in_array, "in_array", 1)
     _check_array(out_array, "out_array", 1)
     if in_array.size != out_array.size:
@@ -65,6 +79,10 @@ def _scan(in_array: array, out_array: array, inclusive: bool) -> None:
         )
     if _scalar_name(in_array) not in _SCANNED:
         raise RuntimeError(f"array_scan does not take arrays of {types.type_repr(in_array.dtype)}")
+
+
+@through_host("out_array", by="array_scan")
+def _scan(in_array: array, out_array: array, inclusive: bool) -> None:
     if in_array.size == 0:
         return
     source, target = in_array.numpy(), _target(out_array, "array_scan")
@@ -84,24 +102,28 @@ def _check_floats(a: array, function: str) -> None:
         )
 
 
-def _reduced(terms: np.ndarray, like: array, dtype: Any, out: array | None, axis: int | None) -> Any:
-    """Sums the terms over an axis, or over all of the array's dimensions, as array_sum and array_inner give it."""
-    if axis is None:
-        total = terms.sum(axis=tuple(range(like.ndim)), dtype=terms.dtype)
-        shape: tuple[int, ...] = (1,)
-    else:
-        axis = range(like.ndim)[axis]
-        total = terms.sum(axis=axis, keepdims=True, dtype=terms.dtype)
-        shape = tuple(1 if d == axis else n for d, n in enumerate(like.shape))
-    if out is None and axis is None:
-        return total
-    if out is None:
-        out = empty(shape, dtype=dtype, device=like.device)
-    if out.shape != shape or not types.types_equal(out.dtype, dtype):
+def _check_out(like: array, dtype: Any, out: array | None, axis: int | None) -> tuple[int, ...]:
+    """The shape of a sum over an axis, or over all dimensions; `out` must have it."""
+    shape = (1,) if axis is None else tuple(1 if d == axis else n for d, n in enumerate(like.shape))
+    if out is not None and (out.shape != shape or not types.types_equal(out.dtype, dtype)):
         raise RuntimeError(
             f"out array should have type {types.type_repr(dtype)} and shape {shape}, it has "
             f"{types.type_repr(out.dtype)} and {out.shape}"
         )
+    return shape
+
+
+def _reduced(terms: np.ndarray, like: array, dtype: Any, out: array | None, axis: int | None) -> Any:
+    """Sums the terms over an axis, or over all of the array's dimensions, as array_sum and array_inner give it."""
+    if axis is None:
+        total = terms.sum(axis=tuple(range(like.ndim)), dtype=terms.dtype)
+    else:
+        total = terms.sum(axis=axis, keepdims=True, dtype=terms.dtype)
+    shape = _check_out(like, dtype, out, axis)
+    if out is None and axis is None:
+        return total
+    if out is None:
+        out = empty(shape, dtype=dtype, device=like.device)
     target = _target(out, "a sum")
     target[...] = np.reshape(total, target.shape)
     return out
@@ -125,12 +147,21 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
         axis: sums along one dimension only.
     """
     refuse_forward("array_sum", values, out)
-    result = _sum(values, out, value_count, axis)
+    _check_floats(values, "array_sum")
+    summed = _leading(values, value_count, axis)
+    axis = None if axis is None else range(values.ndim)[axis]
+    there = _on_device(values, out)
+    if there is None:
+        result = _sum(summed, out, axis)
+    else:
+        _check_out(summed, values.dtype, out, axis)
+        result = there.total(summed, out, axis)
     tape = recording(out)
     if tape is not None:
-        summed = _leading(values, value_count, axis)
 
         def backward() -> None:
+            if there is not None:
+                return there.total_backward(summed, out, axis)
             taken = take_gradient(out)
             add_to_gradient(summed, np.broadcast_to(taken, summed.shape + taken.shape[out.ndim :]))
 
@@ -139,21 +170,24 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
 
 
 @through_host("out", by="a sum")
-def _sum(values: array, out: array | None, value_count: int | None, axis: int | None) -> Any:
-    _check_floats(values, "array_sum")
-    values = _leading(values, value_count, axis)
+def _sum(values: array, out: array | None, axis: int | None) -> Any:
     return _reduced(values.numpy(), values, values.dtype, out, axis)
 
 
 def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
     """The sum of the products (of vectors: dot products) of two arrays; arguments as for array_sum."""
     refuse_forward("array_inner", a, b, out)
-    tape = recording(out)
-    if tape is None:
-        return _inner(a, b, out, count, axis)
+    _check_inner(a, b)
     x, y = _leading(a, count, axis), _leading(b, count, axis)
+    axis = None if axis is None else range(a.ndim)[axis]
+    there = _on_device(a, b, out)
+    tape = recording(out)
+    if there is not None:
+        return _inner_there(there, x, y, out, axis, tape)
+    if tape is None:
+        return _inner(x, y, out, axis)
     x_then, y_then = values_now(x, "array_inner"), values_now(y, "array_inner")
-    result = _inner(a, b, out, count, axis)
+    result = _inner(x, y, out, axis)
 
     def backward() -> None:
         taken = take_gradient(out)
@@ -166,8 +200,19 @@ def array_inner(a: array, b: array, out: array | None = None, count: int | None 
     return result
 
 
-@through_host("out", by="a sum")
-def _inner(a: array, b: array, out: array | None, count: int | None, axis: int | None) -> Any:
+def _inner_there(there: Any, x: array, y: array, out: array | None, axis: int | None, tape: Any) -> Any:
+    """array_inner of arrays on a CUDA device."""
+    dtype = getattr(types, _scalar_name(x))
+    _check_out(x, dtype, out, axis)
+    if tape is None:
+        return there.inner(x, y, dtype, out, axis)
+    x_then, y_then = there.values_then(x, "array_inner"), there.values_then(y, "array_inner")
+    result = there.inner(x, y, dtype, out, axis)
+    tape.record_func(lambda: there.inner_backward(x, y, x_then, y_then, out, axis), [x, y, out])
+    return result
+
+
+def _check_inner(a: array, b: array) -> None:
     _check_floats(a, "array_inner")
     _check_floats(b, "array_inner")
     if a.shape != b.shape or not types.types_equal(a.dtype, b.dtype):
@@ -175,7 +220,10 @@ def _inner(a: array, b: array, out: array | None, count: int | None, axis: int |
             f"array_inner takes two arrays of one shape and type, got {a.shape} of {types.type_repr(a.dtype)} and "
             f"{b.shape} of {types.type_repr(b.dtype)}"
         )
-    a, b = _leading(a, count, axis), _leading(b, count, axis)
+
+
+@through_host("out", by="a sum")
+def _inner(a: array, b: array, out: array | None, axis: int | None) -> Any:
     terms = a.numpy() * b.numpy()
     inner = tuple(range(a.ndim, terms.ndim))
     if inner:
@@ -200,12 +248,29 @@ def _as_numbers(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def array_cast(in_array: array, out_array: array, count: int | None = None) -> None:
     """Converts the elements of one array to the type of another, `count` of them or all; both hold as many scalars."""
     refuse_forward("array_cast", in_array, out_array)
-    _cast(in_array, out_array, count)
+    there = _on_device(in_array, out_array) if types.is_array(in_array) and types.is_array(out_array) else None
+    if there is None or any(types.type_handle(a.dtype).kind == "struct" for a in (in_array, out_array)):
+        _cast(in_array, out_array, count)
+    else:
+        there.cast(*_cast_parts(in_array, out_array, count))
     if recording(out_array) is not None:
         from warp._src.tape_record import record_assignment
 
         parts = (out_array, in_array) if count is None else (out_array[:count], in_array[:count])
         record_assignment(*parts)
+
+
+def _cast_parts(in_array: array, out_array: array, count: int | None) -> tuple[array, array]:
+    """What array_cast takes of arrays on a device, which hold as many scalars."""
+    if count is not None:
+        if not 0 <= count <= min(in_array.shape[0], out_array.shape[0]):
+            lengths = f"{in_array.shape[0]} and {out_array.shape[0]}"
+            raise RuntimeError(f"count is {count}, the arrays have {lengths} elements")
+        in_array, out_array = in_array[:count], out_array[:count]
+    scalars = [a.size * types.type_handle(a.dtype).components for a in (in_array, out_array)]
+    if scalars[0] != scalars[1]:
+        raise RuntimeError(f"in_array has {scalars[0]} scalars, out_array {scalars[1]}: they must be as many")
+    return in_array, out_array
 
 
 @through_host("out_array", by="array_cast")
@@ -253,13 +318,16 @@ def _check_pairs(keys: array, values: array, count: int, kinds: tuple[str, ...])
             )
 
 
-def _record_order(keys: array, values: array, order: np.ndarray) -> None:
-    """Tells the tape that the first elements were put into another order."""
+def _record_order(keys: array, values: array, order: Any, there: Any = None) -> None:
+    """Tells the tape that the first elements were put into another order: NumPy's, or an array on their device."""
     for one in (keys, values):
         tape = recording(one)
         if tape is None:
             continue
         part = one[: len(order)]
+        if there is not None:
+            tape.record_func(functools.partial(there.order_backward, part, order), [one])
+            continue
 
         def backward(part: array = part) -> None:
             taken = take_gradient(part)
@@ -280,16 +348,23 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
         begin_bit, end_bit: only these bits of the keys decide.
     """
     refuse_forward("radix_sort_pairs", keys, values)
-    _record_order(keys, values, _sort(keys, values, count, begin_bit, end_bit))
-
-
-@through_host("keys", "values", by="radix_sort_pairs")
-def _sort(keys: array, values: array, count: int, begin_bit: int, end_bit: int | None) -> np.ndarray:
     _check_pairs(keys, values, count, ("int32", "uint32", "int64", "uint64", "float32", "float64"))
     width = types.type_size_in_bytes(keys.dtype) * 8
     end = width if end_bit is None else end_bit
     if not 0 <= begin_bit <= end <= width:
         raise RuntimeError(f"bits must lie in 0 to {width}, got {begin_bit} to {end}")
+    there = _on_device(keys, values)
+    if there is None:
+        _record_order(keys, values, _sort(keys, values, count, begin_bit, end))
+        return
+    order = there.sort(keys, values, count, begin_bit, end, recording(keys, values) is not None)
+    if order is not None:
+        _record_order(keys, values, order, there)
+
+
+@through_host("keys", "values", by="radix_sort_pairs")
+def _sort(keys: array, values: array, count: int, begin_bit: int, end: int) -> np.ndarray:
+    width = types.type_size_in_bytes(keys.dtype) * 8
     key, value = _target(keys, "radix_sort_pairs")[:count], _target(values, "radix_sort_pairs")[:count]
     bits = _sortable(np.ascontiguousarray(key))
     if (begin_bit, end) != (0, width):
@@ -313,14 +388,24 @@ def segmented_sort_pairs(
         keys, values, count: as for radix_sort_pairs; keys are int32 or float32.
         segment_start_indices: where segments begin; without end indices, one more for the end of the last.
         segment_end_indices: where they end.
+
+    Segments don't overlap. On the CPU one that reaches beyond the elements is an error; on a CUDA device it is cut.
     """
     refuse_forward("segmented_sort_pairs", keys, values)
+    _check_pairs(keys, values, count, ("int32", "float32"))
+    there = _on_device(keys, values, segment_start_indices, segment_end_indices)
+    if there is not None:
+        segments = segment_start_indices.size - (segment_end_indices is None)
+        if segment_end_indices is not None and segment_end_indices.size != segments:
+            raise RuntimeError(f"there are {segments} starts of segments and {segment_end_indices.size} ends")
+        order = there.sort_segments(keys, values, count, segment_start_indices, segment_end_indices)
+        _record_order(keys, values, order, there)
+        return
     _record_order(keys, values, _sort_segments(keys, values, count, segment_start_indices, segment_end_indices))
 
 
 @through_host("keys", "values", by="segmented_sort_pairs")
 def _sort_segments(keys: array, values: array, count: int, segment_start_indices: array, segment_end_indices: Any) -> Any:
-    _check_pairs(keys, values, count, ("int32", "float32"))
     starts = segment_start_indices.numpy()
     if segment_end_indices is None:
         starts, ends = starts[:-1], starts[1:]
@@ -340,7 +425,6 @@ def _sort_segments(keys: array, values: array, count: int, segment_start_indices
     return whole
 
 
-@through_host("run_values", "run_lengths", "run_count", by="runlength_encode")
 def runlength_encode(
     values: array,
     run_values: array,
@@ -365,6 +449,16 @@ def runlength_encode(
         raise RuntimeError(f"Accessing {count} values of an array of {values.size}")
     if run_values.size < count or run_lengths.size < count:
         raise RuntimeError(f"Output array storage sizes must be at least equal to value_count, which is {count}")
+    if run_count is not None and (run_count.size < 1 or not types.types_equal(run_count.dtype, types.int32)):
+        raise RuntimeError("run_count must be an array of at least one int32")
+    there = _on_device(values, run_values, run_lengths, run_count)
+    if there is not None:
+        return there.run_lengths(values, run_values, run_lengths, run_count, count)
+    return _encode(values, run_values, run_lengths, run_count, count)
+
+
+@through_host("run_values", "run_lengths", "run_count", by="runlength_encode")
+def _encode(values: array, run_values: array, run_lengths: array, run_count: array | None, count: int) -> Any:
     source = values.numpy()[:count]
     first = np.flatnonzero(np.concatenate(([True], source[1:] != source[:-1]))) if count else np.empty(0, np.int64)
     runs = len(first)
@@ -372,8 +466,6 @@ def runlength_encode(
     _target(run_lengths, "runlength_encode")[:runs] = np.diff(np.append(first, count))
     if run_count is None:
         return runs
-    if run_count.size < 1 or not types.types_equal(run_count.dtype, types.int32):
-        raise RuntimeError("run_count must be an array of at least one int32")
     _target(run_count, "runlength_encode")[0] = runs
     return run_count
 

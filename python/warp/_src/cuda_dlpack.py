@@ -7,6 +7,7 @@ import ctypes
 import itertools
 from typing import Any
 
+from warp import _weft
 from warp._src import array_interface as _interface
 
 _CUDA = 2  # kDLCUDA
@@ -36,27 +37,11 @@ _kept: dict[int, tuple] = {}  # what consumers still hold, by the number in thei
 _numbers = itertools.count(1)
 
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
-_Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 @_Deleter
 def _release(managed: Any) -> None:
     _kept.pop(managed.contents.context, None)
-
-
-_capsule_new = ctypes.pythonapi.PyCapsule_New
-_capsule_new.restype, _capsule_new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, _Destructor]
-_capsule_is_valid = ctypes.pythonapi.PyCapsule_IsValid
-_capsule_is_valid.restype, _capsule_is_valid.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
-
-
-@_Destructor
-def _dropped(capsule: int) -> None:
-    """A capsule that nobody took (its name would be another one) gives the memory back."""
-    if _capsule_is_valid(capsule, b"dltensor"):
-        _release(ctypes.cast(_capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_Managed)))
 
 
 def capsule_of(array: Any, stream: Any = None) -> Any:
@@ -72,7 +57,7 @@ def capsule_of(array: Any, stream: Any = None) -> Any:
     extents = (ctypes.c_int64 * len(shape))(*shape)
     steps = (ctypes.c_int64 * len(shape))(*strides)
     number = next(_numbers)
-    tensor = _Tensor(array.ptr, _CUDA, array._place, len(shape), _CODES[name], size * 8, 1, extents, steps, 0)
+    tensor = _Tensor(array.ptr, _CUDA, array.device._native.number, len(shape), _CODES[name], size * 8, 1, extents, steps, 0)
     managed = _Managed(tensor, number, ctypes.cast(_release, ctypes.c_void_p))
     if stream != -1:
         from warp._src.streams import Stream
@@ -82,4 +67,4 @@ def capsule_of(array: Any, stream: Any = None) -> Any:
         if handle != device.stream.cuda_stream:
             Stream(device, cuda_stream=handle).wait_stream(device.stream)
     _kept[number] = (array, extents, steps, managed)
-    return _capsule_new(ctypes.addressof(managed), b"dltensor", _dropped)
+    return _weft.dlpack_capsule(ctypes.addressof(managed))
