@@ -62,8 +62,9 @@ struct Emitted {
 Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
              Output output);
 
-/// Whether GPU code computes an elementary function by other means than the library's body: approximately under
-/// fast_math, else by libdevice. Such operations are not to be inlined before.
+/// Whether GPU code computes an elementary function by other means than the library's body in its place: approximately
+/// under fast_math, by libdevice, or by a shorter body for all but rare numbers. Such operations are not to be inlined
+/// before.
 bool gpu_computes(ir::OpCode code, ScalarKind kind, bool fast_math, bool libdevice);
 
 /// NVIDIA's libdevice: at `given` (the file, or a folder of a toolkit) or, if that is empty, in WEFT_LIBDEVICE, CUDA_HOME,

@@ -132,15 +132,15 @@ llvm::Value* Emitter::trip_count(const ir::Op& op, bool by_lane) {
 namespace {
 
 /// A GPU thread has nothing else to do while it waits for a load: small innermost loops are unrolled.
-constexpr int kGpuUnroll = 4;
-constexpr int kMaxUnrolledOps = 48;
+constexpr int kMaxUnrolledOps = 48, kMaxOpsForEight = 24;
 
-bool unrolls_on_gpu(const ir::Region& body) {
+/// How often; 1: not at all.
+int gpu_unrolling(const ir::Region& body) {
   int ops = 0;
   for (const ir::Op& op : body)
     if (!op.regions.empty() || op.code == OpCode::call || op.code == OpCode::atomic || ++ops > kMaxUnrolledOps)
-      return false;
-  return true;
+      return 1;
+  return ops > kMaxOpsForEight ? 4 : 8;
 }
 
 void ask_for_unrolling(llvm::Instruction* latch, int count) {
@@ -178,9 +178,9 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   Carried phis = carry_phis(args, in, before);
   set(body.args[0], {Part{index}});
   for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
-  const bool unrolled = unit.traits.gpu && unrolls_on_gpu(body);
-  overlaps_roots = unrolled;
-  unit.gpu_unrolled |= unrolled;
+  const int times = unit.traits.gpu ? gpu_unrolling(body) : 1;
+  overlaps_roots = times > 1;
+  unit.gpu_unrolled |= times > 1;
   emit_region(body);
   overlaps_roots = false;
   carry_next(args, phis, body.terminator()->operands, nullptr);
@@ -190,7 +190,7 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   index->addIncoming(next, end);
   if (left) left->addIncoming(rest, end);
   llvm::Instruction* latch = b.CreateCondBr(left ? b.CreateIsNotNull(rest) : b.CreateICmpNE(next, hi), loop, done);
-  if (unrolled) ask_for_unrolling(latch, kGpuUnroll);
+  if (times > 1) ask_for_unrolling(latch, times);
   b.SetInsertPoint(done);
   for (std::size_t a = 0; a < args.size(); ++a) {
     const TypeParts& info = parts_of(args[a]);

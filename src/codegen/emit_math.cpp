@@ -7,10 +7,13 @@
 namespace weft::codegen {
 
 llvm::Function* CodeUnit::math(ir::OpCode code, ScalarKind kind, bool varying) {
-  const ir::Function& body = passes::math_function(code, kind);
+  return math_function(passes::math_function(code, kind), std::string(ir::name_of(code)), kind, varying);
+}
+
+llvm::Function* CodeUnit::math_function(const ir::Function& body, const std::string& function, ScalarKind kind,
+                                        bool varying) {
   int width = varying ? lanes : 1;
-  std::string name = "m." + std::string(ir::name_of(code)) + (kind == ScalarKind::f64 ? ".f64x" : ".f32x");
-  name += std::to_string(width);
+  std::string name = "m." + function + (kind == ScalarKind::f64 ? ".f64x" : ".f32x") + std::to_string(width);
   if (llvm::Function* known = module->getFunction(name)) return known;
   llvm::Type* number = varying ? wide(type(kind)) : type(kind);
   llvm::SmallVector<llvm::Type*, 2> params(body.params().size(), number);

@@ -88,6 +88,10 @@ class CodeUnit {
 
   /// The body of an elementary function on f32 or f64, on scalars or on <W x T> (emit_math.cpp).
   llvm::Function* math(ir::OpCode code, ScalarKind kind, bool varying);
+  /// The same for a body of f32 of one's own choice; GPU.
+  llvm::Function* math(const ir::Function& body, bool varying) {
+    return math_function(body, body.name, ScalarKind::f32, varying);
+  }
   llvm::FunctionCallee helper(const char* name, llvm::FunctionType* type, bool may_read_memory);
   llvm::Constant* text_constant(const std::string& text);
   /// A native function, compiled by clang and linked into the module (native.cpp): takes addresses of its arguments and
@@ -118,6 +122,7 @@ class CodeUnit {
   std::unordered_map<const Type*, TypeParts> parts_;
   std::map<std::string, llvm::Constant*> texts_;
   std::unordered_map<const ir::Function*, llvm::Function*> natives_;
+  llvm::Function* math_function(const ir::Function& body, const std::string& name, ScalarKind kind, bool varying);
   void emit_cpu_kernel(const ir::Function& kernel);
   void emit_gpu_kernel(const ir::Function& kernel);
   void emit_pending();
@@ -286,6 +291,7 @@ class Emitter {
   void emit_from_ptr(const ir::Op& op);
   void emit_gradient(const ir::Op& op);
   void emit_local(const ir::Op& op);
+  void clear_woven(llvm::Value* memory, std::uint64_t count, std::uint64_t element);
   Address address(const ir::Op& op, std::span<ir::Value* const> path_operands);
 
   void emit_if(const ir::Op& op);
@@ -381,6 +387,7 @@ class Emitter {
   llvm::Function* function_;
   const ir::Function& source_;
   const analysis::Uniformity* shapes_;  // null: W = 1, everything uniform
+  std::unordered_map<const ir::Value*, llvm::Value*> woven_;  // local arrays whose lanes' elements lie side by side
   std::vector<Parts> values_;
   std::unordered_map<const ir::Value*, std::vector<const ir::Op*>> block_uses_;
   bool block_uses_known_ = false;

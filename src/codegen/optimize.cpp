@@ -92,19 +92,19 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
   Analyses& analyses = kept.try_emplace(&machine, machine).first->second;
   llvm::PassBuilder& builder = analyses.builder;
   llvm::ModulePassManager passes;
-  // Lanes of a GPU thread are for its loads and stores; the back end knows few other operations on vectors.
   const bool gpu = machine.getTargetTriple().isNVPTX();
-  if (gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
   if (level >= 3) {
     passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   } else {
-    if (linked) {
-      if (gpu)  // libdevice asks how denormals are treated
+    if (linked || gpu) {
+      if (linked && gpu)  // libdevice asks how denormals are treated
         if (llvm::Error error = builder.parsePassPipeline(passes, "function(nvvm-reflect)"))
           WEFT_UNREACHABLE(llvm::toString(std::move(error)));
       passes.addPass(llvm::AlwaysInlinerPass(false));
       passes.addPass(llvm::GlobalDCEPass());
     }
+    // Lanes of a GPU thread are for its loads and stores; the back end knows few other operations on vectors.
+    if (gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
     if (level >= 1) passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_pipeline(level)));
     // GPU kernels know arrays that are aligned; the target's own passes then join their accesses.
     if (level >= 1 && gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));

@@ -32,8 +32,7 @@ std::unique_ptr<ir::Module> half_body(OpCode code, ScalarKind kind, std::size_t 
   return module;
 }
 
-std::unique_ptr<ir::Module> library_body(OpCode code, ScalarKind kind, std::size_t arity) {
-  std::string name = "_" + std::string(ir::name_of(code)) + (kind == ScalarKind::f64 ? "_f64" : "_f32");
+std::unique_ptr<ir::Module> library_body(const std::string& name, ScalarKind kind, std::size_t arity) {
   DiagnosticSink sink;
   auto module = sema::lower_library(name, std::vector<const Type*>(arity, types::scalar(kind)), sink);
   WEFT_CHECK(module, "no library definition of " + name + ":\n" + sink.render_all());
@@ -62,9 +61,18 @@ const ir::Function& math_function(OpCode code, ScalarKind kind) {
   if (!module) {
     std::size_t arity = code == OpCode::atan2 || code == OpCode::pow || code == OpCode::rem ? 2 : 1;
     bool half = kind == ScalarKind::f16 || kind == ScalarKind::bf16;
-    module = half ? half_body(code, kind, arity) : library_body(code, kind, arity);
+    std::string name = "_" + std::string(ir::name_of(code)) + (kind == ScalarKind::f64 ? "_f64" : "_f32");
+    module = half ? half_body(code, kind, arity) : library_body(name, kind, arity);
   }
   return *module->functions.back();
+}
+
+const ir::Function* math_core(OpCode code) {
+  static const std::unique_ptr<ir::Module> exp = library_body("_exp_core_f32", ScalarKind::f32, 1);
+  static const std::unique_ptr<ir::Module> log = library_body("_log_core_f32", ScalarKind::f32, 1);
+  return code == OpCode::exp   ? exp->functions.back().get()
+         : code == OpCode::log ? log->functions.back().get()
+                               : nullptr;
 }
 
 }  // namespace weft::passes

@@ -12,6 +12,11 @@ namespace weft::passes {
 /// Never changes and lives as long as the process; thread-safe.
 const ir::Function& math_function(ir::OpCode code, ScalarKind kind);
 
+/// A body of fewer operations with the same results for numbers of float32 that are neither large nor small nor odd, where
+/// there is one: exp for |x| < kExpCore, log of positive numbers that are neither denormal nor infinite. Null: none.
+const ir::Function* math_core(ir::OpCode code);
+constexpr float kExpCore = 87;
+
 /// Whether the operation stands in rare branches of the bodies above only: it is never inlined, so that there is one copy.
 inline bool is_rare_math(ir::OpCode code) {
   return code == ir::OpCode::sin_large || code == ir::OpCode::cos_large || code == ir::OpCode::tan_large;

@@ -17,15 +17,27 @@ def _log_edges_f32(x, y):
     return where(x > 0.0, y, where(x == 0.0, -_inf_f32(), _nan_f32()))
 
 
-def _log_f32(x):
-    e, m = _log_split_f32(x)
+def _log_join_f32(e, m):
+    # log(2^e·m).
     f = m - 1.0
     q = _fma(f * f, _fma(f, _p_log1p_f32(f), -0.5), e * -1.90465421e-09)
     # e·ln(2) rounded: what the product lacks goes with the small terms.
     a = e * 0.693147182
     q = q + _fma(e, 0.693147182, -a)
     h = a + f
-    return _log_edges_f32(x, h + (((a - h) + f) + q))
+    return h + (((a - h) + f) + q)
+
+
+def _log_f32(x):
+    e, m = _log_split_f32(x)
+    return _log_edges_f32(x, _log_join_f32(e, m))
+
+
+def _log_core_f32(x):
+    # The same for positive numbers that are neither denormal nor infinite.
+    b = reinterpret(x, int32)
+    e = (b - int32(0x3F3504F3)) >> int32(23)
+    return _log_join_f32(float32(e), reinterpret(b - (e << int32(23)), float32))
 
 
 def _log_sum_f32(m):

@@ -5,6 +5,9 @@
 
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include "passes/math_library.h"
 
 namespace weft::codegen {
 
@@ -88,17 +91,55 @@ llvm::Value* call_libdevice(Emitter& e, OpCode code, ScalarKind kind, llvm::Arra
   return e.b.CreateCall(e.unit.helper(name.c_str(), signature, false), operands);
 }
 
+/// The library's function by its core where all lanes of the warp's threads allow it, which is nearly always; else by its
+/// whole body. Results are the same. In loops that are unrolled it is the body at once, without a branch.
+llvm::Value* by_core(Emitter& e, OpCode code, llvm::Value* x) {
+  llvm::IRBuilder<>& b = e.b;
+  const bool varying = x->getType()->isVectorTy();
+  auto inlined = [&](llvm::Function* function) {
+    llvm::CallInst* call = b.CreateCall(function, {x});
+    call->addFnAttr(llvm::Attribute::AlwaysInline);
+    call->setDoesNotThrow();
+    return call;
+  };
+  if (e.overlaps_roots) return inlined(e.unit.math(code, ScalarKind::f32, varying));
+  llvm::Value* usual = nullptr;
+  if (code == OpCode::exp) {
+    llvm::Value* size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    usual = b.CreateFCmpOLT(size, llvm::ConstantFP::get(x->getType(), passes::kExpCore));
+  } else {
+    llvm::Type* bits = varying ? e.unit.wide(e.unit.i32) : e.unit.i32;
+    llvm::Value* above = b.CreateSub(b.CreateBitCast(x, bits), llvm::ConstantInt::get(bits, 0x00800000));
+    usual = b.CreateICmpULT(above, llvm::ConstantInt::get(bits, 0x7f000000));
+  }
+  if (varying) usual = b.CreateAndReduce(usual);
+  llvm::Value* core = inlined(e.unit.math(*passes::math_core(code), varying));
+  llvm::BasicBlock *from = b.GetInsertBlock(), *rare = e.block("rare"), *done = e.block("usual");
+  b.CreateCondBr(usual, done, rare, llvm::MDBuilder(e.unit.context).createBranchWeights(1 << 20, 1));
+  b.SetInsertPoint(rare);
+  llvm::CallInst* whole = b.CreateCall(e.unit.math(code, ScalarKind::f32, varying), {x});
+  whole->setDoesNotThrow();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(x->getType(), 2);
+  result->addIncoming(core, from);
+  result->addIncoming(whole, rare);
+  return result;
+}
+
 }  // namespace
 
 bool gpu_computes(OpCode code, ScalarKind kind, bool fast_math, bool libdevice) {
   const bool single = kind != ScalarKind::f64;  // functions of 16-bit numbers are those of float32
-  return (fast_math && single && has_approximation(code)) || (libdevice && in_libdevice(code));
+  return (single && (code == OpCode::exp || code == OpCode::log)) || (fast_math && single && has_approximation(code)) ||
+         (libdevice && in_libdevice(code));
 }
 
 llvm::Value* emit_gpu_function(Emitter& e, OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands) {
   const EmitOptions& options = e.unit.options;
-  const bool fast = options.fast_math && gpu_computes(code, kind, true, false);
-  if (!fast && !gpu_computes(code, kind, false, !options.libdevice.empty())) return nullptr;
+  if (!gpu_computes(code, kind, options.fast_math, !options.libdevice.empty())) return nullptr;
+  const bool fast = options.fast_math && kind == ScalarKind::f32 && has_approximation(code);
+  if (!fast && options.libdevice.empty()) return by_core(e, code, operands[0]);
   // Approximations of numbers out of a function's domain are not-a-number and stay it.
   llvm::IRBuilder<>::FastMathFlagGuard guard(e.b);
   llvm::FastMathFlags flags = e.b.getFastMathFlags();
