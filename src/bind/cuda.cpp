@@ -16,6 +16,8 @@ struct DeviceRef {
   cuda::Device* device;
 };
 
+static_assert(driver::kMaxCudaDevices == std::size_t(cuda::kMaxDevices), "kernels have a table for each");
+
 cuda::Device& device_at(int ordinal) { return cuda::System::shared().device(ordinal); }
 
 /// What a signal handler of Python raised while this thread waited for a device.
@@ -83,6 +85,9 @@ void register_cuda(nb::module_& m) {
       .def(
           "facts", [](const DeviceRef& d) { return facts_of(*d.device); }, "What the device is.")
       .def("context", [](const DeviceRef& d) { return reinterpret_cast<std::uintptr_t>(d.device->context()); })
+      .def_prop_ro("place", [](const DeviceRef& d) { return d.device->ordinal(); })
+      .def_prop_ro("number", [](const DeviceRef& d) { return d.device->number(); })
+      .def_prop_ro("primary", [](const DeviceRef& d) { return d.device->is_primary(); })
       .def("has_context", [](const DeviceRef& d) { return d.device->has_context(); })
       .def("make_current",
            [](const DeviceRef& d) {
@@ -110,6 +115,12 @@ void register_cuda(nb::module_& m) {
            [](const DeviceRef& d, const DeviceRef& p) { return d.device->pool_access_enabled(*p.device); })
       .def("enable_pool_access",
            [](const DeviceRef& d, const DeviceRef& p, bool on) { d.device->enable_pool_access(*p.device, on); });
+  m.def(
+      "cuda_adopt_context",
+      [](std::uintptr_t context) {
+        return DeviceRef{&cuda::System::shared().adopt_context(reinterpret_cast<cuda::ContextHandle>(context))};
+      },
+      "The device of a CUDA context of any library; 0: the one that is current in this thread.");
   m.def(
       "cuda_pointer_place",
       [](std::uintptr_t pointer) -> std::optional<int> {

@@ -1,9 +1,12 @@
 // Streams, events and graphs of CUDA devices in Python.
 #include <nanobind/stl/shared_ptr.h>
 
+#include <cstring>
+
 #include "bind/gil.h"
 #include "bind/kernel_object.h"
 #include "cuda/graph.h"
+#include "cuda/ipc.h"
 #include "runtime/errors.h"
 
 namespace weft::bind {
@@ -76,6 +79,34 @@ void register_streams(nb::module_& m) {
   });
 }
 
+/// Another process's memory; arrays over it hold this.
+struct SharedMemory {
+  std::shared_ptr<void> memory;
+};
+
+cuda::IpcHandle ipc_handle(const nb::bytes& bytes) {
+  cuda::IpcHandle handle{};
+  if (bytes.size() != sizeof handle.bytes)
+    throw nb::value_error("the handle of memory or an event in another process has 64 bytes");
+  std::memcpy(handle.bytes, bytes.c_str(), sizeof handle.bytes);
+  return handle;
+}
+
+void register_ipc(nb::module_& m) {
+  auto bytes_of = [](const cuda::IpcHandle& handle) { return nb::bytes(handle.bytes, sizeof handle.bytes); };
+  nb::class_<SharedMemory>(m, "SharedMemory", "Memory of another process.")
+      .def_prop_ro("ptr", [](const SharedMemory& s) { return reinterpret_cast<std::uintptr_t>(s.memory.get()); });
+  m.def("cuda_share_memory", [bytes_of](const ArrayObject& a) {
+    return bytes_of(cuda::share_memory(device_at(a.array.space()->ordinal()), address_of(a)));
+  });
+  m.def("cuda_open_memory", [](int ordinal, const nb::bytes& handle) {
+    return SharedMemory{cuda::open_memory(device_at(ordinal), ipc_handle(handle))};
+  });
+  m.def("cuda_share_event", [bytes_of](const cuda::Event& event) { return bytes_of(cuda::share_event(event)); });
+  m.def("cuda_open_event",
+        [](int ordinal, const nb::bytes& handle) { return cuda::open_event(device_at(ordinal), ipc_handle(handle)); });
+}
+
 void register_graphs(nb::module_& m) {
   nb::class_<cuda::Graph>(m, "CudaGraph", "Work captured from a stream.")
       .def_prop_ro("ordinal", [](const cuda::Graph& g) { return g.device().ordinal(); })
@@ -113,6 +144,7 @@ void register_graphs(nb::module_& m) {
 void register_cuda_work(nb::module_& m) {
   register_streams(m);
   register_graphs(m);
+  register_ipc(m);
 }
 
 }  // namespace weft::bind

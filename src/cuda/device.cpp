@@ -25,8 +25,21 @@ std::string uuid_text(const Uuid& uuid) {
 
 Device::Device(System& system, int ordinal)
     : system_(system), ordinal_(ordinal), alias_("cuda:" + std::to_string(ordinal)) {
+  WEFT_CUDA(api(), device_get, &number_, ordinal);
+  read_facts();
+}
+
+Device::Device(System& system, int ordinal, DeviceNumber number, ContextHandle context)
+    : system_(system),
+      ordinal_(ordinal),
+      number_(number),
+      foreign_(context),
+      alias_("cuda:" + std::to_string(number) + " (another context)") {
+  read_facts();
+}
+
+void Device::read_facts() {
   const DriverTable& d = api();
-  WEFT_CUDA(d, device_get, &number_, ordinal);
   char text[256] = {};
   WEFT_CUDA(d, device_name, text, int(sizeof text) - 1, number_);
   facts_.name = text;
@@ -62,8 +75,8 @@ ContextHandle Device::context() {
   system_.check_process();
   std::lock_guard lock(mutex_);
   if (ContextHandle ready = context_.load(std::memory_order_relaxed)) return ready;
-  ContextHandle made = nullptr;
-  WEFT_CUDA(api(), primary_retain, &made, number_);
+  ContextHandle made = foreign_;
+  if (!made) WEFT_CUDA(api(), primary_retain, &made, number_);
   if (facts_.pools) {
     WEFT_CUDA(api(), pool_default, &pool_, number_);
     // What arrays give back stays for the next ones, up to a point: the driver's default gives all of it to the system
@@ -184,6 +197,7 @@ TransferKernels& Device::transfer_kernels() {
 
 bool Device::can_access(Device& peer) {
   if (&peer == this) return true;
+  if (peer.number_ == number_) return peer.pool_enabled();  // pools belong to the GPU, plain memory to its context
   int can = 0;
   WEFT_CUDA(api(), device_can_access_peer, &can, number_, peer.number_);
   return can != 0;
@@ -191,11 +205,12 @@ bool Device::can_access(Device& peer) {
 
 bool Device::peer_enabled(const Device& peer) const {
   std::lock_guard lock(mutex_);
-  return &peer == this || std::find(peers_.begin(), peers_.end(), peer.ordinal_) != peers_.end();
+  return &peer == this || peer.number_ == number_ ||
+         std::find(peers_.begin(), peers_.end(), peer.ordinal_) != peers_.end();
 }
 
 void Device::enable_peer(Device& peer, bool on) {
-  if (&peer == this) return;
+  if (&peer == this || peer.number_ == number_) return;
   ContextHandle other = peer.context();
   ContextScope scope(*this);
   const Result code = on ? api().peer_enable(other, 0) : api().peer_disable(other);
@@ -208,11 +223,12 @@ void Device::enable_peer(Device& peer, bool on) {
 
 bool Device::pool_access_enabled(const Device& peer) const {
   std::lock_guard lock(mutex_);
-  return &peer == this || std::find(pool_peers_.begin(), pool_peers_.end(), peer.ordinal_) != pool_peers_.end();
+  return &peer == this || peer.number_ == number_ ||
+         std::find(pool_peers_.begin(), pool_peers_.end(), peer.ordinal_) != pool_peers_.end();
 }
 
 void Device::enable_pool_access(Device& peer, bool on) {
-  if (&peer == this) return;
+  if (&peer == this || peer.number_ == number_) return;
   peer.context();
   PoolAccess access;
   access.location_id = number_;

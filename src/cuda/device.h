@@ -29,15 +29,19 @@ struct DeviceFacts {
 
 class Device final : public runtime::MemorySpace {
  public:
+  /// A GPU with its primary context.
   Device(System& system, int ordinal);
+  /// A context of another library on a GPU; `ordinal` is the device's number here.
+  Device(System& system, int ordinal, DeviceNumber number, ContextHandle context);
   ~Device();
 
   System& system() const { return system_; }
   const DriverTable& api() const { return system_.api(); }
   const DeviceFacts& facts() const { return facts_; }
   DeviceNumber number() const { return number_; }
-  /// The primary context; made on first use, kept for the process, as other libraries do.
+  /// The primary context, made on first use and kept for the process, as other libraries do; or another library's.
   ContextHandle context();
+  bool is_primary() const { return !foreign_; }
   bool has_context() const { return context_.load(std::memory_order_acquire) != nullptr; }
 
   // Memory.
@@ -89,6 +93,7 @@ class Device final : public runtime::MemorySpace {
  private:
   friend class Stream;
   friend class Capture;
+  void read_facts();
   void release(DevicePtr memory, bool pooled) noexcept;
   DevicePtr try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on, Result& code);
   /// A stream that waits for all others: memory is given back there when several streams may use it.
@@ -100,6 +105,7 @@ class Device final : public runtime::MemorySpace {
   System& system_;
   int ordinal_;
   DeviceNumber number_ = 0;
+  ContextHandle foreign_ = nullptr;  // another library's context
   std::string alias_;
   DeviceFacts facts_;
   std::atomic<ContextHandle> context_{nullptr};

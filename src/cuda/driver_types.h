@@ -92,6 +92,7 @@ inline constexpr unsigned kHostMapped = 2;
 // CU_POINTER_ATTRIBUTE_…, CU_MEMORYTYPE_…
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr int kPointerDeviceOrdinal = 9;
+inline constexpr int kPointerRangeStart = 11;
 inline constexpr unsigned kMemoryTypeHost = 1;
 
 // CU_LAUNCH_PARAM_…

@@ -44,8 +44,8 @@ class Stream {
 class Event {
  public:
   Event(Device& device, bool timing, bool interprocess = false);
-  /// Over an event of another library.
-  Event(Device& device, EventHandle handle) : device_(device), handle_(handle), owned_(false) {}
+  /// Over an event that exists; one of another library is not owned.
+  Event(Device& device, EventHandle handle, bool owned = false) : device_(device), handle_(handle), owned_(owned) {}
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;

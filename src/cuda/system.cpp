@@ -40,9 +40,13 @@ System::System(OpenedDriver driver) : driver_(std::move(driver)), forks_(forks()
   int count = 0;
   if (driver_.table.device_count(&count) != kSuccess) count = 0;
   try {
-    for (int i = 0; i < count; ++i) devices_.push_back(std::make_unique<Device>(*this, i));
+    for (int i = 0; i < std::min(count, kMaxDevices / 2); ++i) {
+      devices_[i] = std::make_unique<Device>(*this, i);
+      known_ = gpus_ = i + 1;
+    }
   } catch (const runtime::Error& error) {
-    devices_.clear();
+    known_ = gpus_ = 0;
+    for (auto& device : devices_) device.reset();
     driver_.problem = std::string("a CUDA device can't be asked what it is: ") + error.what();
   }
 }
@@ -62,10 +66,37 @@ bool System::is_open() { return the_system.load(std::memory_order_acquire) != nu
 
 Device& System::device(int ordinal) {
   if (!available()) throw Unavailable("CUDA is not available: " + problem());
-  if (ordinal < 0 || ordinal >= device_count())
+  if (ordinal < 0 || ordinal >= known_.load(std::memory_order_acquire))
     throw runtime::ArgumentError("there is no CUDA device " + std::to_string(ordinal) + "; this machine has " +
                                  std::to_string(device_count()));
   return *devices_[std::size_t(ordinal)];
+}
+
+Device& System::adopt_context(ContextHandle context) {
+  if (!available()) throw Unavailable("CUDA is not available: " + problem());
+  check_process();
+  ContextHandle before = nullptr;
+  WEFT_CUDA(api(), context_get, &before);
+  if (!context) context = before;
+  if (!context)
+    throw runtime::ArgumentError("no CUDA context is current in this thread; make one current, or give its handle");
+  DeviceNumber number = 0;
+  WEFT_CUDA(api(), context_set, context);
+  const Result code = api().context_device(&number);
+  api().context_set(before);
+  if (code != kSuccess) throw_driver_error(api(), code, "context_device", "the handle is no CUDA context");
+  std::lock_guard lock(adopt_mutex_);
+  const int known = known_.load(std::memory_order_relaxed);
+  for (int i = 0; i < known; ++i) {
+    Device& device = *devices_[i];
+    if (device.number() == number && device.context() == context) return device;
+  }
+  if (known == kMaxDevices)
+    throw runtime::ArgumentError("a process can have " + std::to_string(kMaxDevices) +
+                                 " CUDA devices, contexts of other libraries among them");
+  devices_[known] = std::make_unique<Device>(*this, known, number, context);
+  known_.store(known + 1, std::memory_order_release);
+  return *devices_[known];
 }
 
 PinnedMemory& System::pinned() {

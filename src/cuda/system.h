@@ -14,6 +14,9 @@ namespace weft::cuda {
 
 class Device;
 
+/// The most devices of a process, contexts of other libraries among them.
+inline constexpr int kMaxDevices = 64;
+
 /// Thrown out of a wait that the host wants to end; see System::set_interrupt.
 class Interrupted : public runtime::Error {
  public:
@@ -53,9 +56,14 @@ class System {
   int version() const { return driver_.version; }
   const DriverTable& api() const { return driver_.table; }
 
-  int device_count() const { return int(devices_.size()); }
-  /// Throws Unavailable without CUDA and ArgumentError for a device that does not exist.
+  /// The GPUs.
+  int device_count() const { return gpus_; }
+  /// By number: GPUs come first, then contexts that were taken in. Throws Unavailable without CUDA and ArgumentError for
+  /// a device that does not exist.
   Device& device(int ordinal);
+  /// A device for a context of another library, null for the one that is current in this thread; a primary context is
+  /// the GPU's own device. Throws ArgumentError when there is none, or too many were taken in.
+  Device& adopt_context(ContextHandle context);
   PinnedMemory& pinned();
 
   /// Whether this is the child of a fork: CUDA does not work there.
@@ -85,7 +93,10 @@ class System {
 
   OpenedDriver driver_;
   int forks_;  // of this process's ancestors when the driver was opened
-  std::vector<std::unique_ptr<Device>> devices_;
+  int gpus_ = 0;
+  std::mutex adopt_mutex_;
+  std::atomic<int> known_{0};                     // of the places below
+  std::unique_ptr<Device> devices_[kMaxDevices];  // filled one after the other
   PinnedMemory pinned_{*this};
   std::atomic<bool (*)() noexcept> interrupt_{nullptr};
 };

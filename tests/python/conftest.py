@@ -22,6 +22,7 @@ ONE_RUN = {
     "test_compile_errors": "errors of the compiler come before any device",
     "test_completeness": "counts statements",
     "test_cuda": "about CUDA devices",
+    "test_cuda_sharing": "about CUDA devices",
     "test_devices": "about devices",
     "test_leaks": "memory of the host",
     "test_named": "about names",

@@ -57,7 +57,7 @@ class ArrayExchange(_weft.Array):
         return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if v is not None})
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0) if self._place < 0 else (2, self._place)
+        return (1, 0) if self._place < 0 else (2, self.device._native.number)
 
     def cptr(self) -> Any:
         """A ctypes pointer to the first element."""
@@ -72,10 +72,11 @@ class ArrayExchange(_weft.Array):
         return ctypes.cast(self.ptr or 0, ctypes.POINTER(ctype))
 
     def ipc_handle(self) -> bytes:
-        """CUDA arrays only."""
-        if self._place >= 0:
-            raise NotImplementedError("arrays can't be shared between processes yet")
-        raise RuntimeError("IPC handles exist for CUDA arrays only; this one is on the CPU")
+        """64 bytes by which another process opens the array's memory (`wp.from_ipc_handle`). CUDA arrays only, made outside
+        of the memory pool: `with wp.ScopedMempool(device, False):`. The array must live while others use it."""
+        if self._place < 0:
+            raise RuntimeError("IPC handles exist for CUDA arrays only; this one is on the CPU")
+        return _weft.cuda_share_memory(self)
 
     @property
     def memory_kind(self) -> MemoryKind:

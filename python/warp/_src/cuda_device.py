@@ -9,18 +9,18 @@ from warp._src.device import CPU, Device, get_device
 
 
 class CudaDevice(Device):
-    """A CUDA device. Compares equal to its alias: `device == "cuda:0"`."""
+    """A CUDA device, or a context of another library on one. Compares equal to its alias: `device == "cuda:0"`."""
 
     is_cpu = False
     is_cuda = True
-    is_primary = True
     is_cubin_supported = True
     has_stream = True
 
     def __init__(self, ordinal: int):
         self.ordinal = ordinal
-        self.alias = f"cuda:{ordinal}"
+        self.alias = self._own_name = f"cuda:{ordinal}"
         self._native = _weft.CudaDevice(ordinal)
+        self.is_primary = self._native.primary
         self._facts = facts = self._native.facts()
         self.arch = facts["arch"]
         self.sm_count = facts["sm_count"]

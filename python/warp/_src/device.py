@@ -26,6 +26,7 @@ class Device:
 
     alias = "cpu"
     """The name by which programs choose the device."""
+    _own_name = "cpu"
     ordinal = -1
     """The number of a CUDA device; -1 for the CPU."""
     is_cpu = True
@@ -126,7 +127,7 @@ class Device:
         return isinstance(other, str) and other == self.alias
 
     def __hash__(self) -> int:
-        return hash(self.alias)
+        return hash(self._own_name)
 
     def __reduce__(self) -> tuple:
         return get_device, (self.alias,)
@@ -147,11 +148,13 @@ ON_CPU, ON_PINNED = -1, -2
 class _Selection:
     """The devices of the machine and the current one."""
 
-    __slots__ = ("current", "devices", "last_cuda", "on_cpu", "problem", "version")
+    __slots__ = ("aliases", "current", "devices", "last_cuda", "mapped", "on_cpu", "problem", "version")
 
     def __init__(self) -> None:
         self.current: Device | None = None  # None: nobody has asked yet
         self.devices: list[Device] | None = None  # CUDA devices
+        self.mapped: dict[int, Device] = {}  # contexts of other libraries, by place; those unmapped stay
+        self.aliases: dict[str, Device] = {}  # names given by map_cuda_device
         self.last_cuda: Device | None = None  # what "cuda" means
         self.on_cpu = False  # the current device is known to be the CPU
         self.problem = ""  # why there are no CUDA devices
@@ -166,14 +169,27 @@ class _Selection:
                 from warp._src.cuda_device import CudaDevice
 
                 found = [CudaDevice(n) for n in range(count)]
-                numbers: dict[Any, int] = {d: n for n, d in enumerate(found)}
-                numbers.update({d.alias: n for n, d in enumerate(found)})
-                if count == 1:
-                    numbers["cuda"] = 0
-                _weft.set_launch_devices(numbers)
                 self.last_cuda = found[0]
             self.devices = found
+            self.tell()
         return self.devices
+
+    def tell(self) -> None:
+        """Tells launches which objects and names are which devices."""
+        found = self.devices or []
+        numbers: dict[Any, int] = {}
+        for device in [*found, *self.mapped.values()]:
+            numbers[device] = device.ordinal
+        numbers.update({f"cuda:{n}": n for n in range(len(found))})
+        numbers.update({name: device.ordinal for name, device in self.aliases.items()})
+        if len(found) == 1 and not self.mapped:
+            numbers["cuda"] = 0
+        _weft.set_launch_devices(numbers)
+
+    def all(self) -> list[Device]:
+        """The CUDA devices, then the contexts of other libraries that have a name."""
+        named = [d for d in self.mapped.values() if self.aliases.get(d.alias) is d]
+        return [*self.find(), *named]
 
     def use(self, device: Device) -> None:
         """Makes a device current."""
@@ -208,7 +224,10 @@ def place_of(device: Any, pinned: Any = False) -> int:
 
 def device_at(place: int) -> Device:
     """The device of such a number."""
-    return CPU if place < 0 else selection.find()[place]
+    if place < 0:
+        return CPU
+    found = selection.find()
+    return found[place] if place < len(found) else selection.mapped[place]
 
 
 def not_cuda(device: object) -> RuntimeError:
@@ -225,6 +244,8 @@ def get_device(ident: Any = None) -> Device:
     if isinstance(ident, str):
         if ident == "cpu":
             return CPU
+        if ident in selection.aliases:
+            return selection.aliases[ident]
         if ident == "cuda":
             found = selection.find()
             if not found:
@@ -243,12 +264,59 @@ def get_device(ident: Any = None) -> Device:
 
 def get_devices() -> list[Device]:
     """All devices: the CPU, then CUDA devices."""
-    return [CPU, *selection.find()]
+    return [CPU, *selection.all()]
 
 
 def get_cuda_devices() -> list[Device]:
     """All CUDA devices."""
-    return list(selection.find())
+    return selection.all()
+
+
+def map_cuda_device(alias: str, context: Any = None) -> Device:
+    """Gives a name to a CUDA context: a handle (a number or ctypes.c_void_p), or None for the one that is current in the
+    calling thread. A device is made for a context that has none; the device of a known context gets the name."""
+    if not isinstance(alias, str) or not alias:
+        raise TypeError(f"the alias of a device is a name, not {alias!r}")
+    if alias == "cpu" or alias == "cuda" or (alias.startswith("cuda:") and alias[5:].isdecimal()):
+        raise ValueError(f"{alias!r} is a device's own name; choose another alias")
+    if not selection.find():
+        raise RuntimeError(f"CUDA is not available: no context to map ({selection.problem})")
+    handle = getattr(context, "value", context)
+    native = _weft.cuda_adopt_context(0 if handle is None else int(handle))
+    known = selection.aliases.get(alias)
+    place = native.place
+    if known is not None and known.ordinal != place:
+        raise ValueError(f"the alias {alias!r} is taken by another device; call wp.unmap_cuda_device first")
+    if place < len(selection.find()):
+        device = selection.find()[place]
+    elif place in selection.mapped:
+        device = selection.mapped[place]
+    else:
+        from warp._src.cuda_device import CudaDevice
+
+        device = selection.mapped[place] = CudaDevice(place)
+    for name in [n for n, d in selection.aliases.items() if d is device]:
+        del selection.aliases[name]
+    device.alias = alias
+    selection.aliases[alias] = device
+    selection.tell()
+    return device
+
+
+def unmap_cuda_device(alias: str) -> None:
+    """Takes back a name that map_cuda_device gave. Arrays and streams of the device stay usable as long as its context."""
+    device = selection.aliases.get(alias)
+    if device is None:
+        raise RuntimeError(f"no device was mapped to the alias {alias!r}")
+    del selection.aliases[alias]
+    if device.ordinal < len(selection.find()):
+        device.alias = f"cuda:{device.ordinal}"
+    else:
+        if selection.current is device:
+            selection.use(selection.find()[0])
+        if selection.last_cuda is device:
+            selection.last_cuda = selection.find()[0]
+    selection.tell()
 
 
 def get_cuda_device(ordinal: int | None = None) -> Device:
@@ -335,7 +403,7 @@ def synchronize() -> None:
     meanwhile."""
     _weft.host_refuse("wait for the device")
     if _weft.cuda_is_open():
-        for device in selection.find():
+        for device in [*selection.find(), *selection.mapped.values()]:
             device._native.synchronize()  # type: ignore[attr-defined]
 
 

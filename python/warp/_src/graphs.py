@@ -3,11 +3,20 @@ calling thread's launches, copies and fills are recorded as a list of commands (
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from warp import _weft
-from warp._src.device import Device, device_at, get_device
+from warp._src.device import Device, device_at, get_cuda_driver_version, get_device
 from warp._src.streams import Stream
+
+
+class CaptureMode(enum.IntEnum):
+    """How far a capture reaches. Captures here never forbid anything to other threads and streams; the names are for
+    programs of other versions."""
+
+    THREAD_LOCAL = 1
+    RELAXED = 2
 
 
 class Graph:
@@ -133,6 +142,12 @@ def _host_branch(branch: Any, kwargs: dict[str, Any]) -> Any:
     return made
 
 
+def is_conditional_graph_supported() -> bool:
+    """Whether graphs of CUDA devices can hold conditions: from drivers of CUDA 12.4 on."""
+    version = get_cuda_driver_version()
+    return version is not None and version >= (12, 4)
+
+
 def _cuda_branch(condition: Any, handle: int, branch: Any, kwargs: dict[str, Any], loop: bool = False) -> None:
     """A branch becomes part of the graph that is captured on the condition's device."""
     _weft.cuda_branch_begin(condition, handle, loop)
@@ -220,4 +235,14 @@ class ScopedCapture:
                 raise
 
 
-__all__ = ["Graph", "ScopedCapture", "capture_begin", "capture_end", "capture_if", "capture_launch", "capture_while"]
+__all__ = [
+    "CaptureMode",
+    "Graph",
+    "ScopedCapture",
+    "capture_begin",
+    "capture_end",
+    "capture_if",
+    "capture_launch",
+    "capture_while",
+    "is_conditional_graph_supported",
+]

@@ -23,6 +23,7 @@ from warp._src import errors as _errors
 from warp._src import facts as _facts
 from warp._src import logger as _logger
 from warp._src import graphs as _graphs
+from warp._src import ipc as _ipc
 from warp._src import matmul as _matmul
 from warp._src import modules as _modules
 from warp._src import native as _native
@@ -30,6 +31,7 @@ from warp._src import startup as _startup
 from warp._src import streams as _streams
 from warp._src import forward as _forward
 from warp._src import tape as _tape
+from warp._src import torch_streams as _torch_streams
 from warp._src import struct as _struct
 from warp._src import types
 from warp._src.config import DeterministicMode  # noqa: F401
@@ -50,9 +52,11 @@ from warp._src.device import (  # noqa: F401
     is_cpu_available,
     is_cuda_available,
     is_device_available,
+    map_cuda_device,
     set_device,
     synchronize,
     synchronize_device,
+    unmap_cuda_device,
 )
 from warp._src.facts import ModuleBuildOptions  # noqa: F401
 from warp._src.timer import ScopedTimer  # noqa: F401
@@ -81,6 +85,8 @@ for _source in (
     _startup,
     _streams,
     _graphs,
+    _ipc,
+    _torch_streams,
     _tape,
     _forward,
     build,

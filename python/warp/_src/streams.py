@@ -121,13 +121,22 @@ class Event:
         return self._event.handle
 
     def ipc_handle(self) -> bytes:
-        """64 bytes by which another process opens the event."""
-        raise NotImplementedError(f"the event {self._event.handle:#x} can't be shared between processes yet")
+        """64 bytes by which another process opens the event (`wp.event_from_ipc_handle`). The event must have been made
+        with interprocess=True and live while others use it."""
+        return _weft.cuda_share_event(self._event)
 
     @property
     def is_complete(self) -> bool:
         """Whether the work before the event is done."""
         return self._event.done
+
+
+def event_from_ipc_handle(handle: bytes, device: Any = None) -> Event:
+    """Opens an event of another process by the bytes of its `ipc_handle()`."""
+    made = Event.__new__(Event)
+    made.device = _cuda(device)
+    made._event = _weft.cuda_open_event(made.device.ordinal, bytes(handle))
+    return made
 
 
 def _cuda(device: Any) -> Device:
