@@ -587,3 +587,45 @@ def test_tapes_keep_what_only_gradient_functions_read() -> None:
     a.grad.fill_(1.0)
     tape.backward()
     np.testing.assert_allclose(a.grad.numpy(), np.full(4, 9.0))
+
+
+@wp.func
+def cube_at(x: wp.array(dtype=wp.float64), i: int):
+    return x[i] * x[i] * x[i]
+
+
+@wp.func_grad(cube_at)
+def adj_cube_at(x: wp.array(dtype=wp.float64), i: int, adj: wp.float64):
+    wp.adjoint[x][i] += wp.float64(3.0) * x[i] * x[i] * adj
+
+
+@wp.kernel
+def overwrites_behind(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    y[i] = cube_at(x, i)
+    x[i] = y[i]
+
+
+@wp.kernel
+def overwrites_before(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    x[i] = x[i] * x[i]
+    y[i] = cube_at(x, i)
+
+
+def test_gradients_that_would_read_what_was_overwritten_are_refused() -> None:
+    x = wp.array([1.0, 2.0], dtype=wp.float64, requires_grad=True)
+    y = wp.zeros(2, dtype=wp.float64, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(overwrites_behind, 2, [x, y])
+    with pytest.raises(RuntimeError, match="the gradient of 'cube_at' reads an array that the kernel may overwrite"):
+        tape.backward(grads={y: wp.ones(2, dtype=wp.float64)})
+
+
+def test_gradients_may_read_what_was_written_before() -> None:
+    x = wp.array([1.0, 2.0], dtype=wp.float64, requires_grad=True)
+    y = wp.zeros(2, dtype=wp.float64, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(overwrites_before, 2, [x, y])
+    tape.backward(grads={y: wp.ones(2, dtype=wp.float64)})
+    np.testing.assert_allclose(x.grad.numpy(), [6.0, 6.0 * 2.0**5])

@@ -1,0 +1,177 @@
+"""Judges gradients of single kernels: what a tape says against central differences in float64, for all arrays at once.
+
+A case is a kernel and its data. The loss is a weighted sum of everything that is in its float arrays after the launch, so
+the gradient of an array is what the launch, or two in a row, make of its first values. Cases run with one lane, with all
+lanes and serially; adjoint launches without a tape must agree or refuse.
+"""
+
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+import warp as wp
+from warp._src.array import array as _array
+
+d = wp.float64
+MODES = {"one lane": (1, 0), "all lanes": (0, 0), "serial": (0, 1)}  # cpu_lanes, cpu_threads
+
+
+class Case:
+    """A kernel, its data, and how it is to be judged.
+
+    `given` are arrays and numbers by name; other arrays get `size` pleasant numbers, those whose names begin with `out`
+    zeros. `pack` makes the arguments from the arrays, for kernels that take them in structs or as views; `types` then says
+    what they are.
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        dim: Any,
+        given: dict[str, Any],
+        tolerance: float = 1e-6,
+        step: float = 2e-6,
+        modes: tuple[str, ...] = tuple(MODES),
+        twice: bool = True,
+        size: int | None = None,
+        pack: Callable | None = None,
+        types: dict[str, Any] | None = None,
+    ):
+        self.kernel, self.name, self.given = kernel, kernel.key, given
+        self.dim = dim if isinstance(dim, tuple) else (dim,)
+        self.tolerance, self.step, self.modes, self.pack = tolerance, step, modes, pack
+        self.times = (1, 2) if twice else (1,)
+        self.size = size if size is not None else int(np.prod(self.dim))
+        self.kinds = types if types is not None else kernel.func.__annotations__
+        arrays = [name for name, kind in self.kinds.items() if isinstance(kind, _array)]
+        self.first = {name: self._values(name, k) for k, name in enumerate(arrays)}
+        self.floats = [name for name in arrays if _is_float(self.kinds[name].dtype)]
+
+    def _values(self, name: str, index: int) -> np.ndarray:
+        kind = self.kinds[name]
+        if name in self.given:
+            return np.asarray(self.given[name], np.float64 if _is_float(kind.dtype) else np.int32)
+        shape = (self.size,) * kind.ndim + tuple(getattr(kind.dtype, "_shape_", ()) or ())
+        if name.startswith("out") or not _is_float(kind.dtype):
+            return np.zeros(shape, np.float64 if _is_float(kind.dtype) else np.int32)
+        return 0.3 + 0.37 * np.sin(1.7 * np.arange(int(np.prod(shape))) + 2.1 * index).reshape(shape)
+
+    def _weight(self, name: str) -> np.ndarray:
+        first = self.first[name]
+        return (0.5 + np.cos(2.3 * np.arange(first.size) + len(name) + ord(name[-1]))).reshape(first.shape)
+
+    def _array(self, name: str, values: np.ndarray, grad: bool = False) -> Any:
+        kind = self.kinds[name]
+        return wp.array(values, dtype=kind.dtype, ndim=kind.ndim, requires_grad=grad and name in self.floats)
+
+    def _launch(self, arrays: dict[str, Any], **how: Any) -> None:
+        inputs = self.pack(arrays) if self.pack else [arrays.get(name, self.given.get(name)) for name in self.kinds]
+        wp.launch(self.kernel, dim=self.dim, inputs=inputs, **how)
+
+    def _loss(self, values: dict[str, np.ndarray]) -> np.ndarray:
+        """The loss after each launch."""
+        arrays = {name: self._array(name, value) for name, value in values.items()}
+        losses = []
+        for _ in self.times:
+            self._launch(arrays)
+            losses.append(sum(float(np.sum(self._weight(name) * arrays[name].numpy())) for name in self.floats))
+        return np.array(losses)
+
+    def slopes(self) -> list[dict[str, np.ndarray]]:
+        """The gradients by differences, after each launch."""
+        out: list[dict] = [{name: np.zeros(self.first[name].shape) for name in self.floats} for _ in self.times]
+        for name in self.floats:
+            for at in np.ndindex(self.first[name].shape):
+
+                def slope(step: float) -> np.ndarray:
+                    sides = []
+                    for moved in (self.first[name][at] + step, self.first[name][at] - step):
+                        values = self.first[name].copy()
+                        values[at] = moved
+                        sides.append(self._loss({**self.first, name: values}))
+                    return (sides[0] - sides[1]) / (2 * step)
+
+                step = self.step * max(1.0, abs(self.first[name][at]))
+                for times, value in enumerate((4 * slope(step / 2) - slope(step)) / 3):
+                    out[times][name][at] = value
+        return out
+
+    def taped(self, times: int) -> dict[str, np.ndarray]:
+        """The gradients by a tape; going back a second time must give the same."""
+        arrays = {name: self._array(name, value, True) for name, value in self.first.items()}
+        with wp.Tape() as tape:
+            for _ in range(times):
+                self._launch(arrays)
+        found: list[dict[str, np.ndarray]] = []
+        for _ in range(2):
+            tape.backward(grads={arrays[name]: self._array(name, self._weight(name)) for name in self.floats})
+            found.append({name: arrays[name].grad.numpy().copy() for name in self.floats})
+        for name in self.floats:
+            np.testing.assert_allclose(
+                found[1][name], found[0][name], rtol=1e-11, atol=1e-11, err_msg="a second backward"
+            )
+        return found[0]
+
+    def untaped(self) -> dict[str, np.ndarray] | None:
+        """The gradients by an adjoint launch; none where it refuses."""
+        arrays = {name: self._array(name, value, True) for name, value in self.first.items()}
+        self._launch(arrays)
+        for name in self.floats:
+            arrays[name].grad.assign(self._array(name, self._weight(name)))
+        try:
+            self._launch(arrays, adjoint=True)
+        except Exception as error:
+            assert "overwrite" in str(error) or "order of the threads" in str(error), str(error)
+            return None
+        return {name: arrays[name].grad.numpy().copy() for name in self.floats}
+
+    def check(self) -> None:
+        """Compares everything with the differences."""
+        on_gpu = wp.get_device().is_cuda
+        if on_gpu and "all lanes" not in self.modes:
+            pytest.skip("about the order of threads")
+        try:
+            want = self.slopes()
+            for mode in ["all lanes"] if on_gpu else self.modes:
+                wp.config.cpu_lanes, wp.config.cpu_threads = MODES[mode]
+                for times, values in enumerate(want):
+                    self._compare(values, self.taped(times + 1), f"{mode}, {times + 1} launches")
+                got = self.untaped()
+                if got is not None:
+                    self._compare(want[0], got, f"{mode}, without a tape")
+        finally:
+            wp.config.cpu_lanes, wp.config.cpu_threads = 0, 0
+
+    def _compare(self, want: dict[str, np.ndarray], got: dict[str, np.ndarray], what: str) -> None:
+        for name, values in want.items():
+            size = max(1.0, np.abs(values).max(initial=0.0))
+            np.testing.assert_allclose(
+                got[name],
+                values,
+                rtol=self.tolerance,
+                atol=self.tolerance * size,
+                err_msg=f"{what}: gradient of {name}",
+            )
+
+
+def _is_float(dtype: Any) -> bool:
+    return getattr(dtype, "_wp_scalar_type_", dtype) in (wp.float64, wp.float32, wp.float16, float)
+
+
+_OPTIONS = ("tolerance", "step", "modes", "twice", "size", "pack", "types")
+
+
+def collector() -> tuple[list[Case], Callable]:
+    """A list of cases and the decorator that adds kernels to it; its keywords are options of a case and data."""
+    cases: list[Case] = []
+
+    def case(dim: Any = 5, **options: Any) -> Callable:
+        own = {name: options.pop(name) for name in _OPTIONS if name in options}
+
+        def add(kernel: Any) -> Any:
+            cases.append(Case(kernel, dim, options, **own))
+            return kernel
+
+        return add
+
+    return cases, case
