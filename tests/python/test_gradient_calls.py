@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import warp as wp
 from gradient_cases import collector, d
@@ -336,3 +337,45 @@ def atomics_in_functions(x: wp.array(dtype=d), out: wp.array(dtype=d)):
 @pytest.mark.parametrize("case", CASES, ids=lambda one: one.name)
 def test_agrees_with_differences(case) -> None:
     case.check()
+
+
+@wp.func
+def cube_at(x: wp.array(dtype=d), i: int):
+    return x[i] * x[i] * x[i]
+
+
+@wp.func_grad(cube_at)
+def adj_cube_at(x: wp.array(dtype=d), i: int, adj: d):
+    wp.adjoint[x][i] += d(3.0) * x[i] * x[i] * adj
+
+
+@wp.kernel
+def overwrites_behind(x: wp.array(dtype=d), y: wp.array(dtype=d)):
+    i = wp.tid()
+    y[i] = cube_at(x, i)
+    x[i] = y[i]
+
+
+@wp.kernel
+def overwrites_before(x: wp.array(dtype=d), y: wp.array(dtype=d)):
+    i = wp.tid()
+    x[i] = x[i] * x[i]
+    y[i] = cube_at(x, i)
+
+
+def test_gradients_that_would_read_what_was_overwritten_are_refused() -> None:
+    x = wp.array([1.0, 2.0], dtype=d, requires_grad=True)
+    y = wp.zeros(2, dtype=d, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(overwrites_behind, 2, [x, y])
+    with pytest.raises(RuntimeError, match="the gradient of 'cube_at' reads an array that the kernel may overwrite"):
+        tape.backward(grads={y: wp.ones(2, dtype=d)})
+
+
+def test_gradients_may_read_what_was_written_before() -> None:
+    x = wp.array([1.0, 2.0], dtype=d, requires_grad=True)
+    y = wp.zeros(2, dtype=d, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(overwrites_before, 2, [x, y])
+    tape.backward(grads={y: wp.ones(2, dtype=d)})
+    np.testing.assert_allclose(x.grad.numpy(), [6.0, 6.0 * 2.0**5])
