@@ -37,9 +37,9 @@ def _plain_scan(source: wp.array, target: wp.array, component: int, inclusive: b
     if not inclusive:
         sums = np.concatenate((sums[:1] * 0, sums[:-1]))
     seen = target.numpy()
-    seen[...] = np.concatenate(
-        [sums[:, None] if c == component else _scalars(target)[:, c : c + 1] for c in range(_scalars(target).shape[1])], 1
-    ).reshape(seen.shape)
+    made = _scalars(target).copy()
+    made[:, component] = sums
+    seen[...] = made.reshape(seen.shape)
 
 
 def _plain_sum(a: wp.array, b: wp.array | None, out: wp.array, outer: int, length: int, inner: int) -> None:

@@ -1,7 +1,7 @@
 """Algorithms on whole arrays: sums, inner products, prefix sums, sorting by key, run lengths, conversion.
 
-They work on NumPy's view of CPU arrays; results are the same on every machine. Arrays on a CUDA device are worked on there
-(device_algorithms.py). Tapes record those of floats.
+They work on NumPy's view of CPU arrays; results are the same on every machine. Arrays on a CUDA device are worked on
+there (device_algorithms.py). Tapes record those of floats.
 """
 
 from __future__ import annotations
@@ -405,12 +405,12 @@ def segmented_sort_pairs(
 
 
 @through_host("keys", "values", by="segmented_sort_pairs")
-def _sort_segments(keys: array, values: array, count: int, segment_start_indices: array, segment_end_indices: Any) -> Any:
-    starts = segment_start_indices.numpy()
-    if segment_end_indices is None:
+def _sort_segments(keys: array, values: array, count: int, first: array, last: array | None) -> np.ndarray:
+    starts = first.numpy()
+    if last is None:
         starts, ends = starts[:-1], starts[1:]
     else:
-        ends = segment_end_indices.numpy()
+        ends = last.numpy()
     if len(starts) != len(ends):
         raise RuntimeError(f"there are {len(starts)} starts of segments and {len(ends)} ends")
     key, value = _target(keys, "segmented_sort_pairs")[:count], _target(values, "segmented_sort_pairs")[:count]

@@ -22,7 +22,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def _writes(*names: str, by: str) -> Callable[[_F], _F]:
-    """Tells tapes that the arrays of these parameters are written; what the function does to that end they don't see."""
+    """Tells tapes that the arrays of these parameters are written; they don't see how."""
 
     def wrap(function: _F) -> _F:
         places = [list(inspect.signature(function).parameters).index(name) for name in names]
@@ -172,8 +172,8 @@ def sort(keys: array, values: array, count: int, begin_bit: int, end_bit: int, k
 
 @_writes("keys", "values", by="segmented_sort_pairs")
 def sort_segments(keys: array, values: array, count: int, starts: array, ends: array | None) -> array:
-    """Sorts pairs within segments: by key, then, which keeps that order, by segment. Elements of no segment are segments of
-    their own. Segments that reach beyond the elements are cut."""
+    """Sorts pairs within segments: by key, then, which keeps that order, by segment. Elements of no segment are segments
+    of their own. Segments that reach beyond the elements are cut."""
     if count == 0:
         return _device.new_array(keys, (0,), _INT32)
     if ends is None:

@@ -70,6 +70,18 @@ def add(to: array, amount: array) -> None:
     run(kernel_of(("add", rank), params, f"to[{at}] = to[{at}] + amount[{at}]", rank), to.shape, to, amount)
 
 
+def add_times(to: array, amount: array, factor: float) -> None:
+    """to += factor · amount, of one shape and type."""
+    if to.is_contiguous and amount.is_contiguous:
+        to, amount = as_scalars(to), as_scalars(amount)
+    rank = to.ndim
+    wide = "float64" if to._element.scalar == "float64" else "float32"
+    params = f"{_array('to', rank)}, {_array('amount', rank)}, factor: wp.{wide}"
+    at = _index(rank)
+    body = f"to[{at}] = to.dtype(wp.{wide}(to[{at}]) + factor * wp.{wide}(amount[{at}]))"
+    run(kernel_of(("times", rank, wide), params, body, rank), to.shape, to, amount, factor)
+
+
 def add_spread(to: array, amount: array, axis: int | None) -> None:
     """Adds to each element the sum's share: amount[0], or the one whose index along the axis is 0."""
     rank = to.ndim

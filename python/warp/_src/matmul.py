@@ -1,4 +1,5 @@
-"""Products of whole matrices: `wp.matmul`, `wp.batched_matmul` and `A @ B`, by NumPy's BLAS; tapes record them."""
+"""Products of whole matrices: `wp.matmul`, `wp.batched_matmul` and `A @ B`; tapes record them. On the CPU by NumPy's
+BLAS, on CUDA devices by device_matmul.py."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from warp._src.host_detour import through_host
 
 __all__ = ["adj_batched_matmul", "adj_matmul", "batched_matmul", "matmul"]
 
-_FLOATS = ("float16", "float32", "float64")
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def _check(ndim: int, named: dict[str, Any]) -> None:
@@ -27,7 +28,7 @@ def _check(ndim: int, named: dict[str, Any]) -> None:
         if one.ndim != ndim:
             raise RuntimeError(f"the argument '{name}' must have {ndim} dimensions, not {one.ndim}")
         if one._element.kind != "scalar" or one._element.scalar not in _FLOATS:
-            raise RuntimeError(f"matrix products take float16, float32 and float64; '{name}' has {one.dtype.__name__}")
+            raise RuntimeError(f"matrix products take {', '.join(_FLOATS)}; '{name}' has {one.dtype.__name__}")
         if one._element != first._element:
             raise RuntimeError(
                 f"all arrays of a matrix product have one type; '{name}' has {one.dtype.__name__}, "
@@ -39,9 +40,10 @@ def _check(ndim: int, named: dict[str, Any]) -> None:
 def _run(a: array, b: array, c: array | None, d: array, alpha: float, beta: float) -> None:
     _weft.announce_write(d, "a matrix product")
     x, y, out = (_interface.numpy_view(one) for one in (a, b, d))
-    half = out.dtype == np.float16
+    known = _interface.layout(d._element)
+    half = known.scalar in ("float16", "bfloat16")
     if half:  # summed in float32 and rounded once
-        x, y = x.astype(np.float32), y.astype(np.float32)
+        x, y = _wide(x, known), _wide(y, known)
     if not half and alpha == 1.0 and beta == 0.0 and not (d._overlaps(a) or d._overlaps(b)):
         np.matmul(x, y, out=out)
         return
@@ -50,14 +52,24 @@ def _run(a: array, b: array, c: array | None, d: array, alpha: float, beta: floa
         if alpha != 1.0:
             result *= result.dtype.type(alpha)
         if beta != 0.0:
-            result += result.dtype.type(beta) * _interface.numpy_view(c).astype(result.dtype, copy=False)
-        np.copyto(out, result, casting="same_kind")
+            result += result.dtype.type(beta) * _wide(_interface.numpy_view(c), known)
+        np.copyto(out, _interface.comparable(result, known), casting="unsafe")
+
+
+def _wide(values: np.ndarray, known: Any) -> np.ndarray:
+    """Numbers of 16 bits as float32."""
+    if known.scalar == "bfloat16":
+        return _interface.bfloat16_values(values)
+    return values.astype(np.float32) if known.scalar == "float16" else values
 
 
 def _differentiable(a: array, b: array, c: array | None, d: array, alpha: float, beta: float) -> Callable[[], None]:
     """What goes back over a product; to be made before it is computed, for the result may overwrite a factor."""
     from warp._src.tape_record import add_to_gradient, take_gradient, values_now
 
+    there = _there(a, b, c, d)
+    if there is not None:
+        return _differentiable_there(there, a, b, c, d, alpha, beta)
     x = values_now(a, "a matrix product") if b.requires_grad else None
     y = values_now(b, "a matrix product") if a.requires_grad else None
 
@@ -73,6 +85,32 @@ def _differentiable(a: array, b: array, c: array | None, d: array, alpha: float,
                 add_to_gradient(one, amount)
         if beta != 0.0:
             add_to_gradient(c, g * g.dtype.type(beta))
+
+    return backward
+
+
+def _there(*arrays: Any) -> Any:
+    """The products of the CUDA device that all of these arrays lie on; None for other arrays."""
+    if all(one is None or one._place < 0 for one in arrays):
+        return None
+    from warp._src import device_arrays, device_matmul
+
+    return device_matmul if device_arrays.one_device(*arrays) is not None else None
+
+
+def _differentiable_there(
+    there: Any, a: array, b: array, c: array | None, d: array, alpha: float, beta: float
+) -> Callable[[], None]:
+    """The same on a CUDA device."""
+    from warp._src.device_arrays import take, values_then
+
+    x = values_then(a, "a matrix product") if b.requires_grad else None
+    y = values_then(b, "a matrix product") if a.requires_grad else None
+
+    def backward() -> None:
+        gradients = (one.grad if one is not None and one.requires_grad else None for one in (a, b, c))
+        named = {"a": x and x(), "b": y and y(), **dict(zip(("adj_a", "adj_b", "adj_c"), gradients))}
+        there.add_gradients(named, take(d), alpha, beta)
 
     return backward
 
@@ -99,7 +137,12 @@ def _product(ndim: int, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: floa
     refuse_forward("a matrix product of arrays", a, b, c, d)
     tape = recording(d)
     backward = _differentiable(a, b, c, d, float(alpha), float(beta)) if tape is not None else None
-    _run(a, b, c, d, float(alpha), float(beta))
+    there = _there(a, b, c, d)
+    if there is None:
+        _run(a, b, c, d, float(alpha), float(beta))
+    else:
+        _weft.announce_write(d, "a matrix product")
+        there.multiply(a, b, c, d, float(alpha), float(beta))
     if tape is not None:
         tape.record_func(backward, [one for one in (a, b, c, d) if one is not None])
 
@@ -114,7 +157,7 @@ def matmul(
     allow_tf32x3_arith: bool = False,
     device: Any = None,
 ) -> None:
-    """d = alpha · a · b + beta · c for 2-D arrays of float16, float32 or float64."""
+    """d = alpha · a · b + beta · c for 2-D arrays of float16, bfloat16, float32 or float64."""
     _product(2, a, b, c, d, alpha, beta, device)
 
 
@@ -145,9 +188,15 @@ def _adjoint(ndim: int, named: dict[str, Any], adj_d: array, alpha: float, beta:
         expected, given = adj_d if name == "c" else named[name], named[f"adj_{name}"]
         if given is not None and given.shape != expected.shape:
             raise RuntimeError(f"the argument 'adj_{name}' must have the shape {expected.shape}, not {given.shape}")
-    x, y, g = (_interface.host_view(one) for one in (a, b, adj_d))
-    if g.dtype == np.float16:
-        x, y, g = (one.astype(np.float32) for one in (x, y, g))
+    there = _there(*(one for one in (*named.values(), adj_d) if one is not None))
+    if there is not None:
+        from warp._src.tape_record import paused
+
+        with paused():
+            there.add_gradients(named, adj_d, float(alpha), float(beta))
+        return
+    known = _interface.layout(adj_d._element)
+    x, y, g = (_wide(_interface.host_view(one), known) for one in (a, b, adj_d))
     for given, amount in (
         (named["adj_a"], lambda: alpha * np.matmul(g, y.swapaxes(-1, -2))),
         (named["adj_b"], lambda: alpha * np.matmul(x.swapaxes(-1, -2), g)),
