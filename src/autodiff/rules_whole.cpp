@@ -59,10 +59,13 @@ void Reverser::whole_rule(const Op& op, Value* g) {
       if (wants(a)) add_products(op.result(), a, g, b_.binary(OpCode::scale, g, value(1)), b);
       if (wants(b)) add_product(op.result(), b, g, inner(g, value(0)), a);
       return;
-    case OpCode::unscale:
-      if (wants(a)) add(a, gated(g, b_.binary(OpCode::unscale, g, value(1))));
-      if (wants(b)) add(b, gated(g, negative(over(inner(g, map(op.result())), value(1)))));
+    case OpCode::unscale: {
+      // One reciprocal for all components and both adjoints: quotients take many times as long as products.
+      Value* inverse = over(number(value(1)->type, 1.0), value(1));
+      if (wants(a)) add(a, gated(g, b_.binary(OpCode::scale, g, inverse)));
+      if (wants(b)) add(b, gated(g, negative(times(inner(g, map(op.result())), inverse))));
       return;
+    }
     case OpCode::dot:
       if (wants(a)) add_product(op.result(), a, g, b_.binary(OpCode::scale, value(1), g), b);
       if (wants(b)) add_product(op.result(), b, g, b_.binary(OpCode::scale, value(0), g), a);

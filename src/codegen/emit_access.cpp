@@ -19,6 +19,12 @@ std::uint32_t leaf_bytes(CodeUnit& unit, const PartInfo& leaf) {
   return leaf.kind == PartKind::pointer ? 8 : unit.memory_type(leaf.scalar)->getScalarSizeInBits() / 8;
 }
 
+/// Neighbours of one type of 32 bits, which can be gathered and scattered as one of 64.
+bool are_pair(CodeUnit& unit, const PartInfo& a, const PartInfo& b) {
+  return !unit.traits.gpu && a.kind == PartKind::scalar && b.kind == PartKind::scalar &&
+         unit.memory_type(a) == unit.memory_type(b) && leaf_bytes(unit, a) == 4 && b.offset == a.offset + 4;
+}
+
 }  // namespace
 
 void Emitter::use_scopes() {
@@ -92,14 +98,60 @@ llvm::Value* Emitter::component_of(llvm::Value* all, int parts, int k, std::uint
   return b.CreateShuffleVector(low, high, order);
 }
 
+/// Pointers of every lane moved by a constant: the scalar they start from, where there is one, so that gathers have it as
+/// their base.
+llvm::Value* Emitter::component_pointers(llvm::Value* pointers, std::uint32_t offset) {
+  auto* from = llvm::dyn_cast<llvm::GetElementPtrInst>(pointers);
+  if (!offset || !from || from->getNumIndices() != 1 || from->getPointerOperand()->getType()->isVectorTy())
+    return b.CreateConstGEP1_64(unit.i8, pointers, offset);
+  llvm::Value* base = b.CreateConstGEP1_64(unit.i8, from->getPointerOperand(), offset);
+  return b.CreateGEP(from->getSourceElementType(), base, from->idx_begin()->get());
+}
+
 /// Gather of one leaf.
 llvm::Value* Emitter::load_leaf(const PartInfo& leaf, const Address& at, llvm::Value* pointers) {
   llvm::Type* type = unit.wide(unit.memory_type(leaf));
-  llvm::Value* p = b.CreateConstGEP1_64(unit.i8, pointers, at.offset + leaf.offset);
+  llvm::Value* p = component_pointers(pointers, at.offset + leaf.offset);
   auto* gather = b.CreateMaskedGather(type, p, llvm::Align(leaf_bytes(unit, leaf)), mask_or_all(),
                                       llvm::Constant::getNullValue(type));
   mark_scope(gather, at.scope);
   return from_memory(leaf, gather);
+}
+
+/// Gathers of all leaves; two neighbours of 32 bits go as one of 64.
+llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo> leaves, const Address& at,
+                                                        llvm::Value* pointers) {
+  llvm::SmallVector<llvm::Value*, 4> out;
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    if (W == 1 || k + 1 == leaves.size() || !are_pair(unit, leaves[k], leaves[k + 1])) {
+      out.push_back(load_leaf(leaves[k], at, pointers));
+      continue;
+    }
+    llvm::Value* p = component_pointers(pointers, at.offset + leaves[k].offset);
+    llvm::Type* wide = unit.wide(unit.f64);
+    llvm::CallInst* load =
+        b.CreateMaskedGather(wide, p, llvm::Align(4), mask_or_all(), llvm::Constant::getNullValue(wide));
+    mark_scope(load, at.scope);
+    llvm::Value* both = b.CreateBitCast(load, llvm::FixedVectorType::get(unit.memory_type(leaves[k]), unsigned(2 * W)));
+    for (int part = 0; part < 2; ++part, ++k) {
+      llvm::SmallVector<int, 16> order;
+      for (int lane = 0; lane < W; ++lane) order.push_back(2 * lane + part);
+      out.push_back(from_memory(leaves[k], b.CreateShuffleVector(both, order)));
+    }
+    --k;
+  }
+  return out;
+}
+
+/// Scatter of two neighbours of 32 bits.
+void Emitter::store_pair(const PartInfo& first, std::pair<llvm::Value*, llvm::Value*> values, const Address& at,
+                         llvm::Value* pointers) {
+  llvm::SmallVector<int, 32> order;
+  for (int lane = 0; lane < W; ++lane) order.append({lane, W + lane});
+  llvm::Value* both = b.CreateShuffleVector(vector({values.first}), vector({values.second}), order);
+  llvm::Value* p = component_pointers(pointers, at.offset + first.offset);
+  mark_scope(b.CreateMaskedScatter(b.CreateBitCast(both, unit.wide(unit.f64)), p, llvm::Align(4), mask_or_all()),
+             at.scope);
 }
 
 /// All leaves from a linear address: vector loads if consecutive, wide loads and shuffles for small
@@ -230,11 +282,7 @@ Parts Emitter::load_parts(const Type* type, Address& at) {
   }
   if (leaves.empty()) return out;
   llvm::SmallVector<llvm::Value*, 4> values;
-  auto gather = [&](llvm::Value* pointers) {
-    llvm::SmallVector<llvm::Value*, 4> v;
-    for (const PartInfo& leaf : leaves) v.push_back(load_leaf(leaf, at, pointers));
-    return v;
-  };
+  auto gather = [&](llvm::Value* pointers) { return load_leaves(leaves, at, pointers); };
   if (at.pointers) {
     values = gather(at.pointers);
   } else if (!at.fast_if) {
@@ -293,7 +341,12 @@ void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
   auto scatter = [&](llvm::Value* pointers) {
     for (std::size_t k = 0; k < leaves.size(); ++k) {
       if (written[k]) continue;
-      llvm::Value* p = b.CreateConstGEP1_64(unit.i8, pointers, at.offset + leaves[k].offset);
+      if (k + 1 < leaves.size() && !written[k + 1] && are_pair(unit, leaves[k], leaves[k + 1])) {
+        store_pair(leaves[k], {values[k], values[k + 1]}, at, pointers);
+        ++k;
+        continue;
+      }
+      llvm::Value* p = component_pointers(pointers, at.offset + leaves[k].offset);
       llvm::Value* v = to_memory(leaves[k], vector({values[k]}));
       mark_scope(b.CreateMaskedScatter(v, p, llvm::Align(leaf_bytes(unit, leaves[k])), mask_or_all()), at.scope);
     }

@@ -45,10 +45,11 @@ namespace {
 
 /// One summand of an offset, in bytes.
 struct Term {
-  llvm::Value* scalar = nullptr;                // uniform: its value; linear: lane 0's; null: varying
-  std::int64_t lane = 0;                        // linear: what a lane adds
-  std::function<llvm::Value*()> index_by_lane;  // makes <W x i64>; set unless uniform
-  llvm::Value* stride = nullptr;                // multiplies the index
+  llvm::Value* scalar = nullptr;                 // uniform: its value; linear: lane 0's; null: varying
+  std::int64_t lane = 0;                         // linear: what a lane adds
+  std::function<llvm::Value*()> index_by_lane;   // makes <W x i64>; set unless uniform
+  std::function<llvm::Value*()> offset_by_lane;  // the same times the stride, where there is a shorter way
+  llvm::Value* stride = nullptr;                 // multiplies the index
 };
 
 }  // namespace
@@ -83,6 +84,14 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     term.stride = plain(desc[2 + rank + d]);
     auto* known = llvm::dyn_cast<llvm::ConstantInt>(term.stride);
     term.index_by_lane = [this, part, resolved] { return resolved(vector(part)); };
+    // Wrapped around after scaling: arrays of one element size then share the product.
+    if (wraps && known && !extent->getType()->isVectorTy())
+      term.offset_by_lane = [this, part, extent, known, type = index->type] {
+        llvm::Value* v = to_i64(vector(part), type);
+        llvm::Value* negative = b.CreateICmpSLT(v, constant_like(v, 0));
+        llvm::Value* around = select(negative, b.CreateMul(extent, known), b.getInt64(0));
+        return b.CreateAdd(b.CreateMul(v, splat(known)), around);
+      };
     // A wrapped-around unsigned index would not be linear in 64 bits; a signed one that overflows is out of bounds.
     if (part.stride != 0 && known && index->type->is_signed_int()) {
       llvm::Value* first = to_i64(part.v, index->type);
@@ -144,6 +153,10 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
           return b.CreateGEP(b.getIntNTy(unsigned(bytes) * 8), from, varying[0]->index_by_lane());
       }
     for (const Term* term : varying) {
+      if (term->offset_by_lane) {
+        from = byte_offset(from, term->offset_by_lane());
+        continue;
+      }
       llvm::Value* pair[] = {term->index_by_lane(), term->stride};
       unify(pair);
       from = byte_offset(from, b.CreateMul(pair[0], pair[1]));

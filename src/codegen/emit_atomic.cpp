@@ -157,6 +157,57 @@ llvm::Value* atomic_anywhere(Emitter& e, AtomicKind kind, ScalarKind scalar, llv
 
 namespace {
 
+/// Adds composites to memory that no other thread looks at, lane after lane. Two neighbours of 32 bits are added at once;
+/// each lane reads by the same widths as the one before wrote, so that it need not wait for memory.
+void add_by_lane(Emitter& e, const TypeParts& info, const Parts& values, llvm::Value* pointers, std::uint32_t offset) {
+  llvm::IRBuilder<>& b = e.b;
+  /// Parts added at once, and where each lane's lie in these vectors: all in the first, or the upper half of each block of
+  /// four lanes in the second.
+  struct Piece {
+    const PartInfo* part;
+    bool pair;
+    llvm::Value* from[2];
+  };
+  llvm::SmallVector<Piece, 4> pieces;
+  for (std::size_t k = 0; k < info.parts.size(); ++k) {
+    const PartInfo& part = info.parts[k];
+    llvm::Value* x = e.vector(values[k]);
+    const bool pair = k + 1 < info.parts.size() && info.parts[k + 1].scalar == part.scalar &&
+                      scalar_bits(part.scalar) == 32 && info.parts[k + 1].offset == part.offset + 4;
+    if (!pair) {
+      pieces.push_back({&part, false, {x, x}});
+      continue;
+    }
+    llvm::Value* y = e.vector(values[++k]);
+    Piece piece{&part, true, {}};
+    for (int half = 0; half < 2; ++half) {
+      llvm::SmallVector<int, 32> order;
+      for (int block = 0; block < e.W; block += 4)
+        for (int lane = block + 2 * half; lane < block + 2 * half + 2; ++lane) order.append({lane, e.W + lane});
+      piece.from[half] = b.CreateShuffleVector(x, y, order);
+    }
+    pieces.push_back(piece);
+  }
+  for (int lane = 0; lane < e.W; ++lane) {
+    llvm::Value* base = e.lane_of(pointers, b.getInt64(std::uint64_t(lane)));
+    for (const Piece& piece : pieces) {
+      llvm::Value* at = b.CreateConstGEP1_64(e.unit.i8, base, offset + piece.part->offset);
+      llvm::Type* type = e.unit.memory_type(piece.part->scalar);
+      const llvm::Align align(type->getScalarSizeInBits() / 8);
+      llvm::Value* value = nullptr;
+      if (piece.pair) {
+        type = llvm::FixedVectorType::get(type, 2);
+        const int first = lane / 4 * 4 + lane % 2 * 2;
+        value = b.CreateShuffleVector(piece.from[lane % 4 / 2], {first, first + 1});
+      } else {
+        value = b.CreateExtractElement(piece.from[0], std::uint64_t(lane));
+      }
+      llvm::Value* old = b.CreateAlignedLoad(type, at, align);
+      b.CreateAlignedStore(e.arith(OpCode::add, piece.part->scalar, {old, value}), at, align);
+    }
+  }
+}
+
 /// A sum that a GPU thread keeps to itself: adds the lanes' values, one after the other.
 void add_to_sum(Emitter& e, const ir::Op& op, llvm::Value* slot) {
   ScalarKind kind = op.result()->type->scalar_kind();
@@ -259,6 +310,8 @@ void Emitter::emit_atomic(const ir::Op& op) {
     if (sums_lanes && active) return when(any(active), [&] { one_lane(nullptr); });
     if (sums_lanes) return one_lane(nullptr);
     if (!write_out) return for_each_lane(active, one_lane);
+    if (alone && op.atomic == AtomicKind::add && !wanted && W % 4 == 0 && info.parts.size() > 1)
+      return add_by_lane(*this, info, in, pointers, at.offset);
     for (int lane = 0; lane < W; ++lane) one_lane(b.getInt64(std::uint64_t(lane)));
   };
   if (at.valid && !at.valid->getType()->isVectorTy())

@@ -334,6 +334,11 @@ class Emitter {
   // Memory (emit_access.cpp).
   Parts load_parts(const Type* type, Address& at);
   llvm::Value* load_leaf(const PartInfo& leaf, const Address& at, llvm::Value* pointers);
+  llvm::SmallVector<llvm::Value*, 4> load_leaves(llvm::ArrayRef<PartInfo> leaves, const Address& at,
+                                                 llvm::Value* pointers);
+  llvm::Value* component_pointers(llvm::Value* pointers, std::uint32_t offset);
+  void store_pair(const PartInfo& first, std::pair<llvm::Value*, llvm::Value*> values, const Address& at,
+                  llvm::Value* pointers);
   llvm::Value* load_scalar(llvm::Type* type, llvm::Value* from, std::uint32_t align, std::int32_t scope);
   void store_scalar(llvm::Value* value, llvm::Value* to, std::uint32_t align, std::int32_t scope);
   /// Four or more leaves of one type that follow each other in memory, in lanes that lie apart.

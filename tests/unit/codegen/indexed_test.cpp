@@ -1,0 +1,65 @@
+// Elements found through an array of indices: read, written and added to at all lanes, with negative indices and lanes
+// that meet, for every number of components whose neighbours may go in pairs.
+#include "harness.h"
+
+#include "analysis/private_sums.h"
+
+namespace weft::codegen::test {
+namespace {
+
+/// y[i] = x[at[i]], z[at[i]] = x[i] and sum[at[i]] += x[i].
+template <class T>
+void check(const std::string& scalar, int components) {
+  const std::string array = "array<vec<" + scalar + "," + std::to_string(components) + ">,1>";
+  Program program("kernel @k(%x: " + array + ", %y: " + array + ", %z: " + array + ", %sum: " + array +
+                  ", %at: array<i32,1>) form(no_overlap, rank 1) {\n"
+                  "  %i = tid 0\n"
+                  "  %j = load %at[%i]\n"
+                  "  %v = load %x[%j~]\n"
+                  "  store %y[%i], %v\n"
+                  "  %w = load %x[%i]\n"
+                  "  store %z[%j~], %w\n"
+                  "  %o = atomic add %sum[%j~], %w\n"
+                  "  return\n}\n");
+  ASSERT_EQ(analysis::mark_private_sums(*program.module->functions.back()).size(), 1u);
+  const int n = 45;
+  const auto size = std::size_t(components);
+  std::vector<T> x(n * size);
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = T(int(k * 37 % 101) - 50);
+  std::vector<std::int32_t> at(n);
+  for (int i = 0; i < n; ++i) at[std::size_t(i)] = i % 5 == 0 ? -1 - i : i % 7 == 1 ? 11 : (i * 19) % n;
+  // What threads one after the other would leave; all numbers are small integers, so that sums are exact.
+  std::vector<T> y(n * size), z(n * size, T(-1)), sum(n * size, T(3));
+  for (int i = 0; i < n; ++i)
+    for (int c = 0; c < components; ++c) {
+      const int j = at[std::size_t(i)] < 0 ? at[std::size_t(i)] + n : at[std::size_t(i)];
+      const auto here = std::size_t(i * components + c), there = std::size_t(j * components + c);
+      y[here] = x[there];
+      z[there] = x[here];
+      sum[there] = T(sum[there] + x[here]);
+    }
+  for (int lanes : {1, 2, 4, 8, 16}) {
+    std::vector<T> y1(n * size), z1(n * size, T(-1)), sum1(n * size, T(3));
+    run(program, Block(program).array(x, {n}).array(y1, {n}).array(z1, {n}).array(sum1, {n}).array(at), {n},
+        {.lanes = lanes});
+    ASSERT_EQ(y1, y) << array << ", " << lanes << " lanes";
+    ASSERT_EQ(z1, z) << array << ", " << lanes << " lanes";
+    ASSERT_EQ(sum1, sum) << array << ", " << lanes << " lanes";
+  }
+}
+
+TEST(Indexed, Floats) {
+  for (int components : {2, 3, 4, 7}) check<float>("f32", components);
+}
+
+TEST(Indexed, Doubles) { check<double>("f64", 3); }
+
+TEST(Indexed, Integers) {
+  check<std::int32_t>("i32", 3);
+  check<std::uint32_t>("u32", 2);
+  check<std::int64_t>("i64", 3);
+  check<std::int16_t>("i16", 4);
+}
+
+}  // namespace
+}  // namespace weft::codegen::test
