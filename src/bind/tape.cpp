@@ -117,7 +117,13 @@ bool needs_values(const driver::TapeFacts& facts) {
          std::find(facts.needed.begin(), facts.needed.end(), true) != facts.needed.end();
 }
 
-void reverse(TapedLaunch& l) {
+/// Stands in for the gradient of one array while nothing else has any.
+struct Probe {
+  runtime::ByteRange gradient;
+  char* scratch = nullptr;  // laid out as the gradient
+};
+
+void reverse(TapedLaunch& l, const Probe* probe = nullptr) {
   const driver::TapeFacts& facts = *l.facts;
   std::vector<std::uint64_t> block = l.block;
   char* bytes = reinterpret_cast<char*>(block.data());
@@ -128,6 +134,11 @@ void reverse(TapedLaunch& l) {
     if (l.leaves[k].object.is_valid() && !l.leaves[k].object.is_none()) {
       const runtime::Array* array = as_array(l.leaves[k].object.ptr());
       if (array && array->is_valid() && array->data() == desc.data) desc.grad = array->desc().grad;
+    }
+    if (probe) {
+      const auto at = reinterpret_cast<std::uintptr_t>(desc.grad);
+      const bool inside = at >= probe->gradient.lo && at < probe->gradient.hi;
+      desc.grad = inside ? probe->scratch + (at - probe->gradient.lo) : nullptr;
     }
     any |= desc.grad != nullptr;
   }
@@ -155,8 +166,17 @@ void reverse(TapedLaunch& l) {
     throw runtime::Error("the backward pass of kernel '" + l.kernel->name() +
                          "' must know how much its launch wrote down, which can't be read while a graph is captured; "
                          "record the launch and call backward once before wp.capture_begin");
-  if (!facts.log.empty()) finish_log(l.log);
-  if (runtime::writes_are_watched()) {
+  if (!facts.log.empty()) {
+    try {
+      finish_log(l.log);
+    } catch (const runtime::Error& e) {  // it was too small: the next launch gets what this one wanted
+      double threads = 1;
+      for (std::int64_t extent : l.dims()) threads *= double(extent);
+      l.signature->log_words = std::max(l.signature->log_words.load(), double(l.log.words()) / threads);
+      throw runtime::Error("kernel '" + l.kernel->name() + "': " + e.what());
+    }
+  }
+  if (runtime::writes_are_watched() && !probe) {
     const std::string by = "the backward pass of kernel '" + l.kernel->name() + "'";
     for (const autodiff::ArrayLeaf& leaf : facts.leaves)
       announce_gradient(desc_at(bytes, leaf), leaf.type->element(), by);
@@ -187,6 +207,16 @@ void reverse_step(TapeObject::Step& step) {
 
 void backward(TapeObject& tape) {
   for (std::size_t k = tape.steps.size(); k-- > 0;) reverse_step(tape.steps[k]);
+}
+
+/// Goes back over a launch with `scratch` as the gradient of `array` and none for all other arrays; false: it is a
+/// function.
+bool probe_step(TapeObject::Step& step, const runtime::Array& array, const runtime::Array& scratch) {
+  if (!step.launch) return false;
+  const Probe probe{runtime::grad_range(array.desc(), array.element()->size()),
+                    reinterpret_cast<char*>(scratch.range().lo)};
+  reverse(*step.launch, &probe);
+  return true;
 }
 
 /// Whether a step writes to an array's memory; functions may.
@@ -369,7 +399,8 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
     code.tid_dims_read = 0;
     const std::int64_t threads = runtime::launch_size(code, dims);
     made->log = runtime::TapeLog(facts.log.fixed_words, facts.log.page_words, threads,
-                                 place.device ? space_of(place.device->ordinal()) : nullptr);
+                                 place.device ? space_of(place.device->ordinal()) : nullptr,
+                                 std::int64_t(signature.log_words * double(threads)));
     ArrayDesc descs[runtime::TapeLog::kArrays];
     made->log.write_descs(descs);
     for (std::size_t k = 0; k < runtime::TapeLog::kArrays; ++k)
@@ -427,6 +458,8 @@ void register_tape(nb::module_& m) {
       .def("_count", [](const TapeObject& t) { return t.steps.size(); })
       .def("_backward", &backward)
       .def("_reverse", [](TapeObject& t, std::size_t k) { reverse_step(t.steps.at(k)); })
+      .def("_probe", [](TapeObject& t, std::size_t k, const ArrayObject& a,
+                        const ArrayObject& scratch) { return probe_step(t.steps.at(k), a.array, scratch.array); })
       .def("_writes", [](TapeObject& t, std::size_t k, const ArrayObject& a) { return writes(t.steps.at(k), a.array); })
       .def("_verify", [](TapeObject& t, bool on) { t.keeper.set_verify(on); })
       .def("_watch_threads", [](TapeObject& t, bool on) { t.watch_threads = on; })

@@ -66,6 +66,7 @@ struct KernelSignature {
   std::atomic<const TapeFacts*> tape[kMaxRank][4] = {};
   std::vector<std::unique_ptr<const TapeFacts>> owned_facts;
   std::unique_ptr<ir::Module> watched[kMaxRank][4];  // for find_race, by the same
+  std::atomic<double> log_words{0};                  // that a thread of a launch on a GPU wrote down, at most on average
 
   /// The form for such a launch if it was built already; a null device is the CPU. No lock.
   const KernelVariant* ready(std::size_t rank, ArrayFacts arrays, const cuda::Device* device = nullptr) const {

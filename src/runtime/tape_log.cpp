@@ -56,7 +56,8 @@ Array make(ScalarKind kind, std::initializer_list<std::int64_t> shape, MemorySpa
 
 }  // namespace
 
-TapeLog::TapeLog(std::uint32_t fixed_words, std::uint32_t page_words, std::int64_t threads, MemorySpace* space)
+TapeLog::TapeLog(std::uint32_t fixed_words, std::uint32_t page_words, std::int64_t threads, MemorySpace* space,
+                 std::int64_t words_before)
     : page_words_(page_words) {
   fixed_ = make(ScalarKind::u32, {fixed_words, threads}, space);
   first_ = make(ScalarKind::i64, {page_words ? threads : 0}, space);
@@ -68,7 +69,8 @@ TapeLog::TapeLog(std::uint32_t fixed_words, std::uint32_t page_words, std::int64
     return;
   }
   if (space && !space->on_host()) {
-    const std::int64_t pages = std::max(threads * kGpuPagesPerThread, kGpuLeastPages);
+    std::int64_t pages = std::max(threads * kGpuPagesPerThread, kGpuLeastPages);
+    pages = std::max(pages, (words_before / 8 * 9 + words_before % 8) / page_words + 2);  // and some more
     pages_ = make(ScalarKind::u32, {pages * page_words}, space);
     return;
   }
@@ -90,7 +92,6 @@ void TapeLog::write_descs(ArrayDesc out[kArrays]) const {
 
 void TapeLog::finish() {
   if (settled() || !next_.is_valid()) return;
-  finished_ = !open_;
   std::int64_t next = 0;
   if (next_.on_host()) {
     next = *next_.span<std::int64_t>().data();
@@ -99,12 +100,15 @@ void TapeLog::finish() {
     here.assign(next_);
     next = *here.span<std::int64_t>().data();
   }
+  words_ = next;
   const std::uint64_t needed = std::uint64_t(next) * 4;
-  if (next > pages_.size()) {
+  if (next > pages_.size()) {  // now and whenever it is asked again
     throw Error("a taped launch wrote down more than there was room for: " + std::to_string(needed >> 20) +
-                " MB were needed, " + std::to_string(pages_.bytes() >> 20) +
-                " MB were there; launch fewer threads at a time or split the loop");
+                " MB were needed, " + std::to_string(pages_.bytes() >> 20) + " MB were there; " +
+                (pages_.on_host() ? "launch fewer threads at a time or split the loop"
+                                  : "record it again, the next launch gets enough, or launch fewer threads at a time"));
   }
+  finished_ = !open_;
   used_bytes_ = needed;
   if (trim_) trim_(needed);
   trim_ = nullptr;

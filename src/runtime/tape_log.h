@@ -14,8 +14,10 @@ class TapeLog {
   static constexpr std::size_t kArrays = 4;
 
   TapeLog() = default;
-  /// `fixed_words` 32-bit words for each thread, and pages of `page_words` (0: none) for what loops write.
-  TapeLog(std::uint32_t fixed_words, std::uint32_t page_words, std::int64_t threads, MemorySpace* space);
+  /// `fixed_words` 32-bit words for each thread, and pages of `page_words` (0: none) for what loops write. On a GPU there
+  /// is room for a guess, and at least for `words_before`, what such a launch took before.
+  TapeLog(std::uint32_t fixed_words, std::uint32_t page_words, std::int64_t threads, MemorySpace* space,
+          std::int64_t words_before = 0);
 
   /// The descriptors that the kernel's form takes behind its own parameters.
   void write_descs(ArrayDesc out[kArrays]) const;
@@ -27,6 +29,8 @@ class TapeLog {
   /// For a launch that is recorded and run again later, on the CPU: each run writes anew, so nothing is given back, and
   /// finish() checks the last run. Returns what the memory's users must keep.
   std::vector<Array> keep_open();
+  /// Words of pages that the launch wanted, once finish() was called, enough or not.
+  std::int64_t words() const { return words_; }
   /// Memory that it takes.
   std::uint64_t bytes() const;
 
@@ -34,6 +38,7 @@ class TapeLog {
   std::uint32_t page_words_ = 0;
   Array fixed_, first_, pages_, next_;
   std::uint64_t used_bytes_ = 0;
+  std::int64_t words_ = 0;
   std::function<void(std::uint64_t)> trim_;  // gives reserved memory back
   bool finished_ = false, open_ = false;
 };

@@ -285,6 +285,42 @@ def test_retain_grad_in_place() -> None:
     np.testing.assert_allclose(y.grad.numpy(), np.arange(1, 6))  # of the last values
 
 
+def test_retain_grad_of_zero() -> None:
+    # What was stored last has no part in the loss, what was there before has.
+    x, loss = doubles(X), zeros(1)
+    y = wp.zeros(5, dtype=F64, requires_grad=True, retain_grad=True)
+    w = zeros(5)
+    with wp.Tape() as tape:
+        wp.launch(square, 5, [x], [y])
+        wp.launch(double, 5, [y], [w])
+        wp.launch(double, 5, [x], [y])
+        wp.launch(weigh_linear, 5, [w], [loss])
+        wp.launch(weigh_linear, 1, [y], [loss])
+    tape.backward(loss)
+    assert y.grad.numpy().tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+    expected = np.arange(1, 6) * 4 * X
+    expected[0] += 2.0
+    np.testing.assert_allclose(x.grad.numpy(), expected)
+
+
+def test_retain_grad_of_steps_and_of_what_is_only_read() -> None:
+    @wp.kernel
+    def shift(y: wp.array(dtype=F64), v: wp.array(dtype=F64)):
+        i = wp.tid()
+        if i > 1:
+            y[i] = y[i] + v[i]
+
+    v, loss = doubles(X), zeros(1)
+    y = wp.array(X, dtype=F64, requires_grad=True, retain_grad=True)
+    with wp.Tape() as tape:
+        for _ in range(2):
+            wp.launch(weigh_linear, 5, [y], [loss])
+            wp.launch(shift, 5, [y, v])
+        wp.launch(weigh_linear, 5, [y], [loss])
+    tape.backward(loss)
+    assert y.grad.numpy().tolist() == [3.0, 6.0, 3.0, 4.0, 5.0]
+
+
 # ---- lifetimes, threads, launches that were packed ------------------------------------------------------------------
 
 

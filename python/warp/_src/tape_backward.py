@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from warp import _weft
 from warp._src import array_interface as _interface
 from warp._src.array import array
 
@@ -29,22 +30,39 @@ def backward_with_care(tape: Any, retained: list[array], strays: list[tuple]) ->
 
 class _Retained:
     """The gradient of an array's last values. A store's adjoint takes the gradient of what was written, element by
-    element; what the last store to an element took is put back at the end."""
+    element; what the last store to an element took is put back at the end.
+
+    Which elements a launch stored is found by going back over it with a gradient of −0 alone: a store leaves +0."""
 
     def __init__(self, one: array) -> None:
         self.array = one
         self.taken = np.zeros_like(_interface.host_view(one.grad))
         self.known = np.zeros(self.taken.shape, bool)
         self.now: np.ndarray | None = None
+        self.stored: np.ndarray | None = None
 
     def before(self, tape: Any, index: int) -> None:
-        self.now = _interface.host_view(self.array.grad).copy() if tape._writes(index, self.array) else None
+        self.now = self.stored = None
+        if tape._writes(index, self.array):
+            self.now = _interface.host_view(self.array.grad).copy()
+            self.stored = self._stores(tape, index)
+
+    def _stores(self, tape: Any, index: int) -> np.ndarray | None:
+        gradient = self.array.grad
+        scratch = gradient._reinterpret(gradient._element, gradient.shape, gradient.strides)
+        _weft.take_private_copy(scratch)
+        scratch.assign(array(-np.zeros_like(self.taken), dtype=self.array.dtype, copy=False, device="cpu"))
+        if not tape._probe(index, self.array, scratch):
+            return None
+        return ~np.signbit(_interface.host_view(scratch))
 
     def after(self) -> None:
         if self.now is not None:
-            changed = (_interface.host_view(self.array.grad) != self.now) & ~self.known
-            self.taken[changed] = self.now[changed]
-            self.known |= changed
+            # A function says nothing of its own: what it changed counts.
+            found = _interface.host_view(self.array.grad) != self.now if self.stored is None else self.stored
+            found = found & ~self.known
+            self.taken[found] = self.now[found]
+            self.known |= found
 
     def finish(self) -> None:
         values = _interface.host_view(self.array.grad).copy()

@@ -158,10 +158,13 @@ TEST(InPlace, TestOfAWhileReadsWhatIsOverwrittenLater) {
 }
 
 TEST(InPlace, AChoiceOfArrays) {
-  Check check = kernel("x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)",
-                       "a = pick(x, out, n[i])\nb = a[i] * x[i]\na[i] = b * a[i]\nout[i] = out[i] + b * b", {0.4, 0.5, -0.6});
-  check.text = "@wp.func\ndef pick(x: wp.array(dtype=d), y: wp.array(dtype=d), n: int):\n    if n > 2:\n"
-               "        return x\n    return y\n" + check.text;
+  Check check =
+      kernel("x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)",
+             "a = pick(x, out, n[i])\nb = a[i] * x[i]\na[i] = b * a[i]\nout[i] = out[i] + b * b", {0.4, 0.5, -0.6});
+  check.text =
+      "@wp.func\ndef pick(x: wp.array(dtype=d), y: wp.array(dtype=d), n: int):\n    if n > 2:\n"
+      "        return x\n    return y\n" +
+      check.text;
   check.ints["n"] = {0, 3, 5};
   expect_gradient(check);
 }
