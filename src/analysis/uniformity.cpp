@@ -46,6 +46,8 @@ std::uint32_t first_unit_of_field(const Type* aggregate, std::size_t field) {
 
 Uniformity::Uniformity(const ir::Function& function, const LaneEntry& entry) : entry_(entry) {
   first_.assign(function.value_count, 0);
+  escapes_.assign(function.value_count, false);
+  find_escapes(*function.body);
   for (const Value* param : function.params()) number(param);
   number(*function.body);
   std::fill(shapes_.begin(), shapes_.end(), kUnset);
@@ -61,6 +63,16 @@ Uniformity::Uniformity(const ir::Function& function, const LaneEntry& entry) : e
   } while (changed_);
   // What was never reached (results of loops that never yield) reads as varying, which is always safe.
   std::replace(shapes_.begin(), shapes_.end(), kUnset, kVarying);
+}
+
+void Uniformity::find_escapes(const Region& region) {
+  for (const Op& op : region) {
+    bool accesses = op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic ||
+                    op.code == OpCode::dim || op.code == OpCode::nonnull;
+    for (std::size_t k = accesses ? 1 : 0; k < op.operands.size(); ++k)
+      if (!op.operand(k)->is_constant()) escapes_[op.operand(k)->id] = true;
+    for (const Region* inner : op.regions) find_escapes(*inner);
+  }
 }
 
 void Uniformity::number(const Value* value) {
@@ -255,7 +267,24 @@ void Uniformity::visit_data(const Op& op) {
   }
 }
 
+/// A local array stays one for all lanes as long as they write the same to the same place at the same time.
+void Uniformity::visit_store(const Op& op) {
+  const Value* array = op.operand(0);
+  if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) return;
+  LaneShape what = all_of(op.operands.subspan(1));
+  bool same = (what == kUniform || what == kUnset) && parted_ == 0 && op.code == OpCode::store;
+  if (!same) join(array, kUnitData, kVarying);
+}
+
+void Uniformity::visit_inside(const Region& region, LaneShape condition) {
+  bool parts = condition != kUniform && condition != kUnset;
+  parted_ += parts;
+  visit(region);
+  parted_ -= parts;
+}
+
 void Uniformity::visit_memory(const Op& op) {
+  if (op.code == OpCode::store || op.code == OpCode::atomic) visit_store(op);
   if (op.results.empty()) return;
   const Value* result = op.result();
   const Value* array = op.operands.empty() ? nullptr : op.operand(0);
@@ -331,10 +360,12 @@ void Uniformity::visit_memory(const Op& op) {
         join(result, u, u == kUnitData ? data : u == kUnitGrad ? kUniform : extents);
       return;
     }
-    case OpCode::local:
+    case OpCode::local: {
+      bool shared = only_accessed(result) && parted_ == 0 && !give_up_;
       for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
-        join(result, u, u == kUnitData ? kVarying : kUniform);
+        join(result, u, u == kUnitData && !shared ? kVarying : kUniform);
       return;
+    }
     default: return join_all(result, kVarying);  // atomics give each lane its own old value
   }
 }
@@ -342,8 +373,8 @@ void Uniformity::visit_memory(const Op& op) {
 void Uniformity::visit_control(const Op& op) {
   switch (op.code) {
     case OpCode::if_: {
-      for (const Region* region : op.regions) visit(*region);
       LaneShape c = whole(op.operand(0));
+      for (const Region* region : op.regions) visit_inside(*region, c);
       if (c == kUnset) return;
       const Op* yields[] = {op.regions[0]->terminator(), op.regions[1]->terminator()};
       for (std::size_t r = 0; r < op.results.size(); ++r)
@@ -366,7 +397,7 @@ void Uniformity::visit_control(const Op& op) {
             join(body.args[k + 1], u, lost ? kVarying : in);
             join(op.results[k], u, shape(body.args[k + 1], u));
           }
-        if (pass == 0) visit(body);
+        if (pass == 0) visit_inside(body, all);
       }
       return;
     }
@@ -379,8 +410,9 @@ void Uniformity::visit_control(const Op& op) {
       };
       for (std::size_t k = 0; k < test.args.size(); ++k)
         for (std::uint32_t u = 0, n = lane_units(test.args[k]->type); u < n; ++u) carry(k, u, shape(op.operand(k), u));
-      visit(test);
-      visit(body);
+      LaneShape before = whole(test.terminator()->operand(0));
+      visit_inside(test, before);
+      visit_inside(body, before);
       LaneShape c = whole(test.terminator()->operand(0));
       bool lost = give_up_ || (c != kUnset && c != kUniform);
       const Op* yield = body.terminator();

@@ -40,6 +40,9 @@ class Uniformity {
     return value->is_constant() ? kUniform : shapes_[first_[value->id] + unit];
   }
   bool uniform(const ir::Value* value) const;
+  /// A local array that is only read and written, element by element: nobody sees how it lies in memory. If its data is
+  /// uniform, all lanes write the same to it, and one copy serves them all.
+  bool only_accessed(const ir::Value* local) const { return !escapes_[local->id]; }
   /// A loop whose lanes may leave it at different times.
   bool divergent(const ir::Op& loop) const;
   /// Rounds over the function that the fixpoint took.
@@ -47,13 +50,17 @@ class Uniformity {
 
  private:
   void number(const ir::Region& region);
+  void find_escapes(const ir::Region& region);
   void number(const ir::Value* value);
   void visit(const ir::Region& region);
   void visit(const ir::Op& op);
   void visit_arith(const ir::Op& op);
   void visit_memory(const ir::Op& op);
   void visit_data(const ir::Op& op);
+  void visit_store(const ir::Op& op);
   void visit_control(const ir::Op& op);
+  /// Visits a region of an operation whose lanes may part.
+  void visit_inside(const ir::Region& region, LaneShape condition);
   LaneShape meet(LaneShape a, LaneShape b) const;
   /// Uniform if every unit of every operand is (linear counts as varying).
   LaneShape all_of(std::span<ir::Value* const> operands) const;
@@ -66,6 +73,8 @@ class Uniformity {
   const LaneEntry& entry_;
   std::vector<std::uint32_t> first_;
   std::vector<LaneShape> shapes_;
+  std::vector<bool> escapes_;  // by value id: used other than as the array of an access
+  int parted_ = 0;             // conditions around that lanes answer differently
   bool changed_ = false;
   bool give_up_ = false;  // too many rounds: carried values count as varying
   int rounds_ = 0;

@@ -6,6 +6,7 @@
 // count to the base of the slots: never quadratic, and no run just to count.
 #include <algorithm>
 
+#include "analysis/effects.h"
 #include "autodiff/reverse.h"
 #include "ir/walk.h"
 
@@ -110,6 +111,31 @@ std::int64_t constant_trips(const Op& loop) {
   return count < 0 ? 0 : std::int64_t(count);
 }
 
+/// Each number gets an array of its own: lanes and threads of a warp then write side by side.
+void add_leaves(const Type* type, std::size_t state, std::vector<ir::PathStep> path,
+                std::vector<LoopPlan::Leaf>& out) {
+  constexpr std::uint32_t kMostComponents = 16;
+  auto inside = [&](ir::PathStep::Kind kind, std::uint32_t k) {
+    std::vector<ir::PathStep> longer = path;
+    longer.push_back({kind, false, false, std::int32_t(k)});
+    return longer;
+  };
+  const bool apart = type->is_struct() || type->is_tuple()
+                         ? !analysis::has_array(type) && type->fields().size() <= kMostComponents
+                         : type->is_composite() && type->component_count() <= kMostComponents;
+  if (!apart) return out.push_back({state, std::move(path), type});
+  if (type->is_mat()) {
+    for (std::uint32_t k = 0; k < type->rows(); ++k)
+      add_leaves(types::vec(type->element(), type->cols()), state, inside(ir::PathStep::index, k), out);
+  } else if (type->is_composite()) {
+    for (std::uint32_t k = 0; k < type->component_count(); ++k)
+      add_leaves(type->element(), state, inside(ir::PathStep::index, k), out);
+  } else {
+    for (std::size_t k = 0; k < type->fields().size(); ++k)
+      add_leaves(type->fields()[k].type, state, inside(ir::PathStep::field, std::uint32_t(k)), out);
+  }
+}
+
 }  // namespace
 
 const LoopPlan& Reverser::plan(const Op& loop) {
@@ -172,16 +198,14 @@ LoopPlan Reverser::make_plan(const Op& loop) {
     if (read[k]) plan.state.push_back(k);
   if (plan.state.empty()) return plan;
 
-  std::vector<Field> fields = {{"at", types::i64(), 0}};
-  std::vector<std::string> names;
-  names.reserve(plan.state.size());
-  for (std::size_t k : plan.state) {
-    names.push_back("s" + std::to_string(k));
-    fields.push_back({names.back(), loop.result(k)->type, 0});
+  for (std::size_t k = 0; k < plan.state.size(); ++k) {
+    plan.types.push_back(loop.result(plan.state[k])->type);
+    add_leaves(plan.types.back(), k, {}, plan.leaves);
   }
-  plan.slot = types::structure("slot", fields);
+  std::int64_t bytes = 8;  // the iteration's number
+  for (const LoopPlan::Leaf& leaf : plan.leaves) bytes += std::int64_t(leaf.type->size());
   std::int64_t share = std::int64_t(options_.slot_bytes / std::max<std::size_t>(1, loops_));
-  plan.slots = std::clamp(share / std::int64_t(plan.slot->size()), kFewestSlots, kMostSlots);
+  plan.slots = std::clamp(share / bytes, kFewestSlots, kMostSlots);
   std::int64_t trips = constant_trips(loop);
   if (trips >= 0 && trips <= plan.slots) {
     plan.slots = std::max<std::int64_t>(1, trips);
@@ -191,36 +215,45 @@ LoopPlan Reverser::make_plan(const Op& loop) {
   return plan;
 }
 
-Value* Reverser::slots_for(const Op& loop, const LoopPlan& plan) {
-  Value*& array = slot_arrays_[&loop];
-  if (!array) {
+const std::vector<Value*>& Reverser::slots_for(const Op& loop, const LoopPlan& plan) {
+  std::vector<Value*>& arrays = slot_arrays_[&loop];
+  if (arrays.empty()) {
     Region* place = b_.region();
     b_.set_place(target_.body, target_.body->first);
     std::int64_t shape[] = {plan.slots};
-    array = b_.local(types::array(plan.slot, 1), shape, true);
+    auto add = [&](const Type* type) { arrays.push_back(b_.local(types::array(type, 1), shape, true)); };
+    if (!plan.all_fit) add(types::i64());
+    for (const LoopPlan::Leaf& leaf : plan.leaves) add(leaf.type);
     b_.set_place(place);
   }
-  return array;
+  return arrays;
 }
 
-std::vector<Value*> Reverser::load_slot(const LoopPlan& plan, Value* slots, Value* at) {
-  std::vector<Value*> out;
+std::vector<Value*> Reverser::load_slot(const LoopPlan& plan, const LoopRecord& record, Value* at) {
+  std::vector<Value*> out(plan.state.size());
   Value* index[] = {at};
-  for (std::size_t k = 0; k < plan.state.size(); ++k) {
-    ir::PathStep path[] = {{ir::PathStep::field, false, false, std::int32_t(k + 1)}};
-    out.push_back(b_.load(slots, index, 0, path));
+  for (std::size_t k = 0; k < plan.leaves.size(); ++k) {
+    const LoopPlan::Leaf& leaf = plan.leaves[k];
+    Value* number = b_.load(record.slots[k + !plan.all_fit], index, 0, {});
+    Value*& whole = out[leaf.state];
+    if (leaf.path.empty()) {
+      whole = number;
+    } else {
+      if (!whole) whole = b_.zero(plan.types[leaf.state]);
+      whole = b_.insert(whole, number, leaf.path);
+    }
   }
   return out;
 }
 
-void Reverser::store_slot(const LoopPlan& plan, Value* slots, Value* at, Value* iteration,
+void Reverser::store_slot(const LoopPlan& plan, const LoopRecord& record, Value* at, Value* iteration,
                           std::span<Value* const> state) {
   Value* index[] = {at};
-  ir::PathStep path[] = {{ir::PathStep::field, false, false, 0}};
-  b_.store(slots, index, 0, path, {}, iteration);
-  for (std::size_t k = 0; k < plan.state.size(); ++k) {
-    path[0].value = std::int32_t(k + 1);
-    b_.store(slots, index, 0, path, {}, state[k]);
+  if (!plan.all_fit) b_.store(record.slots[0], index, 0, {}, {}, iteration);
+  for (std::size_t k = 0; k < plan.leaves.size(); ++k) {
+    const LoopPlan::Leaf& leaf = plan.leaves[k];
+    Value* number = leaf.path.empty() ? state[leaf.state] : b_.extract(state[leaf.state], leaf.path);
+    b_.store(record.slots[k + !plan.all_fit], index, 0, {}, {}, number);
   }
 }
 
@@ -262,10 +295,10 @@ Value* Reverser::trip_count(const Op& loop) {
 }
 
 /// In the replayed loop: leaves a snapshot when it is due. Gives stride and used slots from then on.
-std::vector<Value*> Reverser::remember(const LoopPlan& plan, Value* slots, std::span<Value* const> state, Value* count,
-                                       Value* stride, Value* used) {
+std::vector<Value*> Reverser::remember(const LoopPlan& plan, const LoopRecord& record, std::span<Value* const> state,
+                                       Value* count, Value* stride, Value* used) {
   if (plan.all_fit) {
-    store_slot(plan, slots, count, count, state);
+    store_slot(plan, record, count, count, state);
     return {stride, used};
   }
   const Type* both[] = {types::i64(), types::i64()};
@@ -282,8 +315,7 @@ std::vector<Value*> Reverser::remember(const LoopPlan& plan, Value* slots, std::
   Value* to = thin->regions[0]->args[0];
   Value* from = times(to, b_.i64(2));
   Value* from_index[] = {from};
-  ir::PathStep at_field[] = {{ir::PathStep::field, false, false, 0}};
-  store_slot(plan, slots, to, b_.load(slots, from_index, 0, at_field), load_slot(plan, slots, from));
+  store_slot(plan, record, to, b_.load(record.slots[0], from_index, 0, {}), load_slot(plan, record, from));
   b_.yield({});
   b_.set_place(full->regions[0]);
   Value* thinned[] = {times(stride, b_.i64(2)), b_.i64(plan.slots / 4)};
@@ -293,7 +325,7 @@ std::vector<Value*> Reverser::remember(const LoopPlan& plan, Value* slots, std::
   b_.yield(as_before);
 
   b_.set_place(due->regions[0]);
-  store_slot(plan, slots, full->result(1), count, state);
+  store_slot(plan, record, full->result(1), count, state);
   Value* after[] = {full->result(0), plus(full->result(1), b_.i64(1))};
   b_.yield(after);
   b_.set_place(due->regions[1]);
@@ -332,7 +364,7 @@ void Reverser::replay_recorded(const Op& loop) {
     if (body && !how.state.empty()) {
       std::vector<Value*> state;
       for (std::size_t k : how.state) state.push_back(forward_[from.args[first + k]]);
-      kept = remember(how, record.slots, state, own[0], own[1], own[2]);
+      kept = remember(how, record, state, own[0], own[1], own[2]);
     }
     replay(from, false);
     std::vector<Value*> ends = mapped_all(from.last->operands);
@@ -350,25 +382,26 @@ void Reverser::replay_recorded(const Op& loop) {
 }
 
 /// The state before an iteration; `depth` is the height of the stack of snapshots, before and after.
-std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, Value* slots, Value* iteration,
+std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, const LoopRecord& record, Value* iteration,
                                       Value*& depth) {
-  if (plan.all_fit) return load_slot(plan, slots, iteration);
-  ir::PathStep at_field[] = {{ir::PathStep::field, false, false, 0}};
+  if (plan.all_fit) return load_slot(plan, record, iteration);
   auto mark_of = [&](Value* height) {
     Value* index[] = {minus(height, b_.i64(1))};
-    return b_.load(slots, index, 0, at_field);
+    return b_.load(record.slots[0], index, 0, {});
   };
   const Region& body = *loop.regions.back();
   Value* from = mark_of(depth);
-  std::vector<Value*> state = load_slot(plan, slots, minus(depth, b_.i64(1)));
+  std::vector<Value*> state = load_slot(plan, record, minus(depth, b_.i64(1)));
   // Snapshots on the way: at every iteration if there is room, else so that half of the free slots are used.
   Value* distance = minus(iteration, from);
   Value* room = minus(b_.i64(plan.slots), depth);
-  Value* half = b_.binary(OpCode::max, over(room, b_.i64(2)), b_.i64(1));
-  Value* apart = over(plus(distance, minus(half, b_.i64(1))), half);
-  Value* spacing =
-      b_.binary(OpCode::max, b_.select(b_.binary(OpCode::le, distance, room), b_.i64(1), apart), b_.i64(1));
+  // A quotient of floats will do: what it is off by costs a slot or some iterations, and 64-bit integers divide slowly.
+  auto real = [&](Value* v) { return b_.cast(v, types::f32()); };
+  Value* half = b_.binary(OpCode::max, b_.binary(OpCode::shr, room, b_.i64(1)), b_.i64(1));
+  Value* apart = plus(b_.cast(over(real(distance), real(half)), types::i64()), b_.i64(1));
+  Value* spacing = b_.select(b_.binary(OpCode::le, distance, room), b_.i64(1), apart);
   std::vector<Value*> init = state;
+  init.push_back(spacing);  // iterations to the next snapshot
   init.push_back(depth);
   Op* run = b_.for_op(from, iteration, b_.i64(1), init);
   Region* outer = b_.region();
@@ -384,14 +417,15 @@ std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, Valu
   for (std::size_t k : plan.state) next.push_back(map(body.last->operand(k)));
   Value* height = inside->args.back();
   Value* reached = plus(at, b_.i64(1));
-  Value* rest = b_.binary(OpCode::rem, minus(reached, from), spacing);
-  Value* due = b_.binary(OpCode::bit_and, b_.binary(OpCode::eq, rest, b_.i64(0)),
-                         b_.binary(OpCode::lt, height, b_.i64(plan.slots)));
+  Value* left = minus(inside->args[inside->args.size() - 2], b_.i64(1));
+  Value* passed = b_.binary(OpCode::eq, left, b_.i64(0));
+  next.push_back(b_.select(passed, spacing, left));
+  Value* due = b_.binary(OpCode::bit_and, passed, b_.binary(OpCode::lt, height, b_.i64(plan.slots)));
   due = b_.binary(OpCode::bit_and, due, b_.binary(OpCode::lt, reached, iteration));
   const Type* one[] = {types::i64()};
   Op* leave = b_.if_op(due, one);
   b_.set_place(leave->regions[0]);
-  store_slot(plan, slots, height, reached, next);
+  store_slot(plan, record, height, reached, next);
   Value* higher[] = {plus(height, b_.i64(1))};
   b_.yield(higher);
   b_.set_place(leave->regions[1]);
@@ -404,7 +438,7 @@ std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, Valu
   // A snapshot of this very iteration has served.
   Value* served = b_.binary(OpCode::eq, mark_of(stacked), iteration);
   depth = b_.select(served, minus(stacked, b_.i64(1)), stacked);
-  return {run->results.begin(), run->results.end() - 1};
+  return {run->results.begin(), run->results.end() - 2};
 }
 
 std::vector<Value*> Reverser::reverse_iteration(const Op& loop, std::span<const std::size_t> carried,
@@ -442,7 +476,7 @@ void Reverser::reverse_loop(const Op& loop) {
   Value* iteration = inside->args[0];
   Value* depth = stack ? inside->args[1] : nullptr;
   std::vector<Value*> state;
-  if (!how.state.empty()) state = restore(loop, how, record.slots, iteration, depth);
+  if (!how.state.empty()) state = restore(loop, how, record, iteration, depth);
   bind_state(loop, iteration, how.state, state);
   std::vector<Value*> adjoints(inside->args.begin() + 1 + stack, inside->args.end());
   std::vector<Value*> next = reverse_iteration(loop, carried, outside, adjoints);

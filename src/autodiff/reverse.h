@@ -21,15 +21,22 @@ class Functions;
 
 /// How a loop's state comes back in reverse.
 struct LoopPlan {
+  /// A number inside a carried value, or a whole value that is no aggregate of a few numbers.
+  struct Leaf {
+    std::size_t state;  // of LoopPlan::state
+    std::vector<ir::PathStep> path;
+    const Type* type;
+  };
   std::vector<std::size_t> state;  // carried values that the reverse of an iteration reads, and what running on takes
-  const Type* slot = nullptr;      // struct {at, state…}; null: nothing is remembered
+  std::vector<const Type*> types;  // of the state
+  std::vector<Leaf> leaves;        // the numbers in it, in order
   std::int64_t slots = 0;
   bool all_fit = false;  // the trip count is a constant, and there is a slot for each iteration
 };
 
 /// What a replayed loop left behind for its reverse.
 struct LoopRecord {
-  ir::Value* slots = nullptr;  // array of LoopPlan::slot
+  std::vector<ir::Value*> slots;  // an array for each leaf; in front, unless LoopPlan::all_fit, one of iterations
   ir::Value* used = nullptr;   // i64: slots filled
   ir::Value* trips = nullptr;  // i64: iterations run
 };
@@ -100,14 +107,14 @@ class Reverser {
                   std::span<ir::Value* const> values);
   ir::Value* induction(const ir::Op& loop, ir::Value* iteration);
   ir::Value* trip_count(const ir::Op& loop);
-  std::vector<ir::Value*> load_slot(const LoopPlan& plan, ir::Value* slots, ir::Value* at);
-  void store_slot(const LoopPlan& plan, ir::Value* slots, ir::Value* at, ir::Value* iteration,
+  std::vector<ir::Value*> load_slot(const LoopPlan& plan, const LoopRecord& record, ir::Value* at);
+  void store_slot(const LoopPlan& plan, const LoopRecord& record, ir::Value* at, ir::Value* iteration,
                   std::span<ir::Value* const> state);
-  std::vector<ir::Value*> remember(const LoopPlan& plan, ir::Value* slots, std::span<ir::Value* const> state,
+  std::vector<ir::Value*> remember(const LoopPlan& plan, const LoopRecord& record, std::span<ir::Value* const> state,
                                    ir::Value* count, ir::Value* stride, ir::Value* used);
-  std::vector<ir::Value*> restore(const ir::Op& loop, const LoopPlan& plan, ir::Value* slots, ir::Value* iteration,
+  std::vector<ir::Value*> restore(const ir::Op& loop, const LoopPlan& plan, const LoopRecord& record, ir::Value* iteration,
                                   ir::Value*& depth);
-  ir::Value* slots_for(const ir::Op& loop, const LoopPlan& plan);
+  const std::vector<ir::Value*>& slots_for(const ir::Op& loop, const LoopPlan& plan);
 
   // -- memory (memory.cpp)
   void reverse_load(const ir::Op& op);
@@ -193,7 +200,7 @@ class Reverser {
   std::unordered_map<const ir::Value*, ir::Value*> adjoints_;  // source value → its adjoint so far
   std::unordered_map<const ir::Op*, LoopRecord> records_;      // loops replayed with record
   std::unordered_map<const ir::Op*, LoopPlan> plans_;
-  std::unordered_map<const ir::Op*, ir::Value*> slot_arrays_;
+  std::unordered_map<const ir::Op*, std::vector<ir::Value*>> slot_arrays_;
   const ir::Region* replay_root_ = nullptr;
   analysis::BaseMask written_ = 0;  // what the source may write
   analysis::BaseMask apart_ = 0;    // where threads can't meet

@@ -163,10 +163,15 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     }
     return W > 1 && !from->getType()->isVectorTy() ? splat(from) : from;
   };
+  if (auto own = woven_.find(array); own != woven_.end()) {  // lanes' elements side by side
+    data = own->second;
+    at.lane_stride = element->size();
+  }
   bool scalar = !data->getType()->isVectorTy();
   for (const Term& term : terms) scalar &= term.scalar != nullptr;
   if (!scalar) {
     at.fast_if = nullptr;
+    at.lane_stride = 0;
     at.pointers = by_lane();
     return at;
   }
@@ -286,41 +291,72 @@ void Emitter::emit_gradient(const ir::Op& op) {
 }
 
 /// Private memory: each lane has its own elements, one lane's after the other's. Zeroed each time it is executed.
+/// Private memory. Lanes have copies of their own, one behind the other, or, where nobody sees the difference, their
+/// elements side by side: what all of them do to the same element is then one vector access. If all lanes write the same,
+/// there is one copy.
 void Emitter::emit_local(const ir::Op& op) {
   const Type* type = op.result()->type;
-  std::uint64_t bytes = type->element()->size();
-  for (std::int64_t n : op.ints) bytes *= std::uint64_t(n);
-  std::uint64_t per_lane = (bytes + 15) / 16 * 16;
+  const std::uint64_t element = type->element()->size();
+  std::uint64_t count = 1;
+  for (std::int64_t n : op.ints) count *= std::uint64_t(n);
+  const bool hidden = W > 1 && shapes_ && shapes_->only_accessed(op.result());
+  const bool shared = hidden && shapes_->shape(op.result(), analysis::kUnitData) == analysis::kUniform;
+  const bool woven = hidden && !shared;
+  const std::uint64_t per_lane = (count * element + 15) / 16 * 16;
+  const std::uint64_t copies = shared ? 1 : std::uint64_t(W);
+  const std::uint64_t apart = woven ? element : per_lane;  // from lane to lane
   Parts out;
   llvm::Value* data = llvm::ConstantPointerNull::get(unit.ptr);
-  if (bytes != 0) {
-    llvm::AllocaInst* memory = entry_alloca(unit.i8, per_lane * unsigned(W), 16);
+  if (count * element != 0) {
+    llvm::AllocaInst* memory = entry_alloca(unit.i8, per_lane * copies, woven ? 64 : 16);
     data = memory;
-    if (W > 1) data = b.CreateGEP(unit.i8, memory, iota(unit.i64, std::int64_t(per_lane)));
+    if (copies > 1) data = b.CreateGEP(unit.i8, memory, iota(unit.i64, std::int64_t(apart)));
+    if (woven) woven_[op.result()] = memory;
     if (op.imm) {
       // Raw memory: whoever reads has written before.
-    } else if (!mask) {
-      b.CreateMemSet(memory, b.getInt8(0), per_lane * unsigned(W), llvm::MaybeAlign(16));
-    } else {
+    } else if (!mask || shared) {
+      b.CreateMemSet(memory, b.getInt8(0), per_lane * copies, llvm::MaybeAlign(16));
+    } else if (!woven) {
       for_each_lane(mask, [&](llvm::Value* lane) {
         llvm::Value* at = b.CreateGEP(unit.i8, memory, b.CreateMul(lane, b.getInt64(per_lane)));
-        b.CreateMemSet(at, b.getInt8(0), bytes, llvm::MaybeAlign(16));
+        b.CreateMemSet(at, b.getInt8(0), count * element, llvm::MaybeAlign(16));
       });
+    } else {
+      clear_woven(memory, count, element);
     }
-  } else if (W > 1) {
+  } else if (copies > 1) {
     data = splat(data);
   }
   out.push_back({data});
   out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
   for (std::int64_t n : op.ints) out.push_back({b.getInt64(std::uint64_t(n))});
   llvm::SmallVector<std::uint64_t, 4> strides(op.ints.size());
-  std::uint64_t stride = type->element()->size();
+  std::uint64_t stride = woven ? element * std::uint64_t(W) : element;
   for (std::size_t d = op.ints.size(); d-- > 0;) {
     strides[d] = stride;
     stride *= std::uint64_t(op.ints[d]);
   }
   for (std::uint64_t s : strides) out.push_back({b.getInt64(s)});
   set(op.result(), std::move(out));
+}
+
+/// Zeroes the elements of the lanes that run.
+void Emitter::clear_woven(llvm::Value* memory, std::uint64_t count, std::uint64_t element) {
+  if (element <= 8 && (element & (element - 1)) == 0) {
+    llvm::Type* lanes = unit.wide(b.getIntNTy(unsigned(element) * 8));
+    counted_loop(b.getInt64(count), [&](llvm::Value* index) {
+      llvm::Value* at = b.CreateGEP(unit.i8, memory, b.CreateMul(index, b.getInt64(element * std::uint64_t(W))));
+      b.CreateMaskedStore(llvm::Constant::getNullValue(lanes), at, llvm::Align(element), mask);
+    });
+    return;
+  }
+  for_each_lane(mask, [&](llvm::Value* lane) {
+    llvm::Value* own = b.CreateGEP(unit.i8, memory, b.CreateMul(lane, b.getInt64(element)));
+    counted_loop(b.getInt64(count), [&](llvm::Value* index) {
+      llvm::Value* at = b.CreateGEP(unit.i8, own, b.CreateMul(index, b.getInt64(element * std::uint64_t(W))));
+      b.CreateMemSet(at, b.getInt8(0), element, llvm::MaybeAlign(1));
+    });
+  });
 }
 
 }  // namespace weft::codegen

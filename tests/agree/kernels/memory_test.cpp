@@ -169,6 +169,33 @@ def k(a: wp.array(dtype=float), out: wp.array2d(dtype=float), m: wp.array(dtype=
   expect_agreement(c);
 }
 
+TEST(Memory, LocalsThatAllThreadsWriteAlike) {
+  Case c(R"(
+@wp.kernel
+def k(n: int, a: wp.array(dtype=float), out: wp.array2d(dtype=float), m: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    table = wp.zeros(shape=6, dtype=float)
+    marks = wp.zeros(shape=4, dtype=int)
+    corners = wp.zeros(shape=(2, 3), dtype=wp.vec3)
+    for j in range(n):
+        table[j] = float(j * j) - a[j]
+        marks[j % 4] += j
+        corners[j % 2, j % 3] = wp.vec3(float(j), a[0], 1.0)
+    if a[i] > 0.0:
+        mine = wp.zeros(shape=3, dtype=wp.vec3)
+        small = wp.zeros(shape=3, dtype=wp.int8)
+        mine[i % 3] = corners[i % 2, marks[1] % 3]
+        small[marks[2] % 3] = wp.int8(i)
+        m[i] = mine[i % 3] + mine[(i + 1) % 3] + wp.vec3(float(small[0]), float(small[1]), float(small[2]))
+    out[i, 0] = table[i % 6] + table[n - 1]
+    table[2] = a[i]
+    out[i, 1] = table[2] * table[1] + float(marks[i % 4])
+)",
+         {35});
+  c.integer(6).array("float32", {35}).array("float32", {35, 2}, Fill::zeros).array("vec3", {35}, Fill::zeros);
+  expect_agreement(c);
+}
+
 TEST(Memory, LocalsAreFreshInEachIteration) {
   Case c(R"(
 @wp.kernel

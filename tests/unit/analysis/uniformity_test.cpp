@@ -79,6 +79,7 @@ TEST(Uniformity, MemoryAndDescriptors) {
   %v = load %row[%i]
   %w = load %col[0i32]
   %l = local : array<f32,1> [4]
+  store %l[1i32], %v
   %z = load %l[0i32]
   %t = atomic add %p[0i32], 1i32
   %m = dim %col, 0 : i32
@@ -93,6 +94,44 @@ TEST(Uniformity, MemoryAndDescriptors) {
   EXPECT_EQ(a("z"), kVarying);
   EXPECT_EQ(a("t"), kVarying) << "every lane sees another old value";
   EXPECT_EQ(a("m"), kUniform);
+}
+
+TEST(Uniformity, LocalsThatAllLanesWriteAlike) {
+  Analysed a(R"(
+  %same = local : array<i32,1> [4]
+  %counted = local : array<i32,1> [4]
+  %indexed = local : array<i32,1> [4]
+  %parted = local : array<i32,1> [4]
+  %added = local : array<i32,1> [4]
+  %viewed = local : array<i32,1> [4]
+  store %same[0i32], %n
+  %c = lt %i, %n
+  for %k = 0i32 to 3i32 step 1i32 {
+    %old = load %counted[%k]
+    %new = add %old, %n
+    store %counted[%k], %new
+    yield
+  }
+  store %indexed[%i], 1i32
+  if %c {
+    store %parted[0i32], 1i32
+    yield
+  } else {
+    yield
+  }
+  %before = atomic add %added[0i32], 1i32
+  %all = slice %viewed, 0, 0i64, 4i64, 1i64
+  store %all[0i32], 1i32
+  %s = load %same[0i32]
+  %t = load %counted[2i32]
+  %u = load %same[%i]
+)");
+  EXPECT_EQ(a("same", kUnitData), kUniform);
+  EXPECT_EQ(a("counted", kUnitData), kUniform);
+  EXPECT_EQ(a("s"), kUniform);
+  EXPECT_EQ(a("t"), kUniform);
+  EXPECT_EQ(a("u"), kVarying);
+  for (const char* own : {"indexed", "parted", "added", "viewed"}) EXPECT_EQ(a(own, kUnitData), kVarying) << own;
 }
 
 TEST(Uniformity, MergesUnderVaryingConditionsVary) {
