@@ -83,6 +83,8 @@ struct GpuTrailer {
   std::int64_t count;
   std::uint64_t error;  // device address of a runtime::ErrorRecord, or 0
   std::uint64_t stop;   // device address of an int32 stop flag, or 0
+  std::uint64_t print;  // device address of a runtime::GpuPrintBuffer, or 0
+  std::uint64_t launch;  // counts launches: what they print is put in this order
 };
 /// Offset of the trailer in a block whose own parameters take `param_bytes`.
 constexpr std::uint32_t gpu_trailer_offset(std::uint32_t param_bytes) { return (param_bytes + 7u) & ~7u; }

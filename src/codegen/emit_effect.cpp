@@ -1,5 +1,5 @@
 // What threads know and say: thread indices, the stop flag, failed checks, printing. Helpers of the runtime do the work;
-// on the GPU the error record is written here and printing goes through vprintf (nvptx/print.cpp).
+// on the GPU the error record is written here and printing takes a way of its own (nvptx/print.cpp).
 #include "codegen/emitter.h"
 #include "codegen/nvptx/print.h"
 #include "codegen/nvptx/warp.h"
@@ -82,7 +82,6 @@ void Emitter::emit_failure(const ir::Op& op) {
 void Emitter::emit_print(const ir::Op& op) {
   std::vector<const Type*> types;
   for (const ir::Value* v : op.operands) types.push_back(v->type);
-  if (unit.traits.gpu) return emit_gpu_print(*this, op);
   std::string format;
   try {
     format = op.code == ir::OpCode::print ? runtime::compile_print_format(op.text, types)
@@ -91,6 +90,7 @@ void Emitter::emit_print(const ir::Op& op) {
     throw Error(problem.what(), op.loc);
   }
   std::vector<std::uint32_t> offsets = runtime::operand_offsets(types);
+  if (unit.traits.gpu) return emit_gpu_print(*this, op, format, offsets);
   llvm::AllocaInst* values = entry_alloca(unit.i8, std::max(offsets.back(), 8u), 16);
   llvm::Constant* text = unit.text_constant(format);
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {unit.ptr, unit.ptr, unit.i64, unit.ptr}, false);

@@ -137,6 +137,7 @@ void Device::synchronize() {
   if (!has_context()) return;  // nothing was ever queued
   if (Capture* running = capture()) running->refuse("wait for the device");
   ContextScope scope(*this);
+  const PrintBoard::Shown shown(prints_);
   std::vector<StreamHandle> streams;
   {
     std::lock_guard lock(mutex_);
@@ -151,6 +152,12 @@ void Device::synchronize() {
     });
   WEFT_CUDA(api(), context_synchronize);
   checks_.report_done(nullptr, true);
+}
+
+bool Device::idle() {
+  std::lock_guard lock(mutex_);
+  return std::all_of(live_streams_.begin(), live_streams_.end(),
+                     [&](StreamHandle stream) { return api().stream_query(stream) == kSuccess; });
 }
 
 StreamHandle Device::side_stream() {

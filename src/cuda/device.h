@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/check_board.h"
+#include "cuda/print_board.h"
 #include "cuda/stream.h"
 #include "cuda/system.h"
 
@@ -53,6 +54,8 @@ class Device final : public runtime::MemorySpace {
   void copy(const ArrayDesc& to, MemorySpace* to_space, const std::shared_ptr<void>& keep_to, const ArrayDesc& from,
             MemorySpace* from_space, const std::shared_ptr<void>& keep_from, std::size_t element_size) override;
   void fill(const ArrayDesc& to, std::size_t element_size, const void* value) override;
+  std::shared_ptr<void> allocate_here(std::uint64_t bytes, bool zeroed);
+  /// A program's own memory for arrays from now on; null: the pool's. Arrays give theirs back where it came from.
   std::uint64_t free_memory();
   /// Whether arrays come from the stream-ordered pool.
   bool pool_enabled() const { return pool_enabled_.load(std::memory_order_relaxed); }
@@ -85,10 +88,14 @@ class Device final : public runtime::MemorySpace {
   void keep_for_capture(std::shared_ptr<const void> thing);
 
   CheckBoard& checks() { return checks_; }
+  PrintBoard& prints() { return prints_; }
   TransferKernels& transfer_kernels();
   /// Sets conditions of graphs (graph_condition.cpp).
   const KernelCode& condition_kernel();
   AlgorithmKernels& algorithm_kernels();
+
+  /// Whether no stream has anything to do.
+  bool idle();
 
  private:
   friend class Stream;
@@ -123,6 +130,7 @@ class Device final : public runtime::MemorySpace {
   std::shared_ptr<KernelCode> condition_kernel_;
   std::unique_ptr<AlgorithmKernels> algorithms_;
   CheckBoard checks_{*this};
+  PrintBoard prints_{*this};
 };
 
 /// Makes a device's context current for the calling thread and restores the one before. Throws in forked children.

@@ -38,8 +38,9 @@ void Stream::synchronize() const {
   if (Capture* running = device_.capture(); running && running->stream() == handle_)
     running->refuse("wait for a stream");
   ContextScope scope(device_);
+  const PrintBoard::Shown shown(device_.prints());
   device_.system().wait([&] { return done(); });
-  WEFT_CUDA(device_.api(), stream_synchronize, handle_);  // flushes what kernels printed
+  WEFT_CUDA(device_.api(), stream_synchronize, handle_);
   device_.checks().report_done(handle_, false);
 }
 
@@ -103,6 +104,8 @@ bool Event::done() const {
 }
 
 void Event::synchronize() const {
+  ContextScope scope(device_);
+  const PrintBoard::Shown shown(device_.prints());
   device_.system().wait([&] { return done(); });
   device_.checks().report();
 }

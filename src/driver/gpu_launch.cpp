@@ -44,6 +44,8 @@ void launch_on_gpu(const KernelVariant& variant, const void* block, const Launch
       trailer.stop = reinterpret_cast<std::uint64_t>(&slot->stop);
     }
   }
+  trailer.print = device.prints().buffer();
+  trailer.launch = device.prints().next_launch();
   alignas(8) char arguments[kMaxArguments];
   const std::uint32_t at = codegen::gpu_trailer_offset(variant.param_bytes);
   std::memcpy(arguments, block, variant.param_bytes);

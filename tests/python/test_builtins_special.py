@@ -207,7 +207,6 @@ def printed(line: str, capsys: pytest.CaptureFixture, **space: object) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.cpu_only  # GPUs print to the process, not to sys.stdout
 @pytest.mark.parametrize("scalar", SCALARS, ids=lambda t: t.__name__)
 def test_print_numbers(scalar: type, capsys: pytest.CaptureFixture) -> None:
     vec, mat = wp.types.vector(2, scalar), wp.types.matrix((2, 2), scalar)
@@ -232,14 +231,12 @@ def test_print_numbers(scalar: type, capsys: pytest.CaptureFixture) -> None:
         assert printed("wp.print(S(low))", capsys, S=scalar, low=wp.constant(int(low))) == f"{low}\n"
 
 
-@pytest.mark.cpu_only  # GPUs print to the process, not to sys.stdout
 def test_print_other_things(capsys: pytest.CaptureFixture) -> None:
     assert printed("print(True)", capsys) == "True\n" and printed('print("text")', capsys) == "text\n"
     assert "float32" in printed("print(a)", capsys)
     assert printed("s = T()\n    wp.print(s)", capsys, T=WithArray).startswith("WithArray(")
 
 
-@pytest.mark.cpu_only  # GPUs print to the process, not to sys.stdout
 @pytest.mark.parametrize(
     ("call", "text"),
     [

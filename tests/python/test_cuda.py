@@ -218,10 +218,40 @@ def test_captures_refuse_what_they_can_not_hold() -> None:
     assert x.list() == [0.0] * 5
 
 
-def test_device_output(capfd: pytest.CaptureFixture) -> None:
-    wp.launch(say, dim=8, inputs=[wp.full(8, 2.5)])
+@wp.kernel
+def say_all(x: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.printf("%d: %g\n", i, x[i])
+
+
+def test_device_output(capsys: pytest.CaptureFixture) -> None:
+    x = wp.full(8, 2.5)
+    wp.launch(say, dim=8, inputs=[x])
+    wp.launch(say_all, dim=1000, inputs=[wp.array(np.arange(1000, dtype=np.float32))])
+    wp.launch(say, dim=8, inputs=[x])
     wp.synchronize()
-    assert "thread 3 has 2.5" in capfd.readouterr().out
+    lines = capsys.readouterr().out.splitlines()  # by launch and thread, whatever the GPU did first
+    assert lines == ["thread 3 has 2.5", *(f"{k}: {k}" for k in range(1000)), "thread 3 has 2.5"]
+    wp.launch(say, dim=8, inputs=[x])
+    x.numpy()  # waits
+    assert capsys.readouterr().out == "thread 3 has 2.5\n"
+    event, side = wp.Event(), wp.Stream()
+    wp.launch(say, dim=8, inputs=[x], stream=side)
+    side.record_event(event)
+    wp.synchronize_event(event)
+    assert capsys.readouterr().out == "thread 3 has 2.5\n"
+
+
+def test_more_output_than_there_is_room_for(capsys: pytest.CaptureFixture) -> None:
+    n = 100_000
+    wp.launch(say_all, dim=n, inputs=[wp.zeros(n)])
+    wp.synchronize()
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert last == f"[{n - len(lines)} more prints on cuda:0 were lost: there is room for 1 MB between two waits]"
+    assert 1000 < len(lines) < n and all(line.endswith(": 0") for line in lines)
+    wp.launch(say_all, dim=2, inputs=[wp.zeros(n)])
+    wp.synchronize()
+    assert capsys.readouterr().out == "0: 0\n1: 0\n"
 
 
 @pytest.fixture

@@ -400,13 +400,14 @@ def test_failed_checks_name_the_kernel_and_end_the_run(monkeypatch: pytest.Monke
     assert y.list() == [1.0] * 3
 
 
-@pytest.mark.cpu_only
-def test_output_appears_when_the_graph_runs(capsys: pytest.CaptureFixture) -> None:
+def test_output_appears_when_the_graph_runs(device: wp.Device, capsys: pytest.CaptureFixture) -> None:
     x = wp.full(1, 2.5)
-    with wp.ScopedCapture("cpu") as capture:
+    with wp.ScopedCapture() as capture:
         wp.launch(say, dim=1, inputs=[x])
+    wp.synchronize()
     assert capsys.readouterr().out == ""
     wp.capture_launch(capture.graph)
+    wp.synchronize()
     assert capsys.readouterr().out == "has 2.5\n"
 
 

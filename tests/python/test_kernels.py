@@ -226,13 +226,13 @@ def test_static_expressions_and_unrolled_loops():
     assert x.numpy()[0] == 14.0
 
 
-@pytest.mark.cpu_only
 def test_print_goes_to_python_stdout(capsys):
     @wp.kernel
     def talk(x: wp.array(dtype=float)):
         print(x[0])
 
     run(talk, 1, wp.array([2.5], dtype=float))
+    wp.synchronize()
     assert "2.5" in capsys.readouterr().out
 
 

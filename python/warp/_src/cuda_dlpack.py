@@ -57,7 +57,8 @@ def capsule_of(array: Any, stream: Any = None) -> Any:
     extents = (ctypes.c_int64 * len(shape))(*shape)
     steps = (ctypes.c_int64 * len(shape))(*strides)
     number = next(_numbers)
-    tensor = _Tensor(array.ptr, _CUDA, array.device._native.number, len(shape), _CODES[name], size * 8, 1, extents, steps, 0)
+    gpu = array.device._native.number
+    tensor = _Tensor(array.ptr, _CUDA, gpu, len(shape), _CODES[name], size * 8, 1, extents, steps, 0)
     managed = _Managed(tensor, number, ctypes.cast(_release, ctypes.c_void_p))
     if stream != -1:
         from warp._src.streams import Stream

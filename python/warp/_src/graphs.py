@@ -203,6 +203,9 @@ def capture_while(condition: Any, while_body: Any, stream: Stream | None = None,
 class ScopedCapture:
     """`with wp.ScopedCapture() as capture:` captures a block; the graph is `capture.graph`."""
 
+    graph: Graph | None = None
+    """What was captured, once the block is left."""
+
     def __init__(
         self,
         device: Any = None,
@@ -217,7 +220,6 @@ class ScopedCapture:
         self.external = external
         self.options = kwargs
         self.active = False
-        self.graph: Graph | None = None
 
     def __enter__(self) -> ScopedCapture:
         capture_begin(self.device, self.stream, self.force_module_load, self.external, **self.options)

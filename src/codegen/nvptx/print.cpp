@@ -1,148 +1,64 @@
-// GPU output. vprintf takes a C format and a buffer of promoted arguments: ints below 32 bits widen to int, floats to
-// double. The same text as on the CPU, but that C's own number formatting is the driver's.
+// GPU output. A thread takes room in a buffer of page-locked memory (cuda/print_board.h) and writes there what the CPU's
+// threads hand to weft_rt_print: the compiled format and the values' bytes. The host makes text of it when it waits, by
+// the same code as for the CPU.
 #include "codegen/nvptx/print.h"
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
-#include "codegen/nvptx/printf_spec.h"
+#include <cstring>
+
+#include "runtime/print_record.h"
 
 namespace weft::codegen {
 
 using runtime::ErrorRecord;
+using runtime::GpuPrintBuffer;
+using runtime::GpuPrintRecord;
 
-namespace {
-
-/// Collects format and arguments.
-class Message {
- public:
-  explicit Message(Emitter& e) : e_(e) {}
-
-  void text(std::string_view literal) {
-    for (char c : literal) format_ += c == '%' ? "%%" : std::string(1, c);
-  }
-  void raw(std::string_view format) { format_ += format; }
-
-  /// A scalar with a conversion; `conversion` has no length modifier.
-  void scalar(std::string flags, char conversion, ScalarKind kind, llvm::Value* v) {
-    llvm::IRBuilder<>& b = e_.b;
-    CodeUnit& unit = e_.unit;
-    bool as_float = std::string_view("aAeEfFgG").find(conversion) != std::string_view::npos;
-    if (as_float) {
-      add(e_.convert(v, kind, ScalarKind::f64));
-    } else if (is_floating(kind)) {
-      add(e_.convert(v, kind, ScalarKind::i64));
-      flags += "ll";
-    } else if (scalar_bits(kind) == 64) {
-      add(v);
-      flags += "ll";
-    } else {
-      add(is_signed(kind) ? b.CreateSExtOrBitCast(v, unit.i32) : b.CreateZExtOrBitCast(v, unit.i32));
-    }
-    format_ += "%" + flags + conversion;
-  }
-
-  void value(const Type* type, const Parts& parts, std::size_t& next) {
-    switch (type->kind()) {
-      case TypeKind::scalar: {
-        ScalarKind kind = type->scalar_kind();
-        llvm::Value* v = parts[next++].v;
-        if (kind == ScalarKind::boolean) {
-          llvm::Value* yes = e_.unit.text_constant("True");
-          llvm::Value* no = e_.unit.text_constant("False");
-          add(e_.b.CreateSelect(v, yes, no));
-          format_ += "%s";
-        } else {
-          scalar("", is_floating(kind) ? 'g' : is_signed(kind) ? 'd' : 'u', kind, v);
-        }
-        return;
+void emit_gpu_print(Emitter& e, const ir::Op& op, const std::string& format,
+                    const std::vector<std::uint32_t>& offsets) {
+  llvm::IRBuilder<>& b = e.b;
+  CodeUnit& unit = e.unit;
+  auto trailer = [&](std::size_t offset) {
+    return b.CreateAlignedLoad(unit.i64, b.CreateConstGEP1_64(unit.i8, e.thread.context, offset), llvm::Align(8));
+  };
+  auto at = [&](llvm::Value* base, std::uint64_t offset) { return b.CreateConstGEP1_64(unit.i8, base, offset); };
+  auto whole = [](std::uint64_t bytes) { return (bytes + 7) / 8 * 8; };
+  const std::uint64_t text_bytes = whole(format.size() + 1), value_bytes = whole(offsets.back());
+  const std::uint64_t total = sizeof(GpuPrintRecord) + text_bytes + value_bytes;
+  llvm::Value* buffer = b.CreateIntToPtr(trailer(offsetof(GpuTrailer, print)), unit.ptr);
+  e.when(b.CreateIsNotNull(buffer), [&] {
+    auto take = [&](std::size_t counter, std::uint64_t amount) {
+      return b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, at(buffer, counter), b.getInt64(amount), llvm::MaybeAlign(8),
+                               llvm::AtomicOrdering::Monotonic);
+    };
+    llvm::Value* place = take(offsetof(GpuPrintBuffer, used), total);
+    llvm::Value* room =
+        b.CreateAlignedLoad(unit.i64, at(buffer, offsetof(GpuPrintBuffer, capacity)), llvm::Align(8), true);
+    llvm::Value* fits = b.CreateICmpULE(b.CreateAdd(place, b.getInt64(total)), room);
+    e.when(b.CreateNot(fits), [&] { take(offsetof(GpuPrintBuffer, lost), 1); });
+    e.when(fits, [&] {
+      llvm::Value* record = b.CreateGEP(unit.i8, at(buffer, sizeof(GpuPrintBuffer)), place);
+      auto put = [&](std::uint64_t offset, llvm::Value* v) {
+        b.CreateAlignedStore(v, at(record, offset), llvm::Align(8), true);
+      };
+      put(offsetof(GpuPrintRecord, linear), e.plain(e.thread.linear));
+      put(offsetof(GpuPrintRecord, launch), trailer(offsetof(GpuTrailer, launch)));
+      put(offsetof(GpuPrintRecord, text_bytes), b.getInt64(text_bytes));
+      std::string text = format;
+      text.resize(text_bytes);
+      for (std::uint64_t k = 0; k < text_bytes; k += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, text.data() + k, 8);
+        put(sizeof(GpuPrintRecord) + k, b.getInt64(word));
       }
-      case TypeKind::structure:
-        text(type->name() + "(");
-        for (std::size_t k = 0; k < type->fields().size(); ++k) {
-          if (k) text(", ");
-          text(std::string(type->fields()[k].name) + "=");
-          value(type->fields()[k].type, parts, next);
-        }
-        return text(")");
-      case TypeKind::array:
-        add(parts[next].v);
-        format_ += "array(%p)";
-        next += 2 + 2 * type->rank();
-        return;
-      default: break;
-    }
-    WEFT_CHECK(type->is_composite(), "no printed form for " + type->text());
-    for (std::uint32_t r = 0, k = 0; r < type->rows(); ++r) {
-      for (std::uint32_t c = 0; c < type->cols(); ++c, ++k) {
-        ScalarKind kind = type->scalar_kind();
-        llvm::Value* v = e_.is_block(type) ? e_.block_get(parts[next], kind, e_.b.getInt64(k)) : parts[next + k].v;
-        scalar("", is_floating(kind) ? 'g' : is_signed(kind) ? 'd' : 'u', kind, v);
-        text(" ");
-      }
-      if (type->is_mat()) text("\n");
-    }
-    next += e_.is_block(type) ? 1 : type->component_count();
-  }
-
-  void send() {
-    llvm::IRBuilder<>& b = e_.b;
-    CodeUnit& unit = e_.unit;
-    std::uint64_t bytes = 0;
-    for (llvm::Value* v : args_) bytes = align(bytes, size(v)) + size(v);
-    llvm::Value* buffer = e_.entry_alloca(unit.i8, std::max<std::uint64_t>(bytes, 8), 8);
-    std::uint64_t at = 0;
-    for (llvm::Value* v : args_) {
-      at = align(at, size(v));
-      b.CreateAlignedStore(v, b.CreateConstGEP1_64(unit.i8, buffer, at), llvm::Align(size(v)));
-      at += size(v);
-    }
-    auto* type = llvm::FunctionType::get(unit.i32, {unit.ptr, unit.ptr}, false);
-    b.CreateCall(unit.helper("vprintf", type, true), {unit.text_constant(format_), buffer});
-  }
-
- private:
-  void add(llvm::Value* v) { args_.push_back(v); }
-  static std::uint64_t size(llvm::Value* v) {
-    return v->getType()->isPointerTy() ? 8 : v->getType()->getScalarSizeInBits() / 8;
-  }
-  static std::uint64_t align(std::uint64_t at, std::uint64_t to) { return (at + to - 1) / to * to; }
-
-  Emitter& e_;
-  std::string format_;
-  llvm::SmallVector<llvm::Value*, 8> args_;
-};
-
-}  // namespace
-
-void emit_gpu_print(Emitter& e, const ir::Op& op) {
-  Message message(e);
-  if (op.code == ir::OpCode::print) {
-    message.text(op.text);
-    for (const ir::Value* v : op.operands) {
-      std::size_t next = 0;
-      message.value(v->type, e.get(v), next);
-    }
-    message.raw("\n");
-    return message.send();
-  }
-  std::size_t operand = 0;
-  for (const PrintfPiece& piece : split_printf(op.text)) {
-    if (piece.conversion == 0) {
-      message.text(piece.text);
-      continue;
-    }
-    if (operand >= op.operands.size()) throw Error("printf has more conversions than values", op.loc);
-    const ir::Value* v = op.operand(operand++);
-    llvm::Value* scalar = e.plain(v);
-    ScalarKind kind = v->type->scalar_kind();
-    if (kind == ScalarKind::boolean) {
-      scalar = e.convert(scalar, kind, ScalarKind::i32);
-      kind = ScalarKind::i32;
-    }
-    message.scalar(piece.text, piece.conversion, kind, scalar);
-  }
-  if (operand != op.operands.size()) throw Error("printf has fewer conversions than values", op.loc);
-  message.send();
+      for (std::size_t k = 0; k < op.operands.size(); ++k)
+        e.write_bytes(op.operand(k)->type, e.get(op.operand(k)),
+                      at(record, sizeof(GpuPrintRecord) + text_bytes + offsets[k]), nullptr);
+      b.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_sys, {}, {});
+      put(offsetof(GpuPrintRecord, bytes), b.getInt64(total));
+    });
+  });
 }
 
 void emit_gpu_failure(Emitter& e, llvm::Value* site, llvm::Value* linear, llvm::Value* index, llvm::Value* extent) {
