@@ -166,12 +166,12 @@ def launches() -> dict[str, str]:
     loops = {"launch": lambda: wp.launch(empty, dim=1), "recorded": recorded.launch}
     raw, least = raw_launch(), dict.fromkeys(("launch", "recorded", "raw"), float("inf"))
     # In turns: the driver's own time changes from one moment to the next.
-    for _ in range(9):
+    for _ in range(40):
         for name, run in loops.items():
-            least[name] = min(least[name], host_time(run, 500, 1))
+            least[name] = min(least[name], host_time(run, 200, 1))
         wp.synchronize()
         if raw:
-            least["raw"] = min(least["raw"], raw(500) / 500 * 1e6)
+            least["raw"] = min(least["raw"], raw(200) / 200 * 1e6)
     plain, again = least["launch"], least["recorded"]
     x, y = wp.zeros(1), wp.zeros(1)
     arrays = host_time(lambda: wp.launch(saxpy, dim=1, inputs=[1.0, x, y]), 500)

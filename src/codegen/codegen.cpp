@@ -67,7 +67,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   if (unit.lines) unit.lines->finish();
   if (unit.traits.gpu) {
     result.lanes = unit.gpu_lanes;
-    result.few_blocks = !unit.sums.empty();
+    result.steps = unit.sums.empty() ? unit.gpu_steps : 0;
   }
   if (options.verify) {
     std::string problems;

@@ -2,6 +2,7 @@
 // and links CPU objects into the process. No LLVM type appears here. Everything is thread-safe: each emission owns its
 // LLVM context; what is costly to make (target machines) is kept per thread.
 #pragma once
+#include <bit>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -51,10 +52,10 @@ struct EmitOptions {
 enum class Output { llvm_ir, llvm_ir_opt, assembly, object, ptx };
 
 struct Emitted {
-  std::string bytes;        // text, or the object file's contents
-  int lanes = 1;            // GPU: elements of a thread in one step
-  bool few_blocks = false;  // GPU: threads that do more each are better, for what they do at their end
-  std::string entry;        // the symbol of the chunk function (or of the GPU kernel)
+  std::string bytes;  // text, or the object file's contents
+  int lanes = 1;      // GPU: elements of a thread in one step
+  int steps = 1;      // GPU: that a thread of a large launch had better take; 0: as many as a full device leaves it
+  std::string entry;  // the symbol of the chunk function (or of the GPU kernel)
   double seconds_emit = 0, seconds_opt = 0, seconds_codegen = 0;
 };
 
@@ -76,15 +77,29 @@ std::string find_libdevice(const std::string& given = {}, std::span<const std::s
 /// 64-bit values; else the natural count.
 int choose_lanes(const ir::Function& kernel, const TargetSpec& target);
 
+/// How to divide numbers below 2^31 by a fixed one: (high half of x·factor, plus x) >> shift.
+struct GpuDivisor {
+  std::uint32_t factor, shift;
+  GpuDivisor() = default;
+  constexpr explicit GpuDivisor(std::uint32_t by)
+      : factor(0), shift(by > 1 ? std::uint32_t(std::bit_width(by - 1)) : 0) {
+    factor = std::uint32_t((((std::uint64_t(1) << shift) - by) << 32) / by + 1);
+  }
+  constexpr std::uint32_t operator()(std::uint32_t x) const {
+    return (std::uint32_t((std::uint64_t(x) * factor) >> 32) + x) >> shift;
+  }
+};
+
 /// GPU kernels take one parameter block: the kernel's own parameters (ParamLayout), then this trailer, aligned to 8.
 /// Thread indices run over the linear index in a grid-stride loop, so any grid size covers `count`.
 struct GpuTrailer {
   std::int64_t dims[kMaxRank];
   std::int64_t count;
-  std::uint64_t error;  // device address of a runtime::ErrorRecord, or 0
-  std::uint64_t stop;   // device address of an int32 stop flag, or 0
-  std::uint64_t print;  // device address of a runtime::GpuPrintBuffer, or 0
-  std::uint64_t launch;  // counts launches: what they print is put in this order
+  std::uint64_t error;            // device address of a runtime::ErrorRecord, or 0
+  std::uint64_t stop;             // device address of an int32 stop flag, or 0
+  std::uint64_t print;            // device address of a runtime::GpuPrintBuffer, or 0
+  std::uint64_t launch;           // counts launches: what they print is put in this order
+  GpuDivisor divisors[kMaxRank];  // of dims, where count is less than 2^31
 };
 /// Offset of the trailer in a block whose own parameters take `param_bytes`.
 constexpr std::uint32_t gpu_trailer_offset(std::uint32_t param_bytes) { return (param_bytes + 7u) & ~7u; }

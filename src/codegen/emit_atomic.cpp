@@ -73,8 +73,7 @@ Owner owner_of(const ir::Value* array, int depth = 0) {
                     owner_of(op.regions[1]->terminator()->operand(array->index), depth + 1));
     case OpCode::extract: return owner_of(op.operand(0), depth + 1);
     case OpCode::load:
-    case OpCode::gradient:
-      return owner_of(op.operand(0), depth + 1) == Owner::all ? Owner::all : Owner::unknown;
+    case OpCode::gradient: return owner_of(op.operand(0), depth + 1) == Owner::all ? Owner::all : Owner::unknown;
     default: return Owner::unknown;
   }
 }
@@ -287,6 +286,9 @@ void Emitter::emit_atomic(const ir::Op& op) {
       };
       llvm::Value* place = byte_offset(base_pointer, offset);
       llvm::Value *next = read(in), *if_equal = expected ? read(want) : nullptr;
+      if (unit.traits.gpu && !wanted && !alone && !anywhere &&
+          emit_reduction(*this, op.atomic, part.scalar, place, next))
+        return;
       llvm::Value* old = anywhere ? atomic_anywhere(*this, op.atomic, part.scalar, place, next, if_equal)
                                   : atomic_scalar(*this, op.atomic, part.scalar, place, next, if_equal, alone);
       if (!wanted) return;

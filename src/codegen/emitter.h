@@ -106,6 +106,7 @@ class CodeUnit {
   const EmitOptions& options;
   int lanes;          // of the body being emitted; see LaneCount
   int gpu_lanes = 1;  // elements of a GPU thread in one step; set by emit_kernel
+  int gpu_steps = 1;  // see Emitted::steps
   bool gpu_unrolled = false;  // loops were unrolled so that loads run ahead
   /// GPU: atomic sums that a thread keeps to itself until the end, and where.
   std::unordered_map<const ir::Op*, llvm::Value*> sums;

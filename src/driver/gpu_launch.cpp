@@ -36,6 +36,9 @@ void launch_on_gpu(const KernelVariant& variant, const void* block, const Launch
   for (std::size_t d = 0; d < std::size_t(kMaxRank); ++d)
     trailer.dims[d] = d < request.dims.size() ? request.dims[d] : 1;
   trailer.count = total;
+  if (request.dims.size() > 1 && total <= INT32_MAX)
+    for (std::size_t d = 1; d < request.dims.size(); ++d)
+      trailer.divisors[d] = codegen::GpuDivisor(std::uint32_t(trailer.dims[d]));
   if (!binary.code().check_sites.empty()) {
     cuda::CheckSlot* slot = device.checks().watch(
         {binary.code().name, int(request.dims.size()), binary.code().check_sites, variant.binary}, stream);
@@ -53,8 +56,10 @@ void launch_on_gpu(const KernelVariant& variant, const void* block, const Launch
   if (device.capture()) device.keep_for_capture(variant.binary);
   const std::int64_t steps = (total - 1) / binary.code().lanes + 1;
   std::int64_t most = request.gpu.max_blocks;
-  if (binary.few_blocks()) {
-    const std::int64_t enough = std::int64_t(device.facts().sm_count) * kThreadsPerSm / block_dim;
+  if (binary.steps() != 1) {
+    std::int64_t enough = std::int64_t(device.facts().sm_count) * kThreadsPerSm / block_dim;
+    if (binary.steps() > 1)
+      enough = std::max(enough, (steps - 1) / (std::int64_t(block_dim) * binary.steps()) + 1);
     most = most > 0 ? std::min(most, enough) : enough;
   }
   binary.gpu()->launch(stream, cuda::blocks_for(steps, block_dim, most), block_dim, arguments, at + sizeof trailer);

@@ -24,7 +24,7 @@ struct Metadata {
   std::int32_t lanes = 1;
   std::uint32_t tid_dims = 0;
   float ns_per_thread = 1;
-  bool few_blocks = false;
+  std::int32_t steps = 1;
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
 
@@ -40,7 +40,7 @@ struct Metadata {
     number(lanes);
     number(tid_dims);
     number(ns_per_thread);
-    number(few_blocks);
+    number(steps);
     number(std::uint32_t(sums.size()));
     for (const runtime::SumSlot& s : sums)
       number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
@@ -77,7 +77,7 @@ struct Metadata {
     number(lanes);
     number(tid_dims);
     number(ns_per_thread);
-    number(few_blocks);
+    number(steps);
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) {
       runtime::SumSlot s;
@@ -358,7 +358,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
     if (binary->loaded_) binary->code_.entry = binary->loaded_->entry();
     binary->code_.name = binary->name_;
     binary->code_.lanes = meta.lanes;
-    binary->few_blocks_ = meta.few_blocks;
+    binary->steps_ = meta.steps;
     binary->sums_ = std::move(meta.sums);
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;
@@ -519,7 +519,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   meta.name = kernel.name;
   meta.entry = emitted.entry;
   meta.lanes = emitted.lanes;
-  meta.few_blocks = emitted.few_blocks;
+  meta.steps = emitted.steps;
   meta.tid_dims = tid_dims_read(*module);
   meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
   meta.sites = describe_sites(*module);

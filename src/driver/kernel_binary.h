@@ -22,8 +22,8 @@ class KernelBinary {
   const std::string& name() const { return name_; }
   /// The code on a GPU, where code() has no entry; null for the CPU.
   const cuda::KernelCode* gpu() const { return gpu_.get(); }
-  /// GPU: threads that loop are better than more of them; see codegen::Emitted.
-  bool few_blocks() const { return few_blocks_; }
+  /// GPU: steps that threads of large launches take; see codegen::Emitted.
+  int steps() const { return steps_; }
   /// CPU: arrays that the kernel only adds to, without atomic operations (runtime/private_sums.h).
   std::span<const runtime::SumSlot> sums() const { return sums_; }
 
@@ -33,7 +33,7 @@ class KernelBinary {
   std::vector<runtime::CheckSite> sites_;
   std::shared_ptr<codegen::LoadedCode> loaded_;
   std::unique_ptr<cuda::KernelCode> gpu_;
-  bool few_blocks_ = false;
+  int steps_ = 1;
   std::vector<runtime::SumSlot> sums_;
   runtime::KernelCode code_;
 };

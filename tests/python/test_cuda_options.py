@@ -1,7 +1,5 @@
 """Options of code for GPUs, on one: libdevice, approximations, kept PTX, line tables. Skipped without a CUDA device."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from typing import Any, Callable, Iterator
@@ -34,11 +32,12 @@ def setting(name: str, value: Any) -> Iterator[None]:
 
 
 def _unary(function: Any, scalar: Any, **options: Any) -> Any:
+    @wp.kernel(module="unique", **options)
     def kernel(x: wp.array(dtype=scalar), y: wp.array(dtype=scalar)):
         i = wp.tid()
         y[i] = function(x[i])
 
-    return wp.Kernel(kernel, key=f"{function.key}_{scalar.__name__}", options=options, module=wp.get_module("unique"))
+    return kernel
 
 
 def run(function: Any, scalar: Any, values: np.ndarray, device: str = "cuda:0", **options: Any) -> np.ndarray:

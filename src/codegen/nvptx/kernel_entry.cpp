@@ -74,6 +74,8 @@ class GpuFrame {
     return plan_.lanes;
   }
 
+  int steps() const { return plan_.steps; }
+
  private:
   void declare(std::uint32_t bytes) {
     auto* block_type = llvm::ArrayType::get(unit_.i8, bytes);
@@ -178,15 +180,56 @@ class GpuFrame {
     b_.SetInsertPoint(e.b.GetInsertBlock());
   }
 
-  void thread(llvm::Value* linear) {
-    llvm::SmallVector<Part, 4> tids(std::size_t(rank_), Part{});
-    llvm::Value* rest = linear;
-    for (int d = rank_ - 1; d > 0; --d) {
-      std::size_t k = std::size_t(d);
-      tids[k] = Part{b_.CreateTrunc(b_.CreateURem(rest, dims_[k]), unit_.i32)};
-      rest = b_.CreateUDiv(rest, dims_[k]);
+  using Tids = llvm::SmallVector<llvm::Value*, 4>;
+
+  Tids divide(llvm::Value* linear) {
+    Tids tids(std::size_t(rank_), nullptr);
+    for (std::size_t k = std::size_t(rank_) - 1; k > 0; --k) {
+      tids[k] = b_.CreateTrunc(b_.CreateURem(linear, dims_[k]), unit_.i32);
+      linear = b_.CreateUDiv(linear, dims_[k]);
     }
-    tids[0] = Part{b_.CreateTrunc(rest, unit_.i32)};
+    tids[0] = b_.CreateTrunc(linear, unit_.i32);
+    return tids;
+  }
+
+  /// The same by multiplications, which the launch has prepared.
+  Tids divide_small(llvm::Value* linear) {
+    Tids tids(std::size_t(rank_), nullptr);
+    llvm::Value* rest = b_.CreateTrunc(linear, unit_.i32);
+    for (std::size_t k = std::size_t(rank_) - 1; k > 0; --k) {
+      auto number = [&](std::size_t offset) {
+        const std::size_t at = offsetof(GpuTrailer, divisors) + k * sizeof(GpuDivisor) + offset;
+        return b_.CreateAlignedLoad(unit_.i32, trailer(at), llvm::Align(4));
+      };
+      auto wide = [&](llvm::Value* v) { return b_.CreateZExt(v, unit_.i64); };
+      llvm::Value* product = b_.CreateMul(wide(rest), wide(number(offsetof(GpuDivisor, factor))));
+      llvm::Value* high = b_.CreateTrunc(b_.CreateLShr(product, 32), unit_.i32);
+      llvm::Value* quotient = b_.CreateLShr(b_.CreateAdd(high, rest), number(offsetof(GpuDivisor, shift)));
+      tids[k] = b_.CreateSub(rest, b_.CreateMul(quotient, b_.CreateTrunc(dims_[k], unit_.i32)));
+      rest = quotient;
+    }
+    tids[0] = rest;
+    return tids;
+  }
+
+  void thread(llvm::Value* linear) {
+    if (rank_ == 1) return run_body(Part{linear}, {Part{b_.CreateTrunc(linear, unit_.i32)}}, nullptr);
+    llvm::BasicBlock *small = block("small"), *large = block("large"), *known = block("known");
+    b_.CreateCondBr(b_.CreateICmpSLE(count_, b_.getInt64(INT32_MAX)), small, large);
+    b_.SetInsertPoint(large);
+    Tids slowly = divide(linear);
+    b_.CreateBr(known);
+    b_.SetInsertPoint(small);
+    Tids quickly = divide_small(linear);
+    b_.CreateBr(known);
+    b_.SetInsertPoint(known);
+    llvm::SmallVector<Part, 4> tids;
+    for (std::size_t k = 0; k < slowly.size(); ++k) {
+      llvm::PHINode* tid = b_.CreatePHI(unit_.i32, 2);
+      tid->addIncoming(slowly[k], large);
+      tid->addIncoming(quickly[k], small);
+      tids.push_back(Part{tid});
+    }
     run_body(Part{linear}, tids, nullptr);
   }
 
@@ -230,6 +273,10 @@ class GpuFrame {
 
 }  // namespace
 
-void CodeUnit::emit_gpu_kernel(const ir::Function& kernel) { gpu_lanes = GpuFrame(*this, kernel).emit(); }
+void CodeUnit::emit_gpu_kernel(const ir::Function& kernel) {
+  GpuFrame frame(*this, kernel);
+  gpu_lanes = frame.emit();
+  gpu_steps = frame.steps();
+}
 
 }  // namespace weft::codegen

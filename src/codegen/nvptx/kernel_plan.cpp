@@ -12,6 +12,7 @@ namespace {
 using ir::OpCode;
 
 constexpr std::uint64_t kMaxTwoBodyWeight = 2000;
+constexpr std::uint64_t kMinLongWeight = 40;
 
 bool is_parameter(const ir::Function& kernel, const ir::Value* value) {
   return value->kind == ir::ValueKind::argument && value->region == kernel.body;
@@ -124,6 +125,7 @@ GpuPlan plan_gpu_kernel(const ir::Function& kernel) {
     if (op->code == OpCode::check || op->code == OpCode::assert_) return plan;
   plan.sums = find_sums(kernel, ops);
   plan.lanes = straight_lanes(kernel, ops);
+  if (kernel.form.rank > 1 || (plan.lanes > 1 && kernel_weight(kernel) >= kMinLongWeight)) plan.steps = 4;
   plan.aligned = plan.lanes == 1 && moves_wide(ops) && kernel_weight(kernel) <= kMaxTwoBodyWeight;
   return plan;
 }

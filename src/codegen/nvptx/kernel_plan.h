@@ -15,6 +15,8 @@ struct GpuPlan {
   /// With one lane: a second body for aligned arrays, whose vectors, quaternions and matrices move up to 16 bytes at a
   /// time.
   bool aligned = false;
+  /// Steps that a thread of a large launch takes: several, where its beginning costs more than the rest of it hides.
+  int steps = 1;
   /// Additions to one fixed place whose results nobody wants. Threads add up their own first.
   std::vector<const ir::Op*> sums;
 };

@@ -24,15 +24,42 @@ llvm::Value* from_across(Emitter& e, llvm::Value* value, int offset) {
 
 }  // namespace
 
+bool emit_reduction(Emitter& e, ir::AtomicKind kind, ScalarKind scalar, llvm::Value* address, llvm::Value* value) {
+  using ir::AtomicKind;
+  const unsigned bits = scalar_bits(scalar);
+  if (bits < 32) return false;
+  const bool floating = is_floating(scalar);
+  const char* name = nullptr;
+  switch (kind) {
+    case AtomicKind::add: name = "add"; break;
+    case AtomicKind::min: name = "min"; break;
+    case AtomicKind::max: name = "max"; break;
+    case AtomicKind::bit_and: name = "and"; break;
+    case AtomicKind::bit_or: name = "or"; break;
+    case AtomicKind::bit_xor: name = "xor"; break;
+    case AtomicKind::exch:
+    case AtomicKind::cas: return false;
+  }
+  if (floating && kind != AtomicKind::add) return false;
+  const bool plain = kind != AtomicKind::add && kind != AtomicKind::min && kind != AtomicKind::max;
+  // Signed sums are those of unsigned numbers.
+  const bool with_sign = is_signed(scalar) && kind != AtomicKind::add;
+  const std::string type = (floating ? "f" : plain ? "b" : with_sign ? "s" : "u") + std::to_string(bits);
+  const std::string code = "red.global." + std::string(name) + "." + type + " [$0], $1;";
+  const std::string operand = floating ? (bits == 64 ? "d" : "f") : (bits == 64 ? "l" : "r");
+  llvm::Type* global = llvm::PointerType::get(e.unit.context, 1);
+  auto* signature = llvm::FunctionType::get(e.b.getVoidTy(), {global, value->getType()}, false);
+  llvm::InlineAsm* red = llvm::InlineAsm::get(signature, code, "l," + operand + ",~{memory}", true);
+  e.b.CreateCall(signature, red, {e.b.CreateAddrSpaceCast(address, global), value});
+  return true;
+}
+
 bool has_warp_add(ScalarKind kind) { return scalar_bits(kind) == 32 || (scalar_bits(kind) == 64); }
 
 void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::Value* value) {
   llvm::IRBuilder<>& b = e.b;
   const bool floating = is_floating(kind);
-  auto add = [&](llvm::Value* v) {
-    b.CreateAtomicRMW(floating ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add, address, v,
-                      llvm::MaybeAlign(scalar_bits(kind) / 8), llvm::AtomicOrdering::Monotonic);
-  };
+  auto add = [&](llvm::Value* v) { emit_reduction(e, ir::AtomicKind::add, kind, address, v); };
   auto* type = llvm::FunctionType::get(e.unit.i32, false);
   llvm::CallInst* active = b.CreateCall(type, llvm::InlineAsm::get(type, "activemask.b32 $0;", "=r", true));
   active->addFnAttr(llvm::Attribute::Convergent);

@@ -78,14 +78,14 @@ kernel @k(%x: array<f32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {
 
 TEST(NvptxPlan, SumsAreKeptByThreads) {
   Emitted sum = ptx(sum_kernel(""));
-  EXPECT_TRUE(sum.few_blocks);
+  EXPECT_EQ(sum.steps, 0);
   EXPECT_EQ(sum.lanes, 4);
   EXPECT_EQ(count(sum.bytes, "shfl.sync.bfly"), 5);
   Emitted used = ptx(sum_kernel("  store %x[%i], %old\n"));
-  EXPECT_FALSE(used.few_blocks);
+  EXPECT_EQ(used.steps, 1);
   EXPECT_EQ(count(used.bytes, "shfl"), 0);
   Emitted read = ptx(sum_kernel("  %b = load %out[1i32]\n  store %x[%i], %b\n"));
-  EXPECT_FALSE(read.few_blocks) << "somebody looks at the array";
+  EXPECT_EQ(read.steps, 1) << "somebody looks at the array";
 }
 
 TEST(NvptxPlan, FastMathApproximates) {
@@ -125,6 +125,37 @@ kernel @k(%x: array<f32,1>, %y: array<f32,1>, %n: i32) form(no_overlap, rank 1) 
   EXPECT_GT(count(code, "rsqrt.approx.ftz.f32"), 3);
 }
 
+TEST(NvptxPlan, DivisionByPreparedNumbers) {
+  for (std::uint32_t by : {1u, 2u, 3u, 5u, 7u, 10u, 255u, 256u, 641u, 8192u, 65535u, 65537u, 1000003u, 0x40000001u,
+                           0x7ffffffeu, 0x7fffffffu}) {
+    const GpuDivisor divide(by);
+    std::uint32_t x = 1;
+    for (int k = 0; k < 20000; ++k, x = x * 1664525u + 1013904223u)
+      ASSERT_EQ(divide(x & 0x7fffffffu), (x & 0x7fffffffu) / by) << by;
+    for (std::uint64_t near = by; near < 0x80000000u; near += std::max<std::uint64_t>(by, 0x7fffffffu / 64))
+      for (std::uint64_t at : {near - 1, near, near + 1})
+        if (at < 0x80000000u) ASSERT_EQ(divide(std::uint32_t(at)), at / by) << by;
+  }
+}
+
+TEST(NvptxPlan, SeveralDimensionsAndLongStreamsTakeSeveralSteps) {
+  EXPECT_EQ(ptx(stream_kernel("f32", "no_overlap, rank 1")).steps, 1);
+  EXPECT_EQ(ptx(stream_kernel("f32", "no_overlap, rank 2")).steps, 4);
+  EXPECT_EQ(ptx(sum_kernel("")).steps, 0);
+}
+
+TEST(NvptxPlan, AtomicsThatNobodyAsksAreReductions) {
+  for (const char* kind : {"add", "min", "max"})
+    for (const char* type : {"i32", "u32", "i64", "u64", "f32", "f64"}) {
+      const std::string text = "kernel @k(%x: array<" + std::string(type) + ",1>, %y: array<" + type +
+                               ",1>, %n: array<i32,1>) form(no_overlap, rank 1) {\n  %i = tid 0\n  %a = load %x[%i]\n"
+                               "  %j = load %n[%i]\n  %o = atomic " +
+                               kind + " %y[%j], %a\n  return\n}\n";
+      const bool there = std::string(kind) == "add" || type[0] != 'f';
+      EXPECT_EQ(count(ptx(text).bytes, "red.global.") > 0, there) << kind << " " << type;
+    }
+}
+
 TEST(NvptxPlan, SmallLoopsAreUnrolled) {
   Emitted loop = ptx(R"(
 kernel @k(%x: array<f32,1>, %y: array<f32,1>, %n: i32) form(no_overlap, rank 1) {
@@ -138,7 +169,8 @@ kernel @k(%x: array<f32,1>, %y: array<f32,1>, %n: i32) form(no_overlap, rank 1) 
   return
 }
 )");
-  EXPECT_GE(count(loop.bytes, "add.rn.f32"), 4);
+  EXPECT_GE(count(loop.bytes, "add.rn.f32"), 8);
+  EXPECT_EQ(count(loop.bytes, ".minnctapersm 1"), 1) << "loads that run ahead need registers";
 }
 
 }  // namespace
