@@ -1,7 +1,5 @@
 // The kernels of bench/python/nvcc_pairs.py by hand, as CUDA programmers write them: one thread for one element, plain
 // pointers. Compiled by nvcc -O3 when the benchmark runs; `kernel_fast` are compiled with -use_fast_math.
-#include <cuda_runtime.h>
-
 #define THREAD(count)                                                      \
   const int i = blockIdx.x * blockDim.x + threadIdx.x;                     \
   if (i >= (count)) return
