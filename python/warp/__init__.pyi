@@ -10,7 +10,7 @@ from warp import autograd as autograd, build as build, builtins as builtins, cod
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
-from warp.context import Device as Device, Event as Event, Function as Function, Graph as Graph, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedCapture as ScopedCapture, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, capture_begin as capture_begin, capture_end as capture_end, capture_if as capture_if, capture_launch as capture_launch, capture_while as capture_while, compile_aot_module as compile_aot_module, force_load as force_load, func as func, get_cpu_kernel_cache_key as get_cpu_kernel_cache_key, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_module_options as get_module_options, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, load_module as load_module, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_module_options as set_module_options, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, wait_event as wait_event, wait_stream as wait_stream
+from warp.context import CaptureMode as CaptureMode, Device as Device, Event as Event, Function as Function, Graph as Graph, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedCapture as ScopedCapture, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, capture_begin as capture_begin, capture_end as capture_end, capture_if as capture_if, capture_launch as capture_launch, capture_while as capture_while, compile_aot_module as compile_aot_module, event_from_ipc_handle as event_from_ipc_handle, force_load as force_load, func as func, get_cpu_kernel_cache_key as get_cpu_kernel_cache_key, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_module_options as get_module_options, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_conditional_graph_supported as is_conditional_graph_supported, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, load_module as load_module, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_module_options as set_module_options, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
 from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
 from warp.utils import ScopedTimer as ScopedTimer
 
@@ -411,6 +411,16 @@ def atomic_xor(arr: array[_T, _Three], i: SupportsIndex, j: SupportsIndex, k: Su
 def atomic_xor(arr: array[_T, _Four], i: SupportsIndex, j: SupportsIndex, k: SupportsIndex, l: SupportsIndex, value: _T) -> _T:
     """Bitwise exclusive or into an element; gives the old value."""
 
+class CudaManagedAllocator:
+    """Memory that both the CPU and the current CUDA device reach, which the driver moves between them (CUDA's managed
+    memory). More than the device has can be asked for.
+    """
+    memory_kind: Any
+    def allocate(self, size_in_bytes: _b.int) -> _b.int:
+        """Managed memory."""
+    def deallocate(self, ptr: _b.int, size_in_bytes: _b.int) -> None:
+        """Gives it back."""
+
 DeviceLike: _t.TypeAlias = Device | _b.str | None
 E: _b.float
 class ForwardMode:
@@ -475,6 +485,15 @@ class ModuleBuildOptions:
 NAN: _b.float
 PHI: _b.float
 PI: _b.float
+class ScopedAllocator:
+    """`with wp.ScopedAllocator(device, allocator):` sets a device's allocator and restores the one before."""
+    device: Any
+    allocator: Any
+    saved: Any
+    def __init__(self, device: Any, allocator: Any) -> None: ...
+    def __enter__(self) -> ScopedAllocator: ...
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
+
 class ScopedLogLevel:
     """`with wp.ScopedLogLevel(wp.LOG_ERROR):` sets config.log_level and restores it."""
     log_level: _b.int
@@ -568,7 +587,15 @@ def adj_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None
 adjoint: Any
 def batched_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
     """d[i] = alpha · a[i] · b[i] + beta · c[i] for 3-D arrays."""
+def device_from_torch(torch_device: Any) -> Device:
+    """The device that PyTorch means by a torch.device or its name."""
+def device_to_torch(warp_device: Any) -> _b.str:
+    """The name by which PyTorch knows a device."""
 e: _b.float
+def from_ipc_handle(handle: _b.bytes, dtype: Any, shape: _b.int | _b.tuple[_b.int, ...], strides: _b.tuple[_b.int, ...] | None = None, device: Any = None) -> array[Any, Any]:
+    """An array over memory that another process shares: `handle` is what its `array.ipc_handle()` gave, the rest says what
+    lies there. That process must keep its array; the memory is closed here when the last array over it is gone.
+    """
 def func_grad(forward_fn: Function[..., Any]) -> Callable[..., Any]:
     """Gives a `wp.func` a gradient of its own.
 
@@ -588,6 +615,8 @@ def func_native(snippet: _b.str, adj_snippet: _b.str | None = None, replay_snipp
     """
 def func_replay(forward_fn: Function[..., Any]) -> Callable[..., Any]:
     """Gives a `wp.func` another body for the replay of the forward pass in a backward pass; the same parameters."""
+def get_device_allocator(device: Any) -> Any:
+    """The allocator of arrays on a CUDA device: the one that was set, or the device's own."""
 def get_logger() -> Logger:
     """The logger in use."""
 def grad(func: Callable[..., Any]) -> GradWrapper:
@@ -701,7 +730,7 @@ def map(func: _t.Callable | Function[..., Any], *inputs: Any, out: Any = None, r
     `return_kernel` the kernel comes back instead; it takes the inputs, then the outputs. `block_dim` is for GPUs.
     """
 def matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
-    """d = alpha · a · b + beta · c for 2-D arrays of float16, float32 or float64."""
+    """d = alpha · a · b + beta · c for 2-D arrays of float16, bfloat16, float32 or float64."""
 nan: _b.float
 phi: _b.float
 pi: _b.float
@@ -709,8 +738,20 @@ def print_diagnostics() -> _b.dict[_b.str, Any]:
     """Prints what a bug report needs and returns it as a dictionary."""
 def print_memory_report(file: Any = None, sort: _b.str = 'size', max_items: _b.int = 10) -> None:
     """Prints how much array memory was allocated since `wp.config.track_memory = True`."""
+def set_cuda_allocator(allocator: Any) -> None:
+    """As set_device_allocator, for every CUDA device."""
+def set_device_allocator(device: Any, allocator: Any) -> None:
+    """Lets new arrays on a CUDA device come from an allocator; None brings the device's own back. Arrays that exist give
+    their memory back where it came from.
+    """
 def set_logger(logger: Logger | None) -> None:
     """Uses this logger for everything the package says; None is the usual one."""
+def stream_from_torch(stream_or_device: Any = None) -> Stream:
+    """A stream of PyTorch as a wp.Stream over the same queue: the given torch.cuda.Stream, or the current one of a
+    device. `wp.launch(…, stream=…)` and `wp.ScopedStream` then queue work in line with PyTorch's.
+    """
+def stream_to_torch(stream_or_device: Any = None) -> Any:
+    """A wp.Stream, or the current one of a device, as a torch.cuda.Stream over the same queue."""
 tau: _b.float
 @_overload
 def abs(x: _S) -> _S:

@@ -72,6 +72,13 @@ def launch(
     """
 
 CPU: Any
+class CaptureMode(_enum.IntEnum):
+    """How far a capture reaches. Captures here never forbid anything to other threads and streams; the names are for
+    programs of other versions.
+    """
+    THREAD_LOCAL = 1
+    RELAXED = 2
+
 class Device:
     """The CPU. Compares equal to its alias: `device == "cpu"`."""
     uuid: _b.str | None
@@ -87,7 +94,6 @@ class Device:
     is_ipc_supported: _b.bool
     is_cubin_supported: _b.bool
     is_managed_memory_supported: _b.bool
-    is_capturing: _b.bool
     arch: _b.int
     sm_count: _b.int
     max_shared_memory_per_block: _b.int
@@ -98,6 +104,9 @@ class Device:
     @_b.property
     def name(self) -> _b.str:
         """What the hardware is called."""
+    @_b.property
+    def is_capturing(self) -> _b.bool:
+        """Whether a graph is being captured on the device; on the CPU, by the calling thread."""
     @_b.property
     def cores(self) -> _b.int:
         """Threads that a launch uses."""
@@ -134,7 +143,9 @@ class Event:
     def cuda_event(self) -> _b.int:
         """The handle, for other libraries."""
     def ipc_handle(self) -> _b.bytes:
-        """64 bytes by which another process opens the event."""
+        """64 bytes by which another process opens the event (`wp.event_from_ipc_handle`). The event must have been made
+        with interprocess=True and live while others use it.
+        """
     @_b.property
     def is_complete(self) -> _b.bool:
         """Whether the work before the event is done."""
@@ -153,6 +164,11 @@ class Kernel:
     def __init__(self, func: Callable[..., Any], key: _b.str | None = None, module: Module | None = None, options: _b.dict[Any, Any] | None = None) -> None: ...
     def native(self) -> Any:
         """The compiled kernel for the settings of now."""
+    def prepare(self) -> Any:
+        """The kernel for the settings of now, parsed; its forms are compiled when they are launched."""
+    @_b.property
+    def tangent(self) -> Kernel:
+        """The kernel with its derivative in a direction: behind its own parameters there is a tangent for each."""
     def forget(self) -> None:
         """Drops all compiled forms; the next launch compiles again."""
     @_b.property
@@ -350,21 +366,26 @@ TIMING_MEMSET: _b.int
 def can_access(device: Any, resource: Any) -> _b.bool:
     """Whether kernels on a device can reach an array or another object that lies on a device."""
 def capture_begin(device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None:
-    """Starts capturing: work queued on the stream becomes part of a graph instead of running. Kernels that are not
-    compiled yet are compiled on the way. `external` joins a capture that another library began on the stream.
+    """Starts capturing: work queued on the stream, or done on the CPU by this thread, becomes part of a graph instead of
+    running. Kernels that are not compiled yet are compiled on the way. `external` joins a capture that another library
+    began on the stream.
     """
 def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | None:
     """Ends a capture and gives the graph. RuntimeError if there was none, or if something was done that a graph can't
     hold.
     """
 def capture_if(condition: Any, on_true: Any = None, on_false: Any = None, stream: Stream | None = None, **kwargs: Any) -> None:
-    """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32;
-    waits for that value. RuntimeError while a graph is captured on the array's device.
+    """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32.
+    Inside of a capture both become part of the graph, which decides when it runs; outside this waits for the value.
     """
 def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
-    """Queues a run of the graph on a stream, or on the current one of its device."""
+    """Queues a run of the graph on a stream, or on the current one of its device; on the CPU it is done when this
+    returns. Inside of a capture the graph becomes part of the one that is captured.
+    """
 def capture_while(condition: Any, while_body: Any, stream: Stream | None = None, **kwargs: Any) -> None:
-    """Runs a function or a graph while an array of one int32 is not zero; waits for its value before each run."""
+    """Runs a function or a graph while an array of one int32 is not zero. Inside of a capture the loop becomes part of the
+    graph; outside this waits for the value before each run.
+    """
 def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
     """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
 
@@ -374,6 +395,8 @@ def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module
         arch, use_ptx, strip_hash: of CUDA binaries.
         module_dir: the folder; the kernel cache if not given.
     """
+def event_from_ipc_handle(handle: _b.bytes, device: Any = None) -> Event:
+    """Opens an event of another process by the bytes of its `ipc_handle()`."""
 def force_load(device: Any = None, modules: _t.Sequence[Module] | None = None, block_dim: _b.int | None = None, max_workers: _b.int | None = None) -> None:
     """Compiles the kernels of these modules now, in parallel; of all modules if none are named."""
 def get_cpu_kernel_cache_key(*, cpu_compiler_flags: _b.str | None = None) -> _b.str:
@@ -410,6 +433,8 @@ def get_stream(device: Any = None) -> Stream:
     """The current stream of a CUDA device; RuntimeError on the CPU."""
 def init() -> None:
     """Starts the runtime and, unless `wp.config.quiet`, says what it found. Calling it again does nothing."""
+def is_conditional_graph_supported() -> _b.bool:
+    """Whether graphs of CUDA devices can hold conditions: from drivers of CUDA 12.4 on."""
 def is_cpu_available() -> _b.bool:
     """Whether kernels can run on the CPU; they always can."""
 def is_cuda_available() -> _b.bool:
@@ -440,6 +465,10 @@ def load_module(module: Any = None, device: Any = None, recursive: _b.bool = Fal
         recursive: modules inside the package, too.
         block_dim: of CUDA kernels.
         max_workers: threads that compile; config.load_module_max_workers if not given.
+    """
+def map_cuda_device(alias: _b.str, context: Any = None) -> Device:
+    """Gives a name to a CUDA context: a handle (a number or ctypes.c_void_p), or None for the one that is current in the
+    calling thread. A device is made for a context that has none; the device of a known context gets the name.
     """
 def overload(kernel: Kernel | Callable[..., Any], arg_types: _b.object | None = None) -> Any:
     """Makes an instance of a generic kernel for these types ahead of its launch."""
@@ -472,6 +501,8 @@ def synchronize_event(event: Event) -> None:
     """Waits for an event."""
 def synchronize_stream(stream_or_device: Any = None) -> None:
     """Waits for a stream, or for the current one of a device; nothing to wait for on the CPU."""
+def unmap_cuda_device(alias: _b.str) -> None:
+    """Takes back a name that map_cuda_device gave. Arrays and streams of the device stay usable as long as its context."""
 user_modules: _b.dict[Any, Any]
 def wait_event(event: Event, external: _b.bool = False) -> None:
     """Lets the current stream wait for an event; RuntimeError on the CPU."""

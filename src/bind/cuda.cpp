@@ -2,7 +2,10 @@
 // asks for devices.
 #include <nanobind/stl/tuple.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "bind/gil.h"
 #include "bind/kernel_object.h"
@@ -19,6 +22,47 @@ struct DeviceRef {
 static_assert(driver::kMaxCudaDevices == std::size_t(cuda::kMaxDevices), "kernels have a table for each");
 
 cuda::Device& device_at(int ordinal) { return cuda::System::shared().device(ordinal); }
+
+/// Memory of a device that Python holds for an allocator of its own.
+struct HeldMemory {
+  std::shared_ptr<void> memory;
+};
+
+/// An allocator that is a Python object.
+class __attribute__((visibility("hidden"))) PythonAllocator final : public cuda::Allocator {
+ public:
+  explicit PythonAllocator(nb::object object) : object_(std::move(object)) {}
+  ~PythonAllocator() override {
+    if (!nb::is_alive()) {
+      object_.release();
+      return;
+    }
+    GilAcquire gil;
+    object_.reset();
+  }
+  const nb::object& object() const { return object_; }
+
+  cuda::DevicePtr allocate(std::uint64_t bytes) override {
+    GilAcquire gil;
+    nb::object given = object_.attr("allocate")(bytes);
+    return given.is_none() ? 0 : nb::cast<std::uint64_t>(given);
+  }
+  void deallocate(cuda::DevicePtr memory, std::uint64_t bytes) noexcept override {
+    if (!nb::is_alive()) return;
+    GilAcquire gil;
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);  // arrays are dropped under exceptions, too
+    try {
+      object_.attr("deallocate")(std::uint64_t(memory), bytes);
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("deallocate of an allocator");
+    }
+    PyErr_Restore(type, value, trace);
+  }
+
+ private:
+  nb::object object_;
+};
 
 /// What a signal handler of Python raised while this thread waited for a device.
 thread_local std::optional<nb::python_error> interruption;
@@ -80,6 +124,23 @@ void register_cuda(nb::module_& m) {
       },
       "Opens the CUDA driver: number of devices, its version (0: none), why there are none.");
   m.def("cuda_is_open", [] { return cuda::System::is_open(); }, "Whether the CUDA driver was asked for.");
+  nb::class_<HeldMemory>(m, "CudaMemory", "Memory of a CUDA device, given back with the object.")
+      .def_prop_ro("address", [](const HeldMemory& h) { return reinterpret_cast<std::uintptr_t>(h.memory.get()); });
+  m.def("cuda_managed_allocate", [](std::uint64_t bytes) {
+    cuda::System& system = cuda::System::shared();
+    cuda::ContextHandle current = nullptr;
+    system.device(0);  // without one there is an exception that says why
+    system.check_process();
+    if (system.api().context_get(&current) != cuda::kSuccess || !current)
+      throw runtime::ArgumentError("managed memory is made for the current CUDA context, and there is none");
+    constexpr unsigned kForAll = 1;
+    cuda::DevicePtr memory = 0;
+    const cuda::Result code = system.api().memory_allocate_managed(&memory, bytes ? bytes : 1, kForAll);
+    if (code == cuda::kErrorOutOfMemory) return cuda::DevicePtr(0);
+    if (code != cuda::kSuccess) cuda::throw_driver_error(system.api(), code, "memory_allocate_managed");
+    return memory;
+  });
+  m.def("cuda_managed_free", [](std::uintptr_t memory) { cuda::System::shared().api().memory_free(memory); });
   nb::class_<DeviceRef>(m, "CudaDevice", "A CUDA device; warp's Device objects use it.")
       .def("__init__", [](DeviceRef* self, int ordinal) { new (self) DeviceRef{&device_at(ordinal)}; })
       .def(
@@ -102,6 +163,20 @@ void register_cuda(nb::module_& m) {
             d.device->synchronize();
           },
           "Waits for all work; raises failed checks of kernels.")
+      .def("allocator",
+           [](const DeviceRef& d) -> nb::object {
+             const auto own = std::dynamic_pointer_cast<PythonAllocator>(d.device->allocator());
+             return own ? own->object() : nb::none();
+           })
+      .def(
+          "set_allocator",
+          [](const DeviceRef& d, nb::object allocator) {
+            d.device->set_allocator(allocator.is_none() ? nullptr
+                                                        : std::make_shared<PythonAllocator>(std::move(allocator)));
+          },
+          nb::arg("allocator").none())
+      .def("take_memory",
+           [](const DeviceRef& d, std::uint64_t bytes) { return HeldMemory{d.device->allocate_here(bytes, false)}; })
       .def("pool_enabled", [](const DeviceRef& d) { return d.device->pool_enabled(); })
       .def("enable_pool", [](const DeviceRef& d, bool on) { d.device->enable_pool(on); })
       .def("pool_threshold", [](const DeviceRef& d) { return d.device->pool_value(cuda::kPoolReleaseThreshold); })
@@ -118,6 +193,11 @@ void register_cuda(nb::module_& m) {
   m.def(
       "cuda_adopt_context",
       [](std::uintptr_t context) {
+        // The driver looks behind any handle it is given: what is not even memory is refused here.
+        char byte = 0;
+        iovec here{&byte, 1}, there{reinterpret_cast<void*>(context), 1};
+        if (context && process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1 && errno == EFAULT)
+          throw runtime::ArgumentError("the handle " + std::to_string(context) + " is no CUDA context");
         return DeviceRef{&cuda::System::shared().adopt_context(reinterpret_cast<cuda::ContextHandle>(context))};
       },
       "The device of a CUDA context of any library; 0: the one that is current in this thread.");

@@ -168,9 +168,12 @@ void register_recorded_launch(nb::module_& m) {
           "launch",
           [](nb::handle self, nb::handle stream) {
             auto& r = nb::cast<RecordedLaunch&>(self);
-            if (stream.is_none()) return run(self, r, nullptr);
             // A wp.Stream holds the queue.
-            run(self, r, nb::cast<std::shared_ptr<cuda::Stream>>(stream.attr("_queue")).get());
+            if (stream.is_none())
+              run(self, r, nullptr);
+            else
+              run(self, r, nb::cast<std::shared_ptr<cuda::Stream>>(stream.attr("_queue")).get());
+            if (r.place.device && !launch_settings().plain) self.attr("_verify")();
           },
           nb::lock_self(), nb::arg("stream") = nb::none(),
           "Runs the kernel; on the CPU it is done when this returns, on CUDA devices queued.");

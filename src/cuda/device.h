@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "cuda/allocator.h"
 #include "cuda/check_board.h"
 #include "cuda/print_board.h"
 #include "cuda/stream.h"
@@ -54,8 +55,11 @@ class Device final : public runtime::MemorySpace {
   void copy(const ArrayDesc& to, MemorySpace* to_space, const std::shared_ptr<void>& keep_to, const ArrayDesc& from,
             MemorySpace* from_space, const std::shared_ptr<void>& keep_from, std::size_t element_size) override;
   void fill(const ArrayDesc& to, std::size_t element_size, const void* value) override;
+  /// The same past a program's own allocator.
   std::shared_ptr<void> allocate_here(std::uint64_t bytes, bool zeroed);
   /// A program's own memory for arrays from now on; null: the pool's. Arrays give theirs back where it came from.
+  std::shared_ptr<Allocator> allocator() const;
+  void set_allocator(std::shared_ptr<Allocator> allocator);
   std::uint64_t free_memory();
   /// Whether arrays come from the stream-ordered pool.
   bool pool_enabled() const { return pool_enabled_.load(std::memory_order_relaxed); }
@@ -102,6 +106,8 @@ class Device final : public runtime::MemorySpace {
   friend class Capture;
   void read_facts();
   void release(DevicePtr memory, bool pooled) noexcept;
+  std::shared_ptr<void> allocate_by(std::shared_ptr<Allocator> allocator, std::uint64_t bytes, bool zeroed);
+  void return_block(LateReturns::Block block) noexcept;
   DevicePtr try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on, Result& code);
   /// A stream that waits for all others: memory is given back there when several streams may use it.
   StreamHandle side_stream();
@@ -116,10 +122,11 @@ class Device final : public runtime::MemorySpace {
   std::string alias_;
   DeviceFacts facts_;
   std::atomic<ContextHandle> context_{nullptr};
-  std::atomic<bool> pool_enabled_{false};
+  std::atomic<bool> pool_enabled_{false}, has_allocator_{false};
   std::atomic<Capture*> capture_{nullptr};
   mutable std::mutex mutex_;  // guards the rest
   PoolHandle pool_ = nullptr;
+  std::shared_ptr<Allocator> allocator_;
   std::shared_ptr<Stream> stream_;
   std::vector<StreamHandle> live_streams_;  // all but the side stream
   StreamHandle side_stream_ = nullptr;
@@ -129,6 +136,7 @@ class Device final : public runtime::MemorySpace {
   std::mutex condition_mutex_;  // loading asks for the context
   std::shared_ptr<KernelCode> condition_kernel_;
   std::unique_ptr<AlgorithmKernels> algorithms_;
+  LateReturns late_returns_;
   CheckBoard checks_{*this};
   PrintBoard prints_{*this};
 };

@@ -15,6 +15,12 @@ DevicePtr Device::try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on
 }
 
 std::shared_ptr<void> Device::allocate(std::uint64_t bytes, bool zeroed) {
+  if (has_allocator_.load(std::memory_order_acquire))
+    if (std::shared_ptr<Allocator> own = allocator()) return allocate_by(std::move(own), bytes, zeroed);
+  return allocate_here(bytes, zeroed);
+}
+
+std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
   ContextScope scope(*this);
   const std::shared_ptr<Stream> current = stream();
   const bool pooled = pool_enabled();

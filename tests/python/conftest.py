@@ -16,6 +16,7 @@ _VISIBLE = pytest.StashKey["str | None"]()
 
 # Files whose tests run once: where nothing runs on a device, or the tests choose devices themselves.
 ONE_RUN = {
+    "test_allocators": "about CUDA devices",
     "test_api_builtins": "calls from Python, which run on the CPU",
     "test_api_config": "settings, most of them of the CPU",
     "test_api_native": "C++ for the CPU",

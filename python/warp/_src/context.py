@@ -414,6 +414,11 @@ class Launch(_weft.RecordedLaunch):
         arguments = self._arguments
         return self.kernel, self.dim, max_blocks, arguments[:inputs], arguments[inputs:], self._device, block_dim
 
+    def _verify(self) -> None:
+        """Waits for the launch and reports its failed checks, if wp.config.verify_cuda says so."""
+        if config.verify_cuda and not self._device.is_capturing:
+            synchronize_device(self._device)
+
     def _launch_forward(self) -> None:
         """Runs in forward mode."""
         from warp._src import tape_record

@@ -84,7 +84,7 @@ def _reduced(a: array, b: array | None, dtype: Any, out: array | None, axis: int
         _weft.cuda_sum(apart, None, result, outer * inner // per_element, per_element, 1)
     if out is not None:
         if result is not out:
-            out._copy_from(result)
+            out._take_back(result)
         return out
     result._dtype = dtype
     return result.numpy()[0] if axis is None else result
@@ -123,14 +123,16 @@ def inner_backward(a: array, b: array, a_then: Any, b_then: Any, out: array, axi
 def cast(in_array: array, out_array: array) -> None:
     """Converts the scalars of one array to those of another, as kernels do."""
     source = in_array.contiguous()
-    target = out_array if out_array.is_contiguous else _device.new_array(out_array, out_array.shape)
+    # Tapes take the launch for another write, so it is not made to arrays that they follow.
+    straight = out_array.is_contiguous and not out_array.requires_grad
+    target = out_array if straight else _device.new_array(out_array, out_array.shape)
     if target is out_array and source._overlaps(target):
         copied = _device.new_array(source, source.shape)
         copied._copy_from(source)
         source = copied
     _device.convert(_device.as_scalars(target), _device.as_scalars(source))
     if target is not out_array:
-        out_array._copy_from(target)
+        out_array._take_back(target)
 
 
 def _sort_packed(keys: array, values: array, count: int, begin_bit: int, end_bit: int) -> None:
@@ -151,7 +153,7 @@ def _reorder(one: array, order: array) -> None:
     """Puts the first elements into an order."""
     moved = _device.new_array(one, (order.size,))
     _device.gather(moved, one[: order.size], order)
-    one[: order.size]._copy_from(moved)
+    one[: order.size]._take_back(moved)
 
 
 @_writes("keys", "values", by="radix_sort_pairs")
@@ -164,7 +166,7 @@ def sort(keys: array, values: array, count: int, begin_bit: int, end_bit: int, k
     if count == 0:
         return _device.new_array(keys, (0,), _INT32)
     sorted_keys, order = _order_of(keys, count, begin_bit, end_bit)
-    keys[:count]._copy_from(sorted_keys[:count])
+    keys[:count]._take_back(sorted_keys[:count])
     order = order[:count]
     _reorder(values, order)
     return order

@@ -40,7 +40,7 @@ def multiply(a: array, b: array, c: array | None, d: array, alpha: float, beta: 
         if a.shape[-1] == 0 or not _by_library(a, b, c, target, alpha, beta):
             _by_kernel(a, b, c, target, alpha, beta)
         if target is not d:
-            d._copy_from(target)
+            d._take_back(target)
 
 
 def _same(a: array, b: array) -> bool:
@@ -58,7 +58,7 @@ def _by_library(a: array, b: array, c: array | None, d: array, alpha: float, bet
     if _weft.cuda_matmul(a, b, c, made, alpha, beta, libraries()) != _DONE:
         return False
     if made is not d:
-        d._copy_from(made)
+        d._take_back(made)
     return True
 
 

@@ -69,6 +69,7 @@ class _Argument:
     def __init__(self, value: Any) -> None:
         self.value = value
         self.shape: tuple[int, ...] | None = None
+        self.foreign = False  # another library's, which may lie elsewhere
         if not isinstance(value, (array, indexedarray)):
             handle = _weft.type_of(value)
             if handle is None:
@@ -80,6 +81,7 @@ class _Argument:
             if handle.kind != "array":
                 return
             value = self.value = _interface.as_array(value, handle)
+            self.foreign = True
         elif not (value._valid if isinstance(value, array) else value.data is not None):
             raise TypeError("an array annotation has no elements to map")
         else:
@@ -234,7 +236,11 @@ def map(
     if not shapes:
         raise ValueError("map requires at least one warp.array input")
     shape = broadcast_shape(shapes)
-    where = get_device(device) if device is not None else next(a.value.device for a in arguments if a.shape is not None)
+    arrays = sorted((a for a in arguments if a.shape is not None), key=lambda a: a.foreign)
+    where = get_device(device) if device is not None else arrays[0].value.device
+    for a in arrays:
+        if a.foreign and a.value.device != where:
+            a.value = a.value.to(where)
     outputs = None if out is None else _outputs(out)
     kinds = "" if outputs is None else "".join("a" if isinstance(o, array) else "i" for o in outputs)
     prepared = _prepared(func, arguments, len(shape), kinds)

@@ -34,6 +34,13 @@ from warp._src import tape as _tape
 from warp._src import torch_streams as _torch_streams
 from warp._src import struct as _struct
 from warp._src import types
+from warp._src.allocators import (  # noqa: F401
+    CudaManagedAllocator,
+    ScopedAllocator,
+    get_device_allocator,
+    set_cuda_allocator,
+    set_device_allocator,
+)
 from warp._src.config import DeterministicMode  # noqa: F401
 from warp._src.context import Function, Kernel, Launch, Module, func, get_module, kernel, launch, overload, static
 from warp._src.device import (  # noqa: F401

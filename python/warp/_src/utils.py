@@ -6,6 +6,7 @@ from typing import Any
 
 from warp._src import array_utils as _array_utils
 from warp._src import coloring as _coloring
+from warp._src.allocators import AllocatorRmm
 from warp._src.array_utils import *  # noqa: F403
 from warp._src.coloring import *  # noqa: F403
 from warp._src.logger import warn
@@ -22,4 +23,4 @@ def create_warp_function(func: Any) -> tuple[Any, Any]:
 
 
 __all__ = [*_array_utils.__all__, *_coloring.__all__]
-__all__ += ["ScopedTimer", "create_warp_function", "transform_expand", "warn"]
+__all__ += ["AllocatorRmm", "ScopedTimer", "create_warp_function", "transform_expand", "warn"]

@@ -136,6 +136,10 @@ DriverTable make_table() {
     FAKE("memory_allocate");
     return take(p, bytes);
   };
+  t.memory_allocate_managed = [](DevicePtr* p, std::size_t bytes, unsigned) -> Result {
+    FAKE("memory_allocate_managed");
+    return take(p, bytes);
+  };
   t.memory_free = [](DevicePtr p) -> Result {
     FAKE("memory_free");
     return give(p);
