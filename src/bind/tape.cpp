@@ -187,9 +187,10 @@ void reverse(TapedLaunch& l, const Probe* probe = nullptr) {
   form.meet = driver::gradients_may_meet(l.signature->layout, bytes);
   const driver::KernelVariant& variant = form_for(*l.kernel, *l.signature, l.dims(), bytes, form, l.place.device);
   std::vector<runtime::Array> arrays = l.arrays;
-  if (runtime::CommandList* list = runtime::recording(); list && !l.place.device) {
+  runtime::CommandList* list = l.place.device ? nullptr : runtime::recording();
+  if (list || (l.place.device && l.place.device->capture())) {
     for (const TapedLaunch::Leaf& leaf : l.leaves) {
-      if (leaf.version) list->keep(leaf.version);
+      if (leaf.version) list ? list->keep(leaf.version) : l.place.device->keep_for_capture(leaf.version);
       if (leaf.object.is_valid() && !leaf.object.is_none()) arrays.push_back(*as_array(leaf.object.ptr()));
     }
   }

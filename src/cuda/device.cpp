@@ -156,8 +156,12 @@ void Device::synchronize() {
 
 bool Device::idle() {
   std::lock_guard lock(mutex_);
-  return std::all_of(live_streams_.begin(), live_streams_.end(),
-                     [&](StreamHandle stream) { return api().stream_query(stream) == kSuccess; });
+  if (capture_.load(std::memory_order_acquire)) return false;
+  return std::all_of(live_streams_.begin(), live_streams_.end(), [&](StreamHandle stream) {
+    int captured = 0;  // by another library: asking more would break that
+    return api().stream_capturing(stream, &captured) == kSuccess && captured == 0 &&
+           api().stream_query(stream) == kSuccess;
+  });
 }
 
 StreamHandle Device::side_stream() {
@@ -204,7 +208,7 @@ TransferKernels& Device::transfer_kernels() {
 
 bool Device::can_access(Device& peer) {
   if (&peer == this) return true;
-  if (peer.number_ == number_) return peer.pool_enabled();  // pools belong to the GPU, plain memory to its context
+  if (peer.number_ == number_) return false;  // memory belongs to its context; copies go between them
   int can = 0;
   WEFT_CUDA(api(), device_can_access_peer, &can, number_, peer.number_);
   return can != 0;
@@ -212,12 +216,11 @@ bool Device::can_access(Device& peer) {
 
 bool Device::peer_enabled(const Device& peer) const {
   std::lock_guard lock(mutex_);
-  return &peer == this || peer.number_ == number_ ||
-         std::find(peers_.begin(), peers_.end(), peer.ordinal_) != peers_.end();
+  return &peer == this || std::find(peers_.begin(), peers_.end(), peer.ordinal_) != peers_.end();
 }
 
 void Device::enable_peer(Device& peer, bool on) {
-  if (&peer == this || peer.number_ == number_) return;
+  if (&peer == this) return;
   ContextHandle other = peer.context();
   ContextScope scope(*this);
   const Result code = on ? api().peer_enable(other, 0) : api().peer_disable(other);
@@ -230,12 +233,11 @@ void Device::enable_peer(Device& peer, bool on) {
 
 bool Device::pool_access_enabled(const Device& peer) const {
   std::lock_guard lock(mutex_);
-  return &peer == this || peer.number_ == number_ ||
-         std::find(pool_peers_.begin(), pool_peers_.end(), peer.ordinal_) != pool_peers_.end();
+  return &peer == this || std::find(pool_peers_.begin(), pool_peers_.end(), peer.ordinal_) != pool_peers_.end();
 }
 
 void Device::enable_pool_access(Device& peer, bool on) {
-  if (&peer == this || peer.number_ == number_) return;
+  if (&peer == this) return;
   peer.context();
   PoolAccess access;
   access.location_id = number_;

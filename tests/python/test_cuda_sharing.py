@@ -7,6 +7,7 @@ import ctypes
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ CHILD = """
 
 
 @cuda_only
-def test_two_processes_share_an_array(gpu_environment: dict[str, str]) -> None:
+def test_two_processes_share_an_array(gpu_environment: dict[str, str], tmp_path: Path) -> None:
     device = wp.get_device("cuda:0")
     if not device.is_ipc_supported:
         pytest.skip("the device shares nothing")
@@ -89,8 +90,10 @@ def test_two_processes_share_an_array(gpu_environment: dict[str, str]) -> None:
         with wp.ScopedMempool(device, False):
             x = wp.zeros(8, dtype=wp.vec2)
         ready, back = wp.Event(device, interprocess=True), wp.Event(device, interprocess=True)
+        program = tmp_path / "child.py"  # kernels need a file
+        program.write_text(textwrap.dedent(CHILD))
         child = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(CHILD)],
+            [sys.executable, str(program)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -162,14 +165,13 @@ def test_a_context_of_another_library(context: ctypes.c_void_p) -> None:
             assert x.numpy()[0] == 4.0
         y = wp.ones(1000, device=first)
         wp.launch(add, dim=1000, inputs=[y, 1.0], device=first)
-        with pytest.raises(RuntimeError, match="twin|another context"):
+        with pytest.raises(RuntimeError, match=r"runs on cuda:0, but the array is on cuda:0 \(another context\)"):
             wp.launch(add, dim=1000, inputs=[x, 1.0], device=first)
         moved = x.to(first)  # between devices, though both are one GPU
         assert moved.device is first and (moved.numpy() == 4.0).all()
         wp.copy(x[::2], y[500:])
         assert x.numpy()[:3].tolist() == [2.0, 4.0, 2.0]
-        assert wp.is_peer_access_enabled(first, twin)
-        wp.set_peer_access_enabled(first, twin, True)
+        assert not wp.is_peer_access_supported(first, twin) and not wp.can_access(first, x)
         stream = wp.Stream(twin)
         wp.launch(add, dim=1000, inputs=[x, 1.0], stream=stream)
         wp.synchronize_stream(stream)
@@ -197,7 +199,7 @@ def test_the_current_context_and_a_gpu_under_another_name() -> None:
     finally:
         wp.unmap_cuda_device("mine")
     assert device.alias == "cuda:0" and wp.get_device("cuda:0") is device
-    with pytest.raises(RuntimeError, match="cuCtx"):
+    with pytest.raises(RuntimeError, match="no CUDA context"):
         wp.map_cuda_device("nonsense", 12345)
     assert wp.zeros(3, device=device).list() == [0.0] * 3
 
