@@ -58,8 +58,7 @@ void launch_on_gpu(const KernelVariant& variant, const void* block, const Launch
   std::int64_t most = request.gpu.max_blocks;
   if (binary.steps() != 1) {
     std::int64_t enough = std::int64_t(device.facts().sm_count) * kThreadsPerSm / block_dim;
-    if (binary.steps() > 1)
-      enough = std::max(enough, (steps - 1) / (std::int64_t(block_dim) * binary.steps()) + 1);
+    if (binary.steps() > 1) enough = std::max(enough, (steps - 1) / (std::int64_t(block_dim) * binary.steps()) + 1);
     most = most > 0 ? std::min(most, enough) : enough;
   }
   binary.gpu()->launch(stream, cuda::blocks_for(steps, block_dim, most), block_dim, arguments, at + sizeof trailer);
