@@ -80,24 +80,6 @@ llvm::Value* Emitter::replicate_mask(llvm::Value* m, unsigned times) {
   return b.CreateShuffleVector(m, order);
 }
 
-/// One component of elements of `parts` scalars each that lie one behind the other.
-llvm::Value* Emitter::component_of(llvm::Value* all, int parts, int k, std::uint32_t bytes) {
-  auto components = [&](std::initializer_list<int> which, int begin, int end) {
-    llvm::SmallVector<int, 16> order;
-    for (int one : which)
-      for (int lane = begin; lane < end; ++lane) order.push_back(lane * parts + one);
-    return b.CreateShuffleVector(all, order);
-  };
-  // Four registers of 64 bytes: each half of the lanes gives two components at once, which LLVM does not find.
-  if (!unit.traits.x86 || parts != 4 || W * int(bytes) != 64) return components({k}, 0, W);
-  const int even = k / 2 * 2;
-  llvm::Value *low = components({even, even + 1}, 0, W / 2), *high = components({even, even + 1}, W / 2, W);
-  llvm::SmallVector<int, 16> order;
-  for (int from : {0, W})
-    for (int lane = 0; lane < W / 2; ++lane) order.push_back(from + k % 2 * (W / 2) + lane);
-  return b.CreateShuffleVector(low, high, order);
-}
-
 /// Pointers of every lane moved by a constant: the scalar they start from, where there is one, so that gathers have it as
 /// their base.
 llvm::Value* Emitter::component_pointers(llvm::Value* pointers, std::uint32_t offset) {
@@ -160,7 +142,8 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
   llvm::SmallVector<llvm::Value*, 4> out(leaves.size(), nullptr);
   for (const Run& run : quad_runs(leaves, at))
     if (at.lane_stride != kMaxInterleave * run.bytes) load_quads(run, leaves, at, out);
-  llvm::SmallDenseMap<llvm::Type*, llvm::Value*, 2> whole;  // the element's memory as scalars of one type
+  llvm::SmallDenseMap<llvm::Type*, llvm::SmallVector<llvm::Value*, 4>, 2>
+      whole;  // the element's memory as scalars of one type
   llvm::Value* pointers = nullptr;
   for (std::size_t k = 0; k < leaves.size(); ++k) {
     if (out[k]) continue;
@@ -182,8 +165,14 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
     std::uint32_t place = at.offset + leaf.offset;
     if (whole_elements && parts > 1 && parts <= kMaxInterleave && place % bytes == 0 && type != unit.ptr &&
         (!mask || (unit.traits.masked_moves && bytes >= 4))) {
-      llvm::Value*& all = whole[type];
-      if (!all) {
+      llvm::SmallVector<llvm::Value*, 4>& all = whole[type];
+      const int component = int(place / bytes);
+      if (fills_registers(parts, bytes)) {
+        if (all.empty()) all = load_registers(type, int(parts), at);
+        out[k] = from_memory(leaf, register_component(all, component));
+        continue;
+      }
+      if (all.empty()) {
         auto* wide_type = llvm::FixedVectorType::get(type, unsigned(W * parts));
         llvm::Instruction* load =
             mask ? static_cast<llvm::Instruction*>(b.CreateMaskedLoad(wide_type, at.pointer, llvm::Align(bytes),
@@ -191,9 +180,11 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
                                                                       llvm::Constant::getNullValue(wide_type)))
                  : b.CreateAlignedLoad(wide_type, at.pointer, llvm::Align(bytes));
         mark_scope(load, at.scope);
-        all = load;
+        all.push_back(load);
       }
-      out[k] = from_memory(leaf, component_of(all, int(parts), int(place / bytes), bytes));
+      llvm::SmallVector<int, 16> order;
+      for (int lane = 0; lane < W; ++lane) order.push_back(lane * int(parts) + component);
+      out[k] = from_memory(leaf, b.CreateShuffleVector(all[0], order));
       continue;
     }
     if (!pointers) pointers = lane_pointers(at);
@@ -213,6 +204,10 @@ bool Emitter::store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
   if (n > 1 && (type == unit.ptr || (mask && (!unit.traits.masked_moves || bytes < 4)))) return false;
   llvm::SmallVector<llvm::Value*, 4> parts;
   for (std::size_t k = 0; k < n; ++k) parts.push_back(to_memory(leaves[k], vector({values[k]})));
+  if (fills_registers(std::int64_t(n), bytes)) {
+    store_registers(parts, at);
+    return true;
+  }
   llvm::Value* all = parts[0];
   if (n > 1) {
     // Concatenate, then interleave.

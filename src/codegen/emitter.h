@@ -364,7 +364,12 @@ class Emitter {
   int wide_lane(int k, int block) const;
   /// One vector after the other.
   llvm::Value* joined(llvm::ArrayRef<llvm::Value*> pieces);
-  llvm::Value* component_of(llvm::Value* all, int parts, int k, std::uint32_t bytes);
+  // Elements of two to four scalars in whole registers (emit_interleave.cpp).
+  bool fills_registers(std::int64_t parts, std::uint32_t bytes) const;
+  llvm::Value* register_mask(int parts, int which);
+  llvm::SmallVector<llvm::Value*, 4> load_registers(llvm::Type* type, int parts, const Address& at);
+  llvm::Value* register_component(llvm::ArrayRef<llvm::Value*> registers, int k);
+  void store_registers(llvm::ArrayRef<llvm::Value*> values, const Address& at);
   llvm::SmallVector<llvm::Value*, 4> load_linear(llvm::ArrayRef<PartInfo> leaves, const Address& at);
   bool store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
   void store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
