@@ -49,10 +49,41 @@ std::unique_ptr<KernelCode> AlgorithmKernels::load(const std::string& name, cons
   return std::make_unique<KernelCode>(device_, std::span(ptx.c_str(), ptx.size() + 1), name);
 }
 
+namespace {
+
+/// One sum of packed float32 or float64, by 128-bit loads; false for other requests.
+bool sum_packed(Device& device, const SumRequest& request) {
+  const bool fits = request.kind == ScalarKind::f32 || request.kind == ScalarKind::f64;
+  if (!fits || request.outer * request.inner != 1 || request.a % 16 != 0 || request.b % 16 != 0) return false;
+  const std::string name = "weft_sum_packed_" + name_of(request.kind) + (request.b ? "_product" : "");
+  const KernelCode& code = device.algorithm_kernels().get(
+      name, [&] { return sum_packed_ptx(name, request.kind, request.kind, request.b != 0); });
+  SumArguments a{request.a, request.b, request.out, 1, request.length, 1, 1, 0};
+  a.parts = std::clamp<std::int64_t>(request.length / kTile, 1, std::int64_t(device.facts().sm_count) * 8);
+  a.chunk = (((request.length - 1) / a.parts + 1) + 3) / 4 * 4;
+  a.parts = std::max<std::int64_t>(1, (request.length - 1) / std::max<std::int64_t>(1, a.chunk) + 1);
+  if (a.parts == 1) {
+    run(device, code, 1, kBlock, a);
+    return true;
+  }
+  const std::shared_ptr<void> parts =
+      device.allocate(std::uint64_t(a.parts * number_text(request.kind).sum_bytes), false);
+  a.out = address(parts);
+  run(device, code, a.parts, kBlock, a);
+  const std::string last = "weft_sum_packed_" + name_of(request.kind);
+  run(device,
+      device.algorithm_kernels().get(last, [&] { return sum_packed_ptx(last, request.kind, request.kind, false); }), 1,
+      kBlock, SumArguments{address(parts), 0, request.out, 1, a.parts, 1, 1, (a.parts + 3) / 4 * 4});
+  return true;
+}
+
+}  // namespace
+
 void sum(Device& device, const SumRequest& request) {
   const std::int64_t outputs = request.outer * request.inner;
   if (outputs == 0) return;
   ContextScope scope(device);
+  if (request.length > 0 && sum_packed(device, request)) return;
   SumArguments a{request.a, request.b, request.out, outputs, request.length, request.inner, 1, request.length};
   const bool columns = by_columns(outputs, request.length, request.inner);
   // The length is cut so far that the device has enough to do, and no part is very short.
@@ -77,15 +108,17 @@ void scan(Device& device, const ScanRequest& request) {
   const std::shared_ptr<void> sums = device.allocate(std::uint64_t(tiles * number.sum_bytes), false);
   ScanArguments a{request.in, request.out, address(sums), request.in_stride, request.out_stride, request.count};
   AlgorithmKernels& kernels = device.algorithm_kernels();
-  const std::string kind = name_of(request.kind);
+  const bool packed = number.bytes == number.sum_bytes && request.in_stride == number.bytes &&
+                      request.out_stride == number.bytes && request.in % 16 == 0 && request.out % 16 == 0;
+  const std::string kind = name_of(request.kind) + (packed ? "_packed" : "");
   const std::string add = "weft_scan_sums_" + kind;
-  run(device, kernels.get(add, [&] { return scan_sums_ptx(add, request.kind); }), tiles, kBlock, a);
+  run(device, kernels.get(add, [&] { return scan_sums_ptx(add, request.kind, packed); }), tiles, kBlock, a);
   ScanArguments spine = a;
   spine.count = tiles;
   scan_spine(device, number.sum, spine);
   const std::string apply = std::string(request.inclusive ? "weft_scan_inclusive_" : "weft_scan_exclusive_") + kind;
-  run(device, kernels.get(apply, [&] { return scan_apply_ptx(apply, request.kind, request.inclusive); }), tiles, kBlock,
-      a);
+  run(device, kernels.get(apply, [&] { return scan_apply_ptx(apply, request.kind, request.inclusive, packed); }), tiles,
+      kBlock, a);
 }
 
 void sort(Device& device, const SortRequest& request) {

@@ -34,10 +34,14 @@ struct SortArguments {
 
 /// A block per output and part (rows) or a thread (columns); sums of numbers `in`, or of products of two, stored as `out`.
 std::string sum_ptx(const std::string& name, ScalarKind in, ScalarKind out, bool product, bool columns);
-/// The sum of each tile; prefix sums of sums by one block, exclusive and in place; prefix sums of each tile.
-std::string scan_sums_ptx(const std::string& name, ScalarKind kind);
+/// The same for one output: the sum of `length` packed numbers (float32, float64) whose memory starts at a multiple of 16
+/// bytes, by 128-bit loads. `chunk` is a multiple of 4.
+std::string sum_packed_ptx(const std::string& name, ScalarKind in, ScalarKind out, bool product);
+/// The sum of each tile; prefix sums of sums by one block, exclusive and in place; prefix sums of each tile. `packed`: the
+/// numbers have 4 or 8 bytes, follow each other, and start at multiples of 16 bytes.
+std::string scan_sums_ptx(const std::string& name, ScalarKind kind, bool packed);
 std::string scan_spine_ptx(const std::string& name, ScalarKind sum);
-std::string scan_apply_ptx(const std::string& name, ScalarKind kind, bool inclusive);
+std::string scan_apply_ptx(const std::string& name, ScalarKind kind, bool inclusive, bool packed);
 /// How many keys of each tile have each digit; keys and values (of 4 or 8 bytes) to their places.
 std::string sort_count_ptx(const std::string& name, ScalarKind key);
 std::string sort_move_ptx(const std::string& name, ScalarKind key, int value_bytes);

@@ -63,6 +63,26 @@ std::string store_number(ScalarKind kind, const std::string& from, const std::st
   return "  " + guard + " st.global." + number_text(kind).memory + " [" + address + "], " + from + ";\n";
 }
 
+namespace {
+
+std::string vector_of(const NumberText& number, int first) {
+  std::string s = "{";
+  for (int k = 0; k < vector_length(number); ++k) s += (k ? ", %s" : "%s") + std::to_string(first + k);
+  return s + "}";
+}
+
+}  // namespace
+
+std::string load_vector(const NumberText& number, int first, const std::string& address) {
+  return "  ld.global.v" + std::to_string(vector_length(number)) + "." + number.memory + " " +
+         vector_of(number, first) + ", [" + address + "];\n";
+}
+
+std::string store_vector(const NumberText& number, int first, const std::string& address) {
+  return "  st.global.v" + std::to_string(vector_length(number)) + "." + number.memory + " [" + address + "], " +
+         vector_of(number, first) + ";\n";
+}
+
 std::string shuffle(int bytes, const std::string& mode, const std::string& to, const std::string& from,
                     const std::string& lane, const std::string& valid) {
   const std::string bound = mode == "up" ? "0" : "31";

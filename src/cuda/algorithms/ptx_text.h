@@ -33,6 +33,11 @@ std::string filled(std::string_view text, Names names);
 std::string load_number(ScalarKind kind, const std::string& to, const std::string& address, const std::string& guard);
 std::string store_number(ScalarKind kind, const std::string& from, const std::string& address,
                          const std::string& guard);
+/// Numbers of 4 or 8 bytes that a 128-bit access moves: 4 or 2.
+inline int vector_length(const NumberText& number) { return 16 / number.bytes; }
+/// Moves so many numbers between memory at [address] (a multiple of 16 bytes) and registers %s<first> and following ones.
+std::string load_vector(const NumberText& number, int first, const std::string& address);
+std::string store_vector(const NumberText& number, int first, const std::string& address);
 /// `to` takes `from` of another lane. mode: "up", "bfly" or "idx"; `valid` tells whether there is such a lane ("" : not
 /// asked).
 std::string shuffle(int bytes, const std::string& mode, const std::string& to, const std::string& from,

@@ -60,13 +60,27 @@ constexpr const char* kPrologue = R"(
 
 std::string number(int n) { return std::to_string(n); }
 
+/// The lane's keys of all rows to %k0 … %k15, all under way at once.
+std::string load_keys(ScalarKind key) {
+  const int bytes = wide(key) ? 8 : 4;
+  std::string s = "  ld.param.u64 %d1, [args];\n  mad.lo.u64 %d1, %d3, " + number(bytes) + ", %d1;\n";
+  for (int k = 0; k < kItems; ++k)
+    s += filled("  setp.gt.s32 %p1, %r37, $at;\n  mov.$bits %k$n, $last;\n  @%p1 ld.global.$bits %k$n, [%d1+$from];\n",
+                {{"at", number(32 * k)},
+                 {"from", number(32 * k * bytes)},
+                 {"bits", wide(key) ? "b64" : "b32"},
+                 {"n", number(k)},
+                 {"last", last_key(key)}});
+  return s;
+}
+
 }  // namespace
 
 std::string sort_count_ptx(const std::string& name, ScalarKind key) {
   const NumberText counts = number_text(ScalarKind::u32);
   const bool w = wide(key);
   std::string s = module_head() + kernel_head(name, int(sizeof(SortArguments)), kBlock, counts);
-  s += "  .reg ." + std::string(w ? "b64" : "b32") + " %k;\n  .shared .align 4 .b8 counts[1024];\n";
+  s += "  .reg ." + std::string(w ? "b64" : "b32") + " %k<16>;\n  .shared .align 4 .b8 counts[1024];\n";
   s += R"(
   mov.u32 %r1, counts;
   shl.b32 %r2, %tid_x, 2;
@@ -74,18 +88,9 @@ std::string sort_count_ptx(const std::string& name, ScalarKind key) {
   st.shared.u32 [%r2], 0;
   bar.sync 0;
 )";
-  s += std::string(kPrologue) + "  ld.param.u64 %d1, [args];\n  mad.lo.u64 %d1, %d3, " + (w ? "8" : "4") + ", %d1;\n";
+  s += kPrologue + load_keys(key);
   for (int k = 0; k < kItems; ++k) {
-    s += filled(R"(
-  setp.gt.s32 %p1, %r37, $at;
-  mov.$b %k, $last;
-  @%p1 ld.global.$b %k, [%d1+$from];
-)",
-                {{"at", number(32 * k)},
-                 {"from", number(32 * k * (w ? 8 : 4))},
-                 {"b", w ? "b64" : "b32"},
-                 {"last", last_key(key)}});
-    s += digit_of(key, "%k", "%r4");
+    s += "  setp.gt.s32 %p1, %r37, " + number(32 * k) + ";\n" + digit_of(key, "%k" + number(k), "%r4");
     // Digits that are the same for a whole row are added at once: sorted and small keys have long runs of them.
     s += filled(R"(
   shl.b32 %r5, %r4, 2;
@@ -120,7 +125,8 @@ std::string sort_move_ptx(const std::string& name, ScalarKind key, int value_byt
   const bool w = wide(key);
   const int key_bytes = w ? 8 : 4;
   const std::string bits = w ? "b64" : "b32", value_bits = value_bytes == 8 ? "b64" : "b32";
-  std::string s = module_head() + kernel_head(name, int(sizeof(SortArguments)), kBlock, counts, 3);
+  std::string s =
+      module_head() + kernel_head(name, int(sizeof(SortArguments)), kBlock, counts, w || value_bytes == 8 ? 3 : 4);
   s += filled(R"(
   .reg .$bits %k<16>;
   .reg .$vbits %v;
@@ -138,21 +144,8 @@ std::string sort_move_ptx(const std::string& name, ScalarKind key, int value_byt
               {{"bits", bits}, {"vbits", value_bits}, {"exchange", number(kTile * std::max(key_bytes, value_bytes))}});
   for (int i = 0; i < kWarps; ++i) s += "  st.shared.u32 [%r4+" + number(1024 * i) + "], 0;\n";
   s += "  bar.sync 0;\n";
-  s += kPrologue;
-  s += "  ld.param.u64 %d1, [args];\n  mad.lo.u64 %d1, %d3, " + number(key_bytes) + ", %d1;\n";
+  s += kPrologue + load_keys(key);
   s += "  mad.lo.u32 %r5, %warp, 1024, %r1;\n";  // the warp's counts
-  for (int k = 0; k < kItems; ++k) {
-    s += filled(R"(
-  setp.gt.s32 %p1, %r37, $at;
-  mov.$bits %k$n, $last;
-  @%p1 ld.global.$bits %k$n, [%d1+$from];
-)",
-                {{"at", number(32 * k)},
-                 {"from", number(32 * k * key_bytes)},
-                 {"bits", bits},
-                 {"n", number(k)},
-                 {"last", last_key(key)}});
-  }
   for (int k = 0; k < kItems; ++k) {
     s += digit_of(key, "%k" + number(k), "%r7") + "  mov.u32 %r8, -1;\n";
     for (int bit = 0; bit < 8; ++bit)

@@ -22,6 +22,7 @@ struct Operand {
   int reg = -1, second = -1;  // memory: base register or -1; pair: two registers; d|p: the predicate in second
   Word value = 0;             // immediate; memory: offset
   std::string name;           // special
+  std::vector<int> regs;      // of {a, b, …}
 };
 
 struct Instruction {
@@ -91,9 +92,13 @@ struct PtxKernel {
         o.value += shared.at(base);
     } else if (text[0] == '{') {
       o.kind = Operand::Kind::pair;
-      const auto comma = text.find(',');
-      o.reg = reg(trimmed(text.substr(1, comma - 1)));
-      o.second = reg(trimmed(text.substr(comma + 1, text.size() - comma - 2)));
+      for (std::size_t from = 1; from < text.size();) {
+        const std::size_t end = std::min(text.find(',', from), text.size() - 1);
+        o.regs.push_back(reg(trimmed(text.substr(from, end - from))));
+        from = end + 1;
+      }
+      o.reg = o.regs.at(0);
+      o.second = o.regs.at(1);
     } else if (text[0] == '%') {
       const auto bar = text.find('|');
       const std::string name = text.substr(0, bar);
@@ -328,6 +333,16 @@ class Block {
     if (op == "ld" || op == "st" || op == "red") {
       const std::size_t bytes = std::size_t(bits_of(i.type)) / 8;
       const Operand &memory = i.operands.at(op == "ld" ? 1 : 0), &data = i.operands.at(op == "ld" ? 0 : 1);
+      if (data.kind == Operand::Kind::pair) {
+        const std::size_t n = data.regs.size();
+        unsigned char* all = place(t, i, memory, n * bytes);
+        for (std::size_t k = 0; k < n; ++k) {
+          Word& r = t.regs[std::size_t(data.regs[k])];
+          if (op == "ld") r = 0;
+          op == "ld" ? std::memcpy(&r, all + k * bytes, bytes) : std::memcpy(all + k * bytes, &r, bytes);
+        }
+        return;
+      }
       unsigned char* at = place(t, i, memory, bytes);
       if (op == "ld") {
         Word w = 0;
@@ -419,6 +434,7 @@ class Block {
     if (how == "eq") return a == b;
     if (how == "ne") return a != b;
     if (how == "lt") return less;
+    if (how == "le") return less || a == b;
     if (how == "ge") return !less;
     if (how == "gt") return !less && a != b;
     fail(i, "unknown comparison");

@@ -100,6 +100,41 @@ TEST_F(Algorithms, PrefixSumsOfAllKinds) {
   check_scan<double>(ScalarKind::f64, 5000);
 }
 
+TEST_F(Algorithms, PrefixSumsOfMemoryThatIsNotAligned) {
+  const std::vector<std::int32_t> values = numbers<std::int32_t>(5001);
+  auto in = there(values);
+  auto out = there(std::vector<std::int32_t>(5001));
+  for (bool inclusive : {true, false}) {
+    scan(device, {ScalarKind::i32, at(in, 1), at(out), 4, 4, 5000, inclusive});
+    std::vector<std::int32_t> expected(5000);
+    if (inclusive)
+      std::inclusive_scan(values.begin() + 1, values.end(), expected.begin());
+    else
+      std::exclusive_scan(values.begin() + 1, values.end(), expected.begin(), 0);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), out.get()));
+  }
+}
+
+TEST_F(Algorithms, SumsOfPackedNumbers) {
+  for (std::size_t n : {1, 3, 4, 5, 1023, 1024, 4099, 40001}) {
+    const std::vector<float> values = numbers<float>(n + 1);
+    auto in = there(values);
+    auto out = there(std::vector<float>(2, -7.0f));
+    for (std::size_t from : {0, 1}) {  // aligned, and not
+      double sum_of = 0, squares = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        sum_of += values[from + i];
+        squares += double(values[from + i]) * values[from + i];
+      }
+      sum(device, {ScalarKind::f32, at(in, from), 0, at(out), 1, std::int64_t(n), 1});
+      EXPECT_EQ(out.get()[0], float(sum_of)) << n << " " << from;
+      sum(device, {ScalarKind::f32, at(in, from), at(in, from), at(out), 1, std::int64_t(n), 1});
+      EXPECT_NEAR(out.get()[0], squares, squares * 1e-6) << n << " " << from;
+      EXPECT_EQ(out.get()[1], -7.0f);
+    }
+  }
+}
+
 TEST_F(Algorithms, PrefixSumsOfHalves) {
   std::vector<std::uint16_t> values(100, runtime::f16_from_double(0.5));
   auto in = there(values);
