@@ -124,7 +124,7 @@ bool Blas::multiply(Device& device, const BlasRequest& request) {
   const Seen c = seen(given_c, size, true), d = seen(request.d, size, true);
   const DevicePtr memory[] = {request.b.data, request.a.data, given_c.data, request.d.data};
 
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   void* const library = handle(device);
   Owned operation(table_.operation_destroy), preference(table_.preference_destroy);
   if (int status = table_.operation_create(&operation.thing, wide ? kBlasComputeFloat64 : kBlasComputeFloat32,
@@ -170,7 +170,8 @@ bool Blas::multiply(Device& device, const BlasRequest& request) {
     if (chosen_.size() >= kKept) chosen_.clear();
     known = chosen_.emplace(key, choice).first;
   }
-  const BlasChoice& choice = known->second;
+  const BlasChoice choice = known->second;
+  lock.unlock();  // a program's allocator may wait for other threads, and those for this lock
   std::shared_ptr<void> workspace;
   if (choice.workspace) workspace = device.allocate(choice.workspace, false);
   const float alpha32 = float(request.alpha), beta32 = float(request.beta);
