@@ -1,7 +1,8 @@
 // Every float32 through every function of one argument, against the C library in double precision (whose own error is
 // some 2^-29 of a float32 ulp): `math_sweep [--stride N] [function…]`. What looks like a new largest error is computed
 // again in long double before it counts. Of odd and even functions negative numbers are compared with positive ones, bit
-// for bit. Functions of two arguments are swept along lines. Prints, per function, the largest error in ulp and where it
+// for bit. Functions of two arguments are swept along lines, and over pairs whose second number comes from the bits of the
+// first. Prints, per function, the largest error in ulp and where it
 // lies, and fails when one is above the bound that docs/design/math.md states.
 #include <algorithm>
 #include <bit>
@@ -51,6 +52,55 @@ template <class R>
 R clamped(R x) {
   return std::isnan(x) ? R(-1) : std::clamp(x, R(-1), R(1));
 }
+
+// The second number of a pair, here and below in the kernel language, by operations that round alike everywhere.
+
+std::uint32_t scrambled(float x) {
+  const std::uint32_t h = (std::bit_cast<std::uint32_t>(x) ^ 0x9E3779B9u) * 0x85EBCA6Bu;
+  return (h ^ h >> 15) * 0xC2B2AE35u;
+}
+
+int biased_exponent(float x) { return int(std::bit_cast<std::uint32_t>(x) >> 23 & 255); }
+
+/// An exponent that takes x to anywhere from far below the smallest float32 to far above the largest.
+float any_power(float x) {
+  const float part = float(int(scrambled(x) >> 8)) * 0x1p-23f - 1.0f;
+  const int octaves = std::max(std::abs(biased_exponent(x) - 127), 1);
+  return part * 160.0f / float(octaves);
+}
+
+/// A number of any sign within 32 octaves of x.
+float any_partner(float x) {
+  const std::uint32_t h = scrambled(x);
+  const int exponent = std::clamp(biased_exponent(x) + int(h & 63) - 32, 0, 254);
+  return std::bit_cast<float>((h & 0x80000000u) | std::uint32_t(exponent) << 23 | (h >> 6 & 0x7FFFFFu));
+}
+
+constexpr const char* kPairs = R"(
+@wp.func
+def scrambled(x: float):
+    h = (wp.cast(x, wp.uint32) ^ wp.uint32(0x9E3779B9)) * wp.uint32(0x85EBCA6B)
+    return (h ^ (h >> wp.uint32(15))) * wp.uint32(0xC2B2AE35)
+
+@wp.func
+def biased_exponent(x: float):
+    return int((wp.cast(x, wp.uint32) >> wp.uint32(23)) & wp.uint32(255))
+
+@wp.func
+def any_power(x: float):
+    part = float(int(scrambled(x) >> wp.uint32(8))) * 1.1920928955078125e-07
+    part = part - 1.0
+    octaves = wp.max(wp.abs(biased_exponent(x) - 127), 1)
+    return part * 160.0 / float(octaves)
+
+@wp.func
+def any_partner(x: float):
+    h = scrambled(x)
+    exponent = wp.clamp(biased_exponent(x) + int(h & wp.uint32(63)) - 32, 0, 254)
+    mantissa = (h >> wp.uint32(6)) & wp.uint32(0x7FFFFF)
+    return wp.cast((h & wp.uint32(0x80000000)) | (wp.uint32(exponent) << wp.uint32(23)) | mantissa, wp.float32)
+
+)";
 
 enum class Symmetry { none, odd, even };
 using enum Symmetry;
@@ -109,6 +159,10 @@ const Function kFunctions[] = {
     ROW("pow_exponent", "wp.pow(0.7, x)", none, 1, [](auto x, auto) { return std::pow(decltype(x)(0.7f), x); }),
     ROW("atan2_y", "wp.atan2(x, -0.3)", odd, 1, [](auto x, auto) { return std::atan2(x, decltype(x)(-0.3f)); }),
     ROW("atan2_x", "wp.atan2(0.3, x)", none, 1, [](auto x, auto) { return std::atan2(decltype(x)(0.3f), x); }),
+    ROW("pow_pairs", "wp.pow(wp.abs(x), any_power(x))", none, 1,
+        [](auto x, auto) { return std::pow(std::fabs(x), decltype(x)(any_power(float(x)))); }),
+    ROW("atan2_pairs", "wp.atan2(x, any_partner(x))", none, 1,
+        [](auto x, auto) { return std::atan2(x, decltype(x)(any_partner(float(x)))); }),
 };
 
 int exponent_of(double x) { return int(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023; }
@@ -168,7 +222,8 @@ class Progress {
 /// The kernel: out[i] is the function of the number whose bits are first + i·stride. Where the function of its negative is
 /// not what symmetry says, it is surely wrong: NaN for a number, or 0.
 std::string text_of(const Function& f) {
-  std::string text = "import warp as wp\n@wp.func\ndef f(x: float):\n    return " + std::string(f.call) +
+  std::string text = std::string("import warp as wp\n") + kPairs + "@wp.func\ndef f(x: float):\n    return " +
+                     std::string(f.call) +
                      "\n\n@wp.kernel\ndef k(first: wp.uint32, stride: wp.uint32, out: wp.array(dtype=float)):\n"
                      "    i = wp.tid()\n    x = wp.cast(first + wp.uint32(i) * stride, wp.float32)\n    y = f(x)\n";
   if (f.symmetry != none)
