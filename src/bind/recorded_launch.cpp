@@ -144,10 +144,48 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
 }
 
+/// RecordedLaunch.launch(stream=None), as a method of C: nanobind's own way to take keywords costs as much as all the rest
+/// that is done before the driver's turn.
+PyObject* launch_entry(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  const Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  const bool takes =
+      named == 0 || (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "stream") == 0);
+  if (!takes || count + named > 1) {
+    PyErr_SetString(PyExc_TypeError, "launch() takes one argument at most: stream");
+    return nullptr;
+  }
+  try {
+    if (!nb::inst_ready(self)) throw nb::type_error("the launch has not been initialised");
+    auto& r = *nb::inst_ptr<RecordedLaunch>(self);
+    PyObject* stream = count + named == 1 ? args[0] : Py_None;
+    {
+      nb::ft_object_guard alone(self);
+      // A wp.Stream holds the queue.
+      if (stream == Py_None)
+        run(self, r, nullptr);
+      else
+        run(self, r, nb::cast<std::shared_ptr<cuda::Stream>>(nb::handle(stream).attr("_queue")).get());
+    }
+    if (r.place.device && !launch_settings().plain) nb::handle(self).attr("_verify")();
+    Py_RETURN_NONE;
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyMethodDef methods[] = {
+    {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(launch_entry)), METH_FASTCALL | METH_KEYWORDS,
+     "launch($self, stream=None)\n--\n\n"
+     "Runs the kernel; on the CPU it is done when this returns, on CUDA devices queued."},
+    {nullptr, nullptr, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
+
 }  // namespace
 
 void register_recorded_launch(nb::module_& m) {
-  nb::class_<RecordedLaunch>(m, "RecordedLaunch", "A launch with its arguments packed; warp.Launch derives from it.")
+  nb::class_<RecordedLaunch>(m, "RecordedLaunch", nb::type_slots(slots),
+                             "A launch with its arguments packed; warp.Launch derives from it.")
       .def("__init__", &init, nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"),
            nb::arg("place") = kOnCpu, nb::arg("max_blocks") = 0, nb::arg("block_dim") = 0)
       // Without the GIL, one thread at a time changes or reads the packed arguments.
@@ -163,20 +201,7 @@ void register_recorded_launch(nb::module_& m) {
             for (std::int64_t n : ready(r).dims()) out.append(n);
             return nb::tuple(out);
           },
-          nb::lock_self(), "The grid's extents.")
-      .def(
-          "launch",
-          [](nb::handle self, nb::handle stream) {
-            auto& r = nb::cast<RecordedLaunch&>(self);
-            // A wp.Stream holds the queue.
-            if (stream.is_none())
-              run(self, r, nullptr);
-            else
-              run(self, r, nb::cast<std::shared_ptr<cuda::Stream>>(stream.attr("_queue")).get());
-            if (r.place.device && !launch_settings().plain) self.attr("_verify")();
-          },
-          nb::lock_self(), nb::arg("stream") = nb::none(),
-          "Runs the kernel; on the CPU it is done when this returns, on CUDA devices queued.");
+          nb::lock_self(), "The grid's extents.");
 }
 
 }  // namespace weft::bind

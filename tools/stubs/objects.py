@@ -213,7 +213,11 @@ def _native_members(value: type, resolve: Resolver) -> dict[str, Any]:
 
 def _native_function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> str:
     """The stub of a function of the extension, from the signature that the binding gives it."""
-    signature, doc = value.__nb_signature__[0][:2]
+    if hasattr(value, "__nb_signature__"):
+        signature, doc = value.__nb_signature__[0][:2]
+    else:  # a method of C: nanobind knows nothing of it, and it returns nothing
+        parameters = value.__text_signature__.replace("$self, /", "self").replace("$self", "self")
+        signature, doc = f"def {name}{parameters.replace('=None', ': object | None = ...')} -> None", value.__doc__
     signature = re.sub(r"\\\d+", "...", re.sub(r"^def \w*\(", f"def {name}(", signature))
     (node,) = ast.parse(signature + ": ...").body
     assert isinstance(node, ast.FunctionDef)
