@@ -370,6 +370,8 @@ def capture_begin(device: Any = None, stream: Stream | None = None, force_module
     running. Kernels that are not compiled yet are compiled on the way. `external` joins a capture that another library
     began on the stream.
     """
+def capture_debug_dot_print(graph: Graph, path: _b.str, verbose: _b.bool = True) -> None:
+    """Writes a graph as a file in GraphViz' language; `verbose` shows the parameters of a CUDA graph's nodes."""
 def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | None:
     """Ends a capture and gives the graph. RuntimeError if there was none, or if something was done that a graph can't
     hold.

@@ -111,6 +111,7 @@ void register_graphs(nb::module_& m) {
   nb::class_<cuda::Graph>(m, "CudaGraph", "Work captured from a stream.")
       .def_prop_ro("ordinal", [](const cuda::Graph& g) { return g.device().ordinal(); })
       .def("instantiate", &cuda::Graph::instantiate)
+      .def("write_dot", &cuda::Graph::write_dot)
       .def("launch", &cuda::Graph::launch, nb::arg("stream"));
   m.def(
       "cuda_capture_begin",

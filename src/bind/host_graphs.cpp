@@ -33,6 +33,7 @@ class PythonCall final : public runtime::Command {
     nb::object done = nb::steal(PyObject_CallNoArgs(function_));
     if (!done.is_valid()) throw nb::python_error();
   }
+  std::string text() const override { return "call of Python"; }
 
  private:
   PyObject* function_;
@@ -77,6 +78,7 @@ void record_call(nb::object function) { recorded().add(std::make_unique<PythonCa
 void register_host_graphs(nb::module_& m) {
   nb::class_<HostGraph>(m, "HostGraph", "Work captured on the CPU.")
       .def("__len__", [](const HostGraph& g) { return g.list->size(); })
+      .def("dot", [](const HostGraph& g) { return g.list->dot(); })
       .def("launch", [](const HostGraph& g) { run_commands(g.list); });
   m.def("host_capturing", [] { return runtime::recording() != nullptr; }, "Whether this thread captures on the CPU.");
   m.def("host_capture_begin", [] { runtime::begin_recording(); });

@@ -103,6 +103,7 @@ void finish_log(runtime::TapeLog& log) {
    public:
     explicit Check(const runtime::TapeLog& log) : log_(log) {}
     void run(const runtime::LaunchOptions&) const override { log_.finish(); }
+    std::string text() const override { return "check of a log"; }
 
    private:
     mutable runtime::TapeLog log_;  // shares the memory

@@ -26,6 +26,12 @@ void Graph::instantiate() {
   if (!exec_) WEFT_CUDA(device_.api(), graph_instantiate, &exec_, graph_, 0);
 }
 
+void Graph::write_dot(const std::string& path, bool verbose) {
+  ContextScope scope(device_);
+  if (const Result code = device_.api().graph_dot(graph_, path.c_str(), verbose ? 1 : 0); code != kSuccess)
+    throw_driver_error(device_.api(), code, "graph_dot", "can't write to " + path);
+}
+
 void Graph::launch(const Stream& stream) {
   instantiate();
   ContextScope scope(device_);

@@ -24,6 +24,8 @@ class Graph {
   /// Makes it ready without running it.
   void instantiate();
   GraphHandle handle() const { return graph_; }
+  /// Writes it as a file in GraphViz' language.
+  void write_dot(const std::string& path, bool verbose);
 
  private:
   Device& device_;

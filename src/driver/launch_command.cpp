@@ -28,6 +28,11 @@ class Launch final : public runtime::Command {
     request.options.descending = adjoint_ && options.serial;
     family_.run(variant_, block_.data(), request);
   }
+  std::string text() const override {
+    std::string out = (adjoint_ ? "adjoint of " : "") + family_.name() + " (";
+    for (std::size_t d = 0; d < rank_; ++d) out += (d ? ", " : "") + std::to_string(dims_[d]);
+    return out + (rank_ == 1 ? ",)" : ")");
+  }
 
  private:
   const KernelFamily& family_;

@@ -34,6 +34,7 @@ class Copy final : public Command {
  public:
   Copy(Array to, Array from) : to_(std::move(to)), from_(std::move(from)) {}
   void run(const LaunchOptions&) const override { to_.assign(from_); }
+  std::string text() const override { return "copy " + std::to_string(to_.bytes()) + " bytes"; }
 
  private:
   Array to_, from_;
@@ -45,6 +46,7 @@ class Fill final : public Command {
     std::memcpy(value_.data(), value, value_.size());
   }
   void run(const LaunchOptions&) const override { to_.fill(value_.data()); }
+  std::string text() const override { return "fill " + std::to_string(to_.bytes()) + " bytes"; }
 
  private:
   Array to_;
@@ -106,6 +108,10 @@ class CommandList::Nested final : public Command {
         while (*value_ != 0 && !asking.ended()) first_->run_all(options, asking);
     }
   }
+
+  std::string text() const override { return kind_ == Kind::always ? "graph" : kind_ == Kind::choice ? "if" : "while"; }
+  const CommandList* first() const { return first_.get(); }
+  const CommandList* second() const { return second_.get(); }
 
  private:
   Kind kind_;
@@ -187,6 +193,39 @@ void CommandList::run_all(const LaunchOptions& options, Asking& asking) const {
     if (asking.ended()) return;
     command->run(options);
   }
+}
+
+int CommandList::dot(std::string& out, int last, int& next) const {
+  for (const auto& command : commands_) {
+    const int node = next++;
+    const std::string name = "n" + std::to_string(node);
+    out += "  " + name + " [label=\"";
+    for (char c : command->text())
+      out += c == '"' || c == '\\' ? std::string("\\") + c : c == '\n' ? "\\n" : std::string(1, c);
+    out += "\"];\n";
+    if (last >= 0) out += "  n" + std::to_string(last) + " -> " + name + ";\n";
+    last = node;
+    const auto* nested = dynamic_cast<const Nested*>(command.get());
+    if (!nested) continue;
+    for (const CommandList* body : {nested->first(), nested->second()}) {
+      if (!body) continue;
+      out += "  subgraph cluster_" + std::to_string(next) + " {\n";
+      const int begin = next;
+      body->dot(out, -1, next);
+      out += "  }\n";
+      if (next > begin)
+        out += "  " + name + " -> n" + std::to_string(begin) + " [style=dashed, label=\"" +
+               (body == nested->first() ? "then" : "else") + "\"];\n";
+    }
+  }
+  return last;
+}
+
+std::string CommandList::dot() const {
+  std::string out = "digraph graph_on_cpu {\n  node [shape=box];\n";
+  int next = 0;
+  dot(out, -1, next);
+  return out + "}\n";
 }
 
 std::uint64_t recording_number() { return recording() ? mine.number : 0; }

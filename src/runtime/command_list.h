@@ -19,6 +19,8 @@ class Command {
   virtual ~Command() = default;
   /// Does it; `options` say how launches run.
   virtual void run(const LaunchOptions& options) const = 0;
+  /// What it is, in a few words; for those who look at a graph.
+  virtual std::string text() const = 0;
 };
 
 class CommandList {
@@ -46,6 +48,8 @@ class CommandList {
   bool touches(ByteRange range) const;
 
   std::size_t size() const { return commands_.size(); }
+  /// The list as a graph in GraphViz' language, commands in their order, bodies of conditions as clusters.
+  std::string dot() const;
   /// Runs all commands. Returns false when `options.interrupted` ended that early; throws what a command throws, and
   /// leaves the rest undone.
   bool run(const LaunchOptions& options) const;
@@ -54,6 +58,8 @@ class CommandList {
   class Nested;
   struct Asking;
   void run_all(const LaunchOptions& options, Asking& asking) const;
+  /// Adds the nodes of the list to `out` behind node `last` (−1: none); gives the last one. Nodes count on from `next`.
+  int dot(std::string& out, int last, int& next) const;
   /// Takes in what is known of a list that becomes part of this one.
   void adopt(const std::shared_ptr<const CommandList>& list);
 

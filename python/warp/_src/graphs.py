@@ -4,6 +4,7 @@ calling thread's launches, copies and fills are recorded as a list of commands (
 from __future__ import annotations
 
 import enum
+import os
 from typing import Any
 
 from warp import _weft
@@ -97,6 +98,17 @@ def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
         _weft.cuda_capture_graph(graph.device.ordinal, graph._native)
     else:
         graph._native.launch(chosen._queue)
+
+
+def capture_debug_dot_print(graph: Graph, path: str, verbose: bool = True) -> None:
+    """Writes a graph as a file in GraphViz' language; `verbose` shows the parameters of a CUDA graph's nodes."""
+    if not isinstance(graph, Graph):
+        raise TypeError(f"wp.capture_debug_dot_print takes a wp.Graph, got {graph!r}")
+    if not graph.device.is_cpu:
+        graph._native.write_dot(os.fspath(path), bool(verbose))
+        return
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(graph._native.dot())
 
 
 def _run(branch: Any, kwargs: dict[str, Any]) -> None:
@@ -242,6 +254,7 @@ __all__ = [
     "Graph",
     "ScopedCapture",
     "capture_begin",
+    "capture_debug_dot_print",
     "capture_end",
     "capture_if",
     "capture_launch",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import warp as wp
@@ -36,6 +38,19 @@ def scoped_capture() -> None:
         wp.launch(_step, 1, [x, left])
     wp.capture_launch(capture.graph)
     assert x.list() == [1.0]
+
+
+@calls("capture_debug_dot_print")
+def dots(tmp_path: Path) -> None:
+    x, left = wp.zeros(1), wp.array([2], dtype=int)
+    with wp.ScopedCapture() as capture:
+        wp.launch(_step, 1, [x, left])
+        x.fill_(3.0)
+    wp.capture_debug_dot_print(capture.graph, str(tmp_path / "graph.dot"), verbose=False)
+    text = (tmp_path / "graph.dot").read_text()
+    assert text.startswith("digraph") and "->" in text
+    with pytest.raises(TypeError, match=r"wp.Graph"):
+        wp.capture_debug_dot_print(x, str(tmp_path / "graph.dot"))
 
 
 @calls("capture_if", "capture_while", "is_conditional_graph_supported")

@@ -96,6 +96,10 @@ void add_nodes(DriverTable& t) {
     state().nodes.back().body = bodies[*node];
     return params->bodies = &bodies[*node], kSuccess;
   };
+  t.graph_dot = [](GraphHandle, const char*, unsigned) -> Result {
+    FAKE("graph_dot");
+    return kSuccess;
+  };
   t.graph_condition = [](ConditionHandle* made, GraphHandle, ContextHandle, unsigned, unsigned) -> Result {
     FAKE("graph_condition");
     return *made = ConditionHandle(new_handle()), kSuccess;

@@ -111,6 +111,14 @@ TEST_F(Conditions, GraphsWithConditionsCanNotBeParts) {
   }
 }
 
+TEST_F(Conditions, GraphsCanBeWritten) {
+  Capture capture(device.stream(), false);
+  auto graph = capture.end();
+  EXPECT_NO_THROW(graph->write_dot("graph.dot", true));
+  fake::state().failing["graph_dot"] = kErrorInvalidValue;
+  EXPECT_THROW(graph->write_dot("nowhere/graph.dot", false), DriverError);
+}
+
 TEST_F(Conditions, OldDriversSaySo) {
   OpenedDriver old = fake::open();
   old.version = 12030;

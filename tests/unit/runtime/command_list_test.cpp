@@ -34,6 +34,7 @@ class Add final : public Command {
  public:
   Add(Array to, std::int32_t amount) : to_(std::move(to)), amount_(amount) {}
   void run(const LaunchOptions&) const override { to_.span<std::int32_t>()[0] += amount_; }
+  std::string text() const override { return "add \"" + std::to_string(amount_) + "\""; }
 
  private:
   Array to_;
@@ -190,6 +191,7 @@ TEST(CommandList, ErrorsEndARunAndLeaveTheListUsable) {
   class Fail final : public Command {
    public:
     void run(const LaunchOptions&) const override { throw LaunchError("no"); }
+    std::string text() const override { return "fail"; }
   };
   const Array a = ints({0});
   CommandList list;
@@ -198,6 +200,28 @@ TEST(CommandList, ErrorsEndARunAndLeaveTheListUsable) {
   list.add(std::make_unique<Add>(a, 10));
   EXPECT_THROW(list.run({}), LaunchError);
   EXPECT_EQ(a.at<std::int32_t>(0), 1);
+}
+
+TEST(CommandList, CanBeShown) {
+  const Array a = ints({1, 2});
+  auto body = std::make_shared<CommandList>(), empty = std::make_shared<CommandList>();
+  body->add(std::make_unique<Add>(a.slice(0, 0, 1), 3));
+  CommandList list;
+  list.add_copy(a, ints({3, 4}));
+  list.add_if(ints({1}), body, empty);
+  EXPECT_EQ(list.dot(),
+            "digraph graph_on_cpu {\n"
+            "  node [shape=box];\n"
+            "  n0 [label=\"copy 8 bytes\"];\n"
+            "  n1 [label=\"if\"];\n"
+            "  n0 -> n1;\n"
+            "  subgraph cluster_2 {\n"
+            "  n2 [label=\"add \\\"3\\\"\"];\n"
+            "  }\n"
+            "  n1 -> n2 [style=dashed, label=\"then\"];\n"
+            "  subgraph cluster_3 {\n"
+            "  }\n"
+            "}\n");
 }
 
 TEST(CommandList, OneThreadRecordsAndOthersWork) {
