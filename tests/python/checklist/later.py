@@ -7,8 +7,6 @@ geometry (meshes, grids, volumes) and frameworks (PyTorch, JAX, Paddle, DLPack) 
 
 LATER: list[tuple[int, str, str]] = [
     (14, "7", "wp.array(r, dtype=float, device='cuda') copies to the GPU"),
-    (22, "7", "capture_begin and capture_end record launches as a graph"),
-    (23, "7", "capture_launch replays a graph"),
     (93, "geometry", "wp.Mesh(points, indices, velocities)"),
     (94, "geometry", "mesh.id goes to kernels as uint64"),
     (95, "geometry", "mesh_query_ray with results by reference"),
@@ -24,7 +22,6 @@ LATER: list[tuple[int, str, str]] = [
     (106, "geometry", "grid.build(points=…, radius=…)"),
     (107, "geometry", "hash_grid_query and hash_grid_query_next"),
     (109, "geometry", "a query gives all points of the cells; the caller checks the distance"),
-    (117, "7", "graphs: capture_begin, capture_end, capture_launch"),
     (139, "7", "CuPy arrays straight to launch"),
     (140, "frameworks", "PyTorch tensors straight to launch"),
     (144, "frameworks", "to_torch and from_torch share memory and gradients"),
