@@ -108,7 +108,7 @@ class Memory {
     Log log;
     log.fixed.resize(plan.fixed_words * std::size_t(threads));
     log.first.resize(std::size_t(threads));
-    log.pages.resize(std::size_t(plan.page_words) * 20000);
+    log.pages.resize(std::size_t(plan.page_words) * 4000);
     log.next = {plan.page_words};
     return log;
   }
@@ -232,43 +232,90 @@ std::unique_ptr<ir::Module> recording_adjoint_of(const Compiled& compiled, const
   }
 }
 
-/// Along a direction, what the tangent says of the results and what the adjoint says of the inputs are the same number.
-void expect_tangent(const Check& check, const ir::Module& plain, const std::vector<std::vector<double>>& gradients) {
-  for (bool optimised : {false, true}) {
-    DiagnosticSink sink;
-    auto tangent = ir::clone(plain);
-    if (optimised) tidy(*tangent, true);
-    make_tangent(*tangent, Directions::in_gradients, sink);
-    ASSERT_FALSE(sink.has_errors()) << sink.render_all();
-    verified(*tangent, "tangent");
-    if (::testing::Test::HasFatalFailure()) return;
-    if (optimised) tidy(*tangent, true);
+/// A direction in which everything moves.
+double direction(std::size_t array, std::size_t k) { return std::sin(3.1 * double(k) + 0.7 * double(array)); }
+
+/// The forms of a kernel that a tape needs.
+struct Derived {
+  std::unique_ptr<ir::Module> taped, adjoint;
+  LogPlan log;
+};
+
+Derived derive(const Check& check, const ir::Module& plain, bool unroll) {
+  Derived out;
+  auto prepared = std::make_unique<Compiled>();
+  prepared->module = ir::clone(plain);
+  tidy(*prepared->module, unroll);
+  DiagnosticSink sink;
+  out.adjoint = recording_adjoint_of(*prepared, check, sink, out.log);
+  EXPECT_FALSE(sink.has_errors()) << sink.render_all();
+  if (check.records >= 0) {
+    EXPECT_EQ(int(out.log.sites.size()), check.records) << ir::print(*out.adjoint);
+  }
+  out.taped = ir::clone(*prepared->module);
+  make_taped(*out.taped, out.log);
+  verified(*out.taped, "taped");
+  EXPECT_TRUE(check_recalls(*out.adjoint, sink)) << sink.render_all() << ir::print(*out.adjoint);
+  if (::testing::Test::HasFailure()) [] { FAIL(); }();
+  return out;
+}
+
+/// Runs the taped form and then the adjoint: the gradients of all arrays. Neither may change what it must not.
+std::vector<std::vector<double>> gradients(const Check& check, const ir::Module& plain, const Derived& derived) {
+  std::vector<std::vector<double>> out;
+  [&] {
     Memory memory(check, *plain.functions.back());
-    double by_adjoint = 0, by_tangent = 0, size = 1e-12;
+    Memory untaped = memory;
+    untaped.run(plain, false);
+    Memory::Log log = Memory::log_for(derived.log, memory.threads());
+    Memory::Log* logged = derived.log.empty() ? nullptr : &log;
+    memory.run(*derived.taped, false, true, logged);  // arrays as the launch left them
     for (std::size_t a = 0; a < memory.arrays.size(); ++a)
-      for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k) {
-        double along = std::sin(3.1 * double(k) + 0.7 * double(a));
-        memory.arrays[a].grad[k] = along;
-        by_adjoint += along * gradients[a][k];
-        size += std::abs(along * gradients[a][k]);
-      }
-    memory.run(*tangent, true, false);
+      ASSERT_TRUE(same_bits(memory.arrays[a].data, untaped.arrays[a].data)) << ir::print(*derived.taped);
+    if (logged) {
+      ASSERT_LE(log.next[0], std::int64_t(log.pages.size()));
+    }
     for (std::size_t a = 0; a < memory.arrays.size(); ++a)
       if (memory.arrays[a].out)
-        for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k)
-          by_tangent += weight(a, k) * memory.arrays[a].grad[k];
-    ASSERT_NEAR(by_adjoint, by_tangent, 1e-8 * std::max(1.0, size)) << ir::print(*tangent);
-  }
+        for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k) memory.arrays[a].grad[k] = weight(a, k);
+    std::vector<Memory::Array> before = memory.arrays;
+    memory.run(*derived.adjoint, true, true, logged);
+    for (std::size_t a = 0; a < memory.arrays.size(); ++a)
+      ASSERT_TRUE(same_bits(memory.arrays[a].data, before[a].data)) << "an adjoint wrote to array " << a;
+    for (const Memory::Array& a : memory.arrays) out.push_back(a.grad);
+  }();
+  return out;
+}
+
+/// Along a direction, what the tangent says of the results and what the adjoint says of the inputs are the same number.
+void expect_tangent(const Check& check, const ir::Module& plain, const std::vector<std::vector<double>>& gradients,
+                    bool optimised) {
+  DiagnosticSink sink;
+  auto tangent = ir::clone(plain);
+  if (optimised) tidy(*tangent, true);
+  make_tangent(*tangent, Directions::in_gradients, sink);
+  ASSERT_FALSE(sink.has_errors()) << sink.render_all();
+  verified(*tangent, "tangent");
+  if (::testing::Test::HasFatalFailure()) return;
+  if (optimised) tidy(*tangent, true);
+  Memory memory(check, *plain.functions.back());
+  double by_adjoint = 0, by_tangent = 0, size = 1e-12;
+  for (std::size_t a = 0; a < memory.arrays.size(); ++a)
+    for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k) {
+      double along = direction(a, k);
+      memory.arrays[a].grad[k] = along;
+      by_adjoint += along * gradients[a][k];
+      size += std::abs(along * gradients[a][k]);
+    }
+  memory.run(*tangent, true, false);
+  for (std::size_t a = 0; a < memory.arrays.size(); ++a)
+    if (memory.arrays[a].out)
+      for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k)
+        by_tangent += weight(a, k) * memory.arrays[a].grad[k];
+  ASSERT_NEAR(by_adjoint, by_tangent, 1e-8 * std::max(1.0, size)) << ir::print(*tangent);
 }
 
 }  // namespace
-
-bool runs_away(const Check& check) {
-  std::unique_ptr<Compiled> compiled = compile(check);
-  Memory memory(check, *compiled->module->functions.back());
-  memory.run(*compiled->module, false);
-  return !(std::abs(loss(memory)) < 1e6);
-}
 
 void expect_gradient(const Check& check) {
   std::unique_ptr<Compiled> compiled;
@@ -297,56 +344,65 @@ void expect_gradient(const Check& check) {
   }
   std::vector<std::vector<double>> exact;
   for (bool unroll : {false, true}) {
-    auto prepared = std::make_unique<Compiled>();
-    prepared->module = ir::clone(plain);
-    tidy(*prepared->module, unroll);
-    DiagnosticSink sink;
-    LogPlan plan;
-    auto adjoint = recording_adjoint_of(*prepared, check, sink, plan);
-    ASSERT_FALSE(sink.has_errors()) << sink.render_all();
+    Derived derived = derive(check, plain, unroll);
     if (::testing::Test::HasFatalFailure()) return;
-    if (check.records >= 0) {
-      ASSERT_EQ(int(plan.sites.size()), check.records) << ir::print(*adjoint);
-    }
-    auto taped = ir::clone(*prepared->module);
-    make_taped(*taped, plan);
-    verified(*taped, "taped");
-    if (::testing::Test::HasFatalFailure()) return;
-    ASSERT_TRUE(check_recalls(*adjoint, sink)) << sink.render_all() << ir::print(*adjoint);
     for (bool optimised : {false, true}) {
-      if (optimised) tidy(*adjoint, unroll);
-      verified(*adjoint, "optimised adjoint");
+      if (optimised) tidy(*derived.adjoint, unroll);
+      verified(*derived.adjoint, "optimised adjoint");
       if (::testing::Test::HasFatalFailure()) return;
-      Memory memory(check, *plain.functions.back());
-      Memory untaped = memory;
-      untaped.run(plain, false);
-      Memory::Log log = Memory::log_for(plan, memory.threads());
-      memory.run(*taped, false, true, plan.empty() ? nullptr : &log);  // arrays as the launch left them
-      for (std::size_t a = 0; a < memory.arrays.size(); ++a)
-        ASSERT_TRUE(same_bits(memory.arrays[a].data, untaped.arrays[a].data)) << ir::print(*taped);
-      if (!log.next.empty()) {
-        ASSERT_LE(log.next[0], std::int64_t(log.pages.size()));
-      }
-      for (std::size_t a = 0; a < memory.arrays.size(); ++a)
-        if (memory.arrays[a].out)
-          for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k) memory.arrays[a].grad[k] = weight(a, k);
-      std::vector<Memory::Array> before = memory.arrays;
-      memory.run(*adjoint, true, true, plan.empty() ? nullptr : &log);
-      for (std::size_t a = 0; a < memory.arrays.size(); ++a) {
-        ASSERT_TRUE(same_bits(memory.arrays[a].data, before[a].data)) << "an adjoint wrote to array " << a;
-        for (std::size_t k = 0; k < memory.arrays[a].grad.size(); ++k) {
-          if (std::abs(memory.arrays[a].grad[k]) >= check.steepest) continue;
-          ASSERT_NEAR(memory.arrays[a].grad[k], want[a][k], check.tolerance * std::max(1.0, std::abs(want[a][k])))
+      exact = gradients(check, plain, derived);
+      if (::testing::Test::HasFatalFailure()) return;
+      for (std::size_t a = 0; a < exact.size(); ++a)
+        for (std::size_t k = 0; k < exact[a].size(); ++k) {
+          if (std::abs(exact[a][k]) >= check.steepest) continue;
+          ASSERT_NEAR(exact[a][k], want[a][k], check.tolerance * std::max(1.0, std::abs(want[a][k])))
               << "array " << a << " element " << k << (optimised ? ", optimised" : "") << (unroll ? ", unrolled" : "")
               << "\n"
-              << ir::print(*adjoint);
+              << ir::print(*derived.adjoint);
         }
-      }
-      exact.clear();
-      for (const Memory::Array& a : memory.arrays) exact.push_back(a.grad);
     }
   }
-  if (check.tangent) expect_tangent(check, plain, exact);
+  if (!check.tangent) return;
+  for (bool optimised : {false, true}) expect_tangent(check, plain, exact, optimised);
+}
+
+bool expect_slope(const Check& check, bool unroll, bool optimised) {
+  std::unique_ptr<Compiled> compiled = compile(check);
+  const ir::Module& plain = *compiled->module;
+  auto slope = [&](double step) {
+    double values[2];
+    for (int side = 0; side < 2; ++side) {
+      Memory moved(check, *plain.functions.back());
+      for (std::size_t a = 0; a < moved.arrays.size(); ++a)
+        for (std::size_t k = 0; k < moved.arrays[a].data.size(); ++k)
+          moved.arrays[a].data[k] += (side ? -step : step) * direction(a, k);
+      moved.run(plain, false);
+      values[side] = loss(moved);
+    }
+    return std::abs(values[0]) < 1e6 ? (values[0] - values[1]) / (2 * step) : std::nan("");
+  };
+  constexpr double kStep = 4e-6;
+  const double want = (4 * slope(kStep / 2) - slope(kStep)) / 3;
+  if (!std::isfinite(want)) return false;
+  [&] {
+    Derived derived = derive(check, plain, unroll);
+    if (::testing::Test::HasFatalFailure()) return;
+    if (optimised) tidy(*derived.adjoint, unroll);
+    verified(*derived.adjoint, "optimised adjoint");
+    const std::vector<std::vector<double>> exact = gradients(check, plain, derived);
+    if (::testing::Test::HasFatalFailure()) return;
+    double got = 0, size = 0;
+    for (std::size_t a = 0; a < exact.size(); ++a)
+      for (std::size_t k = 0; k < exact[a].size(); ++k) {
+        got += direction(a, k) * exact[a][k];
+        size += std::abs(direction(a, k) * exact[a][k]);
+      }
+    if (size < check.steepest) {
+      ASSERT_NEAR(got, want, check.tolerance * std::max(1.0, size)) << ir::print(*derived.adjoint);
+    }
+    if (check.tangent) expect_tangent(check, plain, exact, optimised);
+  }();
+  return true;
 }
 
 std::string refused(const Check& check) {

@@ -31,8 +31,9 @@ struct Check {
   bool custom = false;      // gradients that functions were given count, those of the library too
 };
 
-/// Whether the kernel's results are not finite, or so large that differences can't see its slopes.
-bool runs_away(const Check& check);
+/// The adjoint must agree with the difference along one direction and with the tangent; cheaper than the other. False,
+/// and nothing is compared: the kernel's results are not finite, or so large that differences can't see its slopes.
+bool expect_slope(const Check& check, bool unroll, bool optimised);
 /// The adjoint must agree with differences, before and after optimisation.
 void expect_gradient(const Check& check);
 /// The adjoint is refused; gives the message.
