@@ -178,6 +178,7 @@ class Reverser {
   ir::Value* number(const Type* type, double value);
   /// `contribution` where the adjoint g (a scalar or a composite as a whole) is not zero, else zero.
   ir::Value* gated(ir::Value* g, ir::Value* contribution);
+  ir::Value* is_void(ir::Value* g, ir::Value* made);
   /// Σ of products of components: a scalar.
   ir::Value* inner(ir::Value* a, ir::Value* b);
   ir::Value* component_sum(ir::Value* a);

@@ -451,8 +451,12 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
   auto f = [&](OpCode function) { return b_.unary(function, x); };
   auto negative = [&](Value* value) { return b_.unary(OpCode::neg, value); };
   auto is = [&](OpCode compare, Value* value) { return b_.binary(compare, value, zero); };
-  // What does not move contributes nothing, whatever the slope; corners are those of the reverse rules.
-  auto gated = [&](Value* moved, Value* value) { return b_.select(is(OpCode::eq, moved), zero, value); };
+  // What does not move contributes nothing, whatever the slope; corners are those of the reverse rules. Where it is a
+  // number it stays: its own derivative is not zero where the tangent is.
+  auto gated = [&](Value* moved, Value* value) {
+    Value* no_number = b_.binary(OpCode::ne, value, value);
+    return b_.select(b_.binary(OpCode::bit_and, is(OpCode::eq, moved), no_number), zero, value);
+  };
   auto over = [&](Value* divisor) { return gated(dx, div(dx, divisor)); };
   auto times = [&](Value* slope) { return gated(dx, mul(dx, slope)); };
   switch (code) {

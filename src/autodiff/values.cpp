@@ -36,7 +36,8 @@ void Reverser::add_product(const Value* result, const Value* value, Value* g, Va
   if (!wants(value)) return;
   if (!masked_.product(result, partial)) return add(value, contribution);
   Value* before = adjoint_or_zero(value);
-  set(value, b_.select(b_.binary(OpCode::eq, g, b_.zero(g->type)), before, sum(before, contribution)));
+  Value* after = sum(before, contribution);
+  set(value, b_.select(is_void(g, after), before, after));
 }
 
 void Reverser::add_products(const Value* result, const Value* value, Value* g, Value* contribution,
@@ -46,7 +47,7 @@ void Reverser::add_products(const Value* result, const Value* value, Value* g, V
   Value* before = adjoint_or_zero(value);
   Value* in[] = {g, before, sum(before, contribution)};
   set(value, by_component(in, [&](std::span<Value* const> v) {
-        return b_.select(b_.binary(OpCode::eq, v[0], b_.zero(v[0]->type)), v[1], v[2]);
+        return b_.select(is_void(v[0], v[2]), v[1], v[2]);
       }));
 }
 
@@ -67,9 +68,14 @@ Value* Reverser::number(const Type* type, double value) {
   return b_.splat(type, target_.constant_float(type->element(), value));
 }
 
+/// Whether something made of a zero adjoint is no number. Where it is one it stays as it is: its own derivative, for second
+/// ones, is not zero where the adjoint is.
+Value* Reverser::is_void(Value* g, Value* made) {
+  return b_.binary(OpCode::bit_and, b_.binary(OpCode::eq, g, b_.zero(g->type)), b_.binary(OpCode::ne, made, made));
+}
+
 Value* Reverser::gated(Value* g, Value* contribution) {
-  Value* none = b_.binary(OpCode::eq, g, b_.zero(g->type));
-  return b_.select(none, b_.zero(contribution->type), contribution);
+  return b_.select(is_void(g, contribution), b_.zero(contribution->type), contribution);
 }
 
 Value* Reverser::inner(Value* a, Value* b) {

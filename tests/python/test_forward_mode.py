@@ -92,6 +92,38 @@ def test_hessian_times_vector(device):
     assert value.numpy()[0] == pytest.approx(np.sum(run_bent(X, device) ** 2))
 
 
+@wp.func
+def sine_squared(x: f64):
+    s = wp.sin(x)
+    return s * s
+
+
+@wp.kernel
+def slopes(x: wp.array(dtype=f64), y: wp.array(dtype=f64)):
+    i = wp.tid()
+    y[i] = wp.grad(sine_squared)(x[i])
+
+
+def test_second_derivatives_where_first_ones_vanish(device):
+    """An adjoint or a direction that is zero has a derivative all the same."""
+    x = arr([0.0, np.pi / 2, 1.0], device, requires_grad=True)
+    y = wp.zeros(3, dtype=f64, device=device, requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(slopes, dim=3, inputs=[x], outputs=[y], device=device)
+    y.grad.fill_(1.0)
+    tape.backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * np.cos(2 * x.numpy()), atol=1e-12)
+
+    still = arr([0.0, 0.0, 0.0], device)
+    tape = wp.Tape()
+    with wp.ForwardMode({x: still}) as forward, tape:
+        wp.launch(slopes, dim=3, inputs=[x], outputs=[y], device=device)
+    direction = forward.tangent(x)
+    tape.backward(grads={forward.tangent(y): wp.ones(3, dtype=f64, device=device)})
+    np.testing.assert_allclose(direction.grad.numpy(), 2 * np.cos(2 * x.numpy()), atol=1e-12)
+
+
 def test_hessian_is_symmetric_and_whole(device):
     rows = np.array([wp.hvp(loss, [arr(X, device)], [arr(e, device)])[1][0].numpy() for e in np.eye(7)])
     np.testing.assert_allclose(rows, rows.T, rtol=1e-11, atol=1e-11)
