@@ -2,7 +2,8 @@
 #include <stddef.h>
 #include <time.h>
 
-typedef int (*Launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
+typedef int (*Launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                      void**);
 
 double seconds_of_launches(Launch launch, void* function, void* stream, void* block, size_t bytes, int count) {
   void* extra[] = {(void*)1, block, (void*)2, &bytes, NULL};

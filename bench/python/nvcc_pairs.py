@@ -156,7 +156,8 @@ def pairs() -> dict[str, Callable[[], Pair]]:
         ends = np.stack([number % points, (number + 1 + number // points) % points], 1).astype(np.int32)
         x, f = floats(points, -1, 1, 3, wp.vec3), wp.zeros(points, dtype=wp.vec3)
         e, rest = wp.array(ends, dtype=wp.vec2i), wp.full(n, 1.0)
-        return Pair(gpu.spring_forces, n, [x, e, rest, 10.0], [f], "spring_forces", [x, e, rest, 10.0, f], tolerance=1e-2)
+        given = [x, e, rest, 10.0]
+        return Pair(gpu.spring_forces, n, given, [f], "spring_forces", [*given, f], tolerance=1e-2)
 
     def total() -> Pair:
         n = 1 << 26

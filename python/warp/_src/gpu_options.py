@@ -26,7 +26,8 @@ def check_output(value: object) -> object:
 def check_arch(value: object) -> object:
     """Of `wp.config.ptx_target_arch`."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < _OLDEST_ARCH):
-        raise ValueError(f"wp.config.ptx_target_arch is {_OLDEST_ARCH} (for sm_{_OLDEST_ARCH}) or more, or None, not {value!r}")
+        oldest = f"{_OLDEST_ARCH} (for sm_{_OLDEST_ARCH})"
+        raise ValueError(f"wp.config.ptx_target_arch is {oldest} or more, or None, not {value!r}")
     return value
 
 
@@ -41,8 +42,8 @@ def check_libdevice(value: object) -> object:
         raise FileNotFoundError(
             f"there is no libdevice.10.bc at {given!r}"
             if given
-            else "no libdevice was found: install a CUDA toolkit or the package nvidia-cuda-nvcc, set WEFT_LIBDEVICE to "
-            "libdevice.10.bc, or give wp.config.cuda_libdevice its path"
+            else "no libdevice was found: install a CUDA toolkit or the package nvidia-cuda-nvcc, set WEFT_LIBDEVICE "
+            "to libdevice.10.bc, or give wp.config.cuda_libdevice its path"
         )
     return True if value is True else given
 
