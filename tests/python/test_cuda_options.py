@@ -99,7 +99,8 @@ def test_libdevice_agrees(name: str) -> None:
 @pytest.mark.parametrize("name", DOMAINS)
 def test_own_functions_are_those_of_the_cpu(name: str) -> None:
     odd = [0.0, -0.0, 1.0, -1.0, 2.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 1e-45, 3e38, -3e38, 86.9, 87.0]
-    odd += [88.7, 89.0, -86.9, -87.0, -87.4, -88.0, -103.0, -103.98, -104.1, 1.17549435e-38, 1.1754942e-38, 0.5, 1e5, 1e10]
+    odd += [88.7, 89.0, -86.9, -87.0, -87.4, -88.0, -103.0, -103.98, -104.1, 1.17549435e-38, 1.1754942e-38]
+    odd += [0.5, 1e5, 1e10]
     values = np.concatenate([_values(name, np.float32), np.array(odd * 8, dtype=np.float32)])
     on_gpu, on_cpu = (run(getattr(wp, name), wp.float32, values, device) for device in ("cuda:0", "cpu"))
     assert ulps(on_gpu, on_cpu) == 0
