@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "analysis/private_sums.h"
+#include "codegen/add_queue.h"
 #include "codegen/emitter.h"
 #include "codegen/nvptx/kernel_plan.h"
 #include "codegen/nvptx/warp.h"
@@ -312,8 +313,10 @@ void Emitter::emit_atomic(const ir::Op& op) {
     if (sums_lanes && active) return when(any(active), [&] { one_lane(nullptr); });
     if (sums_lanes) return one_lane(nullptr);
     if (!write_out) return for_each_lane(active, one_lane);
-    if (alone && op.atomic == AtomicKind::add && !wanted && W % 4 == 0 && info.parts.size() > 1)
-      return add_by_lane(*this, info, in, pointers, at.offset);
+    if (alone && op.atomic == AtomicKind::add && !wanted && W % 4 == 0) {
+      if (AddQueue::takes(*this, op)) return queue->put(*this, info, in, pointers, at.offset);
+      if (info.parts.size() > 1) return add_by_lane(*this, info, in, pointers, at.offset);
+    }
     for (int lane = 0; lane < W; ++lane) one_lane(b.getInt64(std::uint64_t(lane)));
   };
   if (at.valid && !at.valid->getType()->isVectorTy())

@@ -29,6 +29,7 @@
 
 namespace weft::codegen {
 
+class AddQueue;
 class LineTable;
 
 struct Part {
@@ -184,6 +185,7 @@ class Emitter {
   const int W;
   ThreadInfo thread;
   llvm::Value* mask = nullptr;  // <W x i1>; null: all lanes active
+  AddQueue* queue = nullptr;    // takes additions that may wait (add_queue.h); null: none may
 
   // -- values (emit_value.cpp)
   void set(const ir::Value* value, Parts parts);

@@ -2,6 +2,7 @@
 // threads, with one body for full groups that lie in one row and a masked one for all the rest. A light kernel over one
 // dimension has no masked body: the few threads behind its last full group run one by one, which costs them little and
 // saves LLVM much. Large kernels, and forms for strided arrays, have the masked body only.
+#include "codegen/add_queue.h"
 #include "codegen/emitter.h"
 #include "codegen/kernel_size.h"
 
@@ -44,7 +45,9 @@ class KernelFrame {
       llvm::Value* lanes = b_.getInt64(std::uint64_t(unit_.lanes));
       llvm::Value* count = b_.CreateSub(end_, begin_);
       llvm::Value* behind = b_.CreateSub(end_, b_.CreateSRem(count, lanes));
+      queue_end_ = behind;
       loop("whole", {begin_, {}}, behind, &KernelFrame::whole_group);
+      queue_end_ = nullptr;
       LaneCount one(unit_, 1);
       loop("rest", {behind, {}}, end_, &KernelFrame::one_lane);
     } else {
@@ -150,9 +153,15 @@ class KernelFrame {
     e.thread.linear = Part{here.linear, unit_.lanes > 1 ? 1 : 0};
     for (std::size_t d = 0; d < tids.size(); ++d) e.thread.tids[d] = tids[d];
     e.mask = mask;
+    AddQueue queue;
+    if (queue_end_) e.queue = &queue;
     for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
     e.use_scopes();
     e.emit_region(*kernel_.body);
+    if (!queue.empty()) {
+      llvm::Value* next = e.b.CreateAdd(here.linear, e.b.getInt64(std::uint64_t(unit_.lanes)));
+      queue.flush(e, e.b.CreateICmpSGE(next, queue_end_));
+    }
     b_.SetInsertPoint(e.b.GetInsertBlock());
   }
 
@@ -247,6 +256,7 @@ class KernelFrame {
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *context_ = nullptr;
+  llvm::Value* queue_end_ = nullptr;  // additions may wait up to there (add_queue.h); null: not at all
   llvm::SmallVector<llvm::Value*, 4> dims_;
   std::vector<Parts> params_;
 };

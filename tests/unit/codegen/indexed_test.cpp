@@ -22,7 +22,7 @@ void check(const std::string& scalar, int components) {
                   "  %o = atomic add %sum[%j~], %w\n"
                   "  return\n}\n");
   ASSERT_EQ(analysis::mark_private_sums(*program.module->functions.back()).size(), 1u);
-  const int n = 45;
+  const int n = 301;  // several times what waits at once
   const auto size = std::size_t(components);
   std::vector<T> x(n * size);
   for (std::size_t k = 0; k < x.size(); ++k) x[k] = T(int(k * 37 % 101) - 50);
@@ -45,6 +45,71 @@ void check(const std::string& scalar, int components) {
     ASSERT_EQ(y1, y) << array << ", " << lanes << " lanes";
     ASSERT_EQ(z1, z) << array << ", " << lanes << " lanes";
     ASSERT_EQ(sum1, sum) << array << ", " << lanes << " lanes";
+  }
+}
+
+/// Two additions to one array, to a vector's part and under a condition of the launch, in thread order at one lane.
+TEST(Indexed, AdditionsThatWait) {
+  Program program(
+      R"(kernel @k(%sum: array<vec<f32,3>,1>, %at: array<vec<i32,2>,1>, %x: array<f32,1>, %also: bool) form(no_overlap, rank 1) {
+  %i = tid 0
+  %e = load %at[%i]
+  %a = extract %e[0]
+  %b = extract %e[1]
+  %v = load %x[%i]
+  %o = atomic add %sum[%a][1], %v
+  if %also {
+    %w = construct vec<f32,3> %v, %v, %v
+    %p = atomic add %sum[%b~], %w
+    yield
+  } else {
+    yield
+  }
+  return
+}
+)");
+  ASSERT_EQ(analysis::mark_private_sums(*program.module->functions.back()).size(), 1u);
+  const int n = 301, points = 40;
+  std::vector<std::int32_t> at;
+  std::vector<float> x;
+  for (int i = 0; i < n; ++i) {
+    at.insert(at.end(), {i % points, i * 7 % points - points});
+    x.push_back(float(i % 13 - 6));
+  }
+  for (bool also : {false, true}) {
+    std::vector<float> want(3 * points, 2);
+    for (int i = 0; i < n; ++i) {
+      want[std::size_t(3 * at[std::size_t(2 * i)] + 1)] += x[std::size_t(i)];
+      for (int c = 0; c < 3 && also; ++c)
+        want[std::size_t(3 * (at[std::size_t(2 * i + 1)] + points) + c)] += x[std::size_t(i)];
+    }
+    for (int lanes : {1, 4, 8, 16}) {
+      std::vector<float> sum(3 * points, 2);
+      run(program, Block(program).array(sum, {points}).array(at, {n}).array(x).scalar(also), {n}, {.lanes = lanes});
+      ASSERT_EQ(sum, want) << lanes << " lanes";
+    }
+  }
+}
+
+/// Additions to a thread's own memory are read at once.
+TEST(Indexed, PrivateAdditionsDoNotWait) {
+  Program program(R"(kernel @k(%x: array<vec<f32,2>,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %own = local : array<vec<f32,2>,1> [3]
+  %j = rem %i, 3i32
+  %v = load %x[%i]
+  %o = atomic add %own[%j], %v
+  %p = atomic add %own[%j], %v
+  %w = load %own[%j]
+  store %x[%i], %w
+  return
+}
+)");
+  for (int lanes : {1, 4, 8, 16}) {
+    std::vector<float> x(202);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = float(k);
+    run(program, Block(program).array(x, {101}), {101}, {.lanes = lanes});
+    for (std::size_t k = 0; k < x.size(); ++k) ASSERT_EQ(x[k], float(2 * k)) << lanes << " lanes";
   }
 }
 
