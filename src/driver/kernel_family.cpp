@@ -123,7 +123,11 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
     fresh->binary = BinaryStore::shared().get(request, sink, &fresh->report);
     if (!fresh->binary) return nullptr;
   }
-  if (arrays.adjoint) fresh->ordered = tape_facts(signature, rank, arrays).ordered;
+  if (arrays.adjoint) {
+    const TapeFacts& facts = tape_facts(signature, rank, arrays);
+    fresh->ordered = facts.ordered;
+    fresh->any_order = facts.any_order && !arrays.meet;
+  }
   std::unique_lock lock(mutex_);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
   slot.store(fresh.get(), std::memory_order_release);
@@ -202,6 +206,11 @@ void KernelFamily::run(const KernelVariant& variant, const void* block, const La
   if (variant.binary && variant.binary->gpu()) return launch_on_gpu(variant, block, request);
   if (variant.binary) {
     const std::span<const runtime::SumSlot> sums = variant.binary->sums();
+    if (request.options.descending && variant.any_order) {  // whole chunks at a time
+      LaunchRequest ascending = request;
+      ascending.options.descending = false;
+      return run(variant, block, ascending);
+    }
     if (sums.empty()) {
       runtime::launch(variant.binary->code(), block, request.dims, request.options);
     } else if (runtime::copies_pay(variant.binary->code(), block, sums, request.dims, request.options)) {

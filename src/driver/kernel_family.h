@@ -23,6 +23,7 @@ struct KernelVariant {
   BuildReport report;                          // machine code: where it came from
   std::uint32_t param_bytes = 0;               // of the parameter block
   std::string ordered;                         // an adjoint: TapeFacts::ordered
+  bool any_order = false;                      // an adjoint: its threads need not run in the opposite order
 };
 
 /// What a launch knows beyond types: how its array arguments, fields of structs included, lie in memory.
@@ -66,7 +67,7 @@ struct KernelSignature {
   std::atomic<const TapeFacts*> tape[kMaxRank][4] = {};
   std::vector<std::unique_ptr<const TapeFacts>> owned_facts;
   std::unique_ptr<ir::Module> watched[kMaxRank][4];  // for find_race, by the same
-  std::atomic<double> log_words{0};                  // that a thread of a launch on a GPU wrote down, at most on average
+  std::atomic<double> log_words{0};  // that a thread of a launch on a GPU wrote down, at most on average
 
   /// The form for such a launch if it was built already; a null device is the CPU. No lock.
   const KernelVariant* ready(std::size_t rank, ArrayFacts arrays, const cuda::Device* device = nullptr) const {

@@ -5,6 +5,7 @@
 #include "autodiff/adjoint.h"
 #include "driver/pipeline.h"
 #include "ir/clone.h"
+#include "ir/walk.h"
 
 namespace weft::driver {
 namespace {
@@ -83,6 +84,12 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   autodiff::Accesses reverse = autodiff::accesses(*adjoint->functions.back(), params);
   facts.needed = std::move(reverse.read);
   facts.needed_elsewhere = reverse.read_elsewhere;
+  facts.any_order = facts.ordered.empty();
+  auto look = [&](const ir::Op& op) {  // what is called has gradients that the program wrote
+    const bool takes = op.code == ir::OpCode::atomic && op.atomic != ir::AtomicKind::add;
+    facts.any_order = facts.any_order && !takes && op.code != ir::OpCode::call;
+  };
+  ir::walk(*adjoint->functions.back()->body, look);
   return facts;
 }
 

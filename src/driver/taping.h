@@ -17,8 +17,9 @@ struct TapeFacts {
   std::vector<bool> read, written, needed;  // by leaf; needed: the reverse reads values of it
   bool written_elsewhere = false;           // arrays that came out of memory
   bool needed_elsewhere = false;
-  std::string problem;  // why the kernel has no adjoint; empty: it has one
-  std::string ordered;  // why its adjoint is right only for threads that ran one after another; empty: it always is
+  std::string problem;     // why the kernel has no adjoint; empty: it has one
+  std::string ordered;     // why its adjoint is right only for threads that ran one after another; empty: it always is
+  bool any_order = false;  // threads of the adjoint only add where they meet, if gradients share no memory
 };
 
 /// The layout of a parameter block with the log's descriptors behind the kernel's own parameters.

@@ -89,6 +89,28 @@ def test_one_thread_has_an_order() -> None:
 
 
 @pytest.mark.cpu_only
+def test_serial_adjoints_that_need_no_order_agree_with_parallel_ones() -> None:
+    @wp.kernel
+    def spread(x: wp.array(dtype=d), out: wp.array(dtype=d)):
+        i = wp.tid()
+        wp.atomic_add(out, i % 7, x[i] * x[(i * 5) % 1000])
+
+    values = np.sin(np.arange(1000.0))
+    found = []
+    for threads in (0, 1):
+        wp.config.cpu_threads = threads
+        try:
+            x, out = doubles(values), zeros(7)
+            with wp.Tape() as tape:
+                wp.launch(spread, 1000, [x, out])
+            tape.backward(grads={out: doubles(np.arange(7.0), grad=False)})
+            found.append(x.grad.numpy())
+        finally:
+            wp.config.cpu_threads = 0
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.cpu_only
 def test_the_order_must_have_been_known_in_the_launch() -> None:
     x, total, out = doubles([0.5, 0.7]), zeros(1), zeros(2)
     with wp.Tape() as tape:
