@@ -66,8 +66,6 @@ struct BuildRequest {
 /// Lowers and sets the form; null with errors in the sink.
 /// `gradients`: functions keep their custom gradients though the form asks for no derivative.
 std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink, bool gradients = false);
-/// The content key: canonical IR, options, target, build.
-Hash128 content_key(const ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target);
 /// The sites of a module's checks in the runtime's words.
 std::vector<runtime::CheckSite> describe_sites(const ir::Module& module);
 /// Which thread indices a kernel reads, as a bit mask.
@@ -93,6 +91,7 @@ class BinaryStore {
 
  private:
   struct Impl;
+  class Search;
   std::unique_ptr<Impl> impl_;
 };
 

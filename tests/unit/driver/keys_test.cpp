@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "driver/kernel_binary.h"
+#include "driver/kernel_keys.h"
 #include "driver/pipeline.h"
 #include "ir/verify.h"
 #include "sema/file_scope.h"

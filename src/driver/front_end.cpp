@@ -1,0 +1,98 @@
+// From a kernel's text to IR in the form that was asked for, and what the IR says of itself.
+#include "analysis/check_sites.h"
+#include "analysis/private_sums.h"
+#include "driver/kernel_binary.h"
+#include "driver/pipeline.h"
+#include "driver/taping.h"
+
+namespace weft::driver {
+
+std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
+  sema::Options options;
+  options.debug = request.options.debug;
+  options.max_unroll = request.options.max_unroll;
+  options.gradients = gradients || request.form.adjoint || request.form.taped || request.options.tangent;
+  std::span<const Type* const> types = request.arg_types;
+  if (request.options.tangent) types = types.first(types.size() / 2);  // tangents have the types of what they belong to
+  auto module = sema::lower_kernel(*request.kernel, types, options, sink);
+  if (!module) return nullptr;
+  module->functions.back()->form = request.form;
+  std::size_t errors = sink.error_count();
+  derive(*module, request.options, sink);
+  if (sink.error_count() != errors) return nullptr;
+  if (request.options.tangent) {
+    make_tangent(*module, request.options, sink);
+    if (sink.error_count() != errors) return nullptr;
+  }
+  if (request.form.adjoint || request.form.taped) {
+    differentiate(*module, request.options, sink);
+    if (sink.error_count() != errors) return nullptr;
+  }
+  return module;
+}
+
+std::vector<runtime::CheckSite> describe_sites(const ir::Module& module) {
+  std::vector<runtime::CheckSite> out;
+  for (const ir::Op* op : analysis::check_sites(module).ops) {
+    runtime::CheckSite site;
+    if (op->code == ir::OpCode::assert_) {
+      site.kind = runtime::CheckSiteKind::assertion;
+    } else {
+      switch (op->check) {
+        case ir::CheckKind::bounds: site.kind = runtime::CheckSiteKind::bounds; break;
+        case ir::CheckKind::divide_by_zero: site.kind = runtime::CheckSiteKind::divide_by_zero; break;
+        case ir::CheckKind::not_finite: site.kind = runtime::CheckSiteKind::not_finite; break;
+      }
+    }
+    site.text = std::string(op->text);
+    if (op->loc.file) site.file = op->loc.file->name();
+    site.line = std::int32_t(op->loc.line);
+    site.column = std::int32_t(op->loc.col);
+    site.function = op->parent->function->name;
+    out.push_back(std::move(site));
+  }
+  return out;
+}
+
+namespace {
+
+template <class Visit>
+void visit_ops(const ir::Region& region, double weight, const Visit& visit) {
+  for (ir::Op& op : region) {
+    visit(op, weight);
+    bool loop = op.code == ir::OpCode::for_ || op.code == ir::OpCode::while_;
+    for (const ir::Region* nested : op.regions) visit_ops(*nested, loop ? weight * 8 : weight, visit);
+  }
+}
+
+}  // namespace
+
+std::uint32_t tid_dims_read(const ir::Module& module) {
+  std::uint32_t mask = 0;
+  visit_ops(*module.functions.back()->body, 1, [&](const ir::Op& op, double) {
+    if (op.code == ir::OpCode::tid) mask |= 1u << op.imm;
+  });
+  return mask;
+}
+
+float estimate_ns(const ir::Function& kernel, int lanes) {
+  double ns = 0;
+  visit_ops(*kernel.body, 1, [&](const ir::Op& op, double weight) {
+    double cost = 0.1 / lanes;
+    switch (ir::class_of(op.code)) {
+      case ir::OpClass::math: cost = 4.0 / lanes; break;
+      // Lanes load and store in one go, but memory behind the caches is no faster for it.
+      case ir::OpClass::memory:
+        cost = op.code == ir::OpCode::atomic ? (op.imm == analysis::kAddsAlone ? 1 : 5) : std::max(0.1, 0.3 / lanes);
+        break;
+      case ir::OpClass::whole: cost = 1.0 / lanes; break;
+      case ir::OpClass::effect: cost = op.code == ir::OpCode::tid ? 0 : 20; break;
+      case ir::OpClass::control: cost = op.code == ir::OpCode::call ? 20 : 0.1 / lanes; break;
+      default: break;
+    }
+    ns += cost * weight;
+  });
+  return float(std::min(ns, 1e6));
+}
+
+}  // namespace weft::driver

@@ -1,0 +1,81 @@
+// What goes into the keys of kernels.
+#include "driver/kernel_keys.h"
+
+#include <algorithm>
+
+#include "ir/text.h"
+
+namespace weft::driver {
+namespace {
+
+const codegen::TargetSpec& host() {
+  static const codegen::TargetSpec target = codegen::host_target();
+  return target;
+}
+
+constexpr int kNewestArch = 90;  // that LLVM knows; newer devices run its code all the same
+
+void hash_target(Hasher& hasher, const codegen::TargetSpec& target, const BuildRequest& request) {
+  const cuda::Device* device = request.device;
+  hasher.text(target.triple).text(target.cpu_name).text(target.features).value(int(target.arch)).value(target.sm);
+  // A GPU's machine code is made by its driver for its own architecture.
+  if (!device) return;
+  hasher.value(device->facts().arch).value(device->system().version());
+  request.options.hash_gpu_into(hasher);
+}
+
+void hash_form(Hasher& hasher, const ir::Form& form) {
+  hasher.value(form.no_overlap)
+      .value(form.strided)
+      .value(form.taped)
+      .value(form.adjoint)
+      .value(form.meet)
+      .value(form.rank);
+}
+
+}  // namespace
+
+codegen::TargetSpec target_of(const BuildRequest& request) {
+  if (!request.device) return host();
+  const CompileOptions::Gpu& gpu = request.options.gpu;
+  int arch = request.device->facts().arch;
+  if (gpu.keep_ptx && gpu.ptx_arch) {
+    if (gpu.ptx_arch > arch)
+      throw codegen::Error("PTX for sm_" + std::to_string(gpu.ptx_arch) + " does not run on " +
+                           request.device->facts().name + ", which is sm_" + std::to_string(arch));
+    arch = gpu.ptx_arch;
+  }
+  return codegen::nvptx_target(std::min(arch, kNewestArch));
+}
+
+Hash128 content_key(const ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target) {
+  ir::PrintOptions canonical;
+  canonical.names = false;
+  // Checks report places, and so do line tables.
+  canonical.locations = request.options.debug || (request.device && request.options.gpu.line_info);
+  Hasher hasher;
+  hasher.text(ir::print(module, canonical)).text(build_id());
+  request.options.hash_into(hasher);
+  hash_form(hasher, request.form);
+  hasher.value(request.atomic_sums);
+  hash_target(hasher, target, request);
+  return hasher.finish();
+}
+
+Hash128 source_key(const BuildRequest& request, const codegen::TargetSpec& target) {
+  Hasher hasher;
+  hasher.value(request.source_hash).text(build_id());
+  for (const Type* type : request.arg_types) hasher.text(type->text());
+  request.options.hash_into(hasher);
+  hash_form(hasher, request.form);
+  hasher.value(request.atomic_sums);
+  hash_target(hasher, target, request);
+  return hasher.finish();
+}
+
+Hash128 in_place(Hash128 key, const cuda::Device* device) {
+  if (device) key.lo ^= 0x9e3779b97f4a7c15ULL * std::uint64_t(device->ordinal() + 1);
+  return key;
+}
+
+}  // namespace weft::driver

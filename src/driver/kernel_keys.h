@@ -1,0 +1,16 @@
+// Keys under which compiled kernels are found: by source without running the front end, by content with it.
+#pragma once
+#include "driver/kernel_binary.h"
+
+namespace weft::driver {
+
+/// What a kernel is compiled for. Throws codegen::Error for PTX that its device would not run.
+codegen::TargetSpec target_of(const BuildRequest& request);
+/// The source key: what the text means, types, form, options, target, build.
+Hash128 source_key(const BuildRequest& request, const codegen::TargetSpec& target);
+/// The content key: canonical IR, form, options, target, build.
+Hash128 content_key(const ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target);
+/// The key of loaded code, which belongs to a device's context: the same code on two devices is loaded twice.
+Hash128 in_place(Hash128 key, const cuda::Device* device);
+
+}  // namespace weft::driver

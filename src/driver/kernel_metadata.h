@@ -1,0 +1,94 @@
+// What is kept beside the machine code of a kernel in the cache: enough to launch it.
+#pragma once
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/launch.h"
+#include "runtime/private_sums.h"
+
+namespace weft::driver {
+
+/// Written and read by hand; the cache's checksum guards it.
+struct KernelMetadata {
+  std::string name, entry;
+  std::int32_t lanes = 1;
+  std::uint32_t tid_dims = 0;
+  float ns_per_thread = 1;
+  std::int32_t steps = 1;
+  std::vector<runtime::CheckSite> sites;
+  std::vector<runtime::SumSlot> sums;
+
+  std::string write() const {
+    std::string out;
+    auto number = [&](auto value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); };
+    auto text = [&](const std::string& s) {
+      number(std::uint32_t(s.size()));
+      out += s;
+    };
+    text(name);
+    text(entry);
+    number(lanes);
+    number(tid_dims);
+    number(ns_per_thread);
+    number(steps);
+    number(std::uint32_t(sums.size()));
+    for (const runtime::SumSlot& s : sums)
+      number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
+    number(std::uint32_t(sites.size()));
+    for (const runtime::CheckSite& s : sites) {
+      number(s.kind);
+      text(s.text);
+      text(s.file);
+      number(s.line);
+      number(s.column);
+      text(s.function);
+    }
+    return out;
+  }
+
+  bool read(std::span<const std::byte> bytes) {
+    std::size_t at = 0;
+    bool ok = true;
+    auto number = [&](auto& value) {
+      if (bytes.size() - at < sizeof value) return void(ok = false);
+      std::memcpy(&value, bytes.data() + at, sizeof value);
+      at += sizeof value;
+    };
+    auto text = [&](std::string& s) {
+      std::uint32_t size = 0;
+      number(size);
+      if (!ok || bytes.size() - at < size) return void(ok = false);
+      s.assign(reinterpret_cast<const char*>(bytes.data()) + at, size);
+      at += size;
+    };
+    std::uint32_t count = 0;
+    text(name);
+    text(entry);
+    number(lanes);
+    number(tid_dims);
+    number(ns_per_thread);
+    number(steps);
+    number(count);
+    for (std::uint32_t i = 0; ok && i < count; ++i) {
+      runtime::SumSlot s;
+      number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
+      sums.push_back(s);
+    }
+    number(count);
+    for (std::uint32_t i = 0; ok && i < count; ++i) {
+      runtime::CheckSite site;
+      number(site.kind);
+      text(site.text);
+      text(site.file);
+      number(site.line);
+      number(site.column);
+      text(site.function);
+      sites.push_back(std::move(site));
+    }
+    return ok && at == bytes.size();
+  }
+};
+
+}  // namespace weft::driver
