@@ -46,9 +46,7 @@ void Reverser::add_products(const Value* result, const Value* value, Value* g, V
   if (!masked_.product(result, partial)) return add(value, contribution);
   Value* before = adjoint_or_zero(value);
   Value* in[] = {g, before, sum(before, contribution)};
-  set(value, by_component(in, [&](std::span<Value* const> v) {
-        return b_.select(is_void(v[0], v[2]), v[1], v[2]);
-      }));
+  set(value, by_component(in, [&](std::span<Value* const> v) { return b_.select(is_void(v[0], v[2]), v[1], v[2]); }));
 }
 
 Value* Reverser::sum(Value* a, Value* b) {
