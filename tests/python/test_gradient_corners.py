@@ -347,6 +347,190 @@ def local_counters(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(d
     out[i] = s
 
 
+@wp.func
+def inner(a: wp.array(dtype=d), i: int, n: int):
+    s = d(0.0)
+    for j in range(n):
+        if a[(i + j) % 5] > d(0.5):
+            continue
+        a[i] = a[i] + d(0.1) * a[i] * a[i]
+        s += a[i]
+        if j > 4:
+            return s * s
+    return s
+
+
+@case(n=N5)
+@wp.kernel
+def function_in_place_with_exits(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):
+    i = wp.tid()
+    w = wp.zeros(shape=(5,), dtype=d)
+    for j in range(5):
+        w[j] = x[(i + j) % 5]
+    out[i] = inner(w, i, n[i]) + inner(w, 0, 2)
+
+
+@case(n=N5)
+@wp.kernel
+def store_through_view_in_loop(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array2d(dtype=d)):
+    i = wp.tid()
+    row = out[i]
+    for j in range(n[i]):
+        row[j % 5] = row[(j + 1) % 5] * x[i] + x[j % 5]
+        row[(j + 2) % 5] += row[j % 5] * row[j % 5]
+
+
+@case(n=N5)
+@wp.kernel
+def mixed_int_float_state(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):
+    i = wp.tid()
+    s = x[i]
+    k = n[i]
+    while k != 1 and k < 60:
+        if k % 2 == 0:
+            k = k // 2
+            s = s * x[k % 5]
+        else:
+            k = 3 * k + 1
+            s = wp.sin(s) + x[k % 5]
+        if k == 0:
+            break
+    out[i] = s
+
+
+@case()
+@wp.kernel
+def where_of_arrays_elements(x: wp.array(dtype=d), y: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i = wp.tid()
+    out[i] = wp.where(x[i] > y[i], x[i] * y[0], y[i] * x[0])
+
+
+@case()
+@wp.kernel
+def powers(x: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i = wp.tid()
+    a = wp.abs(x[i]) + d(0.1)
+    out[i] = a ** d(2.5) + a**a + wp.pow(d(2.0), x[i])
+
+
+@case()
+@wp.kernel
+def divisions(x: wp.array(dtype=d), y: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i = wp.tid()
+    b = y[i] + d(1.7)
+    out[i] = x[i] / b + (x[i] * d(7.0)) % b + d(3.0) / b
+
+
+@case()
+@wp.kernel
+def vec_mod_and_mix(x: wp.array(dtype=vec3), out: wp.array(dtype=vec3)):
+    i = wp.tid()
+    a = x[i]
+    out[i] = wp.lerp(a, wp.cross(a, x[0]), d(0.3)) + wp.vec3d(wp.length_sq(a), wp.norm_l2(a), wp.norm_l1(a))
+
+
+@case(n=N5)
+@wp.kernel
+def early_continue_with_store(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):
+    i = wp.tid()
+    for j in range(n[i] + 2):
+        out[i] = out[i] * d(0.5) + x[j % 5]
+        if out[i] > d(0.6):
+            continue
+        out[i] = wp.sin(out[i]) * x[i]
+
+
+@case(n=N5)
+@wp.kernel
+def break_depends_on_memory(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):
+    i = wp.tid()
+    out[i] = x[i]
+    j = int(0)
+    while out[i] < d(2.0):
+        out[i] = out[i] * d(1.4) + wp.abs(x[j % 5]) * d(0.3) + d(0.05)
+        j += 1
+        if j > n[i] + 3:
+            break
+
+
+@case(n=N5)
+@wp.kernel
+def local_matrix_array(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):
+    i = wp.tid()
+    m = wp.zeros(shape=(4,), dtype=wp.mat22d)
+    for j in range(n[i]):
+        m[j % 4][j % 2, 0] = x[i] * d(j)
+        m[(j + 1) % 4] = m[j % 4] * m[(j + 2) % 4] * d(0.3) + wp.mat22d(x[i], d(0.1), d(0.2), x[0])
+    out[i] = wp.determinant(m[0]) + m[1][0, 1] * m[2][1, 0]
+
+
+@case(n=N5)
+@wp.kernel
+def swap_arrays(x: wp.array(dtype=d), y: wp.array(dtype=d), n: wp.array(dtype=int)):
+    i = wp.tid()
+    a = x
+    b = y
+    for j in range(n[i] % 3):
+        a[i] = a[i] * b[i]
+        b[i] = wp.sin(a[i])
+        if j == 1:
+            a[i] = b[i] + a[i]
+
+
+@case(n=N5)
+@wp.kernel
+def alternating_arrays(x: wp.array(dtype=d), y: wp.array(dtype=d), n: wp.array(dtype=int)):
+    i = wp.tid()
+    for j in range(n[i]):
+        a = x
+        if j % 2 == 1:
+            a = y
+        a[i] = a[i] * wp.cos(x[i]) + y[i] * d(0.2)
+
+
+@case(dim=(2, 2, 2), size=8)
+@wp.kernel
+def three_dimensional_launch(x: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i, j, k = wp.tid()
+    at = (i * 2 + j) * 2 + k
+    out[at] = x[at] * x[k] + wp.sin(x[j])
+    out[at] = out[at] * out[at]
+
+
+@case(n=N5, size=5)
+@wp.kernel
+def sorting_network(x: wp.array(dtype=d), n: wp.array(dtype=int), out: wp.array(dtype=d)):
+    i = wp.tid()
+    a = x[i]
+    b = x[(i + 1) % 5]
+    c = x[(i + 2) % 5]
+    if a > b:
+        t = a
+        a = b
+        b = t
+    if b > c:
+        t = b
+        b = c
+        c = t
+    if a > b:
+        t = a
+        a = b
+        b = t
+    out[i] = a + d(2.0) * b * b + d(3.0) * c
+
+
+@case(n=N5)
+@wp.kernel
+def quat_chain(q: wp.array(dtype=wp.quatd), n: wp.array(dtype=int), out: wp.array(dtype=wp.vec3d)):
+    i = wp.tid()
+    r = q[i]
+    v = wp.vec3d(d(1.0), d(0.2), d(-0.3))
+    for j in range(n[i] + 1):
+        r = wp.quat_inverse(wp.normalize(r)) * q[j % 5]
+        v = wp.quat_rotate(wp.normalize(r), v) + wp.quat_to_matrix(wp.normalize(q[i])) * v * d(0.1)
+    out[i] = v
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda one: one.name)
 def test_agrees_with_differences(case) -> None:
     case.check()
