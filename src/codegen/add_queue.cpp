@@ -59,7 +59,7 @@ void AddQueue::put(Emitter& e, const TypeParts& info, const Parts& values, llvm:
     write(x, type, piece.kept);
     entry.pieces.push_back(piece);
   }
-  write(pointers, e.unit.ptr, entry.pointers);
+  write(pointers->getType()->isVectorTy() ? pointers : e.splat(pointers), e.unit.ptr, entry.pointers);
   b.CreateStore(b.CreateAdd(groups, b.getInt64(1)), entry.groups);
   entries_.push_back(std::move(entry));
 }
