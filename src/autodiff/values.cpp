@@ -66,10 +66,12 @@ Value* Reverser::number(const Type* type, double value) {
   return b_.splat(type, target_.constant_float(type->element(), value));
 }
 
-/// Whether something made of a zero adjoint is no number. Where it is one it stays as it is: its own derivative, for second
-/// ones, is not zero where the adjoint is.
+/// Where something made of the adjoint g counts for nothing. An adjoint that may be differentiated again (wp.grad) keeps
+/// what is a number: its own derivative is not zero where g is.
 Value* Reverser::is_void(Value* g, Value* made) {
-  return b_.binary(OpCode::bit_and, b_.binary(OpCode::eq, g, b_.zero(g->type)), b_.binary(OpCode::ne, made, made));
+  Value* none = b_.binary(OpCode::eq, g, b_.zero(g->type));
+  if (options_.into_arrays) return none;
+  return b_.binary(OpCode::bit_and, none, b_.binary(OpCode::ne, made, made));
 }
 
 Value* Reverser::gated(Value* g, Value* contribution) {
