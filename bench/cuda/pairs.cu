@@ -1,7 +1,7 @@
 // The kernels of bench/python/nvcc_pairs.py by hand, as CUDA programmers write them: one thread for one element, plain
 // pointers. Compiled by nvcc -O3 when the benchmark runs; `kernel_fast` are compiled with -use_fast_math.
-#define THREAD(count)                                                      \
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;                     \
+#define THREAD(count)                                  \
+  const int i = blockIdx.x * blockDim.x + threadIdx.x; \
   if (i >= (count)) return
 
 extern "C" __global__ void saxpy(float a, const float* __restrict__ x, float* __restrict__ y, int n) {
@@ -60,8 +60,7 @@ extern "C" __global__ void gravity(const float4* __restrict__ x, float3* __restr
   a[i] = sum;
 }
 
-extern "C" __global__ void diffuse(const float* __restrict__ u, float* __restrict__ out, int width, int height,
-                                   int n) {
+extern "C" __global__ void diffuse(const float* __restrict__ u, float* __restrict__ out, int width, int height, int n) {
   THREAD(n);
   const int r = i / width, c = i % width;
   if (r == 0 || c == 0 || r == height - 1 || c == width - 1) return;

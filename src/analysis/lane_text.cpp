@@ -18,7 +18,8 @@ std::string pattern_of(const ir::Op& op, const Uniformity& lanes) {
   const ir::Value* array = op.operand(0);
   std::uint32_t rank = array->type->rank();
   if (lanes.shape(array, kUnitData) == kVarying) {
-    bool same = array->kind == ir::ValueKind::result && array->op->code == ir::OpCode::local && lanes.only_accessed(array);
+    bool same =
+        array->kind == ir::ValueKind::result && array->op->code == ir::OpCode::local && lanes.only_accessed(array);
     for (const ir::Value* index : op.indices()) same = same && lanes.shape(index) == kUniform;
     return same ? "consecutive" : "gather";  // private elements lie side by side
   }

@@ -112,8 +112,7 @@ std::int64_t constant_trips(const Op& loop) {
 }
 
 /// Each number gets an array of its own: lanes and threads of a warp then write side by side.
-void add_leaves(const Type* type, std::size_t state, std::vector<ir::PathStep> path,
-                std::vector<LoopPlan::Leaf>& out) {
+void add_leaves(const Type* type, std::size_t state, std::vector<ir::PathStep> path, std::vector<LoopPlan::Leaf>& out) {
   constexpr std::uint32_t kMostComponents = 16;
   auto inside = [&](ir::PathStep::Kind kind, std::uint32_t k) {
     std::vector<ir::PathStep> longer = path;

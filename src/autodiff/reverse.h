@@ -37,8 +37,8 @@ struct LoopPlan {
 /// What a replayed loop left behind for its reverse.
 struct LoopRecord {
   std::vector<ir::Value*> slots;  // an array for each leaf; in front, unless LoopPlan::all_fit, one of iterations
-  ir::Value* used = nullptr;   // i64: slots filled
-  ir::Value* trips = nullptr;  // i64: iterations run
+  ir::Value* used = nullptr;      // i64: slots filled
+  ir::Value* trips = nullptr;     // i64: iterations run
 };
 
 /// What a kernel's taped launch has written down, as the kernel's own values.
@@ -112,8 +112,8 @@ class Reverser {
                   std::span<ir::Value* const> state);
   std::vector<ir::Value*> remember(const LoopPlan& plan, const LoopRecord& record, std::span<ir::Value* const> state,
                                    ir::Value* count, ir::Value* stride, ir::Value* used);
-  std::vector<ir::Value*> restore(const ir::Op& loop, const LoopPlan& plan, const LoopRecord& record, ir::Value* iteration,
-                                  ir::Value*& depth);
+  std::vector<ir::Value*> restore(const ir::Op& loop, const LoopPlan& plan, const LoopRecord& record,
+                                  ir::Value* iteration, ir::Value*& depth);
   const std::vector<ir::Value*>& slots_for(const ir::Op& loop, const LoopPlan& plan);
 
   // -- memory (memory.cpp)

@@ -105,9 +105,9 @@ class CodeUnit {
   const ir::Module& source;
   const TargetSpec& target;
   const EmitOptions& options;
-  int lanes;          // of the body being emitted; see LaneCount
-  int gpu_lanes = 1;  // elements of a GPU thread in one step; set by emit_kernel
-  int gpu_steps = 1;  // see Emitted::steps
+  int lanes;                  // of the body being emitted; see LaneCount
+  int gpu_lanes = 1;          // elements of a GPU thread in one step; set by emit_kernel
+  int gpu_steps = 1;          // see Emitted::steps
   bool gpu_unrolled = false;  // loops were unrolled so that loads run ahead
   /// GPU: atomic sums that a thread keeps to itself until the end, and where.
   std::unordered_map<const ir::Op*, llvm::Value*> sums;
@@ -399,7 +399,7 @@ class Emitter {
 
   llvm::Function* function_;
   const ir::Function& source_;
-  const analysis::Uniformity* shapes_;  // null: W = 1, everything uniform
+  const analysis::Uniformity* shapes_;                        // null: W = 1, everything uniform
   std::unordered_map<const ir::Value*, llvm::Value*> woven_;  // local arrays whose lanes' elements lie side by side
   std::vector<Parts> values_;
   std::unordered_map<const ir::Value*, std::vector<const ir::Op*>> block_uses_;

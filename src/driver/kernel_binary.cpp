@@ -244,8 +244,7 @@ class BinaryStore::Search {
 
   Found keep(const Hash128& content, Found binary, std::string object, std::string metadata) {
     if (request_.ahead)
-      store_.keep_ahead(in_place(content, request_.device),
-                        {binary, std::move(object), std::move(metadata), report_});
+      store_.keep_ahead(in_place(content, request_.device), {binary, std::move(object), std::move(metadata), report_});
     return binary;
   }
 

@@ -10,7 +10,7 @@
 namespace weft::passes {
 
 struct MathLimits {
-  std::size_t growth = 500;  // operations that one function may gain
+  std::size_t growth = 500;                          // operations that one function may gain
   std::function<bool(ir::OpCode, ScalarKind)> keep;  // functions that the target computes itself; empty: none
 };
 

@@ -70,7 +70,8 @@ Data second(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes, bo
 void expect_near(const Numbers& want, const Numbers& got, double tolerance, const std::string& what) {
   double size = 1;
   for (double w : want) size = std::max(size, std::abs(w));
-  for (std::size_t k = 0; k < want.size(); ++k) ASSERT_NEAR(want[k], got[k], tolerance * size) << what << "[" << k << "]";
+  for (std::size_t k = 0; k < want.size(); ++k)
+    ASSERT_NEAR(want[k], got[k], tolerance * size) << what << "[" << k << "]";
 }
 
 double largest(const Data& data) {
