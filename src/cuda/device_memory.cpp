@@ -7,9 +7,17 @@
 
 namespace weft::cuda {
 
+namespace {
+
+/// Atomic operations on elements of one or two bytes work on the words around them: the last word is whole.
+constexpr std::uint64_t kWord = 4;
+std::uint64_t whole_words(std::uint64_t bytes) { return (std::max<std::uint64_t>(bytes, 1) + kWord - 1) / kWord * kWord; }
+
+}  // namespace
+
 DevicePtr Device::try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on, Result& code) {
   DevicePtr memory = 0;
-  const std::size_t size = std::max<std::uint64_t>(bytes, 1);
+  const std::size_t size = whole_words(bytes);
   code = pooled ? api().memory_allocate_async(&memory, size, on) : api().memory_allocate(&memory, size);
   return memory;
 }
@@ -48,7 +56,7 @@ std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
     if (pooled) WEFT_CUDA(api(), stream_synchronize, on);
     capturing->keep(owner);
   }
-  if (zeroed && bytes) WEFT_CUDA(api(), set8_async, memory, 0, bytes, current->handle());
+  if (zeroed && bytes) WEFT_CUDA(api(), set8_async, memory, 0, whole_words(bytes), current->handle());
   return owner;
 }
 
