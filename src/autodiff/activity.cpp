@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "autodiff/loop_shape.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -14,10 +15,6 @@ using ir::Region;
 using ir::Value;
 
 namespace {
-
-std::size_t first_init(const Op& op) { return op.code == OpCode::for_ ? 3 : 0; }
-std::size_t first_carried(const Op& op) { return op.code == OpCode::for_ ? 1 : 0; }
-bool is_loop(const Op& op) { return op.code == OpCode::for_ || op.code == OpCode::while_; }
 
 /// Results of these never change smoothly with their operands.
 bool is_step(const Op& op) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "analysis/effects.h"
+#include "autodiff/loop_shape.h"
 #include "autodiff/reverse.h"
 #include "ir/walk.h"
 
@@ -20,9 +21,6 @@ using ir::Value;
 namespace {
 
 constexpr std::int64_t kFewestSlots = 16, kMostSlots = 1024;
-
-std::size_t first_init(const Op& op) { return op.code == OpCode::for_ ? 3 : 0; }
-std::size_t first_carried(const Op& op) { return op.code == OpCode::for_ ? 1 : 0; }
 
 std::vector<std::size_t> active_carried(const Op& loop, const Activity& activity) {
   std::vector<std::size_t> out;

@@ -1,5 +1,6 @@
 // Choices are marked first; then everything that leads to a marked value is. Loops take rounds.
 #include "autodiff/masked.h"
+#include "autodiff/loop_shape.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,10 +17,6 @@ using ir::Region;
 using ir::Value;
 
 namespace {
-
-bool is_loop(const Op& op) { return op.code == OpCode::for_ || op.code == OpCode::while_; }
-std::size_t first_init(const Op& op) { return op.code == OpCode::for_ ? 3 : 0; }
-std::size_t first_carried(const Op& op) { return op.code == OpCode::for_ ? 1 : 0; }
 
 /// Values from outside that a region uses.
 std::unordered_set<const Value*> used_in(const Region& region) {

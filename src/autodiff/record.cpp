@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "autodiff/loop_shape.h"
 #include "ir/builder.h"
 #include "ir/walk.h"
 
@@ -18,8 +19,6 @@ namespace {
 
 constexpr std::uint32_t kLeastPageWords = 64;
 constexpr std::uint32_t kLinkWords = 2;  // at a page's end: the number of the next page's first word
-
-bool is_loop(const Op& op) { return op.code == OpCode::for_ || op.code == OpCode::while_; }
 
 bool in_loop(const Op& op) {
   for (const Region* at = op.parent; at->parent_op; at = at->parent_op->parent)

@@ -61,27 +61,81 @@ bool find_targets(const void* params, std::span<const SumSlot> sums, std::vector
   return true;
 }
 
+std::uint64_t bytes_of(const Target& target) { return std::uint64_t(target.count) * size_of(target.scalar); }
+
 std::uint64_t bytes_of(const std::vector<Target>& targets) {
   std::uint64_t total = 0;
-  for (const Target& t : targets) total += std::uint64_t(t.count) * size_of(t.scalar);
+  for (const Target& t : targets) total += bytes_of(t);
   return total;
 }
 
+/// Zeroed memory that was a copy before and will be one again: simulations launch the same kernels over and over, and
+/// fresh pages cost as much as the additions. Whoever gives memory back has zeroed it.
+class CopyPool {
+ public:
+  static CopyPool& shared() {
+    static CopyPool* pool = new CopyPool;  // outlives launches of threads that end late
+    return *pool;
+  }
+
+  char* take(std::uint64_t bytes) {
+    {
+      std::lock_guard lock(mutex_);
+      for (std::size_t k = kept_.size(); k-- > 0;) {
+        if (kept_[k].bytes != bytes) continue;
+        char* found = kept_[k].memory;
+        kept_.erase(kept_.begin() + std::ptrdiff_t(k));
+        total_ -= bytes;
+        return found;
+      }
+    }
+    return static_cast<char*>(std::calloc(bytes, 1));
+  }
+
+  void give_back(char* memory, std::uint64_t bytes) {
+    std::lock_guard lock(mutex_);
+    kept_.push_back({memory, bytes});
+    total_ += bytes;
+    while (total_ > kMostKept) {  // the oldest first
+      total_ -= kept_.front().bytes;
+      std::free(kept_.front().memory);
+      kept_.erase(kept_.begin());
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kMostKept = 64 << 20;
+  struct Kept {
+    char* memory;
+    std::uint64_t bytes;
+  };
+  std::mutex mutex_;
+  std::vector<Kept> kept_;
+  std::uint64_t total_ = 0;
+};
+
 template <class T>
-void add_plain(char* to, const char* from, std::int64_t begin, std::int64_t end) {
+void add_plain(char* to, char* from, std::int64_t begin, std::int64_t end) {
   T* sums = reinterpret_cast<T*>(to);
-  const T* parts = reinterpret_cast<const T*>(from);
-  for (std::int64_t k = begin; k < end; ++k) sums[k] = T(sums[k] + parts[k]);
+  T* parts = reinterpret_cast<T*>(from);
+  for (std::int64_t k = begin; k < end; ++k) {
+    sums[k] = T(sums[k] + parts[k]);
+    parts[k] = T(0);
+  }
 }
 
 template <float (*Widen)(std::uint16_t), std::uint16_t (*Narrow)(double)>
-void add_half(char* to, const char* from, std::int64_t begin, std::int64_t end) {
+void add_half(char* to, char* from, std::int64_t begin, std::int64_t end) {
   auto* sums = reinterpret_cast<std::uint16_t*>(to);
-  auto* parts = reinterpret_cast<const std::uint16_t*>(from);
-  for (std::int64_t k = begin; k < end; ++k) sums[k] = Narrow(Widen(sums[k]) + Widen(parts[k]));
+  auto* parts = reinterpret_cast<std::uint16_t*>(from);
+  for (std::int64_t k = begin; k < end; ++k) {
+    sums[k] = Narrow(Widen(sums[k]) + Widen(parts[k]));
+    parts[k] = 0;
+  }
 }
 
-void add_up(const Target& t, const char* part, std::int64_t begin, std::int64_t end) {
+/// Adds a piece of a copy to the program's own memory, and zeroes it.
+void add_up(const Target& t, char* part, std::int64_t begin, std::int64_t end) {
   switch (t.scalar) {
     case ScalarKind::boolean:
     case ScalarKind::i8:
@@ -107,7 +161,8 @@ class Blocks {
       : entry_(entry), params_(params), bytes_(bytes), sums_(sums), targets_(targets) {}
   ~Blocks() {
     for (Block& block : blocks_)
-      for (char* copy : block.copies) std::free(copy);
+      for (std::size_t t = 0; t < block.copies.size(); ++t)
+        CopyPool::shared().give_back(block.copies[t], bytes_of(targets_[t]));
   }
   Blocks(const Blocks&) = delete;
 
@@ -152,7 +207,7 @@ class Blocks {
     made.params.resize(bytes_ / 8 + 1);
     std::memcpy(made.params.data(), params_, bytes_);
     for (const Target& t : targets_) {
-      auto* copy = static_cast<char*>(std::calloc(std::size_t(t.count), size_of(t.scalar)));
+      char* copy = CopyPool::shared().take(bytes_of(t));
       if (!copy) {
         for (char* earlier : made.copies) std::free(earlier);
         return false;
