@@ -11,7 +11,9 @@ namespace {
 
 /// Atomic operations on elements of one or two bytes work on the words around them: the last word is whole.
 constexpr std::uint64_t kWord = 4;
-std::uint64_t whole_words(std::uint64_t bytes) { return (std::max<std::uint64_t>(bytes, 1) + kWord - 1) / kWord * kWord; }
+std::uint64_t whole_words(std::uint64_t bytes) {
+  return (std::max<std::uint64_t>(bytes, 1) + kWord - 1) / kWord * kWord;
+}
 
 }  // namespace
 
