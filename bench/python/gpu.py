@@ -21,6 +21,7 @@ from typing import Callable
 
 import numpy as np
 import warp as wp
+from springs import spring_forces
 
 
 @wp.kernel
@@ -84,23 +85,6 @@ def gravity(x: wp.array(dtype=wp.vec4), a: wp.array(dtype=wp.vec3), n: int):
 
 
 gravity_fast = wp.Kernel(gravity.func, key="gravity_fast", options={"fast_math": True})
-
-
-@wp.kernel
-def spring_forces(
-    x: wp.array(dtype=wp.vec3),
-    ends: wp.array(dtype=wp.vec2i),
-    rest: wp.array(dtype=float),
-    k: float,
-    f: wp.array(dtype=wp.vec3),
-):
-    i = wp.tid()
-    e = ends[i]
-    d = x[e[1]] - x[e[0]]
-    length = wp.length(d)
-    pull = (d / length) * (k * (length - rest[i]))
-    wp.atomic_add(f, e[0], pull)
-    wp.atomic_sub(f, e[1], pull)
 
 
 def host_time(run: Callable[[], None], count: int, rounds: int = 7) -> float:

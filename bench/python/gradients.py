@@ -19,25 +19,9 @@ import time
 
 import numpy as np
 import warp as wp
+from springs import spring_forces
 
 wp.config.quiet = True
-
-
-@wp.kernel
-def spring_forces(
-    x: wp.array(dtype=wp.vec3),
-    ends: wp.array(dtype=wp.vec2i),
-    rest: wp.array(dtype=float),
-    k: float,
-    f: wp.array(dtype=wp.vec3),
-):
-    i = wp.tid()
-    e = ends[i]
-    d = x[e[1]] - x[e[0]]
-    length = wp.length(d)
-    pull = (d / length) * (k * (length - rest[i]))
-    wp.atomic_add(f, e[0], pull)
-    wp.atomic_sub(f, e[1], pull)
 
 
 @wp.kernel
