@@ -12,6 +12,7 @@ The threads end when there is nothing to do, when the interpreter exits, and bef
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import typing
@@ -116,7 +117,7 @@ def wanted(kernel: Kernel) -> None:
         _state.notify_all()
         while _threads < min(_cores() - 1, _MOST_THREADS):
             _threads += 1
-            threading.Thread(target=_work, name="weft-ahead").start()
+            threading.Thread(target=_work, name="weft-ahead", daemon=True).start()
 
 
 def _next() -> Kernel | None:
@@ -124,7 +125,7 @@ def _next() -> Kernel | None:
     global _threads
     with _state:
         for last_try in (False, True):
-            if _paused or not threading.main_thread().is_alive():
+            if _paused:
                 break
             kernel = _busy.next() if _busy is not None else None
             if kernel is not None:
@@ -143,13 +144,13 @@ def _work() -> None:
             native = kernel.prepare()
             if epoch == settings.epoch:
                 native.build_ahead()
-        except Exception:  # the launch of that kernel says it
+        except BaseException:  # the launch of that kernel says it; the thread must live to be counted out
             pass
         del kernel
 
 
-def _before_fork() -> None:
-    """No thread of ours may hold a lock in the child."""
+def _stop() -> None:
+    """Ends the threads: none may hold a lock in the child of a fork, or ask for Python's when that is gone."""
     global _paused
     with _state:
         _paused = True
@@ -158,9 +159,10 @@ def _before_fork() -> None:
             _state.wait()
 
 
-def _after_fork() -> None:
+def _go_on() -> None:
     global _paused
     _paused = False
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+os.register_at_fork(before=_stop, after_in_parent=_go_on, after_in_child=_go_on)
+atexit.register(_stop)  # at once: nobody waits for a thread's patience
