@@ -61,7 +61,7 @@ void sort_by_calls(ir::Module& module, const ir::Function* last) {
     order.push_back(function.get());
     waiting.emplace(function.get(), std::move(function));
   }
-  std::stable_partition(order.begin(), order.end(), [&](const ir::Function* f) { return f != last; });
+  if (auto at = std::find(order.begin(), order.end(), last); at != order.end()) std::rotate(at, at + 1, order.end());
   module.functions.clear();
   std::unordered_set<const ir::Function*> opened;
   for (const ir::Function* root : order) {

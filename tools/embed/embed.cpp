@@ -7,6 +7,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "check_rows.h"
@@ -82,8 +83,9 @@ int main(int argc, char** argv) {
   }
   if (wrong) return 1;
   out << "};\n\n";
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.row != b.row ? a.row > b.row : a.name < b.name; });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(b.row, a.name, a.file, a.offset) < std::tie(a.row, b.name, b.file, b.offset);
+  });
   std::size_t rows = 0;
   out << "constexpr EmbeddedName kNames[] = {\n";
   for (const Entry& e : entries) {

@@ -80,7 +80,8 @@ class Algorithms : public testing::Test {
     };
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return bits(keys[a]) < bits(keys[b]); });
+    std::sort(order.begin(), order.end(),
+              [&](auto a, auto b) { return std::pair(bits(keys[a]), a) < std::pair(bits(keys[b]), b); });
     for (std::size_t i = 0; i < n; ++i) {
       ASSERT_EQ(std::memcmp(&k.get()[i], &keys[order[i]], sizeof(K)), 0) << i << " of " << n;
       ASSERT_EQ(v.get()[i], values[order[i]]) << i << " of " << n;
