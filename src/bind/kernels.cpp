@@ -227,7 +227,10 @@ void run_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature, 
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], *arrays);
     place.device->keep_for_capture(std::move(arrays));
   }
-  kernel.family->run(variant, block, {dims, {}, place.gpu});
+  driver::GpuLaunchOptions options = place.gpu;
+  // Nobody replaces the current stream while this thread has the GIL.
+  if (!options.stream && !kFreeThreaded) options.stream = place.device->stream_now();
+  kernel.family->run(variant, block, {dims, {}, options});
 }
 
 namespace {

@@ -3,12 +3,24 @@
 
 #include "bind/tape.h"
 #include "driver/default_argument.h"
+#include "driver/gpu_launch.h"
 
 namespace weft::bind {
 namespace {
 
+/// A launch on a GPU made ready for the driver, with the memory of its arguments.
+struct ReadyLaunch {
+  std::unique_ptr<std::uint64_t[]> arguments;
+  driver::GpuLaunch launch;
+
+  ReadyLaunch(const driver::KernelVariant& variant, const void* block, const driver::LaunchRequest& request)
+      : arguments(std::make_unique<std::uint64_t[]>((driver::GpuLaunch::argument_bytes(variant) + 7) / 8)),
+        launch(variant, block, request, reinterpret_cast<char*>(arguments.get())) {}
+};
+
 /// The base class of warp.Launch. It holds arrays and buffers but no kernel of Python; the derived class has that.
 struct RecordedLaunch {
+  std::shared_ptr<ReadyLaunch> on_gpu;  // made by the first run; null when anything has changed
   std::shared_ptr<KernelObject> kernel;
   driver::KernelSignature* signature = nullptr;
   std::vector<std::uint64_t> block;
@@ -38,6 +50,7 @@ void set_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
   fill_param(*r.kernel, *r.signature, index, value.ptr(), bytes, keep, r.place.device);
   arrays.add(value.ptr(), r.signature->types[index]);
   r.block.swap(fresh);
+  r.on_gpu.reset();
   r.keep[index].swap(keep);
   std::swap(r.arrays[index], arrays);
 }
@@ -56,6 +69,7 @@ void set_bytes(RecordedLaunch& r, std::size_t index, nb::handle value) {
                  unsigned(p.type->size()), given);
     throw nb::python_error();
   }
+  r.on_gpu.reset();
   r.keep[index] = {nb::borrow(value)};
   r.arrays[index].memory.clear();
   for (nb::object& one : r.arrays[index].objects) one = nb::none();
@@ -70,6 +84,7 @@ void set_dim(RecordedLaunch& r, nb::handle dim) {
   runtime::launch_size(code, {extents, rank});
   std::copy_n(extents, rank, r.extents);
   r.rank = rank;
+  r.on_gpu.reset();
 }
 
 void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs, int place,
@@ -131,6 +146,9 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   if (place.device) {
     if (place.device->capture())
       place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(all_arrays(r).memory));
+    if (!r.on_gpu && driver::GpuLaunch::is_steady(variant))
+      r.on_gpu = std::make_shared<ReadyLaunch>(variant, r.bytes(), driver::LaunchRequest{dims, {}, place.gpu});
+    if (r.on_gpu) return r.on_gpu->launch.run(stream);
     return r.kernel->family->run(variant, r.bytes(), {dims, {}, place.gpu});
   }
   if (capturing_on_cpu()) {
@@ -142,6 +160,16 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   if (!releases_gil(variant, dims)) return run_variant(*r.kernel, variant, r.bytes(), dims, false);
   const RecordedLaunch now = r;
   run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
+}
+
+/// Whether the usual launch on a GPU was queued: one that nobody follows, made ready before, on the current stream.
+bool run_usual(RecordedLaunch& r) {
+  // Without the GIL another thread could replace the stream, and the arguments, at any time.
+  if (kFreeThreaded || !r.on_gpu || work_is_followed.load(std::memory_order_relaxed) || runtime::writes_are_watched() ||
+      !launch_settings().plain)
+    return false;
+  const cuda::Stream* stream = r.place.device->stream_now();
+  return stream && r.on_gpu->launch.run_quickly(*stream);
 }
 
 /// RecordedLaunch.launch(stream=None), as a method of C: nanobind's own way to take keywords costs as much as all the rest
@@ -157,6 +185,7 @@ PyObject* launch_entry(PyObject* self, PyObject* const* args, Py_ssize_t count, 
   try {
     if (!nb::inst_ready(self)) throw nb::type_error("the launch has not been initialised");
     auto& r = *nb::inst_ptr<RecordedLaunch>(self);
+    if (count + named == 0 && run_usual(r)) Py_RETURN_NONE;
     PyObject* stream = count + named == 1 ? args[0] : Py_None;
     {
       nb::ft_object_guard alone(self);

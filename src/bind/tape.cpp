@@ -17,6 +17,8 @@ nb::object recording;              // the TapeObject that records; Python's tape
 thread_local int suspended = 0;    // this thread goes back over a tape: what it runs is not recorded
 std::atomic<bool> forward{false};  // Python's forward mode is active
 
+void follow() { work_is_followed = recording.is_valid() || forward; }
+
 /// Arrays of an argument, fields of structs included, in the order of TapeFacts::leaves.
 void collect_arrays(PyObject* value, const Type* type, std::vector<nb::object>& out) {
   if (type->is_array()) {
@@ -326,6 +328,8 @@ PyType_Slot tape_slots[] = {
 
 }  // namespace
 
+std::atomic<bool> work_is_followed{false};
+
 bool forward_mode() { return forward.load(std::memory_order_relaxed) && suspended == 0; }
 
 TapeHooks& tape_hooks() {
@@ -334,6 +338,7 @@ TapeHooks& tape_hooks() {
 }
 
 TapeObject* recording_tape() {
+  if (!work_is_followed.load(std::memory_order_relaxed)) return nullptr;
   return !suspended && recording.is_valid() && !recording.is_none() ? nb::inst_ptr<TapeObject>(recording) : nullptr;
 }
 
@@ -444,8 +449,8 @@ void register_tape(nb::module_& m) {
   nb::class_<TapeObject>(m, "TapeCore", "What a tape has recorded; warp.Tape derives from it.",
                          nb::type_slots(tape_slots))
       .def(nb::init<>())
-      .def("_start", [](nb::handle self) { recording = nb::borrow(self); })
-      .def("_stop", [](nb::handle) { recording.reset(); })
+      .def("_start", [](nb::handle self) { recording = nb::borrow(self), follow(); })
+      .def("_stop", [](nb::handle) { recording.reset(), follow(); })
       .def_static(
           "_suspend", [](int by) { suspended += by; }, "Counts why this thread's work is not to be recorded.")
       .def("_add", [](TapeObject& t, nb::object function,
@@ -494,7 +499,7 @@ void register_tape(nb::module_& m) {
   m.def(
       "recording_tape", [] { return recording_tape() ? recording : nb::none(); },
       "The tape that records what this thread does, or None.");
-  m.def("set_forward_mode", [](bool on) { forward = on; });
+  m.def("set_forward_mode", [](bool on) { forward = on, follow(); });
   m.def("forward_mode", &forward_mode, "Whether forward mode follows what this thread does.");
   m.def(
       "written_params",

@@ -80,6 +80,9 @@ void check_races(KernelObject& kernel, driver::KernelSignature& signature, const
 /// The tape that records now, or null.
 TapeObject* recording_tape();
 
+/// Whether a tape records or forward mode is active, whichever thread it concerns: if not, launches need not ask on.
+extern std::atomic<bool> work_is_followed;
+
 /// Whether the work of this thread is followed by forward mode: launches, copies and fills then go through Python.
 bool forward_mode();
 

@@ -110,6 +110,7 @@ std::shared_ptr<Stream> Device::stream() {
   auto made = make_stream(0);
   std::lock_guard lock(mutex_);
   if (!stream_) stream_ = std::move(made);
+  stream_now_.store(stream_.get(), std::memory_order_release);
   return stream_;
 }
 
@@ -118,6 +119,7 @@ void Device::set_stream(std::shared_ptr<Stream> stream) {
     throw runtime::ArgumentError("a stream of another device can't become the current one of " + alias_);
   std::lock_guard lock(mutex_);
   stream_.swap(stream);
+  stream_now_.store(stream_.get(), std::memory_order_release);
 }
 
 std::shared_ptr<Stream> Device::make_stream(int priority, bool blocking) {

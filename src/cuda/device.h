@@ -78,6 +78,9 @@ class Device final : public runtime::MemorySpace {
   /// Work goes here unless told otherwise; one of its own at first, which waits for the legacy default stream.
   std::shared_ptr<Stream> stream();
   void set_stream(std::shared_ptr<Stream> stream);
+  /// The current stream without a lock, null if there is none yet. For those who see to it that no other thread changes it
+  /// meanwhile.
+  const Stream* stream_now() const { return stream_now_.load(std::memory_order_acquire); }
   std::shared_ptr<Stream> make_stream(int priority, bool blocking = true);
   std::shared_ptr<Stream> adopt_stream(StreamHandle handle);
   /// The legacy default stream.
@@ -124,7 +127,8 @@ class Device final : public runtime::MemorySpace {
   std::atomic<ContextHandle> context_{nullptr};
   std::atomic<bool> pool_enabled_{false}, has_allocator_{false};
   std::atomic<Capture*> capture_{nullptr};
-  mutable std::mutex mutex_;  // guards the rest
+  std::atomic<const Stream*> stream_now_{nullptr};  // stream_
+  mutable std::mutex mutex_;                        // guards the rest
   PoolHandle pool_ = nullptr;
   std::shared_ptr<Allocator> allocator_;
   std::shared_ptr<Stream> stream_;

@@ -30,6 +30,7 @@ class KernelCode {
   Device& device() const { return device_; }
   /// The most threads that a block of it can have.
   int max_threads() const { return max_threads_; }
+  FunctionHandle function() const { return function_; }
   int registers() const { return registers_; }
   int local_bytes() const { return local_bytes_; }
 

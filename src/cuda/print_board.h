@@ -17,6 +17,10 @@ class PrintBoard {
 
   /// The address of the buffer for a kernel's trailer; made on the first call. 0 if there is no memory for it.
   std::uint64_t buffer();
+  /// The same, 0 if it was not made yet.
+  std::uint64_t ready_buffer() const {
+    return reinterpret_cast<std::uint64_t>(memory_.load(std::memory_order_acquire));
+  }
   std::uint64_t next_launch() { return launches_.fetch_add(1, std::memory_order_relaxed) + 1; }
   /// Prints what has been written since the last call. Cheap when there is nothing.
   void show() noexcept;

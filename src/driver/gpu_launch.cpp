@@ -8,7 +8,6 @@ namespace {
 
 constexpr int kBlockDim = 256;
 constexpr std::int64_t kThreadsPerSm = 4096;  // twice what runs at a time: enough to be even
-constexpr std::size_t kMaxArguments = 4096;
 
 unsigned block_size(const KernelBinary& binary, int asked) {
   const int most = binary.gpu()->max_threads();
@@ -18,20 +17,37 @@ unsigned block_size(const KernelBinary& binary, int asked) {
   return unsigned(asked > 0 ? asked : std::min(most, kBlockDim));
 }
 
+/// The most blocks that a launch is given.
+std::int64_t most_blocks(const KernelBinary& binary, std::int64_t steps, unsigned block_dim, std::int64_t asked) {
+  if (binary.steps() == 1) return asked;
+  std::int64_t enough = std::int64_t(binary.gpu()->device().facts().sm_count) * kThreadsPerSm / block_dim;
+  if (binary.steps() > 1) enough = std::max(enough, (steps - 1) / (std::int64_t(block_dim) * binary.steps()) + 1);
+  return asked > 0 ? std::min(asked, enough) : enough;
+}
+
+/// Whether a handle names a stream of one context: the default ones are those of whichever is current.
+bool names_its_context(cuda::StreamHandle handle) { return reinterpret_cast<std::uintptr_t>(handle) > 2; }
+
 }  // namespace
 
-void launch_on_gpu(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
+std::size_t GpuLaunch::argument_bytes(const KernelVariant& variant) {
+  return codegen::gpu_trailer_offset(variant.param_bytes) + sizeof(codegen::GpuTrailer);
+}
+
+GpuLaunch::GpuLaunch(const KernelVariant& variant, const void* block, const LaunchRequest& request, char* arguments)
+    : call_(variant.binary->gpu()->device().api().launch),
+      function_(variant.binary->gpu()->function()),
+      device_(variant.binary->gpu()->device()),
+      arguments_(arguments),
+      size_(argument_bytes(variant)),
+      block_dim_(block_size(*variant.binary, request.gpu.block_dim)),
+      trailer_at_(codegen::gpu_trailer_offset(variant.param_bytes)),
+      variant_(variant),
+      rank_(int(request.dims.size())) {
   const KernelBinary& binary = *variant.binary;
   const std::int64_t total = runtime::launch_size(binary.code(), request.dims);
-  const unsigned block_dim = block_size(binary, request.gpu.block_dim);
   if (request.gpu.max_blocks < 0) throw runtime::LaunchError("max_blocks is 0 (no limit) or more");
   if (total == 0) return;
-  cuda::Device& device = binary.gpu()->device();
-  cuda::ContextScope scope(device);
-  std::shared_ptr<cuda::Stream> current;
-  if (!request.gpu.stream) current = device.stream();
-  const cuda::StreamHandle stream = (request.gpu.stream ? request.gpu.stream : current.get())->handle();
-
   codegen::GpuTrailer trailer{};
   for (std::size_t d = 0; d < std::size_t(kMaxRank); ++d)
     trailer.dims[d] = d < request.dims.size() ? request.dims[d] : 1;
@@ -39,29 +55,53 @@ void launch_on_gpu(const KernelVariant& variant, const void* block, const Launch
   if (request.dims.size() > 1 && total <= INT32_MAX)
     for (std::size_t d = 1; d < request.dims.size(); ++d)
       trailer.divisors[d] = codegen::GpuDivisor(std::uint32_t(trailer.dims[d]));
-  if (!binary.code().check_sites.empty()) {
-    cuda::CheckSlot* slot = device.checks().watch(
-        {binary.code().name, int(request.dims.size()), binary.code().check_sites, variant.binary}, stream);
-    if (slot) {
-      trailer.error = reinterpret_cast<std::uint64_t>(&slot->record);
-      trailer.stop = reinterpret_cast<std::uint64_t>(&slot->stop);
-    }
-  }
-  trailer.print = device.prints().buffer();
-  trailer.launch = device.prints().next_launch();
-  alignas(8) char arguments[kMaxArguments];
-  const std::uint32_t at = codegen::gpu_trailer_offset(variant.param_bytes);
   std::memcpy(arguments, block, variant.param_bytes);
-  std::memcpy(arguments + at, &trailer, sizeof trailer);
-  if (device.capture()) device.keep_for_capture(variant.binary);
+  std::memcpy(arguments + trailer_at_, &trailer, sizeof trailer);
   const std::int64_t steps = (total - 1) / binary.code().lanes + 1;
-  std::int64_t most = request.gpu.max_blocks;
-  if (binary.steps() != 1) {
-    std::int64_t enough = std::int64_t(device.facts().sm_count) * kThreadsPerSm / block_dim;
-    if (binary.steps() > 1) enough = std::max(enough, (steps - 1) / (std::int64_t(block_dim) * binary.steps()) + 1);
-    most = most > 0 ? std::min(most, enough) : enough;
+  blocks_ = cuda::blocks_for(steps, block_dim_, most_blocks(binary, steps, block_dim_, request.gpu.max_blocks));
+}
+
+codegen::GpuTrailer& GpuLaunch::trailer() { return *reinterpret_cast<codegen::GpuTrailer*>(arguments_ + trailer_at_); }
+
+void GpuLaunch::run(const cuda::Stream* stream) {
+  if (blocks_ == 0) return;
+  cuda::ContextScope scope(device_);
+  if (stream) return queue(*stream);
+  queue(*device_.stream());
+}
+
+void GpuLaunch::queue(const cuda::Stream& stream) {
+  const KernelBinary& binary = *variant_.binary;
+  codegen::GpuTrailer& trailer = this->trailer();
+  if (!binary.code().check_sites.empty()) {
+    cuda::CheckSlot* slot = device_.checks().watch(
+        {binary.code().name, rank_, binary.code().check_sites, variant_.binary}, stream.handle());
+    trailer.error = slot ? reinterpret_cast<std::uint64_t>(&slot->record) : 0;
+    trailer.stop = slot ? reinterpret_cast<std::uint64_t>(&slot->stop) : 0;
   }
-  binary.gpu()->launch(stream, cuda::blocks_for(steps, block_dim, most), block_dim, arguments, at + sizeof trailer);
+  trailer.print = device_.prints().buffer();
+  trailer.launch = device_.prints().next_launch();
+  if (device_.capture()) device_.keep_for_capture(variant_.binary);
+  binary.gpu()->launch(stream.handle(), blocks_, block_dim_, arguments_, size_);
+}
+
+bool GpuLaunch::run_quickly(const cuda::Stream& stream) {
+  const cuda::StreamHandle handle = stream.handle();
+  const std::uint64_t prints = device_.prints().ready_buffer();
+  if (!prints || device_.capture() || !names_its_context(handle) || device_.system().forked()) return false;
+  if (blocks_ == 0) return true;
+  codegen::GpuTrailer& trailer = this->trailer();
+  trailer.print = prints;
+  trailer.launch = device_.prints().next_launch();
+  void* extra[] = {cuda::kLaunchParamPointer, arguments_, cuda::kLaunchParamSize, &size_, cuda::kLaunchParamEnd};
+  return call_(function_, blocks_, 1, 1, block_dim_, 1, 1, 0, handle, nullptr, extra) == cuda::kSuccess;
+}
+
+void launch_on_gpu(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
+  alignas(8) char arguments[GpuLaunch::kMaxArguments];
+  GpuLaunch launch(variant, block, request, arguments);
+  if (request.gpu.stream && GpuLaunch::is_steady(variant) && launch.run_quickly(*request.gpu.stream)) return;
+  launch.run(request.gpu.stream);
 }
 
 }  // namespace weft::driver

@@ -1,0 +1,119 @@
+// The fake driver as a library with the driver's own symbols, and a few functions for tests: which call fails and how,
+// what was called. A test reaches them through the library that the runtime has opened.
+#include <cstdlib>
+#include <mutex>
+
+#include "fake_driver.h"
+
+namespace weft::cuda::fake {
+namespace {
+
+int number_of(const char* variable, int missing) {
+  const char* text = std::getenv(variable);
+  return text ? std::atoi(text) : missing;
+}
+
+/// Calls come from any thread, and the fake driver is made for one.
+struct Shared {
+  std::recursive_mutex mutex;
+  DriverTable table;
+  long calls = 0;    // since reset
+  long fail_at = 0;  // this one fails; 0: none
+  std::string only;  // calls of this name count; empty: all
+  Result code = 0;
+  std::string failed;  // the call that did
+  bool quiet = false;  // launches return at once: what is measured then is the caller
+
+  Shared() {
+    OpenedDriver opened = open();
+    table = opened.table;
+    state().version = number_of("WEFT_FAKE_CUDA_VERSION", state().version);
+    state().devices = number_of("WEFT_FAKE_CUDA_DEVICES", state().devices);
+    fail_at = number_of("WEFT_FAKE_CUDA_FAIL_AT", 0);
+    code = number_of("WEFT_FAKE_CUDA_CODE", 999);
+  }
+
+  Result count(const char* name) {
+    if (!only.empty() && only != name) return kSuccess;
+    if (++calls != fail_at) return kSuccess;
+    failed = name;
+    return code;
+  }
+};
+
+Shared& shared() {
+  static auto* one = new Shared;  // arrays are given back until the process ends
+  return *one;
+}
+
+}  // namespace
+}  // namespace weft::cuda::fake
+
+using namespace weft::cuda;
+
+extern "C" {
+
+#define ARGUMENTS(...) __VA_ARGS__
+#define ENTRY(name, symbol, parameters, arguments)                           \
+  Result symbol parameters {                                                 \
+    fake::Shared& all = fake::shared();                                      \
+    if (all.quiet && fake_is_cheap(#name)) return 0;                         \
+    std::lock_guard lock(all.mutex);                                         \
+    if (const Result told = all.count(#name); told != kSuccess) return told; \
+    return all.table.name arguments;                                         \
+  }
+
+static constexpr bool fake_is_cheap(const char* name) { return __builtin_strcmp(name, "launch") == 0; }
+
+#include "exports.inc"
+
+/// The n-th call from now on gives `code`, and none after it; `call` (an entry of the table) counts only those. 0: none.
+void weft_fake_fail(long nth, Result code, const char* call) {
+  fake::Shared& all = fake::shared();
+  std::lock_guard lock(all.mutex);
+  all.calls = 0;
+  all.fail_at = nth;
+  all.code = code;
+  all.only = call ? call : "";
+  all.failed.clear();
+}
+
+/// Every call of an entry gives `code` from now on; 0: it works again.
+void weft_fake_break(const char* call, Result code) {
+  fake::Shared& all = fake::shared();
+  std::lock_guard lock(all.mutex);
+  if (code)
+    fake::state().failing[call] = code;
+  else
+    fake::state().failing.erase(call);
+}
+
+/// Calls since weft_fake_fail.
+long weft_fake_calls() {
+  fake::Shared& all = fake::shared();
+  std::lock_guard lock(all.mutex);
+  return all.calls;
+}
+
+/// The entry that failed; empty: none did. Valid until the next call of weft_fake_fail.
+const char* weft_fake_failed() {
+  fake::Shared& all = fake::shared();
+  std::lock_guard lock(all.mutex);
+  return all.failed.c_str();
+}
+
+/// How often an entry that the fake driver notes was called.
+int weft_fake_count(const char* call) {
+  fake::Shared& all = fake::shared();
+  std::lock_guard lock(all.mutex);
+  return fake::state().count(call);
+}
+
+void weft_fake_quiet(int on) { fake::shared().quiet = on != 0; }
+
+/// Device memory in use, and the most there is.
+unsigned long weft_fake_allocated() { return fake::state().allocated; }
+void weft_fake_memory(unsigned long limit) { fake::state().memory_limit = limit; }
+/// So many questions whether work is done are answered by "not yet".
+void weft_fake_busy(int questions) { fake::state().not_ready = questions; }
+}
