@@ -142,6 +142,12 @@ def test_errors() -> None:
         tape.backward(1.0)
     with pytest.raises(RuntimeError, match="requires_grad=True"):
         tape.backward(grads={zeros(5, grad=False): zeros(5)})
+    for few in (zeros(2, grad=False), [1.0, 2.0], np.ones((5, 2))):
+        with pytest.raises(RuntimeError, match="gradient of shape|don't fit"):
+            tape.backward(grads={y: few})
+    with pytest.raises(TypeError, match="dictionary from arrays"):
+        tape.backward(grads=[y])
+    y.grad.zero_()
     tape.backward(loss)
     np.testing.assert_allclose(x.grad.numpy(), np.arange(1, 6) * np.cos(X * X) * 2 * X)
 

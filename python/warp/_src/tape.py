@@ -145,9 +145,18 @@ class Tape(_weft.TapeCore):
                 )
             loss.grad.fill_(1.0)
             self.loss = loss
+        if grads is not None and not isinstance(grads, Mapping):
+            raise TypeError(f"`grads` is a dictionary from arrays to their gradients, not {type(grads).__name__}")
         for given, gradient in (grads or {}).items():
             if not isinstance(given, array) or not given.requires_grad:
                 raise RuntimeError("`grads` maps arrays that have requires_grad=True to their gradients")
+            if not isinstance(gradient, array) or gradient._element != given._element:
+                gradient = array(gradient, dtype=given.dtype, copy=False, device="cpu")
+            if gradient.size != given.size:
+                raise RuntimeError(
+                    f"an array of shape {given.shape} can't take a gradient of shape {gradient.shape}: there must be one for "
+                    "each element"
+                )
             given.grad.assign(gradient)
 
     def _collect(self, arrays: list[array]) -> None:
