@@ -32,7 +32,9 @@ const std::vector<sema::KernelParam>* KernelFamily::params(DiagnosticSink& sink)
   if (sink.error_count() != errors) return nullptr;
   if (options_.tangent)
     for (std::size_t i = 0, own = read.size(); i < own; ++i) {
-      sema::KernelParam tangent{read[i].name + std::string(autodiff::kTangentSuffix), read[i].pattern};
+      sema::KernelParam tangent;
+      tangent.name = read[i].name + std::string(autodiff::kTangentSuffix);
+      tangent.pattern = read[i].pattern;
       read.push_back(std::move(tangent));
     }
   std::unique_lock lock(mutex_);

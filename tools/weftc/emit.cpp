@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "analysis/lane_text.h"
+#include "autodiff/adjoint.h"
 #include "driver/kernel_binary.h"
 #include "driver/pipeline.h"
 #include "driver/taping.h"
@@ -257,7 +258,7 @@ int emit_stage(const Arguments& asked) {
       out += ir::print(*module, print);
     else if (args.emit == "ir-lanes")
       out += lanes_text(*module);
-    else
+    else if (autodiff::check_recalls(*module, sink))
       out += emit_machine(*module, args, report);
   }
   return finish(out);
