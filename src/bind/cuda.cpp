@@ -123,6 +123,13 @@ void register_cuda(nb::module_& m) {
         return std::tuple(system.device_count(), system.version(), system.problem());
       },
       "Opens the CUDA driver: number of devices, its version (0: none), why there are none.");
+  m.def(
+      "cuda_ptx_compiler",
+      [] {
+        const cuda::PtxCompiler linked(cuda::linked_ptx_compiler());
+        return std::pair(linked.version(), cuda::System::is_open() && cuda::System::shared().ptx_compiler() != nullptr);
+      },
+      "nvPTXCompiler: its version, 0 if it is not linked in, and whether it compiles for the devices here.");
   m.def("cuda_is_open", [] { return cuda::System::is_open(); }, "Whether the CUDA driver was asked for.");
   nb::class_<HeldMemory>(m, "CudaMemory", "Memory of a CUDA device, given back with the object.")
       .def_prop_ro("address", [](const HeldMemory& h) { return reinterpret_cast<std::uintptr_t>(h.memory.get()); });

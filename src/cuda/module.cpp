@@ -21,6 +21,10 @@ void* as_value(std::uintptr_t number) { return reinterpret_cast<void*>(number); 
 }  // namespace
 
 std::string compile_ptx(Device& device, const std::string& ptx, const std::string& name, const PtxOptions& options) {
+  const std::string what =
+      "'" + name + "' for " + device.facts().name + " (sm_" + std::to_string(device.facts().arch) + ")";
+  if (const PtxCompiler* linked = device.system().ptx_compiler())
+    if (std::optional<std::string> made = linked->compile(ptx, device.facts().arch, options, what)) return *made;
   ContextScope scope(device);
   const DriverTable& api = device.api();
   std::vector<char> log(kLogSize, 0);
@@ -36,9 +40,7 @@ std::string compile_ptx(Device& device, const std::string& ptx, const std::strin
   } destroy{api, link};
   auto fail = [&](Result code, const char* call) {
     std::string text = log_text(log);
-    throw_driver_error(api, code, call,
-                       "while compiling '" + name + "' for " + device.facts().name + " (sm_" +
-                           std::to_string(device.facts().arch) + ")" + (text.empty() ? "" : ":\n" + text));
+    throw_driver_error(api, code, call, "while compiling " + what + (text.empty() ? "" : ":\n" + text));
   };
   if (Result code = api.link_add(link, kJitInputPtx, const_cast<char*>(ptx.c_str()), ptx.size() + 1, name.c_str(), 0,
                                  nullptr, nullptr);

@@ -6,15 +6,12 @@
 #include <string>
 
 #include "cuda/device.h"
+#include "cuda/ptx_compiler.h"
 
 namespace weft::cuda {
 
-struct PtxOptions {
-  int opt_level = 3;       // of the driver's assembler: 0 to 4
-  bool line_info = false;  // source lines for profilers
-};
-
-/// Compiles PTX to machine code for the device. Throws DriverError with the assembler's log.
+/// Compiles PTX to machine code for the device, by nvPTXCompiler where it is linked in and serves (System::ptx_compiler),
+/// else by the driver. Throws DriverError with the assembler's log.
 std::string compile_ptx(Device& device, const std::string& ptx, const std::string& name,
                         const PtxOptions& options = {});
 

@@ -35,7 +35,8 @@ constexpr std::int64_t kAskNs = 50'000'000;  // between two questions whether to
 
 }  // namespace
 
-System::System(OpenedDriver driver) : driver_(std::move(driver)), forks_(forks()) {
+System::System(OpenedDriver driver, const PtxCompilerTable& compiler)
+    : driver_(std::move(driver)), compiler_(compiler), forks_(forks()) {
   if (!available()) return;
   int count = 0;
   if (driver_.table.device_count(&count) != kSuccess) count = 0;
@@ -55,7 +56,7 @@ System::~System() = default;
 
 System& System::shared() {
   static System* system = [] {
-    auto* made = new System(open_driver());
+    auto* made = new System(open_driver(), linked_ptx_compiler());
     the_system.store(made, std::memory_order_release);
     return made;
   }();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cuda/driver.h"
+#include "cuda/ptx_compiler.h"
 #include "runtime/memory_space.h"
 
 namespace weft::cuda {
@@ -42,7 +43,7 @@ class PinnedMemory final : public runtime::MemorySpace {
 
 class System {
  public:
-  explicit System(OpenedDriver driver);
+  explicit System(OpenedDriver driver, const PtxCompilerTable& compiler = {});
   ~System();
   /// The process's own: opens libcuda on the first call, and never goes away.
   static System& shared();
@@ -55,6 +56,8 @@ class System {
   /// 13000 for CUDA 13.0; 0 without a driver.
   int version() const { return driver_.version; }
   const DriverTable& api() const { return driver_.table; }
+  /// What compiles PTX in the driver's place; null: the driver does.
+  const PtxCompiler* ptx_compiler() const { return compiler_.serves(version()) ? &compiler_ : nullptr; }
 
   /// The GPUs.
   int device_count() const { return gpus_; }
@@ -92,6 +95,7 @@ class System {
   };
 
   OpenedDriver driver_;
+  PtxCompiler compiler_;
   int forks_;  // of this process's ancestors when the driver was opened
   int gpus_ = 0;
   std::mutex adopt_mutex_;

@@ -18,9 +18,10 @@ constexpr int kNewestArch = 90;  // that LLVM knows; newer devices run its code 
 void hash_target(Hasher& hasher, const codegen::TargetSpec& target, const BuildRequest& request) {
   const cuda::Device* device = request.device;
   hasher.text(target.triple).text(target.cpu_name).text(target.features).value(int(target.arch)).value(target.sm);
-  // A GPU's machine code is made by its driver for its own architecture.
+  // A GPU's machine code is made for its own architecture, by its driver or by a compiler that is linked in.
   if (!device) return;
-  hasher.value(device->facts().arch).value(device->system().version());
+  const cuda::PtxCompiler* compiler = device->system().ptx_compiler();
+  hasher.value(device->facts().arch).value(device->system().version()).value(compiler ? compiler->version() : 0);
   request.options.hash_gpu_into(hasher);
 }
 

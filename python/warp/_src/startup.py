@@ -45,6 +45,17 @@ def _cuda_text() -> str:
     return f"CUDA driver {version}, opened at run time; no toolkit used"
 
 
+def _ptx_compiler_text() -> str:
+    """What turns PTX into machine code."""
+    version, used = _weft.cuda_ptx_compiler()
+    if not version:
+        return "the CUDA driver's"
+    name = f"nvPTXCompiler {version // 1000}.{version % 1000 // 10}"
+    if used or not get_cuda_devices():
+        return f"{name}, linked in"
+    return f"the CUDA driver's ({name} is linked in, but newer than the driver)"
+
+
 def is_initialized() -> bool:
     """Whether `wp.init` was called."""
     return _initialized
@@ -75,6 +86,7 @@ def diagnostics() -> dict[str, Any]:
         "native_compiler": native.find_clang() or "none (wp.func_native needs clang)",
         "cuda_enabled": bool(get_cuda_devices()),
         "cuda": _cuda_text(),
+        "ptx_compiler": _ptx_compiler_text(),
         "elementary_functions": gpu_options.elementary_functions(),
         "devices": [d.alias for d in get_devices()],
         "changed_settings": _changed_settings(),
