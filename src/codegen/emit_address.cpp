@@ -203,6 +203,9 @@ void Emitter::emit_view(const ir::Op& op) {
   llvm::Value* pair[] = {as_int(moved), as_int(data)};
   unify(pair);
   llvm::Value* offset = b.CreateSub(pair[0], pair[1]);
+  // Lanes with memory of their own still move by the same amount where their indices are the same.
+  if (offset->getType()->isVectorTy() && shape(op.result(), analysis::kUnitGrad) == analysis::kUniform)
+    offset = b.CreateExtractElement(offset, std::uint64_t(0));
   out.push_back({select(is_null(grad), grad, byte_offset(grad, offset))});
   auto from = [&](std::uint32_t d) { return d < op.imm ? d : d + rank - left; };
   for (std::uint32_t d = 0; d < left; ++d) out.push_back(desc[2 + from(d)]);

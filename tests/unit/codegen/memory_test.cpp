@@ -177,6 +177,39 @@ kernel @k(%n: array<i32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {
   }
 }
 
+TEST(Memory, ViewsOfLocalsAsArguments) {
+  // The memory is each lane's own, the way to the row and the missing gradient are the same for all.
+  Program program(R"(
+func @sum(%a: array<f32,1>, %x: f32) -> (f32) {
+  %p = load %a[0i32]
+  %q = load %a[1i32]
+  %s = add %p, %q
+  store %a[0i32], %x
+  %r = add %s, %x
+  return %r
+}
+kernel @k(%x: array<f32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %v = load %x[%i]
+  %a = local : array<f32,2> [2, 2]
+  store %a[1i32, 0i32], %v
+  store %a[1i32, 1i32], 2.0f32
+  %row = view %a[1i32]
+  %s = call @sum(%row, 5.0f32)
+  %t = call @sum(%row, %s)
+  store %out[%i], %t
+  return
+}
+)");
+  for (int lanes : {1, 2, 8, 16}) {
+    const std::size_t n = 50;
+    std::vector<float> x(n), out(n);
+    for (std::size_t k = 0; k < n; ++k) x[k] = float(k);
+    run(program, Block(program).array(x).array(out), {std::int64_t(n)}, {.lanes = lanes});
+    for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(out[k], 5.0f + 2.0f + float(k) + 2.0f + 5.0f) << lanes << " lanes";
+  }
+}
+
 TEST(Memory, CollidingStoresKeepTheLastLane) {
   Program program(R"(
 kernel @k(%x: array<i32,1>, %at: array<i32,1>, %one: array<i32,1>) form(no_overlap, rank 1) {
