@@ -368,6 +368,15 @@ void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
   b.SetInsertPoint(done);
 }
 
+/// A plain addition to elements that lie side by side, whatever `fast_if` says.
+void Emitter::add_to_neighbours(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at) {
+  at.fast_if = nullptr;
+  llvm::SmallVector<llvm::Value*, 4> sums = load_linear(leaves, at);
+  for (std::size_t k = 0; k < leaves.size(); ++k)
+    sums[k] = arith(ir::OpCode::add, leaves[k].scalar, {sums[k], vector(values[k])});
+  store_leaves(leaves, sums, at);
+}
+
 void Emitter::store_block(const PartInfo& info, const Part& from, const Address& at) {
   std::uint32_t bytes = leaf_bytes(unit, info);
   llvm::Value* to = at.fast_if ? at.pointers_slow() : lane_pointers(at);

@@ -49,8 +49,36 @@ struct Term {
   std::int64_t lane = 0;                         // linear: what a lane adds
   std::function<llvm::Value*()> index_by_lane;   // makes <W x i64>; set unless uniform
   std::function<llvm::Value*()> offset_by_lane;  // the same times the stride, where there is a shorter way
+  llvm::Value* indices = nullptr;                // varying, of an array: as they were computed
   llvm::Value* stride = nullptr;                 // multiplies the index
 };
+
+/// Indices that were read or computed often grow by one from lane to lane, as those of ordered meshes and of grids that
+/// wrap around do. A few instructions tell; whole vectors then take the place of gathers and scatters. Without that, the
+/// address stays as it is.
+void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at) {
+  Term* varying = nullptr;
+  for (Term& term : terms) {
+    if (term.scalar && term.lane == 0) continue;
+    if (varying) return;
+    varying = &term;
+  }
+  if (!varying || !varying->indices || (e.mask && !e.unit.traits.masked_moves)) return;
+  auto* stride = llvm::dyn_cast<llvm::ConstantInt>(varying->stride);
+  const unsigned bits = varying->indices->getType()->getScalarSizeInBits();
+  if (!stride || stride->getSExtValue() != std::int64_t(at.element_size) || bits < 32) return;
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Value* first = b.CreateExtractElement(varying->indices, std::uint64_t(0));
+  llvm::Value* expected = b.CreateAdd(e.splat(first), e.iota(b.getIntNTy(bits), 1));
+  llvm::Value* stray = b.CreateICmpNE(varying->indices, expected);
+  if (e.mask) stray = b.CreateAnd(stray, e.mask);
+  // Neither negative, which wraps around, nor so large that the last lane's overflows.
+  auto limit = llvm::APInt::getSignedMaxValue(bits) - unsigned(e.W);
+  at.fast_if = e.both(at.fast_if, b.CreateAnd(b.CreateICmpULT(first, b.getInt(limit)), b.CreateNot(e.any(stray))));
+  if (e.mask) at.fast_if = e.both(at.fast_if, b.CreateExtractElement(e.mask, std::uint64_t(0)));
+  varying->scalar = b.CreateMul(b.CreateZExtOrTrunc(first, e.unit.i64), stride);
+  varying->lane = stride->getSExtValue();
+}
 
 }  // namespace
 
@@ -104,6 +132,8 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     } else if (is_uniform(part) && !term.stride->getType()->isVectorTy() &&
                (!wraps || !extent->getType()->isVectorTy())) {
       term.scalar = b.CreateMul(resolved(part.v), term.stride);
+    } else if (part.stride == 0 && !is_uniform(part)) {
+      term.indices = part.v;
     }
     terms.push_back(std::move(term));
   }
@@ -168,6 +198,7 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     at.lane_stride = element->size();
   }
   bool scalar = !data->getType()->isVectorTy();
+  if (scalar && at.lane_stride == 0 && op.code != OpCode::view) guess_neighbours(*this, terms, at);
   for (const Term& term : terms) scalar &= term.scalar != nullptr;
   if (!scalar) {
     at.fast_if = nullptr;

@@ -252,7 +252,7 @@ void Emitter::emit_atomic(const ir::Op& op) {
         block_put(slots[k], info.parts[k].scalar, i, llvm::Constant::getNullValue(unit.type(info.parts[k].scalar)));
       });
   llvm::Value* pointers = at.pointers      ? at.pointers
-                          : at.fast_if     ? at.pointers_slow()
+                          : at.fast_if     ? nullptr  // made where they are needed
                           : at.lane_stride ? lane_pointers(at)
                                            : at.pointer;
   llvm::Value* active = mask;
@@ -312,12 +312,23 @@ void Emitter::emit_atomic(const ir::Op& op) {
   auto run = [&] {
     if (sums_lanes && active) return when(any(active), [&] { one_lane(nullptr); });
     if (sums_lanes) return one_lane(nullptr);
-    if (!write_out) return for_each_lane(active, one_lane);
-    if (alone && op.atomic == AtomicKind::add && !wanted && W % 4 == 0) {
-      if (AddQueue::takes(*this, op)) return queue->put(*this, info, in, pointers, at.offset);
-      if (info.parts.size() > 1) return add_by_lane(*this, info, in, pointers, at.offset);
+    if (!write_out) {
+      if (at.fast_if) pointers = at.pointers_slow();
+      return for_each_lane(active, one_lane);
     }
-    for (int lane = 0; lane < W; ++lane) one_lane(b.getInt64(std::uint64_t(lane)));
+    auto by_lane = [&] {
+      if (at.fast_if) pointers = at.pointers_slow();
+      if (alone && op.atomic == AtomicKind::add && !wanted && W % 4 == 0) {
+        if (AddQueue::takes(*this, op)) return queue->put(*this, info, in, pointers, at.offset);
+        if (info.parts.size() > 1) return add_by_lane(*this, info, in, pointers, at.offset);
+      }
+      for (int lane = 0; lane < W; ++lane) one_lane(b.getInt64(std::uint64_t(lane)));
+    };
+    // Lanes that add to neighbours don't meet.
+    if (alone && op.atomic == AtomicKind::add && !wanted && at.fast_if)
+      either(at.fast_if, [&] { add_to_neighbours(info.parts, in, at); }, by_lane);
+    else
+      by_lane();
   };
   if (at.valid && !at.valid->getType()->isVectorTy())
     when(at.valid, run);

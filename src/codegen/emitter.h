@@ -226,6 +226,8 @@ class Emitter {
   void counted_loop(std::uint64_t n, const std::function<void(llvm::Value*)>& fn) { counted_loop(b.getInt64(n), fn); }
   /// Runs fn only if c (i1) holds.
   void when(llvm::Value* c, const std::function<void()>& fn);
+  /// Runs one of the two.
+  void either(llvm::Value* c, const std::function<void()>& fn, const std::function<void()>& otherwise);
   llvm::BasicBlock* block(const char* name);
   llvm::AllocaInst* entry_alloca(llvm::Type* type, std::uint64_t count, std::uint32_t align);
   llvm::Value* byte_offset(llvm::Value* pointer, llvm::Value* offset);
@@ -375,6 +377,7 @@ class Emitter {
   llvm::SmallVector<llvm::Value*, 4> load_linear(llvm::ArrayRef<PartInfo> leaves, const Address& at);
   bool store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
   void store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
+  void add_to_neighbours(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at);
   void load_block(const PartInfo& info, const Address& at, Part& into);
   void store_block(const PartInfo& info, const Part& from, const Address& at);
   llvm::Value* lane_pointers(const Address& at);

@@ -97,6 +97,18 @@ void Emitter::counted_loop(llvm::Value* n, const std::function<void(llvm::Value*
   b.SetInsertPoint(done);
 }
 
+void Emitter::either(llvm::Value* c, const std::function<void()>& fn, const std::function<void()>& otherwise) {
+  llvm::BasicBlock *yes = block("either"), *no = block("or"), *done = block("either.done");
+  b.CreateCondBr(c, yes, no);
+  b.SetInsertPoint(yes);
+  fn();
+  b.CreateBr(done);
+  b.SetInsertPoint(no);
+  otherwise();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
 void Emitter::when(llvm::Value* c, const std::function<void()>& fn) {
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(c)) {
     if (known->isOne()) fn();

@@ -144,6 +144,52 @@ def k(index: wp.array(dtype=int), a: wp.array(dtype=wp.vec3), out: wp.array(dtyp
   expect_agreement(c);
 }
 
+/// Indices that grow by one for whole groups of lanes, for some, around the end, or never: the fast way and the slow one.
+TEST(Memory, IndicesOfNeighbours) {
+  const std::int64_t n = 150;
+  for (const std::string index : {"int32", "int64", "uint32"})
+    for (const std::string type : {"float32", "int8", "float64", "vec3", "vec2", "quat", "mat33", "bool", "float16"}) {
+      if (index != "int32" && type != "vec3" && type != "float32") continue;
+      Case c(with_type(R"(
+@wp.kernel
+def k(a: wp.array(dtype=$T), at: wp.array2d(dtype=)" +
+                           ("wp." + index) + R"(), read: wp.array2d(dtype=$T), put: wp.array2d(dtype=$T)):
+    i = wp.tid()
+    for row in range(at.shape[0]):
+        read[row, i] = a[at[row, i]]
+    read[6, i] = a[(i + 37) % len(a)]
+    read[7, i] = a[i - 9]
+    if i != 20 and i % 40 != 16:
+        read[8, i] = a[at[0, i]]
+        put[0][at[0, i]] = a[i]
+    one = put[1]
+    one[at[0, i]] = a[i]
+    two = put[2]
+    two[at[1, i]] = a[i]
+    three = put[3]
+    three[(i + 37) % len(a)] = a[i]
+)",
+                       "wp." + type),
+             {n});
+      std::vector<std::int64_t> at;
+      for (std::int64_t i = 0; i < n; ++i) at.push_back(i);                            // as they come
+      for (std::int64_t i = 0; i < n; ++i) at.push_back((i + 5) % n);                  // around the end
+      for (std::int64_t i = 0; i < n; ++i) at.push_back(i % 23 == 22 ? 0 : i);         // a stray one here and there
+      for (std::int64_t i = 0; i < n; ++i) at.push_back(n - 1 - i);                    // back to front
+      for (std::int64_t i = 0; i < n; ++i) at.push_back(index[0] == 'u' ? i : i - n);  // from the end
+      for (std::int64_t i = 0; i < n; ++i) at.push_back(index[0] == 'u' ? i : i - n / 2);
+      c.array(type, {n});
+      if (index == "int64") {
+        c.data(index, at.data(), at.size() * 8, {6, n});
+      } else {
+        const std::vector<std::int32_t> narrow(at.begin(), at.end());
+        c.data(index, narrow.data(), narrow.size() * 4, {6, n});
+      }
+      c.array(type, {9, n}, Fill::zeros).array(type, {4, n}, Fill::zeros);
+      expect_agreement(c, type == "vec3" ? Effort::full : Effort::brief);
+    }
+}
+
 TEST(Memory, Locals) {
   Case c(R"(
 @wp.kernel

@@ -7,9 +7,18 @@
 namespace weft::codegen::test {
 namespace {
 
+/// Indices of all kinds, those of neighbours around the end, and these with strays that split groups.
+enum class Order { mixed, neighbours, strays };
+
+std::int32_t index_of(Order order, int i, int n) {
+  if (order == Order::mixed) return i % 5 == 0 ? -1 - i : i % 7 == 1 ? 11 : (i * 19) % n;
+  if (order == Order::strays && i % 53 == 52) return 11;
+  return (i + 50) % n;
+}
+
 /// y[i] = x[at[i]], z[at[i]] = x[i] and sum[at[i]] += x[i].
 template <class T>
-void check(const std::string& scalar, int components) {
+void check_order(const std::string& scalar, int components, Order order) {
   const std::string array = "array<vec<" + scalar + "," + std::to_string(components) + ">,1>";
   Program program("kernel @k(%x: " + array + ", %y: " + array + ", %z: " + array + ", %sum: " + array +
                   ", %at: array<i32,1>) form(no_overlap, rank 1) {\n"
@@ -27,7 +36,7 @@ void check(const std::string& scalar, int components) {
   std::vector<T> x(n * size);
   for (std::size_t k = 0; k < x.size(); ++k) x[k] = T(int(k * 37 % 101) - 50);
   std::vector<std::int32_t> at(n);
-  for (int i = 0; i < n; ++i) at[std::size_t(i)] = i % 5 == 0 ? -1 - i : i % 7 == 1 ? 11 : (i * 19) % n;
+  for (int i = 0; i < n; ++i) at[std::size_t(i)] = index_of(order, i, n);
   // What threads one after the other would leave; all numbers are small integers, so that sums are exact.
   std::vector<T> y(n * size), z(n * size, T(-1)), sum(n * size, T(3));
   for (int i = 0; i < n; ++i)
@@ -46,6 +55,11 @@ void check(const std::string& scalar, int components) {
     ASSERT_EQ(z1, z) << array << ", " << lanes << " lanes";
     ASSERT_EQ(sum1, sum) << array << ", " << lanes << " lanes";
   }
+}
+
+template <class T>
+void check(const std::string& scalar, int components) {
+  for (Order order : {Order::mixed, Order::neighbours, Order::strays}) check_order<T>(scalar, components, order);
 }
 
 /// Two additions to one array, to a vector's part and under a condition of the launch, in thread order at one lane.
