@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel that carries everything: scikit-build-core compiles, auditwheel puts the shared libraries that are not
 # part of every Linux (oneTBB, zstd) inside under private names and tags the wheel with the oldest system it runs on.
-# The wheel never holds nvPTXCompiler, whatever toolkit the machine has: it is not ours to pass on, and twice as large.
+# The wheel never holds nvPTXCompiler, whatever toolkit the machine has: NVIDIA's code is not ours to pass on.
 # The tools live in an environment of their own under build/, one per interpreter. The wheel lands in build/dist.
 #
 #   make_wheel.sh [PYTHON]      PYTHON: the interpreter to build for (python3)
