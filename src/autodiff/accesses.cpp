@@ -63,6 +63,11 @@ class Tracer {
     return found_;
   }
 
+  Accesses only(std::span<const Op* const> operations) {
+    for (const Op* op : operations) mark(origin(op->operand(0)), true, true);
+    return found_;
+  }
+
  private:
   Origin origin(const Value* value) const {
     if (value->is_constant()) return {Origin::own};
@@ -125,5 +130,12 @@ std::vector<ArrayLeaf> array_leaves(const ir::Function& kernel, std::size_t para
 }
 
 Accesses accesses(const ir::Function& kernel, std::size_t params) { return Tracer(kernel, params).run(); }
+
+bool leaves_of(const ir::Function& kernel, std::span<const Op* const> operations, std::vector<std::size_t>& out) {
+  const Accesses found = Tracer(kernel, kernel.params().size()).only(operations);
+  for (std::size_t k = 0; k < found.written.size(); ++k)
+    if (found.written[k]) out.push_back(k);
+  return !found.written_elsewhere;
+}
 
 }  // namespace weft::autodiff

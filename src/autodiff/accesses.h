@@ -2,6 +2,7 @@
 // of a launch. Asked of an adjoint, "reads" is what its reverse needs of the arrays' values; gradients don't count.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ir/ir.h"
@@ -23,5 +24,7 @@ struct Accesses {
   bool read_elsewhere = false, written_elsewhere = false;
 };
 Accesses accesses(const ir::Function& kernel, std::size_t params);
+/// The leaves that such operations on arrays go to, ascending; false: some go elsewhere.
+bool leaves_of(const ir::Function& kernel, std::span<const ir::Op* const> operations, std::vector<std::size_t>& out);
 
 }  // namespace weft::autodiff

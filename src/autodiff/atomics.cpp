@@ -2,8 +2,8 @@
 // array that the kernel only takes extremes of give their gradient to the thread whose value came out on top. All others
 // are what one thread after another made of an element: going back over them is exact if the threads go back in the
 // opposite order, and who launches them must see to that (AdjointOptions::ordered).
+#include "autodiff/meeting.h"
 #include "autodiff/reverse.h"
-#include "ir/walk.h"
 
 namespace weft::autodiff {
 
@@ -11,22 +11,6 @@ using ir::AtomicKind;
 using ir::Op;
 using ir::OpCode;
 using ir::Value;
-
-namespace {
-
-bool is_extreme(const Op& op) { return op.atomic == AtomicKind::min || op.atomic == AtomicKind::max; }
-
-}  // namespace
-
-analysis::BaseMask Reverser::only_extremes() const {
-  analysis::BaseMask least = 0, most = 0, others = 0;
-  ir::walk(*source_.body, [&](const Op& op) {
-    const bool extreme = op.code == OpCode::atomic && is_extreme(op);
-    const analysis::BaseMask here = alias_.touched(alias_.direct_reads(op) | alias_.direct_writes(op));
-    (!extreme ? others : op.atomic == AtomicKind::min ? least : most) |= here;
-  });
-  return (least ^ most) & ~others;
-}
 
 void Reverser::needs_order(const Op& op) {
   if (is_apart(op.operand(0))) return;  // all of one thread

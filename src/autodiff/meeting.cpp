@@ -61,4 +61,14 @@ analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alia
   return apart & ~shared;
 }
 
+analysis::BaseMask arrays_of_extremes(const ir::Function& kernel, const analysis::Alias& alias) {
+  analysis::BaseMask least = 0, most = 0, others = 0;
+  ir::walk(*kernel.body, [&](const Op& op) {
+    const bool extreme = op.code == OpCode::atomic && is_extreme(op);
+    const analysis::BaseMask here = alias.touched(alias.direct_reads(op) | alias.direct_writes(op));
+    (!extreme ? others : op.atomic == ir::AtomicKind::min ? least : most) |= here;
+  });
+  return (least ^ most) & ~others;
+}
+
 }  // namespace weft::autodiff

@@ -10,4 +10,12 @@ namespace weft::autodiff {
 /// that neither arrays nor gradients share memory.
 analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alias& alias);
 
+/// Whether an atomic operation is a minimum or a maximum.
+inline bool is_extreme(const ir::Op& atomic) {
+  return atomic.atomic == ir::AtomicKind::min || atomic.atomic == ir::AtomicKind::max;
+}
+/// Arrays on which a kernel does nothing but atomic minima, or nothing but maxima: whose value came out on top can be told
+/// from what is there at the end.
+analysis::BaseMask arrays_of_extremes(const ir::Function& kernel, const analysis::Alias& alias);
+
 }  // namespace weft::autodiff

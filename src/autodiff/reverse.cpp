@@ -36,7 +36,7 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
   });
   written_ &= ~alias_.private_locals();
   apart_ = arrays_apart(source, alias_);
-  only_extremes_ = only_extremes();
+  only_extremes_ = arrays_of_extremes(source_, alias_);
 }
 
 std::vector<Value*> Reverser::run(std::span<Value* const> seeds) {

@@ -146,8 +146,6 @@ class Reverser {
   ir::Value* take_ordered(const ir::Op& op, const Access& at, ir::Value* result);
   /// Says that the gradient of an atomic hangs on the order of threads, unless a single one does them all.
   void needs_order(const ir::Op& op);
-  /// Arrays on which the kernel does nothing but atomic minima, or nothing but maxima.
-  analysis::BaseMask only_extremes() const;
 
   // -- rules (rules.cpp, rules_whole.cpp)
   void apply_rule(const ir::Op& op, ir::Value* g);

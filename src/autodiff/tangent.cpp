@@ -147,6 +147,7 @@ class Tangent {
   void call(const Op& op);
   void call_custom(const Op& op);
   void memory(const Op& op);
+  void atomic(const Op& op);
   Value* derivative(const Op& op);
   struct Scalar {
     Value* value = nullptr;
@@ -334,19 +335,7 @@ void Tangent::memory(const Op& op) {
     copy(op);
     return;
   }
-  if (op.code == OpCode::atomic && op.atomic != AtomicKind::add && op.atomic != AtomicKind::exch) {
-    sink_.report(DiagCode::no_gradient, op.loc,
-                 "forward mode does not pass through an atomic '" + std::string(ir::name_of(op.atomic)) + "'");
-    copy(op);
-    return;
-  }
-  if (op.code == OpCode::atomic && is_used(op.result())) {
-    sink_.report(DiagCode::no_gradient, op.loc,
-                 "forward mode does not pass through the result of an atomic operation: which threads came before is "
-                 "not known");
-    copy(op);
-    return;
-  }
+  if (op.code == OpCode::atomic) return atomic(op);
   Value* shadow = dot(op.operand(0));
   std::size_t dynamic = 0;
   for (const ir::PathStep& step : op.path) dynamic += step.dynamic;
@@ -357,11 +346,10 @@ void Tangent::memory(const Op& op) {
   Region* outer = b_.region();
   b_.set_place(there->regions[0]);
   std::vector<Value*> got;
-  switch (op.code) {
-    case OpCode::load: got = {b_.load(shadow, indices, op.wrap, op.path, steps)}; break;
-    case OpCode::store: b_.store(shadow, indices, op.wrap, op.path, steps, dot(op.operands.back())); break;
-    default: b_.atomic(op.atomic, shadow, indices, op.wrap, op.path, steps, dot(op.operands.back()));
-  }
+  if (gives)
+    got = {b_.load(shadow, indices, op.wrap, op.path, steps)};
+  else
+    b_.store(shadow, indices, op.wrap, op.path, steps, dot(op.operands.back()));
   b_.yield(got);
   b_.set_place(there->regions[1]);
   std::vector<Value*> none;
@@ -369,6 +357,53 @@ void Tangent::memory(const Op& op) {
   b_.yield(none);
   b_.set_place(outer);
   copy(op);
+  if (gives) tangents_[op.result()] = there->result();
+}
+
+void Tangent::atomic(const Op& op) {
+  // Two operations, one behind the other: what they make is right if no other thread comes between (tangent_order.h).
+  copy(op);
+  const Type* type = op.result()->type;
+  Value *shadow = dot(op.operand(0)), *slope = dot(op.operands.back());
+  Value *value = at(op.operands.back()), *found = at(op.result());
+  std::size_t dynamic = 0;
+  for (const ir::PathStep& step : op.path) dynamic += step.dynamic;
+  std::vector<Value*> indices = all(op.indices());
+  std::vector<Value*> steps = all(op.operands.subspan(1 + op.num_indices, dynamic));
+  const bool gives = is_used(op.result());
+  Op* there = b_.if_op(b_.unary(OpCode::nonnull, shadow), {&type, gives ? std::size_t(1) : 0});
+  Region* outer = b_.region();
+  b_.set_place(there->regions[0]);
+  auto store_if = [&](Value* wins, std::span<const ir::PathStep> part) {
+    std::vector<ir::PathStep> path(op.path.begin(), op.path.end());
+    path.insert(path.end(), part.begin(), part.end());
+    Op* choice = b_.if_op(wins, {});
+    Region* around = b_.region();
+    b_.set_place(choice->regions[0]);
+    b_.store(shadow, indices, op.wrap, path, steps, get(slope, part));
+    b_.yield({});
+    b_.set_place(choice->regions[1]);
+    b_.yield({});
+    b_.set_place(around);
+  };
+  Value* before = nullptr;
+  if (op.atomic == AtomicKind::add || op.atomic == AtomicKind::exch) {
+    before = b_.atomic(op.atomic, shadow, indices, op.wrap, op.path, steps, slope);
+  } else {
+    if (gives) before = b_.load(shadow, indices, op.wrap, op.path, steps);
+    if (op.atomic == AtomicKind::cas) {
+      store_if(b_.binary(OpCode::eq, found, at(op.operand(op.operands.size() - 2))), {});
+    } else {  // of equal ones the last, as in reverse
+      const OpCode wins = op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge;
+      for (const Leaf& leaf : float_leaves(type))
+        store_if(b_.binary(wins, get(value, leaf.path), get(found, leaf.path)), leaf.path);
+    }
+  }
+  b_.yield({&before, gives ? std::size_t(1) : 0});
+  b_.set_place(there->regions[1]);
+  Value* none = b_.zero(type);
+  b_.yield({&none, gives ? std::size_t(1) : 0});
+  b_.set_place(outer);
   if (gives) tangents_[op.result()] = there->result();
 }
 

@@ -7,7 +7,10 @@
 
 namespace weft::driver {
 
-std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
+namespace {
+
+/// The kernel itself, in the form that was asked for but not differentiated.
+std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
   sema::Options options;
   options.debug = request.options.debug;
   options.max_unroll = request.options.max_unroll;
@@ -19,7 +22,15 @@ std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSin
   module->functions.back()->form = request.form;
   std::size_t errors = sink.error_count();
   derive(*module, request.options, sink);
-  if (sink.error_count() != errors) return nullptr;
+  return sink.error_count() == errors ? std::move(module) : nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
+  auto module = lower(request, sink, gradients);
+  if (!module) return nullptr;
+  std::size_t errors = sink.error_count();
   if (request.options.tangent) {
     make_tangent(*module, request.options, sink);
     if (sink.error_count() != errors) return nullptr;
@@ -29,6 +40,12 @@ std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSin
     if (sink.error_count() != errors) return nullptr;
   }
   return module;
+}
+
+TangentPlan plan_tangent(const BuildRequest& request) {
+  DiagnosticSink unheard;  // who builds it hears of errors
+  auto module = lower(request, unheard, true);
+  return module ? plan_tangent(*module, request.options) : TangentPlan();
 }
 
 std::vector<runtime::CheckSite> describe_sites(const ir::Module& module) {

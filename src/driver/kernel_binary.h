@@ -8,6 +8,7 @@
 
 #include "cuda/module.h"
 #include "driver/options.h"
+#include "driver/taping.h"
 #include "runtime/cache.h"
 #include "runtime/launch.h"
 #include "runtime/private_sums.h"
@@ -66,6 +67,8 @@ struct BuildRequest {
 /// Lowers and sets the form; null with errors in the sink.
 /// `gradients`: functions keep their custom gradients though the form asks for no derivative.
 std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink, bool gradients = false);
+/// The plan for launches of a request for a tangent, or for the adjoint of one.
+TangentPlan plan_tangent(const BuildRequest& request);
 /// The sites of a module's checks in the runtime's words.
 std::vector<runtime::CheckSite> describe_sites(const ir::Module& module);
 /// Which thread indices a kernel reads, as a bit mask.

@@ -7,6 +7,7 @@
 #include "driver/gpu_launch.h"
 #include "driver/pipeline.h"
 #include "driver/race_check.h"
+#include "driver/settled_launch.h"
 #include "interp/interpreter.h"
 #include "runtime/array.h"
 #include "runtime/errors.h"
@@ -113,8 +114,13 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
                                            const SourceKey& source, DiagnosticSink& sink, cuda::Device* device) {
   std::atomic<const KernelVariant*>& slot = this->slot(signature, rank, arrays, device);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
-  const BuildRequest request = request_for(signature, rank, arrays, source, device);
+  BuildRequest request = request_for(signature, rank, arrays, source, device);
   auto fresh = std::make_unique<KernelVariant>();
+  if (options_.tangent)
+    if (const TangentPlan& plan = tangent_plan(signature, rank, arrays); plan.has_order()) {
+      fresh->plan = &plan;
+      request.options.lanes = 1;  // lanes would run a statement for several threads before the next one
+    }
   fresh->param_bytes = arrays.taped ? log_layout(signature.layout).size : signature.layout.size;
   if (interpret_ && !device) {
     fresh->module = front_end(request, sink);
@@ -125,10 +131,11 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
     fresh->binary = BinaryStore::shared().get(request, sink, &fresh->report);
     if (!fresh->binary) return nullptr;
   }
+  fresh->adjoint = arrays.adjoint;
   if (arrays.adjoint) {
     const TapeFacts& facts = tape_facts(signature, rank, arrays);
     fresh->ordered = facts.ordered;
-    fresh->any_order = facts.any_order && !arrays.meet;
+    fresh->any_order = facts.any_order && !arrays.meet && !fresh->plan;
   }
   std::unique_lock lock(mutex_);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
@@ -159,6 +166,18 @@ const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, 
   if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
   slot.store(fresh.get(), std::memory_order_release);
   signature.owned_facts.push_back(std::move(fresh));
+  return *slot.load(std::memory_order_relaxed);
+}
+
+const TangentPlan& KernelFamily::tangent_plan(KernelSignature& signature, int rank, ArrayFacts arrays) {
+  arrays.adjoint = arrays.taped = arrays.meet = arrays.atomic_sums = false;
+  auto& slot = signature.plans[rank - 1][arrays.index()];
+  if (const TangentPlan* ready = slot.load(std::memory_order_acquire)) return *ready;
+  auto fresh = std::make_unique<TangentPlan>(plan_tangent(request_for(signature, rank, arrays)));
+  std::unique_lock lock(mutex_);
+  if (const TangentPlan* ready = slot.load(std::memory_order_acquire)) return *ready;
+  slot.store(fresh.get(), std::memory_order_release);
+  signature.owned_plans.push_back(std::move(fresh));
   return *slot.load(std::memory_order_relaxed);
 }
 
@@ -200,10 +219,33 @@ bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request)
   for (std::int64_t extent : request.dims) total *= extent;
   if (total <= 1) return true;
   if (variant.binary && variant.binary->gpu()) return false;
-  return !variant.binary || (request.options.serial && variant.binary->code().lanes <= 1);
+  return !variant.binary || variant.plan || (request.options.serial && variant.binary->code().lanes <= 1);
+}
+
+void KernelFamily::run_planned(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  LaunchRequest one = request;
+  if (!variant.binary || !variant.binary->gpu()) {
+    one.options.serial = true;
+    one.options.descending = variant.adjoint;
+    return run_as_asked(variant, block, one);
+  }
+  std::int64_t total = 1;
+  for (std::int64_t extent : request.dims) total *= extent;
+  if (!variant.plan->ordered.empty() && total > 1) {
+    if (variant.adjoint) throw runtime::Error(variant.plan->ordered);
+    one.gpu.block_dim = 1;
+    one.gpu.max_blocks = 1;
+  }
+  if (variant.adjoint || variant.plan->settled.empty()) return run_as_asked(variant, block, one);
+  launch_settled(variant, block, request);
 }
 
 void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  if (variant.plan) return run_planned(variant, block, request);
+  run_as_asked(variant, block, request);
+}
+
+void KernelFamily::run_as_asked(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   if (!variant.ordered.empty() && !in_thread_order(variant, request)) throw runtime::Error(variant.ordered);
   if (variant.binary && variant.binary->gpu()) return launch_on_gpu(variant, block, request);
   if (variant.binary) {
@@ -211,7 +253,7 @@ void KernelFamily::run(const KernelVariant& variant, const void* block, const La
     if (request.options.descending && variant.any_order) {  // whole chunks at a time
       LaunchRequest ascending = request;
       ascending.options.descending = false;
-      return run(variant, block, ascending);
+      return run_as_asked(variant, block, ascending);
     }
     if (sums.empty()) {
       runtime::launch(variant.binary->code(), block, request.dims, request.options);
@@ -238,7 +280,7 @@ void KernelFamily::run(const KernelVariant& variant, const void* block, const La
   context.error = &record;
   runtime::PrintBuffer buffer(1, request.options.print_sink);
   context.print = &buffer;
-  if (request.options.descending)
+  if (request.options.descending || (variant.adjoint && !variant.ordered.empty()))
     for (std::int64_t thread = total; thread-- > 0;)
       interp::run_kernel(*variant.module, kernel, block, context, thread, thread + 1);
   else

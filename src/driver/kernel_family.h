@@ -24,6 +24,8 @@ struct KernelVariant {
   std::uint32_t param_bytes = 0;               // of the parameter block
   std::string ordered;                         // an adjoint: TapeFacts::ordered
   bool any_order = false;                      // an adjoint: its threads need not run in the opposite order
+  bool adjoint = false;                        // it is one
+  const TangentPlan* plan = nullptr;           // a tangent that has an order, or the adjoint of one
 };
 
 /// What a launch knows beyond types: how its array arguments, fields of structs included, lie in memory.
@@ -66,7 +68,9 @@ struct KernelSignature {
   /// By rank − 1, overlap and spacing: set once, read without a lock.
   std::atomic<const TapeFacts*> tape[kMaxRank][4] = {};
   std::vector<std::unique_ptr<const TapeFacts>> owned_facts;
-  std::unique_ptr<ir::Module> watched[kMaxRank][4];  // for find_race, by the same
+  std::unique_ptr<ir::Module> watched[kMaxRank][4];         // for find_race, by the same
+  std::atomic<const TangentPlan*> plans[kMaxRank][4] = {};  // of a tangent, by the same
+  std::vector<std::unique_ptr<const TangentPlan>> owned_plans;
   std::atomic<double> log_words{0};  // that a thread of a launch on a GPU wrote down, at most on average
 
   /// The form for such a launch if it was built already; a null device is the CPU. No lock.
@@ -89,7 +93,8 @@ struct LaunchRequest {
   GpuLaunchOptions gpu = {};
 };
 
-/// Whether the threads of such a launch run one after another, in their order or in the opposite one.
+/// Whether the threads of such a launch run one after another, in their order or in the opposite one; so do those of
+/// tangents that have an order, on the CPU.
 bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request);
 
 /// BuildRequest's source_hash and source_complete.
@@ -123,6 +128,8 @@ class KernelFamily {
   void build_ahead(KernelSignature& signature, int rank, const SourceKey& source, cuda::Device* device);
   /// What a tape must know of the form for such a launch; found out on first use.
   const TapeFacts& tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays);
+  /// A tangent: what launches must know of the order of its threads; found out on first use.
+  const TangentPlan& tangent_plan(KernelSignature& signature, int rank, ArrayFacts arrays);
   /// Whether threads of such a launch meet in an element (driver/race_check.h); the block's arrays are used up.
   std::string find_race(KernelSignature& signature, ArrayFacts arrays, const void* block,
                         std::span<const std::int64_t> dims);
@@ -136,6 +143,9 @@ class KernelFamily {
   BuildRequest request_for(const KernelSignature& signature, int rank, ArrayFacts arrays, const SourceKey& source,
                            cuda::Device* device) const;
   BuildRequest request_for(const KernelSignature& signature, int rank, ArrayFacts arrays) const;
+  void run_as_asked(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  /// Runs a tangent that has an order, or its adjoint, so that it is kept.
+  void run_planned(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   std::atomic<const KernelVariant*>& slot(KernelSignature& signature, int rank, ArrayFacts arrays,
                                           const cuda::Device* device);
 

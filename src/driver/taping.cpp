@@ -3,6 +3,7 @@
 #include "driver/taping.h"
 
 #include "autodiff/adjoint.h"
+#include "autodiff/tangent_order.h"
 #include "driver/pipeline.h"
 #include "ir/clone.h"
 #include "ir/walk.h"
@@ -45,6 +46,30 @@ ParamLayout log_layout(const ParamLayout& layout) {
 void make_tangent(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {
   prepare_gradients(module, *module.functions.back(), {}, options);
   autodiff::make_tangent(module, autodiff::Directions::in_parameters, sink);
+}
+
+TangentPlan plan_tangent(ir::Module& module, const CompileOptions& options) {
+  TangentPlan plan;
+  prepare_gradients(module, *module.functions.back(), {}, options);
+  DiagnosticSink ordered, unheard;
+  const std::vector<std::size_t> settled = autodiff::tangent_order(*module.functions.back(), ordered);
+  plan.ordered = ordered.render_all();
+  if (settled.empty()) return plan;
+  autodiff::make_tangent(module, autodiff::Directions::in_parameters, unheard);
+  const ir::Function& tangent = *module.functions.back();
+  const std::size_t params = tangent.params().size();
+  const std::vector<autodiff::ArrayLeaf> leaves = autodiff::array_leaves(tangent, params);  // the kernel's own in front
+  const autodiff::Accesses found = autodiff::accesses(tangent, params);
+  if (found.written_elsewhere) {  // what the first launch does could not be undone
+    plan.ordered = "kernel '" + tangent.name +
+                   "' takes minima or maxima and writes to arrays that it finds in memory: its "
+                   "derivative depends on the order of the threads; run it on the CPU";
+    return plan;
+  }
+  for (std::size_t k : settled) plan.settled.push_back(leaves[k]);
+  for (std::size_t k = 0; k < leaves.size(); ++k)
+    if (found.written[k]) plan.written.push_back(leaves[k]);
+  return plan;
 }
 
 void differentiate(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink) {

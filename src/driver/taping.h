@@ -22,11 +22,24 @@ struct TapeFacts {
   bool any_order = false;  // threads of the adjoint only add where they meet, if gradients share no memory
 };
 
+/// What a launch of a kernel's tangent, or of the tangent's adjoint, must know of the order of threads
+/// (autodiff/tangent_order.h).
+struct TangentPlan {
+  std::string ordered;                       // why threads run one after another
+  std::vector<autodiff::ArrayLeaf> settled;  // or: what two launches settle
+  std::vector<autodiff::ArrayLeaf> written;  // then: all that the tangent writes to
+
+  /// False: threads run as they like.
+  bool has_order() const { return !ordered.empty() || !settled.empty(); }
+};
+
 /// The layout of a parameter block with the log's descriptors behind the kernel's own parameters.
 ParamLayout log_layout(const ParamLayout& layout);
 
 /// Makes the kernel of a lowered module its tangent, directions in parameters (autodiff/adjoint.h).
 void make_tangent(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink);
+/// The plan for it. The module is used up.
+TangentPlan plan_tangent(ir::Module& module, const CompileOptions& options);
 
 /// Brings a lowered module into the form that its kernel says: the adjoint, the taped form, or (both set) the adjoint
 /// that reads what the taped form wrote. Errors, with the place in the kernel, go to the sink.

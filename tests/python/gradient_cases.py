@@ -2,7 +2,7 @@
 
 A case is a kernel and its data. The loss is a weighted sum of everything that is in its float arrays after the launch, so
 the gradient of an array is what the launch, or two in a row, make of its first values. Cases run with one lane, with all
-lanes and serially; adjoint launches without a tape must agree or refuse.
+lanes and serially; adjoint launches without a tape must agree or refuse, and so must forward mode.
 """
 
 from typing import Any, Callable
@@ -125,6 +125,26 @@ class Case:
             return None
         return {name: arrays[name].grad.numpy().copy() for name in self.floats}
 
+    def forward(self) -> list[tuple[float, float]] | None:
+        """By forward mode: the loss's slope in a direction in which everything moves, and its size, after each launch."""
+        arrays = {name: self._array(name, value) for name, value in self.first.items()}
+        along = {arrays[name]: self._array(name, self._along(name)) for name in self.floats if arrays[name].size}
+        slopes = []
+        try:
+            with wp.ForwardMode(along) as forward:
+                for _ in self.times:
+                    self._launch(arrays)
+                    parts = [self._weight(name) * forward.tangent(arrays[name]).numpy() for name in self.floats]
+                    slopes.append((sum(float(np.sum(p)) for p in parts), sum(float(np.sum(np.abs(p))) for p in parts)))
+        except Exception as error:
+            assert "forward mode does not" in str(error), str(error)
+            return None
+        return slopes
+
+    def _along(self, name: str) -> np.ndarray:
+        first = self.first[name]
+        return np.sin(3.1 * np.arange(first.size) + ord(name[0])).reshape(first.shape)
+
     def check(self) -> None:
         """Compares everything with the differences."""
         on_gpu = wp.get_device().is_cuda
@@ -139,6 +159,10 @@ class Case:
                 got = self.untaped()
                 if got is not None:
                     self._compare(want[0], got, f"{mode}, without a tape")
+            wp.config.cpu_lanes, wp.config.cpu_threads = 0, 0
+            for values, (slope, size) in zip(want, self.forward() or ()):
+                wanted = sum(float(np.sum(self._along(name) * values[name])) for name in self.floats)
+                assert abs(slope - wanted) <= 10 * self.tolerance * max(1.0, size), f"forward mode: {slope}, not {wanted}"
         finally:
             wp.config.cpu_lanes, wp.config.cpu_threads = 0, 0
 

@@ -407,7 +407,7 @@ class array(ArrayExchange):
         else:
             if self._refs is not None:
                 self._refs[written] = field_arrays(value)
-            if self._has_grad:
+            if self._has_grad or _weft.forward_mode():
                 keys = key if isinstance(key, tuple) else (key,)
                 _weft.note_fill(self[tuple(k if k is ... else slice(k, k + 1 or None) for k in keys)])
 

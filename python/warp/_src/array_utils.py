@@ -16,7 +16,7 @@ from warp._src import types
 from warp._src.array import array
 from warp._src.array_factories import empty
 from warp._src.host_detour import through_host
-from warp._src.tape_record import add_to_gradient, recording, refuse_forward, take_gradient, values_now
+from warp._src.tape_record import add_to_gradient, follows, recording, take_gradient, values_now
 
 _SCANNED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "float16")
 
@@ -47,12 +47,19 @@ def _on_device(*arrays: Any) -> Any:
     return device_algorithms if device_algorithms.one_device(*arrays) is not None else None
 
 
+def _rules() -> Any:
+    from warp._src import forward_rules  # late: few programs need it
+
+    return forward_rules
+
+
 def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> None:
     """Writes the prefix sums of one array to another of the same type and length; exclusive ones start with zero."""
-    refuse_forward("array_scan", in_array, out_array)
     _check_scan(in_array, out_array)
     there = _on_device(in_array, out_array)
     (_scan if there is None else there.scan)(in_array, out_array, inclusive)
+    if forward := follows():
+        _rules().linear(forward, lambda a, b: array_scan(a, b, inclusive), in_array, out_array)
     tape = recording(out_array)
     if tape is None or out_array.size == 0:
         return
@@ -146,16 +153,20 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
         value_count: sums only so many leading elements.
         axis: sums along one dimension only.
     """
-    refuse_forward("array_sum", values, out)
     _check_floats(values, "array_sum")
     summed = _leading(values, value_count, axis)
     axis = None if axis is None else range(values.ndim)[axis]
+    forward = follows()
+    if forward is not None and out is None and axis is None:
+        forward._lost("array_sum", summed)
     there = _on_device(values, out)
     if there is None:
         result = _sum(summed, out, axis)
     else:
         _check_out(summed, values.dtype, out, axis)
         result = there.total(summed, out, axis)
+    if forward is not None and isinstance(result, array):
+        _rules().linear(forward, lambda a, b: array_sum(a, out=b, axis=axis), summed, result)
     tape = recording(out)
     if tape is not None:
 
@@ -176,11 +187,25 @@ def _sum(values: array, out: array | None, axis: int | None) -> Any:
 
 def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
     """The sum of the products (of vectors: dot products) of two arrays; arguments as for array_sum."""
-    refuse_forward("array_inner", a, b, out)
     _check_inner(a, b)
     x, y = _leading(a, count, axis), _leading(b, count, axis)
     axis = None if axis is None else range(a.ndim)[axis]
-    there = _on_device(a, b, out)
+    forward = follows()
+    if forward is None:
+        return _inner_taped(x, y, out, axis)
+    if out is None and axis is None:
+        forward._lost("array_inner", x, y)
+        return _inner_taped(x, y, out, axis)
+    dtype = getattr(types, _scalar_name(x))
+    shape = _check_out(x, dtype, out, axis)
+    tangent = _rules().inner(forward, lambda a, b, c: _inner_taped(a, b, c, axis), x, y, out, shape, dtype)
+    result = _inner_taped(x, y, out, axis)
+    _rules().give(forward, result, tangent)
+    return result
+
+
+def _inner_taped(x: array, y: array, out: array | None, axis: int | None) -> Any:
+    there = _on_device(x, y, out)
     tape = recording(out)
     if there is not None:
         return _inner_there(there, x, y, out, axis, tape)
@@ -196,7 +221,7 @@ def array_inner(a: array, b: array, out: array | None = None, count: int | None 
         add_to_gradient(x, parts[0])
         add_to_gradient(y, parts[1])
 
-    tape.record_func(backward, [a, b, out])
+    tape.record_func(backward, [x, y, out])
     return result
 
 
@@ -247,17 +272,19 @@ def _as_numbers(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def array_cast(in_array: array, out_array: array, count: int | None = None) -> None:
     """Converts the elements of one array to the type of another, `count` of them or all; both hold as many scalars."""
-    refuse_forward("array_cast", in_array, out_array)
     there = _on_device(in_array, out_array) if types.is_array(in_array) and types.is_array(out_array) else None
     if there is None or any(types.type_handle(a.dtype).kind == "struct" for a in (in_array, out_array)):
         _cast(in_array, out_array, count)
     else:
         there.cast(*_cast_parts(in_array, out_array, count))
+    source, target = (in_array, out_array) if count is None else (in_array[:count], out_array[:count])
+    if forward := follows():
+        _rules().linear(forward, array_cast, source, target)
     if recording(out_array) is not None:
-        from warp._src.tape_record import record_assignment
+        from warp._src.tape_record import aside, record_assignment
 
-        parts = (out_array, in_array) if count is None else (out_array[:count], in_array[:count])
-        record_assignment(*parts)
+        with aside():
+            record_assignment(target, source)
 
 
 def _cast_parts(in_array: array, out_array: array, count: int | None) -> tuple[array, array]:
@@ -319,7 +346,10 @@ def _check_pairs(keys: array, values: array, count: int, kinds: tuple[str, ...])
 
 
 def _record_order(keys: array, values: array, order: Any, there: Any = None) -> None:
-    """Tells the tape that the first elements were put into another order: NumPy's, or an array on their device."""
+    """Tells the tape, and forward mode, that the first elements were put into another order: NumPy's, or an array on their
+    device."""
+    if forward := follows():
+        _rules().reorder(forward, order, keys, values)
     for one in (keys, values):
         tape = recording(one)
         if tape is None:
@@ -347,7 +377,6 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
         count: how many are sorted.
         begin_bit, end_bit: only these bits of the keys decide.
     """
-    refuse_forward("radix_sort_pairs", keys, values)
     _check_pairs(keys, values, count, ("int32", "uint32", "int64", "uint64", "float32", "float64"))
     width = types.type_size_in_bytes(keys.dtype) * 8
     end = width if end_bit is None else end_bit
@@ -357,7 +386,8 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
     if there is None:
         _record_order(keys, values, _sort(keys, values, count, begin_bit, end))
         return
-    order = there.sort(keys, values, count, begin_bit, end, recording(keys, values) is not None)
+    wanted = recording(keys, values) is not None or follows() is not None
+    order = there.sort(keys, values, count, begin_bit, end, wanted)
     if order is not None:
         _record_order(keys, values, order, there)
 
@@ -391,7 +421,6 @@ def segmented_sort_pairs(
 
     Segments don't overlap. On the CPU one that reaches beyond the elements is an error; on a CUDA device it is cut.
     """
-    refuse_forward("segmented_sort_pairs", keys, values)
     _check_pairs(keys, values, count, ("int32", "float32"))
     there = _on_device(keys, values, segment_start_indices, segment_end_indices)
     if there is not None:

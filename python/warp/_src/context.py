@@ -280,7 +280,10 @@ class Kernel(_weft.KernelHandle):
     def tangent(self) -> Kernel:
         """The kernel with its derivative in a direction: behind its own parameters there is a tangent for each."""
         if self._tangent is None:
-            self._tangent = _TangentKernel(self.func, self.key, self.module, self.options)
+            self.native()
+            made = _TangentKernel(self.func, self.key, self.module, self.options)
+            made._function, made._resolver = self._function, self._resolver  # the text may be gone by now
+            self._tangent = made
         return self._tangent
 
     def _backward(self) -> bool:

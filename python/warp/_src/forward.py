@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from warp import _weft
 from warp._src import settings, tape_record
 from warp._src.array import array
 from warp._src.array_factories import copy, zeros
+from warp._src.array_support import field_arrays
 from warp._src.context import Kernel
 from warp._src.device import get_device
 from warp._src.scalars import uint8
@@ -61,6 +64,17 @@ def _can_move(one: Any) -> bool:
     return isinstance(one, array) and one._valid and one.size > 0 and one._element.has_floats
 
 
+def _joined(item: StructInstance, arrays: StructInstance | None) -> StructInstance:
+    """A struct with the arrays of another, which may be missing."""
+    for name, field, _ in item._wp_type_.fields:
+        part = None if arrays is None else getattr(arrays, name)
+        if field.kind == "array":
+            setattr(item, name, part)
+        elif field.kind == "struct":
+            setattr(item, name, _joined(getattr(item, name), part))
+    return item
+
+
 class ForwardMode:
     """Follows tangents through what runs inside its `with` block, as they are when it is entered.
 
@@ -68,8 +82,8 @@ class ForwardMode:
             wp.launch(kernel, dim=n, inputs=[x], outputs=[y])
         slope = forward.tangent(y)
 
-    Launches, copies, fills and assignments are followed; other functions raise where they would lose a tangent. With a
-    tape around or inside it, the tape records tangents as well: going back from a tangent gives second derivatives.
+    Launches, copies, fills, assignments, products, sums, prefix sums and sorting are followed; what would lose a tangent
+    raises. With a tape around or inside it, the tape records tangents as well: going back from a tangent gives second derivatives.
 
     Args:
         tangents: directions by array; each has its array's type and shape. They are copied.
@@ -78,6 +92,7 @@ class ForwardMode:
     def __init__(self, tangents: Mapping[array, array] | None = None):
         self._stretches: list[_Stretch] = []
         self._held: list[Any] = []  # memory that is given back and taken again would have the tangents of before
+        self._nested: dict[Any, list[Any]] = {}  # arrays in structs in memory, by the place of their tangents
         self._starts = list((tangents or {}).items())
         for one, tangent in self._starts:
             if not _can_move(one):
@@ -125,6 +140,10 @@ class ForwardMode:
                 return stretch
         return None
 
+    @staticmethod
+    def _may_move(one: Any) -> bool:
+        return _can_move(one)
+
     def _moves(self, one: Any) -> bool:
         """Whether an array has tangents, zero or not."""
         return _can_move(one) and self._find(one) is not None
@@ -153,9 +172,25 @@ class ForwardMode:
             return made
         if not _can_move(value):
             return None
-        if value._refs is not None and (written or self._moves(value)):
-            raise RuntimeError("forward mode does not follow arrays whose elements are structs that hold arrays")
+        if value._refs is not None:
+            return self._shadow_of_structs(value, written)
         return self._view(value) if written or self._moves(value) else None
+
+    def _shadow_of_structs(self, value: array, written: bool) -> Any:
+        """The tangent of an array whose structs hold arrays: its own structs hold the tangents of those."""
+        places = list(np.ndindex(*value.shape))
+        held = [self._shadow(value[at], written) for at in places]
+        if not written and not self._moves(value) and all(one is None for one in held):
+            return None
+        made = self._view(value)
+        for at, one in zip(places, held):
+            now = field_arrays(one)
+            known = self._nested.get((made.ptr, made.strides, at))
+            if known is None or [a.ptr for a in known] != [a.ptr for a in now]:
+                with tape_record.paused():  # where tangents lie, not what they are
+                    made[at] = _joined(made[at], one)
+                self._nested[made.ptr, made.strides, at] = now
+        return made
 
     # ---- what runs ---------------------------------------------------------------------------------------------------
 
@@ -194,10 +229,22 @@ class ForwardMode:
         elif self._moves(dest):
             self._view(dest).zero_()
 
-    def _refuse(self, what: str, *arrays: Any) -> None:
-        """Raises if a function that forward mode does not follow is about to lose a tangent."""
+    def _gathered(self, dest: array, src: Any) -> None:
+        """A new array took the elements of an indexed one."""
+        if self._moves(src.data):
+            copy(self._view(dest), self._shadow(src, True))
+
+    def _scattered(self, dest: Any, src: Any) -> None:
+        """The elements of an indexed array took those of another, or constants."""
+        if self._moves(src) and _can_move(dest.data):
+            self._shadow(dest, True).assign(self._view(src))
+        elif self._moves(dest.data):
+            self._shadow(dest, True).zero_()
+
+    def _lost(self, function: str, *arrays: Any) -> None:
+        """Raises if a function is about to give numbers to Python whose tangent would be lost."""
         if any(self._moves(one) for one in arrays):
-            raise RuntimeError(f"forward mode does not pass through {what}; write it as a kernel")
+            raise RuntimeError(f"forward mode can't follow the number that {function} returns; give it out=")
 
 
 def _directions(primals: Sequence[Any], tangents: Sequence[Any]) -> Iterator[tuple[Any, Any]]:

@@ -121,7 +121,6 @@ class indexedarray:
         if self.data is None:
             raise RuntimeError("an indexedarray annotation has no elements")
         _weft.host_refuse("write to an indexed array outside of a kernel")
-        tape_record.refuse_forward("an assignment to an indexed array", self.data, source)
         selection = self._selection()
         tape = _weft.recording_tape() if self.requires_grad else None
         _weft.announce_write(self.data, "an assignment")
@@ -131,6 +130,9 @@ class indexedarray:
             self.data._take_back(host)
         if tape is not None:
             tape_record.record_scatter(self.data, selection, source)
+        if forward := tape_record.follows():
+            with tape_record.aside():
+                forward._scattered(self, source)
 
     def _selection(self) -> tuple:
         picks = [np.arange(n) if i is None else i.numpy().copy() for n, i in zip(self.data.shape, self.indices)]
@@ -147,14 +149,17 @@ class indexedarray:
     def contiguous(self) -> array:
         """The elements as an array of their own."""
         _weft.host_refuse("copy an indexed array outside of a kernel")
-        tape_record.refuse_forward("a copy of an indexed array", self.data)
         values = self._values()
         selection = self._selection()
         made = array(shape=self.shape, dtype=self.dtype, requires_grad=self.requires_grad, device="cpu")
         np.copyto(_interface.numpy_view(made), values[selection])
         if self.requires_grad and _weft.recording_tape() is not None:
             tape_record.record_gather(made, self.data, selection)
-        return made if self.device.is_cpu else made.to(self.device)
+        made = made if self.device.is_cpu else made.to(self.device)
+        if forward := tape_record.follows():
+            with tape_record.aside():
+                forward._gathered(made, self)
+        return made
 
     def to(self, device: Any) -> indexedarray:
         """This array: all memory is on one device."""

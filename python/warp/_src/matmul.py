@@ -132,17 +132,30 @@ def _product(ndim: int, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: floa
             raise RuntimeError(
                 f"the argument '{name}' must have the shape {(*batch, rows, cols)}, not {named[name].shape}"
             )
-    from warp._src.tape_record import recording, refuse_forward
+    from warp._src.tape_record import follows
 
-    refuse_forward("a matrix product of arrays", a, b, c, d)
+    if forward := follows():
+        from warp._src import forward_rules
+
+        tangent = forward_rules.matmul(forward, _taped, a, b, c, d, float(alpha), float(beta))
+        _taped(a, b, c, d, float(alpha), float(beta))
+        forward_rules.give(forward, d, tangent)
+    else:
+        _taped(a, b, c, d, float(alpha), float(beta))
+
+
+def _taped(a: array, b: array, c: array | None, d: array, alpha: float, beta: float) -> None:
+    """A product that the tape which records hears of."""
+    from warp._src.tape_record import recording
+
     tape = recording(d)
-    backward = _differentiable(a, b, c, d, float(alpha), float(beta)) if tape is not None else None
+    backward = _differentiable(a, b, c, d, alpha, beta) if tape is not None else None
     there = _there(a, b, c, d)
     if there is None:
-        _run(a, b, c, d, float(alpha), float(beta))
+        _run(a, b, c, d, alpha, beta)
     else:
         _weft.announce_write(d, "a matrix product")
-        there.multiply(a, b, c, d, float(alpha), float(beta))
+        there.multiply(a, b, c, d, alpha, beta)
     if tape is not None:
         tape.record_func(backward, [one for one in (a, b, c, d) if one is not None])
 

@@ -7,6 +7,7 @@ Python. Everything else is a function that is called on the way back; `values_no
 from __future__ import annotations
 
 import contextlib
+import threading
 import typing
 from typing import Any, Callable, Iterable, Iterator
 
@@ -21,15 +22,23 @@ _kernels: dict[tuple[str, int], Any] = {}
 forward: Any = None  # the ForwardMode that is active; it hears of the same things
 
 
+_own = threading.local()  # .work: how deep this thread is in work on tangents
+
+
 def follows() -> Any:
     """The forward mode that follows what this thread does, or None."""
-    return forward if forward is not None and _weft.forward_mode() else None
+    return forward if forward is not None and _weft.forward_mode() and not getattr(_own, "work", 0) else None
 
 
-def refuse_forward(what: str, *arrays: Any) -> None:
-    """To be called by functions that forward mode does not follow: raises if they would lose a tangent."""
-    if forward is not None and _weft.forward_mode():
-        forward._refuse(what, *arrays)
+@contextlib.contextmanager
+def aside() -> Iterator[None]:
+    """While it lasts, forward mode does not follow this thread, which works on tangents; tapes do."""
+    _own.work = getattr(_own, "work", 0) + 1
+    try:
+        yield
+    finally:
+        _own.work -= 1
+
 
 _BODIES = {
     "copy": "dest[{0}] = src[{0}]",
@@ -67,7 +76,8 @@ def recording(*arrays: Any) -> Any:
 def record_copy(dest: array, src: array) -> None:
     """Called by every copy between arrays while a tape records or forward mode follows."""
     if follows():
-        forward._copied(dest, src)
+        with aside():
+            forward._copied(dest, src)
     if not dest._has_grad or dest.size == 0 or _weft.recording_tape() is None:
         return
     if not src._has_grad:
@@ -91,7 +101,8 @@ def _move_gradient(dest: array, src: array) -> None:
 def record_fill(dest: array) -> None:
     """Called by every fill of an array while a tape records or forward mode follows."""
     if follows():
-        forward._copied(dest, None)
+        with aside():
+            forward._copied(dest, None)
     if dest._has_grad and dest.size and _weft.recording_tape() is not None:
         _record("fill", [], dest)
 
@@ -100,7 +111,8 @@ def record_assignment(dest: array, src: Any) -> None:
     """Records that an array took the numbers of another, converted and broadcast by NumPy or in their order. To be called
     when it is done, whatever was recorded of it by then."""
     if follows():
-        forward._assigned(dest, src)
+        with aside():
+            forward._assigned(dest, src)
     tape = recording(dest)
     if tape is None or dest.size == 0:
         return

@@ -207,6 +207,8 @@ std::unique_ptr<ir::Module> adjoint_of(const Compiled& compiled, const Check& ch
   AdjointOptions options;
   options.slot_bytes = check.slot_bytes;
   options.log = log;
+  DiagnosticSink unheard;
+  if (check.ordered) options.ordered = &unheard;
   make_adjoint(*module, options, sink);
   return module;
 }

@@ -28,6 +28,7 @@ struct Check {
   int records = -1;         // sites that the taped launch must write down; −1: any number
   bool overlap = false;     // the form in which arrays may overlap
   bool tangent = true;      // forward mode takes the kernel as well
+  bool ordered = false;     // what is exact for threads in their order alone is no error
   bool custom = false;      // gradients that functions were given count, those of the library too
 };
 

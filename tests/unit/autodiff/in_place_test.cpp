@@ -127,7 +127,6 @@ TEST(InPlace, AtomicSlots) {
   check.floats["x"] = {-1.0, 2.0, 3.0};
   check.ints["n"] = {0};
   check.records = 1;
-  check.tangent = false;
   expect_gradient(check);
 }
 
@@ -177,7 +176,6 @@ TEST(InPlace, AdditionsToLargePrivateArrays) {
                        "out[i] = a[n[i]] * a[1]",
                        {0, 0, 0});
   check.ints["n"] = {0, 3, 9};
-  check.tangent = false;
   expect_gradient(check);
 }
 

@@ -18,7 +18,6 @@ Check body(const std::string& text, std::vector<int> trips = {0, 5, 11}) {
     line.clear();
   }
   check.ints["n"] = std::move(trips);
-  check.tangent = false;
   return check;
 }
 

@@ -1,6 +1,6 @@
 // Writes random differentiable kernels: smooth arithmetic under loops, branches, breaks, early returns and calls, on
-// numbers, vectors, matrices, structs and private arrays, and writes to what was read before, in the result, in an array
-// of indices, in private arrays and components.
+// numbers, vectors, matrices, structs and private arrays, and writes to what was read before, plain and atomic, in the
+// result, in an array of indices, in private arrays and components.
 #pragma once
 #include <cstdint>
 #include <random>
@@ -11,10 +11,12 @@ namespace weft::autodiff::test {
 
 class RandomDifferentiable {
  public:
-  /// `depth`: how far loops and branches nest.
-  explicit RandomDifferentiable(std::uint32_t seed, int depth = 3) : random_(seed), depth_(depth) {}
+  /// `depth`: how far loops and branches nest. `meet`: threads meet in atomic operations on elements of y, and what comes
+  /// of that depends on their order.
+  explicit RandomDifferentiable(std::uint32_t seed, int depth = 3, bool meet = false)
+      : random_(seed), depth_(depth), meet_(meet) {}
 
-  /// The text of a kernel `k(x, y, n, out)`, with `d` for the float type. Threads write to elements of their own.
+  /// The text of a kernel `k(x, y, n, out)`, with `d` for the float type. Threads write to elements of their own, or meet.
   std::string kernel() {
     in_place_ = below(3) == 0;
     private_ = below(3) == 0;
@@ -39,6 +41,7 @@ class RandomDifferentiable {
     if (algebra_) text_ += "    q = wp.mat22d(a, b, c, d(0.7))\n    z = wp.vec2d(b, a)\n";
     if (record_) text_ += "    s = S(a, wp.vec3d(a, b, c), 1)\n";
     block(1, depth_, false);
+    if (meet_) text_ += "    c = c + wp.atomic_add(y, p % 3, a * d(0.1)) * wp.atomic_max(y, 0, wp.sin(c))\n";
     if (private_) text_ += "    c = c + w[0] * w[1] + v[2]\n";
     if (large_) text_ += "    b = b + u[0] * u[p % 7]\n";
     if (algebra_) text_ += "    a = a + wp.determinant(q) + wp.dot(z, z) * d(0.1)\n";
@@ -114,11 +117,38 @@ class RandomDifferentiable {
         line(depth, "n[i] = (n[i] * 3 + " + digit(5) + ") % 7");
         line(depth, "p = (p + n[i]) % 7");
         return true;
+      case 10:
+      case 11:
+      case 12: return meet_ && in_shared(depth);
       default: return false;
     }
   }
+  bool in_shared(int depth) {
+    const std::string at = "(p + " + digit(3) + ") % 3";
+    switch (below(7)) {
+      case 0: line(depth, "wp.atomic_add(y, " + at + ", " + expression(1) + " * d(0.1))"); break;
+      case 1: line(depth, variable() + " = wp.atomic_sub(y, " + at + ", " + expression(1) + " * d(0.1))"); break;
+      case 2:
+      case 3: {
+        const std::string found = below(2) ? variable() + " = " : "";
+        line(depth, found + "wp.atomic_" + pick({"min", "max"}) + "(y, " + at + ", " + expression(1) + " + d(0.0123))");
+        break;
+      }
+      case 4: line(depth, variable() + " = wp.atomic_exch(y, " + at + ", " + expression(1) + ")"); break;
+      case 5: line(depth, variable() + " = wp.atomic_cas(y, 1, y[" + digit(2) + "], " + expression(1) + ")"); break;
+      default: line(depth, variable() + " = wp.cos(y[" + at + "])");
+    }
+    return true;
+  }
   bool in_result(int depth) {
-    switch (below(5)) {
+    switch (below(9)) {
+      case 5: line(depth, "wp.atomic_add(out, i, " + expression(1) + ")"); break;
+      case 6: line(depth, "wp.atomic_" + pick({"min", "max"}) + "(out, i, " + expression(1) + " + d(0.0123))"); break;
+      case 7:
+        line(depth,
+             variable() + " = wp.atomic_" + pick({"add", "max"}) + "(out, i, " + expression(1) + " + d(0.0123))");
+        break;
+      case 8: line(depth, variable() + " = wp.atomic_exch(out, i, " + expression(1) + ")"); break;
       case 0: line(depth, "out[i] = wp.sin(out[i] * " + expression(1) + ") + " + variable()); break;
       case 1: line(depth, "out[i] *= wp.cos(" + expression(1) + ")"); break;
       case 2: line(depth, "out[i] += " + expression(1)); break;
@@ -227,6 +257,7 @@ class RandomDifferentiable {
 
   std::mt19937 random_;
   int depth_;
+  bool meet_;
   std::string text_;
   int names_ = 0;
   bool in_place_ = false, private_ = false, large_ = false, algebra_ = false, record_ = false, indices_ = false;

@@ -1,0 +1,52 @@
+// One walk over the atomics of a kernel.
+#include "autodiff/tangent_order.h"
+
+#include <unordered_set>
+
+#include "autodiff/accesses.h"
+#include "autodiff/activity.h"
+#include "autodiff/meeting.h"
+#include "ir/walk.h"
+
+namespace weft::autodiff {
+
+using ir::AtomicKind;
+using ir::Op;
+using ir::OpCode;
+
+std::vector<std::size_t> tangent_order(const ir::Function& kernel, DiagnosticSink& ordered) {
+  analysis::Effects effects;
+  const analysis::Alias alias(kernel, effects);
+  const Activity activity(kernel);
+  const analysis::BaseMask apart = arrays_apart(kernel, alias) | alias.private_locals();
+  const analysis::BaseMask extremes = arrays_of_extremes(kernel, alias);
+  std::unordered_set<const ir::Value*> used;
+  ir::walk(*kernel.body, [&](const Op& op) { used.insert(op.operands.begin(), op.operands.end()); });
+  bool repeatable = !effects.of(kernel).outside;  // a second run does the same, and nobody sees it
+  std::vector<const Op*> settled, others;
+  ir::walk(*kernel.body, [&](const Op& op) {
+    repeatable = repeatable && op.code != OpCode::call;
+    if (op.code != OpCode::atomic) return;
+    repeatable = repeatable && !used.contains(op.result());
+    const Type* type = op.operands.back()->type;
+    const analysis::BaseMask bases = alias.bases(op.operand(0));
+    if (!has_floats(type) || (bases && !(bases & ~apart))) return;
+    const bool found = activity.active(op.result());
+    if ((op.atomic == AtomicKind::add || op.atomic == AtomicKind::exch) && !found) return;
+    const bool alone =
+        is_extreme(op) && !used.contains(op.result()) && type->is_scalar() && bases && !(bases & ~extremes);
+    (alone ? settled : others).push_back(&op);
+  });
+  std::vector<std::size_t> leaves;
+  if (others.empty() && repeatable && leaves_of(kernel, settled, leaves)) return leaves;
+  others.insert(others.end(), settled.begin(), settled.end());
+  for (const Op* op : others) {
+    Diagnostic& d = ordered.report(DiagCode::no_gradient, op->loc,
+                                   "the derivative of this atomic '" + std::string(ir::name_of(op->atomic)) +
+                                       "' depends on the order of the threads");
+    d.notes.push_back({{}, "run it on the CPU, where forward mode and its backward pass go thread by thread"});
+  }
+  return {};
+}
+
+}  // namespace weft::autodiff
