@@ -4,6 +4,8 @@
 # installs the cross compiler and qemu if they are missing. With everything there it touches nothing.
 #
 #   aarch64_sysroot.sh FOLDER [PACKAGE…]     further packages: e.g. python3-numpy
+#
+# WEFT_ARM64_MIRROR: the archive, where this machine's own has no arm64 packages (Ubuntu on x86-64).
 set -euo pipefail
 sysroot=${1:?usage: aarch64_sysroot.sh FOLDER [PACKAGE…]}
 shift
@@ -26,14 +28,18 @@ if [[ -f $sysroot/.packages && $(<"$sysroot/.packages") == "${packages[*]}" ]]; 
 
 . /etc/os-release
 case $ID in
-  debian)
-    mirror=http://deb.debian.org/debian components=main
-    suites=("$VERSION_CODENAME" "$VERSION_CODENAME-updates") ;;
-  ubuntu)
-    mirror=http://ports.ubuntu.com/ubuntu-ports components="main universe"
-    suites=("$VERSION_CODENAME" "$VERSION_CODENAME-updates") ;;
+  debian) components=main ;;
+  ubuntu) components="main universe" ;;
   *) echo "aarch64_sysroot: made for Debian and Ubuntu, not $ID" >&2; exit 1 ;;
 esac
+suites=("$VERSION_CODENAME" "$VERSION_CODENAME-updates")
+# Where this machine's own packages come from; Debian's mirrors hold every architecture.
+mirror=${WEFT_ARM64_MIRROR:-$(apt-get indextargets --format '$(RELEASE) $(SITE)' 'Created-By: Packages' |
+  awk -v suite="$VERSION_CODENAME" '$1 == suite { print $2; exit }')}
+if [[ -z $mirror || ($ID == ubuntu && $(dpkg --print-architecture) != arm64 && -z ${WEFT_ARM64_MIRROR:-}) ]]; then
+  echo "aarch64_sysroot: set WEFT_ARM64_MIRROR to the address of an archive of $ID that has arm64 packages" >&2
+  exit 1
+fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
