@@ -97,23 +97,6 @@ runtime::Array owner_of(const TapedLaunch& l, const autodiff::ArrayLeaf& leaf, c
   return runtime::Array::wrap(leaf.type->element(), {desc.shape, std::size_t(desc.ndim)}, std::move(memory));
 }
 
-/// To be called when a launch on the CPU has run, or before a log is read.
-void finish_log(runtime::TapeLog& log) {
-  runtime::CommandList* list = runtime::recording();
-  if (!list) return log.finish();
-  class Check final : public runtime::Command {
-   public:
-    explicit Check(const runtime::TapeLog& log) : log_(log) {}
-    void run(const runtime::LaunchOptions&) const override { log_.finish(); }
-    std::string text() const override { return "check of a log"; }
-
-   private:
-    mutable runtime::TapeLog log_;  // shares the memory
-  };
-  list->keep(std::make_shared<const std::vector<runtime::Array>>(log.keep_open()));
-  if (!log.settled()) list->add(std::make_unique<Check>(log));
-}
-
 /// Whether going back over a launch reads values of arrays, or a log.
 bool needs_values(const driver::TapeFacts& facts) {
   return !facts.log.empty() || facts.needed_elsewhere ||
@@ -168,14 +151,13 @@ void reverse(TapedLaunch& l, const Probe* probe = nullptr) {
   if (l.place.device && l.place.device->capture() && !l.log.settled())
     throw runtime::Error("the backward pass of kernel '" + l.kernel->name() +
                          "' must know how much its launch wrote down, which can't be read while a graph is captured; "
-                         "record the launch and call backward once before wp.capture_begin");
+                         "record the launch before wp.capture_begin, or call backward when the graph has run");
   if (!facts.log.empty()) {
     try {
       finish_log(l.log);
-    } catch (const runtime::Error& e) {  // it was too small: the next launch gets what this one wanted
-      double threads = 1;
-      for (std::int64_t extent : l.dims()) threads *= double(extent);
-      l.signature->log_words = std::max(l.signature->log_words.load(), double(l.log.words()) / threads);
+    } catch (
+        const runtime::Error& e) {  // it was too small and could not be run again: the next one gets what it wanted
+      note_log(l);
       throw runtime::Error("kernel '" + l.kernel->name() + "': " + e.what());
     }
   }
@@ -196,6 +178,8 @@ void reverse(TapedLaunch& l, const Probe* probe = nullptr) {
       if (leaf.version) list ? list->keep(leaf.version) : l.place.device->keep_for_capture(leaf.version);
       if (leaf.object.is_valid() && !leaf.object.is_none()) arrays.push_back(*as_array(leaf.object.ptr()));
     }
+    if (l.logged)
+      for (const runtime::Array& one : l.log.arrays()) arrays.push_back(one);
   }
   run(l.kernel, *l.signature, variant, arrays, l.keep, bytes, l.dims(), l.place, true);
 }
@@ -400,27 +384,14 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   made->logged = any && !facts.log.empty() && facts.problem.empty() && how.run;
   driver::ArrayFacts run_form = form;
   run_form.taped = made->logged;
-  if (made->logged) {
-    runtime::KernelCode code;
-    code.name = kernel->name();
-    code.tid_dims_read = 0;
-    const std::int64_t threads = runtime::launch_size(code, dims);
-    made->log = runtime::TapeLog(facts.log.fixed_words, facts.log.page_words, threads,
-                                 place.device ? space_of(place.device->ordinal()) : nullptr,
-                                 std::int64_t(signature.log_words * double(threads)));
-    ArrayDesc descs[runtime::TapeLog::kArrays];
-    made->log.write_descs(descs);
-    for (std::size_t k = 0; k < runtime::TapeLog::kArrays; ++k)
-      std::memcpy(made->bytes() + extended.params[signature.layout.params.size() + k].offset, &descs[k],
-                  sizeof descs[k]);
-  }
+  if (made->logged) make_log(*made);
   if (how.run) {
     const driver::KernelVariant& variant = form_for(*kernel, signature, dims, made->bytes(), run_form, place.device);
     driver::LaunchRequest request{dims, {}};
     request.options.serial = launch_settings().max_threads == 1;
     made->in_order = driver::in_thread_order(variant, request);
-    run(kernel, signature, variant, made->arrays, keep, made->bytes(), dims, place, false);
-    if (made->logged && !place.device) finish_log(made->log);
+    auto work = [&] { run(kernel, signature, variant, made->arrays, keep, made->bytes(), dims, place, false); };
+    made->logged ? run_with_log(*made, work) : work();
   }
   if (any && facts.problem.empty()) {
     const std::string by = "kernel '" + kernel->name() + "'";

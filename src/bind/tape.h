@@ -72,6 +72,16 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
                     LaunchArrays arrays, const char* block, std::vector<nb::object> keep,
                     std::span<const std::int64_t> dims, const LaunchPlace& place, LaunchOnTape how);
 
+/// Gives a launch that is about to run its log, with room for a guess or for what such launches wanted before.
+void make_log(TapedLaunch& launch);
+/// Runs a launch with a log; on a GPU again, with a larger log, until it fits. Not while a graph is captured, and not where
+/// the kernel writes to arrays that it finds in memory: there finish_log says whether it did.
+void run_with_log(TapedLaunch& launch, const std::function<void()>& run);
+/// To be called before a log is read.
+void finish_log(runtime::TapeLog& log);
+/// Remembers how much the launch wanted to write down, for the next one.
+void note_log(TapedLaunch& launch);
+
 /// Throws if threads of such a launch, which is yet to run, meet in an element of an array of floats.
 void check_races(KernelObject& kernel, driver::KernelSignature& signature, const driver::TapeFacts& facts,
                  driver::ArrayFacts form, const char* block, std::span<const std::int64_t> dims,

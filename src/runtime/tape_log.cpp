@@ -90,8 +90,8 @@ void TapeLog::write_descs(ArrayDesc out[kArrays]) const {
   out[3] = next_.desc();
 }
 
-void TapeLog::finish() {
-  if (settled() || !next_.is_valid()) return;
+bool TapeLog::fits() {
+  if (settled() || !next_.is_valid()) return true;
   std::int64_t next = 0;
   if (next_.on_host()) {
     next = *next_.span<std::int64_t>().data();
@@ -101,23 +101,33 @@ void TapeLog::finish() {
     next = *here.span<std::int64_t>().data();
   }
   words_ = next;
-  const std::uint64_t needed = std::uint64_t(next) * 4;
-  if (next > pages_.size()) {  // now and whenever it is asked again
-    throw Error("a taped launch wrote down more than there was room for: " + std::to_string(needed >> 20) +
-                " MB were needed, " + std::to_string(pages_.bytes() >> 20) + " MB were there; " +
-                (pages_.on_host() ? "launch fewer threads at a time or split the loop"
-                                  : "record it again, the next launch gets enough, or launch fewer threads at a time"));
-  }
+  if (next > pages_.size()) return false;
   finished_ = !open_;
-  used_bytes_ = needed;
-  if (trim_) trim_(needed);
+  used_bytes_ = std::uint64_t(next) * 4;
+  if (trim_) trim_(used_bytes_);
   trim_ = nullptr;
+  return true;
+}
+
+void TapeLog::finish() {
+  if (fits()) return;
+  throw Error("a taped launch wrote down more than there was room for: " + std::to_string(words_ >> 18) +
+              " MB were needed, " + std::to_string(pages_.bytes() >> 20) + " MB were there; " +
+              (pages_.on_host() ? "launch fewer threads at a time or split the loop"
+                                : "record it again, the next launch gets enough, or launch fewer threads at a time"));
+}
+
+void TapeLog::shrink() {
+  if (!finished_ || !page_words_ || pages_.on_host() || words_ * 2 > pages_.size()) return;
+  Array small = make(ScalarKind::u32, {words_}, pages_.space());
+  small.assign(pages_.slice(0, 0, words_));
+  pages_ = std::move(small);
 }
 
 std::vector<Array> TapeLog::keep_open() {
   open_ = true;
   trim_ = nullptr;
-  return {fixed_, first_, pages_, next_};
+  return arrays();
 }
 
 std::uint64_t TapeLog::bytes() const {

@@ -21,15 +21,21 @@ class TapeLog {
 
   /// The descriptors that the kernel's form takes behind its own parameters.
   void write_descs(ArrayDesc out[kArrays]) const;
-  /// To be called once the launch is done: gives back what it did not use. Throws Error if there was not enough. Waits for
-  /// a GPU unless settled().
+  /// To be called once the launch is done: whether there was enough. Waits for a GPU unless settled().
+  bool fits();
+  /// The same as an error, now and whenever it is asked again. On the CPU what was not used is given back.
   void finish();
+  /// On a GPU, after fits(): moves what the launch wrote to memory of its size if it took less than half. Descriptors from
+  /// before are void then.
+  void shrink();
   /// Whether it is known that there was enough: after finish(), and always where loops write nothing.
   bool settled() const { return finished_ || !page_words_; }
-  /// For a launch that is recorded and run again later, on the CPU: each run writes anew, so nothing is given back, and
-  /// finish() checks the last run. Returns what the memory's users must keep.
+  /// For a launch that a graph records and runs again later: each run writes anew, so nothing is given back, and finish()
+  /// checks the last run. Returns what the memory's users must keep.
   std::vector<Array> keep_open();
-  /// Words of pages that the launch wanted, once finish() was called, enough or not.
+  /// The memory, for those who must keep it.
+  std::vector<Array> arrays() const { return {fixed_, first_, pages_, next_}; }
+  /// Words of pages that the launch wanted, once fits() was called, enough or not.
   std::int64_t words() const { return words_; }
   /// Memory that it takes.
   std::uint64_t bytes() const;

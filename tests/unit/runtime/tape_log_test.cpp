@@ -55,6 +55,37 @@ TEST(TapeLog, WhatFitsIsSettled) {
   EXPECT_EQ(log.words(), room(log));
 }
 
+TEST(TapeLog, ShrinksToWhatWasWritten) {
+  FarSpace far;
+  TapeLog log(0, 64, 10, &far);
+  ArrayDesc descs[TapeLog::kArrays];
+  log.write_descs(descs);
+  for (std::uint32_t k = 0; k < 192; ++k) static_cast<std::uint32_t*>(descs[2].data)[k] = k;
+  take(log, 192);
+  EXPECT_TRUE(log.fits());
+  log.shrink();
+  EXPECT_TRUE(log.settled());
+  EXPECT_EQ(room(log), 192);
+  log.write_descs(descs);
+  for (std::uint32_t k = 0; k < 192; ++k) ASSERT_EQ(static_cast<std::uint32_t*>(descs[2].data)[k], k);
+}
+
+TEST(TapeLog, OneThatIsWrittenAgainIsNeverSettled) {
+  FarSpace far;
+  TapeLog log(0, 64, 10, &far);
+  log.keep_open();
+  const std::int64_t all = room(log);
+  take(log, 64);
+  EXPECT_TRUE(log.fits());
+  log.shrink();
+  EXPECT_EQ(room(log), all);
+  take(log, all + 1);
+  EXPECT_FALSE(log.fits());
+  EXPECT_THROW(log.finish(), Error);
+  take(log, 64);
+  EXPECT_TRUE(log.fits());
+}
+
 TEST(TapeLog, TooLittleIsAnErrorEachTimeAndTheNextOneIsLargeEnough) {
   FarSpace far;
   TapeLog log(0, 64, 10, &far);

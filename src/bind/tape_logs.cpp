@@ -1,0 +1,109 @@
+// Logs of taped launches (runtime/tape_log.h). On the CPU there is room for whatever a launch writes down. On a GPU memory
+// can't grow while a kernel runs: a launch whose log was too small is run again, from the values of before, with as much as
+// it wanted.
+#include "bind/gil.h"
+#include "bind/tape.h"
+#include "driver/array_copies.h"
+#include "runtime/errors.h"
+
+namespace weft::bind {
+namespace {
+
+constexpr int kMaxRuns = 4;  // threads that race may want more each time
+
+void write_descs(TapedLaunch& l) {
+  const ParamLayout extended = driver::log_layout(l.signature->layout);
+  ArrayDesc descs[runtime::TapeLog::kArrays];
+  l.log.write_descs(descs);
+  for (std::size_t k = 0; k < runtime::TapeLog::kArrays; ++k)
+    std::memcpy(l.bytes() + extended.params[l.signature->layout.params.size() + k].offset, &descs[k], sizeof descs[k]);
+}
+
+double threads_of(const TapedLaunch& l) {
+  double threads = 1;
+  for (std::int64_t extent : l.dims()) threads *= double(extent);
+  return threads;
+}
+
+bool fits(runtime::TapeLog& log) {
+  GilRelease release;  // it waits
+  return log.fits();
+}
+
+}  // namespace
+
+void make_log(TapedLaunch& l) {
+  runtime::KernelCode code;
+  code.name = l.kernel->name();
+  code.tid_dims_read = 0;
+  const std::int64_t threads = runtime::launch_size(code, l.dims());
+  l.log = runtime::TapeLog(l.facts->log.fixed_words, l.facts->log.page_words, threads,
+                           l.place.device ? space_of(l.place.device->ordinal()) : nullptr,
+                           std::int64_t(l.signature->log_words * double(threads)));
+  write_descs(l);
+}
+
+void finish_log(runtime::TapeLog& log) {
+  runtime::CommandList* list = runtime::recording();
+  if (!list) return log.finish();
+  class Check final : public runtime::Command {
+   public:
+    explicit Check(const runtime::TapeLog& log) : log_(log) {}
+    void run(const runtime::LaunchOptions&) const override { log_.finish(); }
+    std::string text() const override { return "check of a log"; }
+
+   private:
+    mutable runtime::TapeLog log_;  // shares the memory
+  };
+  list->keep(std::make_shared<const std::vector<runtime::Array>>(log.keep_open()));
+  if (!log.settled()) list->add(std::make_unique<Check>(log));
+}
+
+void note_log(TapedLaunch& l) {
+  double words = double(l.log.words()) / threads_of(l), most = l.signature->log_words;
+  while (words > most && !l.signature->log_words.compare_exchange_weak(most, words)) {
+  }
+}
+
+void run_with_log(TapedLaunch& l, const std::function<void()>& run) {
+  if (!l.place.device) {
+    run();
+    return finish_log(l.log);
+  }
+  cuda::Device& device = *l.place.device;
+  if (device.capture()) {  // each run of the graph writes anew, and nobody can look at it now
+    l.log.keep_open();
+    return run();
+  }
+  if (l.log.settled() || l.facts->written_elsewhere) return run();
+  const cuda::ContextScope scope(device);
+  const driver::StreamJoin join(device, l.place.gpu.stream);
+  std::vector<autodiff::ArrayLeaf> written;
+  for (std::size_t k = 0; k < l.facts->leaves.size(); ++k)
+    if (l.facts->written[k]) written.push_back(l.facts->leaves[k]);
+  join.before_copies();
+  driver::ArrayCopies before(l.bytes(), written, device);
+  for (int runs = 1;; ++runs) {
+    join.before_launch();
+    run();
+    join.before_copies();
+    if (fits(l.log)) break;
+    note_log(l);
+    if (runs == kMaxRuns) return;
+    before.restore();
+    try {
+      l.log = {};
+      make_log(l);
+    } catch (const runtime::OutOfMemory& e) {
+      throw runtime::OutOfMemory(
+          e.bytes(),
+          "kernel '" + l.kernel->name() +
+              "' overwrites in loops what its backward pass needs, and there is no memory to write it down: " +
+              e.what() + "; launch fewer threads at a time or split the loop");
+    }
+  }
+  l.log.shrink();
+  write_descs(l);
+}
+
+}  // namespace weft::bind
