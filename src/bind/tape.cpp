@@ -155,9 +155,8 @@ void reverse(TapedLaunch& l, const Probe* probe = nullptr) {
   if (!facts.log.empty()) {
     try {
       finish_log(l.log);
-    } catch (
-        const runtime::Error& e) {  // it was too small and could not be run again: the next one gets what it wanted
-      note_log(l);
+    } catch (const runtime::Error& e) {
+      note_log(l);  // it could not be run again: the next launch gets what this one wanted
       throw runtime::Error("kernel '" + l.kernel->name() + "': " + e.what());
     }
   }
