@@ -430,8 +430,8 @@ class ForwardMode:
             wp.launch(kernel, dim=n, inputs=[x], outputs=[y])
         slope = forward.tangent(y)
 
-    Launches, copies, fills and assignments are followed; other functions raise where they would lose a tangent. With a
-    tape around or inside it, the tape records tangents as well: going back from a tangent gives second derivatives.
+    Launches, copies, fills, assignments, products, sums, prefix sums and sorting are followed; what would lose a tangent
+    raises. With a tape around or inside it, the tape records tangents as well: going back from a tangent gives second derivatives.
 
     Args:
         tangents: directions by array; each has its array's type and shape. They are copied.
@@ -492,6 +492,15 @@ class ScopedAllocator:
     saved: Any
     def __init__(self, device: Any, allocator: Any) -> None: ...
     def __enter__(self) -> ScopedAllocator: ...
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
+
+class ScopedCudaProfiler:
+    """`with wp.ScopedCudaProfiler():` lets a profiler look at a block alone. The device is the one that is current when this
+    is made.
+    """
+    device: Any
+    def __init__(self, device: Any = None) -> None: ...
+    def __enter__(self) -> ScopedCudaProfiler: ...
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
 
 class ScopedLogLevel:
@@ -580,6 +589,14 @@ class Tape:
     def log_bytes(self) -> _b.int:
         """Bytes that launches wrote down because their kernels overwrite what the backward pass needs."""
 
+class TimingResult:
+    """How long one piece of work took on a device."""
+    device: Any
+    name: _b.str
+    filter: _b.int
+    elapsed: _b.float
+    def __init__(self, device: Any, name: _b.str, filter: _b.int, elapsed: _b.float) -> None: ...
+
 def adj_batched_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, adj_a: array[Any, Any] | None = None, adj_b: array[Any, Any] | None = None, adj_c: array[Any, Any] | None = None, adj_d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
     """Adds the gradients of `batched_matmul` for the gradient `adj_d` of its result to those that are given."""
 def adj_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, adj_a: array[Any, Any] | None = None, adj_b: array[Any, Any] | None = None, adj_c: array[Any, Any] | None = None, adj_d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
@@ -587,6 +604,12 @@ def adj_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None
 adjoint: Any
 def batched_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
     """d[i] = alpha · a[i] · b[i] + beta · c[i] for 3-D arrays."""
+def cuda_profiler_start(device: Any = None) -> None:
+    """Tells a profiler that watches the program to begin (`nsys --capture-range=cudaProfilerApi`, `ncu --profile-from-start
+    off`), for the context of a device. On the CPU this does nothing.
+    """
+def cuda_profiler_stop(device: Any = None) -> None:
+    """Tells a profiler that watches the program to pause; see `wp.cuda_profiler_start`."""
 def device_from_torch(torch_device: Any) -> Device:
     """The device that PyTorch means by a torch.device or its name."""
 def device_to_torch(warp_device: Any) -> _b.str:
@@ -615,10 +638,20 @@ def func_native(snippet: _b.str, adj_snippet: _b.str | None = None, replay_snipp
     """
 def func_replay(forward_fn: Function[..., Any]) -> Callable[..., Any]:
     """Gives a `wp.func` another body for the replay of the forward pass in a backward pass; the same parameters."""
+def get_cuda_kernel_properties(kernel: Any, device: Any = None, block_dim: _b.int | None = None) -> _b.dict[_b.str, _b.int]:
+    """What a kernel needs on a CUDA device, which it is compiled for: "register_count" and, in bytes, "local_memory_size" of
+    a thread.
+    """
+def get_cuda_max_cluster_dim(kernel: Any, device: Any = None, *, block_dim: _b.int | None = None, dynamic_smem_bytes: _b.int = 0) -> _b.int:
+    """The most blocks of a kernel that the device can run as one cluster: up to 16 from sm_90 on, else 1."""
 def get_device_allocator(device: Any) -> Any:
     """The allocator of arrays on a CUDA device: the one that was set, or the device's own."""
 def get_logger() -> Logger:
     """The logger in use."""
+def get_suggested_block_size(kernel: Any, device: Any = None) -> _b.tuple[_b.int, _b.int]:
+    """The `block_dim` with which a kernel fills a CUDA device best, and how many such blocks that takes; (1, 1) on the
+    CPU.
+    """
 def grad(func: Callable[..., Any]) -> GradWrapper:
     """The derivative of a function, for use in kernels: `dx, dy = wp.grad(f)(x, y)`.
 
@@ -753,6 +786,17 @@ def stream_from_torch(stream_or_device: Any = None) -> Stream:
 def stream_to_torch(stream_or_device: Any = None) -> Any:
     """A wp.Stream, or the current one of a device, as a torch.cuda.Stream over the same queue."""
 tau: _b.float
+def timing_begin(cuda_filter: _b.int = 4294967295, synchronize: _b.bool = True) -> None:
+    """Measures kernels, copies, fills and graphs on all CUDA devices from now on, those whose `wp.TIMING_*` flags the filter
+    has; `wp.timing_end` gives the times. `synchronize` waits for all work before. On the CPU there is nothing to measure.
+    Ranges may be nested.
+    """
+def timing_end(synchronize: _b.bool = True) -> _b.list[TimingResult]:
+    """Ends the range that `wp.timing_begin` began: a `wp.TimingResult` for each piece of work, in the order in which they
+    were queued. `synchronize` waits for all work first; without it, for the work that was measured.
+    """
+def timing_print(results: _b.list[TimingResult], indent: _b.str = '') -> None:
+    """Prints what `wp.timing_end` gave: all activities in their order, then sums by activity and by device."""
 @_overload
 def abs(x: _S) -> _S:
     """Absolute value."""

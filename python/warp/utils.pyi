@@ -21,8 +21,8 @@ class ScopedTimer:
         use_nvtx: marks the block for NVIDIA's profilers instead of printing (needs the `nvtx` package).
         color: of that mark.
         synchronize: waits for all devices before and after.
-        cuda_filter: which CUDA activities are recorded; none happen on the CPU.
-        report_func: called with the recorded activities and the indentation instead of the usual report.
+        cuda_filter: which activities on CUDA devices are measured, `wp.TIMING_*` flags; none happen on the CPU.
+        report_func: called with the activities and the indentation instead of `wp.timing_print`.
         skip_tape: keeps the timer off an active tape.
     """
     name: _b.str

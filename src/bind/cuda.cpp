@@ -123,6 +123,21 @@ void register_cuda(nb::module_& m) {
         return std::tuple(system.device_count(), system.version(), system.problem());
       },
       "Opens the CUDA driver: number of devices, its version (0: none), why there are none.");
+  m.def("cuda_timing_begin", [](unsigned filter) { cuda::System::shared().timing().begin(filter); });
+  m.def(
+      "cuda_timing_end",
+      [] {
+        std::vector<cuda::TimedWork> found;
+        {
+          GilRelease release;
+          found = cuda::System::shared().timing().end();
+        }
+        nb::list out;
+        for (const cuda::TimedWork& one : found)
+          out.append(nb::make_tuple(one.device->ordinal(), one.name, one.kind, one.milliseconds));
+        return out;
+      },
+      "What was measured since cuda_timing_begin: device, name, kind, milliseconds.");
   m.def(
       "cuda_ptx_compiler",
       [] {
@@ -162,6 +177,16 @@ void register_cuda(nb::module_& m) {
              cuda::ContextHandle context = d.device->context();
              WEFT_CUDA(d.device->api(), context_set, context);
            })
+      .def(
+          "profile",
+          [](const DeviceRef& d, bool on) {
+            cuda::ContextScope scope(*d.device);
+            const auto call = on ? d.device->api().profiler_start : d.device->api().profiler_stop;
+            if (!call) return;
+            if (const cuda::Result code = call(); code != cuda::kSuccess)
+              cuda::throw_driver_error(d.device->api(), code, on ? "profiler_start" : "profiler_stop");
+          },
+          nb::arg("on"), "Tells a profiler to begin or to end.")
       .def("free_memory", [](const DeviceRef& d) { return d.device->free_memory(); })
       .def(
           "synchronize",

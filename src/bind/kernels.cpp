@@ -83,7 +83,8 @@ nb::list params_of(const KernelRef& k) {
   return out;
 }
 
-void build(const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t rank, int place) {
+const driver::KernelVariant& build(const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t rank,
+                                   int place) {
   std::vector<const Type*> list;
   for (const TypeHandle& t : types) list.push_back(t.type);
   const auto& params = k.kernel->params();
@@ -92,8 +93,11 @@ void build(const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t
   if (list.size() != params.size()) throw nb::value_error("one type per parameter is needed");
   if (rank < 1 || rank > std::size_t(kMaxRank)) throw nb::value_error("a kernel runs over 1 to 4 dimensions");
   cuda::Device* device = place < 0 ? nullptr : &cuda::System::shared().device(place);
-  build_variant(*k.kernel, k.kernel->family->signature(list), rank, {}, device);
+  return build_variant(*k.kernel, k.kernel->family->signature(list), rank, {}, device);
 }
+
+/// The code of a kernel without generic parameters on a GPU.
+const cuda::KernelCode& gpu_code(const KernelRef& k, int place) { return *build(k, {}, 1, place).binary->gpu(); }
 
 /// The device of the last build: the next kernels will probably run there, too.
 std::atomic<cuda::Device*> last_device{nullptr};
@@ -295,8 +299,30 @@ void register_kernels(nb::module_& m) {
           "False if the kernel's text or names mean something else than when it was compiled.")
       .def("params", &params_of,
            "Name, type (None if generic), annotation and whether there is a default, per parameter.")
-      .def("build", &build, nb::arg("types"), nb::arg("rank") = 1, nb::arg("place") = kOnCpu,
-           "Compiles the form for these types ahead of a launch on a device: -1 is the CPU.")
+      .def(
+          "build",
+          [](const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t rank, int place) {
+            build(k, types, rank, place);
+          },
+          nb::arg("types"), nb::arg("rank") = 1, nb::arg("place") = kOnCpu,
+          "Compiles the form for these types ahead of a launch on a device: -1 is the CPU.")
+      .def(
+          "cuda_properties",
+          [](const KernelRef& k, int place) {
+            const cuda::KernelCode& code = gpu_code(k, place);
+            return std::pair(code.registers(), code.local_bytes());
+          },
+          nb::arg("place"), "Registers and bytes of local memory per thread.")
+      .def(
+          "cuda_best_block", [](const KernelRef& k, int place) { return gpu_code(k, place).best_block(); },
+          nb::arg("place"), "The block size that fills the device best, and how many blocks that takes.")
+      .def(
+          "cuda_largest_cluster",
+          [](const KernelRef& k, int place, int block_dim, unsigned shared_bytes) {
+            const cuda::KernelCode& code = gpu_code(k, place);
+            return code.largest_cluster(block_dim > 0 ? block_dim : std::min(code.max_threads(), 256), shared_bytes);
+          },
+          nb::arg("place"), nb::arg("block_dim"), nb::arg("shared_bytes"), "The most blocks that can form a cluster.")
       .def("build_ahead", &build_ahead,
            "Compiles the form that a launch will probably ask for, if that runs none of the program's own code. Errors "
            "are left to that launch.");

@@ -65,7 +65,11 @@ std::shared_ptr<void> Device::allocate_by(std::shared_ptr<Allocator> allocator, 
     return_block({allocator, reinterpret_cast<DevicePtr>(p), size});
   });
   if (Capture* running = capture()) running->keep(owner);
-  if (zeroed && bytes) WEFT_CUDA(api(), set8_async, memory, 0, bytes, stream()->handle());
+  if (zeroed && bytes) {
+    const std::shared_ptr<Stream> on = stream();
+    const TimedScope timed(*this, on->handle(), kTimeFill, "memset");
+    WEFT_CUDA(api(), set8_async, memory, 0, bytes, on->handle());
+  }
   return owner;
 }
 

@@ -58,7 +58,10 @@ std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
     if (pooled) WEFT_CUDA(api(), stream_synchronize, on);
     capturing->keep(owner);
   }
-  if (zeroed && bytes) WEFT_CUDA(api(), set8_async, memory, 0, whole_words(bytes), current->handle());
+  if (zeroed && bytes) {
+    const TimedScope timed(*this, current->handle(), kTimeFill, "memset");
+    WEFT_CUDA(api(), set8_async, memory, 0, whole_words(bytes), current->handle());
+  }
   return owner;
 }
 

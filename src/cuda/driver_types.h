@@ -79,6 +79,8 @@ inline constexpr int kJitInputPtx = 1;
 inline constexpr int kFunctionMaxThreads = 0;
 inline constexpr int kFunctionLocalBytes = 3;
 inline constexpr int kFunctionRegisters = 4;
+inline constexpr int kFunctionAnyCluster = 14;  // also those that not every device of the architecture has
+inline constexpr int kLaunchClusterDimension = 4;
 
 // CU_MEMPOOL_ATTR_…
 inline constexpr int kPoolReleaseThreshold = 4;
@@ -122,6 +124,20 @@ struct GraphNodeParams {
   std::int64_t reserved2 = 0;
 };
 static_assert(sizeof(GraphNodeParams) == 256, "the driver knows the size");
+
+/// CUlaunchAttribute and CUlaunchConfig, as far as questions about clusters of blocks need them.
+struct LaunchAttribute {
+  int id = kLaunchClusterDimension;
+  int reserved0 = 0;
+  unsigned value[16] = {};
+};
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, shared_bytes = 0;
+  StreamHandle stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned count = 0;  // of attributes
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56, "the driver knows the sizes");
 
 /// CUmemAccessDesc: which device may do what with a pool's memory.
 struct PoolAccess {

@@ -36,6 +36,7 @@ void Graph::launch(const Stream& stream) {
   instantiate();
   ContextScope scope(device_);
   std::lock_guard lock(mutex_);  // one graph can't be launched from two threads at once
+  const TimedScope timed(device_, stream.handle(), kTimeGraph, "graph");
   WEFT_CUDA(device_.api(), graph_launch, exec_, stream.handle());
 }
 

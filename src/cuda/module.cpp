@@ -52,7 +52,8 @@ std::string compile_ptx(Device& device, const std::string& ptx, const std::strin
   return std::string(static_cast<const char*>(cubin), size);
 }
 
-KernelCode::KernelCode(Device& device, std::span<const char> image, const std::string& entry) : device_(device) {
+KernelCode::KernelCode(Device& device, std::span<const char> image, const std::string& entry)
+    : device_(device), entry_(entry) {
   ContextScope scope(device);
   const DriverTable& api = device.api();
   if (Result code = api.module_load(&module_, image.data(), 0, nullptr, nullptr); code != kSuccess)
@@ -83,6 +84,35 @@ void KernelCode::launch(StreamHandle stream, unsigned blocks, unsigned block_dim
                         std::size_t size) const {
   void* extra[] = {kLaunchParamPointer, const_cast<void*>(arguments), kLaunchParamSize, &size, kLaunchParamEnd};
   WEFT_CUDA(device_.api(), launch, function_, blocks, 1, 1, block_dim, 1, 1, 0, stream, nullptr, extra);
+}
+
+std::pair<int, int> KernelCode::best_block() const {
+  ContextScope scope(device_);
+  int blocks = 0, block_dim = 0;
+  if (!device_.api().occupancy_block) throw runtime::ArgumentError("the CUDA driver is too old to say this");
+  WEFT_CUDA(device_.api(), occupancy_block, &blocks, &block_dim, function_, nullptr, 0, 0);
+  return {block_dim, blocks};
+}
+
+int KernelCode::largest_cluster(int block_dim, unsigned shared_bytes) const {
+  const DriverTable& api = device_.api();
+  if (device_.facts().arch < 90 || !api.occupancy_clusters || !api.function_set_attribute) return 1;
+  ContextScope scope(device_);
+  if (api.function_set_attribute(function_, kFunctionAnyCluster, 1) != kSuccess) return 1;
+  for (unsigned size = 16; size > 1; size /= 2) {
+    LaunchAttribute cluster;
+    cluster.value[0] = size;
+    cluster.value[1] = cluster.value[2] = 1;
+    LaunchConfig config;
+    config.grid[0] = size;
+    config.block[0] = unsigned(block_dim);
+    config.shared_bytes = shared_bytes;
+    config.attributes = &cluster;
+    config.count = 1;
+    int clusters = 0;
+    if (api.occupancy_clusters(&clusters, function_, &config) == kSuccess && clusters > 0) return int(size);
+  }
+  return 1;
 }
 
 unsigned blocks_for(std::int64_t count, unsigned block_dim, std::int64_t max_blocks) {

@@ -28,14 +28,21 @@ class KernelCode {
   /// The most threads that a block of it can have.
   int max_threads() const { return max_threads_; }
   FunctionHandle function() const { return function_; }
+  const std::string& entry() const { return entry_; }
   int registers() const { return registers_; }
   int local_bytes() const { return local_bytes_; }
+
+  /// The block size that fills the device best, and how many such blocks that takes. Throws DriverError.
+  std::pair<int, int> best_block() const;
+  /// The most blocks of this size that can form a cluster: a power of two up to 16, 1 where the device has none.
+  int largest_cluster(int block_dim, unsigned shared_bytes) const;
 
   /// Queues a launch; the arguments are copied. The device's context must be current.
   void launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments, std::size_t size) const;
 
  private:
   Device& device_;
+  std::string entry_;
   ModuleHandle module_ = nullptr;
   FunctionHandle function_ = nullptr;
   int max_threads_ = 0, registers_ = 0, local_bytes_ = 0;

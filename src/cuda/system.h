@@ -9,6 +9,7 @@
 
 #include "cuda/driver.h"
 #include "cuda/ptx_compiler.h"
+#include "cuda/timing.h"
 #include "runtime/memory_space.h"
 
 namespace weft::cuda {
@@ -68,6 +69,7 @@ class System {
   /// the GPU's own device. Throws ArgumentError when there is none, or too many were taken in.
   Device& adopt_context(ContextHandle context);
   PinnedMemory& pinned();
+  Timing& timing() { return timing_; }
 
   /// Whether this is the child of a fork: CUDA does not work there.
   bool forked() const;
@@ -102,6 +104,7 @@ class System {
   std::atomic<int> known_{0};                     // of the places below
   std::unique_ptr<Device> devices_[kMaxDevices];  // filled one after the other
   PinnedMemory pinned_{*this};
+  Timing timing_;
   std::atomic<bool (*)() noexcept> interrupt_{nullptr};
 };
 

@@ -114,6 +114,7 @@ void TransferKernels::run(const TransferShape& shape, bool fill, const void* arg
     code = slot.get();
   }
   constexpr unsigned kBlock = 256;
+  const TimedScope timed(device_, stream, kTimeBuiltin, "", code->entry());
   code->launch(stream, blocks_for(shape.count, kBlock, std::int64_t(device_.facts().sm_count) * 64), kBlock, arguments,
                size);
 }
@@ -157,8 +158,11 @@ void Device::copy(const ArrayDesc& to, MemorySpace* to_space, const std::shared_
       received = packed_like(to, element_size, received_memory.get());
     }
     on->wait(*behind);
-    WEFT_CUDA(api(), copy_peer_async, address(received.data), target.context(), address(sent.data), source.context(),
-              bytes, on->handle());
+    {
+      const TimedScope timed(*this, on->handle(), kTimeCopy, "memcpy PtoP");
+      WEFT_CUDA(api(), copy_peer_async, address(received.data), target.context(), address(sent.data), source.context(),
+                bytes, on->handle());
+    }
     behind->wait(*on);
     if (received_memory) target.copy(to, &target, keep_to, received, &target, received_memory, element_size);
     return;
@@ -179,7 +183,11 @@ void Device::copy(const ArrayDesc& to, MemorySpace* to_space, const std::shared_
     if (Capture* running = capture()) running->refuse("copy to host memory that is not page-locked");
     on->synchronize();
   }
-  WEFT_CUDA(api(), copy_async, address(to.data), address(from.data), bytes, on->handle());
+  {
+    const char* way = to_device ? from_device ? "memcpy DtoD" : "memcpy HtoD" : "memcpy DtoH";
+    const TimedScope timed(*this, on->handle(), kTimeCopy, way);
+    WEFT_CUDA(api(), copy_async, address(to.data), address(from.data), bytes, on->handle());
+  }
   if (waits) WEFT_CUDA(api(), stream_synchronize, on->handle());
 }
 
@@ -196,6 +204,7 @@ void Device::fill(const ArrayDesc& to, std::size_t element_size, const void* val
     const std::size_t count = std::size_t(element_count(to)) * element_size / period;
     std::uint32_t word = 0;
     std::memcpy(&word, bytes, period);
+    const TimedScope timed(*this, on->handle(), kTimeFill, "memset");
     if (period == 1)
       WEFT_CUDA(api(), set8_async, address(to.data), std::uint8_t(word), count, on->handle());
     else if (period == 2)

@@ -82,13 +82,17 @@ void GpuLaunch::queue(const cuda::Stream& stream) {
   trailer.print = device_.prints().buffer();
   trailer.launch = device_.prints().next_launch();
   if (device_.capture()) device_.keep_for_capture(variant_.binary);
+  const cuda::TimedScope timed(device_, stream.handle(), cuda::kTimeKernel,
+                               variant_.adjoint ? "backward kernel " : "forward kernel ", binary.name());
   binary.gpu()->launch(stream.handle(), blocks_, block_dim_, arguments_, size_);
 }
 
 bool GpuLaunch::run_quickly(const cuda::Stream& stream) {
   const cuda::StreamHandle handle = stream.handle();
   const std::uint64_t prints = device_.prints().ready_buffer();
-  if (!prints || device_.capture() || !names_its_context(handle) || device_.system().forked()) return false;
+  if (!prints || device_.capture() || !names_its_context(handle) || device_.system().forked() ||
+      device_.system().timing().wants(cuda::kTimeKernel))
+    return false;
   if (blocks_ == 0) return true;
   codegen::GpuTrailer& trailer = this->trailer();
   trailer.print = prints;

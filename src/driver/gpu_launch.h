@@ -19,13 +19,13 @@ class GpuLaunch {
   /// Whether nothing changes from one run to the next: there are no checks, which take a slot each time, and no rule about
   /// the order of threads.
   static bool is_steady(const KernelVariant& variant) {
-    return variant.ordered.empty() && variant.binary->code().check_sites.empty();
+    return variant.ordered.empty() && !variant.plan && variant.binary->code().check_sites.empty();
   }
   /// Queues it; a null stream is the device's current one. Failed checks are raised by the next synchronisation. Throws
   /// DriverError.
   void run(const cuda::Stream* stream);
   /// The same for a steady one, without a look at the thread's context: the driver refuses a launch into another one.
-  /// False if it did, or if a graph is captured: nothing was queued then, and run() does it or says what is wrong.
+  /// False if it did, if a graph is captured or launches are timed: nothing was queued then, and run() does it or says what is wrong.
   bool run_quickly(const cuda::Stream& stream);
 
  private:

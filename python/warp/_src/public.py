@@ -27,6 +27,7 @@ from warp._src import ipc as _ipc
 from warp._src import matmul as _matmul
 from warp._src import modules as _modules
 from warp._src import native as _native
+from warp._src import profiling as _profiling
 from warp._src import startup as _startup
 from warp._src import streams as _streams
 from warp._src import forward as _forward
@@ -92,6 +93,7 @@ for _source in (
     _startup,
     _streams,
     _graphs,
+    _profiling,
     _ipc,
     _torch_streams,
     _tape,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable
 
-from warp._src import logger
+from warp._src import logger, profiling
 
 
 class ScopedTimer:
@@ -20,8 +20,8 @@ class ScopedTimer:
         use_nvtx: marks the block for NVIDIA's profilers instead of printing (needs the `nvtx` package).
         color: of that mark.
         synchronize: waits for all devices before and after.
-        cuda_filter: which CUDA activities are recorded; none happen on the CPU.
-        report_func: called with the recorded activities and the indentation instead of the usual report.
+        cuda_filter: which activities on CUDA devices are measured, `wp.TIMING_*` flags; none happen on the CPU.
+        report_func: called with the activities and the indentation instead of `wp.timing_print`.
         skip_tape: keeps the timer off an active tape.
     """
 
@@ -76,6 +76,8 @@ class ScopedTimer:
             self.profiler.enable()
         if self.use_nvtx:
             self._range = _nvtx_range(self.name, self.color)
+        if self.cuda_filter:
+            profiling.timing_begin(self.cuda_filter, synchronize=False)
         if self.print:
             ScopedTimer.indent += 1
         self.start = time.perf_counter_ns()
@@ -89,6 +91,8 @@ class ScopedTimer:
 
             synchronize()
         self.elapsed = (time.perf_counter_ns() - self.start) / 1e6
+        if self.cuda_filter:
+            self.timing_results = profiling.timing_end(synchronize=False)
         if self.detailed:
             self.profiler.disable()
             self.profiler.print_stats(sort="tottime")
@@ -101,8 +105,8 @@ class ScopedTimer:
         if not self.print:
             return
         indent = "    " * ScopedTimer.indent
-        if self.cuda_filter and self.report_func is not None:
-            self.report_func(self.timing_results, indent)
+        if self.timing_results:
+            (self.report_func or profiling.timing_print)(self.timing_results, indent)
         text = f"{indent}{self.name} took {self.elapsed:.2f} ms"
         print(f"{text} {self.extra_msg}" if self.extra_msg else text)
         ScopedTimer.indent -= 1

@@ -15,7 +15,9 @@ std::string name_of(ScalarKind kind) { return std::string(scalar_text(kind)); }
 
 template <class Arguments>
 void run(Device& device, const KernelCode& code, std::int64_t blocks, unsigned threads, const Arguments& arguments) {
-  code.launch(device.stream()->handle(), unsigned(blocks), threads, &arguments, sizeof arguments);
+  const std::shared_ptr<Stream> stream = device.stream();
+  const TimedScope timed(device, stream->handle(), kTimeBuiltin, "", code.entry());
+  code.launch(stream->handle(), unsigned(blocks), threads, &arguments, sizeof arguments);
 }
 
 /// One step of a sum, which takes numbers `in` to numbers `out`; see SumArguments.

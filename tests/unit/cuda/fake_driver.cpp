@@ -290,6 +290,29 @@ DriverTable make_table() {
     FAKE("function_attribute");
     return *value = 512, kSuccess;
   };
+  t.function_set_attribute = [](FunctionHandle, int, int) -> Result {
+    FAKE("function_set_attribute");
+    return kSuccess;
+  };
+  t.occupancy_block = [](int* blocks, int* block_dim, FunctionHandle, void*, std::size_t, int) -> Result {
+    FAKE("occupancy_block");
+    return *blocks = 8, *block_dim = 384, kSuccess;
+  };
+  t.occupancy_clusters = [](int* clusters, FunctionHandle, const LaunchConfig* config) -> Result {
+    FAKE("occupancy_clusters");
+    const unsigned size = config->attributes[0].value[0];
+    if (config->count != 1 || config->attributes[0].id != kLaunchClusterDimension || config->grid[0] % size != 0)
+      return kErrorInvalidValue;
+    return *clusters = size <= 8 && config->block[0] <= 256 ? 2 : 0, kSuccess;
+  };
+  t.profiler_start = []() -> Result {
+    FAKE("profiler_start");
+    return kSuccess;
+  };
+  t.profiler_stop = []() -> Result {
+    FAKE("profiler_stop");
+    return kSuccess;
+  };
   t.launch = [](FunctionHandle f, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned, unsigned,
                 StreamHandle, void**, void** extra) -> Result {
     FAKE("launch");
