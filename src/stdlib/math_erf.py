@@ -1,5 +1,6 @@
-# Error functions. erf(a) = 1 − e^(−a − a·p(a)) in float32, without a branch; erfc(a) = e^(−a²)·erfcx(a) with a² as a sum
-# of two numbers; the inverses are polynomials in w = −log(1 − x²), or 1/√w where that is large.
+# Error functions. erf(a) = 1 − p(a)² in float32, without a branch, for the root of erfc bends little; erfc(a) =
+# e^(−a²)·erfcx(a) with a² as a sum of two numbers; the inverses are polynomials in w = −log(1 − x²), or 1/√w where that
+# is large.
 
 
 def _erfc_tail_f32(a):
@@ -27,15 +28,11 @@ def _erfc_tail_f32(a):
 
 def _erf_f32(x):
     a = abs(x)
-    # Far from 0 it is 1 − e^r = (1 − 2^n) − 2^n·g, where all but the last subtraction is exact or small.
-    b = where(a > 4.0, float32(4.0), a)
-    r = _fma(-b, _p_erf_log_f32(b), -b)
-    k = _fma(r, 1.44269502e+00, 12582912.0)
-    f = _fma(k - 12582912.0, -6.93147182e-01, r)
-    g = _fma(f * f, _p_exp_f32(f), f)
-    s = reinterpret((reinterpret(k, int32) << int32(23)) + int32(1065353216), float32)
+    # Far from 0 as 1 minus the square of a polynomial, and 1 where it is held. The difference is exact.
+    b = where(a > 3.94, float32(3.94), a)
+    u = _p_erf_root_f32(b - 1.0)
     # Not-a-number takes the way of small numbers.
-    y = where(a > 0.875, _fma(-s, g, 1.0 - s), _fma(a, _p_erf_f32(a * a), a))
+    y = where(a > 0.828125, _fma(-u, u, float32(1.0)), _fma(a, _p_erf_near_f32(a * a), a))
     return _with_sign_f32(y, x)
 
 

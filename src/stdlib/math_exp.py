@@ -1,5 +1,6 @@
-# Exponentials. exp(x) = 2^n·e^r with |r| ≤ ln(2)/2 (Cody and Waite); e^r comes as a sum of two numbers, so that the last
-# rounding is the only one that counts. Adding 1.5·2^23 (2^52) rounds to an integer and leaves it in the low bits.
+# Exponentials. exp(x) = 2^n·e^r with |r| ≤ ln(2)/2 (Cody and Waite); where more is made of it e^r comes as a sum of two
+# numbers, so that the last rounding is the only one that counts. Adding 1.5·2^23 (2^52) rounds to an integer and leaves it
+# in the low bits.
 
 
 def _exp_tail_f32(r, rl):
@@ -44,17 +45,25 @@ def _scale_f32(x, k, shift):
     return x * reinterpret((a + int32(127)) << int32(23), float32) * reinterpret((b + int32(127)) << int32(23), float32)
 
 
+def _exp_near_f32(x):
+    # e^x = 2^n·y; n comes as the bits of n + 1.5·2^23. x − n·ln(2) is exact but for the last digits of ln(2).
+    k = _fma(x, 1.44269502e+00, 12582912.0)
+    n = k - 12582912.0
+    r = _fma(n, 1.90465421e-09, _fma(n, -6.93147182e-01, x))
+    return reinterpret(k, int32), _fma(_fma(_p_exp_short_f32(r), r, float32(1.0)), r, float32(1.0))
+
+
 def _exp_f32(x):
-    k, h, l = _exp_parts_f32(x)
-    y = _scale_f32(h + l, k, int32(0))
+    k, y = _exp_near_f32(x)
+    y = _scale_f32(y, k, int32(0))
     y = where(x > 88.7228394, _inf_f32(), y)
     return where(x < -103.972084, float32(0.0), y)
 
 
 def _exp_core_f32(x):
     # The same for |x| < 87, where results are far from the ends of the range.
-    k, h, l = _exp_parts_f32(x)
-    return reinterpret(reinterpret(h + l, int32) + (k << int32(23)), float32)
+    k, y = _exp_near_f32(x)
+    return reinterpret(reinterpret(y, int32) + (k << int32(23)), float32)
 
 
 def _exp2_f32(x):

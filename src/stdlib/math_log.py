@@ -17,27 +17,24 @@ def _log_edges_f32(x, y):
     return where(x > 0.0, y, where(x == 0.0, -_inf_f32(), _nan_f32()))
 
 
-def _log_join_f32(e, m):
-    # log(2^e·m).
-    f = m - 1.0
-    q = _fma(f * f, _fma(f, _p_log1p_f32(f), -0.5), e * -1.90465421e-09)
-    # e·ln(2) rounded: what the product lacks goes with the small terms.
-    a = e * 0.693147182
-    q = q + _fma(e, 0.693147182, -a)
-    h = a + f
-    return h + (((a - h) + f) + q)
+def _log_near_f32(b, scaled):
+    # log of the positive number with these bits, that is 2^n·m with m in [2/3, 4/3); n·2^23 is an integer, less `scaled`.
+    n = (b - int32(0x3F2AAAAB)) & int32(-8388608)
+    f = reinterpret(b - n, float32) - 1.0
+    y = _fma(_fma(_p_log1p_short_f32(f), f, float32(-0.5)), f * f, f)
+    return _fma(float32(n - scaled), 8.26295832e-08, y)
 
 
 def _log_f32(x):
-    e, m = _log_split_f32(x)
-    return _log_edges_f32(x, _log_join_f32(e, m))
+    # Denormal numbers are scaled by 2^25.
+    small = x < 1.17549435e-38
+    b = reinterpret(where(small, x * 33554432.0, x), int32)
+    return _log_edges_f32(x, _log_near_f32(b, where(small, int32(209715200), int32(0))))
 
 
 def _log_core_f32(x):
     # The same for positive numbers that are neither denormal nor infinite.
-    b = reinterpret(x, int32)
-    e = (b - int32(0x3F3504F3)) >> int32(23)
-    return _log_join_f32(float32(e), reinterpret(b - (e << int32(23)), float32))
+    return _log_near_f32(reinterpret(x, int32), int32(0))
 
 
 def _log_sum_f32(m):

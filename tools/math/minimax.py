@@ -110,7 +110,11 @@ def fit(f, low, high, powers, kind, weight=lambda x: mp.mpf(1), tuned=3):
         rest = rest[1:]
     coefficients, _ = remez(remaining, weight, rest, low, high)
     fixed += [rounded(c, kind) for c in coefficients]
+    return fixed, largest_error(f, low, high, powers, fixed, weight)
+
+
+def largest_error(f, low, high, powers, coefficients, weight):
+    """Of the polynomial as it stands, without rounding, at many places."""
     low, high = mp.mpf(low), mp.mpf(high)
     samples = [low + (high - low) * i / 997 for i in range(998)]
-    most = max(abs(weight(x) * (f(x) - _value(fixed, powers, x))) for x in samples)
-    return fixed, most
+    return max(abs(weight(x) * (f(x) - _value(coefficients, powers, x))) for x in samples)

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import mpmath as mp
-from minimax import fit, literal
+from minimax import fit, largest_error, literal, rounded
 
 KINDS = ("f32", "f64")
 HEADER = '''# Polynomials of the elementary functions, made by tools/math/polynomials.py: edit that, not this. Each comment gives the
@@ -87,6 +87,12 @@ def one(_):
     return mp.mpf(1)
 
 
+def root_weight(t):
+    """Of 1 − p(t)² for p² = erfc(t + 1); far out p itself has to stay small."""
+    a = t + 1
+    return max(2 * mp.sqrt(mp.erfc(a)), mp.mpf(2) ** -11) / mp.erf(a)
+
+
 QUARTER = mp.mpf("0.7863")  # π/4 and what rounding the quotient adds
 HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.0001")
 ATANH_END = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
@@ -97,10 +103,15 @@ DEFINITIONS = {
     # e^r = 1 + r + r²·p(r)
     "exp": (series(lambda r: (mp.expm1(r) - r) / r**2, 0.5), lambda r: r * r / mp.exp(r),
             {"f32": (-HALF_LN2, HALF_LN2, 6), "f64": (-HALF_LN2, HALF_LN2, 11)}),
-    # log((1+s)/(1−s)) = 2s + s³·(2/3 + z·p(z)), z = s²
+    # The same with what one multiply-add after the other makes of it
+    "exp_short": (series(lambda r: (mp.expm1(r) - r) / r**2, 0.5), lambda r: r * r / mp.exp(r),
+                  {"f32": (-HALF_LN2, HALF_LN2, 5)}),
     # log(1 + f) = f − f²/2 + f³·p(f)
     "log1p": (series(lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, mp.mpf(1) / 3), lambda f: f * f,
               {"f32": (mp.sqrt(0.5) - 1, mp.sqrt(2) - 1, 9)}),
+    "log1p_short": (series(lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, mp.mpf(1) / 3), lambda f: f * f,
+                    {"f32": (-mp.mpf(1) / 3, mp.mpf(1) / 3, 8)}),
+    # log((1+s)/(1−s)) = 2s + s³·(2/3 + z·p(z)), z = s²
     "log": (series(of_root(lambda s: (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5), mp.mpf(2) / 5, mp.mpf(2) ** -40),
             lambda z: z * z / 2, {"f32": (0, ATANH_END, 3), "f64": (0, ATANH_END, 9)}),
     # sin r = r + r³·p(r²), cos r = 1 − r²/2 + r⁴·p(r²)
@@ -122,8 +133,10 @@ DEFINITIONS = {
     # erf x = x + x·p(x²) up to 1
     "erf": (series(of_root(lambda x: mp.erf(x) / x - 1), 2 / mp.sqrt(mp.pi) - 1, mp.mpf(2) ** -40), one,
             {"f32": (0, 1, 7), "f64": (0, 1, 15)}),
-    # erf a = 1 − e^(−a − a·p(a)) from 7/8 on
-    "erf_log": (lambda a: -mp.log(mp.erfc(a)) / a - 1, lambda a: a * mp.erfc(a) / mp.erf(a), {"f32": (0.8125, 4, 7)}),
+    # The same up to 53/64, and erf a = 1 − p(a − 1)² from there on
+    "erf_near": (series(of_root(lambda x: mp.erf(x) / x - 1), 2 / mp.sqrt(mp.pi) - 1, mp.mpf(2) ** -40), one,
+                 {"f32": (0, 0.828125**2, 6)}),
+    "erf_root": (around(lambda a: mp.sqrt(mp.erfc(a)), 1), root_weight, {"f32": (-0.171875, 2.94, 12)}),
     # erfc a = e^(−a²)·(c + q·p(q))/(1 + 2a), c = erfcx(k)·(1 + 2k)
     "erfc_f32": (erfcx_scaled(2), abs, {"f32": (-0.601, 0.6802, 12)}),
     "erfc_f64": (erfcx_scaled(4), abs, {"f64": (-0.685, 0.7461, 23)}),
@@ -136,6 +149,20 @@ DEFINITIONS = {
     "erfinv_far": (around(tail_inverse, 0.140625), one, {"f64": (-0.051, 0.06, 21)}),
     "erfinv_end": (around(tail_inverse, 0.0625), one, {"f64": (-0.0261, 0.028, 19)}),
 }
+
+# Coefficients of the fits above after polish.cpp, which counts roundings too. They belong to the order of operations in
+# their functions.
+POLISHED = {
+    "exp_short": "0.49999994 0.166665137 0.0416683815 0.00836938526 0.00138128258",
+    "log1p_short": "0.33333239 -0.249996558 0.200100079 -0.16685541 0.140111268 -0.121148072 0.139518514 -0.132379949",
+    "erf_near": "0.128379166 -0.376125872 0.112829387 -0.0268128514 0.00506957388 -0.000642811763",
+    "erf_root": "0.396609634 -0.52331996 0.178064153 0.0605094321 -0.0473435968 -0.00236634794 "
+                "0.0073750494 -0.000211838342 -0.00140061404 0.000567769108 -9.6039279e-05 6.31619332e-06",
+}
+
+# Chains that a polynomial is split into; by default more for longer ones. One chain rounds least and takes the fewest
+# operations.
+WAYS = {"exp_short": 1, "erf_near": 1, "erf_root": 1}
 
 TWO_OVER_PI = '''def _two_over_pi(i):
     # Words i to i + 6 of the binary digits of 2/π behind a word of zeros: halves are chosen bit by bit of i.
@@ -171,13 +198,13 @@ def function_text(name, kind, coefficients):
     """Long chains are split: independent halves or quarters keep the units busy while each waits for its own latency."""
     numbers = [literal(c, kind) for c in coefficients]
     head = f"def _p_{name}_{kind}(x):\n"
-    if len(numbers) < 5:
+    ways = WAYS.get(name, 1 if len(numbers) < 5 else 4 if len(numbers) >= 12 else 2)
+    if ways == 1:
         first, rest = numbers[-1], numbers[:-1]
         body = f"    p = _fma(x, {first}, {rest[-1]})\n"
         for c in reversed(rest[:-1]):
             body += f"    p = _fma(p, x, {c})\n"
         return head + body + "    return p\n"
-    ways = 4 if len(numbers) >= 12 else 2
     body = "    y = x * x\n" + ("    z = y * y\n" if ways == 4 else "")
     step = "z" if ways == 4 else "y"
     for k in range(ways):
@@ -198,6 +225,9 @@ def fitted(name):
     f, weight, formats = DEFINITIONS[name]
     for kind, (low, high, count) in formats.items():
         coefficients, error = fit(f, low, high, range(count), kind, weight)
+        if name in POLISHED:
+            coefficients = [rounded(c, kind) for c in POLISHED[name].split()]
+            error = largest_error(f, low, high, range(count), coefficients, weight)
         bits = float(mp.log(error, 2))
         plain = name.removesuffix("_" + kind)
         print(f"{plain} {kind}: {count} coefficients, 2^{bits:.1f}", flush=True)
