@@ -37,9 +37,12 @@ void make_log(TapedLaunch& l) {
   code.name = l.kernel->name();
   code.tid_dims_read = 0;
   const std::int64_t threads = runtime::launch_size(code, l.dims());
-  l.log = runtime::TapeLog(l.facts->log.fixed_words, l.facts->log.page_words, threads,
-                           l.place.device ? space_of(l.place.device->ordinal()) : nullptr,
-                           std::int64_t(l.signature->log_words * double(threads)));
+  const std::uint32_t page = l.facts->log.page_words;
+  auto words = std::int64_t(l.signature->log_words * double(threads));
+  if (l.place.device && l.place.device->capture() && words < runtime::TapeLog::guess(page, threads))
+    words = 0;  // the graph may be run on other numbers, and can't have more then
+  l.log = runtime::TapeLog(l.facts->log.fixed_words, page, threads,
+                           l.place.device ? space_of(l.place.device->ordinal()) : nullptr, words);
   write_descs(l);
 }
 
@@ -87,8 +90,9 @@ void run_with_log(TapedLaunch& l, const std::function<void()>& run) {
     join.before_launch();
     run();
     join.before_copies();
-    if (fits(l.log)) break;
+    const bool enough = fits(l.log);
     note_log(l);
+    if (enough) break;
     if (runs == kMaxRuns) return;
     before.restore();
     try {

@@ -69,9 +69,9 @@ TapeLog::TapeLog(std::uint32_t fixed_words, std::uint32_t page_words, std::int64
     return;
   }
   if (space && !space->on_host()) {
-    std::int64_t pages = std::max(threads * kGpuPagesPerThread, kGpuLeastPages);
-    pages = std::max(pages, (words_before / 8 * 9 + words_before % 8) / page_words + 2);  // and some more
-    pages_ = make(ScalarKind::u32, {pages * page_words}, space);
+    std::int64_t words = guess(page_words, threads);
+    if (words_before) words = ((words_before / 8 * 9 + words_before % 8) / page_words + 2) * page_words;
+    pages_ = make(ScalarKind::u32, {words}, space);
     return;
   }
   auto reservation = std::make_shared<Reservation>(most_bytes());
@@ -81,6 +81,10 @@ TapeLog::TapeLog(std::uint32_t fixed_words, std::uint32_t page_words, std::int64
   const auto words = std::int64_t(reservation->bytes() / 4 / page_words * page_words);
   pages_ = Array::wrap(types::scalar(ScalarKind::u32), {words}, std::move(memory));
   trim_ = [reservation](std::uint64_t used) { reservation->trim(used); };
+}
+
+std::int64_t TapeLog::guess(std::uint32_t page_words, std::int64_t threads) {
+  return std::max(threads * kGpuPagesPerThread, kGpuLeastPages) * page_words;
 }
 
 void TapeLog::write_descs(ArrayDesc out[kArrays]) const {

@@ -15,9 +15,11 @@ class TapeLog {
 
   TapeLog() = default;
   /// `fixed_words` 32-bit words for each thread, and pages of `page_words` (0: none) for what loops write. On a GPU there
-  /// is room for a guess, and at least for `words_before`, what such a launch took before.
+  /// is room for a guess, or for `words_before` and some more: what such a launch took before, or 0.
   TapeLog(std::uint32_t fixed_words, std::uint32_t page_words, std::int64_t threads, MemorySpace* space,
           std::int64_t words_before = 0);
+  /// That guess, in words.
+  static std::int64_t guess(std::uint32_t page_words, std::int64_t threads);
 
   /// The descriptors that the kernel's form takes behind its own parameters.
   void write_descs(ArrayDesc out[kArrays]) const;

@@ -214,7 +214,7 @@ def sorted_values(x):
     wp.copy(y, bent(x), count=N)
     keys = wp.array(np.resize([5, 3, 9, 3, 1], 2 * N).astype(np.int32), dtype=int, device=x.device)
     wp.utils.radix_sort_pairs(keys, y, N)
-    return y
+    return y[:N]  # behind it there is scratch
 
 
 @follow
@@ -233,7 +233,7 @@ def sorted_segments(x):
     wp.copy(y, bent(x), count=N)
     keys = wp.array(np.resize([5, 3, 9, 3, 1], 2 * N).astype(np.int32), dtype=int, device=x.device)
     wp.utils.segmented_sort_pairs(keys, y, N, wp.array([0, 7, 8, 20], dtype=int, device=x.device))
-    return y
+    return y[:N]
 
 
 @follow

@@ -99,6 +99,7 @@ TEST(TapeLog, TooLittleIsAnErrorEachTimeAndTheNextOneIsLargeEnough) {
   TapeLog next(0, 64, 10, &far, log.words());
   EXPECT_GE(room(next), wanted);
   EXPECT_EQ(room(next) % 64, 0);
+  EXPECT_LE(room(TapeLog(0, 64, 10, &far, 6400)), 6400 * 5 / 4);
 }
 
 TEST(TapeLog, OnTheHostItIsTrimmed) {
