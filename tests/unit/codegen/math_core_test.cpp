@@ -71,5 +71,17 @@ TEST(MathCore, OthersHaveNone) {
     EXPECT_EQ(passes::math_core(code), nullptr);
 }
 
+/// What GPU kernels of mathematics spend their time on: no change may make these longer unseen.
+TEST(MathCore, BodiesStayShort) {
+  auto length = [](const ir::Function& body) {
+    int count = 0;
+    for (const ir::Op& op : *body.body) count += ir::class_of(op.code) == ir::OpClass::arith;
+    return count;
+  };
+  EXPECT_LE(length(*passes::math_core(ir::OpCode::exp)), 11);
+  EXPECT_LE(length(*passes::math_core(ir::OpCode::log)), 16);
+  EXPECT_LE(length(passes::math_function(ir::OpCode::erf, ScalarKind::f32)), 23);
+}
+
 }  // namespace
 }  // namespace weft::codegen::test
