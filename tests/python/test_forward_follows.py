@@ -533,20 +533,19 @@ def move(bodies: wp.array(dtype=Body), out: wp.array(dtype=f64)):
         wp.atomic_add(out, i, body.points[k] * body.points[k])
 
 
-@pytest.mark.cpu_only("elements of arrays on GPUs are not read one by one")
-def test_arrays_in_structs_in_arrays():
+def test_arrays_in_structs_in_arrays(device):
     points = [X[:5], X[5:8], X[8:8]]
     along = [DX[:5], DX[5:8], DX[8:8]]
-    arrays = [arr(p, "cpu") for p in points]
-    bodies = wp.zeros(3, dtype=Body, device="cpu")
+    arrays = [arr(p, device) for p in points]
+    bodies = wp.zeros(3, dtype=Body, device=device)
     for k, one in enumerate(arrays):
         body = Body()
         body.mass, body.points = f64(1.0 + k), one
         bodies[k] = body
-    out = wp.zeros(3, dtype=f64, device="cpu")
-    with wp.ForwardMode({one: arr(d, "cpu") for one, d in zip(arrays, along) if one.size}) as forward:
+    out = wp.zeros(3, dtype=f64, device=device)
+    with wp.ForwardMode({one: arr(d, device) for one, d in zip(arrays, along) if one.size}) as forward:
         for _ in range(2):
-            wp.launch(move, dim=3, inputs=[bodies, out], device="cpu")
+            wp.launch(move, dim=3, inputs=[bodies, out], device=device)
 
     def energy(step, k):
         p, total = points[k] + step * along[k], 0.0

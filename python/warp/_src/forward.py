@@ -178,10 +178,10 @@ class ForwardMode:
 
     def _shadow_of_structs(self, value: array, written: bool) -> Any:
         """The tangent of an array whose structs hold arrays: its own structs hold the tangents of those."""
+        if not written and not any(self._moves(one) for one in (value, *tape_record.held_arrays(value))):
+            return None
         places = list(np.ndindex(*value.shape))
         held = [self._shadow(value[at], written) for at in places]
-        if not written and not self._moves(value) and all(one is None for one in held):
-            return None
         made = self._view(value)
         for at, one in zip(places, held):
             now = field_arrays(one)

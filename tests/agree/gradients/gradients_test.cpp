@@ -30,31 +30,6 @@ struct Data {
   }
 };
 
-/// A vector in the memory of a GPU, or itself on the CPU (a null device).
-class Mirror {
- public:
-  template <class T>
-  Mirror(std::vector<T>& of, cuda::Device* device) : bytes_(of.size() * sizeof(T)), host_(of.data()) {
-    if (!device) return;
-    there_ = runtime::Array::empty(types::scalar(ScalarKind::u8), {bytes_}, false, device);
-    there_.assign(here());
-  }
-  void* data() const { return there_.is_valid() ? there_.data() : host_; }
-  void take_back() {
-    if (there_.is_valid()) here().assign(there_);
-  }
-
- private:
-  runtime::Array here() const {
-    runtime::Array::External memory;
-    memory.data = host_;
-    return runtime::Array::wrap(types::scalar(ScalarKind::u8), {bytes_}, std::move(memory));
-  }
-  std::int64_t bytes_;
-  void* host_;
-  runtime::Array there_;
-};
-
 /// Runs the taped form and its adjoint; gives the gradients.
 Data gradients(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes, bool interpret, int opt_level = 1,
                cuda::Device* device = nullptr) {
@@ -64,6 +39,7 @@ Data gradients(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes,
   options.use_cache = false;
   KernelFamily family(decl, options, {}, interpret);
   Data data;
+  using test::Mirror;
   Mirror x(data.x, device), y(data.y, device), n(data.n, device), out(data.out, device), x_grad(data.x_grad, device),
       y_grad(data.y_grad, device), out_grad(data.out_grad, device);
   const ArrayDesc arrays[] = {

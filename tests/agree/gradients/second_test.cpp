@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cuda/system.h"
 #include "random_differentiable.h"
 #include "there_and_back.h"
 
@@ -57,14 +58,26 @@ Data gradient(const std::shared_ptr<const sema::FunctionDecl>& decl, double shif
   return data;
 }
 
-/// The tangent, and back from the weighted sum of the result's tangent.
-Data second(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes, bool interpret) {
+/// The tangent, and back from the weighted sum of the result's tangent unless `back` is false.
+Data second(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes, bool interpret,
+            cuda::Device* device = nullptr, bool back = true) {
   Data data(0);
   for (std::size_t k = 0; k < data.grad[2].size(); ++k) data.along_grad[2][k] = Data::weight(k);
   KernelFamily family(decl, options_for(lanes, true), {}, interpret);
-  const ArrayDesc arrays[] = {data.array(0),   data.array(1),   data.counts(), data.array(2),
-                              data.tangent(0), data.tangent(1), data.counts(), data.tangent(2)};
-  there_and_back(family, arrays, kThreads);
+  ArrayDesc arrays[] = {data.array(0),   data.array(1),   data.counts(), data.array(2),
+                        data.tangent(0), data.tangent(1), data.counts(), data.tangent(2)};
+  std::vector<Mirror> mirrors;
+  mirrors.emplace_back(data.n, device);
+  arrays[2].data = arrays[6].data = mirrors.back().data();
+  for (int a = 0; a < 3; ++a) {
+    ArrayDesc& own = arrays[a == 2 ? 3 : a];
+    ArrayDesc& tangent = arrays[a == 2 ? 7 : 4 + a];
+    auto mirror = [&](Numbers& list) { return mirrors.emplace_back(list, device).data(); };
+    own.data = mirror(data.in[a]), own.grad = mirror(data.grad[a]);
+    tangent.data = mirror(data.along[a]), tangent.grad = mirror(data.along_grad[a]);
+  }
+  (back ? there_and_back : there)(family, std::span<const ArrayDesc>(arrays), kThreads, device);
+  for (Mirror& one : mirrors) one.take_back();
   return data;
 }
 
@@ -148,6 +161,26 @@ int count_or(int usual) {
 TEST(SecondDerivatives, OfRandomKernels) { compare_random_kernels(count_or(80), false); }
 
 TEST(SecondDerivatives, OfRandomKernelsWhoseThreadsMeet) { compare_random_kernels(count_or(40), true); }
+
+TEST(SecondDerivatives, TheGpuAgreesWithTheInterpreter) {
+  cuda::System& system = cuda::System::shared();
+  if (!system.available() || system.device_count() == 0) GTEST_SKIP() << "there is no CUDA device";
+  for (int k = 0; k < count_or(24); ++k) {
+    const bool meet = k % 2 == 1;  // one thread does it all, and there is no way back
+    const std::string text = "import warp as wp\nd = wp.float64\n" +
+                             autodiff::test::RandomDifferentiable(std::uint32_t(k) + 7000, 2, meet).kernel();
+    SCOPED_TRACE("kernel " + std::to_string(k) + "\n" + text);
+    auto decl = kernel_of(text);
+    ASSERT_TRUE(decl);
+    const Data want = second(decl, 1, true, nullptr, !meet), got = second(decl, 0, false, &system.device(0), !meet);
+    for (int a = 0; a < 3; ++a) {
+      expect_near(want.in[a], got.in[a], 1e-9, "values");
+      expect_near(want.along[a], got.along[a], 1e-9, "tangent");
+      expect_near(want.grad[a], got.grad[a], 1e-8, "second derivative");
+    }
+    if (HasFailure()) return;
+  }
+}
 
 }  // namespace
 }  // namespace weft::driver::test

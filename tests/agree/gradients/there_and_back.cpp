@@ -30,8 +30,10 @@ ArrayDesc desc_of(void* data, void* grad, std::int64_t count, std::int64_t size)
   return desc;
 }
 
-void there_and_back(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t threads,
-                    cuda::Device* device) {
+namespace {
+
+void run(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device,
+         bool back) {
   DiagnosticSink sink;
   const auto* params = family.params(sink);
   ASSERT_TRUE(params) << sink.render_all();
@@ -48,7 +50,7 @@ void there_and_back(KernelFamily& family, std::span<const ArrayDesc> arrays, std
   const TapeFacts& facts = family.tape_facts(signature, 1, form);
   ASSERT_EQ(facts.problem, "");
   runtime::TapeLog log;
-  if (!facts.log.empty()) {
+  if (back && !facts.log.empty()) {
     form.taped = true;
     log = runtime::TapeLog(facts.log.fixed_words, facts.log.page_words, threads, device);
     ArrayDesc logs[runtime::TapeLog::kArrays];
@@ -58,6 +60,7 @@ void there_and_back(KernelFamily& family, std::span<const ArrayDesc> arrays, std
   }
   const std::int64_t dims[] = {threads};
   for (bool adjoint : {false, true}) {
+    if (adjoint && !back) break;
     form.adjoint = adjoint;
     const KernelVariant* variant = family.variant(signature, 1, form, {}, sink, device);
     ASSERT_TRUE(variant) << sink.render_all();
@@ -65,6 +68,17 @@ void there_and_back(KernelFamily& family, std::span<const ArrayDesc> arrays, std
     if (!adjoint) log.finish();
   }
   if (device) device->synchronize();
+}
+
+}  // namespace
+
+void there_and_back(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t threads,
+                    cuda::Device* device) {
+  run(family, arrays, threads, device, true);
+}
+
+void there(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device) {
+  run(family, arrays, threads, device, false);
 }
 
 }  // namespace weft::driver::test
