@@ -120,9 +120,10 @@ void register_cuda(nb::module_& m) {
         GilRelease release;  // the driver takes its time to start
         cuda::System& system = cuda::System::shared();
         system.set_interrupt(&interrupted);
-        return std::tuple(system.device_count(), system.version(), system.problem());
+        return std::tuple(system.device_count(), system.version(),
+                          system.available() ? system.note() : system.problem());
       },
-      "Opens the CUDA driver: number of devices, its version (0: none), why there are none.");
+      "Opens the CUDA driver: number of devices, its version (0: none), why there are none or not all.");
   m.def("cuda_timing_begin", [](unsigned filter) { cuda::System::shared().timing().begin(filter); });
   m.def(
       "cuda_timing_end",

@@ -108,7 +108,11 @@ class Device final : public runtime::MemorySpace {
   friend class Stream;
   friend class Capture;
   void read_facts();
+  /// Gives memory back, now or later: while a graph is captured, and when the driver refuses, it is tried again by the end
+  /// of the capture or the next allocation.
   void release(DevicePtr memory, bool pooled) noexcept;
+  bool try_release(DevicePtr memory, bool pooled) noexcept;
+  void release_late() noexcept;
   std::shared_ptr<void> allocate_by(std::shared_ptr<Allocator> allocator, std::uint64_t bytes, bool zeroed);
   void return_block(LateReturns::Block block) noexcept;
   DevicePtr try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on, Result& code);
@@ -125,7 +129,7 @@ class Device final : public runtime::MemorySpace {
   std::string alias_;
   DeviceFacts facts_;
   std::atomic<ContextHandle> context_{nullptr};
-  std::atomic<bool> pool_enabled_{false}, has_allocator_{false};
+  std::atomic<bool> pool_enabled_{false}, has_allocator_{false}, owes_frees_{false};
   std::atomic<Capture*> capture_{nullptr};
   std::atomic<const Stream*> stream_now_{nullptr};  // stream_
   mutable std::mutex mutex_;                        // guards the rest
@@ -134,7 +138,7 @@ class Device final : public runtime::MemorySpace {
   std::shared_ptr<Stream> stream_;
   std::vector<StreamHandle> live_streams_;  // all but the side stream
   StreamHandle side_stream_ = nullptr;
-  std::vector<std::pair<DevicePtr, bool>> late_frees_;  // given up while a graph was captured
+  std::vector<std::pair<DevicePtr, bool>> late_frees_;  // what could not be given back yet
   std::vector<int> peers_, pool_peers_;                 // ordinals that may be reached
   std::unique_ptr<TransferKernels> transfer_;
   std::mutex condition_mutex_;  // loading asks for the context

@@ -35,6 +35,8 @@ std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
   const std::shared_ptr<Stream> current = stream();
   const bool pooled = pool_enabled();
   Capture* capturing = capture();
+  if (owes_frees_.load(std::memory_order_acquire) && !capturing) [[unlikely]]
+    release_late();
   // Memory made while a graph is captured belongs to no node of it: it is there at once, and the graph keeps it.
   const StreamHandle on = capturing && pooled ? side_stream() : current->handle();
   Result code = kSuccess;
@@ -66,22 +68,40 @@ std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
 }
 
 void Device::release(DevicePtr memory, bool pooled) noexcept {
-  if (system_.forked()) return;
+  if (system_.forked() || try_release(memory, pooled)) return;
+  try {
+    std::lock_guard lock(mutex_);
+    late_frees_.emplace_back(memory, pooled);
+    owes_frees_.store(true, std::memory_order_release);
+  } catch (const std::bad_alloc&) {  // no memory to remember memory
+  }
+}
+
+void Device::release_late() noexcept {
+  std::vector<std::pair<DevicePtr, bool>> late;
+  {
+    std::lock_guard lock(mutex_);
+    late.swap(late_frees_);
+    owes_frees_.store(false, std::memory_order_release);
+  }
+  std::size_t done = 0;
+  while (done < late.size() && try_release(late[done].first, late[done].second)) ++done;
+  if (done == late.size()) return;
+  std::lock_guard lock(mutex_);  // the driver still refuses: another time
+  late_frees_.insert(late_frees_.end(), late.begin() + std::ptrdiff_t(done), late.end());
+  owes_frees_.store(true, std::memory_order_release);
+}
+
+bool Device::try_release(DevicePtr memory, bool pooled) noexcept {
   try {
     bool several = false;
     {
       std::lock_guard lock(mutex_);
-      if (capture_.load(std::memory_order_acquire)) {
-        late_frees_.emplace_back(memory, pooled);
-        return;
-      }
+      if (capture_.load(std::memory_order_acquire)) return false;
       several = live_streams_.size() != 1;
     }
     ContextScope scope(*this);
-    if (!pooled) {
-      api().memory_free(memory);
-      return;
-    }
+    if (!pooled) return api().memory_free(memory) == kSuccess;
     StreamHandle on = nullptr;
     if (several) {
       on = side_stream();
@@ -89,8 +109,9 @@ void Device::release(DevicePtr memory, bool pooled) noexcept {
     } else {
       on = stream()->handle();
     }
-    api().memory_free_async(memory, on);
-  } catch (const std::exception&) {  // the context is broken or gone: so is its memory
+    return api().memory_free_async(memory, on) == kSuccess;
+  } catch (const std::exception&) {  // of the driver; if the context is broken or gone, so is its memory
+    return false;
   }
 }
 
@@ -102,13 +123,8 @@ void Device::begin_capture(Capture* capture) {
 }
 
 void Device::end_capture() {
-  std::vector<std::pair<DevicePtr, bool>> late;
-  {
-    std::lock_guard lock(mutex_);
-    capture_.store(nullptr, std::memory_order_release);
-    late.swap(late_frees_);
-  }
-  for (auto [memory, pooled] : late) release(memory, pooled);
+  capture_.store(nullptr, std::memory_order_release);
+  release_late();
 }
 
 std::uint64_t Device::free_memory() {

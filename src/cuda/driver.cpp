@@ -47,7 +47,11 @@ std::string describe(const DriverTable& table, Result code) {
 OpenedDriver use_driver(const DriverTable& table) {
   OpenedDriver opened;
   opened.table = table;
-  if (table.driver_version(&opened.version) != kSuccess) opened.version = 0;
+  if (const Result code = table.driver_version(&opened.version); code != kSuccess) {
+    opened.version = 0;
+    opened.problem = "the CUDA driver does not say its version: cuDriverGetVersion gave " + describe(table, code);
+    return opened;
+  }
   if (opened.version < kOldestDriver) {
     opened.problem = "the CUDA driver is too old: it supports CUDA " + version_text(opened.version) + ", " +
                      version_text(kOldestDriver) + " or newer is needed; update the NVIDIA driver";

@@ -77,9 +77,8 @@ std::shared_ptr<Graph> Capture::end() {
     ~Done() { device.end_capture(); }
   } done{device()};
   if (external_) return nullptr;
-  ContextScope scope(device());
   GraphHandle graph = nullptr;
-  const Result code = device().api().capture_end(stream_->handle(), &graph);
+  const Result code = end_stream_capture(graph);
   if (code != kSuccess || !graph)
     throw_driver_error(device().api(), code == kSuccess ? kErrorInvalidValue : code, "capture_end",
                        "something that a graph can't hold was done while it was captured");
@@ -89,6 +88,16 @@ std::shared_ptr<Graph> Capture::end() {
   }
   std::lock_guard lock(mutex_);
   return std::make_shared<Graph>(device(), graph, std::move(kept_));
+}
+
+Result Capture::end_stream_capture(GraphHandle& graph) const {
+  // The stream is bound to its context. If it went on capturing, all later work of the program would vanish in the graph.
+  const DriverTable& api = device().api();
+  const Result code = api.capture_end(stream_->handle(), &graph);
+  if (code == kSuccess) return code;
+  int status = 0;
+  if (api.stream_capturing(stream_->handle(), &status) == kSuccess && status == 0) return code;
+  return api.capture_end(stream_->handle(), &graph);
 }
 
 void Capture::keep(std::shared_ptr<const void> thing) {

@@ -70,6 +70,8 @@ class Capture {
     bool loop = false;
   };
   void need_conditions() const;
+  /// Ends the driver's capture of the stream, also if the driver has to be told twice.
+  Result end_stream_capture(GraphHandle& graph) const;
   /// The graph that the stream is captured into, and its nodes behind which the next one comes.
   GraphHandle so_far(std::vector<GraphNodeHandle>& leaves) const;
   void set_condition(ConditionHandle condition, DevicePtr value, bool negated) const;

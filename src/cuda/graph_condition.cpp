@@ -108,18 +108,18 @@ void Capture::end_branch() {
   if (branches_.empty()) throw runtime::ArgumentError("no branch of a condition is being captured");
   const Branch branch = branches_.back();
   branches_.pop_back();
-  ContextScope scope(device());
   const DriverTable& api = device().api();
   std::exception_ptr failed;
   if (branch.loop) {
     try {
+      ContextScope scope(device());
       set_condition(branch.condition, branch.value, false);
     } catch (const runtime::Error&) {
       failed = std::current_exception();
     }
   }
   GraphHandle body = nullptr;
-  const Result code = api.capture_end(stream_->handle(), &body);
+  const Result code = end_stream_capture(body);
   // The graph around it goes on in any case, so that it can be ended.
   const Result resumed =
       api.capture_begin_into(stream_->handle(), branch.outer, &branch.node, nullptr, 1, kCaptureRelaxed);

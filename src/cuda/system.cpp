@@ -39,16 +39,16 @@ System::System(OpenedDriver driver, const PtxCompilerTable& compiler)
     : driver_(std::move(driver)), compiler_(compiler), forks_(forks()) {
   if (!available()) return;
   int count = 0;
-  if (driver_.table.device_count(&count) != kSuccess) count = 0;
   try {
+    WEFT_CUDA(driver_.table, device_count, &count);
     for (int i = 0; i < std::min(count, kMaxDevices / 2); ++i) {
       devices_[i] = std::make_unique<Device>(*this, i);
       known_ = gpus_ = i + 1;
     }
   } catch (const runtime::Error& error) {
-    known_ = gpus_ = 0;
-    for (auto& device : devices_) device.reset();
-    driver_.problem = std::string("a CUDA device can't be asked what it is: ") + error.what();
+    // Those before it have their numbers; a device whose number were another one's would be worse than none.
+    const std::string text = "cuda:" + std::to_string(gpus_) + " can't be asked what it is: " + error.what();
+    (gpus_ == 0 ? driver_.problem : note_) = text;
   }
 }
 

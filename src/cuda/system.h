@@ -54,6 +54,8 @@ class System {
   bool available() const { return driver_.problem.empty(); }
   /// Why there are no devices.
   const std::string& problem() const { return driver_.problem; }
+  /// Why there are fewer devices than the driver tells of; empty if there are not.
+  const std::string& note() const { return note_; }
   /// 13000 for CUDA 13.0; 0 without a driver.
   int version() const { return driver_.version; }
   const DriverTable& api() const { return driver_.table; }
@@ -100,6 +102,7 @@ class System {
   PtxCompiler compiler_;
   int forks_;  // of this process's ancestors when the driver was opened
   int gpus_ = 0;
+  std::string note_;
   std::mutex adopt_mutex_;
   std::atomic<int> known_{0};                     // of the places below
   std::unique_ptr<Device> devices_[kMaxDevices];  // filled one after the other

@@ -257,9 +257,14 @@ def get_device(ident: Any = None) -> Device:
             found = selection.find()
             if int(ident[5:]) < len(found):
                 return found[int(ident[5:])]
-            there = f"there are {len(found)} CUDA devices" if found else "there is no CUDA device here, use 'cpu'"
-            raise ValueError(f"Invalid device identifier: {ident}; {there}")
-    raise ValueError(f"Invalid device identifier: {ident}")
+            if not found:
+                raise ValueError(f"Invalid device identifier: {ident}; use device='cpu' ({selection.problem})")
+            last = f"cuda:{len(found) - 1}"
+            why = f" ({selection.problem})" if selection.problem else ""
+            raise ValueError(f"Invalid device identifier: {ident}; the last CUDA device here is {last}{why}")
+    raise ValueError(
+        f"Invalid device identifier: {ident}; names are 'cpu', 'cuda', 'cuda:0' and so on, and what wp.map_cuda_device made"
+    )
 
 
 def get_devices() -> list[Device]:

@@ -1,0 +1,68 @@
+"""Programs on the fake driver (tests/fake_cuda), on any machine: every call of the driver fails once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FAKE = os.path.normpath(os.path.join(os.environ.get("WEFT_EXTENSION_DIR", ""), "..", "..", "fake_cuda"))
+
+pytestmark = pytest.mark.skipif(
+    not os.path.exists(os.path.join(FAKE, "libcuda.so.1")), reason="the fake driver was not built (target fake_cuda)"
+)
+
+
+def run(*arguments: str, code: str | None = None, **environment: str) -> str:
+    """What a program prints that finds the fake driver."""
+    path = os.pathsep.join(filter(None, [FAKE, os.environ.get("LD_LIBRARY_PATH")]))
+    command = [sys.executable, "-c", code] if code else [sys.executable, f"{HERE}/fake_driver_program.py", *arguments]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "LD_LIBRARY_PATH": path, "CUDA_VISIBLE_DEVICES": "", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("part", ["arrays", "streams", "launches", "graphs", "settings", "algorithms"])
+def test_every_call_may_fail(part):
+    assert "memory lost by []" in run("every", "999", part)
+
+
+@pytest.mark.parametrize("part", ["arrays", "graphs"])
+def test_memory_may_run_out_at_every_call(part):
+    assert "memory lost by []" in run("every", "2", part)
+
+
+@pytest.mark.parametrize("what", ["start", "compile", "hang", "memory", "contexts", "refused"])
+def test_programs(what):
+    assert run(what).endswith("done\n")
+
+
+def test_an_older_driver():
+    assert run("old", WEFT_FAKE_CUDA_VERSION="12000").endswith("done\n")
+
+
+ASK = "import warp as wp; print(len(wp.get_cuda_devices()), flush=True); wp.zeros(3, device='cuda')"
+
+
+@pytest.mark.parametrize(
+    "environment, text",
+    [
+        ({"WEFT_FAKE_CUDA_VERSION": "11020"}, "supports CUDA 11.2, 11.4 or newer is needed; update the NVIDIA driver"),
+        ({"WEFT_FAKE_CUDA_DEVICES": "0"}, "there is no CUDA device"),
+        ({"WEFT_FAKE_CUDA_FAIL_AT": "2", "WEFT_FAKE_CUDA_CODE": "100"}, "there is no CUDA device"),
+        ({"WEFT_FAKE_CUDA_FAIL_AT": "2", "WEFT_FAKE_CUDA_CODE": "803"}, "does not start: cuInit gave"),
+    ],
+)
+def test_drivers_that_do_not_serve(environment, text):
+    program = f"try:\n    {ASK}\nexcept RuntimeError as error:\n    print(error)"
+    out = run(code=program.replace("; ", "\n    "), **environment)
+    assert out.startswith("0\n") and text in out and "use device='cpu'" in out
