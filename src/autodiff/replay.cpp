@@ -2,6 +2,9 @@
 // What the same launch may have overwritten meanwhile can't be read again: it is recalled, and whether that matters is
 // known once dead code is gone.
 #include "autodiff/reverse.h"
+
+#include <bit>
+
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -95,7 +98,9 @@ bool Reverser::reads_log(const Op& load) const {
 void Reverser::replay_memory(const Op& op, bool record) {
   switch (op.code) {
     case OpCode::load: {
-      bool known = is_private(op.operand(0)) ? is_fresh(op.operand(0)) : reads_log(op) || !may_be_overwritten(op);
+      // A descriptor may be that of a private array or of another one: both must be as they were.
+      const analysis::BaseMask own = alias_.bases(op.operand(0)) & alias_.private_locals();
+      const bool known = is_fresh(own) && (is_private(op.operand(0)) || reads_log(op) || !may_be_overwritten(op));
       if (known && !(recorded_ && recorded_->values.contains(&op))) return replay_plain(op);
       forward_[op.result()] = recall(op);
       return;
@@ -118,14 +123,45 @@ void Reverser::replay_memory(const Op& op, bool record) {
   }
 }
 
-bool Reverser::is_fresh(const Value* array) const {
-  while (array->kind == ir::ValueKind::result && (array->op->code == OpCode::view || array->op->code == OpCode::slice))
-    array = array->op->operand(0);
-  if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) return false;
-  for (const Region* at = array->op->parent;; at = at->parent_op->parent) {
-    if (at == replay_root_) return true;
-    if (!at->parent_op) return !replay_root_;
+void Reverser::find_locals() {
+  const analysis::BaseMask own = alias_.private_locals();
+  locals_.resize(64);
+  ir::walk(*source_.body, [&](const Op& op) {
+    if (op.code != OpCode::local) return;
+    const analysis::BaseMask base = alias_.bases(op.result()) & own;
+    if (base) locals_[std::size_t(std::countr_zero(base))] = {&op, base};
+  });
+  std::vector<analysis::BaseMask> choices;  // of several arrays, by one write
+  ir::walk(*source_.body, [&](const Op& op) {
+    const analysis::BaseMask bases = alias_.direct_writes(op), mine = bases & own;
+    if (op.code == OpCode::call || mine != bases) not_replayed_ |= mine;
+    if (!std::has_single_bit(mine) && mine) choices.push_back(mine);
+  });
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (analysis::BaseMask& choice : choices) {
+      analysis::BaseMask all = choice;
+      for (std::size_t k = 0; k < locals_.size(); ++k)
+        if (choice >> k & 1) all |= locals_[k].together;
+      for (std::size_t k = 0; k < locals_.size(); ++k)
+        if (all >> k & 1 && locals_[k].together != all) locals_[k].together = all, grown = true;
+      choice = all;
+    }
   }
+}
+
+bool Reverser::is_fresh(analysis::BaseMask arrays) const {
+  analysis::BaseMask all = 0;
+  for (std::size_t k = 0; k < locals_.size(); ++k)
+    if (arrays >> k & 1) all |= locals_[k].together;
+  if (all & not_replayed_) return false;
+  for (std::size_t k = 0; k < locals_.size(); ++k) {
+    if (!(all >> k & 1)) continue;
+    const Region* at = locals_[k].op->parent;
+    while (at != replay_root_ && at->parent_op) at = at->parent_op->parent;
+    if (at != replay_root_ && replay_root_) return false;
+  }
+  return true;
 }
 
 bool Reverser::is_private(const Value* array) const {

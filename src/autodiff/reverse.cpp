@@ -35,6 +35,7 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
     if (op.code == OpCode::for_ || op.code == OpCode::while_) ++loops_;
   });
   written_ &= ~alias_.private_locals();
+  find_locals();
   apart_ = arrays_apart(source, alias_);
   only_extremes_ = arrays_of_extremes(source_, alias_);
 }

@@ -71,9 +71,12 @@ class Reverser {
   ir::Value* recall(const ir::Op& op);
   bool reads_log(const ir::Op& load) const;
   bool may_be_overwritten(const ir::Op& load) const;
-  /// A private array whose content is, at this point of the replay, what it was when the operation ran: it is made inside
-  /// the region that is being replayed.
-  bool is_fresh(const ir::Value* array) const;
+  /// Private arrays whose content is, at this point of the replay, what it was when the operation ran: they are made
+  /// inside the region that is being replayed, and so is everything that is written to them.
+  bool is_fresh(analysis::BaseMask arrays) const;
+  bool is_fresh(const ir::Value* array) const { return is_fresh(alias_.bases(array)); }
+  /// Finds the private arrays, and which of them are written through one descriptor.
+  void find_locals();
   /// The region whose replay is under way, for as long as this lives.
   struct ReplayRoot {
     ReplayRoot(Reverser& reverser, const ir::Region* root) : at(reverser.replay_root_), before(at) { at = root; }
@@ -204,7 +207,13 @@ class Reverser {
   analysis::BaseMask written_ = 0;  // what the source may write
   analysis::BaseMask apart_ = 0;    // where threads can't meet
   analysis::BaseMask only_extremes_ = 0;
-  std::size_t loops_ = 0;  // loops that may need slots
+  struct Local {
+    const ir::Op* op = nullptr;
+    analysis::BaseMask together = 0;  // itself, and those that a write may mean instead of it
+  };
+  std::vector<Local> locals_;            // private arrays, by the number of their base
+  analysis::BaseMask not_replayed_ = 0;  // those that writes reach which are left out of the replay
+  std::size_t loops_ = 0;                // loops that may need slots
 };
 
 /// Adjoints and replay forms of the functions of a module, made on demand.

@@ -15,6 +15,7 @@
 #include "passes/cse.h"
 #include "passes/dce.h"
 #include "passes/fold.h"
+#include "passes/hoist_locals.h"
 #include "passes/inline_calls.h"
 #include "passes/inline_math.h"
 #include "passes/licm.h"
@@ -180,7 +181,8 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
     // Behind unrolling, which turns many of their indices into constants.
     if (stage.name == "simplify-3")
       for (auto& function : module.functions) {
-        bool changed = passes::promote_locals(*function);
+        bool changed = passes::hoist_locals(*function);
+        changed |= passes::promote_locals(*function);
         changed |= passes::move_tests(*function);
         if (changed) passes::fold(*function), passes::simplify(*function);
       }
