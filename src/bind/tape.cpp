@@ -68,6 +68,13 @@ const driver::TapeFacts& facts_for(KernelObject& kernel, driver::KernelSignature
   return kernel.family->tape_facts(signature, int(rank), form);
 }
 
+/// Whether it is a tangent whose launches see to the order of threads by themselves.
+bool has_order(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank, driver::ArrayFacts form) {
+  if (!kernel.family->options().tangent) return false;
+  GilRelease release;
+  return kernel.family->tangent_plan(signature, int(rank), form).has_order();
+}
+
 void run(const std::shared_ptr<KernelObject>& object, const driver::KernelSignature& signature,
          const driver::KernelVariant& variant, const std::vector<runtime::Array>& arrays,
          const std::vector<nb::object>& keep, const char* block, std::span<const std::int64_t> dims,
@@ -347,7 +354,8 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
                     std::span<const std::int64_t> dims, const LaunchPlace& place, LaunchOnTape how) {
   const driver::ArrayFacts form = driver::array_facts(signature.layout, block);
   const driver::TapeFacts& facts = facts_for(*kernel, signature, dims.size(), form);
-  if (how.tape && how.tape->watch_threads && how.run && (place.device || launch_settings().max_threads != 1))
+  if (how.tape && how.tape->watch_threads && how.run && (place.device || launch_settings().max_threads != 1) &&
+      !has_order(*kernel, signature, dims.size(), form))
     check_races(*kernel, signature, facts, form, block, dims, place);
   announce(facts, block, how.tape ? &how.tape->keeper : nullptr, kernel->name());
   if (!how.tape) {

@@ -457,6 +457,19 @@ def test_atomics(one, ordered, device):
     np.testing.assert_allclose(product.numpy(), again.numpy(), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("one", [maximum, running_sum], ids=lambda value: value.key)
+def test_threads_that_are_kept_in_order_do_not_meet(one, device):
+    if one is running_sum and wp.get_device(device).is_cuda:
+        pytest.skip("about the order of threads")
+    _, (wanted,) = wp.hvp(loss_of(launched(one)), [arr(X, device)], [arr(DX, device)])
+    wp.config.verify_autograd_array_access = True
+    try:
+        _, (product,) = wp.hvp(loss_of(launched(one)), [arr(X, device)], [arr(DX, device)])
+    finally:
+        wp.config.verify_autograd_array_access = False
+    np.testing.assert_allclose(product.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-12)
+
+
 @wp.kernel
 def vector_extremes(x: wp.array(dtype=wp.vec3d), out: wp.array(dtype=wp.vec3d)):
     i = wp.tid()
