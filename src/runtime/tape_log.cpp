@@ -104,10 +104,14 @@ bool TapeLog::fits() {
     here.assign(next_);
     next = *here.span<std::int64_t>().data();
   }
-  words_ = next;
-  if (next > pages_.size()) return false;
+  return fits(next);
+}
+
+bool TapeLog::fits(std::int64_t counted) {
+  words_ = counted;
+  if (counted > pages_.size()) return false;
   finished_ = !open_;
-  used_bytes_ = std::uint64_t(next) * 4;
+  used_bytes_ = std::uint64_t(counted) * 4;
   if (trim_) trim_(used_bytes_);
   trim_ = nullptr;
   return true;

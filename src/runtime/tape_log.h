@@ -25,6 +25,10 @@ class TapeLog {
   void write_descs(ArrayDesc out[kArrays]) const;
   /// To be called once the launch is done: whether there was enough. Waits for a GPU unless settled().
   bool fits();
+  /// The same for those who know what is in counter().
+  bool fits(std::int64_t counted);
+  /// Words of pages that were wanted: an array of one i64, where the log lies.
+  const Array& counter() const { return next_; }
   /// The same as an error, now and whenever it is asked again. On the CPU what was not used is given back.
   void finish();
   /// On a GPU, after fits(): moves what the launch wrote to memory of its size if it took less than half. Descriptors from
