@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "bind/gil.h"
+#include "bind/graph_journal.h"
 #include "bind/hooks.h"
 #include "runtime/errors.h"
 
@@ -81,7 +82,10 @@ void run(const std::shared_ptr<KernelObject>& object, const driver::KernelSignat
          const LaunchPlace& place, bool adjoint) {
   KernelObject& kernel = *object;
   if (place.device) {
-    if (place.device->capture()) place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(arrays));
+    if (place.device->capture()) {
+      note_launch(kernel, signature, variant, block, dims, place, adjoint, arrays, keep);
+      place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(arrays));
+    }
     return kernel.family->run(variant, block, {dims, {}, place.gpu});
   }
   if (record_launch(object, signature, variant, block, dims, adjoint, arrays, keep)) return;
@@ -400,6 +404,7 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
     auto work = [&] { run(kernel, signature, variant, made->arrays, keep, made->bytes(), dims, place, false); };
     made->logged ? run_with_log(*made, work) : work();
   }
+  made->place.gpu.stream = nullptr;  // backward passes go to the stream that is current then; this one may be gone
   if (any && facts.problem.empty()) {
     const std::string by = "kernel '" + kernel->name() + "'";
     for (std::size_t k = 0; k < facts.leaves.size(); ++k) {

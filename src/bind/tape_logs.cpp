@@ -107,13 +107,15 @@ void run_with_log(TapedLaunch& l, const std::function<void()>& run) {
     return finish_log(l.log);
   }
   cuda::Device& device = *l.place.device;
-  if (device.capture()) {  // each run of the graph writes anew, and nobody can look at it now
-    l.log.keep_open();
-    return run();
-  }
-  if (l.log.settled() || l.facts->written_elsewhere) return run();
   const cuda::ContextScope scope(device);
-  const driver::StreamJoin join(device, l.place.gpu.stream);
+  const driver::StreamJoin join(device, l.place.gpu.stream);  // the log is made on the current stream, and read there
+  const bool captured = device.capture();
+  if (captured) l.log.keep_open();  // each run of the graph writes anew, and nobody can look at it now
+  if (captured || l.log.settled() || l.facts->written_elsewhere) {
+    join.before_launch();
+    run();
+    return join.before_copies();
+  }
   std::vector<autodiff::ArrayLeaf> written;
   for (std::size_t k = 0; k < l.facts->leaves.size(); ++k)
     if (l.facts->written[k]) written.push_back(l.facts->leaves[k]);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 import warp as wp
@@ -94,6 +96,25 @@ def test_logs_of_loops_grow_by_themselves() -> None:
         tape.backward()
         np.testing.assert_allclose(x.grad.numpy(), slopes, rtol=1e-9)
         sines.forget()  # what it wanted is forgotten, too
+
+
+def test_backward_passes_run_on_the_current_stream() -> None:
+    """The stream of a launch may be gone when a tape goes back over it."""
+    start = np.linspace(0.1, 1.0, 1000)
+    with wp.ScopedDevice("cuda"):
+        for kernel, more in ((sine_of_itself, []), (sines_of_itself, [3])):
+            x = wp.array(start, dtype=wp.float64, requires_grad=True)
+            stream = wp.Stream()
+            stream.wait_stream(wp.get_stream())
+            with wp.Tape() as tape:
+                wp.launch(kernel, 1000, [x, *more], stream=stream)
+            wp.get_stream().wait_stream(stream)
+            del stream
+            gc.collect()
+            x.grad.fill_(1.0)
+            tape.backward()
+            wanted = _sines(start, 3)[1] if more else 1.0 + np.cos(start)
+            np.testing.assert_allclose(x.grad.numpy(), wanted, rtol=1e-12)
 
 
 def test_logs_are_no_larger_than_what_was_written() -> None:
