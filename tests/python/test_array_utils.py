@@ -8,6 +8,7 @@ import pytest
 import warp as wp
 from warp import _weft
 from warp._src import device_algorithms
+from warp._src.array_interface import bfloat16_bits, host_numbers
 
 RNG = np.random.default_rng(3)
 LENGTHS = [1, 2, 31, 1000, 4096, 4097, 70_000]
@@ -43,10 +44,11 @@ def _plain_scan(source: wp.array, target: wp.array, component: int, inclusive: b
 
 
 def _plain_sum(a: wp.array, b: wp.array | None, out: wp.array, outer: int, length: int, inner: int) -> None:
-    terms = a.numpy().reshape(outer, length, inner)
+    terms = host_numbers(a).reshape(outer, length, inner)
     if b is not None:
-        terms = terms * b.numpy().reshape(outer, length, inner)
-    out.numpy()[...] = terms.sum(axis=1).reshape(out.numpy().shape)
+        terms = terms * host_numbers(b).reshape(outer, length, inner)
+    sums = terms.sum(axis=1).reshape(out.numpy().shape)
+    out.numpy()[...] = bfloat16_bits(sums) if out.dtype is wp.bfloat16 else sums
 
 
 def _plain_sort(keys: wp.array, values: wp.array, count: int, begin: int, end: int) -> None:
@@ -329,3 +331,23 @@ def test_all_of_it_can_be_captured():
         np.testing.assert_allclose(total.numpy()[0], np.cumsum(ordered, dtype=np.float64).sum(), rtol=1e-6)
         assert count.list() == [len(np.unique(numbers))]
         assert lengths.numpy()[: count.list()[0]].sum() == n
+
+
+def test_bfloat16(device):
+    """NumPy has no such numbers: their bits must not be taken for them."""
+    a = wp.array([[1.0, 2.0], [3.5, -4.0]], dtype=wp.bfloat16, device=device, requires_grad=True)
+    assert wp.utils.array_sum(a) == 2.5
+    assert wp.utils.array_inner(a, a) == 33.25
+    assert wp.utils.array_sum(a, axis=0).list() == [4.5, -2.0]
+    assert wp.utils.array_inner(a, a, axis=1).list() == [5.0, 28.25]
+    wide, narrow = wp.zeros((2, 2), dtype=wp.float32, device=device), wp.zeros(3, dtype=wp.bfloat16, device=device)
+    wp.utils.array_cast(a, wide)
+    np.testing.assert_array_equal(wide.numpy(), [[1.0, 2.0], [3.5, -4.0]])
+    wp.utils.array_cast(wp.array([1, 2, 70], dtype=wp.uint16, device=device), narrow)
+    assert narrow.list() == [1.0, 2.0, 70.0]
+    out = wp.zeros(1, dtype=wp.bfloat16, device=device, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.utils.array_inner(a, a, out=out)
+    tape.backward(out)
+    assert out.list() == [33.25]
+    assert a.grad.list() == [2.0, 4.0, 7.0, -8.0]

@@ -164,6 +164,12 @@ def bfloat16_values(bits: np.ndarray) -> np.ndarray:
     return (bits.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
+def host_numbers(array: Any) -> np.ndarray:
+    """The elements as numbers, those of bfloat16 as float32."""
+    values = host_view(array)
+    return bfloat16_values(values) if array._element.scalar == "bfloat16" else values
+
+
 def comparable(values: np.ndarray, known: Layout) -> np.ndarray:
     """Values ready to be copied into memory of the element type by NumPy, whose conversions do the rest. RuntimeError
     if they are no numbers (or, for structs, not of the same fields)."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from warp import _weft
+from warp._src import array_interface as _interface
 from warp._src import types
 from warp._src.array import array
 from warp._src.array_factories import empty
@@ -36,6 +37,11 @@ def _target(a: array, by: str) -> np.ndarray:
     """An array's memory, to be written to."""
     _weft.announce_write(a, by)
     return a.numpy()
+
+
+def _fitting(numbers: np.ndarray, a: array) -> np.ndarray:
+    """Numbers to be written to an array's memory: bits for bfloat16."""
+    return _interface.bfloat16_bits(numbers) if _scalar_name(a) == "bfloat16" else numbers
 
 
 def _on_device(*arrays: Any) -> Any:
@@ -132,7 +138,7 @@ def _reduced(terms: np.ndarray, like: array, dtype: Any, out: array | None, axis
     if out is None:
         out = empty(shape, dtype=dtype, device=like.device)
     target = _target(out, "a sum")
-    target[...] = np.reshape(total, target.shape)
+    target[...] = _fitting(np.reshape(total, target.shape), out)
     return out
 
 
@@ -182,7 +188,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
 
 @through_host("out", by="a sum")
 def _sum(values: array, out: array | None, axis: int | None) -> Any:
-    return _reduced(values.numpy(), values, values.dtype, out, axis)
+    return _reduced(_interface.host_numbers(values), values, values.dtype, out, axis)
 
 
 def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
@@ -249,15 +255,18 @@ def _check_inner(a: array, b: array) -> None:
 
 @through_host("out", by="a sum")
 def _inner(a: array, b: array, out: array | None, axis: int | None) -> Any:
-    terms = a.numpy() * b.numpy()
+    terms = _interface.host_numbers(a) * _interface.host_numbers(b)
     inner = tuple(range(a.ndim, terms.ndim))
     if inner:
         terms = terms.sum(axis=inner, dtype=terms.dtype)
-    return _reduced(terms, a, types.dtype_from_numpy(terms.dtype), out, axis)
+    return _reduced(terms, a, getattr(types, _scalar_name(a)), out, axis)
 
 
-def _as_numbers(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Numbers converted as kernels convert them: floats to integers saturate, not-a-number gives 0."""
+def _as_numbers(numbers: np.ndarray, out: array) -> np.ndarray:
+    """Numbers converted for an array as kernels convert them: floats to integers saturate, not-a-number gives 0."""
+    if _scalar_name(out) == "bfloat16":
+        return _interface.bfloat16_bits(numbers.astype(np.float32) if numbers.dtype == np.uint16 else numbers)
+    dtype = out.numpy().dtype
     if numbers.dtype.kind == "f" and dtype.kind in "iu":
         info = np.iinfo(dtype)
         wide = np.nan_to_num(numbers.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
@@ -304,18 +313,18 @@ def _cast_parts(in_array: array, out_array: array, count: int | None) -> tuple[a
 def _cast(in_array: array, out_array: array, count: int | None) -> None:
     _check_array(in_array, "in_array")
     _check_array(out_array, "out_array")
-    source, target = in_array.numpy(), _target(out_array, "array_cast")
+    source, target = _interface.host_numbers(in_array), _target(out_array, "array_cast")
     if count is None:
         if source.size != target.size:
             raise RuntimeError(f"in_array has {source.size} scalars, out_array {target.size}: they must be as many")
-        target[...] = _as_numbers(source.reshape(target.shape), target.dtype)
+        target[...] = _as_numbers(source.reshape(target.shape), out_array)
         return
     if not 0 <= count <= min(in_array.shape[0], out_array.shape[0]):
         raise RuntimeError(f"count is {count}, the arrays have {in_array.shape[0]} and {out_array.shape[0]} elements")
     part = source[:count]
     if part.size != target[:count].size:
         raise RuntimeError("elements of in_array and out_array must have as many scalars")
-    target[:count] = _as_numbers(part.reshape(target[:count].shape), target.dtype)
+    target[:count] = _as_numbers(part.reshape(target[:count].shape), out_array)
 
 
 def _sortable(keys: np.ndarray) -> np.ndarray:

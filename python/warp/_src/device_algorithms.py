@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from warp import _weft
+from warp._src import array_interface as _interface
 from warp._src import device_arrays as _device
 from warp._src import types
 from warp._src.array import array
@@ -87,7 +88,7 @@ def _reduced(a: array, b: array | None, dtype: Any, out: array | None, axis: int
             out._take_back(result)
         return out
     result._dtype = dtype
-    return result.numpy()[0] if axis is None else result
+    return _interface.host_numbers(result)[0] if axis is None else result
 
 
 @_writes("out", by="a sum")
