@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "analysis/lifetimes.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -124,6 +125,8 @@ void Reverser::replay_memory(const Op& op, bool record) {
 }
 
 void Reverser::find_locals() {
+  if (const Op* local = analysis::outliving_local(source_, alias_); local && !source_.from_library)
+    sink_.report(DiagCode::no_gradient, local->loc, analysis::kOutlivingLocal);
   const analysis::BaseMask own = alias_.private_locals();
   locals_.resize(64);
   ir::walk(*source_.body, [&](const Op& op) {

@@ -7,6 +7,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "analysis/lifetimes.h"
 #include "codegen/emitter.h"
 #include "codegen/keep_selects.h"
 #include "codegen/kernel_size.h"
@@ -14,6 +15,7 @@
 #include "codegen/nvptx/libdevice.h"
 #include "codegen/nvptx/line_table.h"
 #include "codegen/optimize.h"
+#include "ir/walk.h"
 
 namespace weft::codegen {
 
@@ -39,6 +41,19 @@ int allowed_lanes(const ir::Function& kernel, const TargetSpec& target, const Em
   return memory.bytes * unsigned(lanes) > kMaxPrivateBytes ? 1 : lanes;
 }
 
+/// Throws for private arrays that would have to live longer than their memory.
+void check_lifetimes(const ir::Module& module) {
+  analysis::Effects effects;
+  for (const auto& function : module.functions) {
+    bool any = false;
+    ir::walk(*function->body, [&](const ir::Op& op) { any = any || (op.code == ir::OpCode::local && !op.imm); });
+    if (!any) continue;
+    const analysis::Alias alias(*function, effects);
+    if (const ir::Op* local = analysis::outliving_local(*function, alias))
+      throw Error(analysis::kOutlivingLocal, local->loc);
+  }
+}
+
 std::string print_module(const llvm::Module& module) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -54,6 +69,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   if ((output == Output::ptx) != (target.arch == TargetSpec::nvptx) &&
       (output == Output::ptx || output == Output::object))
     throw Error(output == Output::ptx ? "PTX is for nvptx targets" : "object code is for CPU targets; ask for PTX");
+  check_lifetimes(module);
   Emitted result;
   result.lanes = allowed_lanes(kernel, target, options);
   result.entry = entry_name(kernel);

@@ -1,10 +1,14 @@
 // What is made in a branch runs at most once each time the `if` runs, so it can as well be made before it: nobody sees
-// zeroed memory that nobody reads.
+// zeroed memory that nobody reads. What is made in an iteration and needed only behind the loop is made before the loop,
+// and cleared in each iteration.
 #include "passes/hoist_locals.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "analysis/alias.h"
+#include "analysis/lifetimes.h"
+#include "ir/builder.h"
 #include "ir/walk.h"
 #include "passes/rewrite.h"
 
@@ -16,32 +20,77 @@ using ir::OpCode;
 using ir::Region;
 using ir::Value;
 
+constexpr std::int64_t kSpelledOut = 64;  // elements of an array that are cleared one by one
+
 bool is_local(const Value* value) { return value->kind == ir::ValueKind::result && value->op->code == OpCode::local; }
 
-/// One round: arrays leave the innermost `if` that lets them out.
+/// Stores zero to every element of an array.
+void clear(ir::Builder& b, Value* array, std::span<const std::int64_t> extents, bool spelled_out,
+           std::vector<Value*>& indices) {
+  if (extents.empty()) return b.store(array, indices, 0, {}, {}, b.zero(array->type->element()));
+  const std::int64_t n = extents.front();
+  if (spelled_out) {
+    for (std::int64_t k = 0; k < n; ++k) {
+      indices.push_back(b.i32(k));
+      clear(b, array, extents.subspan(1), spelled_out, indices);
+      indices.pop_back();
+    }
+    return;
+  }
+  Op* loop = b.for_op(b.i64(0), b.i64(n), b.i64(1), {});
+  Region* outer = b.region();
+  b.set_place(loop->regions[0]);
+  indices.push_back(loop->regions[0]->args[0]);
+  clear(b, array, extents.subspan(1), spelled_out, indices);
+  indices.pop_back();
+  b.yield({});
+  b.set_place(outer, loop->next);
+}
+
+/// Moves arrays before the outermost operation that lets them out.
 bool move_out(ir::Function& function) {
+  struct Move {
+    Op* local;
+    Op* before;
+    bool again;  // it is made in a loop
+  };
+  std::vector<Move> moves;
   analysis::Effects effects;
   const analysis::Alias alias(function, effects);
-  std::vector<std::pair<Op*, Op*>> moves;  // a local, and the `if` it goes before
   ir::walk(*function.body, [&](Op& op) {
-    if (op.code != OpCode::if_) return;
-    analysis::BaseMask out = 0;
-    for (const Value* result : op.results)
-      if (analysis::has_array(result->type)) out |= alias.bases(result);
-    if (!out) return;
-    for (const Region* side : op.regions)
-      for (Op& inner : *side)
-        if (inner.code == OpCode::local && (alias.bases(inner.result()) & out)) moves.push_back({&inner, &op});
+    if (op.code != OpCode::local || op.imm) return;
+    const analysis::BaseMask base = alias.bases(op.result());
+    Move move{&op, nullptr, false};
+    for (const Region* at = op.parent; at->parent_op; at = at->parent_op->parent) {
+      Op* around = at->parent_op;
+      const bool out = std::any_of(around->results.begin(), around->results.end(), [&](const Value* result) {
+        return analysis::has_array(result->type) && (alias.bases(result) & base);
+      });
+      if (!out || (around->code != OpCode::if_ && analysis::is_kept(*around, op, alias))) break;
+      move.before = around;
+      move.again |= around->code != OpCode::if_;
+    }
+    if (move.before) moves.push_back(move);
   });
-  for (auto [local, before] : moves) {
-    ir::remove_op(local);
-    ir::insert_op(before->parent, local, before);
+  for (const Move& move : moves) {
+    if (move.again) {
+      ir::Builder b(function, move.local->parent, move.local);
+      b.set_loc(move.local->loc);
+      std::int64_t elements = 1;
+      for (std::int64_t n : move.local->ints) elements = std::min(elements * n, kSpelledOut + 1);
+      std::vector<Value*> indices;
+      clear(b, move.local->result(), move.local->ints, elements <= kSpelledOut, indices);
+    }
+    ir::remove_op(move.local);
+    ir::insert_op(move.before->parent, move.local, move.before);
   }
   return !moves.empty();
 }
 
+using Uses = std::unordered_map<const Value*, std::vector<const Op*>>;  // of arrays
+
 /// Whether a descriptor is only good for accesses, wherever it goes.
-bool only_accessed(const Value* array, const std::unordered_map<const Value*, std::vector<const Op*>>& uses) {
+bool only_accessed(const Value* array, const Uses& uses) {
   auto it = uses.find(array);
   if (it == uses.end()) return true;
   for (const Op* use : it->second) {
@@ -69,25 +118,34 @@ bool only_accessed(const Value* array, const std::unordered_map<const Value*, st
   return true;
 }
 
-/// An `if` that gives an array on one side and nothing on the other: accesses to nothing have no meaning, so accesses go
-/// to the array.
+bool carried_is_used(const Op& loop, std::size_t k, const Uses& uses) {
+  for (const Region* region : loop.regions)
+    if (uses.contains(region->args[first_carried(loop) + k])) return true;
+  return false;
+}
+
+/// An `if` that gives an array on one side and nothing on the other, or a loop that begins with nothing: accesses to
+/// nothing have no meaning, so accesses go to the array.
 bool name_results(ir::Function& function) {
-  std::unordered_map<const Value*, std::vector<const Op*>> uses;
+  Uses uses;
   ir::walk(*function.body, [&](const Op& op) {
     for (const Value* operand : op.operands)
       if (operand->type->is_array() && !operand->is_constant()) uses[operand].push_back(&op);
   });
   ir::Rewriter rewriter(function);
   rewriter.run(*function.body, [&](Op& op) {
-    if (op.code != OpCode::if_) return;
+    const bool branch = op.code == OpCode::if_;
+    if (!branch && op.code != OpCode::for_ && op.code != OpCode::while_) return;
     std::vector<bool> keep(op.results.size(), true);
     bool any = false;
     for (std::size_t k = 0; k < op.results.size(); ++k) {
       if (!op.result(k)->type->is_array()) continue;
-      Value* sides[] = {rewriter.now(op.regions[0]->last->operand(k)), rewriter.now(op.regions[1]->last->operand(k))};
+      Value* sides[] = {rewriter.now(branch ? op.regions[0]->last->operand(k) : op.operand(first_init(op) + k)),
+                        rewriter.now(op.regions.back()->last->operand(k))};
+      if (!branch && carried_is_used(op, k, uses)) continue;
       Value* one = sides[0]->is_constant() ? sides[1] : sides[0];
       const bool alike = sides[0] == sides[1];
-      if (!is_local(one) || one->op->parent == op.regions[0] || one->op->parent == op.regions[1]) continue;
+      if (!is_local(one) || one->op->parent == op.regions[0] || one->op->parent == op.regions.back()) continue;
       if (!alike && (!(sides[0]->is_constant() || sides[1]->is_constant()) || !only_accessed(op.result(k), uses)))
         continue;
       rewriter.replace(op.result(k), one);
@@ -102,8 +160,7 @@ bool name_results(ir::Function& function) {
 }  // namespace
 
 bool hoist_locals(ir::Function& function) {
-  bool changed = false;
-  while (move_out(function)) changed = true;
+  bool changed = move_out(function);
   while (name_results(function)) changed = true;
   return changed;
 }

@@ -33,7 +33,7 @@ class Inliner {
       std::size_t size = size_of(*op.callee);
       std::size_t most = calls_[op.callee] == 1 ? std::max(limits_.once, limits_.small) : limits_.small;
       std::size_t growth = limits_.growth;
-      if (limits_.memory && touches_memory(*op.callee)) most = growth = kMostForMemory;
+      if ((limits_.memory && touches_memory(*op.callee)) || gives_own_array(*op.callee)) most = growth = kMostForMemory;
       if (size > most || grown + size > growth || (in_test(op) && makes_locals(*op.callee))) return;
       if (depth_of(op) + height_of(*op.callee->body) > kDeepest) return;
       grown += size;
@@ -79,6 +79,11 @@ class Inliner {
     for (const ir::Region* region = op.parent; region->parent_op; region = region->parent_op->parent)
       if (region->parent_op->code == OpCode::while_ && region->parent_op->regions[0] == region) return true;
     return false;
+  }
+  /// Private arrays die with the call that made them, unless its body comes to the caller.
+  static bool gives_own_array(const ir::Function& callee) {
+    return std::any_of(callee.result_types.begin(), callee.result_types.end(), analysis::has_array) &&
+           makes_locals(callee);
   }
   static bool makes_locals(const ir::Function& callee) {
     bool any = false;

@@ -1,6 +1,7 @@
 """Gradients of private arrays that leave branches, are chosen between, returned, and held by structs: early returns
 make such programs of the plainest ones."""
 
+import numpy as np
 import pytest
 import warp as wp
 from gradient_cases import collector, d
@@ -396,6 +397,173 @@ def made_in_nested_branches(x: A, n: I, out: A):
     out[i] = a[1] * x[i]
 
 
+@case(n=[3, 1, 4, 7, 2])
+@wp.kernel
+def last_of_loop(x: A, n: I, out: A):
+    i = wp.tid()
+    for k in range(n[i]):
+        a = wp.zeros(shape=(4,), dtype=d)
+        a[k % 4] = x[i] * d(k)
+        a[(k + 1) % 4] = a[k % 4] * x[0]
+    out[i] = a[n[i] % 4] * a[(n[i] + 3) % 4] + a[0]
+
+
+@case(n=[3, 1, 4, 7, 2])
+@wp.kernel
+def last_of_loop_large(x: A, n: I, out: A):
+    i = wp.tid()
+    for k in range(n[i]):
+        a = wp.zeros(shape=(100,), dtype=d)
+        a[k % 4] = x[i] * d(k)
+        a[(k + 1) % 4] = a[k % 4] * x[0]
+        a[50] = a[(k + 1) % 4]
+    out[i] = a[n[i] % 4] * a[(n[i] + 3) % 4] + a[50] * x[i]
+
+
+@case(n=[3, 1, 4, 7, 2])
+@wp.kernel
+def last_of_while_break(x: A, n: I, out: A):
+    i = wp.tid()
+    k = int(0)
+    while True:
+        a = wp.zeros(shape=(2, 2), dtype=d)
+        a[k % 2, 1] = x[i] * d(k + 1)
+        a[1, 0] = a[k % 2, 1] * x[0]
+        k += 1
+        if k > n[i]:
+            break
+        if k == 5:
+            return
+    out[i] = a[1, 0] * a[0, 1] + a[1, 1] * a[1, 0]
+
+
+@case(n=[3, 1, 4, 7, 2])
+@wp.kernel
+def nested_last(x: A, n: I, out: A):
+    i = wp.tid()
+    s = x[i]
+    for k in range(n[i]):
+        for j in range(k + 1):
+            a = wp.zeros(shape=(3,), dtype=wp.vec2d)
+            a[j % 3] = wp.vec2d(s, x[j % 5])
+            a[(j + 1) % 3][1] = s * s
+        s = wp.sin(a[k % 3][0] + a[(k + 1) % 3][1] * x[i])
+    out[i] = s
+
+
+@case(n=[3, 1, 4, 7, 2])
+@wp.kernel
+def cleared_each_time(x: A, n: I, out: A):
+    i = wp.tid()
+    s = d(0.0)
+    for k in range(n[i]):
+        a = wp.zeros(shape=(4,), dtype=d)
+        s += a[(k + 1) % 4] + a[k % 4] * s
+        a[k % 4] = x[i] * d(k + 1)
+        a[(k + 2) % 4] += a[k % 4] * a[k % 4]
+        s += a[(k + 2) % 4]
+    out[i] = s * a[0]
+
+
+@case(n=[3, 1, 4, 7, 2])
+@wp.kernel
+def kept_small_unrolled(x: A, n: I, out: A):
+    i = wp.tid()
+    a = wp.zeros(shape=(3,), dtype=d)
+    a[0] = x[i]
+    for k in range(3):
+        b = wp.zeros(shape=(3,), dtype=d)
+        b[1] = a[0] * x[0]
+        b[0] = a[0] + a[1] * a[2]
+        b[2] = a[1]
+        a = b
+    out[i] = a[0] * a[1] + a[2]
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda one: one.name)
 def test_agrees_with_differences(case) -> None:
     case.check()
+
+
+@wp.kernel
+def kept_for_the_next(x: A, n: int, out: A):
+    i = wp.tid()
+    a = wp.zeros(shape=(2,), dtype=d)
+    a[0] = x[i]
+    for k in range(n):
+        b = wp.zeros(shape=(2,), dtype=d)
+        b[0] = a[0] * d(2.0)
+        b[1] = a[0] + a[1]
+        a = b
+    out[i] = a[0] + a[1]
+
+
+@wp.kernel
+def read_before_the_next(x: A, n: int, out: A):
+    i = wp.tid()
+    a = wp.zeros(shape=(2,), dtype=d)
+    a[0] = x[i]
+    for k in range(n):
+        p = a[0] * d(2.0)
+        q = a[0] + a[1]
+        b = wp.zeros(shape=(2,), dtype=d)
+        b[0] = p
+        b[1] = q
+        a = b
+    out[i] = a[0] + a[1]
+
+
+def test_arrays_of_iterations_share_memory() -> None:
+    """What one iteration made can't be read when the next has made its own: an error, not a wrong number."""
+    x, out = wp.array([1.0, 2.0], dtype=d, requires_grad=True), wp.zeros(2, dtype=d, requires_grad=True)
+    with pytest.raises(Exception, match=r"(?s)test_gradient_private.py:\d+:13.*make it before the loop"):
+        wp.launch(kept_for_the_next, 2, [x, 3, out])
+    with wp.Tape() as tape:
+        wp.launch(read_before_the_next, 2, [x, 3, out])
+    assert out.list() == [15.0, 30.0]
+    out.grad.fill_(1.0)
+    tape.backward()
+    assert x.grad.list() == [15.0, 15.0]
+
+
+@wp.func
+def many_steps(x: d, n: int):
+    a = wp.zeros(shape=(4,), dtype=d)
+    s = x
+    for k in range(n):
+        for j in range(3):
+            s = wp.sin(s) + wp.cos(s) * x + wp.exp(-s * s) + wp.tanh(s) * wp.sqrt(s * s + d(1.0))
+            s = wp.atan2(s, x) + wp.pow(s * s + d(0.1), d(0.3)) + wp.sinh(s * d(0.1)) + wp.cosh(s * d(0.1)) + wp.atan(s)
+            s = s * d(0.1) + wp.sin(s) + wp.cos(s) * x + wp.exp(-s * s) + wp.tanh(s) + wp.log(s * s + d(1.0))
+        a[k % 4] = s
+    return a
+
+
+@wp.kernel
+def three_of_a_large_function(x: A, out: A):
+    i = wp.tid()
+    a = many_steps(x[i], 3)
+    b = many_steps(x[i] * d(2.0), 4)
+    c = many_steps(a[0], 2)
+    out[i] = a[0] + d(10.0) * b[1] + d(100.0) * c[1]
+
+
+@wp.kernel
+def one_of_a_large_function(x: A, n: int, at: int, out: A):
+    i = wp.tid()
+    a = many_steps(x[i], n)
+    out[i] = a[at]
+
+
+def test_arrays_outlive_the_functions_that_made_them() -> None:
+    x = np.array([0.4, 0.9])
+
+    def one(values: np.ndarray, n: int, at: int) -> np.ndarray:
+        out = wp.zeros(2, dtype=d)
+        wp.launch(one_of_a_large_function, 2, [wp.array(values, dtype=d), n, at, out])
+        return out.numpy()
+
+    out = wp.zeros(2, dtype=d)
+    wp.launch(three_of_a_large_function, 2, [wp.array(x, dtype=d), out])
+    want = one(x, 3, 0) + 10.0 * one(2.0 * x, 4, 1) + 100.0 * one(one(x, 3, 0), 2, 1)
+    np.testing.assert_allclose(out.numpy(), want, rtol=1e-12)
