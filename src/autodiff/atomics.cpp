@@ -18,9 +18,11 @@ void Reverser::needs_order(const Op& op) {
   Diagnostic& d = to.report(DiagCode::no_gradient, op.loc,
                             "the gradient of this atomic '" + std::string(ir::name_of(op.atomic)) +
                                 "' depends on the order of the threads, which is not known afterwards");
-  d.notes.push_back({{},
-                     "run the launch and its backward pass with wp.config.cpu_threads = 1, or with a single thread; or "
-                     "use results of atomics for indices only, and don't mix them with other accesses"});
+  d.notes.push_back(
+      {{},
+       "record the launch on a tape on the CPU, which keeps the order; run it and its adjoint with "
+       "wp.config.cpu_threads = 1 or with a single thread; or use results of atomics for indices only, and "
+       "don't mix them with other accesses"});
 }
 
 void Reverser::reverse_atomic(const Op& op) {

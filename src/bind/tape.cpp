@@ -178,7 +178,7 @@ void reverse(TapedLaunch& l, const Probe* probe = nullptr) {
   }
   driver::ArrayFacts form = l.form;
   form.adjoint = true;
-  form.taped = !facts.log.empty();
+  form.taped = !facts.log.empty() || (!facts.ordered.empty() && !l.place.device);
   form.meet = driver::gradients_may_meet(l.signature->layout, bytes);
   const driver::KernelVariant& variant = form_for(*l.kernel, *l.signature, l.dims(), bytes, form, l.place.device);
   std::vector<runtime::Array> arrays = l.arrays;
@@ -376,7 +376,9 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   made->rank = dims.size();
   made->place = place;
   made->arguments = std::move(how.arguments);
-  const ParamLayout extended = facts.log.empty() ? ParamLayout() : driver::log_layout(signature.layout);
+  // What depends on the order of threads has to keep it, or nobody could go back.
+  const bool ordered = !facts.ordered.empty() && !place.device;
+  const ParamLayout extended = facts.log.empty() && !ordered ? ParamLayout() : driver::log_layout(signature.layout);
   made->block.resize((std::max(extended.size, signature.layout.size) + 7) / 8 + 1);
   std::memcpy(made->bytes(), block, signature.layout.size);
   made->arrays = std::move(arrays.memory);
@@ -394,7 +396,7 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   made->active = any = any && how.backward;
   made->logged = any && !facts.log.empty() && facts.problem.empty() && how.run;
   driver::ArrayFacts run_form = form;
-  run_form.taped = made->logged;
+  run_form.taped = made->logged || (ordered && any && facts.problem.empty());
   if (made->logged) make_log(*made);
   if (how.run) {
     const driver::KernelVariant& variant = form_for(*kernel, signature, dims, made->bytes(), run_form, place.device);

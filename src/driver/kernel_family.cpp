@@ -121,6 +121,10 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
       fresh->plan = &plan;
       request.options.lanes = 1;  // lanes would run a statement for several threads before the next one
     }
+  if (arrays.taped && !device && !fresh->plan && !tape_facts(signature, rank, arrays).ordered.empty()) {
+    fresh->in_order = true;
+    request.options.lanes = 1;
+  }
   fresh->param_bytes = arrays.taped ? log_layout(signature.layout).size : signature.layout.size;
   if (interpret_ && !device) {
     fresh->module = front_end(request, sink);
@@ -219,7 +223,8 @@ bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request)
   for (std::int64_t extent : request.dims) total *= extent;
   if (total <= 1) return true;
   if (variant.binary && variant.binary->gpu()) return false;
-  return !variant.binary || variant.plan || (request.options.serial && variant.binary->code().lanes <= 1);
+  return !variant.binary || variant.plan || variant.in_order ||
+         (request.options.serial && variant.binary->code().lanes <= 1);
 }
 
 void KernelFamily::run_planned(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
@@ -242,7 +247,11 @@ void KernelFamily::run_planned(const KernelVariant& variant, const void* block, 
 
 void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   if (variant.plan) return run_planned(variant, block, request);
-  run_as_asked(variant, block, request);
+  if (!variant.in_order) return run_as_asked(variant, block, request);
+  LaunchRequest one = request;
+  one.options.serial = true;
+  one.options.descending = variant.adjoint;
+  run_as_asked(variant, block, one);
 }
 
 void KernelFamily::run_as_asked(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {

@@ -26,6 +26,7 @@ struct KernelVariant {
   bool any_order = false;                      // an adjoint: its threads need not run in the opposite order
   bool adjoint = false;                        // it is one
   const TangentPlan* plan = nullptr;           // a tangent that has an order, or the adjoint of one
+  bool in_order = false;                       // of a tape: threads run one after another, an adjoint's from the last
 };
 
 /// What a launch knows beyond types: how its array arguments, fields of structs included, lie in memory.

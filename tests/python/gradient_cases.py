@@ -20,7 +20,8 @@ class Case:
     """A kernel, its data, and how it is to be judged.
 
     `given` are arrays and numbers by name; other arrays get `size` pleasant numbers, those whose names begin with `out`
-    zeros. `pack` makes the arguments from the arrays, for kernels that take them in structs or as views; `types` then says
+    zeros. `ordered`: results depend on the order of threads, which is known where they run one after another; tapes keep it
+    by themselves on the CPU. `pack` makes the arguments from the arrays, for kernels that take them in structs or as views; `types` then says
     what they are.
     """
 
@@ -32,6 +33,7 @@ class Case:
         tolerance: float = 1e-6,
         step: float = 2e-6,
         modes: tuple[str, ...] = tuple(MODES),
+        ordered: bool = False,
         twice: bool = True,
         size: int | None = None,
         pack: Callable | None = None,
@@ -41,6 +43,7 @@ class Case:
         self.dim = dim if isinstance(dim, tuple) else (dim,)
         self.tolerance, self.step, self.modes, self.pack = tolerance, step, modes, pack
         self.times = (1, 2) if twice else (1,)
+        self.ordered = ordered
         self.size = size if size is not None else int(np.prod(self.dim))
         self.kinds = types if types is not None else kernel.func.__annotations__
         arrays = [name for name, kind in self.kinds.items() if isinstance(kind, _array)]
@@ -148,9 +151,10 @@ class Case:
     def check(self) -> None:
         """Compares everything with the differences."""
         on_gpu = wp.get_device().is_cuda
-        if on_gpu and "all lanes" not in self.modes:
+        if on_gpu and (self.ordered or "all lanes" not in self.modes):
             pytest.skip("about the order of threads")
         try:
+            wp.config.cpu_threads = 1 if self.ordered else 0
             want = self.slopes()
             for mode in ["all lanes"] if on_gpu else self.modes:
                 wp.config.cpu_lanes, wp.config.cpu_threads = MODES[mode]
