@@ -604,6 +604,27 @@ def adj_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None
 adjoint: Any
 def batched_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
     """d[i] = alpha · a[i] · b[i] + beta · c[i] for 3-D arrays."""
+def capture_load(path: Any, device: Any = None) -> Graph:
+    """Reads a graph that `wp.capture_save` wrote, for `wp.capture_launch` on a device: the current one, unless told. It need
+    not be the device, nor of the kind of device, that the graph was captured on. The graph has memory of its own, filled as
+    it was when the graph was saved; `graph.set_param` and `graph.get_param` reach the arrays that were named.
+
+    A file holds code: load what you trust.
+    """
+def capture_load_from_bytes(data: Any, modules: _t.Mapping[_b.str, Any] | None = None, device: Any = None) -> Graph:
+    """`wp.capture_load` for the contents of a file. Kernels are in the file, so `modules` is only checked."""
+def capture_save(graph: Graph, path: Any, inputs: _b.dict[Any, Any] | None = None, outputs: _b.dict[Any, Any] | None = None, source_fallback: _b.bool = False) -> None:
+    """Writes a graph to a file, for `wp.capture_load` in this or another program, on this or another device.
+
+    The graph must have been captured with `apic=True`. Its kernels are saved as code for no device in particular, so
+    `source_fallback` changes nothing. Memory is saved with what it holds now.
+
+    Args:
+        graph: what `wp.capture_end` gave.
+        path: of the file; ".wrp" is added.
+        inputs: arrays by name that a program which loads the graph may set (`graph.set_param`).
+        outputs: arrays by name that it may read (`graph.get_param`).
+    """
 def cuda_profiler_start(device: Any = None) -> None:
     """Tells a profiler that watches the program to begin (`nsys --capture-range=cudaProfilerApi`, `ncu --profile-from-start
     off`), for the context of a device. On the CPU this does nothing.

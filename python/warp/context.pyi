@@ -153,7 +153,21 @@ class Event:
 class Graph:
     """What `wp.capture_end` gives. It keeps the memory and the kernels that it works with."""
     device: Device
-    def __init__(self, device: Device, native: Any) -> None: ...
+    def __init__(self, device: Device, native: Any, journal: Any = None) -> None: ...
+    @_b.property
+    def is_loaded(self) -> _b.bool:
+        """Whether it comes from `wp.capture_load` or `wp.capture_load_from_bytes`."""
+    @_b.property
+    def params(self) -> _b.dict[_b.str, _b.dict[_b.str, Any]]:
+        """A loaded graph's arrays by name: "size" in bytes, "dtype" and "shape" as they were saved."""
+    def set_param(self, name: _b.str, arr: Any) -> None:
+        """Copies an array into the one that a loaded graph has under this name; it must have as many bytes."""
+    def get_param(self, name: _b.str, arr: Any) -> None:
+        """Copies the array that a loaded graph has under this name into another one with as many bytes."""
+    def get_param_ptr(self, name: _b.str) -> _b.int:
+        """Where the array lies that a loaded graph has under this name: an address on its device, valid as long as the
+        graph.
+        """
 
 class Kernel:
     """A `@wp.kernel`. Launch it with `wp.launch`."""
@@ -368,7 +382,7 @@ def can_access(device: Any, resource: Any) -> _b.bool:
 def capture_begin(device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None:
     """Starts capturing: work queued on the stream, or done on the CPU by this thread, becomes part of a graph instead of
     running. Kernels that are not compiled yet are compiled on the way. `external` joins a capture that another library
-    began on the stream.
+    began on the stream. `apic=True` writes down what becomes part of the graph, for `wp.capture_save`.
     """
 def capture_debug_dot_print(graph: Graph, path: _b.str, verbose: _b.bool = True) -> None:
     """Writes a graph as a file in GraphViz' language; `verbose` shows the parameters of a CUDA graph's nodes."""

@@ -45,6 +45,8 @@ void register_tape(nb::module_& m);
 void register_builtins(nb::module_& m);
 void register_buffers(nb::module_& m);
 void register_runtime(nb::module_& m);
+void register_graph_journal(nb::module_& m);
+void register_saved_graphs(nb::module_& m);
 void register_cuda(nb::module_& m);
 void register_cuda_work(nb::module_& m);
 void register_cuda_algorithms(nb::module_& m);

@@ -1,6 +1,6 @@
 // Sums, prefix sums, sorting, matrix products and DLPack capsules of arrays on CUDA devices, for Python's utilities, which
 // check arguments.
-#include "bind/bind.h"
+#include "bind/graph_journal.h"
 #include "cuda/algorithms/algorithms.h"
 #include "cuda/blas.h"
 #include "runtime/errors.h"
@@ -24,7 +24,10 @@ cuda::Device& device_of(std::initializer_list<const Array*> arrays) {
     device = dynamic_cast<cuda::Device*>(one->space());
     kept->push_back(*one);
   }
-  if (device->capture()) device->keep_for_capture(kept);
+  if (device->capture()) {
+    note_other("a sum, prefix sum, sort or matrix product");
+    device->keep_for_capture(kept);
+  }
   return *device;
 }
 

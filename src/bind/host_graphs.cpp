@@ -3,7 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "bind/gil.h"
-#include "bind/kernel_object.h"
+#include "bind/graph_journal.h"
 #include "driver/launch_command.h"
 #include "runtime/errors.h"
 #include "runtime/versions.h"
@@ -16,18 +16,9 @@ struct HostGraph {
   std::shared_ptr<const runtime::CommandList> list;
 };
 
-/// Objects that a graph keeps, whoever drops the last reference.
-std::shared_ptr<const void> held(std::vector<nb::object> objects) {
-  return {new std::vector<nb::object>(std::move(objects)), [](const std::vector<nb::object>* list) {
-            if (!nb::is_alive()) return;  // the interpreter is going: leave the references
-            GilAcquire gil;
-            delete list;
-          }};
-}
-
 class PythonCall final : public runtime::Command {
  public:
-  explicit PythonCall(nb::object function) : function_(function.ptr()), owner_(held({std::move(function)})) {}
+  explicit PythonCall(nb::object function) : function_(function.ptr()), owner_(hold_objects({std::move(function)})) {}
   void run(const runtime::LaunchOptions&) const override {
     GilAcquire gil;
     nb::object done = nb::steal(PyObject_CallNoArgs(function_));
@@ -67,13 +58,17 @@ bool record_launch(const std::shared_ptr<KernelObject>& kernel, const driver::Ke
     std::vector<runtime::Array> arrays;
     std::shared_ptr<const void> objects;
   };
-  auto owner = std::make_shared<Owner>(Owner{kernel, arrays, keep.empty() ? nullptr : held(keep)});
+  auto owner = std::make_shared<Owner>(Owner{kernel, arrays, keep.empty() ? nullptr : hold_objects(keep)});
+  note_launch(*kernel, signature, variant, block, dims, {}, adjoint, arrays, keep);
   list->add(driver::launch_command(*kernel->family, variant, block, dims, adjoint, std::move(owner)));
   driver::touch_arrays(*list, signature.layout, block);
   return true;
 }
 
-void record_call(nb::object function) { recorded().add(std::make_unique<PythonCall>(std::move(function))); }
+void record_call(nb::object function) {
+  note_other("a call of Python");
+  recorded().add(std::make_unique<PythonCall>(std::move(function)));
+}
 
 void register_host_graphs(nb::module_& m) {
   nb::class_<HostGraph>(m, "HostGraph", "Work captured on the CPU.")

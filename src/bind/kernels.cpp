@@ -4,8 +4,8 @@
 
 #include "bind/compile_session.h"
 #include "bind/gil.h"
+#include "bind/graph_journal.h"
 #include "bind/hooks.h"
-#include "bind/kernel_object.h"
 #include "runtime/errors.h"
 #include "sema/scan.h"
 
@@ -229,6 +229,7 @@ void run_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature, 
   if (place.device->capture()) [[unlikely]] {
     auto arrays = std::make_shared<std::vector<runtime::Array>>();
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], *arrays);
+    note_launch(kernel, signature, variant, block, dims, place, false, *arrays, {});
     place.device->keep_for_capture(std::move(arrays));
   }
   driver::GpuLaunchOptions options = place.gpu;

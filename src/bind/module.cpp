@@ -18,6 +18,8 @@ NB_MODULE(_weft, m) {
   bind::register_cuda_work(m);
   bind::register_cuda_algorithms(m);
   bind::register_host_graphs(m);
+  bind::register_graph_journal(m);
+  bind::register_saved_graphs(m);
   bind::register_launch(m);
   bind::register_recorded_launch(m);
   bind::register_tape(m);

@@ -1,6 +1,7 @@
 // Recorded launches (wp.launch with record_cmd=True): arguments packed once, changed one by one, run any number of times.
 #include <nanobind/stl/shared_ptr.h>
 
+#include "bind/graph_journal.h"
 #include "bind/tape.h"
 #include "driver/default_argument.h"
 #include "driver/gpu_launch.h"
@@ -144,8 +145,12 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   }
   const driver::KernelVariant& variant = variant_for(*r.kernel, *r.signature, dims, r.bytes(), false, place.device);
   if (place.device) {
-    if (place.device->capture())
+    if (place.device->capture()) {
+      std::vector<nb::object> keep;
+      for (const auto& one : r.keep) keep.insert(keep.end(), one.begin(), one.end());
+      note_launch(*r.kernel, *r.signature, variant, r.bytes(), dims, place, false, all_arrays(r).memory, keep);
       place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(all_arrays(r).memory));
+    }
     if (!r.on_gpu && driver::GpuLaunch::is_steady(variant))
       r.on_gpu = std::make_shared<ReadyLaunch>(variant, r.bytes(), driver::LaunchRequest{dims, {}, place.gpu});
     if (r.on_gpu) return r.on_gpu->launch.run(stream);

@@ -158,7 +158,7 @@ class BinaryStore::Search {
   Found run() {
     if (Found found = by_source()) return found;
     Clock::time_point start = Clock::now();
-    auto module = front_end(request_, sink_);
+    auto module = request_.make_module ? request_.make_module() : front_end(request_, sink_);
     report_.seconds_front = since(start);
     if (!module) return nullptr;
     if (request_.source_complete && !request_.source_complete()) source_key_.reset();

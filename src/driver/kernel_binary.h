@@ -60,6 +60,8 @@ struct BuildRequest {
   bool atomic_sums = false;        // CPU: arrays that are only added to get atomic operations all the same
   bool ahead = false;              // nobody has asked for it yet: BinaryStore holds it until somebody does
   Hash128 source_hash;  // of everything the kernel's meaning depends on, with its name and place; zero: no source key
+  /// Makes the IR in place of the front end, for kernels that were saved as IR; then `kernel` and `arg_types` are not used.
+  std::function<std::unique_ptr<ir::Module>()> make_module;
   /// Asked when the front end has run: whether source_hash covers all that it looked at. Empty: it does.
   std::function<bool()> source_complete;
 };

@@ -127,6 +127,11 @@ class KernelFamily {
   /// Compiles the form that a launch will probably ask for, and leaves it to the store until one does. Errors are kept
   /// for that launch.
   void build_ahead(KernelSignature& signature, int rank, const SourceKey& source, cuda::Device* device);
+  /// The IR of a form, as the front end makes it; null with errors in the sink.
+  std::unique_ptr<ir::Module> module(KernelSignature& signature, int rank, ArrayFacts arrays,
+                                     DiagnosticSink& sink) const {
+    return front_end(request_for(signature, rank, arrays), sink);
+  }
   /// What a tape must know of the form for such a launch; found out on first use.
   const TapeFacts& tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays);
   /// A tangent: what launches must know of the order of its threads; found out on first use.

@@ -7,6 +7,7 @@
 #include "runtime/allocator.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
+#include "runtime/work_journal.h"
 
 namespace weft::runtime {
 namespace {
@@ -77,6 +78,8 @@ Array Array::make(const Type* element, Shape shape, bool zeroed, bool requires_g
   array.block_ = array.range();
   // The memory is the graph's from now on: each replay finds it as it was made.
   if (zeroed && recording() && array.on_host()) array.fill_zero();
+  if (zeroed && !array.on_host() && array.size() > 0 && journal())
+    const HeardWork heard(array, std::string(element->size(), 0).data());
   if (requires_grad) array.add_grad_buffer();
   return array;
 }

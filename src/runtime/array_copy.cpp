@@ -8,6 +8,7 @@
 #include "runtime/array.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
+#include "runtime/work_journal.h"
 
 namespace weft::runtime {
 namespace {
@@ -88,6 +89,7 @@ void Array::assign(const Array& source) const {
                           " in dimension " + std::to_string(d) + " to one with extent " +
                           std::to_string(desc_.shape[d]));
   if (size() == 0) return;
+  const HeardWork heard(*this, source);
   if (CommandList* list = recording(); list && (on_host() || source.on_host())) [[unlikely]] {
     if (on_host() && source.on_host()) return list->add_copy(*this, source);
     refuse_while_recording("copy between the CPU and " + (on_host() ? source : *this).space()->name());
@@ -123,6 +125,7 @@ void Array::assign(const Array& source) const {
 void Array::fill(const void* value) const {
   check_valid("a fill");
   if (size() == 0) return;
+  const HeardWork heard(*this, value);
   const std::size_t element_size = element_->size();
   if (!on_host()) return space_->fill(desc_, element_size, value);
   if (CommandList* list = recording()) [[unlikely]]

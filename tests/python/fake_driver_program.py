@@ -139,7 +139,22 @@ def algorithms() -> None:
     assert wp.utils.array_inner(wp.ones(16, device="cuda:0"), wp.ones(16, device="cuda:0")) == 16.0
 
 
-PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, settings, algorithms]
+def files() -> None:
+    x = wp.array(np.arange(24, dtype=np.float32), device="cuda:0")
+    with wp.ScopedDevice("cuda:0"), tempfile.TemporaryDirectory() as folder:
+        with wp.ScopedCapture(apic=True) as capture:
+            y = wp.zeros(24)
+            wp.copy(y, x)
+            wp.launch(scale, dim=24, inputs=[2.0, y])
+        wp.capture_save(capture.graph, f"{folder}/graph", inputs={"x": x})
+        loaded = wp.capture_load(f"{folder}/graph")
+        loaded.set_param("x", x)
+        wp.capture_launch(loaded)
+        loaded.get_param("x", y)
+        assert (y.numpy() == x.numpy()).all()
+
+
+PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, settings, algorithms, files]
 
 
 def quietly(part: Callable[[], object]) -> Exception | None:

@@ -31,7 +31,7 @@ def run(*arguments: str, code: str | None = None, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("part", ["arrays", "streams", "launches", "graphs", "settings", "algorithms"])
+@pytest.mark.parametrize("part", ["arrays", "streams", "launches", "graphs", "settings", "algorithms", "files"])
 def test_every_call_may_fail(part):
     assert "memory lost by []" in run("every", "999", part)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 import os
+import threading
 from typing import Any
 
 from warp import _weft
@@ -23,18 +24,101 @@ class CaptureMode(enum.IntEnum):
 class Graph:
     """What `wp.capture_end` gives. It keeps the memory and the kernels that it works with."""
 
-    def __init__(self, device: Device, native: Any):
+    def __init__(self, device: Device, native: Any, journal: Any = None):
         self.device = device
         self._native = native
+        self._journal = journal  # what wp.capture_save writes down; None: it was not asked for
+        self._params: dict[str, tuple[Any, dict[str, Any]]] | None = None  # a loaded graph's arrays by name
 
     def __repr__(self) -> str:
         return f"<warp graph on {self.device}>"
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it comes from `wp.capture_load` or `wp.capture_load_from_bytes`."""
+        return self._params is not None
+
+    @property
+    def params(self) -> dict[str, dict[str, Any]]:
+        """A loaded graph's arrays by name: "size" in bytes, "dtype" and "shape" as they were saved."""
+        return {name: dict(facts) for name, (_, facts) in (self._params or {}).items()}
+
+    def _param(self, call: str, name: str, arr: Any = None) -> tuple[Any, Any]:
+        """Bytes of a named array in the graph, and of the array that is given."""
+        if self._params is None:
+            raise RuntimeError(f"{call}() is for graphs that wp.capture_load made; this one works on the arrays themselves")
+        if name not in self._params:
+            names = ", ".join(map(repr, self._params)) or "none"
+            raise RuntimeError(f"the graph has no parameter {name!r}; there are: {names}")
+        memory, facts = self._params[name]
+        if call == "get_param_ptr":
+            return memory, None
+        from warp._src.array import array
+        from warp._src.types import type_size_in_bytes, uint8
+
+        if not isinstance(arr, array):
+            raise TypeError(f"expected a wp.array for parameter {name!r}, got {type(arr).__name__}")
+        size = arr.size * type_size_in_bytes(arr.dtype)
+        if size != facts["size"]:
+            raise RuntimeError(f"parameter {name!r} has {facts['size']} bytes, the array has {size}")
+        if not size:
+            return None, None
+        if not arr.is_contiguous:
+            if call == "get_param":
+                raise RuntimeError(f"the array that takes parameter {name!r} has gaps; give a contiguous one")
+            arr = arr.contiguous()
+        bytes_of = array(ptr=arr.ptr, dtype=uint8, shape=size, device=arr.device, copy=False)
+        return memory, (bytes_of, arr)
+
+    def set_param(self, name: str, arr: Any) -> None:
+        """Copies an array into the one that a loaded graph has under this name; it must have as many bytes."""
+        memory, given = self._param("set_param", name, arr)
+        if memory is not None:
+            _weft_assign(memory, given[0])
+
+    def get_param(self, name: str, arr: Any) -> None:
+        """Copies the array that a loaded graph has under this name into another one with as many bytes."""
+        memory, given = self._param("get_param", name, arr)
+        if memory is not None:
+            _weft_assign(given[0], memory)
+
+    def get_param_ptr(self, name: str) -> int:
+        """Where the array lies that a loaded graph has under this name: an address on its device, valid as long as the
+        graph."""
+        memory, _ = self._param("get_param_ptr", name)
+        return 0 if memory is None else memory.ptr
+
+
+def _weft_assign(dest: Any, src: Any) -> None:
+    from warp._src.array_factories import copy
+
+    copy(dest, src)
 
 
 def _checked(stream: Any) -> Stream:
     if not isinstance(stream, Stream):
         raise TypeError(f"this takes a wp.Stream, got {stream!r}")
     return stream
+
+
+# What captures that may be saved (apic=True) are asked for, by device and, on the CPU, by thread.
+_journals: dict[tuple[int, int], Any] = {}
+
+
+def _journal_key(where: Device) -> tuple[int, int]:
+    return (where.ordinal, 0) if where.is_cuda else (-1, threading.get_ident())
+
+
+def _listen(where: Device) -> None:
+    journal = _journals[_journal_key(where)] = _weft.GraphJournal()
+    journal.start()
+
+
+def _end_listening(where: Device) -> Any:
+    journal = _journals.pop(_journal_key(where), None)
+    if journal is not None:
+        journal.stop()
+    return journal
 
 
 _capturing: dict[int, tuple[Stream, Stream]] = {}  # by device: the stream that is captured, the one that was current
@@ -49,8 +133,8 @@ def capture_begin(
 ) -> None:
     """Starts capturing: work queued on the stream, or done on the CPU by this thread, becomes part of a graph instead of
     running. Kernels that are not compiled yet are compiled on the way. `external` joins a capture that another library
-    began on the stream."""
-    kwargs.pop("apic", None)
+    began on the stream. `apic=True` writes down what becomes part of the graph, for `wp.capture_save`."""
+    apic = bool(kwargs.pop("apic", False))
     kwargs.pop("capture_mode", None)
     if kwargs:
         raise TypeError(f"unexpected keyword argument {next(iter(kwargs))!r}")
@@ -59,27 +143,32 @@ def capture_begin(
         if external:
             raise ValueError("external=True joins another library's capture of a CUDA stream; the CPU has none")
         _weft.host_capture_begin()
+        if apic:
+            _listen(where)
         return
     chosen = where.stream if stream is None else stream
     _weft.cuda_capture_begin(chosen._queue, bool(external))
     _capturing[where.ordinal] = (chosen, where.stream)
     if where.stream is not chosen:
         where.set_stream(chosen, sync=False)
+    if apic:
+        _listen(where)
 
 
 def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | None:
     """Ends a capture and gives the graph. RuntimeError if there was none, or if something was done that a graph can't
     hold."""
     where = get_device(device) if stream is None else _checked(stream).device
+    journal = _end_listening(where)
     if where.is_cpu:
-        return Graph(where, _weft.host_capture_end())
+        return Graph(where, _weft.host_capture_end(), journal)
     captured = _capturing.pop(where.ordinal, None)
     try:
         native = _weft.cuda_capture_end(where.ordinal)
     finally:
         if captured is not None and captured[0] is not captured[1]:
             where.set_stream(captured[1], sync=False)
-    return None if native is None else Graph(where, native)
+    return None if native is None else Graph(where, native, journal)
 
 
 def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
@@ -89,12 +178,14 @@ def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
         raise TypeError(f"wp.capture_launch takes a wp.Graph, got {graph!r}")
     if graph.device.is_cpu:
         if _weft.host_capturing():
+            _weft.note_other("another graph")
             _weft.host_record_graph(graph._native)
         else:
             graph._native.launch()
         return
     chosen = _checked(stream) if stream is not None else graph.device.stream
     if graph.device.is_capturing and chosen is _capturing.get(graph.device.ordinal, (None,))[0]:
+        _weft.note_other("another graph")
         _weft.cuda_capture_graph(graph.device.ordinal, graph._native)
     else:
         graph._native.launch(chosen._queue)
@@ -145,6 +236,7 @@ def _host_branch(branch: Any, kwargs: dict[str, Any]) -> Any:
             raise TypeError("a graph takes no arguments")
         if not branch.device.is_cpu:
             raise RuntimeError(f"a graph on {branch.device} can't be a branch of one on the CPU")
+        _weft.note_other("another graph")
         return branch._native
     _weft.host_branch_begin()
     try:
@@ -180,17 +272,30 @@ def capture_if(
     """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32.
     Inside of a capture both become part of the graph, which decides when it runs; outside this waits for the value."""
     where = _condition_device(condition)
+    journal = _journals.get(_journal_key(where))
     if where.is_cpu and _weft.host_capturing():
-        _weft.host_record_if(condition, _host_branch(on_true, kwargs), _host_branch(on_false, kwargs))
+        branches = []
+        for branch in (on_true, on_false):
+            if journal is not None:
+                journal.begin_list()
+            branches.append(_host_branch(branch, kwargs))
+        if journal is not None:
+            journal.end_lists(condition, 2, False)
+        _weft.host_record_if(condition, *branches)
         return
     if where.is_cuda and where.is_capturing:
-        branches = [(branch, negated) for branch, negated in ((on_true, False), (on_false, True)) if branch is not None]
-        for branch, _ in branches:
+        both = ((on_true, False), (on_false, True))
+        for branch, _ in both:
             _check_branch(branch)
         # Both are decided first: one branch may change the condition.
-        handles = [_weft.cuda_condition(condition, negated) for _, negated in branches]
-        for handle, (branch, _) in zip(handles, branches):
-            _cuda_branch(condition, handle, branch, kwargs)
+        handles = [None if branch is None else _weft.cuda_condition(condition, negated) for branch, negated in both]
+        for handle, (branch, _) in zip(handles, both):
+            if journal is not None:
+                journal.begin_list()
+            if handle is not None:
+                _cuda_branch(condition, handle, branch, kwargs)
+        if journal is not None:
+            journal.end_lists(condition, 2, False)
         return
     _run(on_true if _holds(condition, where, stream) else on_false, kwargs)
 
@@ -201,12 +306,18 @@ def capture_while(condition: Any, while_body: Any, stream: Stream | None = None,
     where = _condition_device(condition)
     if while_body is None:
         raise TypeError("the body of a loop is a function or a wp.Graph, got None")
-    if where.is_cpu and _weft.host_capturing():
-        _weft.host_record_while(condition, _host_branch(while_body, kwargs))
-        return
-    if where.is_cuda and where.is_capturing:
+    journal = _journals.get(_journal_key(where))
+    captured = _weft.host_capturing() if where.is_cpu else where.is_capturing
+    if captured:
         _check_branch(while_body)
-        _cuda_branch(condition, _weft.cuda_condition(condition, False), while_body, kwargs, loop=True)
+        if journal is not None:
+            journal.begin_list()
+        if where.is_cpu:
+            _weft.host_record_while(condition, _host_branch(while_body, kwargs))
+        else:
+            _cuda_branch(condition, _weft.cuda_condition(condition, False), while_body, kwargs, loop=True)
+        if journal is not None:
+            journal.end_lists(condition, 1, True)
         return
     while _holds(condition, where, stream):
         _run(while_body, kwargs)

@@ -22,6 +22,7 @@ from warp._src import elementwise as _elementwise
 from warp._src import errors as _errors
 from warp._src import facts as _facts
 from warp._src import logger as _logger
+from warp._src import graph_files as _graph_files
 from warp._src import graphs as _graphs
 from warp._src import ipc as _ipc
 from warp._src import matmul as _matmul
@@ -93,6 +94,7 @@ for _source in (
     _startup,
     _streams,
     _graphs,
+    _graph_files,
     _profiling,
     _ipc,
     _torch_streams,

@@ -1,0 +1,59 @@
+// What is asked for while a graph is captured that can be saved: launches, copies, fills, conditions. Kept apart from the
+// graph itself, which on a CUDA device is the driver's.
+#pragma once
+#include <map>
+
+#include "bind/kernel_object.h"
+#include "runtime/work_journal.h"
+
+namespace weft::bind {
+
+/// A launch, copy or fill, or a condition with lists of its own.
+struct __attribute__((visibility("hidden"))) JournalStep {
+  enum class Kind : std::uint8_t { copy, fill, launch, branch, loop };
+  Kind kind = Kind::copy;
+  runtime::Array to, from;                      // copies and fills; `to`: a condition's value
+  std::vector<char> bytes;                      // a fill's value, a launch's block
+  std::size_t kernel = 0;                       // a launch: of GraphJournal::kernels
+  std::vector<std::int64_t> dims;               // a launch's
+  driver::GpuLaunchOptions gpu;                 // a launch's
+  std::vector<runtime::Array> arrays;           // a launch's
+  std::shared_ptr<const void> keep;             // objects of Python that the block points to
+  std::vector<std::vector<JournalStep>> lists;  // a condition's: one, or for both values
+};
+
+class __attribute__((visibility("hidden"))) GraphJournal final : public runtime::WorkJournal {
+ public:
+  struct Kernel {
+    std::string name, text;  // IR
+    driver::CompileOptions options;
+    ParamLayout layout;
+  };
+
+  void copied(const runtime::Array& to, const runtime::Array& from) override;
+  void filled(const runtime::Array& to, const void* value) override;
+  /// Whatever can't be saved; the first one is told to who tries.
+  void other(const std::string& what);
+  void launched(KernelObject& kernel, driver::KernelSignature& signature, const driver::KernelVariant& variant,
+                const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place,
+                std::vector<runtime::Array> arrays, std::shared_ptr<const void> keep);
+
+  std::vector<Kernel> kernels;
+  std::vector<JournalStep> steps;  // of the innermost open list
+  std::vector<std::vector<JournalStep>> outer;
+  std::string refused;  // why it can't be saved; empty: it can
+
+ private:
+  std::map<std::tuple<const driver::KernelSignature*, std::size_t, std::size_t>, std::size_t> known_;
+};
+
+/// Tells the journal of this thread, if there is one, of a launch. `adjoint`: it is one of an adjoint.
+void note_launch(KernelObject& kernel, const driver::KernelSignature& signature, const driver::KernelVariant& variant,
+                 const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place, bool adjoint,
+                 const std::vector<runtime::Array>& arrays, const std::vector<nb::object>& keep);
+/// The same of work that can't be saved, with a name for it.
+void note_other(const std::string& what);
+/// Objects that live as long as the result, whoever drops the last reference.
+std::shared_ptr<const void> hold_objects(std::vector<nb::object> objects);
+
+}  // namespace weft::bind
