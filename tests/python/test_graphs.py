@@ -387,6 +387,22 @@ def test_a_tape_from_before_a_capture_that_writes_its_arrays() -> None:
     assert x.list() == [9.0, 9.0] and x.grad.list() == [2.0, 4.0]  # by the values of then
 
 
+def test_a_graph_inside_of_a_tape_is_refused(device: wp.Device) -> None:
+    """Nobody would go back over it: gradients would be zero without a word."""
+    x, y = wp.array([1.0, 2.0], dtype=float, requires_grad=True), wp.zeros(2, requires_grad=True)
+    wp.launch(scale, dim=2, inputs=[x], outputs=[y])
+    with wp.ScopedCapture() as capture:
+        wp.launch(scale, dim=2, inputs=[x], outputs=[y])
+    y.zero_()
+    with wp.Tape(), pytest.raises(RuntimeError, match="not recorded by a tape"):
+        wp.capture_launch(capture.graph)
+    with wp.ForwardMode({x: wp.array([1.0, 0.0], dtype=float)}), pytest.raises(RuntimeError, match="forward mode"):
+        wp.capture_launch(capture.graph)
+    assert y.list() == [0.0, 0.0]
+    wp.capture_launch(capture.graph)
+    assert y.list() == [2.0, 4.0]
+
+
 @pytest.mark.cpu_only
 def test_failed_checks_name_the_kernel_and_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wp.config, "mode", "debug")

@@ -176,6 +176,12 @@ def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
     returns. Inside of a capture the graph becomes part of the one that is captured."""
     if not isinstance(graph, Graph):
         raise TypeError(f"wp.capture_launch takes a wp.Graph, got {graph!r}")
+    if _weft.recording_tape() is not None or _weft.forward_mode():
+        raise RuntimeError(
+            "the work of a graph is not recorded by a tape, nor followed by forward mode, so gradients would stop there: "
+            "launch the kernels themselves, capture the tape's block together with its backward pass, or run the graph "
+            "outside of the block"
+        )
     if graph.device.is_cpu:
         if _weft.host_capturing():
             _weft.note_other("another graph")
