@@ -147,6 +147,12 @@ def test_errors() -> None:
             tape.backward(grads={y: few})
     with pytest.raises(TypeError, match="dictionary from arrays"):
         tape.backward(grads=[y])
+    with pytest.raises(RuntimeError, match="None for an array"):
+        tape.backward(grads={y: None})
+    with pytest.raises(TypeError, match="a function without arguments, not int"):
+        tape.record_func(3, [x])
+    with pytest.raises(TypeError, match="lists the arrays"):
+        tape.record_func(lambda: None, [x, 3])
     y.grad.zero_()
     tape.backward(loss)
     np.testing.assert_allclose(x.grad.numpy(), np.arange(1, 6) * np.cos(X * X) * 2 * X)

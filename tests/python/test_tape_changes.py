@@ -140,6 +140,20 @@ def test_conversions_between_types() -> None:
     np.testing.assert_allclose(x.grad.numpy(), [1, 0, 0, 4 + 2, 5 + 3])
 
 
+def test_shorter_assignments_leave_the_rest() -> None:
+    """Elements that were not assigned keep their gradient."""
+    for given in (np.ones(2), doubles([0.5, 1.5]), wp.array([0.5, 1.5], dtype=float, requires_grad=True)):
+        x, y, loss = doubles(X), zeros(5), zeros(1)
+        with wp.Tape() as tape:
+            wp.launch(double, 5, [x], [y])
+            y.assign(given)
+            wp.launch(weigh_linear, 5, [y], [loss])
+        tape.backward(loss)
+        np.testing.assert_array_equal(x.grad.numpy(), [0, 0, 6, 8, 10])
+        if isinstance(given, wp.array):
+            np.testing.assert_array_equal(given.grad.numpy(), [1, 2])
+
+
 def test_broadcast_assignment() -> None:
     x, loss = doubles([2.0, 3.0]), zeros(1)
     table = wp.zeros((2, 3), dtype=F64, requires_grad=True)

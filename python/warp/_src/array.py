@@ -490,7 +490,8 @@ class array(ArrayExchange):
             src = array(src, dtype=self.dtype, copy=False, device=CPU)
         copy(self, src)
         if src is not given:
-            self._record_values(given)
+            taken = self if src.size == self.size else self.flatten()[: src.size]
+            taken._record_values(given)
 
     def _assign_values(self, value: Any) -> None:
         """What `a[1:3] = value` does: elements of the same shape, or values that NumPy broadcasts."""

@@ -88,7 +88,13 @@ class Tape(_weft.TapeCore):
 
     def record_func(self, backward: Callable[[], Any], arrays: Any) -> None:
         """Calls `backward` when the backward pass reaches this place; `arrays` are those whose gradients it touches."""
-        self._add(backward, list(arrays))
+        if not callable(backward):
+            raise TypeError(f"`backward` is a function without arguments, not {type(backward).__name__}")
+        given = [arrays] if _holds_arrays(arrays) else list(arrays)
+        for one in given:
+            if not _holds_arrays(one):
+                raise TypeError(f"`arrays` lists the arrays whose gradients `backward` touches, not {type(one).__name__}")
+        self._add(backward, [a for one in given for a in arrays_of(one)])
 
     def record_scope_begin(self, scope_name: str, metadata: dict | None = None) -> None:
         """Opens a named group of operations for `visualize`."""
@@ -150,6 +156,8 @@ class Tape(_weft.TapeCore):
         for given, gradient in (grads or {}).items():
             if not isinstance(given, array) or not given.requires_grad:
                 raise RuntimeError("`grads` maps arrays that have requires_grad=True to their gradients")
+            if gradient is None:
+                raise RuntimeError(f"`grads` has None for an array of shape {given.shape}; give the gradient to start from")
             if not isinstance(gradient, array) or gradient._element != given._element:
                 gradient = array(gradient, dtype=given.dtype, copy=False, device="cpu")
             if gradient.size != given.size:
@@ -197,7 +205,7 @@ class Tape(_weft.TapeCore):
         """Every array that was recorded, once; arrays in structs as they were then."""
         found = {id(one): one for one in self._launch_arrays()}
         for _, arrays in self._functions():
-            found.update((id(a), a) for one in arrays for a in arrays_of(one))
+            found.update((id(one), one) for one in arrays)
         return list(found.values())
 
     def visualize(
@@ -230,6 +238,10 @@ class Tape(_weft.TapeCore):
 
 current: Tape | None = None
 """The tape that records now."""
+
+
+def _holds_arrays(one: Any) -> bool:
+    return isinstance(one, (array, StructInstance)) or getattr(one, "_wp_indexed_", False)
 
 
 def arrays_of(one: Any) -> Iterator[array]:
