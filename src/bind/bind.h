@@ -46,6 +46,7 @@ void register_builtins(nb::module_& m);
 void register_buffers(nb::module_& m);
 void register_runtime(nb::module_& m);
 void register_graph_journal(nb::module_& m);
+void register_graph_writes(nb::module_& m);
 void register_saved_graphs(nb::module_& m);
 void register_cuda(nb::module_& m);
 void register_cuda_work(nb::module_& m);

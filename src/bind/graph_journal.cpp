@@ -7,6 +7,7 @@
 
 #include "bind/compile_session.h"
 #include "bind/gil.h"
+#include "bind/graph_writes.h"
 #include "ir/text.h"
 #include "runtime/errors.h"
 
@@ -196,6 +197,12 @@ void GraphJournal::launched(KernelObject& kernel, driver::KernelSignature& signa
 void note_launch(KernelObject& kernel, const driver::KernelSignature& signature, const driver::KernelVariant& variant,
                  const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place, bool adjoint,
                  const std::vector<runtime::Array>& arrays, const std::vector<nb::object>& keep) {
+  if (GraphWrites* writes = captured_writes(place.device)) {
+    if (adjoint || variant.adjoint)
+      writes->add_gradients(signature, block, "a graph with the adjoint of kernel '" + kernel.name() + "'");
+    else
+      writes->add_launch(kernel, const_cast<driver::KernelSignature&>(signature), block, dims.size());
+  }
   GraphJournal* journal = journal_here();
   if (!journal) return;
   if (adjoint || variant.adjoint) return journal->other("the adjoint of kernel '" + kernel.name() + "'");

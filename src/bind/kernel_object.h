@@ -17,14 +17,17 @@ inline constexpr bool kFreeThreaded = true;
 inline constexpr bool kFreeThreaded = false;
 #endif
 
+class RecentLaunch;
+
 /// A kernel for one set of compile options. It holds no Python object, so references to it never make cycles that
 /// Python's garbage collector can't see.
-struct __attribute__((visibility("hidden"))) KernelObject {
+struct __attribute__((visibility("hidden"))) KernelObject : std::enable_shared_from_this<KernelObject> {
   std::unique_ptr<driver::KernelFamily> family;
   std::shared_ptr<const sema::FunctionDecl> decl;
-  std::mutex mutex;                    // guards the rest
-  std::optional<Hash128> fingerprint;  // what the text and its names meant when forms were built
-  bool mixed = false;                  // forms were built under different meanings
+  std::shared_ptr<RecentLaunch> recent;  // guarded by the GIL; null without one
+  std::mutex mutex;                      // guards the rest
+  std::optional<Hash128> fingerprint;    // what the text and its names meant when forms were built
+  bool mixed = false;                    // forms were built under different meanings
 
   const std::string& name() const { return family->name(); }
   /// The parameters as annotated; raises the compile error when they can't be read.

@@ -19,6 +19,7 @@ NB_MODULE(_weft, m) {
   bind::register_cuda_algorithms(m);
   bind::register_host_graphs(m);
   bind::register_graph_journal(m);
+  bind::register_graph_writes(m);
   bind::register_saved_graphs(m);
   bind::register_launch(m);
   bind::register_recorded_launch(m);

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "bind/gil.h"
+#include "bind/graph_writes.h"
 #include "bind/graph_journal.h"
 #include "bind/hooks.h"
 #include "runtime/errors.h"
@@ -337,6 +338,7 @@ TapeObject* recording_tape() {
 }
 
 void announce_array_write(const runtime::Array& array, const char* by) {
+  if (GraphWrites* writes = captured_writes(array)) writes->add(array.range(), std::string(by) + " in a graph");
   if (!runtime::writes_are_watched()) return;
   TapeObject* tape = recording_tape();
   runtime::announce_write(array.range(), tape ? &tape->keeper : nullptr, by);

@@ -14,6 +14,7 @@ std::atomic<int> watching_keepers{0};
 namespace {
 
 std::mutex mutex;  // guards the list, and all keepers and versions in it
+thread_local std::uint64_t captured_graph = 0;
 
 std::vector<VersionKeeper*>& keepers() {
   static auto* list = new std::vector<VersionKeeper*>;  // outlives everything
@@ -132,6 +133,7 @@ std::shared_ptr<Version> VersionKeeper::need(const Array& array, std::string_vie
   made->range_ = range;
   made->needed_by_ = by;
   made->recording_ = recording_number();
+  made->capture_ = captured_graph;
   if (verify_ && array.on_host() && range.lo < range.hi && !recording()) made->sum_ = sum_of(range);
   if (!watches()) ++watching_keepers;
   live_.emplace(range.lo, made);
@@ -160,10 +162,10 @@ void VersionKeeper::note_stray(ByteRange range, std::string_view by) {
   }
 }
 
-void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view by) {
+void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view by, std::uint64_t graph) {
   for (auto it = first_near(live_, range.lo, longest_live_); it != live_.end() && it->first < range.hi;) {
     std::shared_ptr<Version> version = it->second.lock();
-    if (version && !version->range_.intersects(range)) {
+    if (version && (!version->range_.intersects(range) || (graph && version->capture_ == graph))) {
       ++it;
       continue;
     }
@@ -198,5 +200,17 @@ void announce_write(ByteRange range, VersionKeeper* recording, std::string_view 
     if (!keeper->watches()) --watching_keepers;
   }
 }
+
+void announce_graph_write(ByteRange range, std::uint64_t graph, std::string_view by) {
+  if (range.lo >= range.hi) return;
+  std::lock_guard lock(mutex);
+  for (VersionKeeper* keeper : keepers()) {
+    if (!keeper->watches()) continue;
+    keeper->overwrite(range, false, by, graph);
+    if (!keeper->watches()) --watching_keepers;
+  }
+}
+
+void set_capture(std::uint64_t graph) { captured_graph = graph; }
 
 }  // namespace weft::runtime

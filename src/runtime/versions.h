@@ -32,6 +32,7 @@ class Version {
  private:
   friend class VersionKeeper;
   friend void announce_write(ByteRange, VersionKeeper*, std::string_view);
+  friend void announce_graph_write(ByteRange, std::uint64_t, std::string_view);
   void keep_copy();
   Array array_;
   ByteRange range_;
@@ -40,6 +41,7 @@ class Version {
   Array kept_;                   // bytes of the range, once copied
   std::string lost_to_;          // who wrote without leave
   std::uint64_t recording_ = 0;  // whose result the values are (runtime/command_list.h); 0: they are there
+  std::uint64_t capture_ = 0;    // the graph that makes them each time it runs (set_capture)
   bool lost_ = false;
 };
 
@@ -77,6 +79,7 @@ class VersionKeeper {
 
  private:
   friend void announce_write(ByteRange, VersionKeeper*, std::string_view);
+  friend void announce_graph_write(ByteRange, std::uint64_t, std::string_view);
   using Live = std::multimap<std::uintptr_t, std::weak_ptr<Version>>;
   /// The first entry whose range may reach an address; ranges are no longer than the longest.
   template <class Map>
@@ -84,7 +87,7 @@ class VersionKeeper {
     return map.lower_bound(address > longest ? address - longest : 0);
   }
   bool watches() const { return !live_.empty() || !results_.empty(); }
-  void overwrite(ByteRange range, bool recorded, std::string_view by);
+  void overwrite(ByteRange range, bool recorded, std::string_view by, std::uint64_t graph = 0);
   void note_stray(ByteRange range, std::string_view by);
 
   Live live_;  // not overwritten so far, by first address
@@ -108,6 +111,10 @@ inline bool writes_are_watched() { return watching_keepers.load(std::memory_orde
 /// To be called before memory is written. `recording` is the keeper of the tape that records this write, or null. Throws
 /// Error if the keeper refuses.
 void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by);
+/// The same for a write of a graph that is about to run: values that the graph itself made in the first place come again.
+void announce_graph_write(ByteRange range, std::uint64_t graph, std::string_view by);
+/// Says which graph the calling thread captures; 0: none.
+void set_capture(std::uint64_t graph);
 /// The same for writes whose place nobody knows.
 inline constexpr ByteRange kAnywhere{0, UINTPTR_MAX};
 

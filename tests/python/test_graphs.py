@@ -403,6 +403,46 @@ def test_a_graph_inside_of_a_tape_is_refused(device: wp.Device) -> None:
     assert y.list() == [2.0, 4.0]
 
 
+def test_tapes_hear_of_what_graphs_write(device: wp.Device) -> None:
+    x, loss = wp.array([1.0, 2.0], dtype=float, requires_grad=True), wp.zeros(1, requires_grad=True)
+    y = wp.zeros(2, requires_grad=True)
+    wp.launch(scale, dim=2, inputs=[x], outputs=[y])
+    with wp.ScopedCapture() as reads:
+        wp.launch(scale, dim=2, inputs=[x], outputs=[y])
+    with wp.ScopedCapture() as fills:
+        x.fill_(3.0)
+    with wp.ScopedCapture() as launches:
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    with wp.ScopedCapture() as nested:
+        wp.capture_launch(launches.graph)
+    for graph, author in ((reads, None), (fills, "a fill"), (launches, "kernel 'add'"), (nested, "kernel 'add'")):
+        with wp.Tape() as tape:
+            wp.launch(square_sum, dim=2, inputs=[x], outputs=[loss])
+        wp.capture_launch(graph.graph)
+        if author is None:
+            tape.backward(loss)
+            assert x.grad.list() == [2.0, 4.0]
+        else:
+            with pytest.raises(RuntimeError, match=f"{author}.* has written to it since"):
+                tape.backward(loss)
+
+
+def test_a_tape_in_a_graph_and_a_backward_pass_outside(device: wp.Device) -> None:
+    x = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    y, loss = wp.zeros(3, requires_grad=True), wp.zeros(1, requires_grad=True)
+    tape = wp.Tape()
+    with wp.ScopedCapture() as capture:
+        loss.zero_()
+        with tape:
+            wp.launch(scale, dim=3, inputs=[x], outputs=[y])
+            wp.launch(square_sum, dim=3, inputs=[y], outputs=[loss])
+    for _ in range(3):
+        wp.capture_launch(capture.graph)
+        tape.backward(loss)
+        assert x.grad.list() == [8.0, 16.0, 24.0]
+        tape.zero()
+
+
 @pytest.mark.cpu_only
 def test_failed_checks_name_the_kernel_and_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wp.config, "mode", "debug")

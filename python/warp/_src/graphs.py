@@ -24,9 +24,10 @@ class CaptureMode(enum.IntEnum):
 class Graph:
     """What `wp.capture_end` gives. It keeps the memory and the kernels that it works with."""
 
-    def __init__(self, device: Device, native: Any, journal: Any = None):
+    def __init__(self, device: Device, native: Any, journal: Any = None, writes: Any = None):
         self.device = device
         self._native = native
+        self._writes = writes  # what tapes must hear of before it runs
         self._journal = journal  # what wp.capture_save writes down; None: it was not asked for
         self._params: dict[str, tuple[Any, dict[str, Any]]] | None = None  # a loaded graph's arrays by name
 
@@ -143,11 +144,13 @@ def capture_begin(
         if external:
             raise ValueError("external=True joins another library's capture of a CUDA stream; the CPU has none")
         _weft.host_capture_begin()
+        _weft.graph_writes_begin(-1)
         if apic:
             _listen(where)
         return
     chosen = where.stream if stream is None else stream
     _weft.cuda_capture_begin(chosen._queue, bool(external))
+    _weft.graph_writes_begin(where.ordinal)
     _capturing[where.ordinal] = (chosen, where.stream)
     if where.stream is not chosen:
         where.set_stream(chosen, sync=False)
@@ -160,15 +163,16 @@ def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | Non
     hold."""
     where = get_device(device) if stream is None else _checked(stream).device
     journal = _end_listening(where)
+    writes = _weft.graph_writes_end(where.ordinal if where.is_cuda else -1)
     if where.is_cpu:
-        return Graph(where, _weft.host_capture_end(), journal)
+        return Graph(where, _weft.host_capture_end(), journal, writes)
     captured = _capturing.pop(where.ordinal, None)
     try:
         native = _weft.cuda_capture_end(where.ordinal)
     finally:
         if captured is not None and captured[0] is not captured[1]:
             where.set_stream(captured[1], sync=False)
-    return None if native is None else Graph(where, native, journal)
+    return None if native is None else Graph(where, native, journal, writes)
 
 
 def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
@@ -184,17 +188,33 @@ def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
         )
     if graph.device.is_cpu:
         if _weft.host_capturing():
-            _weft.note_other("another graph")
+            _include(graph)
             _weft.host_record_graph(graph._native)
         else:
+            _announce(graph)
             graph._native.launch()
         return
     chosen = _checked(stream) if stream is not None else graph.device.stream
     if graph.device.is_capturing and chosen is _capturing.get(graph.device.ordinal, (None,))[0]:
-        _weft.note_other("another graph")
+        _include(graph)
         _weft.cuda_capture_graph(graph.device.ordinal, graph._native)
     else:
+        _announce(graph)
         graph._native.launch(chosen._queue)
+
+
+def _announce(graph: Graph) -> None:
+    """Tells tapes what the graph is about to write."""
+    if graph._writes is not None:
+        graph._writes.announce()
+
+
+def _include(graph: Graph) -> None:
+    """The graph becomes part of the one that is captured."""
+    _weft.note_other("another graph")
+    around = _weft.graph_writes_now(graph.device.ordinal if graph.device.is_cuda else -1)
+    if around is not None and graph._writes is not None:
+        around.include(graph._writes)
 
 
 def capture_debug_dot_print(graph: Graph, path: str, verbose: bool = True) -> None:
@@ -242,7 +262,7 @@ def _host_branch(branch: Any, kwargs: dict[str, Any]) -> Any:
             raise TypeError("a graph takes no arguments")
         if not branch.device.is_cpu:
             raise RuntimeError(f"a graph on {branch.device} can't be a branch of one on the CPU")
-        _weft.note_other("another graph")
+        _include(branch)
         return branch._native
     _weft.host_branch_begin()
     try:
