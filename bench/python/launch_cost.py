@@ -2,7 +2,8 @@
 
     LD_LIBRARY_PATH=build/dev/fake_cuda python bench/python/launch_cost.py
 
-Times are nanoseconds per call, the least of several rounds; `call` is a method of C that does nothing, for comparison.
+Times are nanoseconds per call, the least of several rounds; `call` is a method of C that does nothing, for comparison. The
+second number is with a driver that drives all else out of the caches, as real ones do, less that driver's own time.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ def main() -> None:
     driver = ctypes.CDLL("libcuda.so.1")
     if not hasattr(driver, "weft_fake_quiet"):
         raise SystemExit("this is for the fake driver: set LD_LIBRARY_PATH to its folder (build/dev/fake_cuda)")
+    driver.weft_fake_seconds.restype = ctypes.c_double
     print(f"{'call':24} {cost(().__len__):6.0f} ns")
     # Machine code of the fake driver is none: it stays out of the real cache.
     with tempfile.TemporaryDirectory() as folder, wp.ScopedDevice("cuda:0"):
@@ -69,10 +71,18 @@ def main() -> None:
             wp.launch(kernel, dim=1, inputs=inputs)
             recorded = wp.launch(kernel, dim=1, inputs=inputs, record_cmd=True)
             recorded.launch()
-            driver.weft_fake_quiet(1)
-            plain = cost(lambda: wp.launch(kernel, dim=1, inputs=inputs))
-            print(f"{name + ', launch':24} {plain:6.0f} ns\n{name + ', recorded':24} {cost(recorded.launch):6.0f} ns")
-            driver.weft_fake_quiet(0)
+            for what, run in (
+                ("launch", lambda k=kernel, i=inputs: wp.launch(k, dim=1, inputs=i)),
+                ("recorded", recorded.launch),
+            ):
+                driver.weft_fake_quiet(1)
+                warm = cost(run)
+                driver.weft_fake_quiet(2)
+                # In turns: the machine's own pace changes.
+                turns = [(cost(run, 500, 1), driver.weft_fake_seconds(500) * 1e9) for _ in range(60)]
+                cold = min(one for one, _ in turns) - min(bare for _, bare in turns)
+                print(f"{name + ', ' + what:24} {warm:6.0f} ns, {cold:6.0f} ns out of cold caches")
+                driver.weft_fake_quiet(0)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "bind/hooks.h"
 #include "runtime/errors.h"
 #include "sema/scan.h"
+#include "support/hot.h"
 
 namespace weft::bind {
 namespace {
@@ -184,9 +185,9 @@ const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelS
   return *variant;
 }
 
-const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
-                                         std::span<const std::int64_t> dims, const char* block, bool adjoint,
-                                         cuda::Device* device) {
+WEFT_HOT const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
+                                                  std::span<const std::int64_t> dims, const char* block, bool adjoint,
+                                                  cuda::Device* device) {
   driver::ArrayFacts arrays = driver::array_facts(signature.layout, block);
   arrays.adjoint = adjoint;
   arrays.meet = adjoint && driver::gradients_may_meet(signature.layout, block);
@@ -202,9 +203,9 @@ const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSig
   return form_for(kernel, signature, dims, block, arrays, device);
 }
 
-const driver::KernelVariant& form_for(KernelObject& kernel, driver::KernelSignature& signature,
-                                      std::span<const std::int64_t> dims, const char* block, driver::ArrayFacts arrays,
-                                      cuda::Device* device) {
+WEFT_HOT const driver::KernelVariant& form_for(KernelObject& kernel, driver::KernelSignature& signature,
+                                               std::span<const std::int64_t> dims, const char* block,
+                                               driver::ArrayFacts arrays, cuda::Device* device) {
   const driver::KernelVariant* ready = signature.ready(dims.size(), arrays, device);
   if (!ready) ready = &build_variant(kernel, signature, dims.size(), arrays, device);
   if (device || arrays.atomic_sums || !ready->binary || ready->binary->sums().empty()) return *ready;
@@ -223,9 +224,9 @@ bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int
   return threads * variant.binary->code().ns_per_thread >= kReleaseGilNs;
 }
 
-void run_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature, const driver::KernelVariant& variant,
-                const ArgumentList& args, const char* block, std::span<const std::int64_t> dims,
-                const LaunchPlace& place) {
+WEFT_HOT void run_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature,
+                         const driver::KernelVariant& variant, const ArgumentList& args, const char* block,
+                         std::span<const std::int64_t> dims, const LaunchPlace& place) {
   if (place.device->capture()) [[unlikely]] {
     auto arrays = std::make_shared<std::vector<runtime::Array>>();
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], *arrays);

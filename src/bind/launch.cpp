@@ -3,8 +3,11 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "bind/recent_launch.h"
 #include "bind/tape.h"
+#include "support/hot.h"
 
 namespace weft::bind {
 namespace {
@@ -53,7 +56,7 @@ constexpr const char* kDoc =
     "    max_blocks   most CUDA blocks; has no meaning on the CPU\n"
     "    block_dim    threads per CUDA block; has no meaning on the CPU\n";
 
-bool name_argument(PyObject* name, std::size_t& index) {
+WEFT_HOT bool name_argument(PyObject* name, std::size_t& index) {
   for (std::size_t i = 0; i < kArguments; ++i) {
     if (names[i] != name) continue;
     index = i;
@@ -68,7 +71,7 @@ bool name_argument(PyObject* name, std::size_t& index) {
 }
 
 /// Sorts arguments into their places; false with a TypeError set.
-bool sort_arguments(PyObject* const* args, Py_ssize_t count, PyObject* keywords, PyObject* given[kArguments]) {
+WEFT_HOT bool sort_arguments(PyObject* const* args, Py_ssize_t count, PyObject* keywords, PyObject* given[kArguments]) {
   if (std::size_t(count) > kArguments) {
     PyErr_Format(PyExc_TypeError, "launch() takes at most %zu arguments, %zd were given", std::size_t(kArguments),
                  count);
@@ -95,7 +98,7 @@ bool sort_arguments(PyObject* const* args, Py_ssize_t count, PyObject* keywords,
 }
 
 /// Where a launch runs, as far as it can be told without Python code; else kPlaceUnknown.
-int place_of(PyObject* device) {
+WEFT_HOT int place_of(PyObject* device) {
   const LaunchSettings& settings = launch_settings();
   if (!device || device == Py_None) return settings.current;
   if (device == cpu_name || device == settings.cpu.ptr()) return kOnCpu;
@@ -109,7 +112,7 @@ int place_of(PyObject* device) {
 }
 
 /// A small number among the arguments; `missing` if it is not given. Negative numbers stay for the launch to refuse.
-std::int64_t read_number(PyObject* value, std::int64_t missing, const char* what) {
+WEFT_HOT std::int64_t read_number(PyObject* value, std::int64_t missing, const char* what) {
   if (!value || value == Py_None) return missing;
   const long long number = PyLong_AsLongLong(value);
   if (number != -1 || !PyErr_Occurred()) return number;
@@ -118,7 +121,7 @@ std::int64_t read_number(PyObject* value, std::int64_t missing, const char* what
   throw nb::python_error();
 }
 
-LaunchPlace gpu_place(int ordinal, PyObject* max_blocks, PyObject* block_dim, const cuda::Stream* stream) {
+WEFT_HOT LaunchPlace gpu_place(int ordinal, PyObject* max_blocks, PyObject* block_dim, const cuda::Stream* stream) {
   LaunchPlace place;
   if (ordinal < 0) return place;
   place.device = &cuda::System::shared().device(ordinal);
@@ -144,13 +147,34 @@ class Block {
   std::unique_ptr<std::uint64_t[]> heap_;
 };
 
-void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
-            const LaunchPlace& place, const LaunchOnTape* tape = nullptr) {
+/// Whether it is the kernel's last launch again, and was queued. The GIL keeps the current stream, and what was settled.
+WEFT_HOT bool repeat_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature, const char* block,
+                            std::span<const std::int64_t> dims, const LaunchPlace& place) {
+  if (kFreeThreaded || !kernel.recent || !kernel.recent->is(signature, block, dims, place)) return false;
+  const cuda::Stream* stream = place.gpu.stream ? place.gpu.stream : place.device->stream_now();
+  return stream && kernel.recent->launch().run_quickly(*stream);
+}
+
+/// Queues a launch and leaves it settled for the next one; false if that can't be.
+WEFT_HOT bool settle_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature,
+                            const driver::KernelVariant& variant, const char* block, std::span<const std::int64_t> dims,
+                            const LaunchPlace& place) {
+  if (kFreeThreaded || place.device->capture() || !driver::GpuLaunch::is_steady(variant)) return false;
+  if (!kernel.recent) kernel.recent = std::make_shared<RecentLaunch>();
+  driver::GpuLaunch& settled = kernel.recent->settle(signature, variant, block, dims, place);
+  const cuda::Stream* stream = place.gpu.stream ? place.gpu.stream : place.device->stream_now();
+  if (!stream || !settled.run_quickly(*stream)) settled.run(stream);
+  return true;
+}
+
+WEFT_HOT void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
+                     const LaunchPlace& place, const LaunchOnTape* tape = nullptr) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(inputs, outputs);
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
+  if (place.device) std::memset(block.data(), 0, signature.layout.size);  // its padding is compared
   std::vector<nb::object> keep;
   fill_block(*kernel, signature, args, block.data(), keep, place.device);
   if (tape || runtime::writes_are_watched()) [[unlikely]] {
@@ -159,8 +183,13 @@ void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject
     return launch_watched(kernel, signature, std::move(found), block.data(), std::move(keep), dims, place,
                           tape ? *tape : LaunchOnTape{});
   }
+  if (place.device && repeat_on_gpu(*kernel, signature, block.data(), dims, place)) return;
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), false, place.device);
-  if (place.device) return run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);
+  if (place.device) {
+    if (!settle_on_gpu(*kernel, signature, variant, block.data(), dims, place))
+      run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);
+    return;
+  }
   const bool release = releases_gil(variant, dims), captured = capturing_on_cpu();
   std::vector<runtime::Array> arrays;
   if (release || kFreeThreaded || captured)
@@ -222,7 +251,7 @@ nb::object arguments_for_tape(PyObject* const given[kArguments]) {
                         nb::handle(all[kBlockDim]));
 }
 
-PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) noexcept {
+WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) noexcept {
   PyObject* given[kArguments] = {};
   if (!sort_arguments(args, count, keywords, given)) return nullptr;
   try {
@@ -251,7 +280,7 @@ PyMethodDef launch_method = {"launch", reinterpret_cast<PyCFunction>(reinterpret
 
 }  // namespace
 
-LaunchSettings& launch_settings() {
+WEFT_HOT LaunchSettings& launch_settings() {
   static auto* settings = new LaunchSettings;  // outlives module teardown
   return *settings;
 }
@@ -265,7 +294,7 @@ void refresh(PyObject* kernel) {
 
 }  // namespace
 
-std::shared_ptr<KernelObject> current_kernel(PyObject* object, const KernelHandle& handle) {
+WEFT_HOT std::shared_ptr<KernelObject> current_kernel(PyObject* object, const KernelHandle& handle) {
   // Other threads may unload the kernel's module at any time: then it is chosen anew.
   for (;;) {
     {
@@ -276,7 +305,7 @@ std::shared_ptr<KernelObject> current_kernel(PyObject* object, const KernelHandl
   }
 }
 
-KernelHandle* find_kernel(PyObject* object) {
+WEFT_HOT KernelHandle* find_kernel(PyObject* object) {
   if (!PyObject_TypeCheck(object, handle_class) || !nb::inst_ready(object)) return nullptr;
   auto* handle = nb::inst_ptr<KernelHandle>(object);
   if (handle->epoch != launch_settings().epoch) [[unlikely]]

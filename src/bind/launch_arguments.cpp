@@ -2,6 +2,7 @@
 #include "bind/kernel_object.h"
 #include "driver/default_argument.h"
 #include "runtime/errors.h"
+#include "support/hot.h"
 
 namespace weft::bind {
 namespace {
@@ -18,14 +19,14 @@ PyTypeObject* array_class() {
 
 }  // namespace
 
-const runtime::Array* as_array(PyObject* value) {
+WEFT_HOT const runtime::Array* as_array(PyObject* value) {
   if (!PyObject_TypeCheck(value, array_class()) || !nb::inst_ready(value)) return nullptr;
   return &nb::inst_ptr<ArrayObject>(value)->array;
 }
 
 namespace {
 
-std::int64_t read_extent(PyObject* value) {
+WEFT_HOT std::int64_t read_extent(PyObject* value) {
   nb::object index;
   if (!PyLong_Check(value)) {
     index = nb::steal(PyNumber_Index(value));
@@ -47,7 +48,7 @@ std::int64_t read_extent(PyObject* value) {
 
 }  // namespace
 
-ArgumentList::ArgumentList(PyObject* inputs, PyObject* outputs) {
+WEFT_HOT ArgumentList::ArgumentList(PyObject* inputs, PyObject* outputs) {
   PyObject* lists[2] = {inputs, outputs};
   nb::object made[2];
   for (int i = 0; i < 2; ++i) {
@@ -81,7 +82,7 @@ ArgumentList::ArgumentList(PyObject* inputs, PyObject* outputs) {
   }
 }
 
-std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
+WEFT_HOT std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
   if (PyLong_Check(dim) || !PySequence_Check(dim) || PyUnicode_Check(dim)) {
     out[0] = read_extent(dim);
     return 1;
@@ -98,7 +99,7 @@ std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
   return std::size_t(n);
 }
 
-driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList& args) {
+WEFT_HOT driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList& args) {
   if (driver::KernelSignature* plain = kernel.family->plain_signature(); plain && args.size() == plain->types.size())
     return *plain;
   const auto& params = kernel.params();
@@ -133,8 +134,8 @@ driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList&
   return kernel.family->signature(types);
 }
 
-void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, std::size_t index, PyObject* value,
-                char* block, std::vector<nb::object>& keep, cuda::Device* device) {
+WEFT_HOT void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, std::size_t index,
+                         PyObject* value, char* block, std::vector<nb::object>& keep, cuda::Device* device) {
   const ParamLayout::Param& p = signature.layout.params[index];
   char* to = block + p.offset;
   if (value == Py_None && kernel.family->options().tangent && index >= signature.types.size() / 2) [[unlikely]] {
@@ -158,8 +159,8 @@ void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, 
   pack_value(value, p.type, to, kernel.name().c_str(), p.name, keep);
 }
 
-void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args, char* block,
-                std::vector<nb::object>& keep, cuda::Device* device) {
+WEFT_HOT void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args,
+                         char* block, std::vector<nb::object>& keep, cuda::Device* device) {
   const std::size_t given = std::min(args.size(), signature.types.size());
   for (std::size_t i = 0; i < given; ++i) fill_param(kernel, signature, i, args[i], block, keep, device);
   for (std::size_t i = given; i < signature.types.size(); ++i)

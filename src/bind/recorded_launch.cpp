@@ -5,6 +5,7 @@
 #include "bind/tape.h"
 #include "driver/default_argument.h"
 #include "driver/gpu_launch.h"
+#include "support/hot.h"
 
 namespace weft::bind {
 namespace {
@@ -168,7 +169,7 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
 }
 
 /// Whether the usual launch on a GPU was queued: one that nobody follows, made ready before, on the current stream.
-bool run_usual(RecordedLaunch& r) {
+WEFT_HOT bool run_usual(RecordedLaunch& r) {
   // Without the GIL another thread could replace the stream, and the arguments, at any time.
   if (kFreeThreaded || !r.on_gpu || work_is_followed.load(std::memory_order_relaxed) || runtime::writes_are_watched() ||
       !launch_settings().plain)
@@ -179,7 +180,7 @@ bool run_usual(RecordedLaunch& r) {
 
 /// RecordedLaunch.launch(stream=None), as a method of C: nanobind's own way to take keywords costs as much as all the rest
 /// that is done before the driver's turn.
-PyObject* launch_entry(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+WEFT_HOT PyObject* launch_entry(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   const Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
   const bool takes =
       named == 0 || (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "stream") == 0);

@@ -11,6 +11,7 @@
 #include "bind/graph_journal.h"
 #include "bind/hooks.h"
 #include "runtime/errors.h"
+#include "support/hot.h"
 
 namespace weft::bind {
 namespace {
@@ -332,7 +333,7 @@ TapeHooks& tape_hooks() {
   return *hooks;
 }
 
-TapeObject* recording_tape() {
+WEFT_HOT TapeObject* recording_tape() {
   if (!work_is_followed.load(std::memory_order_relaxed)) return nullptr;
   return !suspended && recording.is_valid() && !recording.is_none() ? nb::inst_ptr<TapeObject>(recording) : nullptr;
 }

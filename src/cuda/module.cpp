@@ -1,5 +1,6 @@
 // Compiling PTX, loading and launching.
 #include "cuda/module.h"
+#include "support/hot.h"
 
 #include <algorithm>
 #include <vector>
@@ -115,7 +116,7 @@ int KernelCode::largest_cluster(int block_dim, unsigned shared_bytes) const {
   return 1;
 }
 
-unsigned blocks_for(std::int64_t count, unsigned block_dim, std::int64_t max_blocks) {
+WEFT_HOT unsigned blocks_for(std::int64_t count, unsigned block_dim, std::int64_t max_blocks) {
   std::int64_t blocks = (count - 1) / std::int64_t(block_dim) + 1;
   if (max_blocks > 0) blocks = std::min(blocks, max_blocks);
   return unsigned(std::clamp<std::int64_t>(blocks, 1, INT32_MAX));

@@ -1,5 +1,6 @@
 // GPU launches: sizes, the argument block, a slot for failed checks.
 #include "driver/gpu_launch.h"
+#include "support/hot.h"
 
 #include <cstring>
 
@@ -9,7 +10,7 @@ namespace {
 constexpr int kBlockDim = 256;
 constexpr std::int64_t kThreadsPerSm = 4096;  // twice what runs at a time: enough to be even
 
-unsigned block_size(const KernelBinary& binary, int asked) {
+WEFT_HOT unsigned block_size(const KernelBinary& binary, int asked) {
   const int most = binary.gpu()->max_threads();
   if (asked < 0 || asked > most)
     throw runtime::LaunchError("kernel '" + binary.name() + "': a block has 1 to " + std::to_string(most) +
@@ -18,7 +19,8 @@ unsigned block_size(const KernelBinary& binary, int asked) {
 }
 
 /// The most blocks that a launch is given.
-std::int64_t most_blocks(const KernelBinary& binary, std::int64_t steps, unsigned block_dim, std::int64_t asked) {
+WEFT_HOT std::int64_t most_blocks(const KernelBinary& binary, std::int64_t steps, unsigned block_dim,
+                                  std::int64_t asked) {
   if (binary.steps() == 1) return asked;
   std::int64_t enough = std::int64_t(binary.gpu()->device().facts().sm_count) * kThreadsPerSm / block_dim;
   if (binary.steps() > 1) enough = std::max(enough, (steps - 1) / (std::int64_t(block_dim) * binary.steps()) + 1);
@@ -34,7 +36,8 @@ std::size_t GpuLaunch::argument_bytes(const KernelVariant& variant) {
   return codegen::gpu_trailer_offset(variant.param_bytes) + sizeof(codegen::GpuTrailer);
 }
 
-GpuLaunch::GpuLaunch(const KernelVariant& variant, const void* block, const LaunchRequest& request, char* arguments)
+WEFT_HOT GpuLaunch::GpuLaunch(const KernelVariant& variant, const void* block, const LaunchRequest& request,
+                              char* arguments)
     : call_(variant.binary->gpu()->device().api().launch),
       function_(variant.binary->gpu()->function()),
       device_(variant.binary->gpu()->device()),
@@ -87,7 +90,7 @@ void GpuLaunch::queue(const cuda::Stream& stream) {
   binary.gpu()->launch(stream.handle(), blocks_, block_dim_, arguments_, size_);
 }
 
-bool GpuLaunch::run_quickly(const cuda::Stream& stream) {
+WEFT_HOT bool GpuLaunch::run_quickly(const cuda::Stream& stream) {
   const cuda::StreamHandle handle = stream.handle();
   const std::uint64_t prints = device_.prints().ready_buffer();
   if (!prints || device_.capture() || !names_its_context(handle) || device_.system().forked() ||
@@ -101,7 +104,7 @@ bool GpuLaunch::run_quickly(const cuda::Stream& stream) {
   return call_(function_, blocks_, 1, 1, block_dim_, 1, 1, 0, handle, nullptr, extra) == cuda::kSuccess;
 }
 
-void launch_on_gpu(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
+WEFT_HOT void launch_on_gpu(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
   alignas(8) char arguments[GpuLaunch::kMaxArguments];
   GpuLaunch launch(variant, block, request, arguments);
   if (request.gpu.stream && GpuLaunch::is_steady(variant) && launch.run_quickly(*request.gpu.stream)) return;

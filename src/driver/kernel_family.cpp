@@ -12,6 +12,7 @@
 #include "runtime/array.h"
 #include "runtime/errors.h"
 #include "runtime/scheduler.h"
+#include "support/hot.h"
 
 namespace weft::driver {
 
@@ -245,7 +246,7 @@ void KernelFamily::run_planned(const KernelVariant& variant, const void* block, 
   launch_settled(variant, block, request);
 }
 
-void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+WEFT_HOT void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   if (variant.plan) return run_planned(variant, block, request);
   if (!variant.in_order) return run_as_asked(variant, block, request);
   LaunchRequest one = request;
@@ -254,7 +255,8 @@ void KernelFamily::run(const KernelVariant& variant, const void* block, const La
   run_as_asked(variant, block, one);
 }
 
-void KernelFamily::run_as_asked(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+WEFT_HOT void KernelFamily::run_as_asked(const KernelVariant& variant, const void* block,
+                                         const LaunchRequest& request) const {
   if (!variant.ordered.empty() && !in_thread_order(variant, request)) throw runtime::Error(variant.ordered);
   if (variant.binary && variant.binary->gpu()) return launch_on_gpu(variant, block, request);
   if (variant.binary) {
@@ -302,7 +304,7 @@ namespace {
 
 /// Calls visit(descriptor, element size) for every array of a block.
 template <class Visit>
-void visit_arrays(const Type* type, const char* at, const Visit& visit) {
+WEFT_HOT void visit_arrays(const Type* type, const char* at, const Visit& visit) {
   if (type->is_struct())
     for (const Field& f : type->fields()) visit_arrays(f.type, at + f.offset, visit);
   else if (type->is_array())
@@ -329,7 +331,7 @@ bool gradients_may_meet(const ParamLayout& layout, const void* block) {
   return meet;
 }
 
-ArrayFacts array_facts(const ParamLayout& layout, const void* block) {
+WEFT_HOT ArrayFacts array_facts(const ParamLayout& layout, const void* block) {
   struct Seen {
     const ArrayDesc* desc;
     std::uint64_t element;

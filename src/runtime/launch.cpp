@@ -10,6 +10,7 @@
 #include "runtime/fp_control.h"
 #include "runtime/scheduler.h"
 #include "support/check.h"
+#include "support/hot.h"
 
 namespace weft::runtime {
 namespace {
@@ -128,7 +129,7 @@ struct Run {
 
 }  // namespace
 
-std::int64_t launch_size(const KernelCode& code, std::span<const std::int64_t> dims) {
+WEFT_HOT std::int64_t launch_size(const KernelCode& code, std::span<const std::int64_t> dims) {
   if (dims.empty() || dims.size() > std::size_t(kMaxRank)) bad_size(code, dims, "a launch has 1 to 4 dimensions");
   std::int64_t total = 1;
   bool overflow = false, empty = false;

@@ -1,12 +1,36 @@
 // The fake driver as a library with the driver's own symbols, and a few functions for tests: which call fails and how,
 // what was called. A test reaches them through the library that the runtime has opened.
+#include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "fake_driver.h"
 
 namespace weft::cuda::fake {
 namespace {
+
+/// What a real driver does to the caches of the caller: many pages of code, much data.
+template <int N>
+__attribute__((noinline, aligned(4096))) int page_of_code(int x) {
+  asm volatile("" : "+r"(x));
+  return x * N + 1;
+}
+
+template <std::size_t... N>
+int run_pages(std::index_sequence<N...>) {
+  int x = 1;
+  ((x = page_of_code<int(N)>(x)), ...);
+  return x;
+}
+
+void work_like_a_driver() {
+  static volatile char data[48 * 1024];
+  for (std::size_t i = 0; i < sizeof data; i += 64) data[i] = char(data[i] + 1);
+  [[maybe_unused]] static volatile int sink;
+  sink = run_pages(std::make_index_sequence<96>());
+}
 
 int number_of(const char* variable, int missing) {
   const char* text = std::getenv(variable);
@@ -22,7 +46,7 @@ struct Shared {
   std::string only;  // calls of this name count; empty: all
   Result code = 0;
   std::string failed;  // the call that did
-  bool quiet = false;  // launches return at once: what is measured then is the caller
+  int quiet = 0;       // 1: launches return at once: what is measured then is the caller; 2: out of cold caches
 
   Shared() {
     OpenedDriver opened = open();
@@ -41,6 +65,11 @@ struct Shared {
   }
 };
 
+Result quick(int how) {
+  if (how == 2) work_like_a_driver();
+  return kSuccess;
+}
+
 Shared& shared() {
   static auto* one = new Shared;  // arrays are given back until the process ends
   return *one;
@@ -57,7 +86,7 @@ extern "C" {
 #define ENTRY(name, symbol, parameters, arguments)                           \
   Result symbol parameters {                                                 \
     fake::Shared& all = fake::shared();                                      \
-    if (all.quiet && fake_is_cheap(#name)) return 0;                         \
+    if (all.quiet && fake_is_cheap(#name)) return fake::quick(all.quiet);    \
     std::lock_guard lock(all.mutex);                                         \
     if (const Result told = all.count(#name); told != kSuccess) return told; \
     return all.table.name arguments;                                         \
@@ -109,7 +138,28 @@ int weft_fake_count(const char* call) {
   return fake::state().count(call);
 }
 
-void weft_fake_quiet(int on) { fake::shared().quiet = on != 0; }
+/// How launches are: 0 as usual, 1 nothing at all, 2 nothing but what a driver does to the caches.
+void weft_fake_quiet(int how) { fake::shared().quiet = how; }
+/// Seconds of one such launch by itself.
+double weft_fake_seconds(int count) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i) fake::quick(2);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / count;
+}
+
+/// The last launch: its grid, its block and, of a kernel (float, array), the array's address.
+unsigned long weft_fake_last(int which) {
+  const fake::State::Launch& last = fake::state().launches.back();
+  unsigned long address = 0;
+  if (last.arguments.size() >= 16) std::memcpy(&address, last.arguments.data() + 8, sizeof address);
+  return which == 0 ? last.grid : which == 1 ? last.block : address;
+}
+/// And the number.
+double weft_fake_argument() {
+  float number = 0;
+  std::memcpy(&number, fake::state().launches.back().arguments.data(), sizeof number);
+  return double(number);
+}
 
 /// Device memory in use, and the most there is.
 unsigned long weft_fake_allocated() { return fake::state().allocated; }
