@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "bind/gil.h"
-#include "bind/graph_writes.h"
 #include "bind/graph_journal.h"
+#include "bind/graph_writes.h"
 #include "bind/hooks.h"
 #include "runtime/errors.h"
 #include "support/hot.h"
