@@ -31,8 +31,8 @@ PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 .NOTPARALLEL:
-.PHONY: help setup configure build package run examples docs test test-aarch64 check check-format check-rules check-tidy \
-	format bench math-sweep sanitize stress fuzz clean
+.PHONY: help setup configure build package run examples docs test test-aarch64 test-aarch64-python check check-format \
+	check-rules check-tidy format bench math-sweep sanitize stress fuzz clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -86,6 +86,9 @@ test-aarch64: build/aarch64-sysroot/.packages configure-aarch64  ## cross-build 
 	cmake --build build/aarch64 -j $(JOBS)
 	WEFT_RANDOM_COUNT=$${WEFT_RANDOM_COUNT:-200} ctest --test-dir build/aarch64 --output-on-failure --no-tests=error \
 	  -j $(JOBS) -LE '^(perf|tools)$$' $(TEST_FILTER)
+
+test-aarch64-python: setup  ## the same for the Python package; PYTEST="arguments"
+	@NO_INSTALL=$(NO_INSTALL) JOBS=$(JOBS) tools/testing/aarch64_python.sh $(PYTEST)
 
 build/aarch64-sysroot/.packages:
 	@NO_INSTALL=$(NO_INSTALL) tools/setup/aarch64_sysroot.sh $(@D)
