@@ -28,6 +28,9 @@ Stream::~Stream() {
 }
 
 bool Stream::done() const {
+  // The driver would answer by an error that breaks the capture.
+  if (Capture* running = device_.capture(); running && running->stream() == handle_)
+    running->refuse("ask whether a stream is done");
   ContextScope scope(device_);
   const Result code = device_.api().stream_query(handle_);
   if (code != kSuccess && code != kErrorNotReady) throw_driver_error(device_.api(), code, "stream_query");
@@ -113,7 +116,8 @@ void Event::synchronize() const {
 float Event::elapsed_since(const Event& start) const {
   ContextScope scope(device_);
   float milliseconds = 0;
-  WEFT_CUDA(device_.api(), event_elapsed, &milliseconds, start.handle(), handle_);
+  if (const Result code = device_.api().event_elapsed(&milliseconds, start.handle(), handle_); code != kSuccess)
+    throw_driver_error(device_.api(), code, "event_elapsed", "both events must measure time, and have been recorded");
   return milliseconds;
 }
 

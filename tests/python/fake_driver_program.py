@@ -8,6 +8,7 @@
     fake_driver_program.py contexts            launches find the context of another library
     fake_driver_program.py refused             arguments that lie elsewhere
     fake_driver_program.py repeated            the same launch again, and others
+    fake_driver_program.py messages            wrong arguments
     fake_driver_program.py old                 what an older driver lacks
 
 Whatever fails, there is an exception that names the call or none at all, and everything works afterwards.
@@ -383,6 +384,51 @@ def repeated() -> None:
         assert driver.weft_fake_count(b"launch") == before
 
 
+def messages() -> None:
+    """Wrong arguments are told by name before the driver hears of them."""
+    x, stream = wp.zeros(4, device="cuda:0"), wp.Stream("cuda:1")
+    event, timed = wp.Event("cuda:0"), wp.Event("cuda:0", enable_timing=True)
+    with wp.ScopedCapture("cuda:0") as capture:
+        x.fill_(1.0)
+    cases = [
+        (lambda: wp.get_device("gpu"), ValueError, "names are 'cpu', 'cuda'"),
+        (lambda: wp.get_device("cuda:5"), ValueError, "the last CUDA device here is cuda:1"),
+        (lambda: wp.get_cuda_device("0"), TypeError, "has a number"),
+        (lambda: wp.get_cuda_device(2), RuntimeError, "this machine has 2"),
+        (lambda: wp.Stream("cuda:0", cuda_stream="a"), TypeError, "cuda_stream is a handle"),
+        (lambda: wp.Stream("cuda:0", cuda_stream=-1), ValueError, "no handle"),
+        (lambda: wp.Event("cuda:0", cuda_event=1.5), TypeError, "cuda_event is a handle"),
+        (lambda: stream.wait_event(None), TypeError, "wp.Event"),
+        (lambda: stream.record_event(3), TypeError, "wp.Event"),
+        (lambda: stream.record_event(event), RuntimeError, "belongs to cuda:0, the stream to cuda:1"),
+        (lambda: wp.record_event(3), TypeError, "wp.Event"),
+        (lambda: wp.get_event_elapsed_time(event, timed), RuntimeError, "enable_timing=True"),
+        (lambda: event.ipc_handle(), RuntimeError, "interprocess=True"),
+        (lambda: wp.set_mempool_release_threshold("cuda:0", 1.5), ValueError, "neither a share"),
+        (lambda: wp.set_mempool_release_threshold("cuda:0", float("nan")), ValueError, "0 bytes or more"),
+        (lambda: wp.set_mempool_release_threshold("cuda:0", "a"), TypeError, "number of bytes"),
+        (lambda: wp.set_mempool_release_threshold("cuda:0", -1), ValueError, "0 bytes or more"),
+        (lambda: wp.capture_launch(capture.graph, stream=stream), RuntimeError, "belongs to cuda:1"),
+    ]
+    for run, kind, text in cases:
+        try:
+            run()
+        except kind as error:
+            assert text in str(error), (text, error)
+        else:
+            raise AssertionError(text)
+    assert wp.Stream("cuda:0", cuda_stream=ctypes.c_void_p(None)).cuda_stream == 0
+    with wp.ScopedCapture("cuda:0") as capture:
+        try:
+            wp.get_stream("cuda:0").is_complete
+        except RuntimeError as error:
+            assert "while a graph is captured" in str(error)
+        else:
+            raise AssertionError("the driver would break the capture")
+        x.fill_(1.0)
+    wp.capture_launch(capture.graph)
+
+
 def old() -> None:
     """A driver of CUDA 12.0 has no conditions in graphs; the rest works."""
     assert not wp.is_conditional_graph_supported()
@@ -411,6 +457,7 @@ RUNS: dict[str, Callable[[], None]] = {
     "contexts": contexts,
     "refused": refused,
     "repeated": repeated,
+    "messages": messages,
     "old": old,
 }
 

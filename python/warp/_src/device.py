@@ -328,12 +328,14 @@ def get_cuda_device(ordinal: int | None = None) -> Device:
     """A CUDA device by its number; None is the current one. RuntimeError where there is none."""
     if ordinal is None:
         return get_device("cuda")
+    if not isinstance(ordinal, int):
+        raise TypeError(f"a CUDA device has a number, not {ordinal!r}; wp.get_device takes names")
     found = selection.find()
     if not 0 <= ordinal < len(found):
         raise RuntimeError(
             f"there is no CUDA device {ordinal}; this machine has {len(found)}"
             if found
-            else f"CUDA is not available: there is no CUDA device {ordinal}"
+            else f"CUDA is not available: there is no CUDA device {ordinal} ({selection.problem})"
         )
     return found[ordinal]
 

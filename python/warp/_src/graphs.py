@@ -195,6 +195,8 @@ def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
             graph._native.launch()
         return
     chosen = _checked(stream) if stream is not None else graph.device.stream
+    if chosen.device is not graph.device:
+        raise RuntimeError(f"the graph was captured on {graph.device}, the stream belongs to {chosen.device}")
     if graph.device.is_capturing and chosen is _capturing.get(graph.device.ordinal, (None,))[0]:
         _include(graph)
         _weft.cuda_capture_graph(graph.device.ordinal, graph._native)

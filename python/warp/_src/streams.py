@@ -3,6 +3,7 @@ what would wait returns at once and what needs a stream raises."""
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from warp import _weft
@@ -28,7 +29,7 @@ class Stream:
             raise TypeError(f"unexpected keyword argument {next(iter(kwargs))!r}")
         self.device = _cuda(device)
         if handle is not None:
-            self._queue = _weft.cuda_stream_over(self.device.ordinal, int(handle))
+            self._queue = _weft.cuda_stream_over(self.device.ordinal, _handle(handle, "cuda_stream"))
             return
         if not isinstance(priority, int):
             raise TypeError(f"a stream's priority is an integer, not {type(priority).__name__}")
@@ -55,14 +56,14 @@ class Stream:
         """Records an event behind the work queued so far and returns it."""
         if event is None:
             event = Event(self.device)
-        elif event.device is not self.device:
+        elif _event(event).device is not self.device:
             raise RuntimeError(f"the event belongs to {event.device}, the stream to {self.device}")
         self._queue.record(event._event, external)
         return event
 
     def wait_event(self, event: Event, external: bool = False) -> None:
         """Lets further work wait for an event."""
-        self._queue.wait_event(event._event, external)
+        self._queue.wait_event(_event(event)._event, external)
 
     def wait_stream(self, other_stream: Stream, event: Event | None = None, external: bool = False) -> None:
         """Lets further work wait for what another stream has queued."""
@@ -98,17 +99,19 @@ class Event:
     CPU."""
 
     device: Device
+    _timing = _interprocess = True  # as far as it is known
 
     def __init__(
         self, device: Any = None, cuda_event: Any = None, enable_timing: bool = False, interprocess: bool = False
     ):
         self.device = _cuda(device)
         if cuda_event is not None:
-            self._event = _weft.cuda_event_over(self.device.ordinal, int(cuda_event))
+            self._event = _weft.cuda_event_over(self.device.ordinal, _handle(cuda_event, "cuda_event"))
         elif enable_timing and interprocess:
             raise ValueError("an event for several processes can't measure time")
         else:
             self._event = _weft.cuda_event_new(self.device.ordinal, bool(enable_timing), bool(interprocess))
+            self._timing, self._interprocess = bool(enable_timing), bool(interprocess)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_event":  # never given: not an event of a CUDA device
@@ -123,6 +126,8 @@ class Event:
     def ipc_handle(self) -> bytes:
         """64 bytes by which another process opens the event (`wp.event_from_ipc_handle`). The event must have been made
         with interprocess=True and live while others use it."""
+        if not self._interprocess:
+            raise RuntimeError("the event is for this process alone; make it with wp.Event(interprocess=True)")
         return _weft.cuda_share_event(self._event)
 
     @property
@@ -147,6 +152,24 @@ def _cuda(device: Any) -> Device:
     return chosen
 
 
+def _handle(value: Any, what: str) -> int:
+    """A handle of the driver: a number, or a pointer of ctypes."""
+    value = getattr(value, "value", value) or 0
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is a handle: a number or a pointer of ctypes, not {value!r}") from None
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"{what}: {number} is no handle")
+    return number
+
+
+def _event(event: Any) -> Event:
+    if not isinstance(event, Event):
+        raise TypeError(f"this takes a wp.Event, which only CUDA devices have, got {event!r}")
+    return event
+
+
 def _stream(stream: Any) -> Stream:
     if not isinstance(stream, Stream):
         raise TypeError(f"this takes a wp.Stream, which only CUDA devices have, got {stream!r}")
@@ -166,7 +189,7 @@ def set_stream(stream: Stream, device: Any = None, sync: bool = False) -> None:
 
 def record_event(event: Event | None = None, external: bool = False) -> Event:
     """Records an event on the current stream (of the event's device); RuntimeError on the CPU."""
-    return get_stream(None if event is None else event.device).record_event(event, external)
+    return get_stream(None if event is None else _event(event).device).record_event(event, external)
 
 
 def wait_event(event: Event, external: bool = False) -> None:
@@ -182,8 +205,8 @@ def wait_stream(other_stream: Stream, event: Event | None = None, external: bool
 def get_event_elapsed_time(start_event: Event, end_event: Event, synchronize: bool = True) -> float:
     """Milliseconds between two events that were made with enable_timing=True."""
     for event in (start_event, end_event):
-        if not isinstance(event, Event):
-            raise TypeError(f"this takes a wp.Event, which only CUDA devices have, got {event!r}")
+        if not _event(event)._timing:
+            raise RuntimeError("the event measures no time; make it with wp.Event(enable_timing=True)")
     if synchronize:
         synchronize_event(end_event)
     return end_event._event.elapsed_since(start_event._event)
@@ -191,9 +214,7 @@ def get_event_elapsed_time(start_event: Event, end_event: Event, synchronize: bo
 
 def synchronize_event(event: Event) -> None:
     """Waits for an event."""
-    if not isinstance(event, Event):
-        raise TypeError(f"this takes a wp.Event, which only CUDA devices have, got {event!r}")
-    event._event.synchronize()
+    _event(event)._event.synchronize()
 
 
 def synchronize_stream(stream_or_device: Any = None) -> None:
@@ -273,9 +294,13 @@ def get_mempool_release_threshold(device: Any = None) -> int:
 def set_mempool_release_threshold(device: Any, threshold: int | float) -> None:
     """Sets how many bytes (or which share of the memory, 0 to 1) a pool keeps; ValueError without one."""
     pool = _pool(device)
-    if threshold < 0:
-        raise ValueError("a pool keeps 0 bytes or more")
+    if not isinstance(threshold, (int, float)):
+        raise TypeError(f"a threshold is a number of bytes or a share of the memory, not {threshold!r}")
+    if not 0 <= threshold < 1 << 64:
+        raise ValueError(f"a pool keeps 0 bytes or more, not {threshold!r}")
     share = 0 < threshold <= 1 and isinstance(threshold, float)
+    if not share and threshold != int(threshold):
+        raise ValueError(f"{threshold!r} is neither a share of the memory (0 to 1) nor a number of bytes")
     pool.set_pool_threshold(int(threshold * get_device(device).total_memory if share else threshold))
 
 
@@ -377,4 +402,4 @@ class ScopedPeerAccess:
 
 
 __all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("Any", "Device")]
-__all__ = [n for n in __all__ if n not in ("annotations", "get_device", "not_cuda", "selection")]
+__all__ = [n for n in __all__ if n not in ("annotations", "operator", "get_device", "not_cuda", "selection")]
