@@ -39,6 +39,7 @@ class Tracer {
     }
     found_.read.resize(next);
     found_.written.resize(next);
+    found_.replaced.resize(next);
   }
 
   Accesses run() {
@@ -46,7 +47,9 @@ class Tracer {
       switch (op.code) {
         case OpCode::load: mark(origin(op.operand(0)), true, false); break;
         case OpCode::store: mark(origin(op.operand(0)), false, true); break;
-        case OpCode::atomic: mark(origin(op.operand(0)), !op.result()->type->is_array(), true); break;
+        case OpCode::atomic:
+          mark(origin(op.operand(0)), !op.result()->type->is_array(), true, op.atomic != ir::AtomicKind::add);
+          break;
         case OpCode::data_ptr: mark(origin(op.operand(0)), true, true); break;
         case OpCode::call: {
           const analysis::FunctionEffects& callee = effects_.of(*op.callee);
@@ -99,7 +102,7 @@ class Tracer {
     }
   }
 
-  void mark(const Origin& origin, bool read, bool written) {
+  void mark(const Origin& origin, bool read, bool written, bool replaced = true) {
     if (origin.kind == Origin::own) return;
     if (origin.kind == Origin::unknown) {
       found_.read_elsewhere |= read;
@@ -109,6 +112,7 @@ class Tracer {
     for (std::size_t k = 0; k < origin.count; ++k) {
       if (read) found_.read[origin.first + k] = true;
       if (written) found_.written[origin.first + k] = true;
+      if (written && replaced) found_.replaced[origin.first + k] = true;
     }
   }
 

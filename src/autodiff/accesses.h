@@ -20,6 +20,7 @@ std::vector<ArrayLeaf> array_leaves(const ir::Function& kernel, std::size_t para
 
 struct Accesses {
   std::vector<bool> read, written;  // by leaf
+  std::vector<bool> replaced;       // written by more than additions
   /// Through descriptors that came out of memory, or whose origin is not plain to see.
   bool read_elsewhere = false, written_elsewhere = false;
 };

@@ -47,12 +47,21 @@ runtime::ByteRange range_at(const char* block, const autodiff::ArrayLeaf& leaf) 
   return runtime::data_range(*reinterpret_cast<const ArrayDesc*>(block + leaf.offset), leaf.type->element()->size());
 }
 
-void announce(const driver::TapeFacts& facts, const char* block, runtime::VersionKeeper* keeper,
-              const std::string& kernel) {
+void announce(const driver::TapeFacts& facts, const char* block, const LaunchOnTape& how, const std::string& kernel) {
+  using runtime::Passage;
   const std::string by = "kernel '" + kernel + "'";
+  runtime::VersionKeeper* keeper = how.tape ? &how.tape->keeper : nullptr;
   if (facts.written_elsewhere) runtime::announce_write(runtime::kAnywhere, keeper, by);
-  for (std::size_t k = 0; k < facts.leaves.size(); ++k)
-    if (facts.written[k]) runtime::announce_write(range_at(block, facts.leaves[k]), keeper, by);
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
+    if (!facts.written[k]) continue;
+    const auto* desc = reinterpret_cast<const ArrayDesc*>(block + facts.leaves[k].offset);
+    const Passage passage = !facts.replaced[k] ? Passage::unchanged
+                            : !how.backward    ? Passage::disabled
+                            : desc->grad       ? Passage::recorded
+                                               : Passage::unseen;
+    const runtime::ArrayView view{desc, facts.leaves[k].type->element()->size()};
+    runtime::announce_write(range_at(block, facts.leaves[k]), keeper, by, passage, view);
+  }
 }
 
 void announce_gradient(const ArrayDesc& desc, const Type* element, const std::string& by) {
@@ -268,26 +277,6 @@ nb::list list_functions(const TapeObject& tape) {
   return out;
 }
 
-/// (number of operations before it, who, first address, last address, arrays with it that were written before) of each
-/// write to results of the tape that it did not record.
-nb::list list_strays(TapeObject& tape) {
-  nb::list out;
-  for (const runtime::VersionKeeper::Stray& stray : tape.keeper.strays()) {
-    nb::list arrays;
-    for (std::size_t k = 0; k < std::min(stray.moment, tape.steps.size()); ++k) {
-      if (!tape.steps[k].launch) continue;
-      const TapedLaunch& l = *tape.steps[k].launch;
-      const char* block = reinterpret_cast<const char*>(l.block.data());
-      for (std::size_t i = 0; i < l.facts->leaves.size(); ++i)
-        if (l.facts->written[i] && l.leaves[i].object.is_valid() && !l.leaves[i].object.is_none() &&
-            range_at(block, l.facts->leaves[i]).intersects(stray.range))
-          arrays.append(l.leaves[i].object);
-    }
-    out.append(nb::make_tuple(stray.moment, stray.by, stray.range.lo, stray.range.hi, arrays));
-  }
-  return out;
-}
-
 nb::list list_steps(TapeObject& tape) {
   nb::list out;
   for (TapeObject::Step& step : tape.steps)
@@ -342,7 +331,9 @@ void announce_array_write(const runtime::Array& array, const char* by) {
   if (GraphWrites* writes = captured_writes(array)) writes->add(array.range(), std::string(by) + " in a graph");
   if (!runtime::writes_are_watched()) return;
   TapeObject* tape = recording_tape();
-  runtime::announce_write(array.range(), tape ? &tape->keeper : nullptr, by);
+  const auto passage = array.has_grad() ? runtime::Passage::recorded : runtime::Passage::unseen;
+  runtime::announce_write(array.range(), tape ? &tape->keeper : nullptr, by, passage,
+                          {&array.desc(), array.element()->size()});
 }
 
 void announce_gradients(const driver::KernelSignature& signature, const char* block, const std::string& kernel) {
@@ -364,7 +355,7 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   if (how.tape && how.tape->watch_threads && how.run && (place.device || launch_settings().max_threads != 1) &&
       !has_order(*kernel, signature, dims.size(), form))
     check_races(*kernel, signature, facts, form, block, dims, place);
-  announce(facts, block, how.tape ? &how.tape->keeper : nullptr, kernel->name());
+  announce(facts, block, how, kernel->name());
   if (!how.tape) {
     const driver::KernelVariant& variant = form_for(*kernel, signature, dims, block, form, place.device);
     return run(kernel, signature, variant, arrays.memory, keep, block, dims, place, false);
@@ -422,10 +413,10 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
         made->held.push_back(how.tape->keeper.need(*as_array(one.ptr()), by));
   }
   for (std::size_t k = 0; any && k < facts.leaves.size(); ++k)
-    if (facts.written[k] && desc_at(made->bytes(), facts.leaves[k]).grad)
-      how.tape->keeper.note_result(range_at(made->bytes(), facts.leaves[k]), how.tape->steps.size());
+    if (desc_at(made->bytes(), facts.leaves[k]).grad)
+      how.tape->keeper.note_use(range_at(made->bytes(), facts.leaves[k]));
   made->keep = std::move(keep);
-  how.tape->steps.push_back({std::move(made), {}, {}});
+  how.tape->add({std::move(made), {}, {}});
 }
 
 void register_tape(nb::module_& m) {
@@ -441,8 +432,14 @@ void register_tape(nb::module_& m) {
       .def("_stop", [](nb::handle) { recording.reset(), follow(); })
       .def_static(
           "_suspend", [](int by) { suspended += by; }, "Counts why this thread's work is not to be recorded.")
-      .def("_add", [](TapeObject& t, nb::object function,
-                      nb::object arrays) { t.steps.push_back({nullptr, std::move(function), std::move(arrays)}); })
+      .def("_add",
+           [](TapeObject& t, nb::object function, nb::list arrays) {
+             for (nb::handle one : arrays) {
+               const runtime::Array* array = as_array(one.ptr());
+               if (array && array->has_grad()) t.keeper.note_use(array->range());
+             }
+             t.add({nullptr, std::move(function), std::move(arrays)});
+           })
       .def("_need",
            [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.keeper.need(a.array, by); })
       .def("_steps", &list_steps)

@@ -48,6 +48,11 @@ struct __attribute__((visibility("hidden"))) TapeObject {
     nb::object arrays;                    // whose gradients it touches
   };
   std::vector<Step> steps;
+
+  void add(Step step) {
+    steps.push_back(std::move(step));
+    keeper.set_moment(steps.size());
+  }
   bool watch_threads = false;  // launches are searched for threads that meet
 };
 
@@ -71,6 +76,10 @@ struct __attribute__((visibility("hidden"))) LaunchArrays {
 void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelSignature& signature,
                     LaunchArrays arrays, const char* block, std::vector<nb::object> keep,
                     std::span<const std::int64_t> dims, const LaunchPlace& place, LaunchOnTape how);
+
+/// (number of operations before it, what happened and what to do, first address, last address, layout, [(array with a
+/// gradient that the tape used there, whether it wrote to it)]) of each write that no gradient goes back over.
+nb::list list_strays(TapeObject& tape);
 
 /// Gives a launch that is about to run its log, with room for a guess or for what such launches wanted before.
 void make_log(TapedLaunch& launch);

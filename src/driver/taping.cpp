@@ -102,6 +102,7 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   autodiff::Accesses forward = autodiff::accesses(kernel, params);
   facts.read = std::move(forward.read);
   facts.written = std::move(forward.written);
+  facts.replaced = std::move(forward.replaced);
   facts.written_elsewhere = forward.written_elsewhere;
   DiagnosticSink ordered;
   std::unique_ptr<ir::Module> adjoint = recording_adjoint(module, options, facts.log, ordered, sink);

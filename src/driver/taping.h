@@ -15,6 +15,7 @@ struct TapeFacts {
   autodiff::LogPlan log;
   std::vector<autodiff::ArrayLeaf> leaves;  // the arrays of its parameter block
   std::vector<bool> read, written, needed;  // by leaf; needed: the reverse reads values of it
+  std::vector<bool> replaced;               // by leaf: written by more than additions
   bool written_elsewhere = false;           // arrays that came out of memory
   bool needed_elsewhere = false;
   std::string problem;     // why the kernel has no adjoint; empty: it has one

@@ -42,6 +42,15 @@ Hash128 sum_of(ByteRange range) {
 
 }  // namespace
 
+std::vector<std::int64_t> layout_of(const ArrayView& view) {
+  if (!view.desc) return {};
+  const ArrayDesc& d = *view.desc;
+  std::vector<std::int64_t> out{std::int64_t(reinterpret_cast<std::uintptr_t>(d.data)), std::int64_t(view.element)};
+  out.insert(out.end(), d.shape, d.shape + d.ndim);
+  out.insert(out.end(), d.strides, d.strides + d.ndim);
+  return out;
+}
+
 Array copy_of_memory(const Array& array) {
   const ByteRange range = array.range();
   if (range.lo == range.hi) return array;
@@ -103,9 +112,9 @@ void VersionKeeper::clear() {
   std::lock_guard lock(mutex);
   if (watches()) --watching_keepers;
   live_.clear();
-  results_.clear();
+  uses_.clear();
   strays_.clear();
-  longest_live_ = longest_result_ = 0;
+  longest_live_ = longest_use_ = 0;
   moment_ = 0;
   kept_bytes_ = copies_ = 0;
 }
@@ -141,23 +150,29 @@ std::shared_ptr<Version> VersionKeeper::need(const Array& array, std::string_vie
   return made;
 }
 
-void VersionKeeper::note_result(ByteRange range, std::size_t moment) {
-  if (range.lo >= range.hi) return;
+void VersionKeeper::set_moment(std::size_t moment) {
   std::lock_guard lock(mutex);
-  moment_ = moment + 1;
-  for (auto [it, end] = results_.equal_range(range.lo); it != end; ++it)
-    if (it->second == range.hi) return;
-  if (!watches()) ++watching_keepers;
-  results_.emplace(range.lo, range.hi);
-  longest_result_ = std::max(longest_result_, range.hi - range.lo);
+  moment_ = moment;
 }
 
-void VersionKeeper::note_stray(ByteRange range, std::string_view by) {
-  for (auto it = first_near(results_, range.lo, longest_result_); it != results_.end() && it->first < range.hi; ++it) {
+void VersionKeeper::note_use(ByteRange range) {
+  if (range.lo >= range.hi) return;
+  std::lock_guard lock(mutex);
+  for (auto [it, end] = uses_.equal_range(range.lo); it != end; ++it)
+    if (it->second == range.hi) return;
+  if (!watches()) ++watching_keepers;
+  uses_.emplace(range.lo, range.hi);
+  longest_use_ = std::max(longest_use_, range.hi - range.lo);
+}
+
+void VersionKeeper::note_stray(ByteRange range, std::string_view by, Passage passage, const ArrayView& view) {
+  for (auto it = first_near(uses_, range.lo, longest_use_); it != uses_.end() && it->first < range.hi; ++it) {
     if (!range.intersects({it->first, it->second})) continue;
     for (const Stray& known : strays_)
-      if (known.moment == moment_ && known.range.lo == range.lo && known.range.hi == range.hi) return;
-    strays_.push_back({range, std::string(by), moment_});
+      if (known.moment == moment_ && known.range.lo == range.lo && known.range.hi == range.hi &&
+          known.layout == layout_of(view))
+        return;
+    strays_.push_back({range, std::string(by), moment_, passage, layout_of(view)});
     return;
   }
 }
@@ -190,13 +205,16 @@ void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view b
   }
 }
 
-void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by) {
+void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by, Passage passage,
+                    const ArrayView& view) {
   if (range.lo >= range.hi) return;
   std::lock_guard lock(mutex);
   for (VersionKeeper* keeper : keepers()) {
     if (!keeper->watches()) continue;
     keeper->overwrite(range, keeper == recording, by);
-    if (keeper != recording) keeper->note_stray(range, by);
+    const Passage here = keeper == recording || passage == Passage::unchanged ? passage : Passage::recorded;
+    if (here != Passage::unchanged && (keeper != recording || here != Passage::recorded))
+      keeper->note_stray(range, by, here, view);
     if (!keeper->watches()) --watching_keepers;
   }
 }

@@ -18,6 +18,23 @@ namespace weft::runtime {
 
 class VersionKeeper;
 
+/// What a write does to gradients that come back to the elements it writes to.
+enum class Passage : std::uint8_t {
+  recorded,   // the tape that records it takes them; others know nothing of it
+  unchanged,  // it only adds to what is there: they go on
+  disabled,   // the kernel is not differentiated: nobody takes them
+  unseen,     // the array that is written through has none: nobody takes them
+};
+
+/// Which elements a write goes to; without a descriptor all of its range.
+struct ArrayView {
+  const ArrayDesc* desc = nullptr;
+  std::size_t element = 0;  // bytes
+};
+
+/// Address, bytes, extents and strides of the elements; empty without a descriptor.
+std::vector<std::int64_t> layout_of(const ArrayView& view);
+
 /// The values of an array at one moment.
 class Version {
  public:
@@ -31,7 +48,7 @@ class Version {
 
  private:
   friend class VersionKeeper;
-  friend void announce_write(ByteRange, VersionKeeper*, std::string_view);
+  friend void announce_write(ByteRange, VersionKeeper*, std::string_view, Passage, const ArrayView&);
   friend void announce_graph_write(ByteRange, std::uint64_t, std::string_view);
   void keep_copy();
   Array array_;
@@ -50,11 +67,13 @@ class VersionKeeper {
  public:
   enum class OnOverwrite : std::uint8_t { copy, refuse };
 
-  /// A write that the tape did not record, to an array that one of its operations had written before.
+  /// A write over which no gradient goes back, to an array with a gradient that an operation of the tape had used before.
   struct Stray {
     ByteRange range;
     std::string by;
     std::size_t moment = 0;  // how many operations the tape had then
+    Passage passage = Passage::recorded;
+    std::vector<std::int64_t> layout{};  // address, bytes, extents and strides of the elements; empty: all of the range
   };
 
   VersionKeeper();
@@ -63,8 +82,10 @@ class VersionKeeper {
 
   /// The array's values of now; `by` names who needs them.
   std::shared_ptr<Version> need(const Array& array, std::string_view by);
-  /// Says that the tape's operation number `moment` has written here values that gradients go through.
-  void note_result(ByteRange range, std::size_t moment);
+  /// Says that an operation of the tape has used values here that gradients go through.
+  void note_use(ByteRange range);
+  /// Says how many operations the tape has.
+  void set_moment(std::size_t moment);
   std::vector<Stray> strays() const;
   /// Forgets all.
   void clear();
@@ -78,7 +99,7 @@ class VersionKeeper {
   std::uint64_t copies() const { return copies_; }
 
  private:
-  friend void announce_write(ByteRange, VersionKeeper*, std::string_view);
+  friend void announce_write(ByteRange, VersionKeeper*, std::string_view, Passage, const ArrayView&);
   friend void announce_graph_write(ByteRange, std::uint64_t, std::string_view);
   using Live = std::multimap<std::uintptr_t, std::weak_ptr<Version>>;
   /// The first entry whose range may reach an address; ranges are no longer than the longest.
@@ -86,13 +107,13 @@ class VersionKeeper {
   static auto first_near(Map& map, std::uintptr_t address, std::uintptr_t longest) {
     return map.lower_bound(address > longest ? address - longest : 0);
   }
-  bool watches() const { return !live_.empty() || !results_.empty(); }
+  bool watches() const { return !live_.empty() || !uses_.empty(); }
   void overwrite(ByteRange range, bool recorded, std::string_view by, std::uint64_t graph = 0);
-  void note_stray(ByteRange range, std::string_view by);
+  void note_stray(ByteRange range, std::string_view by, Passage passage, const ArrayView& view);
 
   Live live_;  // not overwritten so far, by first address
-  std::uintptr_t longest_live_ = 0, longest_result_ = 0;
-  std::multimap<std::uintptr_t, std::uintptr_t> results_;  // ranges, by first address
+  std::uintptr_t longest_live_ = 0, longest_use_ = 0;
+  std::multimap<std::uintptr_t, std::uintptr_t> uses_;  // ranges, by first address
   std::vector<Stray> strays_;
   std::size_t moment_ = 0;
   OnOverwrite policy_ = OnOverwrite::copy;
@@ -110,7 +131,8 @@ inline bool writes_are_watched() { return watching_keepers.load(std::memory_orde
 
 /// To be called before memory is written. `recording` is the keeper of the tape that records this write, or null. Throws
 /// Error if the keeper refuses.
-void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by);
+void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by, Passage passage = Passage::recorded,
+                    const ArrayView& view = {});
 /// The same for a write of a graph that is about to run: values that the graph itself made in the first place come again.
 void announce_graph_write(ByteRange range, std::uint64_t graph, std::string_view by);
 /// Says which graph the calling thread captures; 0: none.

@@ -127,15 +127,17 @@ class Tape(_weft.TapeCore):
                 "from a tangent (wp.hvp)"
             )
         with tape_record.paused():
-            self._seed(loss, grads)
             arrays = self._arrays()
             retained = [a for a in arrays if a.retain_grad and a.requires_grad]
             strays = self._strays()
             if retained or strays:
-                from warp._src.tape_backward import backward_with_care
+                from warp._src.tape_backward import Stray, backward_with_care
 
-                backward_with_care(self, retained, strays)
+                noticed = [Stray(*one) for one in strays]
+                self._seed(loss, grads)
+                backward_with_care(self, retained, noticed)
             else:
+                self._seed(loss, grads)
                 self._backward()
         self._collect(arrays)
 

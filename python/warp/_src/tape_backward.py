@@ -1,5 +1,5 @@
 """Going back over a tape step by step, where something must be seen to between the steps: arrays that keep their
-gradients readable, and writes that the tape did not record."""
+gradients readable, and writes that no gradient goes back over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from warp._src import array_interface as _interface
 from warp._src.array import array
 
 
-def backward_with_care(tape: Any, retained: list[array], strays: list[tuple]) -> None:
+def backward_with_care(tape: Any, retained: list[array], strays: list[Stray]) -> None:
     """`Tape.backward`, all seeds set."""
     kept = [_Retained(one) for one in retained]
     for index in range(tape._count() - 1, -1, -1):
@@ -21,9 +21,9 @@ def backward_with_care(tape: Any, retained: list[array], strays: list[tuple]) ->
         tape._reverse(index)
         for one in kept:
             one.after()
-        for moment, by, lo, hi, arrays in strays:
-            if moment == index:
-                _check_stray(by, lo, hi, arrays)
+        for stray in strays:
+            if stray.moment == index:
+                stray.check()
     for one in kept:
         one.finish()
 
@@ -70,17 +70,43 @@ class _Retained:
         self.array.grad.assign(array(values, dtype=self.array.dtype, copy=False, device="cpu"))
 
 
-def _check_stray(by: str, lo: int, hi: int, arrays: list[array]) -> None:
-    """Raises if gradients would go past a write that the tape knows nothing of."""
-    for one in {id(a): a for a in arrays if a.requires_grad and a.size}.values():
-        first = np.asarray(one.ptr, np.int64)
-        for extent, stride in zip(one.shape, one.strides):
-            first = np.add.outer(first, np.arange(extent, dtype=np.int64) * stride)
-        met = (first < hi) & (first + one._element.size > lo)
-        gradient = _interface.host_view(one.grad)[met]
-        if np.any(gradient != np.zeros((), gradient.dtype)):
-            raise RuntimeError(
-                f"{by} has written to an array of shape {one.shape} between operations that the tape recorded, outside "
-                "of it, so the gradient of what came before is not known; record that write too, or begin anew with "
-                "tape.reset()"
-            )
+class Stray:
+    """A write that no gradient goes back over, to be made before gradients are seeded."""
+
+    def __init__(self, moment: int, why: str, lo: int, hi: int, layout: list[int], arrays: list[tuple]) -> None:
+        self.moment, self.why = moment, why
+        self.watched: list[tuple[array, np.ndarray, np.ndarray]] = []
+        self._written = np.array([lo]) if not layout else _addresses(layout[0], layout[2:])
+        self._bytes = hi - lo if not layout else layout[1]
+        results = {id(one) for one, written in arrays if written}
+        for one in {id(a): a for a, _ in arrays if a.size}.values():
+            met = self._met(one)
+            if met.any():
+                gradient = _interface.host_view(one.grad)[met]
+                # That of results is nothing unless it is to go back; to that of what is only read backward passes add.
+                before = np.zeros_like(gradient) if id(one) in results else gradient.copy()
+                self.watched.append((one, met, before))
+
+    def _met(self, one: array) -> np.ndarray:
+        """Which elements of an array it wrote to."""
+        first = _addresses(one.ptr, [*one.shape, *one.strides])
+        written = np.sort(self._written.ravel())
+        ends = np.searchsorted(written, first + one._element.size, "left")
+        return ends > np.searchsorted(written, first - self._bytes, "right")
+
+    def check(self) -> None:
+        """Raises if gradients would go past."""
+        for one, met, before in self.watched:
+            if np.any(_interface.host_view(one.grad)[met] != before):
+                raise RuntimeError(
+                    f"the gradient of an array of shape {one.shape} is not known before a place on the tape: {self.why}"
+                )
+
+
+def _addresses(first: int, extents_and_strides: list[int]) -> np.ndarray:
+    """Where the elements of an array begin."""
+    ndim = len(extents_and_strides) // 2
+    places = np.asarray(first, np.int64)
+    for extent, stride in zip(extents_and_strides[:ndim], extents_and_strides[ndim:]):
+        places = np.add.outer(places, np.arange(extent, dtype=np.int64) * stride)
+    return places

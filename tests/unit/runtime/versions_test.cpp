@@ -37,7 +37,7 @@ TEST(Versions, NobodyWatchesUntilSomebodyNeeds) {
     EXPECT_TRUE(writes_are_watched());
     keeper.clear();
     EXPECT_FALSE(writes_are_watched());
-    keeper.note_result({16, 32}, 0);
+    keeper.note_use({16, 32});
     EXPECT_TRUE(writes_are_watched());
   }
   EXPECT_FALSE(writes_are_watched());
@@ -93,7 +93,8 @@ TEST(Versions, CopiesCanBeRefusedAndUnannouncedWritesFound) {
 TEST(Versions, WritesBetweenRecordedOnesAreRemembered) {
   VersionKeeper keeper;
   const Array array = numbers({1, 2, 3, 4}), elsewhere = numbers({1});
-  keeper.note_result(array.range(), 4);
+  keeper.note_use(array.range());
+  keeper.set_moment(5);
   announce_write(elsewhere.range(), nullptr, "a fill");
   announce_write(array.range(), &keeper, "a recorded fill");
   EXPECT_TRUE(keeper.strays().empty());
@@ -101,6 +102,12 @@ TEST(Versions, WritesBetweenRecordedOnesAreRemembered) {
   ASSERT_EQ(keeper.strays().size(), 1u);
   EXPECT_EQ(keeper.strays()[0].moment, 5u);
   EXPECT_EQ(keeper.strays()[0].by, "a fill");
+  announce_write(array.range(), nullptr, "a sum", Passage::unchanged);
+  EXPECT_EQ(keeper.strays().size(), 1u);
+  announce_write(array.range(), &keeper, "a kernel", Passage::disabled, {&array.desc(), sizeof(float)});
+  ASSERT_EQ(keeper.strays().size(), 2u);
+  EXPECT_EQ(keeper.strays()[1].passage, Passage::disabled);
+  EXPECT_EQ(keeper.strays()[1].layout.size(), 4u);
   keeper.clear();
   EXPECT_TRUE(keeper.strays().empty());
 }
