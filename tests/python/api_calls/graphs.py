@@ -40,6 +40,21 @@ def scoped_capture() -> None:
     assert x.list() == [1.0]
 
 
+@calls("capture_save", "capture_load", "capture_load_from_bytes")
+def files(tmp_path: Path) -> None:
+    x, left = wp.zeros(1), wp.array([2], dtype=int)
+    with wp.ScopedCapture(apic=True) as capture:
+        wp.launch(_step, 1, [x, left])
+    wp.capture_save(capture.graph, str(tmp_path / "step"), inputs={"x": x}, outputs={"left": left})
+    data = (tmp_path / "step.wrp").read_bytes()
+    for graph in (wp.capture_load(str(tmp_path / "step")), wp.capture_load_from_bytes(data)):
+        graph.set_param("x", wp.full(1, 3.0))
+        wp.capture_launch(graph)
+        found = wp.zeros(1)
+        graph.get_param("x", found)
+        assert graph.is_loaded and found.list() == [4.0] and x.list() == [0.0]
+
+
 @calls("capture_debug_dot_print")
 def dots(tmp_path: Path) -> None:
     x, left = wp.zeros(1), wp.array([2], dtype=int)
