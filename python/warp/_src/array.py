@@ -490,8 +490,7 @@ class array(ArrayExchange):
             src = array(src, dtype=self.dtype, copy=False, device=CPU)
         copy(self, src)
         if src is not given:
-            taken = self if src.size == self.size else self.flatten()[: src.size]
-            taken._record_values(given)
+            (self if src.size == self.size else self.flatten()[: src.size])._record_values(given)
 
     def _assign_values(self, value: Any) -> None:
         """What `a[1:3] = value` does: elements of the same shape, or values that NumPy broadcasts."""
