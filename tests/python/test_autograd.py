@@ -144,6 +144,14 @@ def test_errors() -> None:
     inputs, outputs = arguments()
     with pytest.raises(ValueError, match="returns its outputs"):
         jacobian(lambda *_: None, inputs=inputs, outputs=outputs)
+    for mask in ([(0, 9)], [("nobody", 0)], [(-1, 0)]):
+        with pytest.raises(ValueError, match="there is no (input|output)"):
+            jacobian(mix, 2, inputs, outputs, input_output_mask=mask)
+    with pytest.raises(ValueError, match="pairs of an input and an output"):
+        jacobian(mix, 2, inputs, outputs, input_output_mask=[0, 1])
+    for eps in (0.0, -1.0, float("nan"), "small"):
+        with pytest.raises(ValueError, match="greater than 0"):
+            jacobian_fd(mix, 2, inputs, outputs, eps=eps)
 
 
 @wp.func

@@ -228,6 +228,8 @@ def test_scopes_and_visualize(tmp_path: Any) -> None:
     assert '"in\\n' in named or "in\n" in named
     assert "positions" not in tape.visualize(hide_readonly_arrays=True, array_labels={x: "positions"})
     assert wp.Tape().visualize().startswith("digraph")
+    with pytest.raises(ValueError, match="one of LR, RL, TB and BT"):
+        tape.visualize(graph_direction="up")
 
 
 def test_enable_backward_off(capfd: pytest.CaptureFixture) -> None:

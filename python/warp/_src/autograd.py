@@ -129,10 +129,9 @@ class _Problem:
             return True
         inputs, outputs = self.metadata.input_labels or [], self.metadata.output_labels or []
         for given in self.mask:
-            i, o = given
-            i = inputs.index(_checked(i, inputs, "input")) if isinstance(i, str) else i
-            o = outputs.index(_checked(o, outputs, "output")) if isinstance(o, str) else o
-            if (i, o) == (source, target):
+            if not isinstance(given, (tuple, list)) or len(given) != 2:
+                raise ValueError(f"a mask lists pairs of an input and an output, by name or number, not {given!r}")
+            if (_number(given[0], inputs, "input"), _number(given[1], outputs, "output")) == (source, target):
                 return True
         return False
 
@@ -144,10 +143,14 @@ class _NoCode:
 _NO_CODE = _NoCode()
 
 
-def _checked(name: str, names: list[str], what: str) -> str:
-    if name not in names:
-        raise ValueError(f"there is no {what} named '{name}'; there are {', '.join(names)}")
-    return name
+def _number(given: Any, names: list[str], what: str) -> int:
+    if isinstance(given, str):
+        if given not in names:
+            raise ValueError(f"there is no {what} named '{given}'; there are {', '.join(names)}")
+        return names.index(given)
+    if not isinstance(given, (int, np.integer)) or not 0 <= given < len(names):
+        raise ValueError(f"there is no {what} number {given!r}; there are {len(names)}")
+    return int(given)
 
 
 def _named(names: list[str], k: int, what: str) -> str:
@@ -286,6 +289,8 @@ def jacobian_fd(
 
     With `max_inputs_per_var`, so many columns of each Jacobian at most; the others are NaN.
     """
+    if not (isinstance(eps, (int, float, np.number)) and 0 < eps < np.inf):
+        raise ValueError(f"eps is a step greater than 0, not {eps!r}")
     problem = _Problem(
         kernel or function, dim, inputs, outputs, input_output_mask, metadata, _options(device, max_blocks, block_dim)
     )

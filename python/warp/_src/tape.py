@@ -227,6 +227,8 @@ class Tape(_weft.TapeCore):
         """The recorded operations as a graph in the DOT language; written to `filename` where one is given."""
         from warp._src.tape_graph import draw
 
+        if graph_direction not in ("LR", "RL", "TB", "BT"):
+            raise ValueError(f"graph_direction is one of LR, RL, TB and BT, not {graph_direction!r}")
         labels = dict(array_labels or {})
         for arrays, names in ((track_inputs, track_input_names), (track_outputs, track_output_names)):
             for one, name in zip(arrays or [], names or []):
