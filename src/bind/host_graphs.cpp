@@ -21,6 +21,7 @@ class PythonCall final : public runtime::Command {
   explicit PythonCall(nb::object function) : function_(function.ptr()), owner_(hold_objects({std::move(function)})) {}
   void run(const runtime::LaunchOptions&) const override {
     GilAcquire gil;
+    const runtime::RecordingRepeated again(recording_);
     nb::object done = nb::steal(PyObject_CallNoArgs(function_));
     if (!done.is_valid()) throw nb::python_error();
   }
@@ -29,6 +30,7 @@ class PythonCall final : public runtime::Command {
  private:
   PyObject* function_;
   std::shared_ptr<const void> owner_;
+  std::uint64_t recording_ = runtime::recording_number();
 };
 
 runtime::CommandList& recorded() {

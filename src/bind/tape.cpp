@@ -428,8 +428,17 @@ void register_tape(nb::module_& m) {
   nb::class_<TapeObject>(m, "TapeCore", "What a tape has recorded; warp.Tape derives from it.",
                          nb::type_slots(tape_slots))
       .def(nb::init<>())
-      .def("_start", [](nb::handle self) { recording = nb::borrow(self), follow(); })
-      .def("_stop", [](nb::handle) { recording.reset(), follow(); })
+      .def("_start",
+           [](nb::handle self) {
+             // A function that some tape calls on its way back may begin a tape of its own.
+             nb::inst_ptr<TapeObject>(self)->outer = std::exchange(suspended, 0);
+             recording = nb::borrow(self), follow();
+           })
+      .def("_stop",
+           [](nb::handle self) {
+             suspended += std::exchange(nb::inst_ptr<TapeObject>(self)->outer, 0);
+             recording.reset(), follow();
+           })
       .def_static(
           "_suspend", [](int by) { suspended += by; }, "Counts why this thread's work is not to be recorded.")
       .def("_add",

@@ -54,6 +54,7 @@ struct __attribute__((visibility("hidden"))) TapeObject {
     keeper.set_moment(steps.size());
   }
   bool watch_threads = false;  // launches are searched for threads that meet
+  int outer = 0;               // why the work of the thread was not to be recorded when the block began
 };
 
 /// What launches are told by the tape that records, and by those that watch.

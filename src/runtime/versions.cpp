@@ -15,6 +15,7 @@ namespace {
 
 std::mutex mutex;  // guards the list, and all keepers and versions in it
 thread_local std::uint64_t captured_graph = 0;
+thread_local std::uint64_t repeated_recording = 0;
 
 std::vector<VersionKeeper*>& keepers() {
   static auto* list = new std::vector<VersionKeeper*>;  // outlives everything
@@ -66,7 +67,8 @@ Array copy_of_memory(const Array& array) {
 
 void* Version::data() const {
   std::lock_guard lock(mutex);
-  if (lost_)
+  const bool made_again = recording_ && recording_ == repeated_recording && lost_in_ != recording_;
+  if (lost_ && !made_again)
     throw Error("the backward pass of " + needed_by_ + " needs an array of shape " + shape_text(array_) +
                 " as it was, and " + lost_to_ +
                 " has written to it since, outside of the tape; record that write too, or write to another array");
@@ -78,6 +80,9 @@ void* Version::data() const {
   }
   return static_cast<char*>(kept_.data()) + (reinterpret_cast<std::uintptr_t>(array_.data()) - range_.lo);
 }
+
+RecordingRepeated::RecordingRepeated(std::uint64_t number) : outer_(repeated_recording) { repeated_recording = number; }
+RecordingRepeated::~RecordingRepeated() { repeated_recording = outer_; }
 
 void Version::keep_copy() {
   // Values of before the recording are there, and lost when it is run; others come to be when it is run.
@@ -200,6 +205,7 @@ void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view b
     } else if (version) {
       version->lost_ = true;
       version->lost_to_ = by;
+      version->lost_in_ = recording_number();
     }
     it = live_.erase(it);
   }

@@ -59,7 +59,20 @@ class Version {
   std::string lost_to_;          // who wrote without leave
   std::uint64_t recording_ = 0;  // whose result the values are (runtime/command_list.h); 0: they are there
   std::uint64_t capture_ = 0;    // the graph that makes them each time it runs (set_capture)
+  std::uint64_t lost_in_ = 0;    // the recording in which that was; 0: in none
   bool lost_ = false;
+};
+
+/// While it lives, this thread does work of a recording once more: values that the recording makes are there again, although
+/// they were overwritten since it was made.
+class RecordingRepeated {
+ public:
+  explicit RecordingRepeated(std::uint64_t number);
+  ~RecordingRepeated();
+  RecordingRepeated(const RecordingRepeated&) = delete;
+
+ private:
+  std::uint64_t outer_;
 };
 
 /// The versions that one tape needs, and writes behind its back to arrays that it knows how to differentiate.

@@ -149,6 +149,8 @@ def test_errors() -> None:
             jacobian(mix, 2, inputs, outputs, input_output_mask=mask)
     with pytest.raises(ValueError, match="pairs of an input and an output"):
         jacobian(mix, 2, inputs, outputs, input_output_mask=[0, 1])
+    with wp.Tape(), pytest.raises(RuntimeError, match="outside of a tape's block"):
+        jacobian(mix, 2, inputs, outputs)
     for eps in (0.0, -1.0, float("nan"), "small"):
         with pytest.raises(ValueError, match="greater than 0"):
             jacobian_fd(mix, 2, inputs, outputs, eps=eps)

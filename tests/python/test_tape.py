@@ -202,6 +202,26 @@ def test_record_func_runs_in_its_place() -> None:
     assert not z.grad.numpy().any()
 
 
+def test_functions_may_go_back_by_a_tape_of_their_own() -> None:
+    x, y, z, loss = doubles(X), zeros(5), zeros(5), zeros(1)
+    tape = wp.Tape()
+
+    def backward() -> None:
+        inner = wp.Tape()
+        with inner:
+            wp.launch(square, 5, [y], [z])
+        inner.backward()
+
+    with tape:
+        wp.launch(square, 5, [x], [y])
+        wp.launch(square, 5, [y], [z], record_tape=False)
+        tape.record_func(backward, [y, z])
+        wp.launch(weigh, 5, [z], [loss])
+    tape.backward(loss)
+    np.testing.assert_allclose(x.grad.numpy(), np.arange(1, 6) * np.cos(X**4) * 4 * X**3)
+    assert wp.Tape().launches == []
+
+
 def test_scopes_and_visualize(tmp_path: Any) -> None:
     x, y, loss = doubles(X), zeros(5), zeros(1)
     tape = wp.Tape()

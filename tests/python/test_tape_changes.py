@@ -225,6 +225,25 @@ def test_matrix_products(kind: Any) -> None:
     assert tape.kept_bytes == (6 + 12) * np.dtype(wp.types.warp_type_to_np_dtype[kind]).itemsize
 
 
+def test_products_in_graphs_see_the_factors_of_each_run() -> None:
+    a, b, loss = doubles(np.ones((2, 3))), doubles(np.ones((3, 2))), zeros(1)
+    with wp.ScopedCapture(device="cpu") as capture:
+        loss.zero_()
+        with wp.Tape() as tape:
+            product = a @ b
+            wp.launch(weigh_linear, 4, [product.flatten()], [loss])
+        tape.zero()
+        tape.backward(loss)
+    for seed in (1, 2):
+        x, y = np.random.default_rng(seed).random((2, 6))
+        a.assign(x)
+        b.assign(y)
+        wp.capture_launch(capture.graph)
+        weights = np.arange(1.0, 5.0).reshape(2, 2)
+        np.testing.assert_allclose(a.grad.numpy(), weights @ y.reshape(3, 2).T)
+        np.testing.assert_allclose(b.grad.numpy(), x.reshape(2, 3).T @ weights)
+
+
 def test_batched_products_and_overwritten_factors() -> None:
     rng = np.random.default_rng(6)
     x = rng.normal(size=(2, 2, 2))

@@ -6,6 +6,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
+from warp import _weft
 from warp._src import array_interface as _interface
 from warp._src import tape_record
 from warp._src.array import array
@@ -53,6 +54,11 @@ class _Problem:
     ):
         if not callable(function):
             raise TypeError(f"a kernel or a function is differentiated, not {type(function).__name__}")
+        if _weft.recording_tape() is not None:
+            raise RuntimeError(
+                "Jacobians and checks run their function on tapes of their own and change its arrays for a while; ask for "
+                "them outside of a tape's block"
+            )
         if not inputs:
             raise ValueError("there are no inputs to differentiate by; give inputs=[…]")
         self.function, self.dim, self.options = function, dim, options
