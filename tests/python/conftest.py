@@ -7,6 +7,7 @@ Without a CUDA device only the CPU's half is collected, and each file says once 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -43,6 +44,9 @@ ONE_RUN = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # What a shell starts in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "cpu_only(reason): about the CPU, also in files whose tests run on every device")
     wp.set_device("cpu")
     if wp.is_cuda_available():  # opened by now: programs that tests start stay on the CPU, unless they are to see it
