@@ -186,7 +186,7 @@ def _is_float(dtype: Any) -> bool:
     return getattr(dtype, "_wp_scalar_type_", dtype) in (wp.float64, wp.float32, wp.float16, float)
 
 
-_OPTIONS = ("tolerance", "step", "modes", "twice", "size", "pack", "types")
+_OPTIONS = ("ordered", "tolerance", "step", "modes", "twice", "size", "pack", "types")
 
 
 def collector() -> tuple[list[Case], Callable]:

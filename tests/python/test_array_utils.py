@@ -48,7 +48,10 @@ def _plain_sum(a: wp.array, b: wp.array | None, out: wp.array, outer: int, lengt
     if b is not None:
         terms = terms * host_numbers(b).reshape(outer, length, inner)
     sums = terms.sum(axis=1).reshape(out.numpy().shape)
-    out.numpy()[...] = bfloat16_bits(sums) if out.dtype is wp.bfloat16 else sums
+    if out.dtype is wp.bfloat16:
+        out.numpy().view(np.uint16)[...] = bfloat16_bits(sums)
+    else:
+        out.numpy()[...] = sums
 
 
 def _plain_sort(keys: wp.array, values: wp.array, count: int, begin: int, end: int) -> None:

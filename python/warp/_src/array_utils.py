@@ -34,9 +34,10 @@ def _check_array(a: Any, what: str, ndim: int | None = None) -> None:
 
 
 def _target(a: array, by: str) -> np.ndarray:
-    """An array's memory, to be written to."""
+    """An array's memory, to be written to; that of bfloat16 as bits, whatever NumPy knows of them."""
     _weft.announce_write(a, by)
-    return a.numpy()
+    memory = a.numpy()
+    return memory.view(np.uint16) if _scalar_name(a) == "bfloat16" else memory
 
 
 def _fitting(numbers: np.ndarray, a: array) -> np.ndarray:
