@@ -310,7 +310,7 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
   if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
   if (!selection.element) return like(self, std::move(selection.view));
   if (runtime::writes_are_watched()) [[unlikely]]
-    announce_array_write(element_at(array, selection.element), "an assignment to an element");
+    announce_array_write(element_at(array, selection.element), "an assignment to an element", &array);
   std::vector<nb::object> keep;
   if (runtime::CommandList* list = runtime::recording(); list && array.on_host()) [[unlikely]] {
     std::vector<std::uint64_t> bytes(array.element()->size() / 8 + 1);

@@ -22,6 +22,13 @@ std::atomic<bool> forward{false};  // Python's forward mode is active
 
 void follow() { work_is_followed = recording.is_valid() || forward; }
 
+/// The keeper of the tape in whose block this thread works with recording suspended: whoever suspended it tells the tape
+/// what is done.
+runtime::VersionKeeper* suspended_keeper() {
+  return suspended && recording.is_valid() && !recording.is_none() ? &nb::inst_ptr<TapeObject>(recording)->keeper
+                                                                   : nullptr;
+}
+
 /// Arrays of an argument, fields of structs included, in the order of TapeFacts::leaves.
 void collect_arrays(PyObject* value, const Type* type, std::vector<nb::object>& out) {
   if (type->is_array()) {
@@ -50,15 +57,15 @@ runtime::ByteRange range_at(const char* block, const autodiff::ArrayLeaf& leaf) 
 void announce(const driver::TapeFacts& facts, const char* block, const LaunchOnTape& how, const std::string& kernel) {
   using runtime::Passage;
   const std::string by = "kernel '" + kernel + "'";
-  runtime::VersionKeeper* keeper = how.tape ? &how.tape->keeper : nullptr;
+  runtime::VersionKeeper* keeper = how.tape ? &how.tape->keeper : suspended_keeper();
   if (facts.written_elsewhere) runtime::announce_write(runtime::kAnywhere, keeper, by);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
     if (!facts.written[k]) continue;
     const auto* desc = reinterpret_cast<const ArrayDesc*>(block + facts.leaves[k].offset);
-    const Passage passage = !facts.replaced[k] ? Passage::unchanged
-                            : !how.backward    ? Passage::disabled
-                            : desc->grad       ? Passage::recorded
-                                               : Passage::unseen;
+    const Passage passage = !facts.replaced[k]        ? Passage::unchanged
+                            : !how.backward           ? Passage::disabled
+                            : desc->grad || !how.tape ? Passage::recorded
+                                                      : Passage::unseen;
     const runtime::ArrayView view{desc, facts.leaves[k].type->element()->size()};
     runtime::announce_write(range_at(block, facts.leaves[k]), keeper, by, passage, view);
   }
@@ -327,12 +334,13 @@ WEFT_HOT TapeObject* recording_tape() {
   return !suspended && recording.is_valid() && !recording.is_none() ? nb::inst_ptr<TapeObject>(recording) : nullptr;
 }
 
-void announce_array_write(const runtime::Array& array, const char* by) {
+void announce_array_write(const runtime::Array& array, const char* by, const runtime::Array* part_of) {
   if (GraphWrites* writes = captured_writes(array)) writes->add(array.range(), std::string(by) + " in a graph");
   if (!runtime::writes_are_watched()) return;
   TapeObject* tape = recording_tape();
-  const auto passage = array.has_grad() ? runtime::Passage::recorded : runtime::Passage::unseen;
-  runtime::announce_write(array.range(), tape ? &tape->keeper : nullptr, by, passage,
+  const bool seen = !tape || (part_of ? part_of : &array)->has_grad();
+  const auto passage = seen ? runtime::Passage::recorded : runtime::Passage::unseen;
+  runtime::announce_write(array.range(), tape ? &tape->keeper : suspended_keeper(), by, passage,
                           {&array.desc(), array.element()->size()});
 }
 

@@ -115,8 +115,8 @@ TapeHooks& tape_hooks();
 /// Whether the hooks want to hear of copies and fills by this thread.
 inline bool copies_are_heard() { return recording_tape() || forward_mode(); }
 
-/// To be called before the CPU, or a copy, writes to an array.
-void announce_array_write(const runtime::Array& array, const char* by);
+/// To be called before the CPU, or a copy, writes to an array, which may be an element of another one.
+void announce_array_write(const runtime::Array& array, const char* by, const runtime::Array* part_of = nullptr);
 /// To be called before an adjoint writes to the gradients of a block's arrays: some tape may have recorded work on them.
 void announce_gradients(const driver::KernelSignature& signature, const char* block, const std::string& kernel);
 

@@ -107,6 +107,21 @@ def test_undifferentiated_additions_and_other_columns_let_gradients_pass(capfd: 
     np.testing.assert_array_equal(x.grad.numpy(), 2.0 * np.arange(1, 6))
 
 
+def test_elements_that_are_set_and_work_of_the_library_are_no_strays() -> None:
+    x, y, loss = doubles(X), zeros(5), zeros(1)
+    with wp.Tape() as tape:
+        wp.launch(weigh_linear, 5, [y], [loss])
+        wp.launch(double, 5, [x], [y])
+        y[1] = 3.0
+        wp.utils.radix_sort_pairs(keys := wp.array([4, 0, 3, 1, 2, 0, 0, 0, 0, 0], dtype=int), two := doubles(np.ones(10)), 5)
+        wp.copy(two, y, count=5)
+        wp.utils.radix_sort_pairs(keys, two, 5)
+        wp.launch(weigh_linear, 5, [two], [loss])
+        wp.launch(weigh_linear, 5, [y], [loss])
+    tape.backward(loss)
+    np.testing.assert_array_equal(x.grad.numpy(), [4, 0, 12, 16, 20])
+
+
 def test_a_write_after_a_function_that_only_read() -> None:
     """Functions count as operations: what they added before a write is not taken for what came after."""
     x, y, total_of = doubles(X), zeros(5), zeros(1)
