@@ -92,6 +92,21 @@ def follow(function):
 
 
 @follow
+def broadcast_rows(x):
+    rows = zeros((3, x.size), x)
+    rows[:] = bent(x)
+    rows[1:] = rows[0]
+    return rows.flatten()
+
+
+@follow
+def broadcast_columns(x):
+    part = zeros((x.size, 3), x)
+    part[:, 1:] = bent(x).reshape((x.size, 1))
+    return part.flatten()
+
+
+@follow
 def sum_of_all(x):
     out = zeros(1, x)
     wp.utils.array_sum(bent(x), out=out)

@@ -140,6 +140,15 @@ def test_conversions_between_types() -> None:
     np.testing.assert_allclose(x.grad.numpy(), [1, 0, 0, 4 + 2, 5 + 3])
 
 
+def test_rows_over_their_own_array() -> None:
+    m, loss = doubles(np.arange(6.0).reshape(2, 3)), zeros(1)
+    with wp.Tape() as tape:
+        m[:] = m[0]
+        wp.launch(weigh_linear, 6, [m.flatten()], [loss])
+    tape.backward(loss)
+    np.testing.assert_array_equal(m.grad.numpy(), [[5, 7, 9], [0, 0, 0]])
+
+
 def test_shorter_assignments_leave_the_rest() -> None:
     """Elements that were not assigned keep their gradient."""
     for given in (np.ones(2), doubles([0.5, 1.5]), wp.array([0.5, 1.5], dtype=float, requires_grad=True)):

@@ -144,7 +144,7 @@ class array(ArrayExchange):
                     self._zero()
                 self._refs = {}
         self._init_grad(grad, requires_grad, retain_grad)
-        if requires_grad and (isinstance(data, array) or hasattr(data, "_wp_indexed_")):
+        if requires_grad and (hasattr(data, "_wp_indexed_") or (isinstance(data, array) and data.ptr != self.ptr)):
             self._record_values(data)
 
     # ---- construction ----------------------------------------------------------------------------------------------

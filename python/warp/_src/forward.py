@@ -8,11 +8,13 @@ tape can record it, and what goes back over the tape then are second derivatives
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from warp import _weft
+from warp._src import array_interface as _interface
 from warp._src import settings, tape_record
 from warp._src.array import array
 from warp._src.array_factories import copy, zeros
@@ -225,7 +227,8 @@ class ForwardMode:
     def _assigned(self, dest: array, src: Any) -> None:
         """An array took numbers, converted and broadcast."""
         if self._moves(src) and _can_move(dest):
-            self._view(dest).assign(self._view(src))
+            moved, moving = self._view(dest), self._view(src)
+            moved.assign(moving) if _numbers_in(dest) == _numbers_in(src) else moved._assign_values(moving)
         elif self._moves(dest):
             self._view(dest).zero_()
 
@@ -245,6 +248,11 @@ class ForwardMode:
         """Raises if a function is about to give numbers to Python whose tangent would be lost."""
         if any(self._moves(one) for one in arrays):
             raise RuntimeError(f"forward mode can't follow the number that {function} returns; give it out=")
+
+
+def _numbers_in(one: Any) -> int:
+    element = (one if isinstance(one, array) else one.data)._element
+    return one.size * math.prod(_interface.layout(element).inner)
 
 
 def _directions(primals: Sequence[Any], tangents: Sequence[Any]) -> Iterator[tuple[Any, Any]]:

@@ -118,8 +118,9 @@ def record_assignment(dest: array, src: Any) -> None:
         return
     if getattr(src, "_wp_indexed_", False):
         src = src.contiguous()
-    if isinstance(src, array) and src._valid and dest.ptr == src.ptr:
-        return  # the same memory
+    if isinstance(src, array) and src._valid and dest.ptr == src.ptr and dest._element == src._element:
+        if (dest.shape, dest.strides) == (src.shape, src.strides):
+            return  # its own elements
     if not isinstance(src, array) or not src.requires_grad or not has_slopes(src):
         _record("fill", [], dest)
         return
