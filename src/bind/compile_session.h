@@ -63,6 +63,13 @@ class __attribute__((visibility("hidden"))) CompileSession {
   bool asked_more_ = false;
 };
 
+/// What a kernel's names stand for in Python: text that differs where it differs.
+struct __attribute__((visibility("hidden"))) Meaning {
+  std::string text;
+  bool variable = false;  // it may well change: numbers, and variables of functions around the kernel
+};
+Meaning meaning_of(const sema::FunctionDecl& kernel);
+
 /// Asks a function's scope for many names in one call, for the session of this thread to remember. Names whose lookup
 /// raises stay unanswered.
 void ask_names(sema::Scope& scope, const std::vector<std::string>& names);

@@ -52,6 +52,14 @@ class PythonScope final : public sema::Scope {
     return evaluate(text, locals);
   }
 
+  Meaning meaning() const {
+    GilAcquire gil;
+    nb::object known = resolver();
+    if (!nb::hasattr(known, "meaning")) return {};
+    nb::object answer = call_python([&] { return known.attr("meaning")(); });
+    return {nb::cast<std::string>(answer[1]), nb::cast<bool>(answer[0])};
+  }
+
   void ask_all(CompileSession& session, const std::vector<std::string>& names) {
     GilAcquire gil;
     nb::list questions;
@@ -246,6 +254,11 @@ void ask_names(sema::Scope& scope, const std::vector<std::string>& names) {
   CompileSession* session = CompileSession::current();
   auto* python = dynamic_cast<PythonScope*>(&scope);
   if (session && python) python->ask_all(*session, names);
+}
+
+Meaning meaning_of(const sema::FunctionDecl& kernel) {
+  const auto* python = dynamic_cast<const PythonScope*>(kernel.owned_scope.get());
+  return python ? python->meaning() : Meaning{};
 }
 
 void register_functions(nb::module_& m) {

@@ -3,6 +3,7 @@
 // of any Python object.
 #pragma once
 #include <atomic>
+#include <map>
 #include <mutex>
 
 #include "bind/bind.h"
@@ -28,6 +29,9 @@ struct __attribute__((visibility("hidden"))) KernelObject : std::enable_shared_f
   std::mutex mutex;                      // guards the rest
   std::optional<Hash128> fingerprint;    // what the text and its names meant when forms were built
   bool mixed = false;                    // forms were built under different meanings
+  /// By signature: what the kernel's names stood for when its first form was built.
+  std::map<const driver::KernelSignature*, std::string> meanings;
+  std::atomic<bool> variable{false};  // and whether that may well change
 
   const std::string& name() const { return family->name(); }
   /// The parameters as annotated; raises the compile error when they can't be read.

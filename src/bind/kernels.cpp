@@ -103,6 +103,14 @@ const cuda::KernelCode& gpu_code(const KernelRef& k, int place) { return *build(
 /// The device of the last build: the next kernels will probably run there, too.
 std::atomic<cuda::Device*> last_device{nullptr};
 
+/// Remembers what the kernel's names stand for; false if forms of the signature were built when it was something else.
+bool note_meaning(KernelObject& kernel, const driver::KernelSignature& signature) {
+  const Meaning now = meaning_of(*kernel.decl);
+  kernel.variable = now.variable;
+  std::lock_guard lock(kernel.mutex);
+  return kernel.meanings.try_emplace(&signature, now.text).first->second == now.text;
+}
+
 void build_ahead(const KernelRef& k) {
   KernelObject& kernel = *k.kernel;
   try {
@@ -118,6 +126,7 @@ void build_ahead(const KernelRef& k) {
     source.complete = [&] { return !session.asked_more(); };
     cuda::Device* device = last_device;
     if (device && device->capture()) return;  // what is loaded now could end up in the graph
+    note_meaning(kernel, kernel.family->signature(types));
     GilRelease release;
     kernel.family->build_ahead(kernel.family->signature(types), sema::scan(*kernel.decl->def).tid_names, source,
                                device);
@@ -165,6 +174,11 @@ const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelS
     kernel.fingerprint = source.hash;
   }
   if (session.asked_more()) source.hash = {};
+  if (!note_meaning(kernel, signature) && arrays.adjoint)
+    throw runtime::Error(
+        "kernel '" + kernel.name() +
+        "' uses names that stand for something else than when it was compiled, and its gradient would be "
+        "that of another kernel; go back before they change, or pass their values as arguments");
   DiagnosticSink sink;
   const driver::KernelVariant* variant = nullptr;
   {

@@ -132,6 +132,26 @@ bool needs_values(const driver::TapeFacts& facts) {
          std::find(facts.needed.begin(), facts.needed.end(), true) != facts.needed.end();
 }
 
+/// The form that goes back over a launch.
+driver::ArrayFacts adjoint_form(const TapedLaunch& l, const char* block) {
+  driver::ArrayFacts form = l.form;
+  form.adjoint = true;
+  form.taped = !l.facts->log.empty() || (!l.facts->ordered.empty() && !l.place.device);
+  form.meet = driver::gradients_may_meet(l.signature->layout, block);
+  return form;
+}
+
+/// Compiles the adjoint of a kernel whose names will perhaps stand for something else when somebody goes back: closures
+/// that a loop makes see the last turn's values then.
+void build_adjoint_now(TapedLaunch& l) {
+  if (!l.kernel->variable || !l.facts->problem.empty() || (l.place.device && l.place.device->capture())) return;
+  try {
+    form_for(*l.kernel, *l.signature, l.dims(), l.bytes(), adjoint_form(l, l.bytes()), l.place.device);
+  } catch (const std::exception&) {  // the backward pass says it, if there is one
+    l.kernel->variable = false;
+  }
+}
+
 /// Stands in for the gradient of one array while nothing else has any.
 struct Probe {
   runtime::ByteRange gradient;
@@ -194,10 +214,7 @@ void reverse(TapedLaunch& l, const Probe* probe = nullptr) {
     for (const autodiff::ArrayLeaf& leaf : facts.leaves)
       announce_gradient(desc_at(bytes, leaf), leaf.type->element(), by);
   }
-  driver::ArrayFacts form = l.form;
-  form.adjoint = true;
-  form.taped = !facts.log.empty() || (!facts.ordered.empty() && !l.place.device);
-  form.meet = driver::gradients_may_meet(l.signature->layout, bytes);
+  const driver::ArrayFacts form = adjoint_form(l, bytes);
   const driver::KernelVariant& variant = form_for(*l.kernel, *l.signature, l.dims(), bytes, form, l.place.device);
   std::vector<runtime::Array> arrays = l.arrays;
   runtime::CommandList* list = l.place.device ? nullptr : runtime::recording();
@@ -408,6 +425,7 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
     auto work = [&] { run(kernel, signature, variant, made->arrays, keep, made->bytes(), dims, place, false); };
     made->logged ? run_with_log(*made, work) : work();
   }
+  if (any && how.run) build_adjoint_now(*made);
   made->place.gpu.stream = nullptr;  // backward passes go to the stream that is current then; this one may be gone
   if (any && facts.problem.empty()) {
     const std::string by = "kernel '" + kernel->name() + "'";

@@ -138,6 +138,7 @@ class FunctionResolver:
 
     def __init__(self, func: typing.Callable):
         self.func = func
+        self._names: list[str] | None = None  # that its code takes from outside
 
     def namespace(self) -> dict[str, object]:
         """Everything the function can see."""
@@ -169,6 +170,30 @@ class FunctionResolver:
         """The answers for many names; most of a function's names are its own variables and mean nothing outside."""
         known, free = self.func.__globals__, self.func.__code__.co_freevars
         return [self.lookup(name) if name in known or name in free else None for name in names]
+
+    def _named(self) -> list[str]:
+        if self._names is None:
+            import dis
+
+            loads = (one for one in dis.get_instructions(self.func.__code__) if one.opname in ("LOAD_GLOBAL", "LOAD_DEREF"))
+            self._names = sorted({one.argval for one in loads})
+        return self._names
+
+    def meaning(self) -> tuple[bool, str]:
+        """What the constants, types and functions are that the code names, as text; and whether that may well change:
+        variables of an enclosing function and numbers are often those of a loop."""
+        code, known = self.func.__code__, []
+        for name in self._named():
+            try:
+                answer = self.lookup(name)
+            except Exception:  # a launch that needs it says so
+                continue
+            if answer and answer[0] in ("int", "float", "bool", "str", "typed", "type", "functions"):
+                known.append((name, answer))
+        seen = self.namespace()
+        texts = [f"{n}={id(seen.get(n)) if a[0] == 'functions' else a}" for n, a in known]
+        variable = any(n in code.co_freevars or a[0] in ("int", "float", "bool", "typed") for n, a in known)
+        return variable, "; ".join(texts)
 
     def eval_static(self, text: str, local_values: dict) -> tuple | None:
         names = self.namespace()
