@@ -83,6 +83,26 @@ def test_constants_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
         tape.backward(grads={y: np.ones(5)})
 
 
+@wp.func
+def factored(x: F64):
+    return F64(FACTOR) * x
+
+
+@wp.kernel
+def by_function(x: wp.array(dtype=F64), y: wp.array(dtype=F64)):
+    i = wp.tid()
+    y[i] = factored(x[i])
+
+
+def test_constants_of_functions_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = doubles(X), zeros(5)
+    with wp.Tape() as tape:
+        wp.launch(by_function, 5, [x], [y])
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    tape.backward(grads={y: np.ones(5)})
+    np.testing.assert_array_equal(x.grad.numpy(), np.full(5, 2.0))
+
+
 def test_names_of_its_own_do_not_count() -> None:
     """A global of the same name as a local or an attribute is another one."""
     globals()["i"] = 1

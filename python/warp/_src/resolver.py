@@ -179,20 +179,29 @@ class FunctionResolver:
             self._names = sorted({one.argval for one in loads})
         return self._names
 
-    def meaning(self) -> tuple[bool, str]:
+    def meaning(self, known: set[FunctionResolver] | None = None) -> tuple[bool, str]:
         """What the constants, types and functions are that the code names, as text; and whether that may well change:
         variables of an enclosing function and numbers are often those of a loop."""
-        code, known = self.func.__code__, []
+        free, names = self.func.__code__.co_freevars, self.namespace()
+        known = set() if known is None else known
+        known.add(self)
+        variable, texts = False, []
         for name in self._named():
             try:
                 answer = self.lookup(name)
             except Exception:  # a launch that needs it says so
                 continue
-            if answer and answer[0] in ("int", "float", "bool", "str", "typed", "type", "functions"):
-                known.append((name, answer))
-        seen = self.namespace()
-        texts = [f"{n}={id(seen.get(n)) if a[0] == 'functions' else a}" for n, a in known]
-        variable = any(n in code.co_freevars or a[0] in ("int", "float", "bool", "typed") for n, a in known)
+            if not answer or answer[0] not in ("int", "float", "bool", "str", "typed", "type", "functions"):
+                continue
+            variable |= name in free or answer[0] in ("int", "float", "bool", "typed")
+            if answer[0] != "functions":
+                texts.append(f"{name}={answer}")
+                continue
+            for one in (names[name], *names[name].others):
+                inner = one._resolver
+                changes, text = (False, "") if inner in known else inner.meaning(known)
+                variable |= changes
+                texts.append(f"{name}={id(one)}({text})")
         return variable, "; ".join(texts)
 
     def eval_static(self, text: str, local_values: dict) -> tuple | None:
