@@ -1,4 +1,4 @@
-"""Kernels whose names stand for something else when a tape goes back: their gradients are those of what ran, or it raises."""
+"""Names that stand for something else when a tape goes back: gradients are those of what ran, or `backward` raises."""
 
 from __future__ import annotations
 

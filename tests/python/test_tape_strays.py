@@ -113,7 +113,8 @@ def test_elements_that_are_set_and_work_of_the_library_are_no_strays() -> None:
         wp.launch(weigh_linear, 5, [y], [loss])
         wp.launch(double, 5, [x], [y])
         y[1] = 3.0
-        wp.utils.radix_sort_pairs(keys := wp.array([4, 0, 3, 1, 2, 0, 0, 0, 0, 0], dtype=int), two := doubles(np.ones(10)), 5)
+        keys, two = wp.array([0, 1, 2, 3, 4, 0, 0, 0, 0, 0], dtype=int), doubles(np.ones(10))
+        wp.utils.radix_sort_pairs(keys, two, 5)
         wp.copy(two, y, count=5)
         wp.utils.radix_sort_pairs(keys, two, 5)
         wp.launch(weigh_linear, 5, [two], [loss])

@@ -175,8 +175,8 @@ class FunctionResolver:
         if self._names is None:
             import dis
 
-            loads = (one for one in dis.get_instructions(self.func.__code__) if one.opname in ("LOAD_GLOBAL", "LOAD_DEREF"))
-            self._names = sorted({one.argval for one in loads})
+            code = dis.get_instructions(self.func.__code__)
+            self._names = sorted({one.argval for one in code if one.opname in ("LOAD_GLOBAL", "LOAD_DEREF")})
         return self._names
 
     def meaning(self, known: set[FunctionResolver] | None = None) -> tuple[bool, str]:
