@@ -152,7 +152,8 @@ void Uniformity::visit(const Op& op) {
     case ir::OpClass::effect:
       if (op.code == OpCode::tid) join(op.result(), 0, op.imm < kMaxRank ? entry_.tids[op.imm] : kUniform);
       if (op.code == OpCode::thread) join(op.result(), 0, entry_.thread);
-      if (op.code == OpCode::running || op.code == OpCode::block_dim) join(op.result(), 0, kUniform);
+      if (op.code == OpCode::running || op.code == OpCode::block_dim || op.code == OpCode::any)
+        join(op.result(), 0, kUniform);
       return;
     default:
       for (const Value* result : op.results) join_all(result, all_of(op.operands));

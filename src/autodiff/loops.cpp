@@ -341,6 +341,7 @@ void Reverser::replay_recorded(const Op& loop) {
     return;
   }
   if (!how.state.empty()) record.slots = slots_for(loop, how);
+  if (!how.state.empty() && parts(loop)) return replay_parted(loop, how, std::move(record));
   std::vector<Value*> operands = mapped_all(loop.operands);
   std::vector<const Type*> types;
   for (const Value* result : loop.results) types.push_back(result->type);
@@ -406,12 +407,16 @@ std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, cons
   b_.set_place(inside);
   Value* at = inside->args[0];
   bind_state(loop, at, plan.state, std::span<Value* const>(inside->args).subspan(1, plan.state.size()));
-  {
+  auto run_on = [&] {
     ReplayRoot root(*this, &body);
     replay(body, false);
-  }
-  std::vector<Value*> next;
-  for (std::size_t k : plan.state) next.push_back(map(body.last->operand(k)));
+    std::vector<Value*> reached;
+    for (std::size_t k : plan.state) reached.push_back(map(body.last->operand(k)));
+    return reached;
+  };
+  const std::span<Value* const> as_before(inside->args.begin() + 1, plan.state.size());
+  std::vector<Value*> next =
+      record.most ? guarded(b_.binary(OpCode::lt, at, record.trips), as_before, run_on) : run_on();
   Value* height = inside->args.back();
   Value* reached = plus(at, b_.i64(1));
   Value* left = minus(inside->args[inside->args.size() - 2], b_.i64(1));
@@ -466,7 +471,7 @@ void Reverser::reverse_loop(const Op& loop) {
   if (stack) init.push_back(record.used);
   for (std::size_t k : carried) init.push_back(adjoint_or_zero(loop.result(k)));
   for (const Value* value : outside) init.push_back(adjoint_or_zero(value));
-  Op* back = b_.for_op(minus(record.trips, b_.i64(1)), b_.i64(-1), b_.i64(-1), init);
+  Op* back = b_.for_op(minus(record.most ? record.most : record.trips, b_.i64(1)), b_.i64(-1), b_.i64(-1), init);
   Region* outer = b_.region();
   Region* inside = back->regions[0];
   b_.set_place(inside);
@@ -474,9 +479,13 @@ void Reverser::reverse_loop(const Op& loop) {
   Value* depth = stack ? inside->args[1] : nullptr;
   std::vector<Value*> state;
   if (!how.state.empty()) state = restore(loop, how, record, iteration, depth);
-  bind_state(loop, iteration, how.state, state);
   std::vector<Value*> adjoints(inside->args.begin() + 1 + stack, inside->args.end());
-  std::vector<Value*> next = reverse_iteration(loop, carried, outside, adjoints);
+  auto go_back = [&] {
+    bind_state(loop, iteration, how.state, state);
+    return reverse_iteration(loop, carried, outside, adjoints);
+  };
+  std::vector<Value*> next =
+      record.most ? guarded(b_.binary(OpCode::lt, iteration, record.trips), adjoints, go_back) : go_back();
   if (stack) next.insert(next.begin(), depth);
   b_.yield(next);
   b_.set_place(outer);

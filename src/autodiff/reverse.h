@@ -3,11 +3,13 @@
 // their own reverse, so that nothing but a loop's carried state ever has to be remembered.
 #pragma once
 #include <functional>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "analysis/alias.h"
+#include "analysis/uniformity.h"
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
 #include "autodiff/masked.h"
@@ -39,6 +41,7 @@ struct LoopRecord {
   std::vector<ir::Value*> slots;  // an array for each leaf; in front, unless LoopPlan::all_fit, one of iterations
   ir::Value* used = nullptr;      // i64: slots filled
   ir::Value* trips = nullptr;     // i64: iterations run
+  ir::Value* most = nullptr;      // i64: by those that run together; null: all run as many (parted_loops.cpp)
 };
 
 /// What a kernel's taped launch has written down, as the kernel's own values.
@@ -118,6 +121,14 @@ class Reverser {
   std::vector<ir::Value*> restore(const ir::Op& loop, const LoopPlan& plan, const LoopRecord& record,
                                   ir::Value* iteration, ir::Value*& depth);
   const std::vector<ir::Value*>& slots_for(const ir::Op& loop, const LoopPlan& plan);
+
+  // -- loops that threads leave at different times (parted_loops.cpp)
+  bool parts(const ir::Op& loop);
+  void replay_parted(const ir::Op& loop, const LoopPlan& plan, LoopRecord record);
+  ir::Value* test_of(const ir::Op& loop, std::span<ir::Value* const> carried);
+  /// What `make` gives where the condition holds, else `otherwise`.
+  std::vector<ir::Value*> guarded(ir::Value* condition, std::span<ir::Value* const> otherwise,
+                                  const std::function<std::vector<ir::Value*>()>& make);
 
   // -- memory (memory.cpp)
   void reverse_load(const ir::Op& op);
@@ -202,6 +213,8 @@ class Reverser {
   std::unordered_map<const ir::Value*, ir::Value*> adjoints_;  // source value → its adjoint so far
   std::unordered_map<const ir::Op*, LoopRecord> records_;      // loops replayed with record
   std::unordered_map<const ir::Op*, LoopPlan> plans_;
+  analysis::LaneEntry lane_entry_;
+  std::unique_ptr<analysis::Uniformity> lanes_;  // of the source; made on demand
   std::unordered_map<const ir::Op*, std::vector<ir::Value*>> slot_arrays_;
   const ir::Region* replay_root_ = nullptr;
   analysis::BaseMask written_ = 0;  // what the source may write

@@ -113,6 +113,7 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::assert_:
     case OpCode::check: return emit_failure(op);
     case OpCode::running: return emit_running(op);
+    case OpCode::any: return emit_any(op);
     case OpCode::block_dim: return emit_block_dim(op);
     case OpCode::breakpoint: return emit_breakpoint();
     case OpCode::recall: WEFT_UNREACHABLE("a value that nothing can recall is an error before code is made");

@@ -53,6 +53,11 @@ void Emitter::emit_running(const ir::Op& op) {
   set(op.result(), {Part{result}});
 }
 
+void Emitter::emit_any(const ir::Op& op) {
+  llvm::Value* v = plain(op.operand(0));
+  set(op.result(), {Part{v->getType()->isVectorTy() ? any(both(mask, v)) : v}});
+}
+
 /// Records the first failing lane: the record keeps only the first anyhow.
 void Emitter::emit_failure(const ir::Op& op) {
   llvm::Value* ok = plain(op.operand(0));

@@ -309,6 +309,7 @@ class Emitter {
   void emit_print(const ir::Op& op);
   void emit_failure(const ir::Op& op);
   void emit_running(const ir::Op& op);
+  void emit_any(const ir::Op& op);
   void emit_block_dim(const ir::Op& op);
   void emit_breakpoint();
 

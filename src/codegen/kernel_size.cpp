@@ -74,6 +74,13 @@ const Value* root_array(const Value* array) {
   return array;
 }
 
+/// The gradient of a parameter: memory that no parameter's values share.
+bool is_gradient(const Value* root) {
+  if (root->kind != ir::ValueKind::result || root->op->code != OpCode::gradient) return false;
+  const Value* of = root_array(root->op->operand(0));
+  return of->kind == ir::ValueKind::argument && !of->region->parent_op;
+}
+
 bool is_local(const Value* root) { return root->kind == ir::ValueKind::result && root->op->code == OpCode::local; }
 
 class SpinFinder {
@@ -119,7 +126,9 @@ class SpinFinder {
     bool own_param = root->kind == ir::ValueKind::argument && !root->region->parent_op;
     if (function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap && own_param) {
       for (const Value* other : stored_)
-        if (other == root || other->kind != ir::ValueKind::argument || other->region->parent_op) return true;
+        if (other == root ||
+            (other->kind == ir::ValueKind::argument ? other->region->parent_op != nullptr : !is_gradient(other)))
+          return true;
       return false;
     }
     return stores_;
@@ -153,10 +162,22 @@ class SpinFinder {
       if (op.code == OpCode::atomic) return true;
       if (op.code == OpCode::load && may_change(op.operand(0))) return true;
       if (op.code == OpCode::call && writes(*op.callee)) return true;
-      for (const Value* operand : op.operands) want(operand);
-      for (const Region* region : op.regions)
-        if (const Op* end = region->terminator())
-          for (const Value* operand : end->operands) want(operand);
+      switch (op.code) {
+        case OpCode::if_:
+          want(op.operand(0));
+          for (const Region* side : op.regions) want(side->terminator()->operand(v->index));
+          break;
+        case OpCode::for_:
+          for (std::size_t k = 0; k < 3; ++k) want(op.operand(k));
+          want(op.regions[0]->args[1 + v->index]);
+          break;
+        case OpCode::while_:
+          want(op.regions[0]->terminator()->operand(0));
+          want(op.regions[0]->args[v->index]);
+          break;
+        default:
+          for (const Value* operand : op.operands) want(operand);
+      }
     }
     return false;
   }

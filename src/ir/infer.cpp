@@ -428,6 +428,11 @@ Error infer_effect(const Op& op, Types& results) {
     case OpCode::block_dim: results = {types::i32()}; return need_operands(op, 0);
     case OpCode::breakpoint: return need_operands(op, 0);
     case OpCode::running: results = {types::boolean()}; return need_operands(op, 0);
+    case OpCode::any:
+      results = {types::boolean()};
+      if (Error e = need_operands(op, 1)) return e;
+      if (!operand_type(op, 0)->is_bool()) return fail_operand(op, 0, "bool");
+      return {};
     case OpCode::printf:
       for (std::size_t i = 0; i < op.operands.size(); ++i)
         if (!operand_type(op, i)->is_scalar()) return fail_operand(op, i, "a scalar");

@@ -266,6 +266,7 @@ void TextParser::control_operands(OpText& op) {
 void TextParser::effect_operands(OpText& op) {
   switch (op.probe.code) {
     case OpCode::tid: op.probe.imm = integer("a dimension", kMaxRank - 1); return;
+    case OpCode::any: op.operands.push_back(value()); return;
     case OpCode::print:
     case OpCode::printf:
       op.text = string_literal();

@@ -369,6 +369,7 @@ void Printer::control(const Op& op, int indent) {
 void Printer::effect(const Op& op) {
   switch (op.code) {
     case OpCode::tid: out_ += " " + std::to_string(op.imm); return;
+    case OpCode::any: out_ += " " + value(op.operands[0]); return;
     case OpCode::print:
     case OpCode::printf:
       out_ += " " + quoted(op.text);

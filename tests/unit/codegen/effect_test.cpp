@@ -173,6 +173,62 @@ kernel @k(%next: array<i32,1>, %out: array<i32,1>) form(no_overlap, rank 1) {
 }
 )");
   EXPECT_FALSE(has_spin_loop(walk.kernel())) << "a list that the kernel only reads can't change";
+
+  Program adjoint(R"(
+kernel @k(%x: array<f32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %a = load %x[%i]
+  %s, %n = while (%b = %a, %c = 0i32) {
+    %more = lt %b, 9.0f32
+    test %more
+  } do {
+    %d = add %b, 1.0f32
+    %e = add %c, 1i32
+    yield %d, %e
+  }
+  %g = gradient %x
+  store %g[%i], %s
+  return
+}
+)");
+  EXPECT_FALSE(has_spin_loop(adjoint.kernel())) << "values don't change with gradients";
+}
+
+TEST(Effect, AnyIsTheSameForAllLanes) {
+  Program program(R"(
+kernel @k(%n: array<i32,1>, %own: array<i32,1>, %most: array<i32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %m = load %n[%i]
+  %mine, %all = while (%a = 0i32, %b = 0i32) {
+    %go = lt %b, %m
+    %some = any %go
+    test %some
+  } do {
+    %in = lt %b, %m
+    %next = add %b, 1i32
+    %c = select %in, %next, %a
+    yield %c, %next
+  }
+  store %own[%i], %mine
+  store %most[%i], %all
+  return
+}
+)");
+  std::vector<std::int32_t> n;
+  for (int i = 0; i < 50; ++i) n.push_back(i * 7 % 11);
+  for (int lanes : {1, 2, 4, 8, 16}) {
+    std::vector<std::int32_t> own(50), most(50);
+    run(program, Block(program).array(n).array(own).array(most), {50}, {.lanes = lanes});
+    EXPECT_EQ(own, n) << lanes;
+    for (std::size_t i = 0; i < 50; ++i) {
+      EXPECT_GE(most[i], n[i]);
+      if (lanes == 1) {
+        EXPECT_EQ(most[i], n[i]);
+      }
+    }
+    const auto group = std::size_t(lanes);
+    for (std::size_t i = 0; i < 50 / group * group; ++i) EXPECT_EQ(most[i], most[i / group * group]) << lanes;
+  }
 }
 
 TEST(Effect, LanesAreChosenByWhatTheyGain) {
