@@ -153,7 +153,7 @@ class Event:
 class Graph:
     """What `wp.capture_end` gives. It keeps the memory and the kernels that it works with."""
     device: Device
-    def __init__(self, device: Device, native: Any, journal: Any = None) -> None: ...
+    def __init__(self, device: Device, native: Any, journal: Any = None, writes: Any = None) -> None: ...
     @_b.property
     def is_loaded(self) -> _b.bool:
         """Whether it comes from `wp.capture_load` or `wp.capture_load_from_bytes`."""
