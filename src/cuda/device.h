@@ -61,6 +61,10 @@ class Device final : public runtime::MemorySpace {
   std::shared_ptr<Allocator> allocator() const;
   void set_allocator(std::shared_ptr<Allocator> allocator);
   std::uint64_t free_memory();
+  /// Waits for all work, and gives the driver what the pool holds back. Throws DriverError.
+  void make_room();
+  /// How much is free, for messages: ": 1 of 2 bytes are free", or nothing if the driver doesn't say.
+  std::string free_text();
   /// Whether arrays come from the stream-ordered pool.
   bool pool_enabled() const { return pool_enabled_.load(std::memory_order_relaxed); }
   void enable_pool(bool on);

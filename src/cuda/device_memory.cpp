@@ -24,6 +24,17 @@ DevicePtr Device::try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on
   return memory;
 }
 
+void Device::make_room() {
+  WEFT_CUDA(api(), context_synchronize);
+  if (facts_.pools) WEFT_CUDA(api(), pool_trim, pool_, 0);
+}
+
+std::string Device::free_text() {
+  std::size_t free = 0, total = 0;
+  if (api().memory_info(&free, &total) != kSuccess) return {};
+  return ": " + std::to_string(free) + " of " + std::to_string(total) + " bytes are free";
+}
+
 std::shared_ptr<void> Device::allocate(std::uint64_t bytes, bool zeroed) {
   if (has_allocator_.load(std::memory_order_acquire))
     if (std::shared_ptr<Allocator> own = allocator()) return allocate_by(std::move(own), bytes, zeroed);
@@ -42,17 +53,11 @@ std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
   Result code = kSuccess;
   DevicePtr memory = try_allocate(bytes, pooled, on, code);
   if (code == kErrorOutOfMemory && !capturing) {  // what the pool holds back, and what is about to be freed
-    WEFT_CUDA(api(), context_synchronize);
-    if (facts_.pools) WEFT_CUDA(api(), pool_trim, pool_, 0);
+    make_room();
     memory = try_allocate(bytes, pooled, on, code);
   }
-  if (code == kErrorOutOfMemory) {
-    std::size_t free = 0, total = 0;
-    const bool known = api().memory_info(&free, &total) == kSuccess;
-    throw runtime::OutOfMemory(
-        bytes, "no memory for " + std::to_string(bytes) + " bytes on " + alias_ +
-                   (known ? ": " + std::to_string(free) + " of " + std::to_string(total) + " bytes are free" : ""));
-  }
+  if (code == kErrorOutOfMemory)
+    throw runtime::OutOfMemory(bytes, "no memory for " + std::to_string(bytes) + " bytes on " + alias_ + free_text());
   if (code != kSuccess) throw_driver_error(api(), code, pooled ? "memory_allocate_async" : "memory_allocate");
   std::shared_ptr<void> owner(reinterpret_cast<void*>(memory),
                               [this, pooled](void* p) { release(reinterpret_cast<DevicePtr>(p), pooled); });

@@ -1,5 +1,6 @@
 // Compiling PTX, loading and launching.
 #include "cuda/module.h"
+#include "runtime/errors.h"
 #include "support/hot.h"
 
 #include <algorithm>
@@ -84,7 +85,21 @@ KernelCode::~KernelCode() {
 void KernelCode::launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments,
                         std::size_t size) const {
   void* extra[] = {kLaunchParamPointer, const_cast<void*>(arguments), kLaunchParamSize, &size, kLaunchParamEnd};
-  WEFT_CUDA(device_.api(), launch, function_, blocks, 1, 1, block_dim, 1, 1, 0, stream, nullptr, extra);
+  auto queue = [&] {
+    return device_.api().launch(function_, blocks, 1, 1, block_dim, 1, 1, 0, stream, nullptr, extra);
+  };
+  Result code = queue();
+  // The driver takes private memory for all threads that fit on the device, and knows nothing of what the pool holds back.
+  if (code == kErrorOutOfMemory && !device_.capture()) {
+    device_.make_room();
+    code = queue();
+  }
+  if (code == kErrorOutOfMemory)
+    throw runtime::OutOfMemory(std::uint64_t(local_bytes_),
+                               "no memory on " + device_.name() + " for a kernel that takes " +
+                                   std::to_string(local_bytes_) + " bytes of private memory for each thread" +
+                                   device_.free_text());
+  if (code != kSuccess) throw_driver_error(device_.api(), code, "launch");
 }
 
 std::pair<int, int> KernelCode::best_block() const {

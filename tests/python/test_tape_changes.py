@@ -234,6 +234,7 @@ def test_matrix_products(kind: Any) -> None:
     assert tape.kept_bytes == (6 + 12) * np.dtype(wp.types.warp_type_to_np_dtype[kind]).itemsize
 
 
+@pytest.mark.cpu_only
 def test_products_in_graphs_see_the_factors_of_each_run() -> None:
     a, b, loss = doubles(np.ones((2, 3))), doubles(np.ones((3, 2))), zeros(1)
     with wp.ScopedCapture(device="cpu") as capture:

@@ -6,6 +6,7 @@
 #include "cuda/device.h"
 #include "cuda/module.h"
 #include "fake_driver.h"
+#include "runtime/errors.h"
 
 namespace weft::cuda {
 namespace {
@@ -148,6 +149,25 @@ TEST(Modules, CompileErrorsCarryTheLog) {
     EXPECT_EQ(error.call(), "cuLinkAddData");
     EXPECT_NE(std::string(error.what()).find("'k' for Fake GPU (sm_90):\nptxas"), std::string::npos) << error.what();
   }
+}
+
+TEST(Modules, PrivateMemoryThatDoesNotFitIsTold) {
+  System system(fake::open());
+  Device& device = system.device(0);
+  const ContextScope scope(device);
+  const KernelCode code(device, std::span("image", 5), "k");
+  fake::state().failing["launch"] = kErrorOutOfMemory;
+  char arguments[8] = {};
+  try {
+    code.launch(device.stream()->handle(), 1, 32, arguments, sizeof arguments);
+    FAIL();
+  } catch (const runtime::OutOfMemory& error) {
+    EXPECT_NE(std::string(error.what()).find("bytes of private memory for each thread: "), std::string::npos);
+  }
+  EXPECT_EQ(fake::state().count("launch"), 2) << "again, when the pool has given back what it held";
+  EXPECT_EQ(fake::state().count("pool_trim"), 1);
+  fake::state().failing.clear();
+  EXPECT_NO_THROW(code.launch(device.stream()->handle(), 1, 32, arguments, sizeof arguments));
 }
 
 TEST(Modules, LoadedCodeIsUnloaded) {
