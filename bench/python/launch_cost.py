@@ -14,17 +14,7 @@ import time
 from typing import Callable
 
 import warp as wp
-
-
-@wp.kernel
-def empty():
-    pass
-
-
-@wp.kernel
-def saxpy(a: float, x: wp.array(dtype=float), y: wp.array(dtype=float)):
-    i = wp.tid()
-    y[i] = a * x[i] + y[i]
+from gpu import empty, saxpy
 
 
 @wp.kernel

@@ -357,15 +357,7 @@ void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
     std::fill(written.begin(), written.end(), false);
   };
   if (!at.fast_if) return linear();
-  llvm::BasicBlock *fast = block("linear"), *slow = block("wrapped"), *done = block("stored");
-  b.CreateCondBr(at.fast_if, fast, slow);
-  b.SetInsertPoint(fast);
-  linear();
-  b.CreateBr(done);
-  b.SetInsertPoint(slow);
-  scatter(at.pointers_slow());
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
+  either(at.fast_if, linear, [&] { scatter(at.pointers_slow()); });
 }
 
 /// A plain addition to elements that lie side by side, whatever `fast_if` says.

@@ -230,11 +230,7 @@ bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request)
 
 void KernelFamily::run_planned(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   LaunchRequest one = request;
-  if (!variant.binary || !variant.binary->gpu()) {
-    one.options.serial = true;
-    one.options.descending = variant.adjoint;
-    return run_as_asked(variant, block, one);
-  }
+  if (!variant.binary || !variant.binary->gpu()) return run_in_order(variant, block, request);
   std::int64_t total = 1;
   for (std::int64_t extent : request.dims) total *= extent;
   if (!variant.plan->ordered.empty() && total > 1) {
@@ -248,7 +244,11 @@ void KernelFamily::run_planned(const KernelVariant& variant, const void* block, 
 
 WEFT_HOT void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   if (variant.plan) return run_planned(variant, block, request);
-  if (!variant.in_order) return run_as_asked(variant, block, request);
+  if (variant.in_order) return run_in_order(variant, block, request);
+  run_as_asked(variant, block, request);
+}
+
+void KernelFamily::run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   LaunchRequest one = request;
   one.options.serial = true;
   one.options.descending = variant.adjoint;

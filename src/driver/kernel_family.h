@@ -152,6 +152,8 @@ class KernelFamily {
   void run_as_asked(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   /// Runs a tangent that has an order, or its adjoint, so that it is kept.
   void run_planned(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  /// On the CPU, one thread after another; an adjoint's from the last.
+  void run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   std::atomic<const KernelVariant*>& slot(KernelSignature& signature, int rank, ArrayFacts arrays,
                                           const cuda::Device* device);
 
