@@ -20,7 +20,7 @@ void Reverser::needs_order(const Op& op) {
                                 "' depends on the order of the threads, which is not known afterwards");
   d.notes.push_back(
       {{},
-       "record the launch on a tape on the CPU, which keeps the order; run it and its adjoint with "
+       "record the launch on a tape, which runs it one thread after another; run it and its adjoint with "
        "wp.config.cpu_threads = 1 or with a single thread; or use results of atomics for indices only, and "
        "don't mix them with other accesses"});
 }

@@ -44,7 +44,9 @@ std::vector<std::size_t> tangent_order(const ir::Function& kernel, DiagnosticSin
     Diagnostic& d = ordered.report(DiagCode::no_gradient, op->loc,
                                    "the derivative of this atomic '" + std::string(ir::name_of(op->atomic)) +
                                        "' depends on the order of the threads");
-    d.notes.push_back({{}, "run it on the CPU, where forward mode and its backward pass go thread by thread"});
+    d.notes.push_back({{},
+                       "forward mode runs it one thread after another; use results of atomics for indices only, and "
+                       "don't mix them with other accesses, if that takes too long"});
   }
   return {};
 }

@@ -199,6 +199,19 @@ const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelS
   return *variant;
 }
 
+/// Says why a GPU is slow.
+void tell_of_order(const KernelObject& kernel, driver::KernelSignature& signature, const driver::KernelVariant& variant,
+                   std::span<const std::int64_t> dims, driver::ArrayFacts arrays) {
+  constexpr double kNoticed = 4096;  // threads: a millisecond or more
+  double total = 1;
+  for (std::int64_t n : dims) total *= double(n);
+  if (total < kNoticed || !hooks().warn.is_valid()) return;
+  std::string why = variant.plan ? variant.plan->ordered : "";
+  if (why.empty()) why = kernel.family->tape_facts(signature, int(dims.size()), arrays).ordered;
+  hooks().warn("one thread of the GPU does the work of all threads of kernel '" + kernel.name() +
+               "', for a derivative depends on their order:\n" + why);
+}
+
 WEFT_HOT const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
                                                   std::span<const std::int64_t> dims, const char* block, bool adjoint,
                                                   cuda::Device* device) {
@@ -221,7 +234,10 @@ WEFT_HOT const driver::KernelVariant& form_for(KernelObject& kernel, driver::Ker
                                                std::span<const std::int64_t> dims, const char* block,
                                                driver::ArrayFacts arrays, cuda::Device* device) {
   const driver::KernelVariant* ready = signature.ready(dims.size(), arrays, device);
-  if (!ready) ready = &build_variant(kernel, signature, dims.size(), arrays, device);
+  if (!ready) {
+    ready = &build_variant(kernel, signature, dims.size(), arrays, device);
+    if (device && ready->in_order) tell_of_order(kernel, signature, *ready, dims, arrays);
+  }
   if (device || arrays.atomic_sums || !ready->binary || ready->binary->sums().empty()) return *ready;
   driver::LaunchRequest request{dims, {}};
   request.options.max_threads = launch_settings().max_threads;

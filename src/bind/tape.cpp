@@ -136,7 +136,7 @@ bool needs_values(const driver::TapeFacts& facts) {
 driver::ArrayFacts adjoint_form(const TapedLaunch& l, const char* block) {
   driver::ArrayFacts form = l.form;
   form.adjoint = true;
-  form.taped = !l.facts->log.empty() || (!l.facts->ordered.empty() && !l.place.device);
+  form.taped = !l.facts->log.empty() || !l.facts->ordered.empty();
   form.meet = driver::gradients_may_meet(l.signature->layout, block);
   return form;
 }
@@ -396,7 +396,7 @@ void launch_watched(const std::shared_ptr<KernelObject>& kernel, driver::KernelS
   made->place = place;
   made->arguments = std::move(how.arguments);
   // What depends on the order of threads has to keep it, or nobody could go back.
-  const bool ordered = !facts.ordered.empty() && !place.device;
+  const bool ordered = !facts.ordered.empty();
   const ParamLayout extended = facts.log.empty() && !ordered ? ParamLayout() : driver::log_layout(signature.layout);
   made->block.resize((std::max(extended.size, signature.layout.size) + 7) / 8 + 1);
   std::memcpy(made->bytes(), block, signature.layout.size);

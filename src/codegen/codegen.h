@@ -40,13 +40,17 @@ TargetSpec nvptx_target(int sm);
 /// 32-bit lanes that fill a vector register: NEON and SSE 4, AVX2 8, AVX-512 16; 1 on the GPU.
 int natural_lanes(const TargetSpec& target);
 
+/// GPU: in which order the work of a kernel's threads is to be done, where a launch has one of them do all of it.
+enum class ThreadOrder : std::uint8_t { any, rising, falling };
+
 struct EmitOptions {
   int lanes = 0;           // 1, 2, 4, 8, 16; 0: choose_lanes decides
   int opt_level = 2;       // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
   bool fast_math = false;  // LLVM may reassociate and approximate: results then differ between lane counts
   bool verify = false;     // run LLVM's verifier on what was emitted (tests)
   bool line_info = false;  // GPU: lines of the source in the PTX, for profilers and sanitizers
-  std::string libdevice;   // GPU: the file of NVIDIA's elementary functions, to be used instead of the library's own
+  ThreadOrder order = ThreadOrder::any;
+  std::string libdevice;  // GPU: the file of NVIDIA's elementary functions, to be used instead of the library's own
 };
 
 enum class Output { llvm_ir, llvm_ir_opt, assembly, object, ptx };

@@ -60,6 +60,10 @@ WEFT_HOT GpuLaunch::GpuLaunch(const KernelVariant& variant, const void* block, c
       trailer.divisors[d] = codegen::GpuDivisor(std::uint32_t(trailer.dims[d]));
   std::memcpy(arguments, block, variant.param_bytes);
   std::memcpy(arguments + trailer_at_, &trailer, sizeof trailer);
+  if (variant.in_order) {  // one thread does the work of all
+    blocks_ = block_dim_ = 1;
+    return;
+  }
   const std::int64_t steps = (total - 1) / binary.code().lanes + 1;
   blocks_ = cuda::blocks_for(steps, block_dim_, most_blocks(binary, steps, block_dim_, request.gpu.max_blocks));
 }

@@ -263,6 +263,7 @@ class BinaryStore::Search {
     emit_options.fast_math = options.fast_math;
     emit_options.libdevice = options.gpu.libdevice;
     emit_options.line_info = options.gpu.line_info;
+    emit_options.order = options.gpu.order;
     const ir::Function& kernel = *module.functions.back();
     codegen::Emitted emitted;
     try {

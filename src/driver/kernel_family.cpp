@@ -106,6 +106,7 @@ BuildRequest KernelFamily::request_for(const KernelSignature& signature, int ran
                                        const SourceKey& source, cuda::Device* device) const {
   BuildRequest request = request_for(signature, rank, arrays);
   request.device = device;
+  request.form.strided |= device && arrays.large;  // other forms compute with 32 bits there
   request.source_hash = source.hash;
   request.source_complete = source.complete;
   return request;
@@ -118,13 +119,13 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   BuildRequest request = request_for(signature, rank, arrays, source, device);
   auto fresh = std::make_unique<KernelVariant>();
   if (options_.tangent)
-    if (const TangentPlan& plan = tangent_plan(signature, rank, arrays); plan.has_order()) {
-      fresh->plan = &plan;
-      request.options.lanes = 1;  // lanes would run a statement for several threads before the next one
-    }
-  if (arrays.taped && !device && !fresh->plan && !tape_facts(signature, rank, arrays).ordered.empty()) {
-    fresh->in_order = true;
-    request.options.lanes = 1;
+    if (const TangentPlan& plan = tangent_plan(signature, rank, arrays); plan.has_order()) fresh->plan = &plan;
+  // Minima and maxima that settle need an order on the CPU only, where nobody runs them twice.
+  fresh->in_order = (fresh->plan && (!device || !fresh->plan->ordered.empty())) ||
+                    (arrays.taped && !tape_facts(signature, rank, arrays).ordered.empty());
+  if (fresh->in_order) {
+    request.options.lanes = 1;  // lanes would run a statement for several threads before the next one
+    request.options.gpu.order = arrays.adjoint ? codegen::ThreadOrder::falling : codegen::ThreadOrder::rising;
   }
   fresh->param_bytes = arrays.taped ? log_layout(signature.layout).size : signature.layout.size;
   if (interpret_ && !device) {
@@ -158,7 +159,7 @@ void KernelFamily::build_ahead(KernelSignature& signature, int rank, const Sourc
 }
 
 const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays) {
-  arrays.adjoint = arrays.taped = arrays.meet = arrays.atomic_sums = false;
+  arrays = {arrays.no_overlap, arrays.strided};
   auto& slot = signature.tape[rank - 1][arrays.index()];
   if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
   const BuildRequest request = request_for(signature, rank, arrays);
@@ -175,7 +176,7 @@ const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, 
 }
 
 const TangentPlan& KernelFamily::tangent_plan(KernelSignature& signature, int rank, ArrayFacts arrays) {
-  arrays.adjoint = arrays.taped = arrays.meet = arrays.atomic_sums = false;
+  arrays = {arrays.no_overlap, arrays.strided};
   auto& slot = signature.plans[rank - 1][arrays.index()];
   if (const TangentPlan* ready = slot.load(std::memory_order_acquire)) return *ready;
   auto fresh = std::make_unique<TangentPlan>(plan_tangent(request_for(signature, rank, arrays)));
@@ -188,7 +189,7 @@ const TangentPlan& KernelFamily::tangent_plan(KernelSignature& signature, int ra
 
 std::string KernelFamily::find_race(KernelSignature& signature, ArrayFacts arrays, const void* block,
                                     std::span<const std::int64_t> dims) {
-  arrays.adjoint = arrays.taped = arrays.meet = arrays.atomic_sums = false;
+  arrays = {arrays.no_overlap, arrays.strided};
   const int rank = int(dims.size());
   const TapeFacts& facts = tape_facts(signature, rank, arrays);
   std::unique_ptr<ir::Module>& slot = signature.watched[rank - 1][arrays.index()];
@@ -223,28 +224,14 @@ bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request)
   std::int64_t total = 1;
   for (std::int64_t extent : request.dims) total *= extent;
   if (total <= 1) return true;
-  if (variant.binary && variant.binary->gpu()) return false;
-  return !variant.binary || variant.plan || variant.in_order ||
-         (request.options.serial && variant.binary->code().lanes <= 1);
-}
-
-void KernelFamily::run_planned(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
-  LaunchRequest one = request;
-  if (!variant.binary || !variant.binary->gpu()) return run_in_order(variant, block, request);
-  std::int64_t total = 1;
-  for (std::int64_t extent : request.dims) total *= extent;
-  if (!variant.plan->ordered.empty() && total > 1) {
-    if (variant.adjoint) throw runtime::Error(variant.plan->ordered);
-    one.gpu.block_dim = 1;
-    one.gpu.max_blocks = 1;
-  }
-  if (variant.adjoint || variant.plan->settled.empty()) return run_as_asked(variant, block, one);
-  launch_settled(variant, block, request);
+  if (!variant.binary || variant.in_order) return true;
+  return !variant.binary->gpu() && request.options.serial && variant.binary->code().lanes <= 1;
 }
 
 WEFT_HOT void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
-  if (variant.plan) return run_planned(variant, block, request);
-  if (variant.in_order) return run_in_order(variant, block, request);
+  const bool on_gpu = variant.binary && variant.binary->gpu();
+  if (on_gpu && variant.plan && !variant.in_order && !variant.adjoint) return launch_settled(variant, block, request);
+  if (variant.in_order && !on_gpu) return run_in_order(variant, block, request);
   run_as_asked(variant, block, request);
 }
 
@@ -339,9 +326,12 @@ WEFT_HOT ArrayFacts array_facts(const ParamLayout& layout, const void* block) {
   Seen seen[64];
   std::size_t count = 0;
   ArrayFacts facts;
+  std::uint64_t beyond = 0;  // bits above the 32 of signed numbers
   for (const ParamLayout::Param& p : layout.params)
     visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
       const std::uint64_t element = type.element()->size();
+      for (std::uint32_t d = 0; d < type.rank(); ++d)
+        beyond |= (std::uint64_t(desc.shape[d]) + 0x80000000u) | (std::uint64_t(desc.strides[d]) + 0x80000000u);
       if (desc.data && desc.strides[type.rank() - 1] != std::int64_t(element)) facts.strided = true;
       for (std::size_t k = 0; k < count && facts.no_overlap; ++k)
         facts.no_overlap = !runtime::overlaps(desc, element, *seen[k].desc, seen[k].element);
@@ -350,6 +340,7 @@ WEFT_HOT ArrayFacts array_facts(const ParamLayout& layout, const void* block) {
       else
         facts.no_overlap = false;  // too many to compare: the careful form
     });
+  facts.large = beyond >> 32;
   return facts;
 }
 

@@ -26,13 +26,14 @@ struct KernelVariant {
   bool any_order = false;                      // an adjoint: its threads need not run in the opposite order
   bool adjoint = false;                        // it is one
   const TangentPlan* plan = nullptr;           // a tangent that has an order, or the adjoint of one
-  bool in_order = false;                       // of a tape: threads run one after another, an adjoint's from the last
+  bool in_order = false;                       // threads run one after another, an adjoint's from the last
 };
 
 /// What a launch knows beyond types: how its array arguments, fields of structs included, lie in memory.
 struct ArrayFacts {
   bool no_overlap = true;  // no two share memory
   bool strided = false;    // innermost elements of some lie apart
+  bool large = false;      // extents or distances of some need more than 31 bits
 
   // Not found out but asked for.
   bool adjoint = false;  // the kernel's adjoint is to run
@@ -43,14 +44,14 @@ struct ArrayFacts {
 
   std::size_t index() const {
     return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint) + 8 * std::size_t(taped) +
-           16 * std::size_t(meet) + 32 * std::size_t(atomic_sums);
+           16 * std::size_t(meet) + 32 * std::size_t(atomic_sums) + 64 * std::size_t(large);
   }
 };
 ArrayFacts array_facts(const ParamLayout& layout, const void* block);
 /// Whether gradients of a block's arrays share memory, or elements of one of its arrays do: ArrayFacts::meet.
 bool gradients_may_meet(const ParamLayout& layout, const void* block);
 
-inline constexpr std::size_t kFormCount = 64;       // of ArrayFacts::index
+inline constexpr std::size_t kFormCount = 128;      // of ArrayFacts::index
 inline constexpr std::size_t kMaxCudaDevices = 64;  // of a process
 
 /// The forms of a signature on one device, by rank − 1 and ArrayFacts::index: set once, read without a lock.
@@ -94,8 +95,7 @@ struct LaunchRequest {
   GpuLaunchOptions gpu = {};
 };
 
-/// Whether the threads of such a launch run one after another, in their order or in the opposite one; so do those of
-/// tangents that have an order, on the CPU.
+/// Whether the threads of such a launch run one after another, in their order or in the opposite one.
 bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request);
 
 /// BuildRequest's source_hash and source_complete.
@@ -150,8 +150,6 @@ class KernelFamily {
                            cuda::Device* device) const;
   BuildRequest request_for(const KernelSignature& signature, int rank, ArrayFacts arrays) const;
   void run_as_asked(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
-  /// Runs a tangent that has an order, or its adjoint, so that it is kept.
-  void run_planned(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   /// On the CPU, one thread after another; an adjoint's from the last.
   void run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   std::atomic<const KernelVariant*>& slot(KernelSignature& signature, int rank, ArrayFacts arrays,

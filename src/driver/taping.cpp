@@ -63,7 +63,7 @@ TangentPlan plan_tangent(ir::Module& module, const CompileOptions& options) {
   if (found.written_elsewhere) {  // what the first launch does could not be undone
     plan.ordered = "kernel '" + tangent.name +
                    "' takes minima or maxima and writes to arrays that it finds in memory: its "
-                   "derivative depends on the order of the threads; run it on the CPU";
+                   "derivative depends on the order of the threads";
     return plan;
   }
   for (std::size_t k : settled) plan.settled.push_back(leaves[k]);

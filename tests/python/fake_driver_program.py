@@ -384,6 +384,29 @@ def repeated() -> None:
         assert driver.weft_fake_count(b"launch") == before
 
 
+@wp.kernel
+def running(x: wp.array(dtype=float), total: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = x[i] * wp.atomic_add(total, 0, x[i])
+
+
+def order() -> None:
+    """Where a gradient depends on the order of threads, one thread does the work of all, there and back; and says so."""
+    said: list[str] = []
+    wp._src.logger.set_logger(type("Listener", (wp.Logger,), {"warning": lambda self, text, *how: said.append(text)})())
+    x, total, out = (wp.ones(n, dtype=float, device="cuda", requires_grad=True) for n in (5000, 1, 5000))
+    wp.launch(running, 5000, [x, total, out], device="cuda")
+    assert driver.weft_fake_last(1) > 1
+    with wp.Tape() as tape:
+        wp.launch(running, 5000, [x, total, out], device="cuda")
+    assert (driver.weft_fake_last(0), driver.weft_fake_last(1)) == (1, 1)
+    before = driver.weft_fake_count(b"launch")
+    tape.backward(grads={out: wp.ones(5000, dtype=float, device="cuda")})
+    assert driver.weft_fake_count(b"launch") > before
+    assert (driver.weft_fake_last(0), driver.weft_fake_last(1)) == (1, 1)
+    assert len(said) == 1 and "'running'" in said[0] and "wp.atomic_add(total, 0, x[i])" in said[0], said
+
+
 def messages() -> None:
     """Wrong arguments are told by name before the driver hears of them."""
     x, stream = wp.zeros(4, device="cuda:0"), wp.Stream("cuda:1")
@@ -457,6 +480,7 @@ RUNS: dict[str, Callable[[], None]] = {
     "contexts": contexts,
     "refused": refused,
     "repeated": repeated,
+    "order": order,
     "messages": messages,
     "old": old,
 }

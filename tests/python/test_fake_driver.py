@@ -41,7 +41,7 @@ def test_memory_may_run_out_at_every_call(part):
     assert "memory lost by []" in run("every", "2", part)
 
 
-@pytest.mark.parametrize("what", ["start", "compile", "hang", "memory", "contexts", "refused", "repeated", "messages"])
+@pytest.mark.parametrize("what", ["start", "compile", "hang", "memory", "contexts", "refused", "repeated", "order", "messages"])
 def test_programs(what):
     assert run(what).endswith("done\n")
 

@@ -108,9 +108,9 @@ del globals()["init_kernel_cache"]  # of warp.build only
 
 
 def _warn(text: str) -> None:
-    """A warning of the compiler, with its own lines of source text."""
-    if _logger.is_said(_logger.LOG_WARNING) and not config.quiet:
-        _sys.stderr.write(text)
+    """A warning of the compiler, perhaps with lines of source text."""
+    if not config.quiet:
+        _logger.warn(text.rstrip("\n"))
 
 
 _weft.set_hooks(_array_interface.as_array, types.make_value, _array_interface.type_of, _warn)

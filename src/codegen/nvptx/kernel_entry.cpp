@@ -18,7 +18,11 @@ constexpr std::uint64_t kMaxBusyWeight = 120;  // of kernels that 64 registers a
 class GpuFrame {
  public:
   GpuFrame(CodeUnit& unit, const ir::Function& kernel)
-      : unit_(unit), kernel_(kernel), plan_(plan_gpu_kernel(kernel)), rank_(kernel.form.rank), b_(unit.context) {}
+      : unit_(unit),
+        kernel_(kernel),
+        plan_(plan_gpu_kernel(kernel, unit.options.order)),
+        rank_(kernel.form.rank),
+        b_(unit.context) {}
 
   /// Emits the kernel; gives the elements of a thread in one step.
   int emit() {
@@ -213,6 +217,8 @@ class GpuFrame {
   }
 
   void thread(llvm::Value* linear) {
+    if (unit_.options.order == ThreadOrder::falling)
+      linear = b_.CreateSub(b_.CreateSub(count_, b_.getInt64(1)), linear);
     if (rank_ == 1) return run_body(Part{linear}, {Part{b_.CreateTrunc(linear, unit_.i32)}}, nullptr);
     llvm::BasicBlock *small = block("small"), *large = block("large"), *known = block("known");
     b_.CreateCondBr(b_.CreateICmpSLE(count_, b_.getInt64(INT32_MAX)), small, large);

@@ -21,7 +21,8 @@ struct GpuPlan {
   std::vector<const ir::Op*> sums;
 };
 
-GpuPlan plan_gpu_kernel(const ir::Function& kernel);
+/// With an order, each element is worked on by itself, and nothing is put off.
+GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order);
 
 /// By parameter: arrays that the kernel reads and that nobody writes while it runs. Their loads need not wait for stores
 /// and may take the path for constant memory.

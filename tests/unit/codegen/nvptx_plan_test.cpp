@@ -7,11 +7,12 @@
 namespace weft::codegen::test {
 namespace {
 
-Emitted ptx(const std::string& text, bool fast_math = false) {
+Emitted ptx(const std::string& text, bool fast_math = false, ThreadOrder order = ThreadOrder::any) {
   Program program(text);
   EmitOptions options;
   options.verify = true;
   options.fast_math = fast_math;
+  options.order = order;
   return emit(*program.module, program.kernel(), nvptx_target(80), options, Output::ptx);
 }
 
@@ -35,6 +36,20 @@ TEST(NvptxPlan, StreamsOfScalarsTakeSeveralAtATime) {
   Emitted doubles = ptx(stream_kernel("f64", "no_overlap, rank 1"));
   EXPECT_EQ(doubles.lanes, 2);
   EXPECT_EQ(count(doubles.bytes, "ld.global.nc.v2.f64"), 1);
+}
+
+TEST(NvptxPlan, WhatHasAnOrderTakesOneAtATime) {
+  const std::string stream = stream_kernel("f32", "no_overlap, rank 1");
+  Emitted rising = ptx(stream, false, ThreadOrder::rising), falling = ptx(stream, false, ThreadOrder::falling);
+  EXPECT_EQ(rising.lanes, 1);
+  EXPECT_EQ(falling.lanes, 1);
+  EXPECT_EQ(count(rising.bytes, ".v4.f32") + count(falling.bytes, ".v4.f32"), 0);
+  EXPECT_NE(rising.bytes, falling.bytes);
+  const std::string sum =
+      "kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, rank 1) {\n  %i = tid 0\n  %a = load %x[%i]\n"
+      "  %o = atomic add %y[0i32], %a\n  return\n}\n";
+  EXPECT_GT(count(ptx(sum).bytes, "shfl"), 0);
+  EXPECT_EQ(ptx(sum, false, ThreadOrder::rising).steps, 1);
 }
 
 TEST(NvptxPlan, OtherFormsTakeOne) {
