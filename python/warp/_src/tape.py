@@ -224,7 +224,13 @@ class Tape(_weft.TapeCore):
         track_output_names: list[str] | None = None,
         graph_direction: str = "LR",
     ) -> str:
-        """The recorded operations as a graph in the DOT language; written to `filename` where one is given."""
+        """The recorded operations as a graph in the DOT language; written to `filename` where one is given.
+
+        `simplify_graph` shows sequences that follow themselves once, in a group; `hide_readonly_arrays` leaves out arrays
+        that nothing writes, but for those to track. Arrays are named by `array_labels` or by `track_input_names` and
+        `track_output_names`, else as parameters are: by the longest name of all, or with `choose_longest_node_name=False`
+        by the first.
+        """
         from warp._src.tape_graph import draw
 
         if graph_direction not in ("LR", "RL", "TB", "BT"):
@@ -233,7 +239,16 @@ class Tape(_weft.TapeCore):
         for arrays, names in ((track_inputs, track_input_names), (track_outputs, track_output_names)):
             for one, name in zip(arrays or [], names or []):
                 labels.setdefault(one, name)
-        text = draw(self, labels, hide_readonly_arrays, ignore_graph_scopes, graph_direction)
+        text = draw(
+            self,
+            labels,
+            [*(track_inputs or ()), *(track_outputs or ())],
+            simplify=simplify_graph,
+            hide_readonly=hide_readonly_arrays,
+            longest_name=choose_longest_node_name,
+            ignore_scopes=ignore_graph_scopes,
+            direction=graph_direction,
+        )
         if filename is not None:
             with open(filename, "w", encoding="utf-8") as file:
                 file.write(text)
