@@ -226,6 +226,23 @@ def test_static_expressions_and_unrolled_loops():
     assert x.numpy()[0] == 14.0
 
 
+def test_static_expressions_of_kernels_that_a_loop_declares():
+    kernels = []
+    for k in range(3):
+
+        @wp.kernel
+        def shifted(x: wp.array(dtype=float)):
+            x[wp.tid()] = wp.static(float(k) + sum([float(k) for _ in range(2)]))
+
+        kernels.append(shifted)
+    x = wp.zeros(1, dtype=float)
+    got = []
+    for k in kernels:  # the name means something else by now
+        run(k, 1, x)
+        got.append(float(x.numpy()[0]))
+    assert got == [0.0, 3.0, 6.0]
+
+
 def test_print_goes_to_python_stdout(capsys):
     @wp.kernel
     def talk(x: wp.array(dtype=float)):

@@ -139,6 +139,8 @@ class FunctionResolver:
     def __init__(self, func: typing.Callable):
         self.func = func
         self._names: list[str] | None = None  # that its code takes from outside
+        # wp.static sees names as they were where the function was declared: loops declare many of one text.
+        self._declared = self._values(func.__code__) if "static" in func.__code__.co_names else {}
 
     def namespace(self) -> dict[str, object]:
         """Everything the function can see."""
@@ -154,6 +156,16 @@ class FunctionResolver:
                 out[name] = cell.cell_contents
             except ValueError:  # not assigned yet
                 continue
+        return out
+
+    def _values(self, code: _pytypes.CodeType) -> dict[str, object]:
+        """What the names of a piece of code mean now, and of those within it (comprehensions)."""
+        known = self.func.__globals__
+        out = {name: known[name] for name in code.co_names if name in known}
+        for inner in code.co_consts:
+            if isinstance(inner, _pytypes.CodeType):
+                out.update(self._values(inner))
+        out.update(self.closure())
         return out
 
     def lookup(self, name: str) -> tuple | None:
@@ -206,6 +218,7 @@ class FunctionResolver:
 
     def eval_static(self, text: str, local_values: dict) -> tuple | None:
         names = self.namespace()
+        names.update(self._declared)
         names.update(local_values)
         answer = describe(eval(text, names))  # noqa: S307 - wp.static is the user's own expression
         return answer
