@@ -123,11 +123,15 @@ WEFT_HOT std::int64_t read_number(PyObject* value, std::int64_t missing, const c
 
 WEFT_HOT LaunchPlace gpu_place(int ordinal, PyObject* max_blocks, PyObject* block_dim, const cuda::Stream* stream) {
   LaunchPlace place;
-  if (ordinal < 0) return place;
-  place.device = &cuda::System::shared().device(ordinal);
-  place.gpu.stream = stream;
   place.gpu.max_blocks = read_number(max_blocks, 0, "max_blocks");
   const std::int64_t block = read_number(block_dim, 0, "block_dim");
+  if (ordinal < 0) {  // nothing depends on them, but what a GPU refuses is a mistake here, too
+    if (place.gpu.max_blocks < 0) throw nb::value_error("max_blocks is 0 (no limit) or more");
+    if (block < 0) throw nb::value_error("block_dim is 0 (as many as suit the kernel) or more");
+    return place;
+  }
+  place.device = &cuda::System::shared().device(ordinal);
+  place.gpu.stream = stream;
   place.gpu.block_dim = int(std::clamp<std::int64_t>(block, -1, INT32_MAX));
   return place;
 }

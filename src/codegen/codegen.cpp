@@ -14,6 +14,7 @@
 #include "codegen/machine_passes.h"
 #include "codegen/nvptx/libdevice.h"
 #include "codegen/nvptx/line_table.h"
+#include "codegen/nvptx/parameters.h"
 #include "codegen/optimize.h"
 #include "ir/walk.h"
 
@@ -114,6 +115,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   start = std::chrono::steady_clock::now();
   auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
   result.bytes = write_machine_code(*unit.module, *machine, type, level);
+  if (unit.traits.gpu) allow_large_parameters(*unit.module, result.bytes);
   result.seconds_codegen = seconds_since(start);
   return result;
 }

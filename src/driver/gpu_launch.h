@@ -8,7 +8,7 @@ namespace weft::driver {
 class GpuLaunch {
  public:
   /// Room for the arguments of any kernel.
-  static constexpr std::size_t kMaxArguments = 4096;
+  static constexpr std::size_t kMaxArguments = 32768;
   /// Bytes of arguments, trailer included, of a form.
   static std::size_t argument_bytes(const KernelVariant& variant);
 

@@ -230,8 +230,11 @@ def test_conditions_outside_of_a_capture(device: wp.Device) -> None:
     for bad in (1, wp.zeros(1), wp.zeros(2, dtype=int)):
         with pytest.raises(TypeError, match="a condition is an array of one int32"):
             wp.capture_if(bad, on_true=body)
+    for wrong in ({"on_true": 3}, {"on_false": "x"}):  # whichever would run
+        with pytest.raises(TypeError, match="a branch is a function or a wp.Graph"):
+            wp.capture_if(n, **wrong)
     with pytest.raises(TypeError, match="a branch is a function or a wp.Graph"):
-        wp.capture_if(n, on_false=3)
+        wp.capture_while(n, while_body=3)
 
 
 def test_graphs_in_graphs(device: wp.Device) -> None:

@@ -135,17 +135,28 @@ def test_threads_see_the_same_values_of_structs():
     assert out.numpy().tolist() == [3.0, 6.0]
 
 
-def test_print_launches(capsys):
+def test_print_launches(capsys, device):
     x, y = arrays()
     wp.config.print_launches = True
     try:
         wp.launch(scale, 4, [x, y, 2.0])
     finally:
         wp.config.print_launches = False
-    assert "scale" in capsys.readouterr().out
+    shown = "array(shape=(4,), dtype=float32)"
+    assert capsys.readouterr().out == f"kernel: scale dim: 4 inputs: [{shown}, {shown}, 2.0] outputs: [] device: {device}\n"
     assert y.numpy()[3] == 6.0
     wp.launch(scale, 4, [x, y, 3.0])
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", ["max_blocks", "block_dim"])
+@pytest.mark.parametrize("value, error", [(-1, ValueError), (2.5, TypeError), ("x", TypeError)])
+def test_blocks_that_can_not_be(name, value, error):
+    x, y = arrays()
+    with pytest.raises(error, match=name):
+        wp.launch(scale, 4, [x, y, 2.0], **{name: value})
+    wp.launch(scale, 4, [x, y, 2.0], **{name: 0})
+    assert y.numpy()[3] == 6.0
 
 
 # ---- Bad input ------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import weakref
 from warp import _weft
 from warp._src import ahead, config, settings
 from warp._src.device import CPU, Device, get_device, synchronize_device
+from warp._src.logger import tell_launch
 from warp._src.resolver import FunctionResolver, describe
 from warp._src.source_text import source_of as _source_of
 
@@ -540,6 +541,8 @@ def _launch_rare(
     place = (where.ordinal, max_blocks, block_dim, None if stream is None else stream._queue)  # type: ignore[attr-defined]
     if dim is None:
         dim = _dim_of_first_array([*inputs, *outputs])
+    if config.print_launches and not record_cmd:
+        tell_launch(kernel.key, dim, inputs, outputs, where, adjoint)
     if adjoint:
         if _weft.forward_mode():
             raise RuntimeError(
@@ -555,8 +558,6 @@ def _launch_rare(
         made = Launch(kernel, dim, inputs, outputs, where, max_blocks, block_dim)
         made._record_tape = record_tape
         return made
-    if config.print_launches:
-        print(f"kernel: {kernel.key} dim {dim} inputs {len(inputs)} outputs {len(outputs)}")
     request = (kernel, dim, max_blocks, list(inputs or ()), list(outputs or ()), device, block_dim)
     if _weft.forward_mode():
         from warp._src import tape_record

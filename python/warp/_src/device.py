@@ -232,7 +232,7 @@ def device_at(place: int) -> Device:
 
 def not_cuda(device: object) -> RuntimeError:
     """The error for what only CUDA devices have."""
-    return RuntimeError(f"Device {device} is not a CUDA device: it has no streams, events, memory pools or graphs")
+    return RuntimeError(f"Device {device} is not a CUDA device: it has no streams, events or memory pools")
 
 
 def get_device(ident: Any = None) -> Device:

@@ -235,10 +235,8 @@ def _run(branch: Any, kwargs: dict[str, Any]) -> None:
         if kwargs:
             raise TypeError("a graph takes no arguments")
         capture_launch(branch)
-    elif callable(branch):
-        branch(**kwargs)
     elif branch is not None:
-        raise TypeError(f"a branch is a function or a wp.Graph, got {branch!r}")
+        branch(**kwargs)
 
 
 def _condition_device(condition: Any) -> Device:
@@ -300,6 +298,8 @@ def capture_if(
     """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32.
     Inside of a capture both become part of the graph, which decides when it runs; outside this waits for the value."""
     where = _condition_device(condition)
+    for branch in (on_true, on_false):
+        _check_branch(branch)
     journal = _journals.get(_journal_key(where))
     if where.is_cpu and _weft.host_capturing():
         branches = []
@@ -313,8 +313,6 @@ def capture_if(
         return
     if where.is_cuda and where.is_capturing:
         both = ((on_true, False), (on_false, True))
-        for branch, _ in both:
-            _check_branch(branch)
         # Both are decided first: one branch may change the condition.
         handles = [None if branch is None else _weft.cuda_condition(condition, negated) for branch, negated in both]
         for handle, (branch, _) in zip(handles, both):
@@ -334,10 +332,10 @@ def capture_while(condition: Any, while_body: Any, stream: Stream | None = None,
     where = _condition_device(condition)
     if while_body is None:
         raise TypeError("the body of a loop is a function or a wp.Graph, got None")
+    _check_branch(while_body)
     journal = _journals.get(_journal_key(where))
     captured = _weft.host_capturing() if where.is_cpu else where.is_capturing
     if captured:
-        _check_branch(while_body)
         if journal is not None:
             journal.begin_list()
         if where.is_cpu:

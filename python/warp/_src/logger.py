@@ -160,3 +160,17 @@ def warn(message: str, category: Any = None, stacklevel: int = 1) -> None:
 
 __all__ = ["LOG_DEBUG", "LOG_ERROR", "LOG_INFO", "LOG_WARNING", "Logger", "ScopedLogLevel", "ScopedLogger"]
 __all__ += ["get_logger", "set_logger"]
+
+
+def tell_launch(key: str, dim: object, inputs: Any, outputs: Any, device: object, adjoint: bool) -> None:
+    """A launch as `config.print_launches` shows it: arrays by shape and type, other values as they are."""
+
+    def brief(value: Any) -> str:
+        shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+        if not isinstance(shape, tuple) or dtype is None or len(shape) == 0:
+            return repr(value)
+        return f"{type(value).__name__}(shape={tuple(shape)}, dtype={getattr(dtype, '__name__', dtype)})"
+
+    read, written = (", ".join(map(brief, values or ())) for values in (inputs, outputs))
+    kind = "adjoint kernel" if adjoint else "kernel"
+    print(f"{kind}: {key} dim: {dim} inputs: [{read}] outputs: [{written}] device: {device}")

@@ -6,12 +6,12 @@
 #include "codegen/emitter.h"
 #include "codegen/kernel_size.h"
 #include "codegen/nvptx/kernel_plan.h"
+#include "codegen/nvptx/parameters.h"
 #include "codegen/nvptx/warp.h"
 
 namespace weft::codegen {
 namespace {
 
-constexpr std::uint32_t kMaxParamBytes = 4096;
 constexpr std::uint64_t kWideAccess = 16;
 constexpr std::uint64_t kMaxBusyWeight = 120;  // of kernels that 64 registers are enough for, with unrolled loops
 
@@ -29,9 +29,9 @@ class GpuFrame {
     ParamLayout layout = param_layout(kernel_);
     trailer_ = gpu_trailer_offset(layout.size);
     std::uint32_t bytes = trailer_ + std::uint32_t(sizeof(GpuTrailer));
-    if (bytes > kMaxParamBytes)
+    if (bytes > kMaxGpuParameters)
       throw Error("kernel " + kernel_.name + " has " + std::to_string(layout.size) +
-                      " bytes of parameters; a GPU takes " + std::to_string(kMaxParamBytes - sizeof(GpuTrailer)) +
+                      " bytes of parameters; a GPU takes " + std::to_string(kMaxGpuParameters - sizeof(GpuTrailer)) +
                       ": pass large values in arrays",
                   kernel_.loc);
     declare(bytes);

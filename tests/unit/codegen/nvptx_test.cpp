@@ -131,6 +131,27 @@ TEST(Nvptx, ElementaryFunctionsAreOurOwn) {
   for (int sm : {75, 90}) assemble(to_ptx(program, sm).bytes, sm);
 }
 
+std::string with_arrays(int count) {
+  std::string text = "kernel @many(";
+  for (int k = 0; k < count; ++k) text += (k ? ", %a" : "%a") + std::to_string(k) + ": array<f32,1>";
+  return text + ") form(rank 1) {\n  %i = tid 0\n  %v = load %a" + std::to_string(count - 1) +
+         "[%i]\n  store %a0[%i], %v\n  return\n}\n";
+}
+
+TEST(Nvptx, BlocksOfParametersBeyondFourKilobytes) {
+  for (int sm : {75, 90}) {
+    Program few(with_arrays(45)), many(with_arrays(60)), most(with_arrays(370));
+    EXPECT_EQ(to_ptx(few, sm).bytes.find(".version 8"), std::string::npos) << "older drivers take it";
+    for (Program* one : {&many, &most}) {
+      std::string ptx = to_ptx(*one, sm).bytes;
+      EXPECT_NE(ptx.find(".version 8.1\n"), std::string::npos);
+      assemble(ptx, sm);
+    }
+    Program too_many(with_arrays(380));
+    EXPECT_THROW(to_ptx(too_many, sm), Error);
+  }
+}
+
 TEST(Nvptx, BadRequestsAreErrors) {
   EXPECT_THROW(nvptx_target(35), Error);
   Program program(kEverything);
