@@ -258,4 +258,4 @@ def test_names_of_devices_that_are_not_there() -> None:
     if count == 0:
         with pytest.raises(RuntimeError, match="CUDA is not available: no device 'cuda'"):
             wp.zeros(3, device="cuda")
-        assert not wp.is_cuda_available() and wp.get_cuda_driver_version() is None
+        assert not wp.is_cuda_available()

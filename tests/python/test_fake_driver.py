@@ -66,3 +66,13 @@ def test_drivers_that_do_not_serve(environment, text):
     program = f"try:\n    {ASK}\nexcept RuntimeError as error:\n    print(error)"
     out = run(code=program.replace("; ", "\n    "), **environment)
     assert out.startswith("0\n") and text in out and "use device='cpu'" in out
+
+
+def test_a_driver_that_shows_no_device():
+    """As with CUDA_VISIBLE_DEVICES= on a machine with GPUs: the driver has a version, and everything runs on the CPU."""
+    tests = f"{HERE}/test_devices.py", f"{HERE}/test_api_rows.py"
+    only = "names_of_devices or (test_row and (warp.get_ or _available or conditional))"
+    program = f"import pytest; raise SystemExit(pytest.main(['-q', '-p', 'no:cacheprovider', '-k', '{only}', *{tests}]))"
+    out = run(code=program, WEFT_FAKE_CUDA_DEVICES="0")
+    assert " passed" in out and "failed" not in out
+    assert run(code="import warp as wp; print(wp.get_cuda_driver_version())", WEFT_FAKE_CUDA_DEVICES="0") == "(13, 0)\n"

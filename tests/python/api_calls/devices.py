@@ -164,7 +164,7 @@ def listing() -> None:
     if count:
         assert wp.get_cuda_driver_version() and wp.get_cuda_supported_archs() and wp.get_cuda_device(0) == "cuda:0"
         return
-    assert wp.get_cuda_driver_version() is None and wp.get_cuda_supported_archs() == []
+    assert wp.get_cuda_supported_archs() == []  # there may be a driver that shows no device
     for ordinal in (None, 0):
         with pytest.raises(RuntimeError, match="CUDA"):
             wp.get_cuda_device(ordinal)
