@@ -165,7 +165,8 @@ void GraphJournal::launched(KernelObject& kernel, driver::KernelSignature& signa
         other("argument '" + p.name + "' of kernel '" + kernel.name() + "', which " + problem);
     });
   if (!refused.empty()) return;
-  const driver::ArrayFacts facts = driver::array_facts(signature.layout, block);
+  driver::ArrayFacts facts = driver::array_facts(signature.layout, block);
+  facts.strided |= facts.large;  // wherever it is built later
   const auto key = std::tuple(&signature, dims.size(), facts.index());
   auto found = known_.find(key);
   if (found == known_.end()) {

@@ -120,7 +120,7 @@ class SavedKernel {
     if (used != arrays.size()) damaged("kernel '" + name_ + "' has fewer arrays");
     // The facts of the arrays that the code was made for must hold.
     const driver::ArrayFacts facts = driver::array_facts(layout_, filled.data());
-    if ((form_.no_overlap && !facts.no_overlap) || (facts.strided && !form_.strided))
+    if ((form_.no_overlap && !facts.no_overlap) || ((facts.strided || (device && facts.large)) && !form_.strided))
       damaged("the arrays of kernel '" + name_ + "' lie otherwise than its code says");
     const std::shared_ptr<const driver::KernelBinary> binary = build(device);
     runtime::launch_size(binary->code(), dims);

@@ -32,6 +32,9 @@ bool never_negative(const Value* v, int depth = 4) {
     case OpCode::floordiv: return operand(0) && op.operand(1)->is_constant() && op.operand(1)->as_int() > 0;
     case OpCode::min: return operand(0) && operand(1);
     case OpCode::max: return operand(0) || operand(1);
+    // What overflows is out of bounds.
+    case OpCode::add:
+    case OpCode::mul: return operand(0) && operand(1);
     case OpCode::select: return operand(1) && operand(2);
     case OpCode::cast:
       return op.operand(0)->type->is_int() && op.operand(0)->type->size() < v->type->size() && operand(0);
@@ -39,9 +42,35 @@ bool never_negative(const Value* v, int depth = 4) {
   }
 }
 
-}  // namespace
+/// The 32-bit number that an extent is: of a GPU's array argument (kernel_entry.cpp), or of a private array; null if it may
+/// be larger.
+llvm::Value* small_extent(llvm::Value* extent) {
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(extent); known && known->getValue().isSignedIntN(32))
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(known->getContext()), known->getValue().trunc(32));
+  auto* wide = llvm::dyn_cast<llvm::SExtInst>(extent);
+  return wide && wide->getOperand(0)->getType()->isIntegerTy(32) ? wide->getOperand(0) : nullptr;
+}
 
-namespace {
+/// index = base + a constant, where nothing wraps around: a GPU's loads and stores have constants in their addresses.
+struct Moved {
+  const Value* base;
+  std::int64_t by;
+};
+Moved take_constant(const Value* index) {
+  std::int64_t by = 0;
+  while (index->kind == ir::ValueKind::result && index->type->is_signed_int() && index->type->size() == 4) {
+    const ir::Op& op = *index->op;
+    if (op.code == OpCode::add && op.operand(1)->is_constant())
+      by += op.operand(1)->as_int(), index = op.operand(0);
+    else if (op.code == OpCode::add && op.operand(0)->is_constant())
+      by += op.operand(0)->as_int(), index = op.operand(1);
+    else if (op.code == OpCode::sub && op.operand(1)->is_constant())
+      by -= op.operand(1)->as_int(), index = op.operand(0);
+    else
+      break;
+  }
+  return {index, by};
+}
 
 /// One summand of an offset, in bytes.
 struct Term {
@@ -93,6 +122,7 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
   at.scope = desc[0].scope;
 
   std::vector<Term> terms;
+  llvm::SmallVector<llvm::Value*, 4> steps;  // constants times strides come last: neighbours share what is before
   for (std::uint32_t k = 0; k < op.num_indices; ++k) {
     const Value* index = op.indices()[k];
     const Part part = get(index)[0];
@@ -101,6 +131,8 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     llvm::Value* extent = plain(desc[2 + d]);
     bool wraps = (op.wrap >> k & 1) && !never_negative(index);
     auto resolved = [this, extent, wraps, type = index->type](llvm::Value* v) {
+      llvm::Value* small = wraps && type->size() == 4 && !v->getType()->isVectorTy() ? small_extent(extent) : nullptr;
+      if (small) return to_i64(b.CreateSelect(b.CreateICmpSLT(v, b.getInt32(0)), b.CreateAdd(v, small), v), type);
       v = to_i64(v, type);
       if (!wraps) return v;
       llvm::Value* pair[] = {v, extent};
@@ -131,7 +163,13 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
       }
     } else if (is_uniform(part) && !term.stride->getType()->isVectorTy() &&
                (!wraps || !extent->getType()->isVectorTy())) {
-      term.scalar = b.CreateMul(resolved(part.v), term.stride);
+      const Moved moved = unit.traits.gpu && W == 1 && !wraps ? take_constant(index) : Moved{index, 0};
+      if (moved.by) {
+        term.scalar = b.CreateMul(to_i64(base(get(moved.base)[0]), moved.base->type), term.stride);
+        steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(moved.by)), term.stride));
+      } else {
+        term.scalar = b.CreateMul(resolved(part.v), term.stride);
+      }
     } else if (part.stride == 0 && !is_uniform(part)) {
       term.indices = part.v;
     }
@@ -211,6 +249,7 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     at.pointer = byte_offset(at.pointer, term.scalar);
     at.lane_stride += term.lane;
   }
+  for (llvm::Value* step : steps) at.pointer = byte_offset(at.pointer, step);
   if (at.fast_if) at.pointers_slow = by_lane;
   return at;
 }

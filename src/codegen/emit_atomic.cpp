@@ -79,6 +79,57 @@ Owner owner_of(const ir::Value* array, int depth = 0) {
   }
 }
 
+/// Reads, computes and swaps until nobody came between; `first` is what was read, in bits. A minimum or maximum that changes
+/// nothing writes nothing: most don't, and threads that only read don't wait for each other. Gives the old value.
+llvm::Value* swap_until_done(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value,
+                             llvm::Value* first) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Type *type = e.unit.memory_type(scalar), *bits_type = first->getType();
+  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = e.block("cas"), *done = e.block("cas.done");
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* seen = b.CreatePHI(bits_type, 2);
+  seen->addIncoming(first, before);
+  llvm::Value* old = b.CreateBitCast(seen, type);
+  llvm::Value* next = b.CreateBitCast(e.arith(plain_op(kind), scalar, {old, value}), bits_type);
+  if (kind != AtomicKind::add) {
+    llvm::BasicBlock* change = e.block("cas.change");
+    b.CreateCondBr(b.CreateICmpEQ(next, seen), done, change);
+    b.SetInsertPoint(change);
+  }
+  const llvm::MaybeAlign align(bits_type->getScalarSizeInBits() / 8);
+  auto* result = b.CreateAtomicCmpXchg(at, seen, next, align, kOrder, kOrder);
+  seen->addIncoming(b.CreateExtractValue(result, 0), b.GetInsertBlock());
+  b.CreateCondBr(b.CreateExtractValue(result, 1), done, loop);
+  b.SetInsertPoint(done);
+  return old;
+}
+
+/// A minimum or maximum of floats in a GPU's memory whose old value nobody wants. What would change nothing is not written.
+/// Where the new value is the better one, and not merely a zero of the other sign or in place of a NaN, the operation on
+/// integers does: bits of positive numbers are in order, those of negative ones in the opposite one. False for halves.
+bool reduce_extreme(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value) {
+  if ((kind != AtomicKind::min && kind != AtomicKind::max) || !is_floating(scalar) || is_half(scalar)) return false;
+  llvm::IRBuilder<>& b = e.b;
+  const bool wide = scalar == ScalarKind::f64, most = kind == AtomicKind::max;
+  llvm::Type* bits_type = wide ? e.unit.i64 : e.unit.i32;
+  llvm::LoadInst* first = b.CreateAlignedLoad(bits_type, at, llvm::Align(wide ? 8 : 4));
+  first->setAtomic(kOrder);
+  llvm::Value* old = b.CreateBitCast(first, e.unit.memory_type(scalar));
+  e.either(
+      most ? b.CreateFCmpOGT(value, old) : b.CreateFCmpOLT(value, old),
+      [&] {
+        llvm::Value* bits = b.CreateBitCast(value, bits_type);
+        const AtomicKind other = most ? AtomicKind::min : AtomicKind::max;
+        e.either(
+            b.CreateICmpSGE(bits, llvm::ConstantInt::get(bits_type, 0)),
+            [&] { emit_reduction(e, kind, wide ? ScalarKind::i64 : ScalarKind::i32, at, bits); },
+            [&] { emit_reduction(e, other, wide ? ScalarKind::u64 : ScalarKind::u32, at, bits); });
+      },
+      [&] { swap_until_done(e, kind, scalar, at, value, first); });
+  return true;
+}
+
 /// One scalar at one address; gives the old value. `alone`: no other thread takes part.
 llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value,
                            llvm::Value* expected, bool alone) {
@@ -115,17 +166,7 @@ llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm:
 
   llvm::LoadInst* first = b.CreateAlignedLoad(bits_type, at, align);
   first->setAtomic(kOrder);
-  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = e.block("cas"), *done = e.block("cas.done");
-  b.CreateBr(loop);
-  b.SetInsertPoint(loop);
-  llvm::PHINode* seen = b.CreatePHI(bits_type, 2);
-  seen->addIncoming(first, before);
-  llvm::Value* old = from_bits(seen);
-  llvm::Value* result = swap(seen, as_bits(e.arith(plain_op(kind), scalar, {old, value})));
-  seen->addIncoming(b.CreateExtractValue(result, 0), b.GetInsertBlock());
-  b.CreateCondBr(b.CreateExtractValue(result, 1), done, loop);
-  b.SetInsertPoint(done);
-  return old;
+  return swap_until_done(e, kind, scalar, at, value, first);
 }
 
 /// The same on a GPU, where atomic operations are for memory of all threads and the address may be that of a thread's
@@ -258,13 +299,26 @@ void Emitter::emit_atomic(const ir::Op& op) {
   llvm::Value* active = mask;
   if (at.valid && at.valid->getType()->isVectorTy()) active = both(active, at.valid);
 
-  // All lanes add to one place: first among themselves.
+  // All lanes add to one place, or want the least or most there: first among themselves.
   bool halves = false;
   for (const PartInfo& part : info.parts) halves |= is_half(part.scalar);
-  const bool sums_lanes = W > 1 && !halves && op.atomic == AtomicKind::add && !wanted && !at.pointers && !at.fast_if &&
-                          !at.lane_stride && !(at.valid && at.valid->getType()->isVectorTy());
+  const bool extreme = op.atomic == AtomicKind::min || op.atomic == AtomicKind::max;
+  const bool sums_lanes = W > 1 && !halves && (op.atomic == AtomicKind::add || (extreme && !active)) && !wanted &&
+                          !at.pointers && !at.fast_if && !at.lane_stride &&
+                          !(at.valid && at.valid->getType()->isVectorTy());
   auto lane_sum = [&](ScalarKind scalar, llvm::Value* v) {
+    if (!v->getType()->isVectorTy() && extreme) return v;
     if (!v->getType()->isVectorTy()) v = splat(v);
+    if (extreme) {  // halves of the lanes, down to one: of equal ones the last counts, as if they came in their order
+      for (int half = W / 2; half > 0; half /= 2) {
+        llvm::SmallVector<int, 16> low, high;
+        for (int lane = 0; lane < half; ++lane) low.push_back(2 * lane), high.push_back(2 * lane + 1);
+        llvm::Value *x = b.CreateShuffleVector(v, low), *y = b.CreateShuffleVector(v, high);
+        if (half == 1) x = b.CreateExtractElement(x, std::uint64_t(0)), y = b.CreateExtractElement(y, std::uint64_t(0));
+        v = arith(plain_op(op.atomic), scalar, {x, y});
+      }
+      return v;
+    }
     if (active) v = b.CreateSelect(active, v, llvm::Constant::getNullValue(v->getType()));
     if (!is_floating(scalar)) return static_cast<llvm::Value*>(b.CreateAddReduce(v));
     llvm::CallInst* sum = b.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(v->getType()->getScalarType()), v);
@@ -288,7 +342,8 @@ void Emitter::emit_atomic(const ir::Op& op) {
       llvm::Value* place = byte_offset(base_pointer, offset);
       llvm::Value *next = read(in), *if_equal = expected ? read(want) : nullptr;
       if (unit.traits.gpu && !wanted && !alone && !anywhere &&
-          emit_reduction(*this, op.atomic, part.scalar, place, next))
+          (emit_reduction(*this, op.atomic, part.scalar, place, next) ||
+           reduce_extreme(*this, op.atomic, part.scalar, place, next)))
         return;
       llvm::Value* old = anywhere ? atomic_anywhere(*this, op.atomic, part.scalar, place, next, if_equal)
                                   : atomic_scalar(*this, op.atomic, part.scalar, place, next, if_equal, alone);

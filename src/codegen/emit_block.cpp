@@ -49,9 +49,9 @@ void Emitter::block_put(const Part& block, ScalarKind kind, llvm::Value* index, 
 void Emitter::block_copy(const Part& to, const Part& from, ScalarKind kind, std::uint32_t count, llvm::Value* under) {
   if (to.v == from.v) return;
   if (to.wide == from.wide && !under) {
-    std::uint64_t bytes =
-        std::uint64_t(count) * (unit.memory_type(kind)->getScalarSizeInBits() / 8) * (to.wide ? unsigned(W) : 1);
-    b.CreateMemCpy(to.v, llvm::MaybeAlign(8), from.v, llvm::MaybeAlign(1), bytes);
+    const std::uint64_t scalar = unit.memory_type(kind)->getScalarSizeInBits() / 8;
+    const std::uint64_t bytes = std::uint64_t(count) * scalar * (to.wide ? unsigned(W) : 1);
+    b.CreateMemCpy(to.v, llvm::MaybeAlign(8), from.v, llvm::MaybeAlign(scalar), bytes);
     return;
   }
   counted_loop(count, [&](llvm::Value* i) { block_put(to, kind, i, block_get(from, kind, i), under); });

@@ -11,6 +11,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/DeadArgumentElimination.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
@@ -26,6 +27,9 @@
 #include <llvm/Transforms/Scalar/Scalarizer.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "codegen/nvptx/inline_functions.h"
+#include "codegen/nvptx/narrow_products.h"
+#include "codegen/nvptx/wide_fills.h"
 #include "support/check.h"
 
 namespace weft::codegen {
@@ -100,14 +104,21 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
       if (linked && gpu)  // libdevice asks how denormals are treated
         if (llvm::Error error = builder.parsePassPipeline(passes, "function(nvvm-reflect)"))
           WEFT_UNREACHABLE(llvm::toString(std::move(error)));
+      if (gpu && level >= 1) mark_inlined_functions(module);
       passes.addPass(llvm::AlwaysInlinerPass(false));
       passes.addPass(llvm::GlobalDCEPass());
+      // A function that gets the launch's parameters without a need makes the kernel copy them.
+      if (gpu) passes.addPass(llvm::DeadArgumentEliminationPass());
     }
     // Lanes of a GPU thread are for its loads and stores; the back end knows few other operations on vectors.
     if (gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
     if (level >= 1) passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_pipeline(level)));
     // GPU kernels know arrays that are aligned; the target's own passes then join their accesses.
     if (level >= 1 && gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));
+  }
+  if (level >= 1 && gpu) {
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideFillsPass()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(NarrowProductsPass()));
   }
   passes.run(module, analyses.modules);
   analyses.clear();

@@ -45,6 +45,7 @@ class GpuFrame {
                           special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
     stride_ = b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), block_size);
     for (const ir::Op* op : plan_.sums) open_sum(*op);
+    auto each = [&](llvm::Value* at, llvm::Value* low) { thread(at, low); };
 
     if (plan_.lanes > 1) {
       llvm::Value* lanes = b_.getInt64(std::uint64_t(plan_.lanes));
@@ -52,25 +53,25 @@ class GpuFrame {
           b_.CreateSelect(arrays_aligned(), b_.CreateUDiv(count_, lanes), llvm::ConstantInt::get(unit_.i64, 0));
       {
         LaneCount several(unit_, plan_.lanes);
-        loop("groups", first_, groups, [&](llvm::Value* group) {
+        loop("groups", first_, groups, [&](llvm::Value* group, llvm::Value* low) {
           assume_aligned();
-          whole_group(b_.CreateMul(group, lanes));
+          whole_group(b_.CreateMul(group, lanes), b_.CreateMul(low, b_.CreateTrunc(lanes, unit_.i32)));
         });
       }
-      loop("rest", b_.CreateAdd(first_, b_.CreateMul(groups, lanes)), count_, [&](llvm::Value* at) { thread(at); });
+      loop("rest", b_.CreateAdd(first_, b_.CreateMul(groups, lanes)), count_, each);
     } else if (plan_.aligned) {
       llvm::BasicBlock *wide = block("aligned"), *plain = block("unaligned"), *done = block("threads.done");
       b_.CreateCondBr(arrays_aligned(), wide, plain);
       b_.SetInsertPoint(plain);
-      loop("threads", first_, count_, [&](llvm::Value* at) { thread(at); });
+      loop("threads", first_, count_, each);
       b_.CreateBr(done);
       b_.SetInsertPoint(wide);
       assume_aligned();
-      loop("threads", first_, count_, [&](llvm::Value* at) { thread(at); });
+      loop("threads", first_, count_, each);
       b_.CreateBr(done);
       b_.SetInsertPoint(done);
     } else {
-      loop("threads", first_, count_, [&](llvm::Value* at) { thread(at); });
+      loop("threads", first_, count_, each);
     }
     for (const ir::Op* op : plan_.sums) close_sum(*op);
     b_.CreateRetVoid();
@@ -82,7 +83,8 @@ class GpuFrame {
 
  private:
   void declare(std::uint32_t bytes) {
-    auto* block_type = llvm::ArrayType::get(unit_.i8, bytes);
+    // Of words: where functions take its address, the back end copies it, element by element.
+    auto* block_type = llvm::ArrayType::get(unit_.i64, (bytes + 7) / 8);
     auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(unit_.context), {unit_.ptr}, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_), *unit_.module);
     function_->setDoesNotThrow();
@@ -122,9 +124,27 @@ class GpuFrame {
     for (std::size_t k = 0; k < layout.params.size(); ++k) {
       const ParamLayout::Param& param = layout.params[k];
       params_.push_back(e.load_params(param.type, function_->getArg(0), param.offset, std::int32_t(k)));
-      if (!kernel_.form.strided) fix_inner_strides(unit_, param.type, params_.back());
+      if (kernel_.form.strided) continue;
+      fix_inner_strides(unit_, param.type, params_.back());
+      narrow_layout(param.type, params_.back());
     }
     context_ = trailer(0);
+  }
+
+  /// Launches of forms that are not strided promise that extents and strides fit 32 bits: read as such, they make one
+  /// instruction of an index times a stride instead of three.
+  void narrow_layout(const Type* type, llvm::MutableArrayRef<Part> parts) {
+    if (type->is_struct()) {
+      for (const Field& field : type->fields()) {
+        const std::size_t count = unit_.parts(field.type).parts.size();
+        narrow_layout(field.type, parts.take_front(count));
+        parts = parts.drop_front(count);
+      }
+    } else if (type->is_array()) {
+      for (Part& part : parts.drop_front(2))  // behind the addresses of data and gradient
+        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(part.v))
+          part.v = b_.CreateSExt(b_.CreateAlignedLoad(unit_.i32, load->getPointerOperand(), llvm::Align(8)), unit_.i64);
+    }
   }
 
   /// Calls `visit` for the addresses and outer strides of the array parameters.
@@ -163,11 +183,18 @@ class GpuFrame {
     llvm::BasicBlock *head = block(name), *exit = block("done"), *before = b_.GetInsertBlock();
     b_.CreateCondBr(b_.CreateICmpSLT(start, end), head, exit);
     b_.SetInsertPoint(head);
+    // Indices have 32 bits: of their own, since LLVM would not multiply the lower half of a longer number as one.
     llvm::PHINode* at = b_.CreatePHI(unit_.i64, 2);
+    llvm::PHINode* low = b_.CreatePHI(unit_.i32, 2);
     at->addIncoming(start, before);
-    body(at);
+    {
+      llvm::IRBuilder<> ahead(before->getTerminator());
+      low->addIncoming(ahead.CreateTrunc(start, unit_.i32), before);
+    }
+    body(at, low);
     llvm::Value* next = b_.CreateAdd(at, stride_);
     at->addIncoming(next, b_.GetInsertBlock());
+    low->addIncoming(b_.CreateAdd(low, b_.CreateTrunc(stride_, unit_.i32)), b_.GetInsertBlock());
     b_.CreateCondBr(b_.CreateICmpSLT(next, end), head, exit);
     b_.SetInsertPoint(exit);
   }
@@ -197,9 +224,8 @@ class GpuFrame {
   }
 
   /// The same by multiplications, which the launch has prepared.
-  Tids divide_small(llvm::Value* linear) {
+  Tids divide_small(llvm::Value* rest) {
     Tids tids(std::size_t(rank_), nullptr);
-    llvm::Value* rest = b_.CreateTrunc(linear, unit_.i32);
     for (std::size_t k = std::size_t(rank_) - 1; k > 0; --k) {
       auto number = [&](std::size_t offset) {
         const std::size_t at = offsetof(GpuTrailer, divisors) + k * sizeof(GpuDivisor) + offset;
@@ -216,17 +242,19 @@ class GpuFrame {
     return tids;
   }
 
-  void thread(llvm::Value* linear) {
-    if (unit_.options.order == ThreadOrder::falling)
+  void thread(llvm::Value* linear, llvm::Value* low) {
+    if (unit_.options.order == ThreadOrder::falling) {
       linear = b_.CreateSub(b_.CreateSub(count_, b_.getInt64(1)), linear);
-    if (rank_ == 1) return run_body(Part{linear}, {Part{b_.CreateTrunc(linear, unit_.i32)}}, nullptr);
+      low = b_.CreateTrunc(linear, unit_.i32);
+    }
+    if (rank_ == 1) return run_body(Part{linear}, {Part{low}}, nullptr);
     llvm::BasicBlock *small = block("small"), *large = block("large"), *known = block("known");
     b_.CreateCondBr(b_.CreateICmpSLE(count_, b_.getInt64(INT32_MAX)), small, large);
     b_.SetInsertPoint(large);
     Tids slowly = divide(linear);
     b_.CreateBr(known);
     b_.SetInsertPoint(small);
-    Tids quickly = divide_small(linear);
+    Tids quickly = divide_small(low);
     b_.CreateBr(known);
     b_.SetInsertPoint(known);
     llvm::SmallVector<Part, 4> tids;
@@ -239,11 +267,11 @@ class GpuFrame {
     run_body(Part{linear}, tids, nullptr);
   }
 
-  void whole_group(llvm::Value* linear) {
+  void whole_group(llvm::Value* linear, llvm::Value* low) {
     analysis::LaneEntry in_row;
     in_row.tids[0] = in_row.thread = 1;
     analysis::Uniformity shapes(kernel_, in_row);
-    Part tid{b_.CreateTrunc(linear, unit_.i32), 1};
+    Part tid{low, 1};
     run_body(Part{linear, 1}, tid, &shapes);
   }
 

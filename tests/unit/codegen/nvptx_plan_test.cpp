@@ -166,8 +166,9 @@ TEST(NvptxPlan, AtomicsThatNobodyAsksAreReductions) {
                                ",1>, %n: array<i32,1>) form(no_overlap, rank 1) {\n  %i = tid 0\n  %a = load %x[%i]\n"
                                "  %j = load %n[%i]\n  %o = atomic " +
                                kind + " %y[%j], %a\n  return\n}\n";
-      const bool there = std::string(kind) == "add" || type[0] != 'f';
-      EXPECT_EQ(count(ptx(text).bytes, "red.global.") > 0, there) << kind << " " << type;
+      const bool one = std::string(kind) == "add" || type[0] != 'f';
+      EXPECT_EQ(count(ptx(text).bytes, "red.global.") > 0, true) << kind << " " << type;
+      EXPECT_EQ(count(ptx(text).bytes, "atom.") == 0, one) << kind << " " << type << ": NaN wants a swap";
     }
 }
 
