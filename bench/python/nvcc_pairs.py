@@ -165,7 +165,7 @@ def main() -> int:
     if not wp.is_cuda_available():
         sys.exit("there is no CUDA device")
     wp.set_device("cuda:0")
-    cuda, found = Cuda(), {}
+    cuda, found, wrong = Cuda(), {}, False
     makers = pairs_values.pairs() | pairs_grids.pairs() | pairs_particles.pairs()
     with tempfile.TemporaryDirectory() as folder:
         code = compile_pairs(folder)
@@ -173,13 +173,18 @@ def main() -> int:
         for name, make in makers.items():
             if options.names and name not in options.names:
                 continue
-            own, other = compare(make(), cuda, code)
+            try:
+                own, other = compare(make(), cuda, code)
+            except RuntimeError as error:
+                print(f"{name:28}{error}")
+                wrong = True
+                continue
             found[name] = own / other
             print(f"{name:28}{own * 1e6:9.1f} us{other * 1e6:9.1f} us{own / other:8.2f}", flush=True)
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"device": wp.get_device().name, **found}, file, indent=1)
-    return int(options.limit is not None and any(ratio > options.limit for ratio in found.values()))
+    return int(wrong or (options.limit is not None and any(ratio > options.limit for ratio in found.values())))
 
 
 if __name__ == "__main__":

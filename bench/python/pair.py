@@ -37,4 +37,5 @@ def floats(
     n: int, low: float = 0.0, high: float = 1.0, width: int = 0, dtype: Any = float, grad: bool = False
 ) -> wp.array:
     shape = (n, width) if width else n
-    return wp.array(random.uniform(low, high, shape).astype(np.float32), dtype=dtype, requires_grad=grad)
+    made = random.random(shape, np.float32) * np.float32(high - low) + np.float32(low)
+    return wp.array(made, dtype=dtype, requires_grad=grad)

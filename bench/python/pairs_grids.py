@@ -131,12 +131,12 @@ def pairs() -> Pairs:
 
     def stencil() -> Pair:
         n = 8192
-        u, out = wp.array(random.random((n, n)).astype(np.float32)), wp.zeros((n, n))
+        u, out = wp.array(random.random((n, n), np.float32)), wp.zeros((n, n))
         return Pair(diffuse, (n, n), [u], [out], "grids", "diffuse", [u, out, n, n])
 
     def cube(adjoint: bool = False) -> Pair:
         n = 384
-        u = wp.array(random.random((n, n, n)).astype(np.float32), requires_grad=adjoint)
+        u = wp.array(random.random((n, n, n), np.float32), requires_grad=adjoint)
         out = wp.zeros((n, n, n), requires_grad=adjoint)
         if adjoint:
             out.grad.fill_(1.0)
@@ -168,7 +168,7 @@ def pairs() -> Pairs:
 
     def strided(turned: bool) -> Pair:
         n = 4096
-        whole = wp.array(random.random((n, 2 * n)).astype(np.float32))
+        whole = wp.array(random.random((n, 2 * n), np.float32))
         a = whole[:, ::2].transpose() if turned else whole[:, ::2]
         out = wp.zeros((n, n))
         call = [a, a.strides[0] // 4, a.strides[1] // 4, 2.0, out, n]
@@ -176,7 +176,7 @@ def pairs() -> Pairs:
 
     def product() -> Pair:
         rows, n = 1 << 19, 256
-        a, x = wp.array(random.random((n, rows)).astype(np.float32)), floats(n)
+        a, x = wp.array(random.random((n, rows), np.float32)), floats(n)
         y = wp.zeros(rows)
         return Pair(columns_times, rows, [a, x, n], [y], "grids", "columns_times", [a, x, n, y])
 

@@ -196,7 +196,7 @@ def pairs() -> Pairs:
 
     def eight() -> Pair:
         n, rows = 1 << 18, 128
-        x, out = wp.array(random.random((rows, n)).astype(np.float32)), wp.zeros((8, n))
+        x, out = wp.array(random.random((rows, n), np.float32)), wp.zeros((8, n))
         return Pair(least_eight, n, [x, rows], [out], "values", "least_eight", [x, rows, out])
 
     def tree() -> Pair:
@@ -217,7 +217,7 @@ def pairs() -> Pairs:
         for node in range(leaves - 1, 0, -1):
             lower[node] = np.minimum(lower[2 * node], lower[2 * node + 1])
             upper[node] = np.maximum(upper[2 * node], upper[2 * node + 1])
-        at = random.random((n, 3)).astype(np.float32)
+        at = random.random((n, 3), np.float32)
         cell = (at * 32).astype(np.int64)
         at = at[np.argsort((cell[:, 0] * 32 + cell[:, 1]) * 32 + cell[:, 2], kind="stable")]
         a, b, p = (wp.array(t, dtype=wp.vec3) for t in (lower, upper, at))
@@ -232,8 +232,8 @@ def pairs() -> Pairs:
         return Pair(through_indices, n, [seen, 2.0], [out], "values", "through_indices", [x, indices, 2.0, out])
 
     def search() -> Pair:
-        n, rows = 1 << 22, 64
-        x, out = wp.array(random.random((rows, n)).astype(np.float32)), wp.zeros(n, dtype=int)
+        n, rows = 1 << 20, 64
+        x, out = wp.array(random.random((rows, n), np.float32)), wp.zeros(n, dtype=int)
         return Pair(first_above, n, [x, 0.9], [out], "values", "first_above", [x, rows, 0.9, out])
 
     def halving() -> Pair:
