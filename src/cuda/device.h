@@ -139,8 +139,8 @@ class Device final : public runtime::MemorySpace {
   mutable std::mutex mutex_;                        // guards the rest
   PoolHandle pool_ = nullptr;
   std::shared_ptr<Allocator> allocator_;
-  std::shared_ptr<Stream> stream_;
   std::vector<StreamHandle> live_streams_;  // all but the side stream
+  std::shared_ptr<Stream> stream_;          // leaves live_streams_ when it goes
   StreamHandle side_stream_ = nullptr;
   std::vector<std::pair<DevicePtr, bool>> late_frees_;  // what could not be given back yet
   std::vector<int> peers_, pool_peers_;                 // ordinals that may be reached

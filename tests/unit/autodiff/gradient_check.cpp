@@ -183,7 +183,7 @@ class Memory {
 };
 
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
 }
 
 double weight(std::size_t array, std::size_t k) { return 0.5 + std::cos(2.3 * double(k) + double(array)); }
