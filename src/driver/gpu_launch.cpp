@@ -3,6 +3,7 @@
 #include "support/hot.h"
 
 #include <cstring>
+#include <memory>
 
 namespace weft::driver {
 namespace {
@@ -109,8 +110,13 @@ WEFT_HOT bool GpuLaunch::run_quickly(const cuda::Stream& stream) {
 }
 
 WEFT_HOT void launch_on_gpu(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
-  alignas(8) char arguments[GpuLaunch::kMaxArguments];
-  GpuLaunch launch(variant, block, request, arguments);
+  constexpr std::size_t kUsual = 4096;  // most kernels take a few hundred bytes; more of the stack would be cold
+  alignas(8) char usual[kUsual];
+  std::unique_ptr<std::uint64_t[]> many;
+  const std::size_t size = GpuLaunch::argument_bytes(variant);
+  if (size > kUsual) [[unlikely]]
+    many.reset(new std::uint64_t[size / 8 + 1]);
+  GpuLaunch launch(variant, block, request, many ? reinterpret_cast<char*>(many.get()) : usual);
   if (request.gpu.stream && GpuLaunch::is_steady(variant) && launch.run_quickly(*request.gpu.stream)) return;
   launch.run(request.gpu.stream);
 }

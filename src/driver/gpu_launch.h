@@ -7,8 +7,6 @@ namespace weft::driver {
 /// A launch whose grid and arguments are settled: what is left is a call of the driver. Recorded launches keep one.
 class GpuLaunch {
  public:
-  /// Room for the arguments of any kernel.
-  static constexpr std::size_t kMaxArguments = 32768;
   /// Bytes of arguments, trailer included, of a form.
   static std::size_t argument_bytes(const KernelVariant& variant);
 
