@@ -35,6 +35,10 @@ driver::CompileOptions options_from(nb::dict d) {
   flag("line_info", o.gpu.line_info);
   flag("keep_ptx", o.gpu.keep_ptx);
   number("ptx_arch", o.gpu.ptx_arch);
+  number("max_threads", o.gpu.bounds.threads);
+  number("min_blocks", o.gpu.bounds.blocks);
+  number("max_cluster", o.gpu.bounds.cluster);
+  number("max_registers", o.gpu.bounds.registers);
   if (d.contains("libdevice")) o.gpu.libdevice = nb::cast<std::string>(d["libdevice"]);
   return o;
 }

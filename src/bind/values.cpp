@@ -201,10 +201,15 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
     nb::object hook = hooks().as_array;
     const int place = target.device ? target.device->ordinal() : -1;
     array = hook.is_valid() ? hook(value, TypeHandle{type}, place) : nb::none();
-    if (array.is_none() && target.device && PyObject_CheckBuffer(value.ptr()))
-      fail(PyExc_RuntimeError, kernel, param,
-           "expected " + type->user_name() + " on " + target_name() + ", got " + python_type_name(value) +
-               " on the host; make a wp.array of it there");
+    if (array.is_none()) {
+      const bool on_gpu = nb::hasattr(value, "__cuda_array_interface__");
+      const bool on_host = !on_gpu && (PyObject_CheckBuffer(value.ptr()) || nb::hasattr(value, "__array__") ||
+                                       nb::hasattr(value, "__array_interface__"));
+      if (target.device ? on_host : on_gpu)
+        fail(PyExc_RuntimeError, kernel, param,
+             "expected " + type->user_name() + " on " + target_name() + ", got " + python_type_name(value) + " on " +
+                 (on_gpu ? "a GPU; launch there, or copy it to the host" : "the host; make a wp.array of it there"));
+    }
     if (array.is_none())
       fail(PyExc_RuntimeError, kernel, param,
            "expected " + type->user_name() + ", got " + python_type_name(value) + describe_elements(value, *type));

@@ -43,6 +43,14 @@ int natural_lanes(const TargetSpec& target);
 /// GPU: in which order the work of a kernel's threads is to be done, where a launch has one of them do all of it.
 enum class ThreadOrder : std::uint8_t { any, rising, falling };
 
+/// GPU: what a kernel promises of its launches, and what it may take of a multiprocessor; 0: nothing is said.
+struct GpuBounds {
+  int threads = 0;    // the most of a block
+  int blocks = 0;     // that a multiprocessor is to hold at a time
+  int cluster = 0;    // the most blocks of a cluster
+  int registers = 0;  // the most of a thread
+};
+
 struct EmitOptions {
   int lanes = 0;           // 1, 2, 4, 8, 16; 0: choose_lanes decides
   int opt_level = 2;       // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
@@ -50,6 +58,7 @@ struct EmitOptions {
   bool verify = false;     // run LLVM's verifier on what was emitted (tests)
   bool line_info = false;  // GPU: lines of the source in the PTX, for profilers and sanitizers
   ThreadOrder order = ThreadOrder::any;
+  GpuBounds bounds;
   std::string libdevice;  // GPU: the file of NVIDIA's elementary functions, to be used instead of the library's own
 };
 

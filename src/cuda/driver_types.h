@@ -31,6 +31,8 @@ inline constexpr Result kErrorDeinitialized = 4;
 inline constexpr Result kErrorNoDevice = 100;
 inline constexpr Result kErrorInvalidContext = 201;
 inline constexpr Result kErrorNotReady = 600;
+inline constexpr Result kErrorCaptureUnjoined = 904;
+inline constexpr Result kErrorCapturedEvent = 907;
 inline constexpr Result kErrorPeerAccessAlreadyEnabled = 704;
 inline constexpr Result kErrorPeerAccessNotEnabled = 705;
 
@@ -96,6 +98,7 @@ inline constexpr int kPointerMemoryType = 2;
 inline constexpr int kPointerDeviceOrdinal = 9;
 inline constexpr int kPointerRangeStart = 11;
 inline constexpr unsigned kMemoryTypeHost = 1;
+inline constexpr unsigned kMemoryTypeDevice = 2;
 
 // CU_LAUNCH_PARAM_…
 inline void* const kLaunchParamEnd = nullptr;

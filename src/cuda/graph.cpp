@@ -80,8 +80,12 @@ std::shared_ptr<Graph> Capture::end() {
   GraphHandle graph = nullptr;
   const Result code = end_stream_capture(graph);
   if (code != kSuccess || !graph)
-    throw_driver_error(device().api(), code == kSuccess ? kErrorInvalidValue : code, "capture_end",
-                       "something that a graph can't hold was done while it was captured");
+    throw_driver_error(
+        device().api(), code == kSuccess ? kErrorInvalidValue : code, "capture_end",
+        code == kErrorCaptureUnjoined
+            ? "a stream that became part of the capture (wait_stream, wait_event) must be waited for by the "
+              "stream that is captured, before it ends"
+            : "something that a graph can't hold was done while it was captured");
   if (inside) {
     device().api().graph_destroy(graph);
     throw runtime::ArgumentError("a graph capture can't end inside a branch of wp.capture_if or wp.capture_while");

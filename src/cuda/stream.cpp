@@ -102,6 +102,11 @@ Event::~Event() {
 bool Event::done() const {
   ContextScope scope(device_);
   const Result code = device_.api().event_query(handle_);
+  if (code == kErrorCapturedEvent)
+    throw_driver_error(
+        device_.api(), code, "event_query",
+        "it is a mark inside of the graph that is or was captured; record it outside of the capture, or with "
+        "external=True, to wait for it or ask for it");
   if (code != kSuccess && code != kErrorNotReady) throw_driver_error(device_.api(), code, "event_query");
   return code == kSuccess;
 }

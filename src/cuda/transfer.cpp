@@ -180,7 +180,8 @@ void Device::copy(const ArrayDesc& to, MemorySpace* to_space, const std::shared_
   }
   const bool waits = !to_device && !to_space;  // plain host memory is read right after
   if (waits) {
-    if (Capture* running = capture()) running->refuse("copy to host memory that is not page-locked");
+    if (Capture* running = capture())
+      running->refuse("copy to host memory that is not page-locked (numpy(), list(), printing) or has gaps");
     on->synchronize();
   }
   {

@@ -264,6 +264,7 @@ class BinaryStore::Search {
     emit_options.libdevice = options.gpu.libdevice;
     emit_options.line_info = options.gpu.line_info;
     emit_options.order = options.gpu.order;
+    emit_options.bounds = options.gpu.bounds;
     const ir::Function& kernel = *module.functions.back();
     codegen::Emitted emitted;
     try {

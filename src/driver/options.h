@@ -27,6 +27,7 @@ struct CompileOptions {
     bool keep_ptx = false;   // PTX is kept and loaded, not machine code
     int ptx_arch = 0;        // then: the architecture that it is for; 0: the device's
     codegen::ThreadOrder order = codegen::ThreadOrder::any;
+    codegen::GpuBounds bounds;
   };
   Gpu gpu;
 

@@ -29,6 +29,7 @@ ONE_RUN = {
     "test_cuda_sharing": "about CUDA devices",
     "test_devices": "about devices",
     "test_fake_driver": "programs of their own",
+    "test_foreign_arrays": "programs of their own",
     "test_gpu_options": "about CUDA devices",
     "test_leaks": "memory of the host",
     "test_named": "about names",

@@ -108,16 +108,15 @@ class ScopedAllocator:
     def __init__(self, device: Any, allocator: Allocator | None) -> None:
         self.device = get_device(device)
         self.allocator = allocator
-        self.saved: Any = None
+        self._saved: list[Any] = []
 
     def __enter__(self) -> ScopedAllocator:
-        self.saved = _cuda_device(self.device)._native.allocator()  # type: ignore[attr-defined]
+        self._saved.append(_cuda_device(self.device)._native.allocator())  # type: ignore[attr-defined]
         set_device_allocator(self.device, self.allocator)
         return self
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        set_device_allocator(self.device, self.saved)
-        self.saved = None
+        set_device_allocator(self.device, self._saved.pop())
 
 
 class AllocatorRmm:

@@ -267,7 +267,7 @@ class array(ArrayExchange):
         if capacity is not None:
             check_capacity(handle.size, extents, steps, capacity)
             self._capacity = capacity
-        self._wrap(handle, extents, steps, checked_address(ptr), None, deleter, 0, place)
+        self._wrap(handle, extents, steps, checked_address(ptr, place), None, deleter, 0, place)
         self._foreign, self.deleter = True, deleter
 
     def _init_strided(self, handle: _weft.Type, extents: Any, strides: Any, capacity: int | None, place: int) -> None:

@@ -90,14 +90,18 @@ def packed_strides(extents: tuple[int, ...], size: int) -> list[int]:
     return strides[::-1]
 
 
-def checked_address(ptr: Any) -> int:
-    """An address as a number."""
+def checked_address(ptr: Any, place: int) -> int:
+    """An address as a number. RuntimeError if an array on that CUDA device can't lie there."""
     if isinstance(ptr, ctypes.c_void_p):
         ptr = ptr.value or 0
     if not isinstance(ptr, (int, np.integer)):
         raise TypeError(f"ptr must be an address, not {type(ptr).__name__}")
     if not 0 <= ptr < 1 << 64:
         raise RuntimeError(f"{ptr} is no address")
+    if place >= 0 and ptr:
+        from warp._src.cuda_arrays import check_pointer
+
+        check_pointer(int(ptr), place)
     return int(ptr)
 
 

@@ -13,7 +13,7 @@ import typing
 import weakref
 
 from warp import _weft
-from warp._src import ahead, config, settings
+from warp._src import ahead, config, kernel_options, settings
 from warp._src.device import CPU, Device, get_device, synchronize_device
 from warp._src.logger import tell_launch
 from warp._src.resolver import FunctionResolver, describe
@@ -347,15 +347,19 @@ def func(f: typing.Callable | None = None, *, name: str | None = None, module: o
 
 
 def kernel(
-    f: typing.Callable | None = None, *, enable_backward: bool | None = None, module: object = None, **options: object
+    f: typing.Callable | None = None,
+    *,
+    name: str | None = None,
+    enable_backward: bool | None = None,
+    module: object = None,
+    **options: object,
 ) -> typing.Any:
     """Makes a function a kernel."""
+    given = kernel_options.checked(options) if options else {}
 
     def wrap(f: typing.Callable) -> Kernel:
         _check_function(f, "kernel")
-        key = _key_of(f)
-        target, key = _module_for(f, module, key)
-        given = dict(options)
+        target, key = _module_for(f, module, name or _key_of(f))
         if enable_backward is not None:
             given["enable_backward"] = enable_backward
         made = Kernel(f, key, target, given)

@@ -19,7 +19,7 @@ def interface_of(array: Any) -> dict[str, Any]:
     known = _interface.layout(array._element)
     if known.kind == "struct":
         raise AttributeError("__cuda_array_interface__ has no structs")
-    stream = array.device.stream.cuda_stream
+    stream = array.device.stream
     packed = array.is_contiguous
     return {
         "shape": array.shape + known.inner,
@@ -27,17 +27,40 @@ def interface_of(array: Any) -> dict[str, Any]:
         "typestr": "<V2" if known.scalar == "bfloat16" else known.base.str,
         "data": (array.ptr or 0, False),
         "version": 3,
-        "stream": stream or 1,
+        "stream": None if stream.is_capturing else stream.cuda_stream or 1,  # nobody can wait for a graph to be
     }
+
+
+def check_pointer(address: int, place: int) -> None:
+    """RuntimeError for an address that kernels on a device can't reach, as far as the driver knows."""
+    device = device_at(place)
+    found = _weft.cuda_pointer_place(address)
+    if found is None:
+        raise RuntimeError(f"{address:#x} is no memory of {device}, nor any that the CUDA driver knows")
+    if found >= 0 and found != device._native.number and not device.can_access(device_at(found)):  # type: ignore[attr-defined]
+        raise RuntimeError(f"{address:#x} is memory of {device_at(found)}; an array on {device} can't lie there")
 
 
 def _wrong(text: str) -> RuntimeError:
     return RuntimeError(f"the object's __cuda_array_interface__ is wrong: {text}")
 
 
-def over_cuda_memory(obj: Any, dtype: Any) -> Any:
+def _folded(shape: tuple[int, ...], strides: tuple[int, ...], known: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """A last dimension of several times the components of a vector or matrix, cut into them, as `wp.array` does with
+    numbers of the host; other shapes as they are."""
+    count, rest = divmod(shape[-1], int(np.prod(known.inner))) if shape and known.inner else (0, 1)
+    if rest or not count or strides[-1] != known.base.itemsize or shape[len(shape) - len(known.inner) :] == known.inner:
+        return shape, strides
+    if count == 1 and len(shape) > 1:
+        return shape[:-1] + known.inner, strides[:-1] + known.strides
+    whole = known.base.itemsize * int(np.prod(known.inner))
+    return (*shape[:-1], count, *known.inner), (*strides[:-1], whole, *known.strides)
+
+
+def over_cuda_memory(obj: Any, dtype: Any, fold: bool = False) -> Any:
     """An array over the memory of an object with `__cuda_array_interface__`. Trailing dimensions become the components
-    of a vector or matrix dtype. RuntimeError for an interface that can't be true or elements of another type."""
+    of a vector or matrix dtype, with `fold` also a last dimension of all of them. RuntimeError for an interface that can't be
+    true or elements of another type."""
     interface = obj.__cuda_array_interface__
     if not isinstance(interface, dict):
         raise _wrong(f"it is a {type(interface).__name__}, not a dict")
@@ -60,6 +83,8 @@ def over_cuda_memory(obj: Any, dtype: Any) -> Any:
     bits = known.scalar == "bfloat16" and base.itemsize == 2 and base.kind in "Vu"
     if base != known.base and not bits:
         raise RuntimeError(f"CUDA memory of dtype {base} can't be seen as {handle.name}; convert it first")
+    if fold:
+        shape, strides = _folded(shape, strides, known)
     rank = len(shape) - len(known.inner)
     packed = shape[rank:] == known.inner and all(
         n == 1 or s == t for n, s, t in zip(known.inner, strides[rank:], known.strides)
@@ -77,11 +102,10 @@ def over_cuda_memory(obj: Any, dtype: Any) -> Any:
     if stream is not None and place >= 0:
         if stream == 0:
             raise _wrong("its stream is 0; 1 is the legacy default stream")
-        device = device_at(place)
-        if stream != device.stream.cuda_stream:
-            from warp._src.streams import Stream
+        from warp._src.streams import Stream, put_in_order
 
-            device.stream.wait_stream(Stream(device, cuda_stream=stream))
+        device = device_at(place)
+        put_in_order(Stream(device, cuda_stream=stream), device.stream)
     return made
 
 
@@ -106,7 +130,7 @@ def init_elsewhere(target: Any, data: Any, dtype: Any, shape: Any, ndim: int | N
         seen = data
     elif _interface.on_device(data):
         try:
-            seen = over_cuda_memory(data, dtype)
+            seen = over_cuda_memory(data, dtype, fold=True)
         except RuntimeError:
             if not copy:
                 raise

@@ -61,11 +61,9 @@ def capsule_of(array: Any, stream: Any = None) -> Any:
     tensor = _Tensor(array.ptr, _CUDA, gpu, len(shape), _CODES[name], size * 8, 1, extents, steps, 0)
     managed = _Managed(tensor, number, ctypes.cast(_release, ctypes.c_void_p))
     if stream != -1:
-        from warp._src.streams import Stream
+        from warp._src.streams import Stream, put_in_order
 
         device = array.device
-        handle = 0 if stream in (None, 1) else int(stream)
-        if handle != device.stream.cuda_stream:
-            Stream(device, cuda_stream=handle).wait_stream(device.stream)
+        put_in_order(device.stream, Stream(device, cuda_stream=1 if stream is None else int(stream)))
     _kept[number] = (array, extents, steps, managed)
     return _weft.dlpack_capsule(ctypes.addressof(managed))

@@ -395,14 +395,15 @@ class ScopedDevice:
 
     def __init__(self, device: Any):
         self.device = get_device(device)
+        self._saved: list[Device] = []  # one may be entered again inside of itself
 
     def __enter__(self) -> Device:
-        self.saved = selection.now()
+        self._saved.append(selection.now())
         selection.use(self.device)
         return self.device
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        selection.use(self.saved)
+        selection.use(self._saved.pop())
 
 
 def synchronize() -> None:

@@ -13,6 +13,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 from warp import _weft
 from warp._src import types as wt
 from warp._src.device import MemoryKind
+from warp._src.kernel_options import MODULE_OPTIONS
 from warp._src.resolver import describe
 
 
@@ -21,20 +22,6 @@ def adopt(target: type, facts: type) -> None:
     for name, member in vars(facts).items():
         if not name.startswith("__") and name not in vars(target):
             setattr(target, name, member)
-
-
-MODULE_OPTIONS = (
-    "max_unroll",
-    "enable_backward",
-    "fast_math",
-    "fuse_fp",
-    "lineinfo",
-    "cuda_output",
-    "cuda_libdevice",
-    "mode",
-    "optimization_level",
-)
-"""Options of modules whose default is the flag of `wp.config` of the same name."""
 
 
 def _annotations(func: Any) -> dict[str, Any]:

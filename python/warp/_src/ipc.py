@@ -7,6 +7,7 @@ from typing import Any
 from warp import _weft
 from warp._src.array import array
 from warp._src.device import get_device, not_cuda
+from warp._src.streams import handle_bytes
 
 __all__ = ["from_ipc_handle"]
 
@@ -23,7 +24,7 @@ def from_ipc_handle(
     chosen = get_device(device)
     if not chosen.is_cuda:
         raise not_cuda(chosen)
-    memory = _weft.cuda_open_memory(chosen.ordinal, bytes(handle))
+    memory = _weft.cuda_open_memory(chosen.ordinal, handle_bytes(handle))
     # The deleter is what holds the memory.
     return array(
         ptr=memory.ptr, dtype=dtype, shape=shape, strides=strides, device=chosen, deleter=lambda _ptr, _size: memory

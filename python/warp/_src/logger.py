@@ -84,14 +84,15 @@ class ScopedLogger:
 
     def __init__(self, logger: Logger | None):
         self.logger = logger
+        self._saved: list[Logger] = []
 
     def __enter__(self) -> Logger:
-        self.saved = get_logger()
+        self._saved.append(get_logger())
         set_logger(self.logger)
         return get_logger()
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        set_logger(self.saved)
+        set_logger(self._saved.pop())
 
 
 class ScopedLogLevel:
@@ -99,14 +100,15 @@ class ScopedLogLevel:
 
     def __init__(self, log_level: int):
         self.log_level = log_level
+        self._saved: list[int] = []
 
     def __enter__(self) -> ScopedLogLevel:
-        self.saved = config.log_level
+        self._saved.append(config.log_level)
         config.log_level = self.log_level
         return self
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        config.log_level = self.saved
+        config.log_level = self._saved.pop()
 
 
 def is_said(level: int) -> bool:

@@ -11,7 +11,7 @@ import sys
 import types as _pytypes
 
 from warp import _weft
-from warp._src import config, gpu_options
+from warp._src import config, gpu_options, kernel_options
 
 epoch = 0
 _followed = False  # forward mode is active
@@ -161,6 +161,7 @@ def compile_options(module_options: dict[str, object]) -> dict[str, object]:
         "cache": bool(config.cache_kernels),
         "opt_level": _opt_level(pick("optimization_level")),
         **gpu_options.compile_options(pick),
+        **(kernel_options.bounds(module_options) if module_options else {}),
     }
 
 

@@ -136,11 +136,19 @@ class Event:
         return self._event.done
 
 
+def handle_bytes(handle: Any) -> bytes:
+    """What `ipc_handle()` of another process gave. TypeError for what is not bytes."""
+    try:
+        return bytes(memoryview(handle))
+    except TypeError:
+        raise TypeError(f"a handle is the 64 bytes that ipc_handle() gave, not {handle!r}") from None
+
+
 def event_from_ipc_handle(handle: bytes, device: Any = None) -> Event:
     """Opens an event of another process by the bytes of its `ipc_handle()`."""
     made = Event.__new__(Event)
     made.device = _cuda(device)
-    made._event = _weft.cuda_open_event(made.device.ordinal, bytes(handle))
+    made._event = _weft.cuda_open_event(made.device.ordinal, handle_bytes(handle))
     return made
 
 
@@ -227,6 +235,19 @@ def synchronize_stream(stream_or_device: Any = None) -> None:
         device.stream._queue.synchronize()
 
 
+def put_in_order(earlier: Stream, later: Stream) -> None:
+    """Lets a stream wait for what another one has queued, unless it does so by itself: CUDA's legacy default stream and
+    streams that block wait for each other. A graph that is captured waits for nothing outside of it, nor that for a graph."""
+    if earlier.cuda_stream == later.cuda_stream:
+        return
+    legacy = [one.cuda_stream in (0, 1) for one in (earlier, later)]
+    if any(legacy) and (all(legacy) or (later if legacy[0] else earlier).is_blocking):
+        return
+    captured = [not default and one.is_capturing for default, one in zip(legacy, (earlier, later))]
+    if captured[0] == captured[1]:
+        later.wait_stream(earlier)
+
+
 class ScopedStream:
     """`with wp.ScopedStream(stream):` makes a stream (and its device) current and restores the previous one; None changes
     nothing. With `sync_enter` it waits for the previous stream, with `sync_exit` the previous one for it."""
@@ -235,19 +256,21 @@ class ScopedStream:
         self.stream = None if stream is None else _stream(stream)
         self.sync_enter = sync_enter
         self.sync_exit = sync_exit
+        self._saved: list[tuple[Stream, Device]] = []
 
     def __enter__(self) -> Stream | None:
         if self.stream is not None:
             device = self.stream.device
-            self.saved, self.saved_device = device.stream, selection.now()
+            self._saved.append((device.stream, selection.now()))
             device.set_stream(self.stream, self.sync_enter)
             selection.use(device)
         return self.stream
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if self.stream is not None:
-            self.stream.device.set_stream(self.saved, self.sync_exit)
-            selection.use(self.saved_device)
+            stream, device = self._saved.pop()
+            self.stream.device.set_stream(stream, self.sync_exit)
+            selection.use(device)
 
 
 def _no_pools() -> ValueError:
@@ -362,13 +385,14 @@ class ScopedMempool:
     def __init__(self, device: Any, enable: bool):
         self.device = get_device(device)
         self.enable = enable
+        self._saved: list[bool] = []
 
     def __enter__(self) -> None:
-        self.saved = is_mempool_enabled(self.device)
+        self._saved.append(is_mempool_enabled(self.device))
         set_mempool_enabled(self.device, self.enable)
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        set_mempool_enabled(self.device, self.saved)
+        set_mempool_enabled(self.device, self._saved.pop())
 
 
 class ScopedMempoolAccess:
@@ -377,13 +401,14 @@ class ScopedMempoolAccess:
     def __init__(self, target_device: Any, peer_device: Any, enable: bool):
         self.devices = get_device(target_device), get_device(peer_device)
         self.enable = enable
+        self._saved: list[bool] = []
 
     def __enter__(self) -> None:
-        self.saved = is_mempool_access_enabled(*self.devices)
+        self._saved.append(is_mempool_access_enabled(*self.devices))
         set_mempool_access_enabled(*self.devices, self.enable)
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        set_mempool_access_enabled(*self.devices, self.saved)
+        set_mempool_access_enabled(*self.devices, self._saved.pop())
 
 
 class ScopedPeerAccess:
@@ -392,14 +417,16 @@ class ScopedPeerAccess:
     def __init__(self, target_device: Any, peer_device: Any, enable: bool):
         self.devices = get_device(target_device), get_device(peer_device)
         self.enable = enable
+        self._saved: list[bool] = []
 
     def __enter__(self) -> None:
-        self.saved = is_peer_access_enabled(*self.devices)
+        self._saved.append(is_peer_access_enabled(*self.devices))
         set_peer_access_enabled(*self.devices, self.enable)
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        set_peer_access_enabled(*self.devices, self.saved)
+        set_peer_access_enabled(*self.devices, self._saved.pop())
 
 
 __all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("Any", "Device")]
-__all__ = [n for n in __all__ if n not in ("annotations", "operator", "get_device", "not_cuda", "selection")]
+_TAKEN_IN = ("annotations", "operator", "get_device", "not_cuda", "selection")
+__all__ = [n for n in __all__ if n not in (*_TAKEN_IN, "handle_bytes", "put_in_order")]

@@ -75,7 +75,8 @@ class GpuFrame {
     }
     for (const ir::Op* op : plan_.sums) close_sum(*op);
     b_.CreateRetVoid();
-    if (unit_.gpu_unrolled && kernel_weight(kernel_) <= kMaxBusyWeight) allow_registers();
+    if (!keep_bounds(unit_.options.bounds) && unit_.gpu_unrolled && kernel_weight(kernel_) <= kMaxBusyWeight)
+      allow_registers();
     return plan_.lanes;
   }
 
@@ -109,6 +110,21 @@ class GpuFrame {
   void allow_registers() {
     annotate("maxntidx", 1024);
     annotate("minctasm", 1);
+  }
+
+  /// What the program says of the kernel; false if that is nothing.
+  bool keep_bounds(const GpuBounds& bounds) {
+    const std::pair<const char*, int> all[] = {{"maxntidx", bounds.threads},
+                                               {"minctasm", bounds.blocks},
+                                               {"maxclusterrank", bounds.cluster},
+                                               {"maxnreg", bounds.registers}};
+    bool any = false;
+    for (const auto& [property, value] : all) {
+      if (value <= 0) continue;
+      annotate(property, std::uint64_t(value));
+      any = true;
+    }
+    return any;
   }
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(unit_.context, name, function_); }

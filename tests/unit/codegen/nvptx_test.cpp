@@ -152,6 +152,21 @@ TEST(Nvptx, BlocksOfParametersBeyondFourKilobytes) {
   }
 }
 
+TEST(Nvptx, BoundsOfLaunches) {
+  Program program(with_arrays(2));
+  EmitOptions options;
+  options.bounds = {.threads = 128, .blocks = 4, .cluster = 8};
+  std::string ptx = emit(*program.module, program.kernel(), nvptx_target(90), options, Output::ptx).bytes;
+  for (const char* part : {".maxntid 128", ".minnctapersm 4", ".maxclusterrank 8"})
+    EXPECT_NE(ptx.find(part), std::string::npos) << part;
+  assemble(ptx, 90);
+  options.bounds = {.registers = 32};
+  ptx = emit(*program.module, program.kernel(), nvptx_target(75), options, Output::ptx).bytes;
+  EXPECT_NE(ptx.find(".maxnreg 32"), std::string::npos);
+  EXPECT_EQ(ptx.find(".maxntid"), std::string::npos);
+  assemble(ptx, 75);
+}
+
 TEST(Nvptx, BadRequestsAreErrors) {
   EXPECT_THROW(nvptx_target(35), Error);
   Program program(kEverything);

@@ -1,0 +1,140 @@
+"""Arrays of other libraries on GPUs, as far as any library's are: the shapes they are seen in, the streams they come with,
+captures among all of it. The programs run on the fake driver, and on a GPU where there is one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import warp as wp
+from test_fake_driver import FAKE
+
+HEAD = '''
+import ctypes, numpy as np, warp as wp
+
+@wp.kernel
+def add(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = y[i] + x[i]
+
+class Seen:
+    """An array as another library would show it."""
+    def __init__(self, array, stream=None, shape=None, **changes):
+        facts = {"shape": shape or array.shape, "typestr": "<f4", "data": (array.ptr, False), "version": 3, "stream": stream}
+        self.__cuda_array_interface__ = {**facts, **changes}
+        self.array = array
+
+a = wp.array(np.arange(24, dtype=np.float32), device="cuda:0")
+b = wp.zeros(24, device="cuda:0")
+'''
+
+CAPTURES = """
+for stream in (None, 1, 2, wp.get_stream("cuda:0").cuda_stream, wp.Stream("cuda:0").cuda_stream):
+    wp.launch(add, 24, [Seen(a, stream), b], device="cuda:0")
+    with wp.ScopedCapture("cuda:0") as capture:
+        wp.launch(add, 24, [Seen(a, stream), b], device="cuda:0")
+        assert b.__cuda_array_interface__["stream"] is None
+        b.__dlpack__(stream=stream)
+    wp.capture_launch(capture.graph)
+assert b.__cuda_array_interface__["stream"] == wp.get_stream("cuda:0").cuda_stream
+"""
+
+SHAPES = """
+def seen(dtype, **how):
+    return wp.array(Seen(a, **how), dtype=dtype, copy=False)
+assert seen(wp.vec3).shape == (8,) and seen(wp.vec3).ptr == a.ptr
+assert seen(wp.vec3, shape=(2, 12)).shape == (2, 4) and seen(wp.vec3, shape=(2, 12)).strides == (48, 12)
+assert seen(wp.vec3, shape=(8, 3)).shape == (8,)
+assert seen(wp.mat22, shape=(6, 4)).shape == (6,) and seen(wp.mat22, shape=(3, 8)).shape == (3, 2)
+assert seen(wp.mat22).shape == (6,) and seen(wp.mat22, shape=(6, 2, 2)).shape == (6,)
+assert np.array_equal(seen(wp.vec3).numpy(), np.arange(24).reshape(8, 3))
+for dtype, shape, changes in [(wp.vec3, (4, 5), {}), (wp.vec3, (6,), {"strides": (16,)}), (wp.mat33, (2, 12), {})]:
+    try:
+        seen(dtype, shape=shape, **changes)
+    except RuntimeError as error:
+        assert "can't be seen as an array of" in str(error), error
+    else:
+        raise AssertionError((dtype, shape))
+try:
+    wp.launch(wp.map(lambda x: x, wp.zeros(8, dtype=wp.vec3, device="cuda:0"), return_kernel=True), 8, [Seen(a), Seen(a)], device="cuda:0")
+except RuntimeError as error:  # as on the CPU, a launch takes dimensions as they are
+    assert "vec3" in str(error), error
+else:
+    raise AssertionError("flat memory for vectors")
+"""
+
+PLACES = """
+class Host:
+    def __array__(self, dtype=None, copy=None):
+        return np.zeros(24, np.float32)
+for value, device, text in [
+    (Host(), "cuda:0", "expected array(dtype=float32) on cuda:0, got Host on the host; make a wp.array of it there"),
+    (np.zeros(24, np.float32), "cuda:0", "expected array(dtype=float32) on cuda:0, got ndarray on the host"),
+    (Seen(a), "cpu", "expected array(dtype=float32) on cpu, got Seen on a GPU; launch there, or copy it to the host"),
+]:
+    other = b if device == "cuda:0" else wp.zeros(24, device="cpu")
+    try:
+        wp.launch(add, 24, [value, other], device=device)
+    except RuntimeError as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(text)
+other = wp.zeros(24, device="cpu")
+wp.launch(add, 24, [Host(), other], device="cpu")
+"""
+
+SCOPES = """
+base, device = wp.get_stream("cuda:0"), wp.get_device()
+stream, host = wp.Stream("cuda:0"), wp.ScopedDevice("cpu")
+scope, pool = wp.ScopedStream(stream), wp.ScopedMempool("cuda:0", False)
+for one in (scope, pool, host):  # each may be entered again inside of itself
+    with one, one:
+        pass
+with scope, host, scope, pool, pool:
+    assert wp.get_stream("cuda:0").cuda_stream == stream.cuda_stream and not wp.is_mempool_enabled("cuda:0")
+assert wp.get_stream("cuda:0").cuda_stream == base.cuda_stream and wp.is_mempool_enabled("cuda:0")
+assert wp.get_device() is device
+for wrong in (64, np.zeros(3).ctypes.data):  # pointers that no GPU has given out
+    try:
+        wp.array(ptr=wrong, shape=3, dtype=float, device="cuda:0")
+    except RuntimeError as error:
+        assert "is no memory of cuda:0" in str(error)
+    else:
+        raise AssertionError(wrong)
+assert wp.array(ptr=a.ptr + 8, shape=3, dtype=float, device="cuda:0").numpy().tolist() == [2.0, 3.0, 4.0]
+for handle in (None, "x" * 64, 64):
+    for ask in (lambda: wp.from_ipc_handle(handle, wp.float32, 3, device="cuda:0"), lambda: wp.event_from_ipc_handle(handle, "cuda:0")):
+        try:
+            ask()
+        except TypeError as error:
+            assert "a handle is the 64 bytes that ipc_handle() gave" in str(error)
+        else:
+            raise AssertionError(handle)
+"""
+
+PROGRAMS = {"captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
+
+
+def run(program: str, folder: str, environment: dict[str, str]) -> None:
+    path = os.path.join(folder, "program.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(HEAD + program + "\nwp.synchronize()\nprint('done')\n")
+    done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.stdout.endswith("done\n") and done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_on_the_fake_driver(name, tmp_path):
+    if not os.path.exists(os.path.join(FAKE, "libcuda.so.1")):
+        pytest.skip("the fake driver was not built (target fake_cuda)")
+    path = os.pathsep.join(filter(None, [FAKE, os.environ.get("LD_LIBRARY_PATH")]))
+    run(PROGRAMS[name], str(tmp_path), {**os.environ, "LD_LIBRARY_PATH": path, "CUDA_VISIBLE_DEVICES": ""})
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_on_a_gpu(name, tmp_path, gpu_environment):
+    if not wp.is_cuda_available():
+        pytest.skip("there is no CUDA device")
+    run(PROGRAMS[name], str(tmp_path), gpu_environment)

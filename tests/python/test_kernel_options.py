@@ -1,0 +1,99 @@
+"""Options of `@wp.kernel`: names, bounds of launches, what is refused where it is written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import warp as wp
+
+
+def counting(**options: object) -> wp.Kernel:
+    @wp.kernel(**options)
+    def count(x: wp.array(dtype=float)):
+        i = wp.tid()
+        for k in range(x.shape[0] % 7):
+            x[i] = x[i] + 1.0
+
+    return count
+
+
+def run(kernel: wp.Kernel, **how: object) -> None:
+    x = wp.zeros(1000, dtype=float)
+    wp.launch(kernel, 1000, [x], **how)
+    assert np.all(x.numpy() == 1000 % 7)
+
+
+@pytest.mark.parametrize("bounds", [64, (64,), (64, 4), [64, 1], (64, 2, 1)])
+def test_launch_bounds(bounds, device):
+    kernel = counting(launch_bounds=bounds)
+    run(kernel)
+    run(kernel, block_dim=64)
+    run(kernel, block_dim=17)
+    if device.is_cpu:  # blocks have no meaning there
+        run(kernel, block_dim=128)
+        return
+    with pytest.raises(ValueError, match="kernel 'count': a block has 1 to 64 threads here, block_dim is 128"):
+        run(kernel, block_dim=128)
+    assert wp.get_suggested_block_size(kernel)[0] <= 64
+    run(counting(), block_dim=128)
+
+
+def test_bounds_hold_for_the_way_back(device):
+    @wp.kernel(launch_bounds=32)
+    def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = x[i] * x[i]
+
+    x, y = wp.full(100, 3.0, requires_grad=True), wp.zeros(100, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(square, 100, [x], [y])
+    y.grad.fill_(1.0)
+    tape.backward()
+    assert np.all(x.grad.numpy() == 6.0)
+
+
+def test_registers(device):
+    @wp.kernel(cuda_max_registers=24)
+    def few(x: wp.array(dtype=wp.mat44), y: wp.array(dtype=wp.mat44)):
+        i = wp.tid()
+        y[i] = x[i] * wp.transpose(x[i]) * x[i]
+
+    x = wp.full(10, wp.identity(4, dtype=float), dtype=wp.mat44)
+    y = wp.zeros_like(x)
+    wp.launch(few, 10, [x, y])
+    assert np.all(y.numpy() == np.eye(4))
+    if device.is_cuda:
+        assert wp.get_cuda_kernel_properties(few)["register_count"] <= 24
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"launch_bounds": 0}, ValueError),
+        ({"launch_bounds": -1}, ValueError),
+        ({"launch_bounds": 2048}, ValueError),
+        ({"launch_bounds": ()}, ValueError),
+        ({"launch_bounds": (1, 2, 3, 4)}, ValueError),
+        ({"launch_bounds": (128, 0)}, ValueError),
+        ({"launch_bounds": 3.5}, TypeError),
+        ({"launch_bounds": "x"}, TypeError),
+        ({"launch_bounds": True}, TypeError),
+        ({"cuda_max_registers": 0}, ValueError),
+        ({"cuda_max_registers": 3.5}, TypeError),
+        ({"cuda_max_registers": 32, "launch_bounds": 128}, ValueError),
+        ({"cluster_dim": 17}, ValueError),
+        ({"cluster_dim": (1, 2)}, TypeError),
+        ({"enable_cuda_smem_spilling": "x"}, TypeError),
+        ({"no_such_option": 3}, TypeError),
+        ({"module_options": 3}, TypeError),
+    ],
+)
+def test_refused(options, error):
+    with pytest.raises(error, match="|".join([*options, "each number of launch_bounds"])):
+        wp.kernel(**options)
+
+
+def test_names_and_options_of_a_module():
+    kernel = counting(name="other", module_options={"fast_math": True}, cluster_dim=2, grid_stride=True)
+    assert kernel.key == "other" and kernel.options["fast_math"] is True
+    run(kernel)
