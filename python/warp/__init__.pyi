@@ -489,7 +489,6 @@ class ScopedAllocator:
     """`with wp.ScopedAllocator(device, allocator):` sets a device's allocator and restores the one before."""
     device: Any
     allocator: Any
-    saved: Any
     def __init__(self, device: Any, allocator: Any) -> None: ...
     def __enter__(self) -> ScopedAllocator: ...
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
@@ -578,7 +577,13 @@ class Tape:
     def reset(self) -> None:
         """Forgets everything that was recorded, and sets the gradients to zero."""
     def visualize(self, filename: _b.str | None = None, simplify_graph: _b.bool = True, hide_readonly_arrays: _b.bool = False, array_labels: _b.dict[array[Any, Any], _b.str] | None = None, choose_longest_node_name: _b.bool = True, ignore_graph_scopes: _b.bool = False, track_inputs: _b.list[array[Any, Any]] | None = None, track_outputs: _b.list[array[Any, Any]] | None = None, track_input_names: _b.list[_b.str] | None = None, track_output_names: _b.list[_b.str] | None = None, graph_direction: _b.str = 'LR') -> _b.str:
-        """The recorded operations as a graph in the DOT language; written to `filename` where one is given."""
+        """The recorded operations as a graph in the DOT language; written to `filename` where one is given.
+
+        `simplify_graph` shows sequences that follow themselves once, in a group; `hide_readonly_arrays` leaves out arrays
+        that nothing writes, but for those to track. Arrays are named by `array_labels` or by `track_input_names` and
+        `track_output_names`, else as parameters are: by the longest name of all, or with `choose_longest_node_name=False`
+        by the first.
+        """
     @_b.property
     def kept_bytes(self) -> _b.int:
         """Bytes of arrays that the tape copied because a later operation overwrote them."""
