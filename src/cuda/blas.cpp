@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kWorkspace = std::uint64_t(32) << 20;
 constexpr std::size_t kKept = 1024;  // choices of algorithms
+constexpr int kBlasNoMemory = 3;
 
 [[noreturn]] void fail(const char* call, int status) {
   throw runtime::Error(std::string(call) + " failed: status " + std::to_string(status) + " of cuBLAS");
@@ -107,10 +108,14 @@ Blas* Blas::shared(const std::vector<std::string>& files) {
 }
 
 void* Blas::handle(Device& device) {
-  void*& made = handles_[device.context()];
-  if (!made)
-    if (int status = table_.create(&made)) fail("cublasLtCreate", status);
-  return made;
+  const auto known = handles_.find(device.context());
+  if (known != handles_.end()) return known->second;
+  void* made = nullptr;
+  if (const int status = table_.create(&made)) {
+    if (status == kBlasNoMemory) fail("cublasLtCreate", status);
+    made = nullptr;
+  }
+  return handles_[device.context()] = made;
 }
 
 bool Blas::multiply(Device& device, const BlasRequest& request) {
@@ -126,6 +131,7 @@ bool Blas::multiply(Device& device, const BlasRequest& request) {
 
   std::unique_lock lock(mutex_);
   void* const library = handle(device);
+  if (!library) return false;
   Owned operation(table_.operation_destroy), preference(table_.preference_destroy);
   if (int status = table_.operation_create(&operation.thing, wide ? kBlasComputeFloat64 : kBlasComputeFloat32,
                                            wide ? kBlasFloat64 : kBlasFloat32))

@@ -68,11 +68,12 @@ class Blas {
  private:
   /// What decides which algorithm is taken.
   using Key = std::tuple<int, int, std::vector<std::int64_t>>;
+  /// Null if the library does not start on the device: it may be newer than the driver.
   void* handle(Device& device);
 
   const BlasTable table_;
   std::mutex mutex_;  // guards the rest
-  std::map<ContextHandle, void*> handles_;
+  std::map<ContextHandle, void*> handles_;  // null: it does not start there
   std::map<Key, BlasChoice> chosen_;
 };
 

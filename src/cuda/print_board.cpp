@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "cuda/device.h"
@@ -43,20 +45,30 @@ std::string PrintBoard::take() {
   char* data = static_cast<char*>(owner_.get()) + sizeof(GpuPrintBuffer);
   struct Found {
     const GpuPrintRecord* record;
+    std::uint64_t launch;  // that it comes with
+    std::uint64_t inside;  // 0, or which kernel of a graph it is that ran behind that launch
     std::uint64_t order;
   };
   std::vector<Found> found;
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> in_graphs;  // by number: launch and inside
+  std::uint64_t latest = 0;
   const std::uint64_t end = std::min(look(head->used), kCapacity);
   while (read_ + sizeof(GpuPrintRecord) <= end) {
     const auto* record = reinterpret_cast<const GpuPrintRecord*>(data + read_);
     const std::uint64_t bytes = look(record->bytes);
     if (bytes < sizeof(GpuPrintRecord) || bytes > kCapacity - read_) break;  // being written, or no room was left
-    found.push_back({record, found.size()});
+    Found one{record, record->launch, 0, found.size()};
+    if (record->launch & kInGraph) {  // its number is from the capture: it runs where it shows up first
+      std::tie(one.launch, one.inside) = in_graphs.try_emplace(record->launch, latest, one.order + 1).first->second;
+    } else {
+      latest = std::max(latest, record->launch);
+    }
+    found.push_back(one);
     read_ += bytes;
   }
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    if (a.record->launch != b.record->launch) return a.record->launch < b.record->launch;
-    return a.record->linear != b.record->linear ? a.record->linear < b.record->linear : a.order < b.order;
+    return std::tie(a.launch, a.inside, a.record->linear, a.order) <
+           std::tie(b.launch, b.inside, b.record->linear, b.order);
   });
   std::string text;
   for (const Found& one : found) {

@@ -21,6 +21,8 @@ class PrintBoard {
   std::uint64_t ready_buffer() const {
     return reinterpret_cast<std::uint64_t>(memory_.load(std::memory_order_acquire));
   }
+  /// Marks the number of a launch that is captured: a graph runs it later than that says, and more than once.
+  static constexpr std::uint64_t kInGraph = std::uint64_t(1) << 63;
   std::uint64_t next_launch() { return launches_.fetch_add(1, std::memory_order_relaxed) + 1; }
   /// Prints what has been written since the last call. Cheap when there is nothing.
   void show() noexcept;

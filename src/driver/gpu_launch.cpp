@@ -89,7 +89,10 @@ void GpuLaunch::queue(const cuda::Stream& stream) {
   }
   trailer.print = device_.prints().buffer();
   trailer.launch = device_.prints().next_launch();
-  if (device_.capture()) device_.keep_for_capture(variant_.binary);
+  if (device_.capture()) {
+    trailer.launch |= cuda::PrintBoard::kInGraph;
+    device_.keep_for_capture(variant_.binary);
+  }
   const cuda::TimedScope timed(device_, stream.handle(), cuda::kTimeKernel,
                                variant_.adjoint ? "backward kernel " : "forward kernel ", binary.name());
   binary.gpu()->launch(stream.handle(), blocks_, block_dim_, arguments_, size_);

@@ -19,13 +19,13 @@ struct Operation {
   bool turned[2] = {};
 };
 struct Library {
-  int alive = 0, chosen = 0, failing = 0, found = 1;
+  int alive = 0, chosen = 0, failing = 0, found = 1, created = 0, starts = 0;
   std::uint32_t alignment[4] = {};
 } library;
 
 BlasTable fake_table() {
   BlasTable t;
-  t.create = [](void** h) { return *h = &library, 0; };
+  t.create = [](void** h) { return ++library.created, *h = &library, library.starts; };
   t.operation_create = [](void** o, int compute, int scale) {
     ++library.alive;
     return *o = new Operation{compute, scale, {}}, 0;
@@ -174,6 +174,20 @@ TEST_F(Products, AlgorithmsAreChosenOnce) {
   ASSERT_TRUE(blas.multiply(device, {ScalarKind::f64, a, b, {}, d, 1, 1.0, 0.0}));
   EXPECT_EQ(library.chosen, 2);
   EXPECT_EQ(library.alignment[0], 8u);
+}
+
+TEST_F(Products, ALibraryThatDoesNotStart) {
+  const auto a = matrix(2, 2, 2, 1), d = matrix(2, 2, 2, 1);
+  const BlasRequest request{ScalarKind::f64, a, a, {}, d, 1, 1.0, 0.0};
+  library.starts = 3;  // there is no memory now: that may change
+  EXPECT_THROW(blas.multiply(device, request), runtime::Error);
+  library.starts = 1;  // it is newer than the driver: that won't
+  EXPECT_FALSE(blas.multiply(device, request));
+  library.starts = 0;
+  EXPECT_FALSE(blas.multiply(device, request));
+  EXPECT_EQ(library.created, 2) << "it is not tried again";
+  Blas other{fake_table()};
+  EXPECT_TRUE(other.multiply(device, request));
 }
 
 TEST_F(Products, RefusalsAndErrors) {

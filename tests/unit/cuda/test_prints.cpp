@@ -67,6 +67,20 @@ TEST_F(Prints, AppearInTheOrderOfLaunchesAndThreads) {
   EXPECT_EQ(shown.size(), 32u);
 }
 
+TEST_F(Prints, OfGraphsAppearWhereTheyRun) {
+  const std::uint64_t captured = device.prints().next_launch() | PrintBoard::kInGraph,
+                      next = device.prints().next_launch() | PrintBoard::kInGraph,
+                      before = device.prints().next_launch(), behind = device.prints().next_launch();
+  print(before, 1, 2);
+  print(before, 0, 1);
+  print(captured, 1, 4);
+  print(captured, 0, 3);
+  print(next, 0, 5);
+  print(behind, 0, 6);
+  device.synchronize();
+  EXPECT_EQ(shown, "value 1\nvalue 2\nvalue 3\nvalue 4\nvalue 5\nvalue 6\n");
+}
+
 TEST_F(Prints, EventsAndDevicesShowThemToo) {
   Event event(device, false);
   print(1, 0, 1);
