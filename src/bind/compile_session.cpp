@@ -177,8 +177,18 @@ const CompileSession::Answer& CompileSession::remember(const sema::Scope& scope,
                                                        const std::function<Answer()>& ask) {
   if (const Answer* known = find(scope, kind, text)) return *known;
   if (!collecting_) asked_more_ = true;
-  Answer answer = ask();  // may ask further questions
-  return answers_[{&scope, kind}].try_emplace(std::string(text), std::move(answer)).first->second;
+  if (kind == Question::static_value) {
+    // Expressions that launch kernels whose expressions launch kernels would run twice as often at every level.
+    if (auto failed = failures_.find({&scope, std::string(text)}); failed != failures_.end())
+      throw sema::StaticError(failed->second);
+  }
+  try {
+    Answer answer = ask();  // may ask further questions
+    return answers_[{&scope, kind}].try_emplace(std::string(text), std::move(answer)).first->second;
+  } catch (const sema::StaticError& error) {
+    failures_.try_emplace({&scope, std::string(text)}, error.what());
+    throw;
+  }
 }
 
 const CompileSession::Answer* CompileSession::find(const sema::Scope& scope, Question kind,

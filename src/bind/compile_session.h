@@ -38,7 +38,8 @@ class __attribute__((visibility("hidden"))) CompileSession {
   bool asked_more() const { return asked_more_; }
 
   enum class Question : std::uint8_t { name, static_value };
-  /// The answer of `ask`, remembered for the scope and the question. The reference holds as long as the session.
+  /// The answer of `ask`, remembered for the scope and the question. The reference holds as long as the session. An
+  /// expression that failed (sema::StaticError) fails again without a second try.
   const Answer& remember(const sema::Scope& scope, Question kind, std::string_view text,
                          const std::function<Answer()>& ask);
   /// What was remembered; null if nothing was.
@@ -58,6 +59,7 @@ class __attribute__((visibility("hidden"))) CompileSession {
   CompileSession* outer_;
   const sema::FunctionDecl* kernel_;
   std::map<std::pair<const sema::Scope*, Question>, Answers> answers_;  // they hold the scopes that they are asked of
+  std::map<std::pair<const sema::Scope*, std::string>, std::string> failures_;  // of expressions, and what they say
   bool ahead_;
   bool collecting_ = false;
   bool asked_more_ = false;

@@ -108,6 +108,7 @@ class PythonScope final : public sema::Scope {
       if (answer.is_none()) return std::nullopt;
       return to_symbol(answer);
     } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C and exits are not about the expression
       // The expression is the user's; a traceback through this package would hide what is wrong with it.
       throw sema::StaticError(nb::cast<std::string>(error.type().attr("__name__")) + ": " +
                               nb::cast<std::string>(nb::str(error.value())));

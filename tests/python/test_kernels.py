@@ -243,6 +243,51 @@ def test_static_expressions_of_kernels_that_a_loop_declares():
     assert got == [0.0, 3.0, 6.0]
 
 
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_static_expressions_that_fail_are_evaluated_once(error):
+    raised = []
+
+    def give():
+        if len(raised) < 2:
+            raised.append(error("not now"))
+            raise raised[-1]
+        return 3.0
+
+    @wp.kernel
+    def asks(x: wp.array(dtype=float)):
+        x[wp.tid()] = wp.static(give())
+
+    x = wp.zeros(2, dtype=float)
+    for count in (1, 2):
+        with pytest.raises(error if error is not ValueError else wp.codegen.WarpCodegenError, match="not now"):
+            wp.launch(asks, dim=2, inputs=[x])
+        assert len(raised) == count
+    wp.launch(asks, dim=2, inputs=[x])
+    assert x.numpy().tolist() == [3.0, 3.0]
+
+
+def test_static_expressions_fail_once_at_every_depth():
+    depth = []
+
+    def value_of(kernel):
+        x = wp.zeros(1, dtype=float)
+        wp.launch(kernel, dim=1, inputs=[x])
+        return float(x.numpy()[0])
+
+    def endless():
+        depth.append(len(depth))
+
+        @wp.kernel
+        def deeper(x: wp.array(dtype=float)):
+            x[0] = wp.static(value_of(endless()))
+
+        return deeper
+
+    with pytest.raises(wp.codegen.WarpCodegenError, match="deep"):
+        value_of(endless())
+    assert len(depth) < 50
+
+
 def test_print_goes_to_python_stdout(capsys):
     @wp.kernel
     def talk(x: wp.array(dtype=float)):
