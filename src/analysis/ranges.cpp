@@ -1,6 +1,7 @@
 // Interval arithmetic over the structured IR. Carried values are taken as unknown except for one pattern that loops
 // with `break` leave behind: a `while` counter that starts at a known bound, grows by a positive constant and is tested
-// against something it must stay below, so that the addition can't wrap.
+// against something it must stay below, so that the addition can't wrap. Others that don't begin negative are supposed not
+// to become so, and the loop is looked at again where one does.
 #include "analysis/ranges.h"
 
 #include <algorithm>
@@ -17,6 +18,8 @@ Range unite(Range a, Range b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.h
 bool fits(Range inner, Range outer) { return inner.lo >= outer.lo && inner.hi <= outer.hi; }
 
 constexpr Wide kFactorLimit = Wide(1) << 62;
+constexpr int kMaxSupposingLoops = 2;  // in each other: their bodies are looked at several times
+constexpr int kMaxTests = 16;          // in one condition, nested
 
 /// What a conjunction of tests says about `counter` being below something: the largest value it can then have.
 Wide bound_from_test(const ir::Value* test, const ir::Value* counter, const Ranges& ranges, int depth) {
@@ -68,23 +71,155 @@ Range Ranges::of(const ir::Value* value) const {
 }
 
 void Ranges::set(const ir::Value* value, Range range) {
-  if (!fits(range, type_range(value->type->scalar_kind())) || range.lo > range.hi) return;
-  slots_[value->id] = {true, range};
+  const bool told = fits(range, type_range(value->type->scalar_kind())) && range.lo <= range.hi;
+  slots_[value->id] = told ? Slot{true, range} : Slot{};
+}
+
+void Ranges::narrow(const ir::Value* value, Range range, Undo& undo) {
+  if (value->is_constant()) return;
+  const Range old = of(value), both = {std::max(old.lo, range.lo), std::min(old.hi, range.hi)};
+  if (both == old || both.lo > both.hi) return;
+  undo.emplace_back(value->id, slots_[value->id]);
+  slots_[value->id] = {true, both};
+}
+
+void Ranges::take_back(const Undo& undo) {
+  for (auto it = undo.rbegin(); it != undo.rend(); ++it) slots_[it->first] = it->second;
+}
+
+/// What a test that holds, or doesn't, says of the values in it. The arguments of a `while`'s test are those of its body.
+void Ranges::assume(const ir::Value* test, bool holds, const ir::Region* body, Undo& undo, int depth) {
+  if (test->kind != ir::ValueKind::result || depth > kMaxTests) return;
+  const ir::Op& op = *test->op;
+  if (op.code == OpCode::bit_not) return assume(op.operand(0), !holds, body, undo, depth + 1);
+  if ((op.code == OpCode::bit_and && holds) || (op.code == OpCode::bit_or && !holds)) {
+    for (const ir::Value* part : op.operands)
+      if (part->type->is_bool()) assume(part, holds, body, undo, depth + 1);
+    return;
+  }
+  if (op.code == OpCode::if_ || op.code == OpCode::select) {  // Python's `and` and `or`
+    const bool chosen = op.code == OpCode::select;
+    const ir::Value* then = chosen ? op.operand(1) : op.regions[0]->last->operand(test->index);
+    const ir::Value* otherwise = chosen ? op.operand(2) : op.regions[1]->last->operand(test->index);
+    auto is = [&](const ir::Value* v, bool what) { return v->is_constant() && (v->bits != 0) == what; };
+    if (is(then, !holds)) {
+      assume(op.operand(0), false, body, undo, depth + 1);
+      assume(otherwise, holds, body, undo, depth + 1);
+    } else if (is(otherwise, !holds)) {
+      assume(op.operand(0), true, body, undo, depth + 1);
+      assume(then, holds, body, undo, depth + 1);
+    }
+    return;
+  }
+  if (op.operands.size() != 2 || !op.operand(0)->type->is_int()) return;
+  auto inside = [&](const ir::Value* v) {
+    const bool carried = body && v->kind == ir::ValueKind::argument && v->region->parent_op == body->parent_op;
+    return carried ? static_cast<const ir::Value*>(body->args[v->index]) : v;
+  };
+  const ir::Value *x = inside(op.operand(0)), *y = inside(op.operand(1));
+  OpCode code = op.code;
+  if (code == OpCode::gt || code == OpCode::ge) {
+    std::swap(x, y);
+    code = code == OpCode::gt ? OpCode::lt : OpCode::le;
+  }
+  if (!holds) {
+    if (code == OpCode::lt || code == OpCode::le) std::swap(x, y);
+    code = code == OpCode::lt   ? OpCode::le
+           : code == OpCode::le ? OpCode::lt
+           : code == OpCode::eq ? OpCode::ne
+           : code == OpCode::ne ? OpCode::eq
+                                : code;
+  }
+  const Range a = of(x), b = of(y);
+  auto differs = [&](const ir::Value* v, Range own, Range other) {
+    if (other.lo != other.hi) return;
+    narrow(v, {own.lo == other.lo ? own.lo + 1 : own.lo, own.hi == other.lo ? own.hi - 1 : own.hi}, undo);
+  };
+  if (code == OpCode::lt || code == OpCode::le) {
+    const int apart = code == OpCode::lt;
+    narrow(x, {a.lo, b.hi - apart}, undo);
+    narrow(y, {a.lo + apart, b.hi}, undo);
+  } else if (code == OpCode::eq) {
+    narrow(x, b, undo);
+    narrow(y, a, undo);
+  } else if (code == OpCode::ne) {
+    differs(x, a, b);
+    differs(y, b, a);
+  }
 }
 
 void Ranges::walk(const ir::Region& region) {
   for (const ir::Op& op : region) {
-    if (op.code == OpCode::for_) enter_for(op);
-    if (op.code == OpCode::while_) enter_while(op);
-    for (const ir::Region* nested : op.regions) walk(*nested);
-    if (op.code == OpCode::if_) {
-      for (std::size_t i = 0; i < op.results.size(); ++i)
-        if (has_range(op.result(i)->type))
-          set(op.result(i), unite(of(op.regions[0]->last->operand(i)), of(op.regions[1]->last->operand(i))));
-    } else if (op.regions.empty() && op.results.size() == 1 && has_range(op.result()->type)) {
+    if (op.code == OpCode::if_)
+      walk_branches(op);
+    else if (op.code == OpCode::for_ || op.code == OpCode::while_)
+      walk_loop(op);
+    else if (op.regions.empty() && op.results.size() == 1 && has_range(op.result()->type))
       set(op.result(), evaluate(op));
-    }
   }
+}
+
+void Ranges::walk_branches(const ir::Op& op) {
+  std::vector<Range> found(op.results.size());
+  for (std::size_t k = 0; k < 2; ++k) {
+    Undo undo;
+    assume(op.operand(0), k == 0, nullptr, undo);
+    walk(*op.regions[k]);
+    for (std::size_t i = 0; i < op.results.size(); ++i) {
+      if (!has_range(op.result(i)->type)) continue;
+      const Range here = of(op.regions[k]->last->operand(i));
+      found[i] = k == 0 ? here : unite(found[i], here);
+    }
+    take_back(undo);
+  }
+  for (std::size_t i = 0; i < op.results.size(); ++i)
+    if (has_range(op.result(i)->type)) set(op.result(i), found[i]);
+}
+
+/// The regions of a loop whose arguments are settled.
+void Ranges::walk_bodies(const ir::Op& op) {
+  if (op.code == OpCode::for_) return walk(*op.regions[0]);
+  walk(*op.regions[0]);
+  Undo undo;
+  assume(op.regions[0]->last->operand(0), true, op.regions[1], undo);
+  walk(*op.regions[1]);
+  take_back(undo);
+}
+
+void Ranges::walk_loop(const ir::Op& op) {
+  const bool counts = op.code == OpCode::for_;
+  const std::size_t skipped = counts ? 3 : 0;  // operands before the initial values
+  const ir::Region* body = op.regions[counts ? 0 : 1];
+  auto argument = [&](const ir::Region* region, std::size_t i) { return region->args[i + (counts ? 1 : 0)]; };
+  for (std::size_t i = 0; i < op.results.size(); ++i)
+    for (const ir::Region* region : op.regions)
+      if (has_range(op.result(i)->type)) slots_[argument(region, i)->id] = {};
+  if (counts)
+    enter_for(op);
+  else
+    enter_while(op);
+  std::vector<std::size_t> supposed;
+  for (std::size_t i = 0; i < op.results.size() && loops_ < kMaxSupposingLoops; ++i)
+    if (op.result(i)->type->is_signed_int() && !slots_[argument(body, i)->id].known &&
+        of(op.operand(skipped + i)).lo >= 0)
+      supposed.push_back(i);
+  ++loops_;
+  for (int times = 0;; ++times) {
+    for (std::size_t i : supposed)
+      for (const ir::Region* region : op.regions)
+        set(argument(region, i), {0, type_range(op.result(i)->type->scalar_kind()).hi});
+    walk_bodies(op);
+    const std::size_t before = supposed.size();
+    // The test of a `while` holds for the body's operations only; what they give was settled under it.
+    std::erase_if(supposed, [&](std::size_t i) {
+      if (times < 2 && of(body->last->operand(i)).lo >= 0) return false;
+      for (const ir::Region* region : op.regions) slots_[argument(region, i)->id] = {};
+      return true;
+    });
+    if (supposed.size() == before) break;  // at the latest when none is left
+  }
+  --loops_;
+  for (std::size_t i : supposed) set(op.result(i), {0, type_range(op.result(i)->type->scalar_kind()).hi});
 }
 
 void Ranges::enter_for(const ir::Op& op) {

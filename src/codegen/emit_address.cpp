@@ -32,14 +32,18 @@ bool never_negative(const Value* v, int depth = 4) {
     case OpCode::floordiv: return operand(0) && op.operand(1)->is_constant() && op.operand(1)->as_int() > 0;
     case OpCode::min: return operand(0) && operand(1);
     case OpCode::max: return operand(0) || operand(1);
-    // What overflows is out of bounds.
-    case OpCode::add:
-    case OpCode::mul: return operand(0) && operand(1);
     case OpCode::select: return operand(1) && operand(2);
     case OpCode::cast:
       return op.operand(0)->type->is_int() && op.operand(0)->type->size() < v->type->size() && operand(0);
     default: return false;
   }
+}
+
+/// The same for an index itself: a sum that overflows is out of bounds.
+bool index_never_negative(const Value* v, int depth = 4) {
+  const bool sum = depth > 0 && v->kind == ir::ValueKind::result && v->op->code == OpCode::add;
+  if (!sum || !v->type->is_signed_int()) return never_negative(v);
+  return index_never_negative(v->op->operand(0), depth - 1) && index_never_negative(v->op->operand(1), depth - 1);
 }
 
 /// The 32-bit number that an extent is: of a GPU's array argument (kernel_entry.cpp), or of a private array; null if it may
@@ -72,6 +76,11 @@ Moved take_constant(const Value* index) {
   return {index, by};
 }
 
+bool is_loop_index(const Value* v) {
+  return v->kind == ir::ValueKind::argument && v->index == 0 && v->region->parent_op &&
+         v->region->parent_op->code == OpCode::for_;
+}
+
 /// One summand of an offset, in bytes.
 struct Term {
   llvm::Value* scalar = nullptr;                 // uniform: its value; linear: lane 0's; null: varying
@@ -79,6 +88,7 @@ struct Term {
   std::function<llvm::Value*()> index_by_lane;   // makes <W x i64>; set unless uniform
   std::function<llvm::Value*()> offset_by_lane;  // the same times the stride, where there is a shorter way
   llvm::Value* indices = nullptr;                // varying, of an array: as they were computed
+  llvm::Value* element = nullptr;                // a GPU's loop index, with 64 bits: taken apart by the back end
   llvm::Value* stride = nullptr;                 // multiplies the index
 };
 
@@ -129,7 +139,7 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     // Views may keep leading dimensions.
     const std::uint32_t d = k + (op.code == OpCode::view ? std::uint32_t(op.imm) : 0);
     llvm::Value* extent = plain(desc[2 + d]);
-    bool wraps = (op.wrap >> k & 1) && !never_negative(index);
+    bool wraps = (op.wrap >> k & 1) && !index_never_negative(index);
     auto resolved = [this, extent, wraps, type = index->type](llvm::Value* v) {
       llvm::Value* small = wraps && type->size() == 4 && !v->getType()->isVectorTy() ? small_extent(extent) : nullptr;
       if (small) return to_i64(b.CreateSelect(b.CreateICmpSLT(v, b.getInt32(0)), b.CreateAdd(v, small), v), type);
@@ -169,6 +179,8 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
         steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(moved.by)), term.stride));
       } else {
         term.scalar = b.CreateMul(resolved(part.v), term.stride);
+        if (unit.traits.gpu && W == 1 && !wraps && known && is_loop_index(index))
+          term.element = to_i64(part.v, index->type);
       }
     } else if (part.stride == 0 && !is_uniform(part)) {
       term.indices = part.v;
@@ -246,6 +258,11 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
   }
   at.pointer = data;
   for (const Term& term : terms) {
+    if (term.element) {  // a type of that size: the back end finds constants in the index of an unrolled loop
+      const auto size = llvm::cast<llvm::ConstantInt>(term.stride)->getZExtValue();
+      at.pointer = b.CreateGEP(llvm::ArrayType::get(unit.i8, size), at.pointer, term.element);
+      continue;
+    }
     at.pointer = byte_offset(at.pointer, term.scalar);
     at.lane_stride += term.lane;
   }

@@ -1,6 +1,7 @@
 // Elementwise operations: arithmetic, bits, rounding and elementary functions, on scalars, composites and blocks.
 // docs/design/ir.md states each meaning; src/ir/scalar_eval.cpp is the same in plain C++ and the tests compare the two.
 #include "codegen/emitter.h"
+#include "codegen/nvptx/extremes.h"
 #include "codegen/nvptx/roots.h"
 
 namespace weft::codegen {
@@ -136,8 +137,10 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
       return b.CreateFDiv(x, y);
     case OpCode::floordiv: return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFDiv(x, y));
     case OpCode::rem: return call_math(code, kind, operands);
-    case OpCode::min: return float_extreme(b.CreateFCmpOLT(x, y), x, y);
-    case OpCode::max: return float_extreme(b.CreateFCmpOGT(x, y), x, y);
+    case OpCode::min:
+    case OpCode::max:
+      if (unit.traits.gpu && kind == ScalarKind::f32) return emit_float_extreme(*this, code == OpCode::max, x, y);
+      return float_extreme(code == OpCode::max ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y), x, y);
     case OpCode::neg: return b.CreateFNeg(x);
     case OpCode::abs: return intrinsic(llvm::Intrinsic::fabs);
     case OpCode::fma: return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, operands[2]});

@@ -134,12 +134,15 @@ namespace {
 /// A GPU thread has nothing else to do while it waits for a load: small innermost loops are unrolled.
 constexpr int kMaxUnrolledOps = 48, kMaxOpsForEight = 24;
 
-/// How often; 1: not at all.
+/// How often; 1: not at all. Loops that may begin below zero have a copy for the usual case (passes/split_signs.h).
 int gpu_unrolling(const ir::Region& body) {
   int ops = 0;
-  for (const ir::Op& op : body)
+  for (const ir::Op& op : body) {
     if (!op.regions.empty() || op.code == OpCode::call || op.code == OpCode::atomic || ++ops > kMaxUnrolledOps)
       return 1;
+    for (std::uint32_t k = 0; k < op.num_indices; ++k)
+      if ((op.wrap >> k & 1) && op.indices()[k] == body.args[0]) return 1;
+  }
   return ops > kMaxOpsForEight ? 4 : 8;
 }
 
@@ -184,7 +187,9 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   emit_region(body);
   overlaps_roots = false;
   carry_next(args, phis, body.terminator()->operands, nullptr);
-  llvm::Value* next = b.CreateAdd(index, step);
+  // Steps of one end at `hi`: no overflow, and the back end takes the steps of an unrolled loop as parts of addresses.
+  const bool in_range = !left && op.operand(0)->type->is_signed_int();
+  llvm::Value* next = b.CreateAdd(index, step, "", false, in_range);
   llvm::Value* rest = left ? b.CreateSub(left, b.getInt64(1)) : nullptr;
   llvm::BasicBlock* end = b.GetInsertBlock();
   index->addIncoming(next, end);

@@ -20,8 +20,10 @@
 #include "passes/inline_math.h"
 #include "passes/licm.h"
 #include "passes/move_tests.h"
+#include "passes/plain_roots.h"
 #include "passes/promote_locals.h"
 #include "passes/simplify.h"
+#include "passes/split_signs.h"
 #include "passes/unroll.h"
 
 namespace weft::driver {
@@ -118,6 +120,13 @@ const std::vector<Stage>& stages() {
        [](ir::Module& module, const CompileOptions& options) {
          if (!options.fuse_fp) return;
          for (auto& function : module.functions) passes::contract(*function);
+       }},
+      // Behind differentiation, which wants the guard.
+      on_each("plain-roots", [](ir::Function& f) { passes::plain_roots(f); }),
+      {"split-signs",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.gpu.target) return;
+         for (auto& function : module.functions) passes::split_signs(*function);
        }},
       with_effects("dce-3", passes::dce),
 

@@ -42,14 +42,34 @@ TEST(Select, ZerosAndNansAsWritten) {
       }
 }
 
-TEST(Select, GpuMinimumIsNotUsed) {
+// The GPU's own minimum orders zeros by sign: where they may meet, equal operands are told apart.
+TEST(Select, GpuMinimumOfEqualNumbersIsTheSecond) {
   Program program(kText);
   for (int level : {0, 1, 2, 3}) {
     EmitOptions options;
     options.opt_level = level;
     const std::string ptx = emit(*program.module, program.kernel(), nvptx_target(80), options, Output::ptx).bytes;
-    EXPECT_FALSE(std::regex_search(ptx, std::regex(R"(\b(min|max)\.f32)"))) << ptx;
+    EXPECT_TRUE(std::regex_search(ptx, std::regex(R"(\b(min|max)\.f32)"))) << ptx;
+    EXPECT_TRUE(std::regex_search(ptx, std::regex(R"(setp\.(eq|neu)\.f32)"))) << ptx;
   }
+}
+
+TEST(Select, GpuMinimumAloneWhereZerosDontMeet) {
+  // max(x, 0), min(…, 1) and min of sums with constants: no zero of one sign meets one of the other.
+  Program program(R"(
+kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, strided, rank 1) {
+  %i = tid 0
+  %a = load %x[%i]
+  %low = max %a, 0.0f32
+  %top = add %a, -2.5f32
+  %b = min %low, %top
+  %c = min %b, 1.0f32
+  store %y[%i], %c
+  return
+}
+)");
+  const std::string ptx = emit(*program.module, program.kernel(), nvptx_target(80), {}, Output::ptx).bytes;
+  EXPECT_FALSE(std::regex_search(ptx, std::regex(R"(setp\.\w+\.f32)"))) << ptx;
 }
 
 }  // namespace
