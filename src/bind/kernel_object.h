@@ -117,9 +117,15 @@ bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int
 /// parameter. Raises for gradients that don't match their array.
 void use_gradients(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& gradients,
                    char* block);
-/// Runs a form. With `release` other Python threads run meanwhile, and Ctrl-C ends the launch between two chunks.
+/// Takes hold of what a launch works on, before other Python threads run beside it. May throw.
+struct Holder {
+  void (*hold)(void* state) = nullptr;  // null: it is held already
+  void* state = nullptr;
+};
+/// Runs a form; Ctrl-C ends it. With `release` other Python threads run meanwhile; without, only from when it has run for
+/// long: `holder` is called before.
 void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
-                 std::span<const std::int64_t> dims, bool release, bool adjoint = false);
+                 std::span<const std::int64_t> dims, bool release, bool adjoint = false, Holder holder = {});
 
 /// While the calling thread captures a graph on the CPU: adds the launch to it instead of running it. The graph keeps the
 /// arrays and objects that the block points to. False when nothing is captured.

@@ -65,17 +65,51 @@ void count_build(const driver::BuildReport& report) {
 
 bool is_main_thread() { return syscall(SYS_gettid) == getpid(); }
 
-/// What a signal handler of Python raised while a kernel ran: kept apart, for kernels may print through Python before
-/// the launch ends.
-struct Interruption {
-  std::optional<nb::python_error> error;
+/// What a launch asks Python while it runs: whether a signal handler wants to end it. A launch that kept the GIL, for it
+/// was to be short, gives it up at its first question.
+class Interruption {
+ public:
+  explicit Interruption(bool has_gil, Holder holder = {}) : holder_(holder), has_gil_(has_gil) {}
+  Interruption(const Interruption&) = delete;
 
-  static bool asked(void* state) noexcept {
+  void take_part(runtime::LaunchOptions& options) {
+    options.interrupted = [](void* self) noexcept { return static_cast<Interruption*>(self)->asked(); };
+    options.interrupted_state = this;
+  }
+  /// Behind the launch: raises what a handler raised.
+  void end() {
+    late_release_.reset();
+    if (error_) throw std::move(*error_);
+  }
+
+ private:
+  bool asked() noexcept {
+    if (has_gil_ && !late_release_) {
+      if (signalled()) return true;
+      try {
+        if (holder_.hold) holder_.hold(holder_.state);
+      } catch (...) {  // no memory to hold on to anything: other threads have to wait
+        return false;
+      }
+      late_release_.emplace();
+      return false;
+    }
+    if (!is_main_thread()) return false;
     GilAcquire gil;
+    return signalled();
+  }
+  /// Serves signals, if this thread does. What a handler raises is kept apart, for kernels may print through Python before
+  /// the launch ends.
+  bool signalled() noexcept {
     if (PyErr_CheckSignals() == 0) return false;
-    static_cast<Interruption*>(state)->error.emplace();
+    error_.emplace();
     return true;
   }
+
+  const Holder holder_;
+  const bool has_gil_;
+  std::optional<nb::python_error> error_;
+  std::optional<GilRelease> late_release_;  // the last to be made and the first to go
 };
 
 nb::list params_of(const KernelRef& k) {
@@ -275,34 +309,32 @@ WEFT_HOT void run_on_gpu(KernelObject& kernel, const driver::KernelSignature& si
 
 namespace {
 
-/// Lets other Python threads run while `work` does, and Ctrl-C end it.
+/// Runs `work` so that Ctrl-C can end it. With `release` other Python threads run meanwhile; else only if it turns out to
+/// take long.
 template <class Work>
-void run_released(runtime::LaunchOptions& options, const Work& work) {
-  Interruption interruption;
-  const bool main_thread = is_main_thread();
-  if (main_thread) {
-    options.interrupted = &Interruption::asked;
-    options.interrupted_state = &interruption;
-  }
-  {
+WEFT_HOT void run_interruptibly(runtime::LaunchOptions& options, bool release, Holder holder, const Work& work) {
+  Interruption interruption(!release, holder);
+  interruption.take_part(options);
+  if (release) {
     GilRelease released;
     work();
+  } else {
+    work();
   }
-  if (interruption.error) throw std::move(*interruption.error);
-  if (main_thread && PyErr_CheckSignals() != 0) throw nb::python_error();
+  interruption.end();
+  if (release && PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 }  // namespace
 
-void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
-                 std::span<const std::int64_t> dims, bool release, bool adjoint) {
+WEFT_HOT void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
+                          std::span<const std::int64_t> dims, bool release, bool adjoint, Holder holder) {
   const LaunchSettings& settings = launch_settings();
   driver::LaunchRequest request{dims, {}};
   request.options.serial = settings.max_threads == 1;
   request.options.descending = adjoint && request.options.serial;
   request.options.max_threads = settings.max_threads;
-  if (!release) return kernel.family->run(variant, block, request);
-  run_released(request.options, [&] { kernel.family->run(variant, block, request); });
+  run_interruptibly(request.options, release, holder, [&] { kernel.family->run(variant, block, request); });
 }
 
 void run_commands(const std::shared_ptr<const runtime::CommandList>& list) {
@@ -310,7 +342,7 @@ void run_commands(const std::shared_ptr<const runtime::CommandList>& list) {
   runtime::LaunchOptions options;
   options.max_threads = launch_settings().max_threads;
   options.serial = options.max_threads == 1;
-  run_released(options, [&] { held->run(options); });
+  run_interruptibly(options, true, {}, [&] { held->run(options); });
 }
 
 void register_kernels(nb::module_& m) {

@@ -196,8 +196,11 @@ WEFT_HOT void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim,
   }
   const bool release = releases_gil(variant, dims), captured = capturing_on_cpu();
   std::vector<runtime::Array> arrays;
-  if (release || kFreeThreaded || captured)
+  auto hold = [&] {
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
+  };
+  const bool held = release || kFreeThreaded || captured;
+  if (held) hold();
   if (captured) {
     for (std::size_t i = 0; i < args.size(); ++i)  // arrays that structs in memory hold are Python's to keep
       if (signature.types[i]->is_array() && signature.types[i]->element()->is_struct())
@@ -205,7 +208,8 @@ WEFT_HOT void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim,
     record_launch(kernel, signature, variant, block.data(), dims, false, arrays, keep);
     return;
   }
-  run_variant(*kernel, variant, block.data(), dims, release);
+  Holder late{[](void* hold_now) { (*static_cast<decltype(hold)*>(hold_now))(); }, &hold};
+  run_variant(*kernel, variant, block.data(), dims, release, false, held ? Holder{} : late);
 }
 
 /// The kernel's adjoint over the same grid; `gradients` replace those of the arrays where they are given.

@@ -1,4 +1,6 @@
 // Recorded launches (wp.launch with record_cmd=True): arguments packed once, changed one by one, run any number of times.
+#include <optional>
+
 #include <nanobind/stl/shared_ptr.h>
 
 #include "bind/graph_journal.h"
@@ -163,7 +165,19 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
     record_launch(r.kernel, *r.signature, variant, r.bytes(), dims, false, all_arrays(r).memory, keep);
     return;
   }
-  if (!releases_gil(variant, dims)) return run_variant(*r.kernel, variant, r.bytes(), dims, false);
+  if (!releases_gil(variant, dims)) {
+    // Should other threads run after all, they may change the launch: the block that is read becomes our own.
+    struct Own {
+      RecordedLaunch& recorded;
+      std::optional<RecordedLaunch> copy{};
+    } own{r};
+    const auto hold = [](void* state) {
+      auto& [recorded, copy] = *static_cast<Own*>(state);
+      copy.emplace(recorded);
+      copy->block.swap(recorded.block);
+    };
+    return run_variant(*r.kernel, variant, r.bytes(), dims, false, false, {hold, &own});
+  }
   const RecordedLaunch now = r;
   run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
 }

@@ -72,6 +72,7 @@ CodeUnit::CodeUnit(const ir::Module& source, const TargetSpec& target, const Emi
   f32 = llvm::Type::getFloatTy(context);
   f64 = llvm::Type::getDoubleTy(context);
   ptr = llvm::PointerType::getUnqual(context);
+  if (!traits.gpu) turns.emplace(source);
   if (options.line_info && traits.gpu) lines = std::make_unique<LineTable>(*module);
 }
 

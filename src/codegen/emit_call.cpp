@@ -1,6 +1,7 @@
 // Calls of functions that were not inlined. A function is emitted once per combination of uniform and varying
 // parameters (few; then once more with all varying), with context, linear index and mask as extra arguments. Register
-// results come back in a struct, blocks through pointers. Bodies are emitted from a list, not by recursion.
+// results come back in a struct, blocks through pointers. A function whose loops count their turns gets the turns that
+// are left as one more argument and returns them as one more result. Bodies are emitted from a list, not by recursion.
 #include "codegen/emitter.h"
 
 namespace weft::codegen {
@@ -13,11 +14,16 @@ namespace {
 
 constexpr int kMaxVariants = 4;
 
+bool counts_turns(const CodeUnit& unit, const ir::Function& function) {
+  return unit.turns && unit.turns->counts(function);
+}
+
 llvm::StructType* result_struct(CodeUnit& unit, const ir::Function& function) {
   llvm::SmallVector<llvm::Type*, 8> types;
   for (const Type* type : function.result_types)
     for (const PartInfo& part : unit.parts(type).parts)
       if (part.kind != PartKind::block) types.push_back(unit.part_type(part, true));
+  if (counts_turns(unit, function)) types.push_back(unit.i32);
   return llvm::StructType::get(unit.context, types);
 }
 
@@ -36,6 +42,7 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
   variant.params = wanted;
   llvm::SmallVector<llvm::Type*, 16> types = {ptr, i64};
   if (lanes > 1) types.push_back(wide(i1));
+  if (counts_turns(*this, function)) types.push_back(i32);
   std::size_t u = 0;
   for (const ir::Value* param : function.params()) {
     for (const PartInfo& part : parts(param->type).parts)
@@ -73,6 +80,15 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
   e.thread.context = &*arg++;
   e.thread.linear = Part{&*arg++, lanes > 1 ? 1 : 0};
   if (lanes > 1) e.mask = &*arg++;
+  const bool counts = counts_turns(*this, function);
+  llvm::StructType* result_type = result_struct(*this, function);
+  if (counts) {
+    e.thread.turns = e.begin_turns(&*arg++);
+    e.thread.stopped = llvm::BasicBlock::Create(context, "stopped", variant.function);
+    llvm::IRBuilder<> at(e.thread.stopped);
+    at.CreateRet(
+        at.CreateInsertValue(llvm::PoisonValue::get(result_type), at.getInt32(0), result_type->getNumElements() - 1));
+  }
   std::size_t u = 0;
   for (const ir::Value* param : function.params()) {
     Parts in;
@@ -88,7 +104,7 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
   while (arg != variant.function->arg_end()) block_results.push_back(&*arg++);
   e.emit_region(*function.body);
   const ir::Op* end = function.body->terminator();
-  llvm::Value* out = llvm::PoisonValue::get(result_struct(*this, function));
+  llvm::Value* out = llvm::PoisonValue::get(result_type);
   unsigned field = 0;
   std::size_t next_block = 0;
   for (std::size_t r = 0; r < function.result_types.size(); ++r) {
@@ -105,6 +121,7 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
       }
     }
   }
+  if (counts) out = e.b.CreateInsertValue(out, e.turns_left(), field++);
   e.b.CreateRet(out);
 }
 
@@ -139,6 +156,8 @@ void Emitter::emit_call(const ir::Op& op) {
   const Variant& variant = unit.variant(callee, shapes);
   llvm::SmallVector<llvm::Value*, 16> args = {thread.context, base(thread.linear)};
   if (W > 1) args.push_back(mask_or_all());
+  const bool counts = counts_turns(unit, callee);
+  if (counts) args.push_back(turns_left());
   std::size_t u = 0;
   for (const ir::Value* v : op.operands) {
     const TypeParts& info = parts_of(v);
@@ -161,6 +180,10 @@ void Emitter::emit_call(const ir::Op& op) {
     }
   llvm::CallInst* call = b.CreateCall(variant.function, args);
   call->setDoesNotThrow();
+  if (counts) {
+    b.CreateStore(b.CreateExtractValue(call, call->getType()->getStructNumElements() - 1), thread.turns);
+    leave_if_stopped();
+  }
   unsigned field = 0;
   for (std::size_t r = 0; r < op.results.size(); ++r) {
     for (Part& part : results[r])

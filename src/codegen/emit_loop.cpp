@@ -131,6 +131,9 @@ llvm::Value* Emitter::trip_count(const ir::Op& op, bool by_lane) {
 
 namespace {
 
+/// The most turns of a small loop that are taken at once.
+constexpr std::int64_t kMaxBulkTurns = 1 << 16;
+
 /// A GPU thread has nothing else to do while it waits for a load: small innermost loops are unrolled.
 constexpr int kMaxUnrolledOps = 48, kMaxOpsForEight = 24;
 
@@ -162,25 +165,76 @@ void ask_for_unrolling(llvm::Instruction* latch, int count) {
 void Emitter::emit_uniform_for(const ir::Op& op) {
   const ir::Region& body = *op.regions[0];
   std::span<ir::Value* const> args = body.args.subspan(1);
-  llvm::Value *lo = base(get(op.operand(0))[0]), *hi = base(get(op.operand(1))[0]), *step = base(get(op.operand(2))[0]);
+  const LoopTurns::Way way = turns_of(op);
+  llvm::Value *lo = base(get(op.operand(0))[0]), *hi = base(get(op.operand(1))[0]);
   bool unit_step = op.operand(2)->is_constant() && op.operand(2)->as_int() == 1;
   Carried in = carry_in(args, op.operands.subspan(3));
   // Steps of one compare the index itself; other steps count down the trips.
   llvm::Value* trips = unit_step ? nullptr : trip_count(op, false);
   llvm::Value* runs = unit_step ? b.CreateICmpSLT(lo, hi) : b.CreateIsNotNull(trips);
   llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *done = block("for.done");
-  b.CreateCondBr(runs, loop, done);
-  b.SetInsertPoint(loop);
-  llvm::PHINode* index = b.CreatePHI(lo->getType(), 2);
-  index->addIncoming(lo, before);
-  llvm::PHINode* left = nullptr;
-  if (trips) {
-    left = b.CreatePHI(unit.i64, 2);
-    left->addIncoming(trips, before);
+  if (way != LoopTurns::Way::bulk) {
+    b.CreateCondBr(runs, loop, done);
+    ForPart all = emit_for_part(op, {before, loop, done}, {lo, hi, trips}, in, way == LoopTurns::Way::each);
+    b.SetInsertPoint(done);
+    Carried out = join_carried(args, {{before, &in}, {all.end, &all.out}});
+    for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(out[a]));
+    return;
   }
-  Carried phis = carry_phis(args, in, before);
+  // The turns of a small loop are taken at once, behind it, which leaves the loop as it is. Long ones, which are rare, go on
+  // in another loop: they have always used up what there was.
+  static_assert(kMaxBulkTurns >= runtime::kTurnsBetweenQuestions);
+  llvm::BasicBlock *behind = block("for.bulk"), *rest = block("for.rest");
+  llvm::Value* all = trips ? trips : b.CreateSub(hi, lo);
+  llvm::Value* taken = all;
+  if (all->getType()->getIntegerBitWidth() > 16)
+    taken = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, all, constant_like(all, kMaxBulkTurns));
+  llvm::Value* to = trips ? nullptr : b.CreateAdd(lo, taken);
+  b.CreateCondBr(runs, loop, done);
+  ForPart first = emit_for_part(op, {before, loop, behind}, {lo, to, trips ? taken : nullptr}, in, false);
+  b.SetInsertPoint(behind);
+  take_turns(b.CreateZExtOrTrunc(taken, unit.i32), done);
+  llvm::BasicBlock* granted = b.GetInsertBlock();
+  llvm::Value* left = trips ? b.CreateSub(trips, taken) : nullptr;
+  b.CreateCondBr(b.CreateICmpNE(taken, all), rest, done);
+  ForPart second = emit_for_part(op, {granted, rest, done}, {first.next, hi, left}, first.out, true);
+  b.SetInsertPoint(done);
+  Carried out =
+      join_carried(args, {{before, &in}, {behind, &first.out}, {granted, &first.out}, {second.end, &second.out}});
+  for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(out[a]));
+}
+
+/// At the beginning of a block: carried values that come from several others.
+Emitter::Carried Emitter::join_carried(std::span<ir::Value* const> args,
+                                       std::initializer_list<std::pair<llvm::BasicBlock*, const Carried*>> ways) {
+  Carried out = *ways.begin()->second;
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < out[a].size(); ++k) {
+      out[a][k].scope = -1;
+      if (parts_of(args[a]).parts[k].kind == PartKind::block) continue;
+      llvm::PHINode* value = b.CreatePHI(out[a][k].v->getType(), unsigned(ways.size()));
+      for (const auto& [from, values] : ways) value->addIncoming((*values)[a][k].v, from);
+      out[a][k].v = value;
+    }
+  return out;
+}
+
+Emitter::ForPart Emitter::emit_for_part(const ir::Op& op, const ForBlocks& blocks, const ForRange& range,
+                                        const Carried& in, bool counts) {
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  b.SetInsertPoint(blocks.loop);
+  llvm::PHINode* index = b.CreatePHI(range.from->getType(), 2);
+  index->addIncoming(range.from, blocks.before);
+  llvm::PHINode* left = nullptr;
+  if (range.trips) {
+    left = b.CreatePHI(unit.i64, 2);
+    left->addIncoming(range.trips, blocks.before);
+  }
+  Carried phis = carry_phis(args, in, blocks.before);
   set(body.args[0], {Part{index}});
   for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
+  if (counts) take_turn();
   const int times = unit.traits.gpu ? gpu_unrolling(body) : 1;
   overlaps_roots = times > 1;
   unit.gpu_unrolled |= times > 1;
@@ -189,27 +243,19 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   carry_next(args, phis, body.terminator()->operands, nullptr);
   // Steps of one end at `hi`: no overflow, and the back end takes the steps of an unrolled loop as parts of addresses.
   const bool in_range = !left && op.operand(0)->type->is_signed_int();
-  llvm::Value* next = b.CreateAdd(index, step, "", false, in_range);
+  llvm::Value* next = b.CreateAdd(index, base(get(op.operand(2))[0]), "", false, in_range);
   llvm::Value* rest = left ? b.CreateSub(left, b.getInt64(1)) : nullptr;
-  llvm::BasicBlock* end = b.GetInsertBlock();
-  index->addIncoming(next, end);
-  if (left) left->addIncoming(rest, end);
-  llvm::Instruction* latch = b.CreateCondBr(left ? b.CreateIsNotNull(rest) : b.CreateICmpNE(next, hi), loop, done);
+  ForPart part{next, phis, b.GetInsertBlock()};
+  index->addIncoming(next, part.end);
+  if (left) left->addIncoming(rest, part.end);
+  llvm::Instruction* latch =
+      b.CreateCondBr(left ? b.CreateIsNotNull(rest) : b.CreateICmpNE(next, range.to), blocks.loop, blocks.behind);
   if (times > 1) ask_for_unrolling(latch, times);
-  b.SetInsertPoint(done);
-  for (std::size_t a = 0; a < args.size(); ++a) {
-    const TypeParts& info = parts_of(args[a]);
-    Parts out = phis[a];
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      if (info.parts[k].kind == PartKind::block) continue;
-      auto* carried = llvm::cast<llvm::PHINode>(phis[a][k].v);
-      llvm::PHINode* result = b.CreatePHI(carried->getType(), 2);
-      result->addIncoming(in[a][k].v, before);
-      result->addIncoming(carried->getIncomingValueForBlock(end), end);
-      out[k].v = result;
-    }
-    set(op.results[a], std::move(out));
-  }
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < phis[a].size(); ++k)
+      if (parts_of(args[a]).parts[k].kind != PartKind::block)
+        part.out[a][k].v = llvm::cast<llvm::PHINode>(phis[a][k].v)->getIncomingValueForBlock(part.end);
+  return part;
 }
 
 void Emitter::emit_divergent_for(const ir::Op& op) {
@@ -237,6 +283,7 @@ void Emitter::emit_divergent_for(const ir::Op& op) {
   set(body.args[0], {Part{index, scalar_index ? lo.stride : 0}});
   for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
   mask = active;
+  if (turns_of(op) != LoopTurns::Way::none) take_turn();
   emit_region(body);
   carry_next(args, phis, body.terminator()->operands, active);
   llvm::Value* next_turn = b.CreateAdd(turn, b.getInt64(1));
@@ -249,19 +296,13 @@ void Emitter::emit_divergent_for(const ir::Op& op) {
   b.CreateCondBr(any(still), loop, done);
   b.SetInsertPoint(done);
   mask = outer;
-  for (std::size_t a = 0; a < args.size(); ++a) {
-    const TypeParts& info = parts_of(args[a]);
-    Parts out = phis[a];
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      if (info.parts[k].kind == PartKind::block) continue;
-      auto* carried = llvm::cast<llvm::PHINode>(phis[a][k].v);
-      llvm::PHINode* result = b.CreatePHI(carried->getType(), 2);
-      result->addIncoming(in[a][k].v, before);
-      result->addIncoming(carried->getIncomingValueForBlock(end), end);
-      out[k].v = result;
-    }
-    set(op.results[a], std::move(out));
-  }
+  Carried next = phis;
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < next[a].size(); ++k)
+      if (parts_of(args[a]).parts[k].kind != PartKind::block)
+        next[a][k].v = llvm::cast<llvm::PHINode>(phis[a][k].v)->getIncomingValueForBlock(end);
+  Carried out = join_carried(args, {{before, &in}, {end, &next}});
+  for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(out[a]));
 }
 
 void Emitter::emit_while(const ir::Op& op) {
@@ -297,6 +338,7 @@ void Emitter::emit_while(const ir::Op& op) {
   }
   b.SetInsertPoint(inside);
   mask = diverges ? still : outer;
+  if (turns_of(op) != LoopTurns::Way::none) take_turn();
   emit_region(body);
   carry_next(test.args, phis, body.terminator()->operands, still);
   if (active) active->addIncoming(still, b.GetInsertBlock());

@@ -24,6 +24,7 @@
 #include "analysis/uniformity.h"
 #include "codegen/codegen.h"
 #include "codegen/limits.h"
+#include "codegen/loop_turns.h"
 #include "codegen/target.h"
 #include "ir/ir.h"
 
@@ -115,6 +116,7 @@ class CodeUnit {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   analysis::CheckSites sites;
+  std::optional<LoopTurns> turns;    // CPU: which loops count their turns
   std::unique_ptr<LineTable> lines;  // GPU, if asked for
 
   llvm::Type *i1, *i8, *i16, *i32, *i64, *f32, *f64;
@@ -158,6 +160,10 @@ struct ThreadInfo {
   llvm::Value* context = nullptr;  // CPU: LaunchContext*; GPU: pointer to a GpuTrailer
   Part linear;                     // i64 linear index; lanes are always neighbours
   Part tids[kMaxRank];             // i32
+  /// CPU, where loops count their turns: the address of the number (i32) that are left, and where the function returns
+  /// when it was told to stop (emit_turns.cpp).
+  llvm::Value* turns = nullptr;
+  llvm::BasicBlock* stopped = nullptr;
 };
 
 /// The place an array access goes to. Either `pointers` (<W x ptr>), or a scalar pointer and a constant distance in
@@ -305,6 +311,20 @@ class Emitter {
   void emit_call(const ir::Op& op);
   void emit_native_call(const ir::Op& op);
 
+  // -- turns of loops (emit_turns.cpp)
+  LoopTurns::Way turns_of(const ir::Op& loop) const;
+  /// Memory for the turns that are left, `first` of them to begin with.
+  llvm::AllocaInst* begin_turns(llvm::Value* first);
+  llvm::Value* turns_left();
+  /// Takes so many, which may be more than are left. Branches to `go` while some are left; stays where more were asked for
+  /// and granted.
+  void take_turns(llvm::Value* taken, llvm::BasicBlock* go);
+  void take_turn();
+  /// Returns from the function if none is left.
+  void leave_if_stopped();
+  /// For branches that are hardly ever taken.
+  llvm::MDNode* rarely();
+
   void emit_tid(const ir::Op& op);
   void emit_print(const ir::Op& op);
   void emit_failure(const ir::Op& op);
@@ -400,6 +420,23 @@ class Emitter {
   Carried carry_phis(std::span<ir::Value* const> args, const Carried& in, llvm::BasicBlock* from);
   void carry_next(std::span<ir::Value* const> args, Carried& phis, std::span<ir::Value* const> next,
                   llvm::Value* active);
+  Carried join_carried(std::span<ir::Value* const> args,
+                       std::initializer_list<std::pair<llvm::BasicBlock*, const Carried*>> ways);
+  /// A loop over a part of a `for` that runs at least once: from which block it is entered, its own, and where it goes.
+  struct ForBlocks {
+    llvm::BasicBlock *before, *loop, *behind;
+  };
+  struct ForRange {
+    llvm::Value *from, *to;  // indices
+    llvm::Value* trips;      // i64, decides when it ends; null: `to` does
+  };
+  struct ForPart {
+    llvm::Value* next;  // index
+    Carried out;
+    llvm::BasicBlock* end;
+  };
+  ForPart emit_for_part(const ir::Op& op, const ForBlocks& blocks, const ForRange& range, const Carried& in,
+                        bool counts);
 
   llvm::Function* function_;
   const ir::Function& source_;

@@ -35,6 +35,7 @@ class KernelFrame {
     b_.SetInsertPoint(entry);
     begin_ = function_->getArg(0), end_ = function_->getArg(1), context_ = function_->getArg(3);
     load_params();
+    if (unit_.turns->counts(kernel_)) count_turns();
     if (rank_ > 1)
       for (int d = 0; d < rank_; ++d)
         dims_.push_back(b_.CreateAlignedLoad(unit_.i64, b_.CreateConstGEP1_64(unit_.i64, context_, std::uint64_t(d)),
@@ -96,6 +97,15 @@ class KernelFrame {
     }
   }
 
+  /// All threads of the chunk share one number, so that those of short loops count, too.
+  void count_turns() {
+    stopped_ = llvm::BasicBlock::Create(unit_.context, "stopped", function_);
+    llvm::IRBuilder<>(stopped_).CreateRetVoid();
+    Emitter e(unit_, function_, kernel_, nullptr);
+    e.b.SetInsertPoint(b_.GetInsertBlock());
+    turns_ = e.begin_turns(b_.getInt32(runtime::kTurnsBetweenQuestions));
+  }
+
   Position locate(llvm::Value* linear) {
     Position p;
     p.linear = linear;
@@ -150,6 +160,7 @@ class KernelFrame {
     Emitter e(unit_, function_, kernel_, shapes);
     e.b.SetInsertPoint(b_.GetInsertBlock());
     e.thread.context = context_;
+    e.thread.turns = turns_, e.thread.stopped = stopped_;
     e.thread.linear = Part{here.linear, unit_.lanes > 1 ? 1 : 0};
     for (std::size_t d = 0; d < tids.size(); ++d) e.thread.tids[d] = tids[d];
     e.mask = mask;
@@ -256,6 +267,8 @@ class KernelFrame {
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *context_ = nullptr;
+  llvm::Value* turns_ = nullptr;  // see ThreadInfo
+  llvm::BasicBlock* stopped_ = nullptr;
   llvm::Value* queue_end_ = nullptr;  // additions may wait up to there (add_queue.h); null: not at all
   llvm::SmallVector<llvm::Value*, 4> dims_;
   std::vector<Parts> params_;

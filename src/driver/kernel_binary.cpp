@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analysis/private_sums.h"
+#include "codegen/kernel_size.h"
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
 #include "driver/pipeline.h"
@@ -293,6 +294,7 @@ class BinaryStore::Search {
     meta.steps = emitted.steps;
     meta.tid_dims = tid_dims_read(module);
     meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
+    meta.opaque = codegen::calls_native(kernel);
     meta.sites = describe_sites(module);
     return std::move(emitted.bytes);
   }
@@ -313,6 +315,7 @@ class BinaryStore::Search {
     binary->sums_ = std::move(meta.sums);
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;
+    binary->code_.opaque = meta.opaque != 0;
     binary->code_.check_sites = binary->sites_;
     report_.seconds_load = since(start);
     report_.lanes = meta.lanes;

@@ -12,6 +12,7 @@
 #include "runtime/array.h"
 #include "runtime/errors.h"
 #include "runtime/scheduler.h"
+#include "runtime/stopping.h"
 #include "support/hot.h"
 
 namespace weft::driver {
@@ -278,8 +279,9 @@ WEFT_HOT void KernelFamily::run_as_asked(const KernelVariant& variant, const voi
   context.error = &record;
   runtime::PrintBuffer buffer(1, request.options.print_sink);
   context.print = &buffer;
+  const runtime::Questions questions(request.options, context);
   if (request.options.descending || (variant.adjoint && !variant.ordered.empty()))
-    for (std::int64_t thread = total; thread-- > 0;)
+    for (std::int64_t thread = total; thread-- > 0 && weft_rt_turns(&context) > 0;)
       interp::run_kernel(*variant.module, kernel, block, context, thread, thread + 1);
   else
     interp::run_kernel(*variant.module, kernel, block, context, 0, total);

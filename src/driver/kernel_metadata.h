@@ -17,6 +17,7 @@ struct KernelMetadata {
   std::uint32_t tid_dims = 0;
   float ns_per_thread = 1;
   std::int32_t steps = 1;
+  std::uint8_t opaque = 0;
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
 
@@ -33,6 +34,7 @@ struct KernelMetadata {
     number(tid_dims);
     number(ns_per_thread);
     number(steps);
+    number(opaque);
     number(std::uint32_t(sums.size()));
     for (const runtime::SumSlot& s : sums)
       number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
@@ -70,6 +72,7 @@ struct KernelMetadata {
     number(tid_dims);
     number(ns_per_thread);
     number(steps);
+    number(opaque);
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) {
       runtime::SumSlot s;

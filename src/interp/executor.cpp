@@ -103,6 +103,12 @@ void Executor::set_thread(std::int64_t linear) {
   }
 }
 
+void Executor::take_turn() {
+  if (--turns_ > 0) return;
+  turns_ = weft_rt_turns(&context_);
+  if (turns_ == 0) throw Stopped{};
+}
+
 void Executor::error(const ir::Op& op, const std::string& what) {
   throw Error(to_string(op.loc) + ": " + what, op.loc);
 }
@@ -194,6 +200,7 @@ void Executor::for_(const ir::Op& op) {
   for (std::uint64_t trip = 0; trip < trips; ++trip) {
     set_bits(body.args[0], u(lo) + trip * u(step));
     region(body);
+    take_turn();
     if (trip + 1 < trips) assign(carried, body.last->operands);
   }
   assign(op.results, body.last->operands);
@@ -208,6 +215,7 @@ void Executor::while_(const ir::Op& op) {
     if (!bits(test.last->operand(0))) break;
     assign(body.args, test.args);
     region(body);
+    take_turn();
     assign(test.args, body.last->operands);
   }
   assign(op.results, test.args);

@@ -60,6 +60,11 @@ class Executor {
   void run(Frame& frame);
   void set_thread(std::int64_t linear);
 
+  /// Thrown out of a kernel whose launch was told to stop.
+  struct Stopped {};
+  /// Counts a turn of a loop, as compiled code does, and asks now and then whether to go on.
+  void take_turn();
+
  private:
   // Control (executor.cpp)
   void region(const ir::Region& region);
@@ -119,6 +124,7 @@ class Executor {
   runtime::LaunchContext& context_;
   const analysis::CheckSites* sites_;
   Limits limits_;
+  std::int32_t turns_ = runtime::kTurnsBetweenQuestions;
   std::unordered_map<const ir::Function*, std::unique_ptr<Frame>> frames_;
   std::unordered_map<const ir::Op*, std::string> formats_;
   Frame* frame_ = nullptr;

@@ -55,7 +55,12 @@ void run_kernel(const ir::Module& module, const ir::Function& kernel, const void
       std::memcpy(frame.at(kernel.params()[i]), static_cast<const std::byte*>(params) + layout.params[i].offset,
                   kernel.params()[i]->type->size());
     executor.set_thread(linear);
-    executor.run(frame);
+    try {
+      executor.run(frame);
+      executor.take_turn();
+    } catch (const Executor::Stopped&) {
+      return;
+    }
   }
 }
 

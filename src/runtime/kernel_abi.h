@@ -9,7 +9,11 @@
 
 namespace weft::runtime {
 
-inline constexpr std::uint32_t kAbiVersion = 1;
+inline constexpr std::uint32_t kAbiVersion = 2;
+
+/// Turns of loops that generated code runs before it calls weft_rt_turns: rarely enough to cost nothing, often enough
+/// for turns of some microseconds.
+inline constexpr std::int32_t kTurnsBetweenQuestions = 4096;
 
 /// The first failed check of a launch. `state` goes 0 → 1 (being written) → 2 (complete) by compare-and-swap.
 struct ErrorRecord {
@@ -27,10 +31,12 @@ struct LaunchContext {
   std::int64_t dims[kMaxRank] = {1, 1, 1, 1};  // launch extents, outermost first; 1 beyond the rank
   std::int32_t rank = 1;
   std::int32_t serial = 0;            // 1: threads run in increasing order on one thread
-  std::atomic<std::int32_t> stop{0};  // set to make debug loops and later chunks end
+  std::atomic<std::int32_t> stop{0};  // set to make loops and later chunks end
   std::int32_t reserved = 0;
   ErrorRecord* error = nullptr;
   PrintBuffer* print = nullptr;
+  void (*ask)(void* state) = nullptr;  // asks the host whether to stop (runtime/stopping.h); null: nobody is asked
+  void* ask_state = nullptr;
 };
 static_assert(offsetof(LaunchContext, dims) == 0 && offsetof(LaunchContext, stop) == 40 &&
                   offsetof(LaunchContext, error) == 48,
@@ -50,4 +56,6 @@ void weft_rt_fail(weft::runtime::LaunchContext* context, std::int32_t site, std:
 void weft_rt_print(weft::runtime::LaunchContext* context, const char* format, std::int64_t linear, const void* values);
 /// wp.breakpoint(): stops in a debugger, if there is one.
 void weft_rt_breakpoint(weft::runtime::LaunchContext* context);
+/// Asks whether the launch goes on. Gives the turns of loops until the next question; 0: leave the kernel at once.
+std::int32_t weft_rt_turns(weft::runtime::LaunchContext* context);
 }

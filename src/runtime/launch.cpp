@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "runtime/fp_control.h"
 #include "runtime/scheduler.h"
+#include "runtime/stopping.h"
 #include "support/check.h"
 #include "support/hot.h"
 
@@ -66,6 +66,11 @@ std::string failure_text(const CheckSite& site, std::int64_t index, std::int64_t
   return {};
 }
 
+double cost_of(const KernelCode& code) { return std::max(double(code.ns_per_thread), 1e-3); }
+
+/// Too short for two threads.
+bool is_short(const KernelCode& code, std::int64_t total) { return double(total) * cost_of(code) < 2 * kMinChunkNs; }
+
 using Clock = std::chrono::steady_clock;
 
 struct Run {
@@ -74,48 +79,51 @@ struct Run {
   LaunchContext* context;
   LaunchPlan plan;
   const LaunchOptions& options;
-  std::thread::id caller{};                    // set when someone wants to be asked
-  mutable Clock::time_point next{};            // when to ask again; the caller's own
+  Questions& questions;
+  const bool short_one;                        // known to end soon: nobody asks between its pieces
   mutable std::atomic<std::int64_t> piece{0};  // threads that run between two looks at `stop`, as far as known
 
-  /// Lets the host stop the launch: the thread that called asks it between its pieces.
-  void ask() const noexcept {
-    if (std::this_thread::get_id() != caller) return;
-    const Clock::time_point now = Clock::now();
-    if (now < next) return;
-    if (options.interrupted(options.interrupted_state)) context->stop.store(1, std::memory_order_relaxed);
-    next = Clock::now() + kAskInterval;
-  }
-
   void chunk(std::int64_t number) const noexcept {
-    if (options.interrupted) ask();
-    if (context->stop.load(std::memory_order_relaxed)) return;
+    const bool asks = questions.wanted() && !short_one;
+    if (asks) questions.ask();
+    if (questions.stopped()) return;
     const std::int64_t begin = number * plan.chunk_threads;
     const std::int64_t end = std::min(plan.chunk_threads, plan.total - begin) + begin;
     const FpControlScope defaults;
     if (options.descending)
-      for (std::int64_t thread = end; thread-- > begin;) code.entry(thread, thread + 1, params, context);
-    else if (options.interrupted)
+      one_by_one(begin, end);
+    else if (asks)
       pieces(begin, end);
     else
       code.entry(begin, end, params, context);
   }
 
-  /// A chunk can take far longer than its estimate: nobody knows how often loops run. So it runs in pieces that grow
-  /// while they are quick and shrink when they are slow, and a launch can be stopped soon whatever its kernel does.
+  /// While this thread waits for the others, which may be anywhere.
+  static void wait(void* state) noexcept { static_cast<const Run*>(state)->questions.ask(); }
+
+  void one_by_one(std::int64_t begin, std::int64_t end) const noexcept {
+    for (std::int64_t thread = end; thread-- > begin;) {
+      code.entry(thread, thread + 1, params, context);
+      if (code.opaque) questions.ask();
+      if (questions.stopped()) return;
+    }
+  }
+
+  /// A chunk can take longer than its estimate, so it runs in pieces that grow while they are quick and shrink when they
+  /// are slow. Loops ask by themselves; foreign code does not, and begins with as few threads as can be.
   void pieces(std::int64_t begin, std::int64_t end) const noexcept {
-    const std::int64_t least = std::int64_t(std::max(code.lanes, 1)) * kLaneSteps;
+    const std::int64_t least = std::int64_t(std::max(code.lanes, 1)) * (code.opaque ? 1 : kLaneSteps);
     std::int64_t size = piece.load(std::memory_order_relaxed);
     if (size == 0) {
-      const auto wanted = std::int64_t(kMinChunkNs / std::max(double(code.ns_per_thread), 1e-3));
-      size = (wanted / least + 1) * least;
+      const double wanted = code.opaque ? 0 : kMinChunkNs / cost_of(code);
+      size = (std::int64_t(wanted) / least + 1) * least;
     }
     while (end - begin > size) {
       const Clock::time_point start = Clock::now();
       code.entry(begin, begin + size, params, context);
       begin += size;
-      ask();
-      if (context->stop.load(std::memory_order_relaxed)) return;
+      questions.ask();
+      if (questions.stopped()) return;
       const auto took = Clock::now() - start;
       if (took < kAskInterval / 8)
         size *= 2;  // ends: it never exceeds twice the chunk
@@ -150,11 +158,11 @@ WEFT_HOT std::int64_t launch_size(const KernelCode& code, std::span<const std::i
 LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, const LaunchOptions& options) {
   LaunchPlan plan{total, total, total > 0 ? 1 : 0};
   if (total <= 0) return plan;
-  const double cost = std::max(double(code.ns_per_thread), 1e-3);
+  const double cost = cost_of(code);
   // Serial launches are cut too, so that a stop is seen and prints are written on the way.
   std::int64_t size = options.chunk_threads;
   if (size <= 0) {
-    if (double(total) * cost < 2 * kMinChunkNs) return plan;
+    if (is_short(code, total)) return plan;
     const double even = double(total) / (double(std::max(threads, 1)) * kChunksPerThread);
     const double wanted = std::clamp(even, kMinChunkNs / cost, kMaxChunkNs / cost);
     const std::int64_t step = std::max(code.lanes, 1) * kLaneSteps;
@@ -185,11 +193,9 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
   context->error = &error;
   context->print = &print;
 
-  Run run{code, params, context, plan, options};
-  if (options.interrupted) {
-    run.caller = std::this_thread::get_id();
-    run.next = Clock::now() + kAskInterval;
-  }
+  Questions questions(options, *context);
+  const bool short_one = plan.chunks == 1 && !code.opaque && is_short(code, total);
+  Run run{code, params, context, plan, options, questions, short_one};
   if (plan.chunks == 1 || threads == 1) {
     for (std::int64_t i = 0; i < plan.chunks; ++i) {
       run.chunk(options.descending ? plan.chunks - 1 - i : i);
@@ -198,7 +204,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
   } else {
     parallel_chunks(
         plan.chunks, [](void* state, std::int64_t i) noexcept { static_cast<const Run*>(state)->chunk(i); }, &run,
-        threads);
+        threads, questions.wanted() ? &Run::wait : nullptr);
     print.flush_if_any();
   }
   context->error = nullptr;

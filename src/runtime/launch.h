@@ -25,6 +25,7 @@ struct KernelCode {
   int lanes = 1;                           // threads that one step of the entry covers
   std::uint32_t tid_dims_read = 0xf;       // bit k: the kernel reads tid k, which is an int32
   float ns_per_thread = 10;                // estimated cost of one thread; decides chunk sizes
+  bool opaque = false;                     // runs foreign code: nobody knows how long, and nothing inside of it asks
   std::span<const CheckSite> check_sites;  // by site number
 };
 
@@ -35,11 +36,11 @@ struct LaunchOptions {
   std::int64_t chunk_threads = 0;         // threads per chunk; 0: chosen from the cost
   const PrintSink* print_sink = nullptr;  // null: the process's sink (set_print_sink)
   /// Storage for the context that outlives the launch, so that another thread or a signal handler can set its `stop`:
-  /// chunks that have not begun are skipped, debug loops end. The caller clears `stop` before the next use. Null: the
-  /// context lives on the stack.
+  /// chunks that have not begun are skipped, those that have leave their kernel from the next loop. The caller clears
+  /// `stop` before the next use. Null: the context lives on the stack.
   LaunchContext* context = nullptr;
-  /// Asked every now and then (kAskInterval), between pieces of chunks and on the calling thread only, whether to stop;
-  /// true ends the launch as `stop` does. Null: nobody asks.
+  /// Asked every now and then (kAskInterval) on the calling thread only, also from inside of the kernel's loops, whether
+  /// to stop; true ends the launch as `stop` does. Null: nobody asks.
   bool (*interrupted)(void* state) noexcept = nullptr;
   void* interrupted_state = nullptr;
 };

@@ -168,7 +168,8 @@ class Blocks {
 
   static void chunk(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
     auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
-    std::size_t taken = blocks.take();
+    const std::size_t taken = blocks.take(context);
+    if (taken == kNone) return;
     blocks.entry_(begin, end, taken ? blocks.blocks_[taken - 1].params.data() : blocks.params_, context);
     {
       std::lock_guard lock(blocks.mutex_);
@@ -193,10 +194,17 @@ class Blocks {
     std::vector<char*> copies;  // by target
   };
 
-  /// A block that nobody uses; waits for one when there is no memory for another.
-  std::size_t take() {
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  /// A block that nobody uses; waits for one when there is no memory for another. kNone: the launch was stopped meanwhile.
+  std::size_t take(LaunchContext* context) {
     std::unique_lock lock(mutex_);
-    if (free_.empty() && !make()) freed_.wait(lock, [&] { return !free_.empty(); });
+    if (free_.empty() && !make())
+      while (!freed_.wait_for(lock, kAskInterval, [&] { return !free_.empty(); })) {
+        lock.unlock();
+        if (weft_rt_turns(context) == 0) return kNone;
+        lock.lock();
+      }
     std::size_t number = free_.back();
     free_.pop_back();
     return number;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "runtime/scheduler_forms.h"
 
@@ -15,6 +16,7 @@ namespace weft::runtime {
 namespace {
 
 constexpr int kMaxThreads = 4096;
+constexpr int kLooks = 200;  // at whether others are done, before going to sleep
 
 std::atomic<int> limit{0};
 std::atomic<int> default_count{0};  // 0: not yet asked
@@ -43,6 +45,29 @@ void after_fork_child() {
 
 }  // namespace
 
+void detail::ChunkQueue::finish() noexcept {
+  if (done.fetch_add(1, std::memory_order_acq_rel) + 1 < count) return;
+  {
+    std::lock_guard lock(mutex);
+  }  // whoever looks at `done` under the lock sees it, or waits already
+  finished.notify_one();
+}
+
+void detail::ChunkQueue::await() noexcept {
+  if (!wait) return;
+  const auto all_done = [&] { return done.load(std::memory_order_acquire) >= count; };
+  // The others are usually about to end: sleeping and waking costs more than they still need.
+  for (int look = 0; look < kLooks; ++look) {
+    if (all_done()) return;
+    if (look >= kLooks / 2) std::this_thread::yield();
+  }
+  for (std::unique_lock lock(mutex); !finished.wait_for(lock, kWaitInterval, all_done);) {
+    lock.unlock();
+    wait(state);
+    lock.lock();
+  }
+}
+
 void set_thread_limit(int n) { limit.store(std::clamp(n, 0, kMaxThreads), std::memory_order_relaxed); }
 
 int thread_limit() { return limit.load(std::memory_order_relaxed); }
@@ -66,7 +91,7 @@ SchedulerForm scheduler_form() {
   return SchedulerForm::threads;
 }
 
-void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads) {
+void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads, WaitBody wait) {
   int threads = thread_count();
   if (max_threads > 0) threads = std::min(threads, max_threads);
   if (std::int64_t(threads) > count) threads = int(std::max<std::int64_t>(count, 1));
@@ -74,7 +99,7 @@ void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_th
     for (std::int64_t chunk = 0; chunk < count; ++chunk) body(state, chunk);
     return;
   }
-  detail::ChunkQueue queue{count, body, state};
+  detail::ChunkQueue queue{count, body, state, wait};
 #ifdef WEFT_SCHEDULER_TBB
   if (scheduler_form() == SchedulerForm::tbb) {
     tbb_used.store(true, std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 // form is chosen at run time; callers can't tell. Nested calls and calls from any number of threads are safe: the
 // calling thread always works itself, and waits only for chunks that someone is running.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -14,10 +15,15 @@ namespace weft::runtime {
 /// Runs one chunk. Must not throw.
 using ChunkBody = void (*)(void* state, std::int64_t chunk) noexcept;
 
+/// What a thread does while it waits for others; it should be short.
+using WaitBody = void (*)(void* state) noexcept;
+
 /// Runs body(state, 0 … count−1), each once, on up to thread_count() threads; returns when all are done. With one
 /// thread, or one chunk: in increasing order on the calling thread. `max_threads` lowers the number for this call; 0
-/// does not.
-void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads = 0);
+/// does not. `wait`, if there is one, is called on the calling thread every kWaitInterval while it has nothing else to
+/// do but others have.
+void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads = 0, WaitBody wait = nullptr);
+inline constexpr std::chrono::milliseconds kWaitInterval{25};
 
 /// Runs f(0 … count−1) likewise. The first exception is thrown on the calling thread after all chunks ended; once one
 /// was thrown, chunks that have not begun are skipped.

@@ -1,7 +1,9 @@
 // The two forms behind runtime/scheduler.h. Private to the scheduler's own files.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 
 #include "runtime/scheduler.h"
 
@@ -12,7 +14,11 @@ struct ChunkQueue {
   std::int64_t count;
   ChunkBody body;
   void* state;
+  WaitBody wait = nullptr;
   std::atomic<std::int64_t> next{0};
+  std::atomic<std::int64_t> done{0};  // counted only for those who wait
+  std::mutex mutex{};
+  std::condition_variable finished{};
 
   void drain() noexcept {
     for (;;) {
@@ -21,11 +27,20 @@ struct ChunkQueue {
       const std::int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
       if (chunk >= count) return;
       body(state, chunk);
+      if (wait) finish();
     }
   }
+
+  /// On the thread that called, behind its drain: waits until every chunk is done, and calls `wait` meanwhile. The queue
+  /// must outlive every drain.
+  void await() noexcept;
+
+ private:
+  void finish() noexcept;
 };
 
-/// Drains the queue on the calling thread and up to threads − 1 others; returns when all chunks are done.
+/// Drains the queue on the calling thread and up to threads − 1 others, then awaits the rest; returns when all chunks
+/// are done.
 void run_on_threads(ChunkQueue& queue, int threads) noexcept;
 #ifdef WEFT_SCHEDULER_TBB
 void run_on_tbb(ChunkQueue& queue, int threads) noexcept;

@@ -33,6 +33,7 @@ class Pool {
     else
       work_.notify_all();
     queue.drain();
+    queue.await();
     std::unique_lock lock(mutex_);
     std::erase(jobs_, &job);
     job.done.wait(lock, [&] { return job.inside == 0; });
