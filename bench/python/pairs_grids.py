@@ -150,7 +150,9 @@ def pairs() -> Pairs:
         if adjoint:
             out.grad.fill_(1.0)
             call = [v, 1.5, out.grad, v.grad, n]
-            return Pair(advect, (n, n, n), [v, 1.5], [out], "adjoints", "advect", call, tolerance=1e-3, adjoint=True)
+            return Pair(
+                advect, (n, n, n), [v, 1.5], [out], "adjoints", "advect", call, tolerance=1e-3, adjoint=True, strays=1e-5
+            )
         return Pair(advect, (n, n, n), [v, 1.5], [out], "grids", "advect", [v, 1.5, out, n], tolerance=1e-3)
 
     def bytes_() -> Pair:

@@ -301,7 +301,10 @@ def pairs() -> Pairs:
         two = np.stack([first, (first + random.integers(2, 4000, n)) % count], 1).astype(np.int32)
         e, c = wp.array(ends, dtype=wp.vec2i), wp.array(two, dtype=wp.vec2i)
         given = [x, e, c, 0.05, 100.0]
-        return Pair(edge_contacts, n, given, [f], "particles", "edge_contacts", [*given, f], tolerance=1e-2)
+        call = [*given, f]
+        return Pair(
+            edge_contacts, n, given, [f], "particles", "edge_contacts", call, tolerance=1e-2, strays=1e-4
+        )
 
     def rigid() -> Pair:
         n = 1 << 21

@@ -1,11 +1,10 @@
 // Loads and stores of array elements. Uniform addresses are scalar accesses; consecutive ones vector accesses, small
 // aggregates de-interleaved by shuffles (larger ones: emit_quads.cpp); everything else gathers and scatters, which LLVM breaks up lane by lane (in
 // lane order) where the target has none. A masked region always has an active lane, so uniform loads need no guard.
-#include "codegen/emitter.h"
-
 #include <llvm/IR/MDBuilder.h>
 
-#include "codegen/nvptx/kernel_plan.h"
+#include "analysis/read_only.h"
+#include "codegen/emitter.h"
 #include "ir/infer.h"
 
 namespace weft::codegen {
@@ -33,7 +32,7 @@ void Emitter::use_scopes() {
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain("weft");
   for (std::size_t k = 0; k < source_.params().size(); ++k)
     scopes_.push_back(metadata.createAnonymousAliasScope(domain, "param"));
-  if (unit.traits.gpu) read_only_ = read_only_arrays(source_);
+  if (unit.traits.gpu) read_only_ = analysis::read_only_arrays(source_);
 }
 
 void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {

@@ -14,6 +14,7 @@
 #include "passes/contract.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
+#include "passes/early_loads.h"
 #include "passes/fold.h"
 #include "passes/hoist_locals.h"
 #include "passes/inline_calls.h"
@@ -65,6 +66,13 @@ using Each = std::function<void(ir::Function&)>;
 
 Stage on_each(std::string_view name, Each pass) {
   return {name, [pass](ir::Module& module, const CompileOptions&) {
+            for (auto& function : module.functions) pass(*function);
+          }};
+}
+
+Stage on_gpu(std::string_view name, Each pass) {
+  return {name, [pass](ir::Module& module, const CompileOptions& options) {
+            if (!options.gpu.target) return;
             for (auto& function : module.functions) pass(*function);
           }};
 }
@@ -123,11 +131,8 @@ const std::vector<Stage>& stages() {
        }},
       // Behind differentiation, which wants the guard.
       on_each("plain-roots", [](ir::Function& f) { passes::plain_roots(f); }),
-      {"split-signs",
-       [](ir::Module& module, const CompileOptions& options) {
-         if (!options.gpu.target) return;
-         for (auto& function : module.functions) passes::split_signs(*function);
-       }},
+      on_gpu("split-signs", [](ir::Function& f) { passes::split_signs(f); }),
+      on_gpu("early-loads", [](ir::Function& f) { passes::early_loads(f); }),
       with_effects("dce-3", passes::dce),
 
       // Behind contraction, which must leave the library's own arithmetic alone.

@@ -27,6 +27,16 @@ llvm::Value* emit_float_extreme(Emitter& e, bool most, llvm::Value* x, llvm::Val
   llvm::Value* own = e.b.CreateBinaryIntrinsic(most ? llvm::Intrinsic::maxnum : llvm::Intrinsic::minnum, x, y);
   // The instruction's maximum of +0 and −0 is +0, its minimum −0, in either order.
   if (!may_be_zero(e, x, !most) || !may_be_zero(e, y, most)) return own;
+  auto is_number = [](llvm::Value* v) {
+    auto* constant = llvm::dyn_cast<llvm::ConstantFP>(v);
+    return constant && !constant->getValue().isNaN();
+  };
+  auto better = [&](llvm::Value* v, llvm::Value* w, bool or_equal) {
+    if (most) return or_equal ? e.b.CreateFCmpOGE(v, w) : e.b.CreateFCmpOGT(v, w);
+    return or_equal ? e.b.CreateFCmpOLE(v, w) : e.b.CreateFCmpOLT(v, w);
+  };
+  if (is_number(x)) return e.b.CreateSelect(better(y, x, true), y, x);
+  if (is_number(y)) return e.b.CreateSelect(better(x, y, false), x, y);
   return e.b.CreateSelect(e.b.CreateFCmpOEQ(x, y), y, own);
 }
 

@@ -5,7 +5,8 @@
 
 namespace weft::codegen {
 
-/// The least or most of two numbers, or vectors of them: one instruction where zeros of both signs can't meet, else three.
+/// The least or most of two numbers, or vectors of them: one instruction where zeros of both signs can't
+/// meet, else two or three.
 llvm::Value* emit_float_extreme(Emitter& e, bool most, llvm::Value* x, llvm::Value* y);
 
 }  // namespace weft::codegen

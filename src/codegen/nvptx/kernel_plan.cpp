@@ -131,28 +131,6 @@ GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order) {
   return plan;
 }
 
-std::vector<bool> read_only_arrays(const ir::Function& kernel) {
-  std::vector<const ir::Op*> ops;
-  collect(*kernel.body, ops);
-  std::span<ir::Value* const> params = kernel.params();
-  std::vector<bool> out(params.size(), false);
-  if (!kernel.form.no_overlap) return out;
-  for (std::size_t k = 0; k < params.size(); ++k) out[k] = params[k]->type->is_array();
-  for (const ir::Op* op : ops) {
-    // What functions and other pointers reach is not known here.
-    if (op->code == OpCode::call) return std::vector<bool>(params.size(), false);
-    if (op->code != OpCode::store && op->code != OpCode::atomic) continue;
-    const ir::Value* array = op->operand(0);
-    while (array->kind == ir::ValueKind::result &&
-           (array->op->code == OpCode::view || array->op->code == OpCode::slice))
-      array = array->op->operand(0);
-    if (array->kind == ir::ValueKind::result && array->op->code == OpCode::local) continue;
-    if (!is_parameter(kernel, array)) return std::vector<bool>(params.size(), false);
-    out[array->index] = false;
-  }
-  return out;
-}
-
 bool goes_to_one_place(const ir::Op& atomic) {
   const ir::Function& kernel = *atomic.parent->function;
   if (kernel.kind != ir::FunctionKind::kernel || !atomic.path.empty()) return false;

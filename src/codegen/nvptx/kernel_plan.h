@@ -24,10 +24,6 @@ struct GpuPlan {
 /// With an order, each element is worked on by itself, and nothing is put off.
 GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order);
 
-/// By parameter: arrays that the kernel reads and that nobody writes while it runs. Their loads need not wait for stores
-/// and may take the path for constant memory.
-std::vector<bool> read_only_arrays(const ir::Function& kernel);
-
 /// Whether an atomic operation goes to the same place in all threads, for all that can be told from its operands.
 bool goes_to_one_place(const ir::Op& atomic);
 

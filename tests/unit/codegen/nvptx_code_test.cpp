@@ -124,6 +124,18 @@ kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, rank 1) {
   EXPECT_EQ(count(code, "local_depot"), 0) << "f does not look at them";
 }
 
+TEST(NvptxCode, ConversionsKeepToTheRangeByThemselves) {
+  auto text = [](const std::string& from, const std::string& to) {
+    return "kernel @k(%x: array<" + from + ",1>, %y: array<" + to + ",1>) form(rank 1) {\n  %i = tid 0\n" +
+           "  %a = load %x[%i]\n  %b = cast %a : " + to + "\n  store %y[%i], %b\n  return\n}\n";
+  };
+  EXPECT_EQ(count(ptx(text("f32", "i32")), "selp"), 0);
+  EXPECT_EQ(count(ptx(text("f32", "u32")), "cvt.rzi.u32.f32"), 1);
+  EXPECT_EQ(count(ptx(text("f64", "i64")), "cvt.rzi.s64.f64"), 1);
+  EXPECT_EQ(count(ptx(text("f32", "u8")), "min.u32"), 1);
+  EXPECT_EQ(count(ptx(text("f32", "i16")), "max.s32"), 1);
+}
+
 TEST(NvptxCode, ExtremesOfFloatsLookFirst) {
   for (const char* kind : {"min", "max"}) {
     const std::string code =

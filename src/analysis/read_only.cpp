@@ -1,0 +1,34 @@
+// Looks at every store; where one goes to memory that is not known, nothing is read only.
+#include "analysis/read_only.h"
+
+#include "ir/walk.h"
+
+namespace weft::analysis {
+
+using ir::OpCode;
+
+std::vector<bool> read_only_arrays(const ir::Function& kernel) {
+  std::span<ir::Value* const> params = kernel.params();
+  std::vector<bool> out(params.size(), false);
+  if (kernel.kind != ir::FunctionKind::kernel || !kernel.form.no_overlap) return out;
+  for (std::size_t k = 0; k < params.size(); ++k) out[k] = params[k]->type->is_array();
+  bool unknown = false;
+  ir::walk(*kernel.body, [&](const ir::Op& op) {
+    // What functions and other pointers reach is not known here.
+    unknown |= op.code == OpCode::call;
+    if (op.code != OpCode::store && op.code != OpCode::atomic) return;
+    const ir::Value* array = op.operand(0);
+    while (array->kind == ir::ValueKind::result &&
+           (array->op->code == OpCode::view || array->op->code == OpCode::slice))
+      array = array->op->operand(0);
+    if (array->kind == ir::ValueKind::result && array->op->code == OpCode::local) return;
+    if (array->kind == ir::ValueKind::argument && array->region == kernel.body)
+      out[array->index] = false;
+    else
+      unknown = true;
+  });
+  if (unknown) out.assign(params.size(), false);
+  return out;
+}
+
+}  // namespace weft::analysis
