@@ -126,7 +126,7 @@ std::shared_ptr<Stream> Device::make_stream(int priority, bool blocking) {
   ContextScope scope(*this);
   StreamHandle handle = nullptr;
   WEFT_CUDA(api(), stream_create, &handle, blocking ? kStreamDefault : kStreamNonBlocking, priority);
-  return std::make_shared<Stream>(*this, handle, true);
+  return std::make_shared<Stream>(*this, handle, true, blocking);
 }
 
 std::shared_ptr<Stream> Device::adopt_stream(StreamHandle handle) {

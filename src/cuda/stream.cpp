@@ -8,7 +8,8 @@
 
 namespace weft::cuda {
 
-Stream::Stream(Device& device, StreamHandle handle, bool owned) : device_(device), handle_(handle), owned_(owned) {
+Stream::Stream(Device& device, StreamHandle handle, bool owned, std::optional<bool> blocking)
+    : device_(device), handle_(handle), owned_(owned), blocking_(blocking) {
   std::lock_guard lock(device.mutex_);
   device.live_streams_.push_back(handle);
 }
@@ -62,6 +63,7 @@ int Stream::priority() const {
 }
 
 bool Stream::blocking() const {
+  if (blocking_) return *blocking_;
   ContextScope scope(device_);
   unsigned flags = 0;
   WEFT_CUDA(device_.api(), stream_flags, handle_, &flags);

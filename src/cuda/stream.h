@@ -2,6 +2,7 @@
 // taken in, and stay theirs.
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "cuda/driver_types.h"
 
@@ -12,8 +13,8 @@ class Event;
 
 class Stream {
  public:
-  /// Takes a handle; destroys it at the end if it is owned.
-  Stream(Device& device, StreamHandle handle, bool owned);
+  /// Takes a handle; destroys it at the end if it is owned. `blocking`, if that is known.
+  Stream(Device& device, StreamHandle handle, bool owned, std::optional<bool> blocking = std::nullopt);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -26,7 +27,7 @@ class Stream {
   void synchronize() const;
   bool capturing() const;
   int priority() const;
-  /// Whether it waits for the legacy default stream.
+  /// Whether it waits for the legacy default stream. Of a foreign stream the driver does not tell while it is captured.
   bool blocking() const;
   /// Puts an event behind the work queued so far; `external`: as a node of its own while a graph is captured.
   void record(const Event& event, bool external = false) const;
@@ -39,6 +40,7 @@ class Stream {
   Device& device_;
   StreamHandle handle_;
   bool owned_;
+  std::optional<bool> blocking_;
 };
 
 class Event {

@@ -174,7 +174,12 @@ def test_ptr_and_deleter():
     memory = (ctypes.c_float * 4)(1, 2, 3, 4)
     freed = []
     a = wp.array(
-        ptr=ctypes.addressof(memory), shape=4, dtype=float, capacity=16, deleter=lambda p, n: freed.append((p, n))
+        ptr=ctypes.addressof(memory),
+        shape=4,
+        dtype=float,
+        capacity=16,
+        device="cpu",
+        deleter=lambda p, n: freed.append((p, n)),
     )
     assert a.list() == [1, 2, 3, 4] and a.capacity == 16
     view = a[1:3]
@@ -187,7 +192,7 @@ def test_ptr_and_deleter():
     gc.collect()
     assert freed == [(ctypes.addressof(memory), 16)]
     with pytest.warns(DeprecationWarning):
-        assert wp.from_ptr(ctypes.addressof(memory), 4, dtype=wp.float32).list() == [1, 7, 3, 4]
+        assert wp.from_ptr(ctypes.addressof(memory), 4, dtype=wp.float32, device="cpu").list() == [1, 7, 3, 4]
 
 
 def test_strides_of_new_memory():

@@ -36,6 +36,7 @@ for stream in (None, 1, 2, wp.get_stream("cuda:0").cuda_stream, wp.Stream("cuda:
     with wp.ScopedCapture("cuda:0") as capture:
         wp.launch(add, 24, [Seen(a, stream), b], device="cuda:0")
         assert b.__cuda_array_interface__["stream"] is None
+        assert wp.get_stream("cuda:0").is_blocking
         b.__dlpack__(stream=stream)
     wp.capture_launch(capture.graph)
 assert b.__cuda_array_interface__["stream"] == wp.get_stream("cuda:0").cuda_stream

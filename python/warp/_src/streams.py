@@ -241,11 +241,12 @@ def put_in_order(earlier: Stream, later: Stream) -> None:
     if earlier.cuda_stream == later.cuda_stream:
         return
     legacy = [one.cuda_stream in (0, 1) for one in (earlier, later)]
+    captured = [not default and one.is_capturing for default, one in zip(legacy, (earlier, later))]
+    if captured[0] != captured[1]:
+        return
     if any(legacy) and (all(legacy) or (later if legacy[0] else earlier).is_blocking):
         return
-    captured = [not default and one.is_capturing for default, one in zip(legacy, (earlier, later))]
-    if captured[0] == captured[1]:
-        later.wait_stream(earlier)
+    later.wait_stream(earlier)
 
 
 class ScopedStream:

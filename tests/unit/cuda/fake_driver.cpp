@@ -229,7 +229,9 @@ DriverTable make_table() {
     return kSuccess;
   };
   t.stream_priority = [](StreamHandle, int* p) -> Result { return *p = 0, kSuccess; };
-  t.stream_flags = [](StreamHandle, unsigned* f) -> Result { return *f = kStreamDefault, kSuccess; };
+  t.stream_flags = [](StreamHandle, unsigned* f) -> Result {
+    return *f = kStreamDefault, state().capturing ? Result(900) : kSuccess;
+  };
   t.event_create = [](EventHandle* e, unsigned) -> Result {
     FAKE("event_create");
     *e = make_handle<EventHandle>();
