@@ -124,7 +124,7 @@ kernel @k(%x: array<i32,1>) form(rank 1) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   context.stop = 1;
   other.join();
-  EXPECT_GT(x[3], 0);
+  EXPECT_NE(x[3], 0);  // -1 if the loop counted its turns just then, and left the kernel
 }
 
 TEST(Effect, SpinLoopsRunOnOneLane) {

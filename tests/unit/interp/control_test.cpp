@@ -111,5 +111,25 @@ TEST(InterpControl, PrintsInThreadOrder) {
   EXPECT_EQ(text, "thread 0\n<0>\nthread 1\n<1>\n");
 }
 
+TEST(InterpControl, AStopLeavesTheKernel) {
+  auto endless = parse_ir(
+      "kernel @k() form(rank 1) {\n%i = tid 0\n%a = while (%p = 1i32) {\n test true\n} do {\n yield %p\n}\n"
+      "print \"behind\"\nreturn\n}\n");
+  auto many = parse_ir("kernel @k() form(rank 1) {\n%i = tid 0\nreturn\n}\n");
+  for (const auto* module : {&endless, &many}) {
+    std::string text;
+    runtime::PrintSink sink = [&](std::string_view part) { text += part; };
+    runtime::PrintBuffer prints(1, &sink);
+    runtime::LaunchContext context;
+    context.dims[0] = INT64_MAX;
+    context.print = &prints;
+    context.ask_state = &context;
+    context.ask = [](void* state) { static_cast<runtime::LaunchContext*>(state)->stop = 1; };
+    interp::run_kernel(**module, *(*module)->functions.back(), nullptr, context, 0, INT64_MAX);
+    prints.flush();
+    EXPECT_EQ(text, "");
+  }
+}
+
 }  // namespace
 }  // namespace weft::testing

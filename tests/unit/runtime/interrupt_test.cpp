@@ -1,5 +1,5 @@
-// The host is asked between pieces of chunks whether to stop: on the calling thread only, at intervals, and never by
-// short launches.
+// The host is asked whether to stop: on the calling thread only, at intervals, between pieces of chunks, inside of
+// kernels and while that thread waits; never by short launches.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -113,6 +113,107 @@ TEST(Interrupt, ShortLaunchesDoNotAsk) {
   Host host;
   EXPECT_TRUE(run(host, 1, true));
   EXPECT_EQ(host.asked, 0);
+}
+
+// Loops of generated code ask like this.
+void endless_kernel(std::int64_t, std::int64_t, const void*, LaunchContext* context) {
+  ++chunks_run;
+  while (weft_rt_turns(context) > 0) {
+  }
+}
+
+TEST(Interrupt, IsSeenInsideOfKernels) {
+  for (std::int64_t threads : {1, 1000})
+    for (bool serial : {true, false}) {
+      Host host;
+      host.stop_at = 2;
+      chunks_run = 0;
+      KernelCode code;
+      code.entry = endless_kernel;
+      code.name = "endless";
+      LaunchOptions options{.serial = serial};
+      options.chunk_threads = 1;
+      options.interrupted = &Host::interrupted;
+      options.interrupted_state = &host;
+      EXPECT_FALSE(launch(code, nullptr, {threads}, options));
+      EXPECT_EQ(host.asked, 2);
+      EXPECT_FALSE(host.elsewhere);
+      EXPECT_LE(chunks_run, thread_count());
+    }
+}
+
+TEST(Interrupt, IsSeenFromOutside) {
+  KernelCode code;
+  code.entry = endless_kernel;
+  code.name = "endless";
+  LaunchContext context;
+  LaunchOptions options;
+  options.context = &context;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    context.stop = 1;
+  });
+  EXPECT_FALSE(launch(code, nullptr, {1}, options));
+  other.join();
+}
+
+// The calling thread is done at once; the others never.
+void uneven_kernel(std::int64_t, std::int64_t, const void* caller, LaunchContext* context) {
+  if (std::this_thread::get_id() != *static_cast<const std::thread::id*>(caller)) {
+    ++chunks_run;
+    while (weft_rt_turns(context) > 0) {
+    }
+  } else {
+    while (chunks_run == 0) std::this_thread::yield();
+  }
+}
+
+TEST(Interrupt, IsAskedForWhileTheCallerWaits) {
+  const std::thread::id caller = std::this_thread::get_id();
+  set_thread_limit(2);
+  Host host;
+  host.stop_at = 3;
+  chunks_run = 0;
+  KernelCode code;
+  code.entry = uneven_kernel;
+  code.name = "uneven";
+  LaunchOptions options;
+  options.chunk_threads = 1;
+  options.interrupted = &Host::interrupted;
+  options.interrupted_state = &host;
+  EXPECT_FALSE(launch(code, &caller, {3}, options));
+  EXPECT_EQ(host.asked, 3);
+  EXPECT_FALSE(host.elsewhere);
+  set_thread_limit(0);
+}
+
+// Notes how many threads each call runs, in order.
+std::vector<std::int64_t> sizes;
+void noting_kernel(std::int64_t begin, std::int64_t end, const void*, LaunchContext*) { sizes.push_back(end - begin); }
+
+TEST(Interrupt, ForeignCodeBeginsWithOneThread) {
+  for (bool opaque : {true, false}) {
+    sizes.clear();
+    Host host;
+    KernelCode code;
+    code.entry = noting_kernel;
+    code.name = "noting";
+    code.opaque = opaque;
+    code.ns_per_thread = 100;
+    LaunchOptions options{.serial = true};
+    options.interrupted = &Host::interrupted;
+    options.interrupted_state = &host;
+    EXPECT_TRUE(launch(code, nullptr, {100'000}, options));
+    std::int64_t sum = 0;
+    for (std::int64_t n : sizes) sum += n;
+    EXPECT_EQ(sum, 100'000);
+    EXPECT_EQ(sizes[0] == 1, opaque);
+    EXPECT_EQ(sizes[1] == 2, opaque);
+    // Short ones are not cut, unless nobody knows that they are.
+    sizes.clear();
+    EXPECT_TRUE(launch(code, nullptr, {100}, options));
+    EXPECT_EQ(sizes.size() == 1, !opaque);
+  }
 }
 
 }  // namespace
