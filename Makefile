@@ -44,7 +44,7 @@ setup:  ## install the packages that are missing
 
 # The Python package is built where an interpreter with nanobind is there (tools/setup/python_env.sh makes one).
 PYTHON_ARGS = $(if $(WEFT_PYTHON),-DWEFT_PYTHON=ON -DPython_EXECUTABLE=$(WEFT_PYTHON) -DPython3_EXECUTABLE=$(WEFT_PYTHON))
-configure-dev configure-release: WEFT_PYTHON = $(shell NO_INSTALL=$(NO_INSTALL) tools/setup/python_env.sh)
+configure-dev configure-release configure-asan configure-tsan: WEFT_PYTHON = $(shell NO_INSTALL=$(NO_INSTALL) tools/setup/python_env.sh)
 
 # Configures build/PRESET when it is new or the arguments changed; later changes of CMake files are ninja's business.
 configure-%: setup

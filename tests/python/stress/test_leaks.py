@@ -15,7 +15,10 @@ import textwrap
 import pytest
 from measuring import FULL
 
-pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is read from /proc")
+pytestmark = [
+    pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is read from /proc"),
+    pytest.mark.skipif("WEFT_SANITIZED" in os.environ, reason="a sanitizer keeps memory that was given back"),
+]
 
 HEADER = """
 import gc, linecache, sys, weakref
