@@ -100,8 +100,10 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
 
   start = std::chrono::steady_clock::now();
   bool linked = unit.has_natives();
-  if (!options.libdevice.empty() && unit.traits.gpu)
-    linked |= link_libdevice(*unit.module, options.libdevice, options.fast_math);
+  if (unit.traits.gpu && (!options.libdevice.empty() || linked)) {  // native functions call it, if any
+    const std::string& given = options.libdevice;
+    linked |= link_libdevice(*unit.module, given.empty() ? find_libdevice("", {}) : given, options.fast_math);
+  }
   int level = effective_level(*unit.module, options.opt_level);
   machine = &target_machine(target, level);
   optimize(*unit.module, *machine, level, linked);

@@ -178,7 +178,6 @@ std::string find_clang() {
 llvm::Function* CodeUnit::native(const ir::Function& function) {
   llvm::Function*& known = natives_[&function];
   if (known) return known;
-  if (traits.gpu) throw Error("the native function '" + function.name + "' can't run on the GPU", function.loc);
   std::string bitcode = bitcode_of(function, target);
   auto library = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "native"), context);
   if (!library)

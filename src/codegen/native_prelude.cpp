@@ -230,10 +230,27 @@ T abs(T x) {
 #define WEFT_F2(name)                                                       \
   inline float name(float x, float y) { return __builtin_##name##f(x, y); } \
   inline double name(double x, double y) { return __builtin_##name(x, y); }
-WEFT_F1(sqrt) WEFT_F1(cbrt) WEFT_F1(sin) WEFT_F1(cos) WEFT_F1(tan) WEFT_F1(asin) WEFT_F1(acos) WEFT_F1(atan)
-WEFT_F1(sinh) WEFT_F1(cosh) WEFT_F1(tanh) WEFT_F1(exp) WEFT_F1(exp2) WEFT_F1(log) WEFT_F1(log2) WEFT_F1(log10)
-WEFT_F1(floor) WEFT_F1(ceil) WEFT_F1(trunc) WEFT_F1(round) WEFT_F1(rint) WEFT_F1(erf) WEFT_F1(erfc) WEFT_F1(fabs)
-WEFT_F2(atan2) WEFT_F2(pow) WEFT_F2(fmod) WEFT_F2(fmin) WEFT_F2(fmax) WEFT_F2(hypot) WEFT_F2(copysign)
+// What GPUs have no instruction for is libdevice's there.
+#ifdef __NVPTX__
+#define WEFT_M1(name)                                       \
+  extern "C" float __nv_##name##f(float);                   \
+  extern "C" double __nv_##name(double);                    \
+  inline float name(float x) { return __nv_##name##f(x); }  \
+  inline double name(double x) { return __nv_##name(x); }
+#define WEFT_M2(name)                                                   \
+  extern "C" float __nv_##name##f(float, float);                        \
+  extern "C" double __nv_##name(double, double);                        \
+  inline float name(float x, float y) { return __nv_##name##f(x, y); }  \
+  inline double name(double x, double y) { return __nv_##name(x, y); }
+#else
+#define WEFT_M1 WEFT_F1
+#define WEFT_M2 WEFT_F2
+#endif
+WEFT_M1(cbrt) WEFT_M1(sin) WEFT_M1(cos) WEFT_M1(tan) WEFT_M1(asin) WEFT_M1(acos) WEFT_M1(atan) WEFT_M1(sinh)
+WEFT_M1(cosh) WEFT_M1(tanh) WEFT_M1(exp) WEFT_M1(exp2) WEFT_M1(log) WEFT_M1(log2) WEFT_M1(log10) WEFT_M1(erf)
+WEFT_M1(erfc) WEFT_M2(atan2) WEFT_M2(pow) WEFT_M2(fmod) WEFT_M2(hypot)
+WEFT_F1(sqrt) WEFT_F1(floor) WEFT_F1(ceil) WEFT_F1(trunc) WEFT_F1(round) WEFT_F1(rint) WEFT_F1(fabs)
+WEFT_F2(fmin) WEFT_F2(fmax) WEFT_F2(copysign)
 inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 inline double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 inline bool isnan(double x) { return __builtin_isnan(x); }

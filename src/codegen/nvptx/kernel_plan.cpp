@@ -121,7 +121,8 @@ GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order) {
   std::vector<const ir::Op*> ops;
   collect(*kernel.body, ops);
   GpuPlan plan;
-  if (order != ThreadOrder::any) return plan;
+  if (order != ThreadOrder::any || calls_native(kernel))
+    return plan;                // C++ may do anything with the memory it is given
   for (const ir::Op* op : ops)  // debug code reports places one thread at a time, and is not for speed
     if (op->code == OpCode::check || op->code == OpCode::assert_) return plan;
   plan.sums = find_sums(kernel, ops);

@@ -61,6 +61,10 @@ std::string find_libdevice(const std::string& given, std::span<const std::string
 
 bool link_libdevice(llvm::Module& module, const std::string& path, bool flush) {
   if (!first_needed(module)) return false;
+  if (path.empty())
+    throw Error(
+        "native functions take elementary functions from libdevice on GPUs, and none was found: install a CUDA "
+        "toolkit or the package nvidia-cuda-nvcc, or set WEFT_LIBDEVICE to libdevice.10.bc");
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) throw Error("can't read libdevice at " + path + ": " + buffer.getError().message());
   // Functions are read from the file only as they are linked.
