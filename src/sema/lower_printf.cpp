@@ -45,7 +45,8 @@ bool FunctionLowering::check_printf(std::string_view format, std::span<ir::Value
     char letter = format[at_char++];
     std::string shown = "'" + std::string(format.substr(begin, at_char - begin)) + "'";
     if (letter == 's')
-      return bad(format_node, "'%s' is not supported, kernels have no strings", "write the text into the format");
+      return bad(format_node, shown + " shows text that is written in the call, kernels have no other",
+                 "use %d for integers and %f for floats");
     bool wants_float = floats.find(letter) != std::string_view::npos;
     if (letter == '\0' || (!wants_float && integers.find(letter) == std::string_view::npos))
       return bad(format_node, shown + " is not a conversion", "use one of d i u o x X c f F e E g G a A p");

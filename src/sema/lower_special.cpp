@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sema/lowering.h"
+#include "sema/printf_text.h"
 
 namespace weft::sema {
 
@@ -134,9 +135,11 @@ Entity FunctionLowering::special_print(const std::vector<Argument>& args, const 
   return Entity::nothing();
 }
 
-Entity FunctionLowering::special_printf(const std::vector<Argument>& args, const Node& at_node) {
-  if (args.empty() || args[0].entity.kind != Entity::Kind::string)
+Entity FunctionLowering::special_printf(const std::vector<Argument>& given, const Node& at_node) {
+  if (given.empty() || given[0].entity.kind != Entity::Kind::string)
     return fail(DiagCode::bad_call, at_node, "printf() takes a literal format string first");
+  std::vector<Argument> args = given;
+  const std::string format = with_text(args);
   std::vector<ir::Value*> operands;
   for (std::size_t i = 1; i < args.size(); ++i) {
     if (!args[i].keyword.empty())
@@ -149,7 +152,6 @@ Entity FunctionLowering::special_printf(const std::vector<Argument>& args, const
                   "print components one by one, or use print()");
     operands.push_back(value);
   }
-  std::string_view format = args[0].entity.symbol->constant.text;
   if (!check_printf(format, operands, args, at_node)) return Entity::failed();
   ir::Op* op = at(at_node).op(OpCode::printf, operands);
   op->text = function_.arena.copy(format);

@@ -304,10 +304,10 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}        wp.printf("%d\n", i, i){{$}}
 # CHECK-NEXT:{{^}}                             ^{{$}}
 # CHECK-NEXT:{{^}}    note: add a conversion, or drop the value{{$}}
-# CHECK-NEXT:{{^}}calls.py:101:15: error: printf(): '%s' is not supported, kernels have no strings [bad_call]{{$}}
+# CHECK-NEXT:{{^}}calls.py:101:15: error: printf(): '%s' shows text that is written in the call, kernels have no other [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        wp.printf("%s\n", i){{$}}
 # CHECK-NEXT:{{^}}                  ^~~~~~{{$}}
-# CHECK-NEXT:{{^}}    note: write the text into the format{{$}}
+# CHECK-NEXT:{{^}}    note: use %d for integers and %f for floats{{$}}
 # CHECK-NEXT:{{^}}calls.py:102:15: error: printf(): '%y' is not a conversion [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        wp.printf("%y\n", i){{$}}
 # CHECK-NEXT:{{^}}                  ^~~~~~{{$}}

@@ -298,6 +298,18 @@ def test_print_goes_to_python_stdout(capsys):
     assert "2.5" in capsys.readouterr().out
 
 
+def test_text_among_the_values_of_printf(capsys):
+    name = "50% of"
+
+    @wp.kernel
+    def talk(x: wp.array(dtype=float)):
+        wp.printf("%s %d%% [%6s] [%-6s] [%.2s] %s %.1f%s", "at", 7, "ab", "ab", "abc", wp.static(name), x[0], "!\n")
+
+    run(talk, 1, wp.array([2.5], dtype=float))
+    wp.synchronize()
+    assert capsys.readouterr().out == "at 7% [    ab] [ab    ] [ab] 50% of 2.5!\n"
+
+
 def test_errors_name_file_line_and_column():
     @wp.kernel
     def wrong(x: wp.array(dtype=float)):
