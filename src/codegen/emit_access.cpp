@@ -381,6 +381,36 @@ void Emitter::store_block(const PartInfo& info, const Part& from, const Address&
   });
 }
 
+namespace {
+
+/// The load of what a store of zeros clears, if it stands right before it: adjoints take gradients away like this.
+const ir::Op* cleared_load(const ir::Op& store) {
+  const ir::Op* load = store.prev;
+  if (!load || load->code != ir::OpCode::load || !store.path.empty() || !load->path.empty() ||
+      load->num_indices != store.num_indices || load->wrap != store.wrap || !store.operands.back()->is_zero())
+    return nullptr;
+  for (std::size_t k = 0; k <= store.num_indices; ++k)
+    if (load->operand(k) != store.operand(k)) return nullptr;
+  return load;
+}
+
+}  // namespace
+
+/// Whether any bit of what was loaded is set; null if that is not to be told.
+llvm::Value* Emitter::any_bit(const ir::Value* loaded) {
+  llvm::Value* bits = nullptr;
+  const TypeParts& info = parts_of(loaded);
+  const Parts parts = get(loaded);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    llvm::Type* type = parts[k].v ? parts[k].v->getType() : nullptr;
+    if (info.parts[k].kind != PartKind::scalar || type->getScalarSizeInBits() < 8) return nullptr;
+    llvm::Type* whole = b.getIntNTy(unsigned(type->getPrimitiveSizeInBits()));
+    llvm::Value* own = b.CreateIsNotNull(b.CreateBitCast(parts[k].v, whole));
+    bits = bits ? b.CreateOr(bits, own) : own;
+  }
+  return bits;
+}
+
 void Emitter::emit_store(const ir::Op& op) {
   if (store_row_product(op)) return;
   const ir::Value* value = op.operands.back();
@@ -396,6 +426,10 @@ void Emitter::emit_store(const ir::Op& op) {
     else
       uniform_guard = at.valid;
   }
+  // A GPU's store to memory that is still being loaded holds up all accesses behind it. So it waits for what was there, and
+  // is left out where that was zero already.
+  if (const ir::Op* load = unit.traits.gpu ? cleared_load(op) : nullptr)
+    if (llvm::Value* set = any_bit(load->result())) uniform_guard = both(uniform_guard, set);
   auto write = [&] {
     if (at.pointer && at.lane_stride == 0) {
       // All lanes write one place: the last active one wins, as it would running one after the other.

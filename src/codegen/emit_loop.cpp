@@ -146,7 +146,9 @@ int gpu_unrolling(const ir::Region& body) {
     for (std::uint32_t k = 0; k < op.num_indices; ++k)
       if ((op.wrap >> k & 1) && op.indices()[k] == body.args[0]) return 1;
   }
-  return ops > kMaxOpsForEight ? 4 : 8;
+  // A loop from here to there is likely short, and what is left of it at the end counts.
+  const bool from_start = body.parent_op->operand(0)->is_constant();
+  return ops > kMaxOpsForEight || !from_start ? 4 : 8;
 }
 
 void ask_for_unrolling(llvm::Instruction* latch, int count) {
@@ -165,7 +167,9 @@ void ask_for_unrolling(llvm::Instruction* latch, int count) {
 void Emitter::emit_uniform_for(const ir::Op& op) {
   const ir::Region& body = *op.regions[0];
   std::span<ir::Value* const> args = body.args.subspan(1);
-  const LoopTurns::Way way = turns_of(op);
+  LoopTurns::Way way = turns_of(op);
+  // Few threads run under a mask: their loops are worth no second copy.
+  if (way == LoopTurns::Way::bulk && mask) way = LoopTurns::Way::each;
   llvm::Value *lo = base(get(op.operand(0))[0]), *hi = base(get(op.operand(1))[0]);
   bool unit_step = op.operand(2)->is_constant() && op.operand(2)->as_int() == 1;
   Carried in = carry_in(args, op.operands.subspan(3));

@@ -397,6 +397,7 @@ class Emitter {
   void store_registers(llvm::ArrayRef<llvm::Value*> values, const Address& at);
   llvm::SmallVector<llvm::Value*, 4> load_linear(llvm::ArrayRef<PartInfo> leaves, const Address& at);
   bool store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
+  llvm::Value* any_bit(const ir::Value* loaded);
   void store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
   void add_to_neighbours(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at);
   void load_block(const PartInfo& info, const Address& at, Part& into);

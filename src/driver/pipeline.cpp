@@ -14,7 +14,6 @@
 #include "passes/contract.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
-#include "passes/early_loads.h"
 #include "passes/fold.h"
 #include "passes/hoist_locals.h"
 #include "passes/inline_calls.h"
@@ -132,7 +131,6 @@ const std::vector<Stage>& stages() {
       // Behind differentiation, which wants the guard.
       on_each("plain-roots", [](ir::Function& f) { passes::plain_roots(f); }),
       on_gpu("split-signs", [](ir::Function& f) { passes::split_signs(f); }),
-      on_gpu("early-loads", [](ir::Function& f) { passes::early_loads(f); }),
       with_effects("dce-3", passes::dce),
 
       // Behind contraction, which must leave the library's own arithmetic alone.

@@ -115,6 +115,38 @@ bool moves_wide(const std::vector<const ir::Op*>& ops) {
   });
 }
 
+/// Whether an index is the thread's, moved and scaled by what is the same for all.
+bool near_thread(const ir::Function& kernel, const ir::Value* index, int depth = 6) {
+  if (index->is_constant() || is_parameter(kernel, index)) return true;
+  if (index->kind != ir::ValueKind::result || depth == 0) return false;
+  switch (index->op->code) {
+    case OpCode::tid:
+    case OpCode::dim: return true;
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::div:
+    case OpCode::rem:
+    case OpCode::min:
+    case OpCode::max:
+      return std::all_of(index->op->operands.begin(), index->op->operands.end(),
+                         [&](const ir::Value* v) { return near_thread(kernel, v, depth - 1); });
+    default: return false;
+  }
+}
+
+/// Whether all threads do the same work near their own place. Where they don't, threads that take several steps far apart
+/// share less of the caches, and some have more to do than others.
+bool is_regular(const ir::Function& kernel, const std::vector<const ir::Op*>& ops) {
+  return std::all_of(ops.begin(), ops.end(), [&](const ir::Op* op) {
+    if (op->code == OpCode::for_ || op->code == OpCode::while_ || op->code == OpCode::call ||
+        op->code == OpCode::atomic)
+      return false;
+    return !touches_array(*op) || std::all_of(op->indices().begin(), op->indices().end(),
+                                              [&](const ir::Value* v) { return near_thread(kernel, v); });
+  });
+}
+
 }  // namespace
 
 GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order) {
@@ -127,7 +159,8 @@ GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order) {
     if (op->code == OpCode::check || op->code == OpCode::assert_) return plan;
   plan.sums = find_sums(kernel, ops);
   plan.lanes = straight_lanes(kernel, ops);
-  if (kernel.form.rank > 1 || (plan.lanes > 1 && kernel_weight(kernel) >= kMinLongWeight)) plan.steps = 4;
+  const bool several_dimensions = kernel.form.rank > 1 && is_regular(kernel, ops);
+  if (several_dimensions || (plan.lanes > 1 && kernel_weight(kernel) >= kMinLongWeight)) plan.steps = 4;
   plan.aligned = plan.lanes == 1 && moves_wide(ops) && kernel_weight(kernel) <= kMaxTwoBodyWeight;
   return plan;
 }

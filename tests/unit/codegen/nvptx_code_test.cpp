@@ -136,6 +136,16 @@ TEST(NvptxCode, ConversionsKeepToTheRangeByThemselves) {
   EXPECT_EQ(count(ptx(text("f32", "i16")), "max.s32"), 1);
 }
 
+TEST(NvptxCode, ClearingWaitsForWhatWasThere) {
+  auto text = [](const std::string& cleared) {
+    return "kernel @k(%x: array<vec<f32,3>,1>, %y: array<vec<f32,3>,1>) form(no_overlap, rank 1) {\n  %i = tid 0\n"
+           "  %a = load %x[%i]\n  store %x[" +
+           cleared + "], zero vec<f32,3>\n  store %y[%i], %a\n  return\n}\n";
+  };
+  EXPECT_EQ(count(ptx(text("%i")), "setp.ne") + count(ptx(text("%i")), "setp.eq"), 1) << "what is zero stays";
+  EXPECT_EQ(count(ptx(text("0i32")), "setp.ne") + count(ptx(text("0i32")), "setp.eq"), 0) << "another place";
+}
+
 TEST(NvptxCode, ExtremesOfFloatsLookFirst) {
   for (const char* kind : {"min", "max"}) {
     const std::string code =

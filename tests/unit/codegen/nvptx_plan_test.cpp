@@ -157,6 +157,17 @@ TEST(NvptxPlan, SeveralDimensionsAndLongStreamsTakeSeveralSteps) {
   EXPECT_EQ(ptx(stream_kernel("f32", "no_overlap, rank 1")).steps, 1);
   EXPECT_EQ(ptx(stream_kernel("f32", "no_overlap, rank 2")).steps, 4);
   EXPECT_EQ(ptx(sum_kernel("")).steps, 0);
+  auto plane = [](const std::string& body) {
+    return "kernel @k(%x: array<f32,2>, %y: array<f32,2>) form(no_overlap, rank 2) {\n  %i = tid 0\n  %j = tid 1\n" +
+           body + "  return\n}\n";
+  };
+  EXPECT_EQ(ptx(plane("  %k = sub %i, 1i32\n  %a = load %x[%k~, %j]\n  store %y[%i, %j], %a\n")).steps, 4);
+  EXPECT_EQ(
+      ptx(plane("  %a = load %x[%i, %j]\n  %k = cast %a : i32\n  %b = load %x[%k~, %j]\n  store %y[%i, %j], %b\n"))
+          .steps,
+      1)
+      << "reads elsewhere";
+  EXPECT_EQ(ptx(plane("  %a = load %x[%i, %j]\n  %o = atomic add %y[%i, %j], %a\n")).steps, 1);
 }
 
 TEST(NvptxPlan, AtomicsThatNobodyAsksAreReductions) {
