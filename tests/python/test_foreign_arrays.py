@@ -31,7 +31,8 @@ b = wp.zeros(24, device="cuda:0")
 '''
 
 CAPTURES = """
-for stream in (None, 1, 2, wp.get_stream("cuda:0").cuda_stream, wp.Stream("cuda:0").cuda_stream):
+other = wp.Stream("cuda:0")
+for stream in (None, 1, 2, wp.get_stream("cuda:0").cuda_stream, other.cuda_stream):
     wp.launch(add, 24, [Seen(a, stream), b], device="cuda:0")
     with wp.ScopedCapture("cuda:0") as capture:
         wp.launch(add, 24, [Seen(a, stream), b], device="cuda:0")
