@@ -24,13 +24,14 @@ void Emitter::take_turns(llvm::Value* taken, llvm::BasicBlock* go) {
   llvm::Value* none = one ? b.CreateIsNull(left) : b.CreateICmpSLE(left, b.getInt32(0));
   b.CreateCondBr(none, ask, go, rarely());
   b.SetInsertPoint(ask);
-  llvm::FunctionCallee helper =
-      unit.helper("weft_rt_turns", llvm::FunctionType::get(unit.i32, {unit.ptr}, false), true);
-  auto* function = llvm::cast<llvm::Function>(helper.getCallee());
+  llvm::Value* at = b.CreateConstGEP1_64(unit.i8, thread.context, offsetof(runtime::LaunchContext, turns));
+  llvm::Value* function = b.CreateAlignedLoad(unit.ptr, at, llvm::Align(8));
+  llvm::CallInst* more = b.CreateCall(llvm::FunctionType::get(unit.i32, {unit.ptr}, false), function, {thread.context});
   // It reads the context, which no other code writes, and touches nothing else that code could see.
-  function->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
-  function->addFnAttr(llvm::Attribute::Cold);
-  b.CreateStore(b.CreateCall(helper, {thread.context}), thread.turns);
+  more->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  more->setDoesNotThrow();
+  more->addFnAttr(llvm::Attribute::Cold);
+  b.CreateStore(more, thread.turns);
   leave_if_stopped();
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/private_sums.h"
 #include "codegen/kernel_size.h"
+#include "codegen/loop_turns.h"
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
 #include "driver/pipeline.h"
@@ -295,6 +296,7 @@ class BinaryStore::Search {
     meta.tid_dims = tid_dims_read(module);
     meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
     meta.opaque = codegen::calls_native(kernel);
+    meta.loops = codegen::LoopTurns(module).counts(kernel);
     meta.sites = describe_sites(module);
     return std::move(emitted.bytes);
   }
@@ -316,6 +318,7 @@ class BinaryStore::Search {
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;
     binary->code_.opaque = meta.opaque != 0;
+    binary->code_.loops = meta.loops != 0;
     binary->code_.check_sites = binary->sites_;
     report_.seconds_load = since(start);
     report_.lanes = meta.lanes;

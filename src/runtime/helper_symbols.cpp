@@ -16,8 +16,7 @@ HelperSymbol symbol(std::string_view name, F* function) {
 
 std::vector<HelperSymbol> make_table() {
   std::vector<HelperSymbol> table = {symbol("weft_rt_fail", &weft_rt_fail), symbol("weft_rt_print", &weft_rt_print),
-                                     symbol("weft_rt_breakpoint", &weft_rt_breakpoint),
-                                     symbol("weft_rt_turns", &weft_rt_turns)};
+                                     symbol("weft_rt_breakpoint", &weft_rt_breakpoint)};
   std::sort(table.begin(), table.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return table;
 }

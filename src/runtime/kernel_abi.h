@@ -26,6 +26,16 @@ struct ErrorRecord {
 
 struct PrintBuffer;  // collects what threads print; runtime/print_buffer.h
 
+struct LaunchContext;
+}  // namespace weft::runtime
+
+extern "C" {
+/// Asks whether the launch goes on. Gives the turns of loops until the next question; 0: leave the kernel at once.
+std::int32_t weft_rt_turns(weft::runtime::LaunchContext* context);
+}
+
+namespace weft::runtime {
+
 /// Shared by all chunks of one launch; generated code reads dims and stop, and passes the pointer to helpers.
 struct LaunchContext {
   std::int64_t dims[kMaxRank] = {1, 1, 1, 1};  // launch extents, outermost first; 1 beyond the rank
@@ -37,9 +47,11 @@ struct LaunchContext {
   PrintBuffer* print = nullptr;
   void (*ask)(void* state) = nullptr;  // asks the host whether to stop (runtime/stopping.h); null: nobody is asked
   void* ask_state = nullptr;
+  /// Called from here, not by name: code that needs no symbols from outside is linked much faster.
+  std::int32_t (*turns)(LaunchContext*) = &weft_rt_turns;
 };
 static_assert(offsetof(LaunchContext, dims) == 0 && offsetof(LaunchContext, stop) == 40 &&
-                  offsetof(LaunchContext, error) == 48,
+                  offsetof(LaunchContext, error) == 48 && offsetof(LaunchContext, turns) == 80,
               "generated code knows these offsets");
 
 /// Runs the threads with linear indices begin … end−1. `params` is the parameter block (ParamLayout).
@@ -56,6 +68,4 @@ void weft_rt_fail(weft::runtime::LaunchContext* context, std::int32_t site, std:
 void weft_rt_print(weft::runtime::LaunchContext* context, const char* format, std::int64_t linear, const void* values);
 /// wp.breakpoint(): stops in a debugger, if there is one.
 void weft_rt_breakpoint(weft::runtime::LaunchContext* context);
-/// Asks whether the launch goes on. Gives the turns of loops until the next question; 0: leave the kernel at once.
-std::int32_t weft_rt_turns(weft::runtime::LaunchContext* context);
 }

@@ -68,9 +68,6 @@ std::string failure_text(const CheckSite& site, std::int64_t index, std::int64_t
 
 double cost_of(const KernelCode& code) { return std::max(double(code.ns_per_thread), 1e-3); }
 
-/// Too short for two threads.
-bool is_short(const KernelCode& code, std::int64_t total) { return double(total) * cost_of(code) < 2 * kMinChunkNs; }
-
 using Clock = std::chrono::steady_clock;
 
 struct Run {
@@ -80,11 +77,10 @@ struct Run {
   LaunchPlan plan;
   const LaunchOptions& options;
   Questions& questions;
-  const bool short_one;                        // known to end soon: nobody asks between its pieces
   mutable std::atomic<std::int64_t> piece{0};  // threads that run between two looks at `stop`, as far as known
 
   void chunk(std::int64_t number) const noexcept {
-    const bool asks = questions.wanted() && !short_one;
+    const bool asks = questions.wanted() && (!plan.is_short || code.opaque);
     if (asks) questions.ask();
     if (questions.stopped()) return;
     const std::int64_t begin = number * plan.chunk_threads;
@@ -162,7 +158,8 @@ LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, 
   // Serial launches are cut too, so that a stop is seen and prints are written on the way.
   std::int64_t size = options.chunk_threads;
   if (size <= 0) {
-    if (is_short(code, total)) return plan;
+    plan.is_short = double(total) * cost < 2 * kMinChunkNs;
+    if (plan.is_short) return plan;
     const double even = double(total) / (double(std::max(threads, 1)) * kChunksPerThread);
     const double wanted = std::clamp(even, kMinChunkNs / cost, kMaxChunkNs / cost);
     const std::int64_t step = std::max(code.lanes, 1) * kLaneSteps;
@@ -194,8 +191,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
   context->print = &print;
 
   Questions questions(options, *context);
-  const bool short_one = plan.chunks == 1 && !code.opaque && is_short(code, total);
-  Run run{code, params, context, plan, options, questions, short_one};
+  Run run{code, params, context, plan, options, questions};
   if (plan.chunks == 1 || threads == 1) {
     for (std::int64_t i = 0; i < plan.chunks; ++i) {
       run.chunk(options.descending ? plan.chunks - 1 - i : i);

@@ -26,6 +26,7 @@ struct KernelCode {
   std::uint32_t tid_dims_read = 0xf;       // bit k: the kernel reads tid k, which is an int32
   float ns_per_thread = 10;                // estimated cost of one thread; decides chunk sizes
   bool opaque = false;                     // runs foreign code: nobody knows how long, and nothing inside of it asks
+  bool loops = true;                       // has loops, which nobody knows either, but they ask
   std::span<const CheckSite> check_sites;  // by site number
 };
 
@@ -50,6 +51,7 @@ struct LaunchPlan {
   std::int64_t total = 0;
   std::int64_t chunk_threads = 0;
   std::int64_t chunks = 0;
+  bool is_short = false;  // by its estimate: not worth two threads, nor a question on the way
 };
 
 /// The number of threads of a grid. Throws LaunchError for a rank outside 1…4, a negative extent, a total over 2^63−1,

@@ -16,7 +16,16 @@ namespace weft::runtime {
 namespace {
 
 constexpr int kMaxThreads = 4096;
-constexpr int kLooks = 200;  // at whether others are done, before going to sleep
+constexpr int kLooks = 1000, kYields = 100;  // at whether others are done, before going to sleep
+
+/// Tells the processor that this thread only waits.
+void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 
 std::atomic<int> limit{0};
 std::atomic<int> default_count{0};  // 0: not yet asked
@@ -57,9 +66,12 @@ void detail::ChunkQueue::await() noexcept {
   if (!wait) return;
   const auto all_done = [&] { return done.load(std::memory_order_acquire) >= count; };
   // The others are usually about to end: sleeping and waking costs more than they still need.
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0; look < kLooks + kYields; ++look) {
     if (all_done()) return;
-    if (look >= kLooks / 2) std::this_thread::yield();
+    if (look < kLooks)
+      relax();
+    else
+      std::this_thread::yield();
   }
   for (std::unique_lock lock(mutex); !finished.wait_for(lock, kWaitInterval, all_done);) {
     lock.unlock();

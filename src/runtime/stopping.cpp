@@ -6,6 +6,7 @@ namespace weft::runtime {
 Questions::Questions(const LaunchOptions& options, LaunchContext& context) noexcept
     : interrupted_(options.interrupted), state_(options.interrupted_state), context_(context) {
   if (!interrupted_) return;
+  caller_ = std::this_thread::get_id();
   context.ask = [](void* self) { static_cast<Questions*>(self)->ask(); };
   context.ask_state = this;
 }

@@ -31,7 +31,7 @@ class Questions {
   bool (*const interrupted_)(void*) noexcept;
   void* const state_;
   LaunchContext& context_;
-  const std::thread::id caller_ = std::this_thread::get_id();
+  std::thread::id caller_;
   Clock::time_point next_{};  // when to ask again; the first question only starts the clock
 };
 
