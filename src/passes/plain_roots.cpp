@@ -1,4 +1,4 @@
-// One pattern.
+// One pattern: the select behind the root, the root, and the select before it.
 #include "passes/plain_roots.h"
 
 #include "analysis/uses.h"
