@@ -12,6 +12,7 @@ import pytest
 import warp as wp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from warp._src.lambda_source import lambda_source
 from warp._src import elementwise
 
 A: wp.array
@@ -73,6 +74,9 @@ def test_functions_builtins_and_lambdas():
     assert wp.map(lambda x: x - local, A).list() == [-2.0, -1.0, 0.0]
     pair = (lambda x: x + 1.0, lambda x: x + 2.0)  # two in one line
     assert [wp.map(f, A)[0] for f in pair] == [2.0, 3.0]
+    more = (lambda x: x / 2, lambda x: x / 2.0, lambda x: x - local, lambda x: x - (lambda: SCALE)())  # noqa: E731
+    assert [lambda_source(f)[0].split("return ")[1].strip() for f in more[:2]] == ["x / 2", "x / 2.0"]
+    assert "local" in lambda_source(more[2])[0] and "SCALE" in lambda_source(more[3])[0]
     assert wp.map(square, wp.array([1, 2, 3], dtype=int)).list() == [1, 4, 9]
     assert wp.map(square, A).list() == [1.0, 4.0, 9.0]
 

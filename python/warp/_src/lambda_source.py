@@ -1,16 +1,18 @@
 """Plain Python functions and lambdas as functions of the kernel language, for `wp.map`.
 
 Parameters without annotation are generic. A lambda's text is found by parsing the file it stands in: the one that
-begins on its first line, and where several do, the one at its column.
+begins on its first line, and where several do, the one at its column, or with its code where Python 3.10 knows none.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import linecache
 import threading
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from warp import _weft
@@ -87,8 +89,9 @@ def _find_lambda(func: Callable) -> ast.Lambda:
             "define the lambda in a file or notebook cell"
         )
     found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _fits(n, code)]
-    if len(found) > 1 and hasattr(code, "co_positions"):
-        found = [n for n in found if _at_position(n, code)] or found
+    if len(found) > 1:
+        is_it = _at_position if hasattr(code, "co_positions") else functools.partial(_compiles_to, tree)
+        found = [n for n in found if is_it(n, code)] or found
     if len({ast.dump(n) for n in found}) != 1:
         what = "several lambdas stand" if found else "no lambda was found"
         raise RuntimeError(
@@ -109,3 +112,23 @@ def _at_position(node: ast.Lambda, code: Any) -> bool:
     begin = (node.body.lineno, node.body.col_offset)
     end = (node.body.end_lineno or node.body.lineno, node.body.end_col_offset or 0)
     return bool(spans) and all(begin <= span <= end for span in spans)
+
+
+def _compiles_to(tree: ast.Module, node: ast.Lambda, code: CodeType) -> bool:
+    """Whether a lambda of the tree has this code. The file is compiled with the lambda in a line of its own behind it."""
+    line, mark = node.lineno, 1 + max(getattr(n, "end_lineno", None) or 0 for n in ast.walk(tree))
+    node.lineno = mark
+    try:
+        pending = [compile(tree, code.co_filename, "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return False
+    finally:
+        node.lineno = line
+    while pending:
+        for inner in pending.pop().co_consts:
+            if not isinstance(inner, CodeType):
+                continue
+            if inner.co_firstlineno == mark:
+                return inner.replace(co_firstlineno=line) == code
+            pending.append(inner)
+    return False
