@@ -129,7 +129,8 @@ def check(pair: Pair, runs: tuple[Callable[[], None], Callable[[], None]]) -> No
             scale = np.abs(y).max()
             far = np.abs(x - y) > pair.tolerance * scale
             if np.isnan(x).any() or far.sum() > pair.strays * far.size:
-                raise RuntimeError(f"{pair.name}: results differ by {np.abs(x - y).max()} of {scale}, {far.sum()} of them")
+                most = np.abs(x - y).max()
+                raise RuntimeError(f"{pair.name}: results differ by {most} of {scale}, {far.sum()} of them")
 
 
 def compare(pair: Pair, cuda: Cuda, code: dict[tuple[str, bool], str], rounds: int = 7) -> tuple[float, float]:

@@ -150,9 +150,8 @@ def pairs() -> Pairs:
         if adjoint:
             out.grad.fill_(1.0)
             call = [v, 1.5, out.grad, v.grad, n]
-            return Pair(
-                advect, (n, n, n), [v, 1.5], [out], "adjoints", "advect", call, tolerance=1e-3, adjoint=True, strays=1e-5
-            )
+            near = {"tolerance": 1e-3, "strays": 1e-5}
+            return Pair(advect, (n, n, n), [v, 1.5], [out], "adjoints", "advect", call, adjoint=True, **near)
         return Pair(advect, (n, n, n), [v, 1.5], [out], "grids", "advect", [v, 1.5, out, n], tolerance=1e-3)
 
     def bytes_() -> Pair:

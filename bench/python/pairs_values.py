@@ -1,4 +1,4 @@
-"""Kernels over plain values, atomics, random numbers and private arrays, for nvcc_pairs.py; the same in bench/cuda/values.cu."""
+"""Kernels over values, with atomics, random numbers and private arrays, for nvcc_pairs.py; the same in values.cu."""
 
 from __future__ import annotations
 

@@ -209,14 +209,14 @@ void Ranges::walk_loop(const ir::Op& op) {
       for (const ir::Region* region : op.regions)
         set(argument(region, i), {0, type_range(op.result(i)->type->scalar_kind()).hi});
     walk_bodies(op);
-    const std::size_t before = supposed.size();
+    const auto fails = [&](std::size_t i) { return of(body->last->operand(i)).lo < 0; };
+    if (std::none_of(supposed.begin(), supposed.end(), fails)) break;
     // The test of a `while` holds for the body's operations only; what they give was settled under it.
     std::erase_if(supposed, [&](std::size_t i) {
-      if (times < 2 && of(body->last->operand(i)).lo >= 0) return false;
+      if (times == 0 && !fails(i)) return false;  // those that are left get one more chance
       for (const ir::Region* region : op.regions) slots_[argument(region, i)->id] = {};
       return true;
     });
-    if (supposed.size() == before) break;  // at the latest when none is left
   }
   --loops_;
   for (std::size_t i : supposed) set(op.result(i), {0, type_range(op.result(i)->type->scalar_kind()).hi});

@@ -19,14 +19,15 @@ void mark_inlined_functions(llvm::Module& module) {
   llvm::DenseMap<const llvm::Function*, std::uint64_t> sizes;  // of what is inlined
   for (llvm::CallGraphNode* node : llvm::post_order(&calls)) {
     llvm::Function* function = node->getFunction();
-    if (!function || function->isDeclaration() || !function->hasInternalLinkage()) continue;
+    // Functions of the program; those of the mathematical library are called for numbers that are rare.
+    if (!function || function->isDeclaration() || !function->getName().starts_with("f.")) continue;
     std::uint64_t size = 0, places = 0;
     for (const llvm::Instruction& at : llvm::instructions(*function)) {
       const auto* call = llvm::dyn_cast<llvm::CallInst>(&at);
       size += 1 + (call && call->getCalledFunction() ? sizes.lookup(call->getCalledFunction()) : 0);
     }
     for (const llvm::User* user : function->users()) places += llvm::isa<llvm::CallInst>(user);
-    if (size * places > kMostAdded || function->hasFnAttribute(llvm::Attribute::NoInline)) continue;
+    if (size * places > kMostAdded) continue;
     sizes[function] = size;
     function->addFnAttr(llvm::Attribute::AlwaysInline);
   }

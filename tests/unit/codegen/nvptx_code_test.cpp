@@ -105,6 +105,20 @@ kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, rank 1) {
   EXPECT_EQ(count(code, "local"), 0);
 }
 
+TEST(NvptxCode, RareFunctionsAreThereOnce) {
+  const std::string code = ptx(R"(
+kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, strided, rank 1) {
+  %i = tid 0
+  %a = load %x[%i]
+  %b = sin_large %a
+  %c = sin_large %b
+  store %y[%i], %c
+  return
+}
+)");
+  EXPECT_EQ(count(code, "call.uni"), 2);
+}
+
 TEST(NvptxCode, LargeFunctionsDontMakeCopiesOfParameters) {
   std::string body = "func @f(%v0: f32) -> (f32) {\n";
   for (int k = 0; k < 3000; ++k)
