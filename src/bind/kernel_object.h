@@ -3,6 +3,7 @@
 // of any Python object.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -126,6 +127,9 @@ struct Holder {
 /// long: `holder` is called before.
 void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
                  std::span<const std::int64_t> dims, bool release, bool adjoint = false, Holder holder = {});
+
+/// Does work while other Python threads run; with the options that it is given, Ctrl-C ends it.
+void run_released(const std::function<void(const runtime::LaunchOptions&)>& work);
 
 /// While the calling thread captures a graph on the CPU: adds the launch to it instead of running it. The graph keeps the
 /// arrays and objects that the block points to. False when nothing is captured.

@@ -339,6 +339,11 @@ WEFT_HOT void run_variant(KernelObject& kernel, const driver::KernelVariant& var
   run_interruptibly(request.options, release, holder, [&] { kernel.family->run(variant, block, request); });
 }
 
+void run_released(const std::function<void(const runtime::LaunchOptions&)>& work) {
+  runtime::LaunchOptions options;
+  run_interruptibly(options, true, {}, [&] { work(options); });
+}
+
 void run_commands(const std::shared_ptr<const runtime::CommandList>& list) {
   const std::shared_ptr<const runtime::CommandList> held = list;  // Python may drop the graph meanwhile
   runtime::LaunchOptions options;

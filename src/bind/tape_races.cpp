@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bind/gil.h"
 #include "bind/tape.h"
 #include "runtime/errors.h"
 
@@ -63,10 +62,9 @@ void check_races(KernelObject& kernel, driver::KernelSignature& signature, const
       }
   }
   std::string found;
-  {
-    GilRelease released;
-    found = kernel.family->find_race(signature, form, bytes, dims);
-  }
+  run_released([&](const runtime::LaunchOptions& options) {
+    found = kernel.family->find_race(signature, form, bytes, {dims, options});
+  });
   if (!found.empty()) throw runtime::Error(found);
 }
 

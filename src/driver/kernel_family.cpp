@@ -189,9 +189,9 @@ const TangentPlan& KernelFamily::tangent_plan(KernelSignature& signature, int ra
 }
 
 std::string KernelFamily::find_race(KernelSignature& signature, ArrayFacts arrays, const void* block,
-                                    std::span<const std::int64_t> dims) {
+                                    const LaunchRequest& request) {
   arrays = {arrays.no_overlap, arrays.strided};
-  const int rank = int(dims.size());
+  const int rank = int(request.dims.size());
   const TapeFacts& facts = tape_facts(signature, rank, arrays);
   std::unique_ptr<ir::Module>& slot = signature.watched[rank - 1][arrays.index()];
   std::unique_lock lock(mutex_);
@@ -207,7 +207,7 @@ std::string KernelFamily::find_race(KernelSignature& signature, ArrayFacts array
     module = slot.get();
     lock.unlock();
   }
-  return driver::find_race(*module, signature.layout, facts.leaves, block, dims);
+  return driver::find_race(*module, signature.layout, facts.leaves, block, request.dims, request.options);
 }
 
 bool KernelFamily::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) {

@@ -137,8 +137,7 @@ class KernelFamily {
   /// A tangent: what launches must know of the order of its threads; found out on first use.
   const TangentPlan& tangent_plan(KernelSignature& signature, int rank, ArrayFacts arrays);
   /// Whether threads of such a launch meet in an element (driver/race_check.h); the block's arrays are used up.
-  std::string find_race(KernelSignature& signature, ArrayFacts arrays, const void* block,
-                        std::span<const std::int64_t> dims);
+  std::string find_race(KernelSignature& signature, ArrayFacts arrays, const void* block, const LaunchRequest& request);
   /// Whether a launch should ask for the form with atomic_sums instead of this one: there are many workers, and copies
   /// of the arrays that they add to would cost more than atomic operations.
   static bool wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request);

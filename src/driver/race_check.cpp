@@ -13,6 +13,7 @@
 #include "runtime/kernel_abi.h"
 #include "runtime/launch.h"
 #include "runtime/print_buffer.h"
+#include "runtime/stopping.h"
 
 namespace weft::driver {
 namespace {
@@ -134,7 +135,7 @@ const char* verb(const Op& op) {
 }  // namespace
 
 std::string find_race(const ir::Module& module, const ParamLayout& layout, std::span<const autodiff::ArrayLeaf> leaves,
-                      const void* block, std::span<const std::int64_t> dims) {
+                      const void* block, std::span<const std::int64_t> dims, const runtime::LaunchOptions& options) {
   bool native = false;
   for (const auto& function : module.functions)
     ir::walk(*function->body, [&](const Op& op) { native = native || (op.callee && !op.callee->native.empty()); });
@@ -156,6 +157,7 @@ std::string find_race(const ir::Module& module, const ParamLayout& layout, std::
   context.rank = std::int32_t(dims.size());
   std::int64_t total = 1;
   for (std::size_t k = 0; k < dims.size(); ++k) total *= context.dims[k] = dims[k];
+  const runtime::Questions questions(options, context);
   interp::Limits limits;
   limits.watcher = &races;
   try {
