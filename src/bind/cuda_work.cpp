@@ -41,6 +41,7 @@ void register_streams(nb::module_& m) {
       .def_prop_ro("capturing", &cuda::Stream::capturing)
       .def_prop_ro("priority", &cuda::Stream::priority)
       .def_prop_ro("blocking", &cuda::Stream::blocking)
+      .def("leave", &cuda::Stream::leave, "Memory that is dropped later waits for what was queued on a foreign stream.")
       .def("synchronize", &wait_for<cuda::Stream>)
       .def(
           "record", [](const cuda::Stream& s, const cuda::Event& e, bool external) { s.record(e, external); },

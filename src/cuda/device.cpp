@@ -178,6 +178,10 @@ void Device::order_behind_all(StreamHandle stream) {
     std::lock_guard lock(mutex_);
     others = live_streams_;
   }
+  order_behind(stream, others);
+}
+
+void Device::order_behind(StreamHandle stream, const std::vector<StreamHandle>& others) {
   EventHandle event = nullptr;
   WEFT_CUDA(api(), event_create, &event, kEventDisableTiming);
   struct Destroy {

@@ -123,6 +123,11 @@ class Device final : public runtime::MemorySpace {
   /// A stream that waits for all others: memory is given back there when several streams may use it.
   StreamHandle side_stream();
   void order_behind_all(StreamHandle stream);
+  void order_behind(StreamHandle stream, const std::vector<StreamHandle>& others);
+  /// Lets memory that is given back later wait for what a stream has queued that this will not hear of again.
+  void leave_behind(StreamHandle stream) noexcept;
+  /// Whether such work may still run.
+  bool has_left_work() noexcept;
   void begin_capture(Capture* capture);
   void end_capture();
 
@@ -133,7 +138,7 @@ class Device final : public runtime::MemorySpace {
   std::string alias_;
   DeviceFacts facts_;
   std::atomic<ContextHandle> context_{nullptr};
-  std::atomic<bool> pool_enabled_{false}, has_allocator_{false}, owes_frees_{false};
+  std::atomic<bool> pool_enabled_{false}, has_allocator_{false}, owes_frees_{false}, left_work_{false};
   std::atomic<Capture*> capture_{nullptr};
   std::atomic<const Stream*> stream_now_{nullptr};  // stream_
   mutable std::mutex mutex_;                        // guards the rest

@@ -97,6 +97,35 @@ void Device::release_late() noexcept {
   owes_frees_.store(true, std::memory_order_release);
 }
 
+void Device::leave_behind(StreamHandle stream) noexcept {
+  // The legacy default stream and ours wait for each other.
+  if (system_.forked() || reinterpret_cast<std::uintptr_t>(stream) <= 1) return;
+  try {
+    {
+      std::lock_guard lock(mutex_);
+      if (live_streams_.size() < 2) return;  // there is no other that memory could be given back on
+    }
+    ContextScope scope(*this);
+    int captured = 0;
+    if (api().stream_capturing(stream, &captured) != kSuccess || captured != 0) return;
+    order_behind(side_stream(), {stream});
+    left_work_.store(true, std::memory_order_release);
+  } catch (const std::exception&) {  // the device is gone, and its work with it
+  }
+}
+
+bool Device::has_left_work() noexcept {
+  if (!left_work_.load(std::memory_order_acquire)) [[likely]]
+    return false;
+  left_work_.store(false, std::memory_order_release);  // a stream that goes now says so again
+  try {
+    if (api().stream_query(side_stream()) == kSuccess) return false;
+  } catch (const std::exception&) {  // of the driver: it can't be told
+  }
+  left_work_.store(true, std::memory_order_release);
+  return true;
+}
+
 bool Device::try_release(DevicePtr memory, bool pooled) noexcept {
   try {
     bool several = false;
@@ -108,7 +137,7 @@ bool Device::try_release(DevicePtr memory, bool pooled) noexcept {
     ContextScope scope(*this);
     if (!pooled) return api().memory_free(memory) == kSuccess;
     StreamHandle on = nullptr;
-    if (several) {
+    if (several || has_left_work()) {
       on = side_stream();
       order_behind_all(on);
     } else {

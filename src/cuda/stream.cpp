@@ -14,7 +14,12 @@ Stream::Stream(Device& device, StreamHandle handle, bool owned, std::optional<bo
   device.live_streams_.push_back(handle);
 }
 
+void Stream::leave() const noexcept {
+  if (!owned_) device_.leave_behind(handle_);
+}
+
 Stream::~Stream() {
+  if (owned_) device_.leave_behind(handle_);
   {
     std::lock_guard lock(device_.mutex_);
     auto& live = device_.live_streams_;

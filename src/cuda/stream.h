@@ -35,6 +35,9 @@ class Stream {
   void wait(const Event& event, bool external = false) const;
   /// Lets further work wait for all that another stream has queued.
   void wait(const Stream& other) const;
+  /// Of another library's stream, as long as there surely is one: memory that is dropped later waits for what was queued.
+  /// Streams of our own see to that when they go.
+  void leave() const noexcept;
 
  private:
   Device& device_;

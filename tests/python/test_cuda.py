@@ -124,6 +124,20 @@ def test_memory_dropped_while_kernels_run_on_other_streams() -> None:
     assert (out.numpy() == out.numpy()[0]).all() and abs(out.numpy()[0] - expected[0]) < 1e-3
 
 
+@pytest.mark.parametrize("foreign", [False, True])
+def test_memory_dropped_while_kernels_run_on_streams_that_are_gone(foreign: bool) -> None:
+    owner = wp.Stream(wp.get_device())
+    for _ in range(5):
+        stream = wp.Stream(wp.get_device(), **({"cuda_stream": owner.cuda_stream} if foreign else {}))
+        x = wp.ones(1 << 16)
+        with wp.ScopedStream(stream):
+            wp.launch(spin, dim=x.size, inputs=[x, 200000])
+        del stream, x  # in this order, while the kernel runs
+        y = wp.zeros(1 << 16)
+        wp.synchronize()
+        assert not y.numpy().any()  # the kernel has written to memory that was still its own
+
+
 def test_pools() -> None:
     device = wp.get_device()
     if not device.is_mempool_supported:

@@ -116,7 +116,56 @@ for handle in (None, "x" * 64, 64):
             raise AssertionError(handle)
 """
 
-PROGRAMS = {"captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
+# Nothing here may wait, but for memory that a capture takes and for a graph that is dropped; with the fake driver, waits are
+# counted.
+QUEUED = """
+import gc
+waits = ("stream_synchronize", "event_synchronize", "context_synchronize")
+driver = ctypes.CDLL("libcuda.so.1")
+count = getattr(driver, "weft_fake_count", None)
+
+graphs = []
+
+def steps():
+    c = wp.clone(a)
+    c.fill_(1.0)
+    c[::2].zero_()
+    wp.copy(c[1:9], b[2:10])
+    other = wp.Stream("cuda:0")
+    wp.launch(add, 24, [Seen(c, 1), Seen(b, other.cuda_stream)], device="cuda:0")
+    wp.array(Seen(c), copy=False)
+    wp.array(Seen(c))
+    c.__cuda_array_interface__, c.__dlpack__(stream=1), c.__dlpack__(stream=other.cuda_stream)
+    with wp.ScopedStream(other):
+        wp.launch(add, 24, [c, b], device="cuda:0")
+        event = wp.record_event()
+    wp.wait_event(event)
+    other.wait_stream(wp.get_stream("cuda:0"))
+    with wp.ScopedCapture("cuda:0") as capture:
+        wp.launch(add, 24, [a, b], device="cuda:0")
+    wp.capture_launch(capture.graph)
+    graphs.append(capture.graph)
+    x = wp.ones(24, requires_grad=True, device="cuda:0")
+    y = wp.zeros(24, requires_grad=True, device="cuda:0")
+    with wp.Tape() as tape:
+        wp.launch(add, 24, [x, y], device="cuda:0")
+    tape.backward(grads={y: a})
+    locked = wp.zeros(24, device="cpu", pinned=True)
+    wp.copy(locked, a)
+    recorded = wp.launch(add, 24, [a, b], device="cuda:0", record_cmd=True)
+    recorded.launch()
+
+steps()  # compiles
+gc.collect()
+wp.synchronize()
+before = {} if count is None else {name: count(name.encode()) for name in waits}
+steps()
+gc.collect()  # all of it is dropped while it may run
+after = {name: count(name.encode()) for name in before}
+assert before == after, (before, after)
+"""
+
+PROGRAMS = {"queued": QUEUED, "captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
 
 
 def run(program: str, folder: str, environment: dict[str, str]) -> None:

@@ -269,6 +269,7 @@ class ScopedStream:
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if self.stream is not None:
+            self.stream._queue.leave()  # its owner may take it away, while what was queued still runs
             stream, device = self._saved.pop()
             self.stream.device.set_stream(stream, self.sync_exit)
             selection.use(device)

@@ -1,6 +1,8 @@
 // Streams, events, waiting and its interruption, failed checks of kernels, graphs and what they keep.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cuda/device.h"
 #include "cuda/graph.h"
 #include "fake_driver.h"
@@ -23,6 +25,36 @@ TEST_F(Streams, CurrentStreamIsMadeOnce) {
   device.set_stream(other);
   EXPECT_EQ(device.stream(), other);
   EXPECT_THROW(device.set_stream(system.device(1).make_stream(0)), runtime::ArgumentError);
+}
+
+TEST_F(Streams, MemoryWaitsForTheWorkOfStreamsThatAreGone) {
+  auto current = device.stream();
+  auto calls_of = [&](auto&& action) {
+    fake::state().calls.clear();
+    action();
+    return fake::state().calls;
+  };
+  auto has = [](const std::vector<std::string>& calls, const char* name) {
+    return std::find(calls.begin(), calls.end(), name) != calls.end();
+  };
+  auto block = [&] { return device.allocate(64, false); };
+  auto first = block(), second = block(), third = block();
+  EXPECT_FALSE(has(calls_of([&] { first.reset(); }), "stream_wait")) << "with one stream it is freed there";
+  auto other = device.make_stream(0);
+  EXPECT_TRUE(has(calls_of([&] { other.reset(); }), "stream_wait")) << "the side stream waits for what was queued";
+  fake::state().not_ready = 1;  // that still runs
+  std::vector<std::string> calls = calls_of([&] { second.reset(); });
+  EXPECT_TRUE(has(calls, "stream_wait") && calls.back() == "memory_free_async");
+  calls = calls_of([&] { third.reset(); });  // it is done
+  EXPECT_FALSE(has(calls, "stream_wait"));
+  EXPECT_EQ(fake::state().blocks.size(), 0u);
+
+  auto foreign = device.adopt_stream(reinterpret_cast<StreamHandle>(std::uintptr_t(64)));
+  EXPECT_TRUE(has(calls_of([&] { foreign->leave(); }), "stream_wait"));
+  EXPECT_FALSE(has(calls_of([&] { foreign.reset(); }), "stream_wait")) << "its owner may have destroyed it";
+  auto legacy = device.adopt_stream(nullptr);
+  EXPECT_FALSE(has(calls_of([&] { legacy->leave(); }), "stream_wait")) << "our streams wait for it anyway";
+  EXPECT_FALSE(has(calls_of([&] { current->leave(); }), "stream_wait")) << "ours see to it when they go";
 }
 
 TEST_F(Streams, WaitsUntilTheWorkIsDone) {
