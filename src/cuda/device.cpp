@@ -152,11 +152,13 @@ void Device::synchronize() {
       if (code != kSuccess && code != kErrorNotReady) throw_driver_error(api(), code, "stream_query");
       return code == kSuccess;
     });
+  system_.wait([&] { return !has_left_work(); });
   WEFT_CUDA(api(), context_synchronize);
   checks_.report_done(nullptr, true);
 }
 
 bool Device::idle() {
+  if (has_left_work()) return false;
   std::lock_guard lock(mutex_);
   if (capture_.load(std::memory_order_acquire)) return false;
   return std::all_of(live_streams_.begin(), live_streams_.end(), [&](StreamHandle stream) {

@@ -119,8 +119,9 @@ bool Device::has_left_work() noexcept {
     return false;
   left_work_.store(false, std::memory_order_release);  // a stream that goes now says so again
   try {
-    if (api().stream_query(side_stream()) == kSuccess) return false;
-  } catch (const std::exception&) {  // of the driver: it can't be told
+    if (api().stream_query(side_stream()) != kErrorNotReady) return false;  // done, or no driver's any more
+  } catch (const std::exception&) {                                         // there is no such stream
+    return false;
   }
   left_work_.store(true, std::memory_order_release);
   return true;

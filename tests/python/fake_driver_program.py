@@ -188,7 +188,7 @@ def every(code: int, names: list[str]) -> None:
     for part in [one for one in PARTS if one.__name__ in names]:
         part()
         part()
-        gc.collect()
+        clean()  # as before each of the runs below
         driver.weft_fake_fail(0, 0, None)
         part()
         gc.collect()

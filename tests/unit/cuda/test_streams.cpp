@@ -43,6 +43,8 @@ TEST_F(Streams, MemoryWaitsForTheWorkOfStreamsThatAreGone) {
   auto other = device.make_stream(0);
   EXPECT_TRUE(has(calls_of([&] { other.reset(); }), "stream_wait")) << "the side stream waits for what was queued";
   fake::state().not_ready = 1;  // that still runs
+  EXPECT_FALSE(device.idle());
+  fake::state().not_ready = 1;
   std::vector<std::string> calls = calls_of([&] { second.reset(); });
   EXPECT_TRUE(has(calls, "stream_wait") && calls.back() == "memory_free_async");
   calls = calls_of([&] { third.reset(); });  // it is done
@@ -77,6 +79,17 @@ TEST_F(Streams, WaitsCanBeInterrupted) {
   EXPECT_THROW(device.stream()->synchronize(), Interrupted);
   fake::state().not_ready = 0;
   EXPECT_NO_THROW(device.stream()->synchronize());
+}
+
+TEST_F(Streams, WaitsForStreamsThatAreGoneCanBeInterrupted) {
+  auto current = device.stream();
+  device.make_stream(0).reset();
+  fake::state().not_ready = INT32_MAX;
+  current.reset();
+  system.set_interrupt([]() noexcept { return true; });
+  EXPECT_THROW(device.synchronize(), Interrupted);
+  fake::state().not_ready = 0;
+  EXPECT_NO_THROW(device.synchronize());
 }
 
 TEST_F(Streams, BrokenContextIsExplained) {
