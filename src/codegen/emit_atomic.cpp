@@ -363,25 +363,30 @@ void Emitter::emit_atomic(const ir::Op& op) {
   };
   // Native operations of all lanes are written out one by one; loops save code for the rest.
   bool write_out = !active && W > 1 && (alone ? info.parts.size() <= 4 : info.parts.size() == 1);
-  for (const PartInfo& part : info.parts) write_out &= part.count == 1 && (alone || !is_floating(part.scalar));
+  // Lanes that add to elements of their own, side by side, don't meet, and no other thread takes part.
+  bool side_by_side = alone && op.atomic == AtomicKind::add && !wanted && !halves && W > 1 && !at.pointers &&
+                      at.lane_stride == std::int64_t(at.element_size) && active == mask &&
+                      (!mask || unit.traits.masked_moves);
+  for (const PartInfo& part : info.parts) {
+    write_out &= part.count == 1 && (alone || !is_floating(part.scalar));
+    side_by_side &= part.kind != PartKind::block;
+  }
   auto run = [&] {
     if (sums_lanes && active) return when(any(active), [&] { one_lane(nullptr); });
     if (sums_lanes) return one_lane(nullptr);
-    if (!write_out) {
-      if (at.fast_if) pointers = at.pointers_slow();
-      return for_each_lane(active, one_lane);
-    }
     auto by_lane = [&] {
       if (at.fast_if) pointers = at.pointers_slow();
+      if (!write_out) return for_each_lane(active, one_lane);
       if (alone && op.atomic == AtomicKind::add && !wanted && W % 4 == 0) {
         if (AddQueue::takes(*this, op)) return queue->put(*this, info, in, pointers, at.offset);
         if (info.parts.size() > 1) return add_by_lane(*this, info, in, pointers, at.offset);
       }
       for (int lane = 0; lane < W; ++lane) one_lane(b.getInt64(std::uint64_t(lane)));
     };
-    // Lanes that add to neighbours don't meet.
-    if (alone && op.atomic == AtomicKind::add && !wanted && at.fast_if)
+    if (side_by_side && at.fast_if)
       either(at.fast_if, [&] { add_to_neighbours(info.parts, in, at); }, by_lane);
+    else if (side_by_side)
+      add_to_neighbours(info.parts, in, at);
     else
       by_lane();
   };

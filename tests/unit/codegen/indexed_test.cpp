@@ -105,6 +105,49 @@ TEST(Indexed, AdditionsThatWait) {
   }
 }
 
+/// Adjoints of stencils: lanes add to the elements around their own, those at the ends don't.
+template <class T>
+void check_around(const std::string& scalar, int components) {
+  const std::string element = components == 1 ? scalar : "vec<" + scalar + "," + std::to_string(components) + ">";
+  Program program("kernel @k(%x: array<" + element + ",1>, %sum: array<" + element +
+                  ",1>) form(no_overlap, rank 1) {\n"
+                  "  %i = tid 0\n"
+                  "  %n = dim %x, 0 : i32\n"
+                  "  %last = sub %n, 1i32\n"
+                  "  %before = sub %i, 1i32\n"
+                  "  %behind = add %i, 1i32\n"
+                  "  %first = eq %i, 0i32\n"
+                  "  %end = eq %i, %last\n"
+                  "  %out = bit_or %first, %end\n"
+                  "  if %out {\n    yield\n  } else {\n"
+                  "    %v = load %x[%i]\n"
+                  "    %a = atomic add %sum[%before~], %v\n"
+                  "    %b = atomic add %sum[%behind~], %v\n"
+                  "    %c = atomic add %sum[%i], %v\n"
+                  "    yield\n  }\n"
+                  "  return\n}\n");
+  ASSERT_EQ(analysis::mark_private_sums(*program.module->functions.back()).size(), 1u);
+  const int n = 203;
+  const auto size = std::size_t(components);
+  std::vector<T> x(n * size), want(n * size, T(3));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = T(int(k * 37 % 101) - 50);
+  for (int i = 1; i + 1 < n; ++i)
+    for (int j : {i - 1, i + 1, i})
+      for (std::size_t c = 0; c < size; ++c) want[std::size_t(j) * size + c] += x[std::size_t(i) * size + c];
+  for (int lanes : {1, 2, 4, 8, 16}) {
+    std::vector<T> sum(n * size, T(3));
+    run(program, Block(program).array(x, {n}).array(sum, {n}), {n}, {.lanes = lanes});
+    ASSERT_EQ(sum, want) << element << ", " << lanes << " lanes";
+  }
+}
+
+TEST(Indexed, AdditionsAroundTheOwnElement) {
+  for (int components : {1, 2, 3, 4}) check_around<float>("f32", components);
+  check_around<double>("f64", 1);
+  check_around<std::int32_t>("i32", 3);
+  check_around<std::int64_t>("i64", 1);
+}
+
 /// Additions to a thread's own memory are read at once.
 TEST(Indexed, PrivateAdditionsDoNotWait) {
   Program program(R"(kernel @k(%x: array<vec<f32,2>,1>) form(no_overlap, rank 1) {
