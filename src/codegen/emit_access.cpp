@@ -359,10 +359,14 @@ void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
   either(at.fast_if, linear, [&] { scatter(at.pointers_slow()); });
 }
 
-/// A plain addition to elements that lie side by side, whatever `fast_if` says.
-void Emitter::add_to_neighbours(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at) {
+/// A plain addition to elements that no two lanes share, whatever `fast_if` says.
+void Emitter::add_apart(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at) {
   at.fast_if = nullptr;
-  llvm::SmallVector<llvm::Value*, 4> sums = load_linear(leaves, at);
+  llvm::SmallVector<llvm::Value*, 4> sums;
+  if (at.pointers)
+    for (const PartInfo& leaf : leaves) sums.push_back(load_leaf(leaf, at, at.pointers));
+  else
+    sums = load_linear(leaves, at);
   for (std::size_t k = 0; k < leaves.size(); ++k)
     sums[k] = arith(ir::OpCode::add, leaves[k].scalar, {sums[k], vector(values[k])});
   store_leaves(leaves, sums, at);

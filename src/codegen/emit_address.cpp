@@ -132,6 +132,8 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
   at.scope = desc[0].scope;
 
   std::vector<Term> terms;
+  int differ = 0;                // indices that are not the same in all lanes
+  llvm::Value* grows = nullptr;  // bytes from lane to lane by the last of these, if it grows or shrinks steadily
   llvm::SmallVector<llvm::Value*, 4> steps;  // constants times strides come last: neighbours share what is before
   for (std::uint32_t k = 0; k < op.num_indices; ++k) {
     const Value* index = op.indices()[k];
@@ -185,6 +187,10 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     } else if (part.stride == 0 && !is_uniform(part)) {
       term.indices = part.v;
     }
+    if (!is_uniform(part)) {
+      ++differ;
+      grows = part.stride != 0 && index->type->is_signed_int() && !wraps ? term.stride : nullptr;
+    }
     terms.push_back(std::move(term));
   }
 
@@ -201,6 +207,7 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
         at.valid = both(at.valid, s.valid);
         Term term;
         term.stride = b.getInt64(inner->size());
+        if (s.index->getType()->isVectorTy()) ++differ;
         if (s.index->getType()->isVectorTy())
           term.index_by_lane = [this, s] { return b.CreateZExt(s.index, unit.wide(unit.i64)); };
         else
@@ -254,6 +261,11 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
     at.fast_if = nullptr;
     at.lane_stride = 0;
     at.pointers = by_lane();
+    if (op.code == OpCode::atomic && differ == 1 && grows && !grows->getType()->isVectorTy() &&
+        !data->getType()->isVectorTy()) {
+      llvm::Value* size = b.getInt64(at.element_size);
+      at.apart_if = b.CreateICmpUGE(b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, grows, b.getFalse()), size);
+    }
     return at;
   }
   at.pointer = data;

@@ -363,13 +363,15 @@ void Emitter::emit_atomic(const ir::Op& op) {
   };
   // Native operations of all lanes are written out one by one; loops save code for the rest.
   bool write_out = !active && W > 1 && (alone ? info.parts.size() <= 4 : info.parts.size() == 1);
-  // Lanes that add to elements of their own, side by side, don't meet, and no other thread takes part.
-  bool side_by_side = alone && op.atomic == AtomicKind::add && !wanted && !halves && W > 1 && !at.pointers &&
-                      at.lane_stride == std::int64_t(at.element_size) && active == mask &&
-                      (!mask || unit.traits.masked_moves);
+  // Lanes that add to elements of their own don't meet, and no other thread takes part.
+  const bool apart = at.pointers ? at.apart_if != nullptr : std::abs(at.lane_stride) >= std::int64_t(at.element_size);
+  const bool side_by_side = !at.pointers && at.lane_stride == std::int64_t(at.element_size);
+  bool whole = alone && op.atomic == AtomicKind::add && !wanted && !halves && W > 1 && active == mask && apart &&
+               ((unit.traits.scatters && (mask || info.parts.size() == 1)) ||
+                (side_by_side && (!mask || unit.traits.masked_moves)));
   for (const PartInfo& part : info.parts) {
     write_out &= part.count == 1 && (alone || !is_floating(part.scalar));
-    side_by_side &= part.kind != PartKind::block;
+    whole &= part.kind != PartKind::block;
   }
   auto run = [&] {
     if (sums_lanes && active) return when(any(active), [&] { one_lane(nullptr); });
@@ -383,10 +385,11 @@ void Emitter::emit_atomic(const ir::Op& op) {
       }
       for (int lane = 0; lane < W; ++lane) one_lane(b.getInt64(std::uint64_t(lane)));
     };
-    if (side_by_side && at.fast_if)
-      either(at.fast_if, [&] { add_to_neighbours(info.parts, in, at); }, by_lane);
-    else if (side_by_side)
-      add_to_neighbours(info.parts, in, at);
+    llvm::Value* sure_if = at.pointers ? at.apart_if : at.fast_if;
+    if (whole && sure_if)
+      either(sure_if, [&] { add_apart(info.parts, in, at); }, by_lane);
+    else if (whole)
+      add_apart(info.parts, in, at);
     else
       by_lane();
   };

@@ -174,6 +174,8 @@ struct Address {
   llvm::Value* fast_if = nullptr;
   std::function<llvm::Value*()> pointers_slow;  // makes <W x ptr> at the current place
   llvm::Value* pointers = nullptr;
+  llvm::Value* apart_if =
+      nullptr;  // with `pointers`, of atomics: lanes go to elements of their own if this holds; null: who knows
   std::uint32_t element_size = 0;  // bytes of a whole array element
   std::uint32_t offset = 0;        // constant part of the path, bytes from the element's start
   llvm::Value* valid = nullptr;    // dynamic path steps in range: i1 or <W x i1>; null: always
@@ -399,7 +401,7 @@ class Emitter {
   bool store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
   llvm::Value* any_bit(const ir::Value* loaded);
   void store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
-  void add_to_neighbours(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at);
+  void add_apart(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at);
   void load_block(const PartInfo& info, const Address& at, Part& into);
   void store_block(const PartInfo& info, const Part& from, const Address& at);
   llvm::Value* lane_pointers(const Address& at);

@@ -15,6 +15,7 @@ struct TargetTraits {
   bool x86 = false;
   bool half_convert = false;  // f16 ↔ f32 conversions are instructions
   bool masked_moves = false;  // masked vector loads and stores are instructions
+  bool scatters = false;      // so are stores to an address for each lane
 };
 
 TargetTraits traits_of(const TargetSpec& target);

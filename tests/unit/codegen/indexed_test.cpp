@@ -148,6 +148,56 @@ TEST(Indexed, AdditionsAroundTheOwnElement) {
   check_around<std::int64_t>("i64", 1);
 }
 
+/// Steps of two, backwards, and a column of rows whose distance is known at run time alone: rows may be one and the same.
+TEST(Indexed, AdditionsToElementsApart) {
+  Program program(
+      R"(kernel @k(%x: array<f32,1>, %pairs: array<f32,1>, %back: array<f32,1>, %rows: array<f32,2>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %n = dim %x, 0 : i32
+  %v = load %x[%i]
+  %two = mul %i, 2i32
+  %last = sub %n, 1i32
+  %from = sub %last, %i
+  %d = atomic add %back[%from], %v
+  %e = atomic add %rows[%i, 2i32], %v
+  %small = lt %v, 20.0f32
+  if %small {
+    %a = atomic add %pairs[%two], %v
+    %b = atomic add %rows[%i, 0i32], %v
+    yield
+  } else {
+    yield
+  }
+  return
+}
+)");
+  ASSERT_EQ(analysis::mark_private_sums(*program.module->functions.back()).size(), 3u);
+  const int n = 203, width = 3;
+  std::vector<float> x(n);
+  for (int i = 0; i < n; ++i) x[std::size_t(i)] = float(i * 37 % 101 - 50);
+  for (std::int64_t step : {width * 4, 0}) {
+    std::vector<float> pairs(2 * n, 3), back(n, 3), rows(n * width, 3);
+    for (int i = 0; i < n; ++i) {
+      const float v = x[std::size_t(i)];
+      const auto row = std::size_t(i * step / 4);
+      back[std::size_t(n - 1 - i)] += v;
+      rows[row + 2] += v;
+      if (v >= 20) continue;
+      pairs[std::size_t(2 * i)] += v;
+      rows[row] += v;
+    }
+    for (int lanes : {1, 2, 4, 8, 16}) {
+      std::vector<float> pairs1(2 * n, 3), back1(n, 3), rows1(n * width, 3);
+      Block block(program);
+      block.array(x).array(pairs1).array(back1).array(rows1, {n, width}, {step, 4});
+      run(program, block, {n}, {.lanes = lanes});
+      ASSERT_EQ(pairs1, pairs) << lanes << " lanes";
+      ASSERT_EQ(back1, back) << lanes << " lanes";
+      ASSERT_EQ(rows1, rows) << lanes << " lanes, step " << step;
+    }
+  }
+}
+
 /// Additions to a thread's own memory are read at once.
 TEST(Indexed, PrivateAdditionsDoNotWait) {
   Program program(R"(kernel @k(%x: array<vec<f32,2>,1>) form(no_overlap, rank 1) {
