@@ -70,7 +70,8 @@ KERNEL scale_strided(const float* __restrict__ a, int row, int column, float s, 
   out[i] = s * a[r * row + c * column] + 1.0f;
 }
 
-KERNEL columns_times(const float* __restrict__ a, const float* __restrict__ x, int count, float* __restrict__ y, int n) {
+KERNEL columns_times(const float* __restrict__ a, const float* __restrict__ x, int count, float* __restrict__ y,
+                     int n) {
   THREAD(n);
   float s = 0;
   for (int k = 0; k < count; ++k) s += a[k * n + i] * x[k];

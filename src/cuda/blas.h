@@ -72,7 +72,7 @@ class Blas {
   void* handle(Device& device);
 
   const BlasTable table_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;                        // guards the rest
   std::map<ContextHandle, void*> handles_;  // null: it does not start there
   std::map<Key, BlasChoice> chosen_;
 };

@@ -52,7 +52,8 @@ class PrintingLogger:
         if config.verbose_warnings:
             frame = sys._getframe(min(stacklevel, 20))
             where = f" ({frame.f_code.co_filename}:{frame.f_lineno})"
-        sys.stderr.write(f"Warp {kind}: {message}{where}\n")
+        told = ": warning: " in message.partition("\n")[0]  # the compiler's own say what they are, behind the place
+        sys.stderr.write(f"{message}{where}\n" if told else f"Warp {kind}: {message}{where}\n")
 
     def error(self, message: str) -> None:
         """Prints an error."""
