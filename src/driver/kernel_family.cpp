@@ -21,7 +21,7 @@ KernelFamily::KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, Compi
                            bool interpret)
     : name_(decl->def->name),
       decl_(std::move(decl)),
-      options_(options),
+      options_(std::move(options)),
       source_hash_(source_hash),
       interpret_(interpret) {}
 
