@@ -156,7 +156,7 @@ class Case:
         if on_gpu and "all lanes" not in self.modes:
             pytest.skip("threads that meet without an atomic")
         try:
-            wp.config.cpu_threads = 1 if self.ordered else 0
+            wp.config.cpu_threads = 1 if self.ordered or "all lanes" not in self.modes else 0
             with wp.ScopedDevice("cpu" if self.ordered else None):
                 want = self.slopes()
             for mode in ["all lanes"] if on_gpu else self.modes:

@@ -28,7 +28,7 @@ def values_of(array: wp.array) -> np.ndarray:
     """Numbers, of bfloat16 too."""
     held = array.numpy()
     if array.dtype in (wp.bfloat16,) or getattr(array.dtype, "_wp_scalar_type_", None) is wp.bfloat16:
-        return (held.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        return (held.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
     return held.astype(np.float64) if held.dtype.kind == "f" else held
 
 
