@@ -156,7 +156,8 @@ class Case:
         if on_gpu and "all lanes" not in self.modes:
             pytest.skip("threads that meet without an atomic")
         try:
-            wp.config.cpu_threads = 1 if self.ordered or "all lanes" not in self.modes else 0
+            serial = "all lanes" not in self.modes
+            wp.config.cpu_threads = 1 if self.ordered or serial else 0
             with wp.ScopedDevice("cpu" if self.ordered else None):
                 want = self.slopes()
             for mode in ["all lanes"] if on_gpu else self.modes:
@@ -166,7 +167,7 @@ class Case:
                 got = self.untaped()
                 if got is not None:
                     self._compare(want[0], got, f"{mode}, without a tape")
-            wp.config.cpu_lanes, wp.config.cpu_threads = 0, 0
+            wp.config.cpu_lanes, wp.config.cpu_threads = 0, int(serial)
             for values, (slope, size) in zip(want, self.forward() or ()):
                 wanted = sum(float(np.sum(self._along(name) * values[name])) for name in self.floats)
                 assert abs(slope - wanted) <= 10 * self.tolerance * max(1.0, size), f"forward mode: {slope}, not {wanted}"
