@@ -253,7 +253,7 @@ s[k].inner.corner[1] += S(1)"""
 
         def number(held: object) -> object:
             if scalar is wp.bfloat16:
-                return (np.asarray(held).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+                return (np.asarray(held).view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
             return np.asarray(held)
 
         assert number(record["first"]) == up and number(record["inner"]["number"]) == down
