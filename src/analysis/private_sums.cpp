@@ -24,11 +24,11 @@ struct Origin {
 
 class Finder {
  public:
-  explicit Finder(ir::Function& kernel) : kernel_(kernel), uses_(use_counts(kernel)) {
+  explicit Finder(const ir::Function& kernel) : kernel_(kernel), uses_(use_counts(kernel)) {
     for (const Value* param : kernel.params()) layout_.add({}, param->type);
   }
 
-  std::vector<PrivateSum> run() {
+  std::vector<LoneAdds> run() {
     bool lost = false;
     ir::walk(*kernel_.body, [&](Op& op) {
       switch (op.code) {
@@ -50,13 +50,12 @@ class Finder {
       else
         use.other = true;
     });
-    std::vector<PrivateSum> out;
+    std::vector<LoneAdds> out;
     if (lost) return out;
     for (auto& [from, use] : uses_of_) {
       if (use.other || (!from.gradient && !kernel_.form.no_overlap)) continue;
-      for (Op* op : use.adds) op->imm = kAddsAlone;
       const Type* element = element_of(*use.adds.front());
-      out.push_back({from.offset, from.gradient, element->scalar_kind(), std::uint32_t(element->size())});
+      out.push_back({{from.offset, from.gradient, element->scalar_kind(), std::uint32_t(element->size())}, use.adds});
     }
     return out;
   }
@@ -107,7 +106,7 @@ class Finder {
     }
   }
 
-  ir::Function& kernel_;
+  const ir::Function& kernel_;
   std::vector<std::uint32_t> uses_;
   ParamLayout layout_;
   std::map<Origin, Use> uses_of_;
@@ -115,6 +114,15 @@ class Finder {
 
 }  // namespace
 
-std::vector<PrivateSum> mark_private_sums(ir::Function& kernel) { return Finder(kernel).run(); }
+std::vector<LoneAdds> find_private_sums(const ir::Function& kernel) { return Finder(kernel).run(); }
+
+std::vector<PrivateSum> mark_private_sums(ir::Function& kernel) {
+  std::vector<PrivateSum> out;
+  for (const LoneAdds& adds : find_private_sums(kernel)) {
+    for (Op* op : adds.ops) op->imm = kAddsAlone;
+    out.push_back(adds.to);
+  }
+  return out;
+}
 
 }  // namespace weft::analysis

@@ -16,8 +16,16 @@ struct PrivateSum {
   std::uint32_t element_size = 4;  // of an element, which is made of such scalars
 };
 
-/// Finds such arrays and marks the additions to them (Op::imm = kAddsAlone): code generation makes them plain. Where
-/// parameters may overlap only gradients count; whether gradients do is the launch's business to find out.
+/// The additions to such an array.
+struct LoneAdds {
+  PrivateSum to;
+  std::vector<ir::Op*> ops;
+};
+/// Finds such arrays. Where parameters may overlap only gradients count; whether gradients do is the launch's business to
+/// find out.
+std::vector<LoneAdds> find_private_sums(const ir::Function& kernel);
+
+/// Finds such arrays and marks the additions to them (Op::imm = kAddsAlone): code generation makes them plain.
 inline constexpr std::int64_t kAddsAlone = 1;
 std::vector<PrivateSum> mark_private_sums(ir::Function& kernel);
 

@@ -250,14 +250,28 @@ void add_by_lane(Emitter& e, const TypeParts& info, const Parts& values, llvm::V
 }
 
 /// A sum that a GPU thread keeps to itself: adds the lanes' values, one after the other.
-void add_to_sum(Emitter& e, const ir::Op& op, llvm::Value* slot) {
+void add_to_sum(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> slots) {
   ScalarKind kind = op.result()->type->scalar_kind();
-  llvm::Value* sum = e.b.CreateLoad(e.unit.type(kind), slot);
-  llvm::Value* value = e.plain(op.operands.back());
-  for (int lane = 0; lane < e.W; ++lane)
-    sum = e.arith(ir::OpCode::add, kind, {sum, e.lane_of(value, e.b.getInt64(std::uint64_t(lane)))});
-  e.b.CreateStore(sum, slot);
+  const Parts values = e.get(op.operands.back());
+  for (std::size_t k = 0; k < slots.size(); ++k) {
+    llvm::Value* sum = e.b.CreateLoad(e.unit.type(kind), slots[k]);
+    llvm::Value* value = e.plain(values[k]);
+    for (int lane = 0; lane < e.W; ++lane)
+      sum = e.arith(ir::OpCode::add, kind, {sum, e.lane_of(value, e.b.getInt64(std::uint64_t(lane)))});
+    e.b.CreateStore(sum, slots[k]);
+  }
   e.set(op.result(), e.zero_parts(op.result()->type));
+}
+
+/// Whether numbers of one kind lie side by side, each in a part of its own.
+bool is_row_of_scalars(const TypeParts& info) {
+  const ScalarKind kind = info.parts.front().scalar;
+  std::uint32_t offset = 0;
+  for (const PartInfo& part : info.parts) {
+    if (part.kind != PartKind::scalar || part.scalar != kind || part.offset != offset) return false;
+    offset += scalar_bits(kind) / 8;
+  }
+  return true;
 }
 
 }  // namespace
@@ -272,13 +286,6 @@ void Emitter::emit_atomic(const ir::Op& op) {
   Address at = address(op, op.operands.subspan(first_path, path_count));
   const Type* type = op.result()->type;
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
-  if (unit.traits.gpu && W == 1 && !at.valid && op.atomic == AtomicKind::add && type->is_scalar() &&
-      has_warp_add(type->scalar_kind()) && !is_used(op.result()) && goes_to_one_place(op)) {
-    llvm::Value* place = byte_offset(at.pointer, b.getInt64(at.offset));
-    emit_warp_add(*this, type->scalar_kind(), place, plain(value));
-    return set(op.result(), zero_parts(type));
-  }
-
   const TypeParts& info = unit.parts(type);
   const Parts in = get(value);
   const Parts want = expected ? get(expected) : Parts{};
@@ -362,6 +369,16 @@ void Emitter::emit_atomic(const ir::Op& op) {
     }
   };
   // Native operations of all lanes are written out one by one; loops save code for the rest.
+  /// Threads of a warp that add to one place do so together.
+  const bool together = unit.traits.gpu && op.atomic == AtomicKind::add && !wanted && !alone && !anywhere &&
+                        (W == 1 || sums_lanes) && unit.meeting_adds.contains(&op) && is_row_of_scalars(info) &&
+                        has_warp_add(info.parts.front().scalar);
+  auto add_together = [&] {
+    const ScalarKind scalar = info.parts.front().scalar;
+    llvm::SmallVector<llvm::Value*, 16> sums;
+    for (const Part& part : in) sums.push_back(W > 1 ? lane_sum(scalar, plain(part)) : plain(part));
+    emit_warp_add(*this, scalar, byte_offset(at.pointer, b.getInt64(at.offset)), sums, goes_to_one_place(op));
+  };
   bool write_out = !active && W > 1 && (alone ? info.parts.size() <= 4 : info.parts.size() == 1);
   // Lanes that add to elements of their own don't meet, and no other thread takes part.
   const bool apart = at.pointers ? at.apart_if != nullptr : std::abs(at.lane_stride) >= std::int64_t(at.element_size);
@@ -374,6 +391,7 @@ void Emitter::emit_atomic(const ir::Op& op) {
     whole &= part.kind != PartKind::block;
   }
   auto run = [&] {
+    if (together) return active ? when(any(active), add_together) : add_together();
     if (sums_lanes && active) return when(any(active), [&] { one_lane(nullptr); });
     if (sums_lanes) return one_lane(nullptr);
     auto by_lane = [&] {

@@ -11,6 +11,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -110,8 +111,10 @@ class CodeUnit {
   int gpu_lanes = 1;          // elements of a GPU thread in one step; set by emit_kernel
   int gpu_steps = 1;          // see Emitted::steps
   bool gpu_unrolled = false;  // loops were unrolled so that loads run ahead
-  /// GPU: atomic sums that a thread keeps to itself until the end, and where.
-  std::unordered_map<const ir::Op*, llvm::Value*> sums;
+  /// GPU: atomic sums that a thread keeps to itself until the end, and where, a place for each of its numbers.
+  std::unordered_map<const ir::Op*, llvm::SmallVector<llvm::Value*, 4>> sums;
+  /// GPU: additions in which threads of a warp may meet (nvptx/kernel_plan.h).
+  std::unordered_set<const ir::Op*> meeting_adds;
   const TargetTraits traits;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;

@@ -44,7 +44,8 @@ class GpuFrame {
     first_ = b_.CreateAdd(b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), block_size),
                           special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
     stride_ = b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), block_size);
-    for (const ir::Op* op : plan_.sums) open_sum(*op);
+    for (const auto& adds : plan_.sums) open_sum(adds);
+    if (unit_.options.order == ThreadOrder::any) unit_.meeting_adds = find_meeting_adds(kernel_);
     auto each = [&](llvm::Value* at, llvm::Value* low) { thread(at, low); };
 
     if (plan_.lanes > 1) {
@@ -73,7 +74,7 @@ class GpuFrame {
     } else {
       loop("threads", first_, count_, each);
     }
-    for (const ir::Op* op : plan_.sums) close_sum(*op);
+    for (const auto& adds : plan_.sums) close_sum(*adds.front());
     b_.CreateRetVoid();
     if (!keep_bounds(unit_.options.bounds) && unit_.gpu_unrolled && kernel_weight(kernel_) <= kMaxBusyWeight)
       allow_registers();
@@ -291,22 +292,41 @@ class GpuFrame {
     run_body(Part{linear, 1}, tid, &shapes);
   }
 
-  void open_sum(const ir::Op& op) {
-    llvm::Type* type = unit_.type(op.result()->type->scalar_kind());
-    llvm::Value* slot = b_.CreateAlloca(type);
-    b_.CreateStore(llvm::Constant::getNullValue(type), slot);
-    unit_.sums[&op] = slot;
+  void open_sum(const std::vector<const ir::Op*>& adds) {
+    const Type* element = adds.front()->result()->type;
+    llvm::Type* type = unit_.type(element->scalar_kind());
+    llvm::SmallVector<llvm::Value*, 4> slots;
+    for (std::size_t k = 0; k < unit_.parts(element).parts.size(); ++k) {
+      slots.push_back(b_.CreateAlloca(type));
+      b_.CreateStore(llvm::Constant::getNullValue(type), slots.back());
+    }
+    for (const ir::Op* op : adds) unit_.sums[op] = slots;
   }
 
   void close_sum(const ir::Op& op) {
     Emitter e(unit_, function_, kernel_, nullptr);
     e.b.SetInsertPoint(b_.GetInsertBlock());
     for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
+    bring_array(e, op.operand(0));
     ScalarKind kind = op.result()->type->scalar_kind();
     Address at = e.address(op, {});
-    llvm::Value* address = e.byte_offset(at.pointer, e.b.getInt64(at.offset));
-    emit_warp_add(e, kind, address, e.b.CreateLoad(unit_.type(kind), unit_.sums[&op]));
+    llvm::SmallVector<llvm::Value*, 16> values;
+    for (llvm::Value* slot : unit_.sums[&op]) values.push_back(e.b.CreateLoad(unit_.type(kind), slot));
+    auto add = [&] { emit_warp_add(e, kind, e.byte_offset(at.pointer, e.b.getInt64(at.offset)), values, true); };
+    if (is_parameter_array(op.operand(0)))
+      add();
+    else
+      e.when(e.b.CreateIsNotNull(e.get(op.operand(0))[0].v), add);
     b_.SetInsertPoint(e.b.GetInsertBlock());
+  }
+
+  static bool is_parameter_array(const ir::Value* array) { return array->kind == ir::ValueKind::argument; }
+
+  /// Emits again what leads from parameters to an array.
+  static void bring_array(Emitter& e, const ir::Value* array) {
+    if (is_parameter_array(array)) return;
+    bring_array(e, array->op->operand(0));
+    e.emit_op(*array->op);
   }
 
   CodeUnit& unit_;

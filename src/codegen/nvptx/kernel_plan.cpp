@@ -2,8 +2,10 @@
 #include "codegen/nvptx/kernel_plan.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <map>
 
+#include "analysis/private_sums.h"
+#include "analysis/uniformity.h"
 #include "codegen/kernel_size.h"
 
 namespace weft::codegen {
@@ -13,6 +15,7 @@ using ir::OpCode;
 
 constexpr std::uint64_t kMaxTwoBodyWeight = 2000;
 constexpr std::uint64_t kMinLongWeight = 40;
+constexpr std::uint32_t kMaxSumWords = 32;
 
 bool is_parameter(const ir::Function& kernel, const ir::Value* value) {
   return value->kind == ir::ValueKind::argument && value->region == kernel.body;
@@ -71,37 +74,65 @@ int straight_lanes(const ir::Function& kernel, const std::vector<const ir::Op*>&
   return streams ? lanes : 1;
 }
 
-bool is_summable(const Type* type) {
-  if (!type->is_scalar()) return false;
+/// Registers that sums of such elements take; 0: they can't be kept in any.
+std::uint32_t words_of(const Type* type) {
+  if (!type->is_scalar() && !type->is_composite()) return 0;
   switch (type->scalar_kind()) {
     case ScalarKind::i32:
     case ScalarKind::u32:
     case ScalarKind::i64:
     case ScalarKind::u64:
     case ScalarKind::f32:
-    case ScalarKind::f64: return true;
-    default: return false;
+    case ScalarKind::f64: return std::uint32_t(type->size() / 4);
+    default: return 0;
   }
 }
 
-std::vector<const ir::Op*> find_sums(const ir::Function& kernel, const std::vector<const ir::Op*>& ops) {
-  std::vector<const ir::Op*> sums;
-  if (!kernel.form.no_overlap) return sums;
-  std::unordered_set<const ir::Value*> used;
-  for (const ir::Op* op : ops) used.insert(op->operands.begin(), op->operands.end());
-  for (const ir::Op* op : ops) {
-    const bool fits = op->code == OpCode::atomic && op->atomic == ir::AtomicKind::add && op->parent == kernel.body &&
-                      op->path.empty() && is_parameter(kernel, op->operand(0)) && is_summable(element_of(*op)) &&
-                      !used.count(op->result());
-    const auto constant = [](const ir::Value* v) { return v->is_constant() && v->as_int() >= 0; };
-    if (!fits || !std::all_of(op->indices().begin(), op->indices().end(), constant)) continue;
-    // Nobody else may look at the array before the sum is there.
-    const auto other = [&](const ir::Op* o) {
-      const bool mentions = std::find(o->operands.begin(), o->operands.end(), op->operand(0)) != o->operands.end();
-      return mentions && (o->code != OpCode::atomic || o->atomic != ir::AtomicKind::add || o->parent != kernel.body ||
-                          used.count(o->result()));
-    };
-    if (std::none_of(ops.begin(), ops.end(), other)) sums.push_back(op);
+/// Whether an array is a parameter's, or one in a struct of parameters, or the gradient of such: known at the kernel's end.
+bool known_at_end(const ir::Function& kernel, const ir::Value* array) {
+  if (is_parameter(kernel, array)) return true;
+  if (array->kind != ir::ValueKind::result || array->op->operands.size() != 1) return false;
+  return (array->op->code == OpCode::gradient || array->op->code == OpCode::extract) &&
+         known_at_end(kernel, array->op->operand(0));
+}
+
+/// Whether every thread comes to an operation once, but for conditions; where there are loops, but for whether a gradient
+/// is wanted: threads of such kernels better take one step each.
+bool comes_once(const ir::Op& op, bool loops) {
+  for (const ir::Region* region = op.parent; region->parent_op; region = region->parent_op->parent) {
+    const ir::Op& around = *region->parent_op;
+    if (around.code != OpCode::if_) return false;
+    const ir::Value* condition = around.operand(0);
+    const bool asks_gradient = condition->kind == ir::ValueKind::result && condition->op->code == OpCode::nonnull;
+    if (loops && !asks_gradient) return false;
+  }
+  return true;
+}
+
+std::vector<std::vector<const ir::Op*>> find_sums(const ir::Function& kernel, const std::vector<const ir::Op*>& ops) {
+  std::vector<std::vector<const ir::Op*>> sums;
+  if (!kernel.form.no_overlap || kernel.form.meet) return sums;
+  const bool loops = std::any_of(ops.begin(), ops.end(), [](const ir::Op* op) {
+    return op->code == OpCode::for_ || op->code == OpCode::while_ || op->code == OpCode::call;
+  });
+  std::uint32_t words = 0;
+  for (const analysis::LoneAdds& to : analysis::find_private_sums(kernel)) {
+    std::map<std::vector<std::int64_t>, std::vector<const ir::Op*>> places;
+    const std::uint32_t more = words_of(element_of(*to.ops.front()));
+    for (const ir::Op* op : to.ops) {
+      const auto constant = [](const ir::Value* v) { return v->is_constant() && v->as_int() >= 0; };
+      if (more == 0 || !op->path.empty() || !known_at_end(kernel, op->operand(0)) || !comes_once(*op, loops) ||
+          !std::all_of(op->indices().begin(), op->indices().end(), constant))
+        continue;
+      std::vector<std::int64_t> place;
+      for (const ir::Value* v : op->indices()) place.push_back(v->as_int());
+      places[place].push_back(op);
+    }
+    for (auto& [place, adds] : places) {
+      if (words + more > kMaxSumWords) break;
+      words += more;
+      sums.push_back(std::move(adds));
+    }
   }
   return sums;
 }
@@ -170,6 +201,24 @@ bool goes_to_one_place(const ir::Op& atomic) {
   if (kernel.kind != ir::FunctionKind::kernel || !atomic.path.empty()) return false;
   const auto same = [&](const ir::Value* v) { return v->is_constant() || is_parameter(kernel, v); };
   return same(atomic.operand(0)) && std::all_of(atomic.indices().begin(), atomic.indices().end(), same);
+}
+
+std::unordered_set<const ir::Op*> find_meeting_adds(const ir::Function& kernel) {
+  std::unordered_set<const ir::Op*> meeting;
+  std::vector<const ir::Op*> ops;
+  collect(*kernel.body, ops);
+  std::erase_if(ops, [](const ir::Op* op) { return op->code != OpCode::atomic || op->atomic != ir::AtomicKind::add; });
+  if (ops.empty()) return meeting;
+  analysis::LaneEntry in_row;
+  in_row.tids[kernel.form.rank - 1] = in_row.thread = 1;
+  const analysis::Uniformity shapes(kernel, in_row);
+  for (const ir::Op* op : ops) {
+    const auto places = op->operands.subspan(1, op->operands.size() - 2);
+    if (shapes.shape(op->operand(0), analysis::kUnitData) == analysis::kUniform &&
+        std::all_of(places.begin(), places.end(), [&](const ir::Value* v) { return shapes.uniform(v); }))
+      meeting.insert(op);
+  }
+  return meeting;
 }
 
 }  // namespace weft::codegen

@@ -1,6 +1,7 @@
 // How a GPU kernel's threads go over the grid: one element at a time, or several neighbouring ones with wide accesses;
 // and which atomic sums each thread keeps to itself until its work is done.
 #pragma once
+#include <unordered_set>
 #include <vector>
 
 #include "codegen/codegen.h"
@@ -17,14 +18,18 @@ struct GpuPlan {
   bool aligned = false;
   /// Steps that a thread of a large launch takes: several, where its beginning costs more than the rest of it hides.
   int steps = 1;
-  /// Additions to one fixed place whose results nobody wants. Threads add up their own first.
-  std::vector<const ir::Op*> sums;
+  /// Additions to fixed places whose results nobody wants, those to one place together. Threads add up their own first.
+  std::vector<std::vector<const ir::Op*>> sums;
 };
 
 /// With an order, each element is worked on by itself, and nothing is put off.
 GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order);
 
-/// Whether an atomic operation goes to the same place in all threads, for all that can be told from its operands.
+/// Whether an atomic operation of a kernel goes to the same place in all threads.
 bool goes_to_one_place(const ir::Op& atomic);
+
+/// Operations of a kernel that go to one place in all threads of a warp, for all that can be told ahead: by indices that
+/// don't depend on the thread, or on outer dimensions alone. Threads may have parted, or a warp may hold two rows.
+std::unordered_set<const ir::Op*> find_meeting_adds(const ir::Function& kernel);
 
 }  // namespace weft::codegen

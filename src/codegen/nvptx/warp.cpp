@@ -1,11 +1,15 @@
 // Sums across a warp by shuffles.
 #include "codegen/nvptx/warp.h"
 
+#include <bit>
+
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 namespace weft::codegen {
 namespace {
+
+constexpr int kWarp = 32;
 
 /// The value that the thread `offset` lanes across holds; 64-bit values go in two halves.
 llvm::Value* from_across(Emitter& e, llvm::Value* value, int offset) {
@@ -54,28 +58,79 @@ bool emit_reduction(Emitter& e, ir::AtomicKind kind, ScalarKind scalar, llvm::Va
   return true;
 }
 
-bool has_warp_add(ScalarKind kind) { return scalar_bits(kind) == 32 || (scalar_bits(kind) == 64); }
+bool has_warp_add(ScalarKind kind) { return scalar_bits(kind) == 32 || scalar_bits(kind) == 64; }
 
-void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::Value* value) {
+namespace {
+
+/// Sums of up to 32 numbers over the warp, several at once: in each step a thread gives the half of its numbers away that
+/// the other one keeps. Of n numbers, n rounded up to a power of two, number k ends in the threads k·32/n and behind it,
+/// for about n shuffles in all instead of 5·n.
+llvm::Value* sum_in_warp(Emitter& e, bool floating, llvm::SmallVector<llvm::Value*, 32> values, llvm::Value* lane) {
   llvm::IRBuilder<>& b = e.b;
-  const bool floating = is_floating(kind);
-  auto add = [&](llvm::Value* v) { emit_reduction(e, ir::AtomicKind::add, kind, address, v); };
+  auto sum = [&](llvm::Value* x, llvm::Value* y) { return floating ? b.CreateFAdd(x, y) : b.CreateAdd(x, y); };
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+    const std::size_t half = std::max<std::size_t>(std::bit_ceil(values.size()) / 2, 1);
+    llvm::Value* upper = nullptr;
+    for (std::size_t k = 0; k < half; ++k) {
+      llvm::Value* own = values[k];
+      if (k + half >= values.size()) {  // has no partner: both threads keep it
+        values[k] = sum(own, from_across(e, own, offset));
+        continue;
+      }
+      if (!upper) upper = b.CreateICmpNE(b.CreateAnd(lane, b.getInt32(unsigned(offset))), b.getInt32(0));
+      llvm::Value* away = b.CreateSelect(upper, own, values[k + half]);
+      values[k] = sum(b.CreateSelect(upper, values[k + half], own), from_across(e, away, offset));
+    }
+    values.resize(half);
+  }
+  return values[0];
+}
+
+/// Whether all threads of a whole warp go to the same address.
+llvm::Value* same_in_warp(Emitter& e, llvm::Value* address) {
+  llvm::Value* bits = e.b.CreatePtrToInt(address, e.unit.i64);
+  llvm::Value* match =
+      e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_match_all_sync_i64p, {}, {e.b.getInt32(0xffffffff), bits});
+  return e.b.CreateExtractValue(match, 1);
+}
+
+}  // namespace
+
+void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::ArrayRef<llvm::Value*> values, bool sure) {
+  llvm::IRBuilder<>& b = e.b;
+  const std::uint64_t bytes = scalar_bits(kind) / 8;
+  auto add = [&](llvm::Value* at, llvm::Value* v) { emit_reduction(e, ir::AtomicKind::add, kind, at, v); };
   auto* type = llvm::FunctionType::get(e.unit.i32, false);
   llvm::CallInst* active = b.CreateCall(type, llvm::InlineAsm::get(type, "activemask.b32 $0;", "=r", true));
   active->addFnAttr(llvm::Attribute::Convergent);
   llvm::BasicBlock *whole = e.block("warp"), *single = e.block("thread"), *done = e.block("added");
   b.CreateCondBr(b.CreateICmpEQ(active, b.getInt32(0xffffffff)), whole, single);
   b.SetInsertPoint(single);
-  add(value);
+  for (std::size_t k = 0; k < values.size(); ++k) add(b.CreateConstGEP1_64(e.unit.i8, address, k * bytes), values[k]);
   b.CreateBr(done);
   b.SetInsertPoint(whole);
-  llvm::Value* sum = value;
-  for (int offset = 16; offset > 0; offset /= 2) {
-    llvm::Value* other = from_across(e, sum, offset);
-    sum = floating ? b.CreateFAdd(sum, other) : b.CreateAdd(sum, other);
+  if (!sure) {
+    llvm::BasicBlock* meets = e.block("meets");
+    b.CreateCondBr(same_in_warp(e, address), meets, single);
+    b.SetInsertPoint(meets);
   }
   llvm::Value* lane = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
-  e.when(b.CreateICmpEQ(lane, b.getInt32(0)), [&] { add(sum); });
+  for (std::size_t first = 0; first < values.size(); first += kWarp) {
+    llvm::ArrayRef<llvm::Value*> some = values.slice(first).take_front(kWarp);
+    llvm::Value* sum = sum_in_warp(e, is_floating(kind), {some.begin(), some.end()}, lane);
+    const unsigned apart = kWarp / unsigned(std::bit_ceil(some.size()));  // threads from one number to the next
+    llvm::Value* number = b.CreateUDiv(lane, b.getInt32(apart));
+    llvm::Value* mine = b.CreateICmpEQ(b.CreateAnd(lane, b.getInt32(apart - 1)), b.getInt32(0));
+    if (!std::has_single_bit(some.size()))
+      mine = b.CreateAnd(mine, b.CreateICmpULT(number, b.getInt32(unsigned(some.size()))));
+    e.when(mine, [&] {
+      llvm::Value* offset =
+          b.CreateAdd(b.CreateMul(b.CreateZExt(number, e.unit.i64), b.getInt64(bytes)), b.getInt64(first * bytes));
+      add(some.size() == 1 ? b.CreateConstGEP1_64(e.unit.i8, address, first * bytes)
+                           : b.CreateGEP(e.unit.i8, address, offset),
+          sum);
+    });
+  }
   b.CreateBr(done);
   b.SetInsertPoint(done);
 }

@@ -4,9 +4,9 @@
 
 namespace weft::codegen {
 
-/// Adds a value of every active thread to the scalar at one address, the same in all of them: by one atomic operation
-/// if the whole warp is there, else by one for each thread.
-void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::Value* value);
+/// Adds values of every active thread to neighbouring scalars from an address on: summed over the warp first if all of it is
+/// there and, unless that is `sure`, if it turns out that all its threads go to the same address.
+void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::ArrayRef<llvm::Value*> values, bool sure);
 /// An atomic operation whose result nobody wants, on global memory: `red`, for ptxas makes slower code of `atom` when it
 /// compiles for the driver's linker. False if there is none of this kind for such scalars.
 bool emit_reduction(Emitter& e, ir::AtomicKind kind, ScalarKind scalar, llvm::Value* address, llvm::Value* value);

@@ -103,6 +103,58 @@ TEST(NvptxPlan, SumsAreKeptByThreads) {
   EXPECT_EQ(read.steps, 1) << "somebody looks at the array";
 }
 
+std::string element_sum(const std::string& element, const std::string& index) {
+  return "kernel @k(%out: array<" + element + ",1>, %n: i32, %a: " + element +
+         ") form(no_overlap, rank 1) {\n  %i = tid 0\n  for %k = 0i32 to %n step 1i32 () {\n    %old = atomic add %out[" +
+         index + "], %a\n    yield\n  }\n  return\n}\n";
+}
+
+TEST(NvptxPlan, ElementsOfSeveralNumbersAreSummedAtOnce) {
+  const struct {
+    const char* element;
+    int shuffles;
+  } cases[] = {{"f32", 5},          {"vec<f32,2>", 5},   {"vec<f32,3>", 6}, {"mat<f32,4,4>", 16},
+               {"vec<i32,32>", 31}, {"vec<i32,33>", 36}, {"f64", 10},       {"vec<f64,3>", 12}};
+  for (const auto& [element, shuffles] : cases) {
+    Emitted sum = ptx(element_sum(element, "%k"));
+    EXPECT_EQ(count(sum.bytes, "shfl.sync.bfly"), shuffles) << element;
+    EXPECT_EQ(count(sum.bytes, "match.all"), 1) << element;
+    Emitted fixed = ptx(element_sum(element, "%n"));
+    EXPECT_EQ(count(fixed.bytes, "shfl.sync.bfly"), shuffles) << element;
+    EXPECT_EQ(count(fixed.bytes, "match.all"), 0) << element << ": the place is the same for sure";
+    EXPECT_EQ(count(ptx(element_sum(element, "%i")).bytes, "shfl"), 0) << element;
+  }
+  EXPECT_EQ(count(ptx(element_sum("f16", "%k")).bytes, "shfl"), 0);
+  EXPECT_EQ(count(ptx(element_sum("f32", "%k"), false, ThreadOrder::rising).bytes, "shfl"), 0);
+}
+
+TEST(NvptxPlan, GradientsOfSharedElementsAreKeptByThreads) {
+  const std::string before = R"(
+kernel @k(%a: vec<f32,4>, %w: array<mat<f32,4,4>,1>) form(no_overlap, adjoint, rank 1) {
+  %i = tid 0
+  %m = outer %a, %a
+  %g = gradient %w
+  %t = nonnull %g
+  if %t {
+    %o = atomic add %g[0i32], %m
+    yield
+  } else {
+    yield
+  }
+)";
+  const std::string end = "  return\n}\n";
+  Emitted kept = ptx(before + end);
+  EXPECT_EQ(kept.steps, 0);
+  EXPECT_EQ(count(kept.bytes, "shfl.sync.bfly"), 16);
+  Emitted twice = ptx(before + "  %h = gradient %w\n  %p = atomic add %h[0i32], %m\n" + end);
+  EXPECT_EQ(count(twice.bytes, "shfl.sync.bfly"), 16) << "one sum for one place";
+  Emitted read = ptx(before + "  %b = load %g[1i32]\n  %c = atomic add %g[%i], %b\n" + end);
+  EXPECT_EQ(read.steps, 1) << "somebody looks at the gradient";
+  std::string meeting = before;
+  meeting.replace(meeting.find("adjoint"), 7, "adjoint, meet");
+  EXPECT_EQ(ptx(meeting + end).steps, 1) << "another gradient may be the same memory";
+}
+
 TEST(NvptxPlan, FastMathApproximates) {
   const std::string text = R"(
 kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(rank 1) {
