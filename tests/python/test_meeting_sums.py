@@ -122,6 +122,16 @@ def test_types(dtype: type) -> None:
     check(out, np.stack([wide.sum(0) + wide[::2].sum(0), 0 * wide[0], wide.sum(0)]))
 
 
+@pytest.mark.parametrize("block_dim", [1, 24, 32, 100, 256, 1024])
+@pytest.mark.parametrize("dtype", [wp.float32, wp.vec3d, wp.mat44], ids=lambda t: t.__name__)
+def test_blocks(block_dim: int, dtype: type) -> None:
+    values = numbers(dtype, 20 * N)
+    out = wp.zeros(3, dtype=dtype)
+    wp.launch(add_before_and_behind, 20 * N, [wp.array(values, dtype=dtype), out], block_dim=block_dim)
+    wide = values.astype(np.float64)
+    check(out, np.stack([wide.sum(0) + wide[::2].sum(0), 0 * wide[0], wide.sum(0)]))
+
+
 @pytest.mark.parametrize("inner", [1, 5, 31, 32, 33, 100, 256])
 @pytest.mark.parametrize("dtype", [wp.float32, wp.vec3, wp.mat33], ids=lambda t: t.__name__)
 def test_rows(inner: int, dtype: type) -> None:

@@ -74,7 +74,7 @@ class GpuFrame {
     } else {
       loop("threads", first_, count_, each);
     }
-    for (const auto& adds : plan_.sums) close_sum(*adds.front());
+    if (!plan_.sums.empty()) close_sums();
     b_.CreateRetVoid();
     if (!keep_bounds(unit_.options.bounds) && unit_.gpu_unrolled && kernel_weight(kernel_) <= kMaxBusyWeight)
       allow_registers();
@@ -303,20 +303,22 @@ class GpuFrame {
     for (const ir::Op* op : adds) unit_.sums[op] = slots;
   }
 
-  void close_sum(const ir::Op& op) {
+  void close_sums() {
     Emitter e(unit_, function_, kernel_, nullptr);
     e.b.SetInsertPoint(b_.GetInsertBlock());
     for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
-    bring_array(e, op.operand(0));
-    ScalarKind kind = op.result()->type->scalar_kind();
-    Address at = e.address(op, {});
-    llvm::SmallVector<llvm::Value*, 16> values;
-    for (llvm::Value* slot : unit_.sums[&op]) values.push_back(e.b.CreateLoad(unit_.type(kind), slot));
-    auto add = [&] { emit_warp_add(e, kind, e.byte_offset(at.pointer, e.b.getInt64(at.offset)), values, true); };
-    if (is_parameter_array(op.operand(0)))
-      add();
-    else
-      e.when(e.b.CreateIsNotNull(e.get(op.operand(0))[0].v), add);
+    llvm::SmallVector<PlaceSum, 2> sums;
+    for (const std::vector<const ir::Op*>& adds : plan_.sums) {
+      const ir::Op& op = *adds.front();
+      const ir::Value* array = op.operand(0);
+      bring_array(e, array);
+      const Address at = e.address(op, {});
+      PlaceSum sum{op.result()->type->scalar_kind(), e.byte_offset(at.pointer, e.b.getInt64(at.offset)), nullptr, {}};
+      if (!is_parameter_array(array)) sum.wanted = e.b.CreateIsNotNull(e.get(array)[0].v);
+      for (llvm::Value* slot : unit_.sums[&op]) sum.values.push_back(e.b.CreateLoad(unit_.type(sum.kind), slot));
+      sums.push_back(std::move(sum));
+    }
+    emit_block_add(e, sums);
     b_.SetInsertPoint(e.b.GetInsertBlock());
   }
 

@@ -1,4 +1,4 @@
-// Sums across a warp by shuffles.
+// Sums across a warp by shuffles, across a block by way of shared memory.
 #include "codegen/nvptx/warp.h"
 
 #include <bit>
@@ -10,6 +10,7 @@ namespace weft::codegen {
 namespace {
 
 constexpr int kWarp = 32;
+constexpr unsigned kSharedSpace = 3;
 
 /// The value that the thread `offset` lanes across holds; 64-bit values go in two halves.
 llvm::Value* from_across(Emitter& e, llvm::Value* value, int offset) {
@@ -86,6 +87,27 @@ llvm::Value* sum_in_warp(Emitter& e, bool floating, llvm::SmallVector<llvm::Valu
   return values[0];
 }
 
+/// Sums numbers over the warp. Calls `take` with a number's offset in bytes and its sum, in code of the threads that hold one.
+template <class Take>
+void each_warp_sum(Emitter& e, ScalarKind kind, llvm::ArrayRef<llvm::Value*> values, const Take& take) {
+  llvm::IRBuilder<>& b = e.b;
+  const std::uint64_t bytes = scalar_bits(kind) / 8;
+  llvm::Value* lane = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
+  for (std::size_t first = 0; first < values.size(); first += kWarp) {
+    llvm::ArrayRef<llvm::Value*> some = values.slice(first).take_front(kWarp);
+    llvm::Value* sum = sum_in_warp(e, is_floating(kind), {some.begin(), some.end()}, lane);
+    const unsigned apart = kWarp / unsigned(std::bit_ceil(some.size()));  // threads from one number to the next
+    llvm::Value* number = some.size() == 1 ? b.getInt32(0) : b.CreateUDiv(lane, b.getInt32(apart));
+    llvm::Value* mine = b.CreateICmpEQ(b.CreateAnd(lane, b.getInt32(apart - 1)), b.getInt32(0));
+    if (!std::has_single_bit(some.size()))
+      mine = b.CreateAnd(mine, b.CreateICmpULT(number, b.getInt32(unsigned(some.size()))));
+    e.when(mine, [&] {
+      llvm::Value* place = b.CreateAdd(b.CreateZExt(number, e.unit.i64), b.getInt64(first));
+      take(b.CreateMul(place, b.getInt64(bytes)), sum);
+    });
+  }
+}
+
 /// Whether all threads of a whole warp go to the same address.
 llvm::Value* same_in_warp(Emitter& e, llvm::Value* address) {
   llvm::Value* bits = e.b.CreatePtrToInt(address, e.unit.i64);
@@ -114,25 +136,66 @@ void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::Arra
     b.CreateCondBr(same_in_warp(e, address), meets, single);
     b.SetInsertPoint(meets);
   }
-  llvm::Value* lane = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
-  for (std::size_t first = 0; first < values.size(); first += kWarp) {
-    llvm::ArrayRef<llvm::Value*> some = values.slice(first).take_front(kWarp);
-    llvm::Value* sum = sum_in_warp(e, is_floating(kind), {some.begin(), some.end()}, lane);
-    const unsigned apart = kWarp / unsigned(std::bit_ceil(some.size()));  // threads from one number to the next
-    llvm::Value* number = b.CreateUDiv(lane, b.getInt32(apart));
-    llvm::Value* mine = b.CreateICmpEQ(b.CreateAnd(lane, b.getInt32(apart - 1)), b.getInt32(0));
-    if (!std::has_single_bit(some.size()))
-      mine = b.CreateAnd(mine, b.CreateICmpULT(number, b.getInt32(unsigned(some.size()))));
-    e.when(mine, [&] {
-      llvm::Value* offset =
-          b.CreateAdd(b.CreateMul(b.CreateZExt(number, e.unit.i64), b.getInt64(bytes)), b.getInt64(first * bytes));
-      add(some.size() == 1 ? b.CreateConstGEP1_64(e.unit.i8, address, first * bytes)
-                           : b.CreateGEP(e.unit.i8, address, offset),
-          sum);
-    });
-  }
+  each_warp_sum(e, kind, values,
+                [&](llvm::Value* offset, llvm::Value* sum) { add(b.CreateGEP(e.unit.i8, address, offset), sum); });
   b.CreateBr(done);
   b.SetInsertPoint(done);
+}
+
+void emit_block_add(Emitter& e, llvm::ArrayRef<PlaceSum> sums) {
+  llvm::IRBuilder<>& b = e.b;
+  auto if_wanted = [&](const PlaceSum& sum, const auto& fn) { sum.wanted ? e.when(sum.wanted, fn) : fn(); };
+  auto by_warps = [&] {
+    for (const PlaceSum& sum : sums) if_wanted(sum, [&] { emit_warp_add(e, sum.kind, sum.address, sum.values, true); });
+  };
+  std::uint64_t size = 0;
+  for (const PlaceSum& sum : sums) size += kWarp * sum.values.size() * scalar_bits(sum.kind) / 8;
+  auto* room = llvm::ArrayType::get(e.unit.i8, size);
+  auto* shared = new llvm::GlobalVariable(*e.unit.module, room, false, llvm::GlobalValue::InternalLinkage,
+                                          llvm::PoisonValue::get(room), "block_sums", nullptr,
+                                          llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  shared->setAlignment(llvm::Align(8));
+  /// Calls `fn` for each sum, the bytes of its numbers and their place in shared memory, where each warp has a row of them.
+  auto each = [&](const auto& fn) {
+    std::uint64_t at = 0;
+    for (const PlaceSum& sum : sums) {
+      const std::uint64_t row = sum.values.size() * scalar_bits(sum.kind) / 8;
+      fn(sum, row, b.CreateConstGEP1_64(e.unit.i8, shared, at));
+      at += kWarp * row;
+    }
+  };
+  auto by_block = [&] {
+    llvm::Value* thread = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+    llvm::Value* warp = b.CreateZExt(b.CreateUDiv(thread, b.getInt32(kWarp)), e.unit.i64);
+    each([&](const PlaceSum& sum, std::uint64_t row, llvm::Value* rows) {
+      llvm::Value* own = b.CreateGEP(e.unit.i8, rows, b.CreateMul(warp, b.getInt64(row)));
+      const llvm::Align align(scalar_bits(sum.kind) / 8);
+      each_warp_sum(e, sum.kind, sum.values, [&](llvm::Value* offset, llvm::Value* value) {
+        b.CreateAlignedStore(value, b.CreateGEP(e.unit.i8, own, offset), align);
+      });
+    });
+    b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+    llvm::Value* warps = b.CreateZExt(b.CreateUDiv(threads_of_block(e), b.getInt32(kWarp)), e.unit.i64);
+    each([&](const PlaceSum& sum, std::uint64_t row, llvm::Value* rows) {
+      const unsigned bytes = scalar_bits(sum.kind) / 8;
+      llvm::Value* mine = b.CreateICmpULT(thread, b.getInt32(unsigned(sum.values.size())));
+      e.when(sum.wanted ? b.CreateAnd(mine, sum.wanted) : mine, [&] {
+        llvm::Value* offset = b.CreateMul(b.CreateZExt(thread, e.unit.i64), b.getInt64(bytes));
+        llvm::Type* type = e.unit.type(sum.kind);
+        llvm::Value* total = e.entry_alloca(type, 1, bytes);
+        b.CreateStore(llvm::Constant::getNullValue(type), total);
+        e.counted_loop(warps, [&](llvm::Value* w) {
+          llvm::Value* from = b.CreateGEP(e.unit.i8, rows, b.CreateAdd(b.CreateMul(w, b.getInt64(row)), offset));
+          llvm::Value* more = b.CreateAlignedLoad(type, from, llvm::Align(bytes));
+          b.CreateStore(e.arith(ir::OpCode::add, sum.kind, {b.CreateLoad(type, total), more}), total);
+        });
+        emit_reduction(e, ir::AtomicKind::add, sum.kind, b.CreateGEP(e.unit.i8, sum.address, offset),
+                       b.CreateLoad(type, total));
+      });
+    });
+  };
+  llvm::Value* gaps = b.CreateAnd(threads_of_block(e), b.getInt32(kWarp - 1));
+  e.either(b.CreateICmpEQ(gaps, b.getInt32(0)), by_block, by_warps);
 }
 
 llvm::Value* threads_of_block(Emitter& e) {

@@ -1,4 +1,4 @@
-// What threads of a warp and of a block know of each other: additions to one place, the size of the block.
+// What threads of a warp and of a block do together: additions to one place. And the size of the block.
 #pragma once
 #include "codegen/emitter.h"
 
@@ -7,6 +7,18 @@ namespace weft::codegen {
 /// Adds values of every active thread to neighbouring scalars from an address on: summed over the warp first if all of it is
 /// there and, unless that is `sure`, if it turns out that all its threads go to the same address.
 void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::ArrayRef<llvm::Value*> values, bool sure);
+
+/// Sums that threads have kept to themselves, and where they go.
+struct PlaceSum {
+  ScalarKind kind;
+  llvm::Value* address;
+  llvm::Value* wanted;  // null: always
+  llvm::SmallVector<llvm::Value*, 4> values;
+};
+/// Adds up such sums of a whole block, which must be here, by way of shared memory: one thread then adds each number. Blocks
+/// whose last warp has gaps add by warps.
+void emit_block_add(Emitter& e, llvm::ArrayRef<PlaceSum> sums);
+
 /// An atomic operation whose result nobody wants, on global memory: `red`, for ptxas makes slower code of `atom` when it
 /// compiles for the driver's linker. False if there is none of this kind for such scalars.
 bool emit_reduction(Emitter& e, ir::AtomicKind kind, ScalarKind scalar, llvm::Value* address, llvm::Value* value);
