@@ -20,6 +20,7 @@
 
 #include "codegen/emitter.h"
 #include "codegen/native_prelude.h"
+#include "codegen/nvptx/native_atomics.h"
 #include "support/hash.h"
 
 extern char** environ;
@@ -194,7 +195,14 @@ llvm::Function* CodeUnit::native(const ir::Function& function) {
     for (const char* name :
          {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "stack-protector-buffer-size"})
       f.removeFnAttr(name);
-    if (f.isDeclaration()) continue;
+    if (f.isDeclaration()) {
+      if (f.getName().starts_with("__atomic_"))
+        throw Error("the native function '" + function.name + "' can't have " + f.getName().str() +
+                        ": the clang that compiles it knows no instruction for that on this device; use atomic_add or "
+                        "one of the __sync functions, or set wp.config.native_compiler to a newer clang (19)",
+                    function.loc);
+      continue;
+    }
     f.removeFnAttr(llvm::Attribute::NoInline);
     f.addFnAttr(llvm::Attribute::AlwaysInline);
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -202,6 +210,7 @@ llvm::Function* CodeUnit::native(const ir::Function& function) {
     f.setVisibility(llvm::GlobalValue::DefaultVisibility);
     f.setDSOLocal(true);
   }
+  if (target.arch == TargetSpec::nvptx) lower_native_atomics(from);
   for (llvm::GlobalVariable& g : from.globals()) {
     if (g.isDeclaration()) continue;
     if (g.isThreadLocal() || g.hasAppendingLinkage())

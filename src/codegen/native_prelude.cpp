@@ -30,7 +30,7 @@ typedef uint64_t uint64;
 typedef float float32;
 typedef double float64;
 
-// 16-bit floats: kept as bits, computed with in float.
+// 16-bit floats: kept as bits, computed with in float. So results are T(a + b), never a += b.
 struct half {
   uint16_t u;
   half() = default;
@@ -260,32 +260,32 @@ inline bool isfinite(double x) { return __builtin_isfinite(x); }
 #define WEFT_ALL for (unsigned i = 0; i < N; ++i)
 template <unsigned N, class T>
 vec_t<N, T> operator+(vec_t<N, T> a, const vec_t<N, T>& b) {
-  WEFT_ALL a[i] += b[i];
+  WEFT_ALL a[i] = T(a[i] + b[i]);
   return a;
 }
 template <unsigned N, class T>
 vec_t<N, T> operator-(vec_t<N, T> a, const vec_t<N, T>& b) {
-  WEFT_ALL a[i] -= b[i];
+  WEFT_ALL a[i] = T(a[i] - b[i]);
   return a;
 }
 template <unsigned N, class T>
 vec_t<N, T> operator-(vec_t<N, T> a) {
-  WEFT_ALL a[i] = -a[i];
+  WEFT_ALL a[i] = T(-a[i]);
   return a;
 }
 template <unsigned N, class T>
 vec_t<N, T> operator*(vec_t<N, T> a, T s) {
-  WEFT_ALL a[i] *= s;
+  WEFT_ALL a[i] = T(a[i] * s);
   return a;
 }
 template <unsigned N, class T>
 vec_t<N, T> operator*(T s, vec_t<N, T> a) {
-  WEFT_ALL a[i] *= s;
+  WEFT_ALL a[i] = T(a[i] * s);
   return a;
 }
 template <unsigned N, class T>
 vec_t<N, T> operator/(vec_t<N, T> a, T s) {
-  WEFT_ALL a[i] /= s;
+  WEFT_ALL a[i] = T(a[i] / s);
   return a;
 }
 template <unsigned N, class T>
@@ -312,12 +312,12 @@ bool operator!=(const vec_t<N, T>& a, const vec_t<N, T>& b) {
 template <unsigned N, class T>
 T dot(const vec_t<N, T>& a, const vec_t<N, T>& b) {
   T s = a[0] * b[0];
-  for (unsigned i = 1; i < N; ++i) s += a[i] * b[i];
+  for (unsigned i = 1; i < N; ++i) s = T(s + a[i] * b[i]);
   return s;
 }
 template <unsigned N, class T>
 vec_t<N, T> cw_mul(vec_t<N, T> a, const vec_t<N, T>& b) {
-  WEFT_ALL a[i] *= b[i];
+  WEFT_ALL a[i] = T(a[i] * b[i]);
   return a;
 }
 template <unsigned N, class T>
@@ -341,7 +341,7 @@ template <unsigned R, unsigned C, class T>
 vec_t<R, T> mul(const mat_t<R, C, T>& m, const vec_t<C, T>& v) {
   vec_t<R, T> out;
   for (unsigned r = 0; r < R; ++r)
-    for (unsigned c = 0; c < C; ++c) out[r] += m.data[r][c] * v[c];
+    for (unsigned c = 0; c < C; ++c) out[r] = T(out[r] + m.data[r][c] * v[c]);
   return out;
 }
 template <unsigned R, unsigned C, unsigned K, class T>
@@ -349,7 +349,7 @@ mat_t<R, K, T> mul(const mat_t<R, C, T>& a, const mat_t<C, K, T>& b) {
   mat_t<R, K, T> out;
   for (unsigned r = 0; r < R; ++r)
     for (unsigned k = 0; k < K; ++k)
-      for (unsigned c = 0; c < C; ++c) out.data[r][k] += a.data[r][c] * b.data[c][k];
+      for (unsigned c = 0; c < C; ++c) out.data[r][k] = T(out.data[r][k] + a.data[r][c] * b.data[c][k]);
   return out;
 }
 template <unsigned R, unsigned C, class T>
@@ -363,13 +363,13 @@ mat_t<R, K, T> operator*(const mat_t<R, C, T>& a, const mat_t<C, K, T>& b) {
 template <unsigned R, unsigned C, class T>
 mat_t<R, C, T> operator+(mat_t<R, C, T> a, const mat_t<R, C, T>& b) {
   for (unsigned r = 0; r < R; ++r)
-    for (unsigned c = 0; c < C; ++c) a.data[r][c] += b.data[r][c];
+    for (unsigned c = 0; c < C; ++c) a.data[r][c] = T(a.data[r][c] + b.data[r][c]);
   return a;
 }
 template <unsigned R, unsigned C, class T>
 mat_t<R, C, T> operator*(mat_t<R, C, T> a, T s) {
   for (unsigned r = 0; r < R; ++r)
-    for (unsigned c = 0; c < C; ++c) a.data[r][c] *= s;
+    for (unsigned c = 0; c < C; ++c) a.data[r][c] = T(a.data[r][c] * s);
   return a;
 }
 template <unsigned R, unsigned C, class T>
@@ -380,23 +380,127 @@ mat_t<C, R, T> transpose(const mat_t<R, C, T>& a) {
   return out;
 }
 
-// Atomics return the value before.
+// Atomics return the value before. Vectors and matrices are added component by component.
+template <unsigned Bytes>
+struct bits_t {
+  static_assert(Bytes == 1 || Bytes == 2 || Bytes == 4 || Bytes == 8,
+                "atomic_add takes numbers, vectors, matrices, quaternions and transforms");
+};
+#define WEFT_BITS(n, T)                        \
+  template <>                                  \
+  struct bits_t<n> {                           \
+    typedef T __attribute__((may_alias)) type; \
+  };
+WEFT_BITS(1, uint8_t) WEFT_BITS(2, uint16_t) WEFT_BITS(4, uint32_t) WEFT_BITS(8, uint64_t)
+#ifdef __NVPTX__
+// Clang before 19 has only these builtins for GPUs, and calls functions for the others.
+template <class B>
+B atomic_bits(volatile B* at) {
+  return *at;
+}
+template <class B>
+bool atomic_swap_bits(volatile B* at, B& seen, B next) {
+  B before = seen;
+  seen = __sync_val_compare_and_swap(at, before, next);
+  return seen == before;
+}
+#define WEFT_ADD(T) \
+  inline T atomic_add(T* at, T value) { return __sync_fetch_and_add(at, value); }
+inline float atomic_add(float* at, float value) { return __nvvm_atom_add_gen_f(at, value); }
+inline double atomic_add(double* at, double value) {
+  double old;
+  asm volatile("atom.add.f64 %0, [%1], %2;" : "=d"(old) : "l"(at), "d"(value) : "memory");
+  return old;
+}
+#if __clang_major__ < 19
+#define WEFT_ORDERED(what)           \
+  {                                  \
+    if (order) __sync_synchronize(); \
+    what;                            \
+    if (order) __sync_synchronize(); \
+    return old;                      \
+  }
+#define WEFT_FETCH(op, n, T)                                                    \
+  extern "C" T __atomic_fetch_##op##_##n(volatile void* at, T value, int order) \
+  WEFT_ORDERED(T old = __sync_fetch_and_##op((volatile T*)at, value))
+#define WEFT_CALLED(n, T)                                                                                    \
+  WEFT_FETCH(add, n, T) WEFT_FETCH(sub, n, T) WEFT_FETCH(and, n, T) WEFT_FETCH(or, n, T)                     \
+  WEFT_FETCH(xor, n, T) WEFT_FETCH(nand, n, T)                                                               \
+  extern "C" T __atomic_load_##n(const volatile void* at, int order)                                         \
+  WEFT_ORDERED(T old = *(const volatile T*)at)                                                               \
+  extern "C" T __atomic_exchange_##n(volatile void* at, T value, int order)                                  \
+  WEFT_ORDERED(T old = __sync_lock_test_and_set((volatile T*)at, value))                                     \
+  extern "C" bool __atomic_compare_exchange_##n(volatile void* at, void* seen, T value, int order, int)      \
+  WEFT_ORDERED(bool old = atomic_swap_bits((volatile T*)at, *(T*)seen, value))                               \
+  extern "C" void __atomic_store_##n(volatile void* at, T value, int order) {                                \
+    if (order) __sync_synchronize();                                                                         \
+    *(volatile T*)at = value;                                                                                \
+    if (order) __sync_synchronize();                                                                         \
+  }
+WEFT_CALLED(1, bits_t<1>::type) WEFT_CALLED(2, bits_t<2>::type) WEFT_CALLED(4, bits_t<4>::type)
+WEFT_CALLED(8, bits_t<8>::type)
+#endif
+#else
+template <class B>
+B atomic_bits(volatile B* at) {
+  return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+template <class B>
+bool atomic_swap_bits(volatile B* at, B& seen, B next) {
+  return __atomic_compare_exchange_n(at, &seen, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+#define WEFT_ADD(T) \
+  inline T atomic_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
+#endif
+WEFT_ADD(int8) WEFT_ADD(uint8) WEFT_ADD(int16) WEFT_ADD(uint16) WEFT_ADD(int32) WEFT_ADD(uint32) WEFT_ADD(int64)
+WEFT_ADD(uint64)
 template <class T>
 T atomic_add(T* at, T value) {
+  typedef typename bits_t<sizeof(T)>::type bits;
+  bits seen = atomic_bits((volatile bits*)at), after;
   T old, next;
-  __atomic_load(at, &old, __ATOMIC_RELAXED);
-  do next = old + value;
-  while (!__atomic_compare_exchange(at, &old, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  do {
+    memcpy(&old, &seen, sizeof(T));
+    next = T(old + value);
+    memcpy(&after, &next, sizeof(T));
+  } while (!atomic_swap_bits((volatile bits*)at, seen, after));
+  return old;
+}
+template <unsigned N, class T>
+vec_t<N, T> atomic_add(vec_t<N, T>* at, const vec_t<N, T>& value) {
+  vec_t<N, T> old;
+  WEFT_ALL old.c[i] = atomic_add(&at->c[i], value.c[i]);
+  return old;
+}
+template <unsigned R, unsigned C, class T>
+mat_t<R, C, T> atomic_add(mat_t<R, C, T>* at, const mat_t<R, C, T>& value) {
+  mat_t<R, C, T> old;
+  for (unsigned r = 0; r < R; ++r)
+    for (unsigned c = 0; c < C; ++c) old.data[r][c] = atomic_add(&at->data[r][c], value.data[r][c]);
   return old;
 }
 template <class T>
-T atomic_add(const array_t<T>& a, int64_t i, T value) {
-  return atomic_add(&a(i), value);
+quat_t<T> atomic_add(quat_t<T>* at, const quat_t<T>& value) {
+  return quat_t<T>(atomic_add(&at->x, value.x), atomic_add(&at->y, value.y), atomic_add(&at->z, value.z),
+                   atomic_add(&at->w, value.w));
 }
 template <class T>
-T atomic_add(const adjoint_t<T>& a, int64_t i, T value) {
-  return atomic_add(&a(i), value);
+transform_t<T> atomic_add(transform_t<T>* at, const transform_t<T>& value) {
+  return transform_t<T>(atomic_add(&at->p, value.p), atomic_add(&at->q, value.q));
 }
+#define WEFT_AT(indices, ...)                                          \
+  template <class T>                                                   \
+  T atomic_add(const array_t<T>& a, __VA_ARGS__, T value) {            \
+    return atomic_add(&a indices, value);                              \
+  }                                                                    \
+  template <class T>                                                   \
+  T atomic_add(const adjoint_t<T>& a, __VA_ARGS__, T value) {          \
+    return a.data ? atomic_add(&a indices, value) : T();               \
+  }
+WEFT_AT((i), int64_t i)
+WEFT_AT((i, j), int64_t i, int64_t j)
+WEFT_AT((i, j, k), int64_t i, int64_t j, int64_t k)
+WEFT_AT((i, j, k, l), int64_t i, int64_t j, int64_t k, int64_t l)
 
 #define WEFT_NAMES(n, s, T) typedef vec_t<n, T> vec##n##s;
 #define WEFT_SCALARS(n)                                                     \

@@ -161,31 +161,5 @@ TEST(NvptxAtomics, OnPrivateArraysAreAccepted) {
         }
 }
 
-TEST(NvptxNative, FunctionsInCppAreAccepted) {
-  if (find_clang().empty() || find_libdevice().empty()) GTEST_SKIP() << "there is no clang or no libdevice";
-  const std::string body =
-      "extern \\\"C\\\" void weft_native(const float* x, const wp::array_t<float>* a, const int* i, float* r) { "
-      "static int calls = 0; ++calls; atomic_add(*a, *i, wp::pow(*x, 2.5f)); printf(\\\"%d\\\", *i); "
-      "*r = wp::sin(*x) + float(wp::exp(double(*x))) + wp::sqrt(*x) + float(wp::half(wp::floor(*x))) + calls; }";
-  const std::string text = "func @f(%x: f32, %a: array<f32,1>, %i: i32) -> (f32) native \"" + body + R"(" {
-  return 0.0f32
-}
-kernel @k(%x: array<f32,1>, %y: array<f32,1>) form(no_overlap, rank 1) {
-  %i = tid 0
-  %v = load %x[%i]
-  %r = call @f(%v, %y, %i)
-  store %x[%i], %r
-  return
-}
-)";
-  for (int sm : {75, 90}) {
-    std::string code = ptx(text, checked(), sm);
-    EXPECT_EQ(code.find("__nv_"), std::string::npos) << "all of it is linked and inlined";
-    EXPECT_EQ(code.find("ld.global.nc"), std::string::npos) << "the call may write to any array";
-    assemble(code, sm);
-    if (HasFailure() || IsSkipped()) return;
-  }
-}
-
 }  // namespace
 }  // namespace weft::codegen::test
