@@ -185,26 +185,39 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
     for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(out[a]));
     return;
   }
-  // The turns of a small loop are taken at once, behind it, which leaves the loop as it is. Long ones, which are rare, go on
-  // in another loop: they have always used up what there was.
+  // The turns of a small loop are taken at once, behind it, which leaves the loop as it is. Long ones, which are rare, come
+  // back for the rest: they have always used up what there was.
   static_assert(kMaxBulkTurns >= runtime::kTurnsBetweenQuestions);
-  llvm::BasicBlock *behind = block("for.bulk"), *rest = block("for.rest");
-  llvm::Value* all = trips ? trips : b.CreateSub(hi, lo);
+  llvm::BasicBlock *strip = block("for.strip"), *behind = block("for.bulk");
+  b.CreateCondBr(runs, strip, done);
+  b.SetInsertPoint(strip);
+  llvm::PHINode* from = b.CreatePHI(lo->getType(), 2);
+  from->addIncoming(lo, before);
+  llvm::PHINode* left = nullptr;
+  if (trips) {
+    left = b.CreatePHI(trips->getType(), 2);
+    left->addIncoming(trips, before);
+  }
+  Carried start = carry_phis(args, in, before);
+  llvm::Value* all = left ? left : b.CreateSub(hi, from);
   llvm::Value* taken = all;
   if (all->getType()->getIntegerBitWidth() > 16)
     taken = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, all, constant_like(all, kMaxBulkTurns));
-  llvm::Value* to = trips ? nullptr : b.CreateAdd(lo, taken);
-  b.CreateCondBr(runs, loop, done);
-  ForPart first = emit_for_part(op, {before, loop, behind}, {lo, to, trips ? taken : nullptr}, in, false);
+  llvm::Value* to = left ? nullptr : b.CreateAdd(from, taken);
+  b.CreateBr(loop);
+  ForPart part = emit_for_part(op, {strip, loop, behind}, {from, to, left ? taken : nullptr}, start, false);
   b.SetInsertPoint(behind);
   take_turns(b.CreateZExtOrTrunc(taken, unit.i32), done);
   llvm::BasicBlock* granted = b.GetInsertBlock();
-  llvm::Value* left = trips ? b.CreateSub(trips, taken) : nullptr;
-  b.CreateCondBr(b.CreateICmpNE(taken, all), rest, done);
-  ForPart second = emit_for_part(op, {granted, rest, done}, {first.next, hi, left}, first.out, true);
+  from->addIncoming(part.next, granted);
+  if (left) left->addIncoming(b.CreateSub(left, taken), granted);
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < start[a].size(); ++k)
+      if (parts_of(args[a]).parts[k].kind != PartKind::block)
+        llvm::cast<llvm::PHINode>(start[a][k].v)->addIncoming(part.out[a][k].v, granted);
+  b.CreateCondBr(b.CreateICmpNE(taken, all), strip, done);
   b.SetInsertPoint(done);
-  Carried out =
-      join_carried(args, {{before, &in}, {behind, &first.out}, {granted, &first.out}, {second.end, &second.out}});
+  Carried out = join_carried(args, {{before, &in}, {behind, &part.out}, {granted, &part.out}});
   for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(out[a]));
 }
 

@@ -91,10 +91,11 @@ TEST(Turns, AllThreadsOfAChunkShareThem) {
       Host host(threads);
       run(program, block, host, lanes);
       for (std::int64_t i = 0; i < threads; ++i) ASSERT_EQ(x[std::size_t(i)], expected) << n << " " << i;
-      // Loops of a few turns take them all at once and may take too many; the first 65536 of a long one are one portion.
+      // Loops of a few turns take them all at once and may take too many; long ones take portions of 65536.
       EXPECT_LE(host.asked, total / runtime::kTurnsBetweenQuestions + 1) << n;
       EXPECT_GE(host.asked,
-                (total - (turns > 65536 ? threads / lanes * 65536 : 0)) / runtime::kTurnsBetweenQuestions / 2);
+                turns > 65536 ? threads / lanes * (turns / 65536 + 1) : total / runtime::kTurnsBetweenQuestions / 2)
+          << n;
     }
 }
 
