@@ -60,6 +60,8 @@ bool split_signs(ir::Function& function) {
   ir::Rewriter rewriter(function);
   rewriter.run(*function.body, [&](Op& loop) {
     if (std::find(loops.begin(), loops.end(), &loop) == loops.end()) return;
+    // The walk does not come to copies: what stands for results of loops before is put in now.
+    ir::walk(*loop.regions[0], [&](Op& op) { rewriter.apply(op); });
     ir::Builder builder(function, loop.parent, &loop);
     builder.set_loc(loop.loc);
     Value* rises = builder.binary(OpCode::ge, loop.operand(0), function.zero(loop.operand(0)->type));

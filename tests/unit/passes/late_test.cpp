@@ -52,6 +52,15 @@ TEST(SplitSigns, LoopsThatMayBeginBelowZero) {
   EXPECT_EQ(split(code), code) << "once is enough";
 }
 
+TEST(SplitSigns, ALoopThatUsesAnothersResult) {
+  const std::string code = split(
+      "kernel @k(%x: array<f32,1>, %y: array<f32,1>, %lo: i32, %hi: i32) form(no_overlap, rank 1) {\n  %i = tid 0\n"
+      "  %s = for %j = %lo to %hi step 1i32 (%c = 0.0f32) {\n    %v = load %x[%j~]\n    %d = add %c, %v\n"
+      "    yield %d\n  }\n  %t = for %k = %lo to %hi step 1i32 (%e = 0.0f32) {\n    %w = load %x[%k~]\n"
+      "    %f = fma %w, %s, %e\n    yield %f\n  }\n  store %y[%i], %t\n  return\n}\n");
+  EXPECT_EQ(count(code, "= for "), 4) << code;
+}
+
 TEST(SplitSigns, OtherLoopsStay) {
   EXPECT_EQ(count(split(loop("0i32", "")), "= for "), 1);
   EXPECT_EQ(count(split(loop("%i", "")), "= for "), 1) << "a thread's index is not negative";
