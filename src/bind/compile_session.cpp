@@ -60,6 +60,9 @@ class CompileSession::Fingerprint {
       hasher_.value(known.has_value());
       if (known) add_pattern(hasher_, *known);
     }
+    hasher_.value(decl.known_returns ? decl.known_returns->size() + 1 : 0);
+    if (decl.known_returns)
+      for (const builtins::Pattern& known : *decl.known_returns) add_pattern(hasher_, known);
     if (decl.owned_scope) add_names(source, *decl.def, *decl.owned_scope);
   }
 

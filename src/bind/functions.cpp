@@ -244,6 +244,11 @@ nb::object make_function(const std::string& source, const std::string& file, std
     }
     decl->known_params.push_back(std::move(known));
   }
+  if (annotations.contains("return")) {
+    decl->known_returns.emplace();
+    for (nb::handle one : nb::cast<nb::list>(annotations["return"]))
+      decl->known_returns->push_back(to_symbol(nb::borrow(one)).pattern);
+  }
   nb::object made = nb::cast(FunctionObject{std::move(decl)});
   made.attr("resolver") = resolver;
   return made;

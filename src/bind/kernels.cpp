@@ -359,14 +359,14 @@ void register_kernels(nb::module_& m) {
   nb::class_<KernelRef>(m, "Kernel", "A kernel for one set of compile options, and all its compiled forms.")
       .def(
           "__init__",
-          [](KernelRef* self, const FunctionObject& f, nb::dict options, bool interpret) {
+          [](KernelRef* self, const FunctionObject& f, nb::dict options, bool interpret, std::string name) {
             auto kernel = std::make_shared<KernelObject>();
             kernel->decl = f.decl;
-            kernel->family =
-                std::make_unique<driver::KernelFamily>(f.decl, options_from(options), Hash128{}, interpret);
+            kernel->family = std::make_unique<driver::KernelFamily>(f.decl, options_from(options), Hash128{}, interpret,
+                                                                    std::move(name));
             new (self) KernelRef{std::move(kernel)};
           },
-          nb::arg("function"), nb::arg("options"), nb::arg("interpret") = false)
+          nb::arg("function"), nb::arg("options"), nb::arg("interpret") = false, nb::arg("name") = "")
       .def_prop_ro("name", [](const KernelRef& k) { return k.kernel->name(); })
       .def(
           "unchanged", [](const KernelRef& k) { return k.kernel->unchanged(); },

@@ -180,7 +180,10 @@ void reverse(TapedLaunch& l, const Probe* probe = nullptr) {
   for (const nb::object& one : l.held_objects) any |= as_array(one.ptr())->has_grad();
   if (!any) return;
   if (!l.backward) {
-    hooks().warn("kernel '" + l.kernel->name() + "' has enable_backward=False: gradients stop at its launch");
+    // A warning is said once: the place tells kernels of the same name apart.
+    const SourceLoc& at = l.kernel->decl->def->name_loc;
+    hooks().warn("kernel '" + l.kernel->name() + "' (" + (at.file ? at.file->name() : "") + ":" +
+                 std::to_string(at.line) + ") has enable_backward=False: gradients stop at its launch");
     return;
   }
   if (!facts.problem.empty()) throw runtime::Error(facts.problem);

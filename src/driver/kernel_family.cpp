@@ -18,8 +18,8 @@
 namespace weft::driver {
 
 KernelFamily::KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
-                           bool interpret)
-    : name_(decl->def->name),
+                           bool interpret, std::string name)
+    : name_(name.empty() ? std::string(decl->def->name) : std::move(name)),
       decl_(std::move(decl)),
       options_(std::move(options)),
       source_hash_(source_hash),

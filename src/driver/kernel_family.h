@@ -106,8 +106,9 @@ struct SourceKey {
 
 class KernelFamily {
  public:
+  /// `name`: by which messages know it; empty: the function's.
   KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
-               bool interpret);
+               bool interpret, std::string name = {});
 
   const std::string& name() const { return name_; }
   const CompileOptions& options() const { return options_; }

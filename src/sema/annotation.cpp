@@ -210,6 +210,10 @@ class AnnotationReader {
 
 }  // namespace
 
+std::optional<std::vector<Pattern>> return_patterns(const FunctionDecl& decl, DiagnosticSink& sink) {
+  return decl.known_returns ? decl.known_returns : return_patterns(*decl.def->returns, *scope_of(decl), sink);
+}
+
 std::optional<std::vector<Pattern>> return_patterns(const Expr& expr, Scope& scope, DiagnosticSink& sink) {
   std::vector<Pattern> out;
   if (expr.kind == ExprKind::none_literal) return out;

@@ -109,6 +109,8 @@ std::optional<Constant> default_value(const syntax::Param& param, const builtins
 /// What a function's return annotation promises: one pattern per result (tuple[float, int], (float, int), float, None).
 std::optional<std::vector<builtins::Pattern>> return_patterns(const syntax::Expr& expr, Scope& scope,
                                                               DiagnosticSink& sink);
+/// The same of a function that has one; what the host knows needs no evaluation.
+std::optional<std::vector<builtins::Pattern>> return_patterns(const FunctionDecl& decl, DiagnosticSink& sink);
 /// As eval_annotation; nullopt without a word if it is no type.
 std::optional<builtins::Pattern> try_annotation(const syntax::Expr& expr, Scope& scope);
 /// A name or dotted name looked up from the outside in; nullopt if it is neither or has no meaning.

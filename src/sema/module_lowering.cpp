@@ -56,7 +56,7 @@ const std::vector<builtins::Pattern>* ModuleLowering::patterns_of(const Function
 
 bool ModuleLowering::check_returns(const FunctionDecl& decl, const Instance& instance, const ir::Function& function) {
   const syntax::Expr& annotation = *decl.def->returns;
-  auto annotated = return_patterns(annotation, *scope_of(decl), sink_);
+  auto annotated = return_patterns(decl, sink_);
   if (!annotated) return false;
   bool fits = annotated->size() == instance.num_results;
   std::string given;

@@ -96,7 +96,7 @@ void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Enti
   std::string result;
   std::vector<ir::Value*> zeros;
   if (def.returns) {
-    auto annotated = return_patterns(*def.returns, *scope_of(decl), sink_);
+    auto annotated = return_patterns(decl, sink_);
     if (!annotated) return;
     if (annotated->size() > 1 || (annotated->size() == 1 && (*annotated)[0].kind != builtins::Pattern::Kind::exact)) {
       sink_.report(DiagCode::bad_annotation, def.returns->loc, "a native function returns one value of a known type",

@@ -48,6 +48,7 @@ struct FunctionDecl {
   std::string key;                           // unique in the process for this definition; part of mangled names
   /// Types of parameters that the host knows already (evaluated annotations of a closure), by position; may be shorter.
   std::vector<std::optional<builtins::Pattern>> known_params;
+  std::optional<std::vector<builtins::Pattern>> known_returns;  // the same of what it returns
   bool library = false;  // a standard library function: literals adapt, library names are visible
   std::string native;    // the C++ body of a native function; the tree's own body then means nothing
   /// What the program says about differentiating it: functions, for a native function C++ text.

@@ -97,3 +97,25 @@ def test_names_and_options_of_a_module():
     kernel = counting(name="other", module_options={"fast_math": True}, cluster_dim=2, grid_stride=True)
     assert kernel.key == "other" and kernel.options["fast_math"] is True
     run(kernel)
+
+
+def test_enable_backward_off(device: wp.Device, capfd: pytest.CaptureFixture) -> None:
+    @wp.kernel(enable_backward=False, name=f"silent_{device.alias[:3]}")  # what was said once is not said again
+    def silent(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = x[i] * 2.0
+
+    @wp.kernel(enable_backward=False, name=silent.key)
+    def other(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = x[i] * 3.0
+
+    x, y = wp.ones(5, requires_grad=True), wp.zeros(5, requires_grad=True)
+    for kernel, times in ((silent, 1), (silent, 0), (other, 1)):  # kernels of one name are told apart by their places
+        with wp.Tape() as tape:
+            wp.launch(kernel, 5, [x], [y])
+        capfd.readouterr()
+        tape.backward(grads={y: wp.ones(5)})
+        said = "".join(capfd.readouterr())
+        assert said.count("enable_backward=False") == said.count(f"'{silent.key}' (") == times
+    assert not x.grad.numpy().any()

@@ -378,6 +378,40 @@ def test_debug_mode_names_index_and_extent():
         wp.config.mode = "release"
 
 
+def _factory(dtype: Any, returns: Any) -> wp.Kernel:
+    """Annotations that are no names of the function's body: only their values are known."""
+
+    @wp.func
+    def pair(x: dtype, n: int) -> returns:
+        return x * x, n + 1
+
+    @wp.kernel
+    def k(a: wp.array(dtype=dtype), n: wp.array(dtype=int)):
+        a[0], n[0] = pair(a[0], n[0])
+
+    return k
+
+
+@pytest.mark.parametrize("dtype", [wp.float32, wp.float64])
+def test_return_annotations_that_are_values(dtype: Any) -> None:
+    for returns in (tuple[dtype, int], (dtype, int)):
+        a, n = wp.full(1, 3.0, dtype=dtype), wp.zeros(1, dtype=int)
+        wp.launch(_factory(dtype, returns), 1, [a, n])
+        assert a.list() == [9.0] and n.list() == [1]
+    for returns in (tuple[dtype, wp.int64], dtype, None):
+        with pytest.raises(wp.WarpCodegenTypeError, match="its annotation says"):
+            wp.launch(_factory(dtype, returns), 1, [a, n])
+
+
+def test_messages_know_kernels_by_the_name_they_were_given() -> None:
+    @wp.kernel(name="given_name")
+    def k(a: wp.array(dtype=float)):
+        a[0] = 1.0
+
+    with pytest.raises(RuntimeError, match="kernel 'given_name'"):
+        wp.launch(k, 1, ["text"])
+
+
 def test_missing_annotations_raise_at_decoration():
     with pytest.raises(RuntimeError):
 

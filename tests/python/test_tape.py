@@ -252,23 +252,6 @@ def test_scopes_and_visualize(tmp_path: Any) -> None:
         tape.visualize(graph_direction="up")
 
 
-def test_enable_backward_off(device: wp.Device, capfd: pytest.CaptureFixture) -> None:
-    @wp.kernel(enable_backward=False, name=f"silent_{device.alias[:3]}")  # what was said once is not said again
-    def silent(x: wp.array(dtype=F64), y: wp.array(dtype=F64)):
-        i = wp.tid()
-        y[i] = x[i] * x[i]
-
-    x, y, loss = doubles(X), zeros(5), zeros(1)
-    with wp.Tape() as tape:
-        wp.launch(silent, 5, [x], [y])
-        wp.launch(weigh, 5, [y], [loss])
-    capfd.readouterr()
-    tape.backward(loss)
-    said = "".join(capfd.readouterr())
-    assert "silent" in said and "enable_backward=False" in said
-    assert not x.grad.numpy().any()
-
-
 def test_launches_that_are_not_recorded() -> None:
     x, y = doubles(X), zeros(5)
     with wp.Tape() as tape:

@@ -16,7 +16,7 @@ from warp import _weft
 from warp._src import ahead, config, kernel_options, settings
 from warp._src.device import CPU, Device, get_device, synchronize_device
 from warp._src.logger import tell_launch
-from warp._src.resolver import FunctionResolver, describe
+from warp._src.resolver import FunctionResolver, describe, known_annotations
 from warp._src.source_text import source_of as _source_of
 
 _counter = itertools.count()
@@ -35,12 +35,7 @@ def _check_function(func: typing.Callable, what: str) -> None:
 
 def _native_function(func: typing.Callable, key: str, resolver: FunctionResolver, snippet: str = "") -> _weft.Function:
     """Parses a function's text. Annotations that are objects already (not text) are answered by the resolver."""
-    annotations = {}
-    for name, annotation in func.__annotations__.items():
-        if name != "return" and not isinstance(annotation, str):
-            answer = describe(annotation)
-            if answer is not None and answer[0] in ("type", "generic", "generic_array"):
-                annotations[name] = answer
+    annotations = known_annotations(func)
     unique = f"{key}#{next(_counter)}"
     native = (snippet,) if snippet else ()
 
@@ -271,7 +266,8 @@ class Kernel(_weft.KernelHandle):
         key = tuple(sorted(options.items()))
         kernel = self._natives.get(key)
         if kernel is None or not kernel.unchanged():
-            kernel = self._natives[key] = _weft.Kernel(function, options)
+            given = "" if self.key == _key_of(self.func) else self.key  # @wp.kernel(name=…)
+            kernel = self._natives[key] = _weft.Kernel(function, options, name=given)
         return kernel
 
     def _compile_options(self) -> dict[str, typing.Any]:

@@ -87,6 +87,29 @@ def describe(value: object) -> tuple | None:
     return ("other", f"a {type(value).__name__}")
 
 
+def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:
+    """What the annotations of a function that are objects already (not text) mean to the compiler: types of parameters by
+    name, and of what it returns in a list. Their text may have names that only the function around it knew."""
+    known: dict[str, typing.Any] = {}
+    for name, annotation in func.__annotations__.items():
+        if isinstance(annotation, str):
+            continue
+        several = _listed(annotation) if name == "return" else (annotation,)
+        answers = [describe(one) for one in several]
+        if all(answer is not None and answer[0] in ("type", "generic", "generic_array") for answer in answers):
+            known[name] = answers if name == "return" else answers[0]
+    return known
+
+
+def _listed(returned: object) -> tuple:
+    """The types of the values that a function returns."""
+    if returned is None:
+        return ()
+    if typing.get_origin(returned) is tuple:
+        return typing.get_args(returned)
+    return returned if isinstance(returned, tuple) else (returned,)
+
+
 def array_annotation(value: object) -> tuple | None:
     """wp.array(dtype=…, ndim=…) or wp.indexedarray(…) used as an annotation or a name for one."""
     array = (_late or _load_late())[2]
