@@ -18,13 +18,16 @@
 #include "passes/hoist_locals.h"
 #include "passes/inline_calls.h"
 #include "passes/inline_math.h"
+#include "passes/join_branches.h"
 #include "passes/licm.h"
 #include "passes/move_tests.h"
 #include "passes/plain_roots.h"
 #include "passes/promote_locals.h"
+#include "passes/raw_locals.h"
 #include "passes/simplify.h"
 #include "passes/split_signs.h"
 #include "passes/unroll.h"
+#include "passes/unroll_while.h"
 
 namespace weft::driver {
 namespace {
@@ -131,7 +134,16 @@ const std::vector<Stage>& stages() {
       // Behind differentiation, which wants the guard.
       on_each("plain-roots", [](ir::Function& f) { passes::plain_roots(f); }),
       on_gpu("split-signs", [](ir::Function& f) { passes::split_signs(f); }),
+      on_gpu("unroll-while",
+             [](ir::Function& f) {
+               if (!passes::unroll_while(f)) return;
+               passes::join_branches(f);
+               passes::fold(f);
+               passes::dce(f, nullptr);
+               passes::sink_stores(f);
+             }),
       with_effects("dce-3", passes::dce),
+      on_each("raw-locals", [](ir::Function& f) { passes::raw_locals(f); }),
 
       // Behind contraction, which must leave the library's own arithmetic alone.
       {"inline-math",

@@ -183,6 +183,7 @@ void Executor::local(const ir::Op& op) {
   // At least one byte, so that an empty array still has an address of its own.
   void* memory = fits ? std::calloc(std::max<std::size_t>(1, bytes), 1) : nullptr;
   if (!memory) error(op, "no memory for a local array");
+  if (op.imm) std::memset(memory, 0xA5, bytes);  // raw: no zeros for whoever reads what nobody wrote
   frame_->locals.emplace_back(memory);
   desc.data = memory;
   std::memcpy(at(op.result()), &desc, sizeof desc);

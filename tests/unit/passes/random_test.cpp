@@ -12,9 +12,12 @@
 #include "passes/dce.h"
 #include "passes/fold.h"
 #include "passes/inline_calls.h"
+#include "passes/join_branches.h"
 #include "passes/licm.h"
+#include "passes/raw_locals.h"
 #include "passes/simplify.h"
 #include "passes/unroll.h"
+#include "passes/unroll_while.h"
 #include "random_ir.h"
 
 namespace weft::testing {
@@ -63,7 +66,24 @@ const Row kPasses[] = {
      [](ir::Module& m) {
        for (auto& f : m.functions) passes::bounds_check(*f, {.divisions = false});
      }},
+    {"unroll_while",
+     [](ir::Module& m) {
+       for (auto& f : m.functions) passes::unroll_while(*f);
+     }},
+    {"join_branches", each<passes::join_branches>},
+    {"sink_stores", each<passes::sink_stores>},
+    {"raw_locals", each<passes::raw_locals>},
     {"all", run_all},
+    {"all, then late",
+     [](ir::Module& m) {
+       run_all(m);
+       for (auto& f : m.functions) passes::unroll_while(*f);
+       each<passes::join_branches>(m);
+       each<passes::fold>(m);
+       each_with_effects<passes::dce>(m);
+       each<passes::sink_stores>(m);
+       each<passes::raw_locals>(m);
+     }},
     {"checked, then all",
      [](ir::Module& m) {
        for (auto& f : m.functions) passes::bounds_check(*f);
