@@ -6,6 +6,7 @@
 #include "analysis/private_sums.h"
 #include "codegen/add_queue.h"
 #include "codegen/emitter.h"
+#include "codegen/nvptx/grouped_adds.h"
 #include "codegen/nvptx/kernel_plan.h"
 #include "codegen/nvptx/warp.h"
 #include "ir/infer.h"
@@ -263,17 +264,6 @@ void add_to_sum(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> slots
   e.set(op.result(), e.zero_parts(op.result()->type));
 }
 
-/// Whether numbers of one kind lie side by side, each in a part of its own.
-bool is_row_of_scalars(const TypeParts& info) {
-  const ScalarKind kind = info.parts.front().scalar;
-  std::uint32_t offset = 0;
-  for (const PartInfo& part : info.parts) {
-    if (part.kind != PartKind::scalar || part.scalar != kind || part.offset != offset) return false;
-    offset += scalar_bits(kind) / 8;
-  }
-  return true;
-}
-
 }  // namespace
 
 void Emitter::emit_atomic(const ir::Op& op) {
@@ -286,6 +276,8 @@ void Emitter::emit_atomic(const ir::Op& op) {
   Address at = address(op, op.operands.subspan(first_path, path_count));
   const Type* type = op.result()->type;
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
+  if (group && group->put(*this, op, byte_offset(at.pointer, b.getInt64(at.offset))))
+    return set(op.result(), zero_parts(type));
   const TypeParts& info = unit.parts(type);
   const Parts in = get(value);
   const Parts want = expected ? get(expected) : Parts{};

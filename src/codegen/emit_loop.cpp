@@ -164,7 +164,58 @@ void ask_for_unrolling(llvm::Instruction* latch, int count) {
 
 }  // namespace
 
+/// GPU: loops from here to there that are unrolled four times. What is left, up to three turns, runs as a pair and a single
+/// one, so that loads of the pair run together, too; LLVM would take turn by turn. False for other loops.
+bool Emitter::emit_paired_rest(const ir::Op& op) {
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  const ir::Value* start = op.operand(0);
+  if (!unit.traits.gpu || W != 1 || start->is_constant() || !start->type->is_signed_int()) return false;
+  if (!op.operand(2)->is_constant() || op.operand(2)->as_int() != 1 || gpu_unrolling(body) != 4) return false;
+  for (const ir::Value* arg : args)
+    for (const PartInfo& part : parts_of(arg).parts)
+      if (part.kind == PartKind::block) return false;
+  llvm::Value *lo = base(get(op.operand(0))[0]), *hi = base(get(op.operand(1))[0]);
+  Carried carried = carry_in(args, op.operands.subspan(3));
+  auto number = [&](std::uint64_t n) { return llvm::ConstantInt::get(lo->getType(), n); };
+  llvm::Value* trips = b.CreateSelect(b.CreateICmpSLT(lo, hi), b.CreateSub(hi, lo), number(0));
+  llvm::Value* fours = b.CreateAnd(trips, number(std::uint64_t(-4)));
+  llvm::Value* at = b.CreateAdd(lo, fours);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *rest = block("for.rest");
+  b.CreateCondBr(b.CreateIsNotNull(fours), loop, rest);
+  ForPart part = emit_for_part(op, {before, loop, rest}, {lo, at, nullptr}, carried, false);
+  b.SetInsertPoint(rest);
+  carried = join_carried(args, {{before, &carried}, {part.end, &part.out}});
+  for (std::uint64_t turns : {2, 1}) {
+    llvm::BasicBlock *from = b.GetInsertBlock(), *some = block("for.some"), *done = block("for.done");
+    b.CreateCondBr(b.CreateIsNotNull(b.CreateAnd(trips, number(turns))), some, done);
+    b.SetInsertPoint(some);
+    Carried now = carried;
+    llvm::Value* index = at;
+    overlaps_roots = true;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+      set(body.args[0], {Part{index}});
+      for (std::size_t a = 0; a < args.size(); ++a) set(args[a], now[a]);
+      emit_region(body);
+      now = carry_in(args, body.terminator()->operands);
+      index = b.CreateAdd(index, number(1), "", false, true);
+    }
+    overlaps_roots = false;
+    llvm::BasicBlock* end = b.GetInsertBlock();
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+    llvm::PHINode* next = b.CreatePHI(at->getType(), 2);
+    next->addIncoming(at, from);
+    next->addIncoming(index, end);
+    at = next;
+    carried = join_carried(args, {{from, &carried}, {end, &now}});
+  }
+  for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(carried[a]));
+  return true;
+}
+
 void Emitter::emit_uniform_for(const ir::Op& op) {
+  if (emit_grouped_for(op) || emit_paired_rest(op)) return;
   const ir::Region& body = *op.regions[0];
   std::span<ir::Value* const> args = body.args.subspan(1);
   LoopTurns::Way way = turns_of(op);

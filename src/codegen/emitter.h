@@ -32,6 +32,7 @@
 namespace weft::codegen {
 
 class AddQueue;
+class GroupedAdds;
 class LineTable;
 
 struct Part {
@@ -115,6 +116,8 @@ class CodeUnit {
   std::unordered_map<const ir::Op*, llvm::SmallVector<llvm::Value*, 4>> sums;
   /// GPU: additions in which threads of a warp may meet (nvptx/kernel_plan.h).
   std::unordered_set<const ir::Op*> meeting_adds;
+  /// GPU: additions to arrays that the kernel only adds to (analysis/private_sums.h): they may wait for each other.
+  std::unordered_set<const ir::Op*> lone_adds;
   const TargetTraits traits;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
@@ -195,8 +198,9 @@ class Emitter {
   bool overlaps_roots = false;  // GPU: in a loop that is unrolled, where roots without branches run into each other
   const int W;
   ThreadInfo thread;
-  llvm::Value* mask = nullptr;  // <W x i1>; null: all lanes active
-  AddQueue* queue = nullptr;    // takes additions that may wait (add_queue.h); null: none may
+  llvm::Value* mask = nullptr;   // <W x i1>; null: all lanes active
+  AddQueue* queue = nullptr;     // takes additions that may wait (add_queue.h); null: none may
+  GroupedAdds* group = nullptr;  // GPU: the same in a loop (nvptx/grouped_adds.h)
 
   // -- values (emit_value.cpp)
   void set(const ir::Value* value, Parts parts);
@@ -419,6 +423,9 @@ class Emitter {
   void emit_flat_if(const ir::Op& op);
   Parts shaped_parts(const ir::Value* as, const Parts& parts);
   void emit_uniform_for(const ir::Op& op);
+  bool emit_paired_rest(const ir::Op& op);
+  /// GPU, several turns at once (nvptx/grouped_adds.h); false if there is nothing to gain.
+  bool emit_grouped_for(const ir::Op& op);
   void emit_divergent_for(const ir::Op& op);
   llvm::Value* trip_count(const ir::Op& op, bool by_lane);
   using Carried = std::vector<Parts>;

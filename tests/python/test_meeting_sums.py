@@ -62,6 +62,24 @@ def add_in_loop(x: wp.array(dtype=Any), turns: int, out: wp.array(dtype=Any)):
 
 
 @wp.kernel
+def add_turns(x: wp.array(dtype=Any), turns: int, out: wp.array2d(dtype=Any)):
+    i = wp.tid()
+    for k in range(turns):
+        wp.atomic_add(out, 0, k, x[i])
+    for k in range(turns - 1, -1, -1):
+        wp.atomic_add(out, 1, k + 1, x[i])
+    if i % 4 != 3:  # no warp is whole
+        for k in range(turns):
+            wp.atomic_add(out, 2, k, x[i])
+    if i < 500:  # some are
+        for k in range(1, turns):
+            wp.atomic_add(out, 3, k - 1, x[i])
+            wp.atomic_add(out, 4, k, x[i])
+    for k in range(turns):
+        wp.atomic_add(out, 5, i % 2 + k, x[i])  # two places
+
+
+@wp.kernel
 def add_some(x: wp.array(dtype=Any), out: wp.array(dtype=Any)):
     i = wp.tid()
     if i % 3 == 1:
@@ -122,6 +140,22 @@ def test_types(dtype: type) -> None:
     check(out, np.stack([wide.sum(0) + wide[::2].sum(0), 0 * wide[0], wide.sum(0)]))
 
 
+@pytest.mark.parametrize("turns", [0, 1, 7, 8, 9, 30])
+@pytest.mark.parametrize("dtype", [wp.float32, wp.float64, wp.vec2, wp.vec3, wp.mat33, wp.mat44], ids=lambda t: t.__name__)
+def test_turns(turns: int, dtype: type) -> None:
+    values = numbers(dtype, N)
+    out = wp.zeros((6, turns + 1), dtype=dtype)
+    wp.launch(add_turns, N, [wp.array(values, dtype=dtype), turns, out])
+    wide, i = values.astype(np.float64), np.arange(N)
+    expected = np.zeros(out.numpy().shape)
+    expected[0, :turns] = expected[1, 1:] = wide.sum(0)
+    expected[2, :turns] = wide[i % 4 != 3].sum(0)
+    expected[3, : max(turns - 1, 0)] = expected[4, 1:turns] = wide[:500].sum(0)
+    expected[5, :turns] += wide[::2].sum(0)
+    expected[5, 1:] += wide[1::2].sum(0)
+    check(out, expected)
+
+
 @pytest.mark.parametrize("block_dim", [1, 24, 32, 100, 256, 1024])
 @pytest.mark.parametrize("dtype", [wp.float32, wp.vec3d, wp.mat44], ids=lambda t: t.__name__)
 def test_blocks(block_dim: int, dtype: type) -> None:
@@ -161,6 +195,35 @@ def one_layer(
         y[i] = w[0] * x[i] + b[1]
     else:
         y[i] = w[0] * (w[1] * x[i]) - b[1]
+
+
+@wp.kernel
+def all_pairs(x: wp.array(dtype=wp.vec3d), mass: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.vec3d)):
+    i = wp.tid()
+    p = x[i]
+    sum = wp.vec3d()
+    for j in range(x.shape[0]):
+        d = x[j] - p
+        sum += d * (mass[j] / (wp.dot(d, d) + wp.float64(0.1)))
+    y[i] = sum
+
+
+@pytest.mark.parametrize("count", [1, 33, 300])
+def test_gradients_of_all_pairs(count: int) -> None:
+    random = np.random.default_rng(11)
+    vx, vm, seed = random.normal(size=(count, 3)), random.uniform(1, 2, size=count), random.normal(size=(count, 3))
+    x, mass = wp.array(vx, dtype=wp.vec3d, requires_grad=True), wp.array(vm, dtype=wp.float64, requires_grad=True)
+    y = wp.zeros(count, dtype=wp.vec3d, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(all_pairs, count, [x, mass], [y])
+    y.grad.assign(seed)
+    tape.backward()
+    d = vx[None] - vx[:, None]
+    near = 1.0 / ((d * d).sum(2) + 0.1)
+    np.testing.assert_allclose(mass.grad.numpy(), np.einsum("ij,ijk,ik->j", near, d, seed), rtol=1e-9, atol=1e-9)
+    along = np.einsum("ijk,ik->ij", d, seed)
+    pair = (near * vm)[..., None] * (seed[:, None] - 2.0 * (near * along)[..., None] * d)
+    np.testing.assert_allclose(x.grad.numpy(), pair.sum(0) - pair.sum(1), rtol=1e-9, atol=1e-9)
 
 
 def random_arrays() -> tuple[wp.array, wp.array, wp.array, wp.array]:

@@ -221,4 +221,11 @@ std::unordered_set<const ir::Op*> find_meeting_adds(const ir::Function& kernel) 
   return meeting;
 }
 
+std::unordered_set<const ir::Op*> find_lone_adds(const ir::Function& kernel) {
+  std::unordered_set<const ir::Op*> lone;
+  if (!kernel.form.no_overlap || kernel.form.meet || calls_native(kernel)) return lone;
+  for (const analysis::LoneAdds& to : analysis::find_private_sums(kernel)) lone.insert(to.ops.begin(), to.ops.end());
+  return lone;
+}
+
 }  // namespace weft::codegen

@@ -32,4 +32,7 @@ bool goes_to_one_place(const ir::Op& atomic);
 /// don't depend on the thread, or on outer dimensions alone. Threads may have parted, or a warp may hold two rows.
 std::unordered_set<const ir::Op*> find_meeting_adds(const ir::Function& kernel);
 
+/// Additions to arrays that the kernel only adds to.
+std::unordered_set<const ir::Op*> find_lone_adds(const ir::Function& kernel);
+
 }  // namespace weft::codegen

@@ -59,6 +59,16 @@ bool emit_reduction(Emitter& e, ir::AtomicKind kind, ScalarKind scalar, llvm::Va
   return true;
 }
 
+bool is_row_of_scalars(const TypeParts& info) {
+  const ScalarKind kind = info.parts.front().scalar;
+  std::uint32_t offset = 0;
+  for (const PartInfo& part : info.parts) {
+    if (part.kind != PartKind::scalar || part.scalar != kind || part.offset != offset) return false;
+    offset += scalar_bits(kind) / 8;
+  }
+  return true;
+}
+
 bool has_warp_add(ScalarKind kind) { return scalar_bits(kind) == 32 || scalar_bits(kind) == 64; }
 
 namespace {
@@ -151,9 +161,11 @@ void emit_block_add(Emitter& e, llvm::ArrayRef<PlaceSum> sums) {
   std::uint64_t size = 0;
   for (const PlaceSum& sum : sums) size += kWarp * sum.values.size() * scalar_bits(sum.kind) / 8;
   auto* room = llvm::ArrayType::get(e.unit.i8, size);
-  auto* shared = new llvm::GlobalVariable(*e.unit.module, room, false, llvm::GlobalValue::InternalLinkage,
-                                          llvm::PoisonValue::get(room), "block_sums", nullptr,
-                                          llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  // Not a local symbol: LLVM's printer would keep it for the function, and look for it when it is used for another kernel
+  // (machine_passes.h).
+  auto* shared = new llvm::GlobalVariable(
+      *e.unit.module, room, false, llvm::GlobalValue::ExternalLinkage, llvm::PoisonValue::get(room),
+      e.b.GetInsertBlock()->getParent()->getName() + "_sums", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
   shared->setAlignment(llvm::Align(8));
   /// Calls `fn` for each sum, the bytes of its numbers and their place in shared memory, where each warp has a row of them.
   auto each = [&](const auto& fn) {

@@ -22,6 +22,8 @@ void emit_block_add(Emitter& e, llvm::ArrayRef<PlaceSum> sums);
 /// An atomic operation whose result nobody wants, on global memory: `red`, for ptxas makes slower code of `atom` when it
 /// compiles for the driver's linker. False if there is none of this kind for such scalars.
 bool emit_reduction(Emitter& e, ir::AtomicKind kind, ScalarKind scalar, llvm::Value* address, llvm::Value* value);
+/// Whether a type is numbers of one kind side by side, each in a part of its own.
+bool is_row_of_scalars(const TypeParts& info);
 /// Whether it can be done for such scalars.
 bool has_warp_add(ScalarKind kind);
 /// How many threads the block has.

@@ -107,7 +107,8 @@ TEST(NvptxPlan, SumsAreKeptByThreads) {
 
 std::string element_sum(const std::string& element, const std::string& index) {
   return "kernel @k(%out: array<" + element + ",1>, %n: i32, %a: " + element +
-         ") form(no_overlap, rank 1) {\n  %i = tid 0\n  for %k = 0i32 to %n step 1i32 () {\n    %old = atomic add %out[" +
+         ") form(no_overlap, rank 1) {\n  %i = tid 0\n  for %k = 0i32 to %n step 1i32 () {\n"
+         "    %twice = mul %k, 2i32\n    %k1 = add %n, %k\n    %k2 = sub %k1, 3i32\n    %old = atomic add %out[" +
          index + "], %a\n    yield\n  }\n  return\n}\n";
 }
 
@@ -118,7 +119,7 @@ TEST(NvptxPlan, ElementsOfSeveralNumbersAreSummedAtOnce) {
   } cases[] = {{"f32", 5},          {"vec<f32,2>", 5},   {"vec<f32,3>", 6}, {"mat<f32,4,4>", 16},
                {"vec<i32,32>", 31}, {"vec<i32,33>", 36}, {"f64", 10},       {"vec<f64,3>", 12}};
   for (const auto& [element, shuffles] : cases) {
-    Emitted sum = ptx(element_sum(element, "%k"));
+    Emitted sum = ptx(element_sum(element, "%twice"));
     EXPECT_EQ(count(sum.bytes, "shfl.sync.bfly"), shuffles) << element;
     EXPECT_EQ(count(sum.bytes, "match.all"), 1) << element;
     Emitted fixed = ptx(element_sum(element, "%n"));
@@ -128,6 +129,36 @@ TEST(NvptxPlan, ElementsOfSeveralNumbersAreSummedAtOnce) {
   }
   EXPECT_EQ(count(ptx(element_sum("f16", "%k")).bytes, "shfl"), 0);
   EXPECT_EQ(count(ptx(element_sum("f32", "%k"), false, ThreadOrder::rising).bytes, "shfl"), 0);
+}
+
+TEST(NvptxPlan, TurnsThatAddSideBySideAreSummedAtOnce) {
+  const struct {
+    const char* element;
+    int single, group;  // shuffles of a turn, and of several
+  } cases[] = {{"f32", 5, 9},
+               {"vec<f32,2>", 5, 16},
+               {"vec<f32,3>", 6, 31},
+               {"vec<f32,5>", 9, 31},
+               {"mat<f32,4,4>", 16, 31},
+               {"vec<i32,17>", 31, 0},
+               {"f64", 10, 18},
+               {"f16", 0, 0}};
+  for (const auto& [element, single, group] : cases)
+    for (const char* index : {"%k", "%k1", "%k2"}) {
+      Emitted sum = ptx(element_sum(element, index));
+      EXPECT_EQ(count(sum.bytes, "shfl.sync.bfly"), single + group) << element << index;
+    }
+  std::string read = element_sum("f32", "%k");
+  read.insert(read.find("  for "), "  %b = load %out[%i]\n  %c = atomic add %out[%i], %b\n");
+  EXPECT_EQ(count(ptx(read).bytes, "shfl.sync.bfly"), 5) << "somebody looks at the array";
+}
+
+TEST(NvptxPlan, SharedMemoryBelongsToOneKernel) {
+  for (int round = 0; round < 20; ++round) {
+    const std::string plain = stream_kernel("f32", "no_overlap, rank 1");
+    EXPECT_EQ(count(ptx(sum_kernel("")).bytes, ".shared .align 8 .b8 weft_k_k_sums[128]"), 1);
+    EXPECT_EQ(count(ptx(plain).bytes, ".shared"), 0);
+  }
 }
 
 TEST(NvptxPlan, GradientsOfSharedElementsAreKeptByThreads) {
