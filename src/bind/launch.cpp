@@ -132,6 +132,7 @@ WEFT_HOT LaunchPlace gpu_place(int ordinal, PyObject* max_blocks, PyObject* bloc
   }
   place.device = &cuda::System::shared().device(ordinal);
   place.gpu.stream = stream;
+  if (stream) stream->use();
   place.gpu.block_dim = int(std::clamp<std::int64_t>(block, -1, INT32_MAX));
   return place;
 }

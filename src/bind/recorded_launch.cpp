@@ -134,6 +134,7 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   }
   LaunchPlace place = r.place;
   place.gpu.stream = stream;
+  if (stream) stream->use();
   LaunchOnTape on_tape;
   on_tape.tape = recording_tape();
   if (on_tape.tape) on_tape.arguments = self.attr("_on_tape")();

@@ -6,33 +6,24 @@
 
 namespace weft::cuda {
 
-void LateReturns::add(Block block, std::unique_ptr<Event> behind) {
-  if (!behind) return block.allocator->deallocate(block.memory, block.bytes);
-  std::lock_guard lock(mutex_);
-  waiting_.push_back({std::move(block), std::move(behind)});
-}
+namespace {
 
-void LateReturns::collect() {
-  std::vector<Waiting> over;
-  {
-    std::lock_guard lock(mutex_);
-    for (std::size_t k = 0; k < waiting_.size();) {
-      bool done = true;
-      try {
-        done = waiting_[k].behind->done();
-      } catch (const runtime::Error&) {  // the context is broken: nothing runs any more
-      }
-      if (!done) {
-        ++k;
-        continue;
-      }
-      over.push_back(std::move(waiting_[k]));
-      waiting_[k] = std::move(waiting_.back());
-      waiting_.pop_back();
-    }
-  }
-  for (Waiting& one : over) one.block.allocator->deallocate(one.block.memory, one.block.bytes);
-}
+/// A block on its way back to its allocator.
+class Block {
+ public:
+  Block(std::shared_ptr<Allocator> allocator, DevicePtr memory, std::uint64_t bytes)
+      : allocator_(std::move(allocator)), memory_(memory), bytes_(bytes) {}
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  ~Block() { allocator_->deallocate(memory_, bytes_); }
+
+ private:
+  std::shared_ptr<Allocator> allocator_;
+  DevicePtr memory_;
+  std::uint64_t bytes_;
+};
+
+}  // namespace
 
 std::shared_ptr<Allocator> Device::allocator() const {
   std::lock_guard lock(mutex_);
@@ -45,24 +36,29 @@ void Device::set_allocator(std::shared_ptr<Allocator> allocator) {
     allocator_.swap(allocator);
     has_allocator_ = allocator_ != nullptr;
   }
-  late_returns_.collect();
+  late_drops_.collect();
 }
 
 std::shared_ptr<void> Device::allocate_by(std::shared_ptr<Allocator> allocator, std::uint64_t bytes, bool zeroed) {
   ContextScope scope(*this);
-  late_returns_.collect();
+  late_drops_.collect();
   const std::uint64_t size = bytes ? bytes : 1;
   DevicePtr memory = allocator->allocate(size);
   if (!memory && !capture()) {  // what is still on its way back
     synchronize();
-    late_returns_.collect();
+    late_drops_.collect();
     memory = allocator->allocate(size);
   }
   if (!memory)
     throw runtime::OutOfMemory(
         bytes, "the allocator that was set for " + alias_ + " has no memory for " + std::to_string(bytes) + " bytes");
   std::shared_ptr<void> owner(reinterpret_cast<void*>(memory), [this, allocator, size](void* p) {
-    return_block({allocator, reinterpret_cast<DevicePtr>(p), size});
+    if (system_.forked()) return;
+    auto block = std::make_shared<Block>(allocator, reinterpret_cast<DevicePtr>(p), size);
+    if (Capture* running = capture())  // the graph's work may use it
+      running->keep(std::move(block));
+    else
+      keep_until_done(std::move(block));
   });
   if (Capture* running = capture()) running->keep(owner);
   if (zeroed && bytes) {
@@ -71,26 +67,6 @@ std::shared_ptr<void> Device::allocate_by(std::shared_ptr<Allocator> allocator, 
     WEFT_CUDA(api(), set8_async, memory, 0, bytes, on->handle());
   }
   return owner;
-}
-
-void Device::return_block(LateReturns::Block block) noexcept {
-  if (system_.forked()) return;
-  try {
-    ContextScope scope(*this);
-    if (Capture* running = capture()) {  // streams can't be asked now; the graph's work may use the block
-      running->keep(
-          std::shared_ptr<void>(reinterpret_cast<void*>(block.memory), [this, block](void*) { return_block(block); }));
-      return;
-    }
-    auto behind = std::make_unique<Event>(*this, false, false);
-    const StreamHandle side = side_stream();
-    order_behind_all(side);
-    WEFT_CUDA(api(), event_record, behind->handle(), side, 0);
-    late_returns_.add(std::move(block), std::move(behind));
-    late_returns_.collect();
-  } catch (const std::exception&) {  // the context is broken: nothing runs any more
-    block.allocator->deallocate(block.memory, block.bytes);
-  }
 }
 
 }  // namespace weft::cuda

@@ -68,7 +68,7 @@ void Device::read_facts() {
   pool_enabled_ = facts_.pools;
 }
 
-Device::~Device() = default;
+Device::~Device() { late_drops_.drop_all(); }
 
 ContextHandle Device::context() {
   if (ContextHandle ready = context_.load(std::memory_order_acquire)) return ready;
@@ -117,6 +117,7 @@ std::shared_ptr<Stream> Device::stream() {
 void Device::set_stream(std::shared_ptr<Stream> stream) {
   if (!stream || &stream->device() != this)
     throw runtime::ArgumentError("a stream of another device can't become the current one of " + alias_);
+  stream->use();
   std::lock_guard lock(mutex_);
   stream_.swap(stream);
   stream_now_.store(stream_.get(), std::memory_order_release);
@@ -154,6 +155,7 @@ void Device::synchronize() {
     });
   system_.wait([&] { return !has_left_work(); });
   WEFT_CUDA(api(), context_synchronize);
+  late_drops_.collect();
   checks_.report_done(nullptr, true);
 }
 
@@ -172,6 +174,35 @@ StreamHandle Device::side_stream() {
   std::lock_guard lock(mutex_);
   if (!side_stream_) WEFT_CUDA(api(), stream_create, &side_stream_, kStreamNonBlocking, 0);
   return side_stream_;
+}
+
+StreamHandle Device::ready_stream() {
+  std::lock_guard lock(mutex_);
+  if (!ready_stream_) WEFT_CUDA(api(), stream_create, &ready_stream_, kStreamNonBlocking, 0);
+  return ready_stream_;
+}
+
+std::shared_ptr<Event> Device::mark_all_work() {
+  std::vector<StreamHandle> streams;
+  {
+    std::lock_guard lock(mutex_);
+    streams = live_streams_;
+  }
+  for (StreamHandle stream : streams) {
+    int captured = 0;
+    if (reinterpret_cast<std::uintptr_t>(stream) <= 1) continue;
+    WEFT_CUDA(api(), stream_capturing, stream, &captured);
+    if (captured) return nullptr;
+  }
+  const StreamHandle side = side_stream();
+  order_behind(side, streams);
+  auto mark = std::make_shared<Event>(*this, false);
+  WEFT_CUDA(api(), event_record, mark->handle(), side, 0);
+  return mark;
+}
+
+void Device::wait_for_lost_streams() {
+  if (lost_streams_.exchange(false, std::memory_order_acq_rel)) WEFT_CUDA(api(), context_synchronize);
 }
 
 void Device::order_behind_all(StreamHandle stream) {

@@ -7,6 +7,7 @@
 
 #include "cuda/allocator.h"
 #include "cuda/check_board.h"
+#include "cuda/late_drops.h"
 #include "cuda/print_board.h"
 #include "cuda/stream.h"
 #include "cuda/system.h"
@@ -97,6 +98,8 @@ class Device final : public runtime::MemorySpace {
   Capture* capture() const { return capture_.load(std::memory_order_acquire); }
   /// Keeps something as long as the graph that is being captured, if one is.
   void keep_for_capture(std::shared_ptr<const void> thing);
+  /// Drops something when all work that is queued by now is done; does not wait for that.
+  void keep_until_done(std::shared_ptr<const void> thing) noexcept { late_drops_.add(std::move(thing)); }
 
   CheckBoard& checks() { return checks_; }
   PrintBoard& prints() { return prints_; }
@@ -111,6 +114,7 @@ class Device final : public runtime::MemorySpace {
  private:
   friend class Stream;
   friend class Capture;
+  friend class LateDrops;
   void read_facts();
   /// Gives memory back, now or later: while a graph is captured, and when the driver refuses, it is tried again by the end
   /// of the capture or the next allocation.
@@ -118,11 +122,16 @@ class Device final : public runtime::MemorySpace {
   bool try_release(DevicePtr memory, bool pooled) noexcept;
   void release_late() noexcept;
   std::shared_ptr<void> allocate_by(std::shared_ptr<Allocator> allocator, std::uint64_t bytes, bool zeroed);
-  void return_block(LateReturns::Block block) noexcept;
   DevicePtr try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on, Result& code);
   /// A stream that waits for all others: memory is given back there when several streams may use it.
   StreamHandle side_stream();
   void order_behind_all(StreamHandle stream);
+  /// A stream that never waits for others: what a graph finds ready when it is captured is made ready there.
+  StreamHandle ready_stream();
+  /// An event behind all work that was queued; null while another library captures one of the streams.
+  std::shared_ptr<Event> mark_all_work();
+  /// Waits for work on streams of other libraries that this has lost sight of, if there was any.
+  void wait_for_lost_streams();
   void order_behind(StreamHandle stream, const std::vector<StreamHandle>& others);
   /// Lets memory that is given back later wait for what a stream has queued that this will not hear of again.
   void leave_behind(StreamHandle stream) noexcept;
@@ -138,7 +147,8 @@ class Device final : public runtime::MemorySpace {
   std::string alias_;
   DeviceFacts facts_;
   std::atomic<ContextHandle> context_{nullptr};
-  std::atomic<bool> pool_enabled_{false}, has_allocator_{false}, owes_frees_{false}, left_work_{false};
+  std::atomic<bool> pool_enabled_{false}, has_allocator_{false}, owes_frees_{false}, left_work_{false},
+      lost_streams_{false};
   std::atomic<Capture*> capture_{nullptr};
   std::atomic<const Stream*> stream_now_{nullptr};  // stream_
   mutable std::mutex mutex_;                        // guards the rest
@@ -146,14 +156,14 @@ class Device final : public runtime::MemorySpace {
   std::shared_ptr<Allocator> allocator_;
   std::vector<StreamHandle> live_streams_;  // all but the side stream
   std::shared_ptr<Stream> stream_;          // leaves live_streams_ when it goes
-  StreamHandle side_stream_ = nullptr;
+  StreamHandle side_stream_ = nullptr, ready_stream_ = nullptr;
   std::vector<std::pair<DevicePtr, bool>> late_frees_;  // what could not be given back yet
   std::vector<int> peers_, pool_peers_;                 // ordinals that may be reached
+  LateDrops late_drops_{*this};                         // outlives the kernels below
   std::unique_ptr<TransferKernels> transfer_;
   std::mutex condition_mutex_;  // loading asks for the context
   std::shared_ptr<KernelCode> condition_kernel_;
   std::unique_ptr<AlgorithmKernels> algorithms_;
-  LateReturns late_returns_;
   CheckBoard checks_{*this};
   PrintBoard prints_{*this};
 };

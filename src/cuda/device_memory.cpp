@@ -26,6 +26,7 @@ DevicePtr Device::try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on
 
 void Device::make_room() {
   WEFT_CUDA(api(), context_synchronize);
+  late_drops_.collect();
   if (facts_.pools) WEFT_CUDA(api(), pool_trim, pool_, 0);
 }
 
@@ -48,8 +49,9 @@ std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
   Capture* capturing = capture();
   if (owes_frees_.load(std::memory_order_acquire) && !capturing) [[unlikely]]
     release_late();
+  late_drops_.collect();
   // Memory made while a graph is captured belongs to no node of it: it is there at once, and the graph keeps it.
-  const StreamHandle on = capturing && pooled ? side_stream() : current->handle();
+  const StreamHandle on = capturing && pooled ? ready_stream() : current->handle();
   Result code = kSuccess;
   DevicePtr memory = try_allocate(bytes, pooled, on, code);
   if (code == kErrorOutOfMemory && !capturing) {  // what the pool holds back, and what is about to be freed
@@ -160,10 +162,12 @@ void Device::begin_capture(Capture* capture) {
 void Device::end_capture() {
   capture_.store(nullptr, std::memory_order_release);
   release_late();
+  late_drops_.collect();
 }
 
 std::uint64_t Device::free_memory() {
   ContextScope scope(*this);
+  late_drops_.collect();
   std::size_t free = 0, total = 0;
   WEFT_CUDA(api(), memory_info, &free, &total);
   return free;
@@ -177,6 +181,7 @@ void Device::enable_pool(bool on) {
 std::uint64_t Device::pool_value(int attribute) {
   if (!facts_.pools) throw runtime::ArgumentError("the device " + alias_ + " has no stream-ordered memory pool");
   ContextScope scope(*this);
+  late_drops_.collect();
   std::uint64_t value = 0;
   WEFT_CUDA(api(), pool_get, pool_, attribute, &value);
   return value;

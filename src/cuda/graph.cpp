@@ -12,10 +12,11 @@ Graph::~Graph() {
   if (device_.system().forked()) return;
   try {
     ContextScope scope(device_);
-    // A run under way ends undisturbed; what it works on must last until then.
-    if (exec_ && !kept_.empty() && !device_.capture()) device_.api().context_synchronize();
     if (exec_) device_.api().graph_exec_destroy(exec_);
     device_.api().graph_destroy(graph_);
+    // A run under way ends undisturbed; what it works on must last until then.
+    if (exec_ && !kept_.empty())
+      device_.keep_until_done(std::make_shared<std::vector<std::shared_ptr<const void>>>(std::move(kept_)));
   } catch (const runtime::Error&) {  // the device is gone, and the graph with it
   }
 }
@@ -37,6 +38,7 @@ void Graph::launch(const Stream& stream) {
   ContextScope scope(device_);
   std::lock_guard lock(mutex_);  // one graph can't be launched from two threads at once
   const TimedScope timed(device_, stream.handle(), kTimeGraph, "graph");
+  stream.use();
   WEFT_CUDA(device_.api(), graph_launch, exec_, stream.handle());
 }
 

@@ -18,6 +18,26 @@ std::string log_text(const std::vector<char>& log) {
   return text;
 }
 
+/// A module, unloaded with the object.
+class Loaded {
+ public:
+  Loaded(Device& device, ModuleHandle module) : device_(device), module_(module) {}
+  Loaded(const Loaded&) = delete;
+  Loaded& operator=(const Loaded&) = delete;
+  ~Loaded() {
+    if (device_.system().forked()) return;
+    try {
+      ContextScope scope(device_);
+      device_.api().module_unload(module_);
+    } catch (const runtime::Error&) {  // the device is gone, and the code with it
+    }
+  }
+
+ private:
+  Device& device_;
+  ModuleHandle module_;
+};
+
 void* as_value(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
 
 }  // namespace
@@ -58,28 +78,19 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
     : device_(device), entry_(entry) {
   ContextScope scope(device);
   const DriverTable& api = device.api();
-  if (Result code = api.module_load(&module_, image.data(), 0, nullptr, nullptr); code != kSuccess)
+  ModuleHandle module = nullptr;
+  if (Result code = api.module_load(&module, image.data(), 0, nullptr, nullptr); code != kSuccess)
     throw_driver_error(api, code, "module_load", "while loading '" + entry + "' on " + device.name());
-  try {
-    if (Result code = api.module_function(&function_, module_, entry.c_str()); code != kSuccess)
-      throw_driver_error(api, code, "module_function", "there is no kernel '" + entry + "'");
-    WEFT_CUDA(api, function_attribute, &max_threads_, kFunctionMaxThreads, function_);
-    WEFT_CUDA(api, function_attribute, &registers_, kFunctionRegisters, function_);
-    WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
-  } catch (...) {
-    api.module_unload(module_);
-    throw;
-  }
+  module_ = std::make_shared<Loaded>(device, module);
+  if (Result code = api.module_function(&function_, module, entry.c_str()); code != kSuccess)
+    throw_driver_error(api, code, "module_function", "there is no kernel '" + entry + "'");
+  WEFT_CUDA(api, function_attribute, &max_threads_, kFunctionMaxThreads, function_);
+  WEFT_CUDA(api, function_attribute, &registers_, kFunctionRegisters, function_);
+  WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
 }
 
 KernelCode::~KernelCode() {
-  if (device_.system().forked()) return;
-  try {
-    ContextScope scope(device_);
-    if (!device_.capture()) device_.api().context_synchronize();
-    device_.api().module_unload(module_);
-  } catch (const runtime::Error&) {  // the device is gone, and the code with it
-  }
+  if (!device_.system().forked()) device_.keep_until_done(std::move(module_));
 }
 
 void KernelCode::launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments,

@@ -15,7 +15,7 @@ namespace weft::cuda {
 std::string compile_ptx(Device& device, const std::string& ptx, const std::string& name,
                         const PtxOptions& options = {});
 
-/// A kernel loaded into a device's context; unloaded with the object, when it runs no more.
+/// A kernel loaded into a device's context; unloaded some time after the object, when it runs no more.
 class KernelCode {
  public:
   /// `image` is machine code or PTX. Throws DriverError.
@@ -43,7 +43,7 @@ class KernelCode {
  private:
   Device& device_;
   std::string entry_;
-  ModuleHandle module_ = nullptr;
+  std::shared_ptr<const void> module_;
   FunctionHandle function_ = nullptr;
   int max_threads_ = 0, registers_ = 0, local_bytes_ = 0;
 };

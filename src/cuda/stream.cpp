@@ -15,11 +15,16 @@ Stream::Stream(Device& device, StreamHandle handle, bool owned, std::optional<bo
 }
 
 void Stream::leave() const noexcept {
-  if (!owned_) device_.leave_behind(handle_);
+  if (owned_) return;
+  device_.leave_behind(handle_);
+  used_.store(false, std::memory_order_relaxed);
 }
 
 Stream::~Stream() {
-  if (owned_) device_.leave_behind(handle_);
+  if (owned_)
+    device_.leave_behind(handle_);
+  else if (reinterpret_cast<std::uintptr_t>(handle_) > 1 && used_.load(std::memory_order_relaxed))
+    device_.lost_streams_.store(true, std::memory_order_release);
   {
     std::lock_guard lock(device_.mutex_);
     auto& live = device_.live_streams_;

@@ -1,6 +1,7 @@
 // Streams (queues of work on a device) and events (marks in them). Made by Device; handles of other libraries can be
 // taken in, and stay theirs.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -35,6 +36,8 @@ class Stream {
   void wait(const Event& event, bool external = false) const;
   /// Lets further work wait for all that another stream has queued.
   void wait(const Stream& other) const;
+  /// Notes that work of ours goes there.
+  void use() const { used_.store(true, std::memory_order_relaxed); }
   /// Of another library's stream, as long as there surely is one: memory that is dropped later waits for what was queued.
   /// Streams of our own see to that when they go.
   void leave() const noexcept;
@@ -44,6 +47,7 @@ class Stream {
   StreamHandle handle_;
   bool owned_;
   std::optional<bool> blocking_;
+  mutable std::atomic<bool> used_{false};  // since it was left
 };
 
 class Event {

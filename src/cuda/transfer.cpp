@@ -220,8 +220,8 @@ void Device::fill(const ArrayDesc& to, std::size_t element_size, const void* val
   // Too large for arguments: one element is sent, then copied over all.
   const std::shared_ptr<void> one = allocate(element_size, false);
   WEFT_CUDA(api(), copy_async, address(one.get()), address(value), element_size,
-            capture() ? side_stream() : on->handle());
-  if (capture()) WEFT_CUDA(api(), stream_synchronize, side_stream());
+            capture() ? ready_stream() : on->handle());
+  if (capture()) WEFT_CUDA(api(), stream_synchronize, ready_stream());
   ArrayDesc still = to;
   still.data = one.get();
   std::fill_n(still.strides, kMaxRank, 0);

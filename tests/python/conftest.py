@@ -27,6 +27,7 @@ ONE_RUN = {
     "test_cuda_logs": "about CUDA devices",
     "test_cuda_options": "about CUDA devices",
     "test_cuda_sharing": "about CUDA devices",
+    "test_cuda_waits": "about CUDA devices",
     "test_devices": "about devices",
     "test_fake_driver": "programs of their own",
     "test_foreign_arrays": "programs of their own",

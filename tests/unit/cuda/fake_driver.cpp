@@ -220,13 +220,14 @@ DriverTable make_table() {
     FAKE("stream_query");
     return stream_state();
   };
-  t.stream_synchronize = [](StreamHandle) -> Result {
+  t.stream_synchronize = [](StreamHandle stream) -> Result {
     FAKE("stream_synchronize");
+    state().stalls += state().behind_others.contains(stream);
     return kSuccess;
   };
-  t.stream_wait = [](StreamHandle, EventHandle, unsigned) -> Result {
+  t.stream_wait = [](StreamHandle stream, EventHandle, unsigned) -> Result {
     FAKE("stream_wait");
-    return kSuccess;
+    return state().behind_others.insert(stream), kSuccess;
   };
   t.stream_priority = [](StreamHandle, int* p) -> Result { return *p = 0, kSuccess; };
   t.stream_flags = [](StreamHandle, unsigned* f) -> Result {

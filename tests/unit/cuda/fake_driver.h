@@ -26,6 +26,9 @@ struct State {
   std::vector<std::string> calls;  // of the table, in order
   std::string last_ptx;
   std::set<void*> streams, events, modules, graphs;
+  std::set<void*> behind_others;  // streams that had to wait for another one
+  int stalls = 0;                 // waits of the host for one of them
+  bool foreign_capture = false;   // another library captures the streams
   struct Launch {
     std::string kernel;
     unsigned grid = 0, block = 0;

@@ -27,7 +27,9 @@ GraphHandle add_graph() {
 decltype(DriverTable::launch) plain_launch = nullptr;
 
 void add_captures(DriverTable& t) {
-  t.stream_capturing = [](StreamHandle, int* s) -> Result { return *s = state().capturing, kSuccess; };
+  t.stream_capturing = [](StreamHandle, int* s) -> Result {
+    return *s = state().capturing || state().foreign_capture, kSuccess;
+  };
   t.capture_begin = [](StreamHandle, int) -> Result {
     FAKE("capture_begin");
     if (state().capturing) state().around.emplace_back(state().capture_graph, state().leaves);

@@ -1,0 +1,167 @@
+// What is dropped while the device may still use it: graphs, code, blocks of allocators. Nobody waits for the device, and
+// all of it goes when the device is done.
+#include <gtest/gtest.h>
+
+#include "cuda/device.h"
+#include "cuda/graph.h"
+#include "cuda/module.h"
+#include "fake_driver.h"
+#include "runtime/array.h"
+
+namespace weft::cuda {
+namespace {
+
+using runtime::Array;
+
+class Drops : public testing::Test {
+ protected:
+  std::shared_ptr<Graph> graph_with_memory() {
+    Capture capture(device.stream(), false);
+    Array inside = Array::zeros(types::f32(), {10}, false, &device);
+    inside = Array();
+    return capture.end();
+  }
+  int waits() const {
+    return fake::state().count("stream_synchronize") + fake::state().count("context_synchronize") +
+           fake::state().count("event_synchronize");
+  }
+  void allocate() { Array::empty(types::f32(), {10}, false, &device); }
+
+  System system{fake::open()};
+  Device& device = system.device(0);
+};
+
+TEST_F(Drops, GraphsDoNotWait) {
+  std::shared_ptr<Graph> graph = graph_with_memory();
+  graph->launch(*device.stream());
+  const int before = waits();
+  fake::state().not_ready = 2;
+  graph.reset();
+  EXPECT_TRUE(fake::state().graphs.empty());
+  EXPECT_EQ(fake::state().blocks.size(), 1u) << "a run is under way";
+  allocate();
+  EXPECT_EQ(fake::state().blocks.size(), 1u);
+  allocate();
+  EXPECT_TRUE(fake::state().blocks.empty());
+  EXPECT_EQ(waits(), before);
+}
+
+TEST_F(Drops, GraphsThatNeverRanGoAtOnce) {
+  std::shared_ptr<Graph> graph = graph_with_memory();
+  fake::state().not_ready = 1;
+  graph.reset();
+  EXPECT_TRUE(fake::state().blocks.empty());
+}
+
+TEST_F(Drops, CodeDoesNotWait) {
+  auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
+  const int before = waits();
+  fake::state().not_ready = 2;
+  code.reset();
+  EXPECT_EQ(fake::state().modules.size(), 1u);
+  allocate();
+  EXPECT_EQ(fake::state().modules.size(), 1u);
+  allocate();
+  EXPECT_TRUE(fake::state().modules.empty());
+  EXPECT_EQ(waits(), before);
+}
+
+TEST_F(Drops, SynchronisingDropsAllOfIt) {
+  for (int i = 0; i < 3; ++i) {
+    auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
+    fake::state().not_ready = 1;
+  }
+  EXPECT_FALSE(fake::state().modules.empty());
+  fake::state().not_ready = 0;
+  device.synchronize();
+  EXPECT_TRUE(fake::state().modules.empty());
+  EXPECT_TRUE(fake::state().events.empty()) << "nor are events left";
+}
+
+TEST_F(Drops, CapturesPutItOff) {
+  auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
+  Capture capture(device.stream(), false);
+  const int marks = fake::state().count("event_record");
+  code.reset();
+  allocate();
+  EXPECT_EQ(fake::state().modules.size(), 1u);
+  EXPECT_EQ(fake::state().count("event_record"), marks) << "events on a captured stream would be nodes";
+  capture.end();
+  EXPECT_TRUE(fake::state().modules.empty());
+}
+
+TEST_F(Drops, SoDoCapturesOfOtherLibraries) {
+  auto stream = device.stream();
+  auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
+  fake::state().foreign_capture = true;
+  const int marks = fake::state().count("event_record");
+  code.reset();
+  EXPECT_EQ(fake::state().modules.size(), 1u);
+  EXPECT_EQ(fake::state().count("event_record"), marks);
+  fake::state().foreign_capture = false;
+  allocate();
+  EXPECT_TRUE(fake::state().modules.empty());
+}
+
+TEST_F(Drops, StreamsThatWereLostAreWaitedFor) {
+  auto drop = [&] {
+    const int before = fake::state().count("context_synchronize");
+    std::make_unique<KernelCode>(device, std::span("image", 5), "k").reset();
+    EXPECT_TRUE(fake::state().modules.empty());
+    return fake::state().count("context_synchronize") - before;
+  };
+  const auto handle = reinterpret_cast<StreamHandle>(std::uintptr_t(64));
+  EXPECT_EQ(drop(), 0);
+  device.adopt_stream(handle).reset();
+  EXPECT_EQ(drop(), 0) << "nothing of ours was queued there";
+  device.adopt_stream(handle)->use();  // its owner may have destroyed it, and kernels still run there
+  EXPECT_EQ(drop(), 1);
+  EXPECT_EQ(drop(), 0);
+  auto left = device.adopt_stream(handle);
+  left->use();
+  left->leave();
+  left.reset();
+  device.null_stream()->use();
+  EXPECT_EQ(drop(), 0);
+}
+
+TEST_F(Drops, ADriverThatRefusesIsWaitedFor) {
+  for (const char* call : {"event_create", "event_record", "stream_wait", "event_query"}) {
+    SCOPED_TRACE(call);
+    auto stream = device.stream();
+    auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
+    const int before = fake::state().count("context_synchronize");
+    fake::state().failing[call] = 999;
+    code.reset();
+    fake::state().failing.clear();
+    EXPECT_TRUE(fake::state().modules.empty());
+    EXPECT_EQ(fake::state().count("context_synchronize"), before + 1);
+  }
+}
+
+TEST_F(Drops, NothingIsLeftWithTheDevice) {
+  {
+    System other(fake::open());
+    Device& gone = other.device(0);
+    Capture capture(gone.stream(), false);
+    gone.keep_for_capture(std::make_shared<KernelCode>(gone, std::span("image", 5), "k"));
+    std::shared_ptr<Graph> graph = capture.end();
+    graph->launch(*gone.stream());
+    fake::state().not_ready = 1;
+    graph.reset();
+    EXPECT_EQ(fake::state().modules.size(), 1u);
+  }
+  EXPECT_TRUE(fake::state().modules.empty());
+}
+
+TEST_F(Drops, MemoryForACaptureStandsBehindNoStream) {
+  auto other = device.make_stream(0);
+  allocate();  // given back behind both streams
+  EXPECT_FALSE(fake::state().behind_others.empty());
+  Capture capture(device.stream(), false);
+  Array inside = Array::zeros(types::f32(), {10}, false, &device);
+  EXPECT_EQ(fake::state().stalls, 0);
+}
+
+}  // namespace
+}  // namespace weft::cuda
