@@ -183,19 +183,8 @@ StreamHandle Device::ready_stream() {
 }
 
 std::shared_ptr<Event> Device::mark_all_work() {
-  std::vector<StreamHandle> streams;
-  {
-    std::lock_guard lock(mutex_);
-    streams = live_streams_;
-  }
-  for (StreamHandle stream : streams) {
-    int captured = 0;
-    if (reinterpret_cast<std::uintptr_t>(stream) <= 1) continue;
-    WEFT_CUDA(api(), stream_capturing, stream, &captured);
-    if (captured) return nullptr;
-  }
   const StreamHandle side = side_stream();
-  order_behind(side, streams);
+  if (!order_behind_all(side)) return nullptr;
   auto mark = std::make_shared<Event>(*this, false);
   WEFT_CUDA(api(), event_record, mark->handle(), side, 0);
   return mark;
@@ -205,13 +194,20 @@ void Device::wait_for_lost_streams() {
   if (lost_streams_.exchange(false, std::memory_order_acq_rel)) WEFT_CUDA(api(), context_synchronize);
 }
 
-void Device::order_behind_all(StreamHandle stream) {
+bool Device::order_behind_all(StreamHandle stream) {
   std::vector<StreamHandle> others;
   {
     std::lock_guard lock(mutex_);
     others = live_streams_;
   }
+  for (StreamHandle other : others) {
+    if (reinterpret_cast<std::uintptr_t>(other) <= 1) continue;
+    int captured = 0;  // the stream would become part of that graph
+    WEFT_CUDA(api(), stream_capturing, other, &captured);
+    if (captured) return false;
+  }
   order_behind(stream, others);
+  return true;
 }
 
 void Device::order_behind(StreamHandle stream, const std::vector<StreamHandle>& others) {

@@ -125,7 +125,8 @@ class Device final : public runtime::MemorySpace {
   DevicePtr try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on, Result& code);
   /// A stream that waits for all others: memory is given back there when several streams may use it.
   StreamHandle side_stream();
-  void order_behind_all(StreamHandle stream);
+  /// Lets a stream wait for all others; false, and nothing is done, while another library captures one of them.
+  bool order_behind_all(StreamHandle stream);
   /// A stream that never waits for others: what a graph finds ready when it is captured is made ready there.
   StreamHandle ready_stream();
   /// An event behind all work that was queued; null while another library captures one of the streams.

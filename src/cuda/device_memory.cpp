@@ -142,7 +142,7 @@ bool Device::try_release(DevicePtr memory, bool pooled) noexcept {
     StreamHandle on = nullptr;
     if (several || has_left_work()) {
       on = side_stream();
-      order_behind_all(on);
+      if (!order_behind_all(on)) return false;
     } else {
       on = stream()->handle();
     }

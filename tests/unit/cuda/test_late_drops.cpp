@@ -103,6 +103,19 @@ TEST_F(Drops, SoDoCapturesOfOtherLibraries) {
   EXPECT_TRUE(fake::state().modules.empty());
 }
 
+TEST_F(Drops, MemoryDroppedWhileAnotherLibraryCaptures) {
+  auto other = device.make_stream(0);
+  Array array = Array::empty(types::f32(), {10}, false, &device);
+  fake::state().foreign_capture = true;
+  const int marks = fake::state().count("event_record");
+  array = Array();
+  EXPECT_EQ(fake::state().blocks.size(), 1u);
+  EXPECT_EQ(fake::state().count("event_record"), marks) << "the stream would become part of the graph";
+  fake::state().foreign_capture = false;
+  allocate();
+  EXPECT_TRUE(fake::state().blocks.empty());
+}
+
 TEST_F(Drops, StreamsThatWereLostAreWaitedFor) {
   auto drop = [&] {
     const int before = fake::state().count("context_synchronize");
