@@ -234,6 +234,17 @@ bool is_light(const ir::Function& function) {
   return straight && kernel_weight(function) <= kMaxLightWeight;
 }
 
+std::uint64_t words_read(const ir::Function& kernel) {
+  std::uint64_t words = 0;
+  bool straight = true;
+  each_op(*kernel.body, [&](const Op& op) {
+    straight &=
+        op.code != OpCode::for_ && op.code != OpCode::while_ && op.code != OpCode::call && op.code != OpCode::atomic;
+    if (op.code == OpCode::load && !is_local(root_array(op.operand(0)))) words += (op.result()->type->size() + 3) / 4;
+  });
+  return straight ? words : 0;
+}
+
 PrivateMemory private_memory(const ir::Function& function) {
   PrivateMemory out;
   std::unordered_map<const ir::Function*, std::uint64_t> known;

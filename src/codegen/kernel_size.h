@@ -12,6 +12,9 @@ std::uint64_t kernel_weight(const ir::Function& function);
 /// True if a few threads more or less take no time that anyone sees: no loop, no call, few operations.
 bool is_light(const ir::Function& function);
 
+/// Words of 32 bits that a thread reads from arrays, all in all; 0 for kernels with loops, calls or atomic operations.
+std::uint64_t words_read(const ir::Function& kernel);
+
 /// Private memory of one thread: locals and composites kept in memory, with what callees hold at the same time.
 struct PrivateMemory {
   std::uint64_t bytes = 0;

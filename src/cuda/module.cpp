@@ -87,6 +87,16 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
   WEFT_CUDA(api, function_attribute, &max_threads_, kFunctionMaxThreads, function_);
   WEFT_CUDA(api, function_attribute, &registers_, kFunctionRegisters, function_);
   WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
+  usual_block_ = usual_block_size(registers_, max_threads_);
+}
+
+int usual_block_size(int registers, int max_threads) {
+  // Since sm_70: four parts with 16384 registers each, of which a warp gets 32 times a multiple of 8.
+  constexpr int kParts = 4, kRegisters = 16384, kUnit = 8, kMost = 255, kWarp = 32;
+  const int taken = (std::clamp(registers, 1, kMost) + kUnit - 1) / kUnit * kUnit;
+  const int warps = kParts * (kRegisters / (kWarp * taken));
+  auto running = [&](int block) { return warps * kWarp / block * block; };
+  return std::min(max_threads, running(128) > running(256) ? 128 : 256);
 }
 
 KernelCode::~KernelCode() {

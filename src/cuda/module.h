@@ -27,6 +27,8 @@ class KernelCode {
   Device& device() const { return device_; }
   /// The most threads that a block of it can have.
   int max_threads() const { return max_threads_; }
+  /// The threads of a block where a program does not say.
+  int usual_block() const { return usual_block_; }
   FunctionHandle function() const { return function_; }
   const std::string& entry() const { return entry_; }
   int registers() const { return registers_; }
@@ -45,8 +47,12 @@ class KernelCode {
   std::string entry_;
   std::shared_ptr<const void> module_;
   FunctionHandle function_ = nullptr;
-  int max_threads_ = 0, registers_ = 0, local_bytes_ = 0;
+  int max_threads_ = 0, usual_block_ = 0, registers_ = 0, local_bytes_ = 0;
 };
+
+/// The threads of a block for a kernel that takes so many registers a thread and has at most so many threads: 256, or 128
+/// if more of them then fit a multiprocessor.
+int usual_block_size(int registers, int max_threads);
 
 /// Blocks for `count` threads in blocks of `block_dim`: as many as there is work for, at most `max_blocks` (0: no
 /// limit) and what a grid can have; kernels loop over the rest.

@@ -8,7 +8,6 @@
 namespace weft::driver {
 namespace {
 
-constexpr int kBlockDim = 256;
 constexpr std::int64_t kThreadsPerSm = 4096;  // twice what runs at a time: enough to be even
 
 WEFT_HOT unsigned block_size(const KernelBinary& binary, int asked) {
@@ -16,7 +15,7 @@ WEFT_HOT unsigned block_size(const KernelBinary& binary, int asked) {
   if (asked < 0 || asked > most)
     throw runtime::LaunchError("kernel '" + binary.name() + "': a block has 1 to " + std::to_string(most) +
                                " threads here, block_dim is " + std::to_string(asked));
-  return unsigned(asked > 0 ? asked : std::min(most, kBlockDim));
+  return unsigned(asked > 0 ? asked : binary.gpu()->usual_block());
 }
 
 /// The most blocks that a launch is given.

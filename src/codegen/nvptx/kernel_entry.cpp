@@ -13,7 +13,8 @@ namespace weft::codegen {
 namespace {
 
 constexpr std::uint64_t kWideAccess = 16;
-constexpr std::uint64_t kMaxBusyWeight = 120;  // of kernels that 64 registers are enough for, with unrolled loops
+// Kernels that 64 registers are good for and enough: with unrolled loops, by weight; straight ones, by the words they read.
+constexpr std::uint64_t kMaxBusyWeight = 120, kMinWordsAhead = 24, kMaxWordsAhead = 40;
 
 class GpuFrame {
  public:
@@ -79,8 +80,7 @@ class GpuFrame {
     }
     if (!plan_.sums.empty()) close_sums();
     b_.CreateRetVoid();
-    if (!keep_bounds(unit_.options.bounds) && unit_.gpu_unrolled && kernel_weight(kernel_) <= kMaxBusyWeight)
-      allow_registers();
+    if (!keep_bounds(unit_.options.bounds) && loads_ahead()) allow_registers();
     return plan_.lanes;
   }
 
@@ -109,8 +109,15 @@ class GpuFrame {
     unit_.module->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(unit_.context, mark));
   }
 
-  /// ptxas keeps small kernels at 32 registers, for many warps, and so puts off the loads that unrolling brought
-  /// together. With bounds that any launch fulfils it takes up to 64.
+  /// Whether a thread has many loads that can run at the same time.
+  bool loads_ahead() const {
+    if (unit_.gpu_unrolled) return kernel_weight(kernel_) <= kMaxBusyWeight;
+    const std::uint64_t words = plan_.lanes == 1 ? words_read(kernel_) : 0;
+    return words >= kMinWordsAhead && words <= kMaxWordsAhead;
+  }
+
+  /// ptxas saves registers, for many warps, and so puts off loads that could run together. With bounds that any launch
+  /// fulfils it takes up to 64.
   void allow_registers() {
     annotate("maxntidx", 1024);
     annotate("minctasm", 1);

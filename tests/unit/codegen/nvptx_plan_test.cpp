@@ -286,5 +286,43 @@ kernel @k(%x: array<f32,1>, %y: array<f32,1>, %n: i32) form(no_overlap, rank 1) 
   EXPECT_EQ(count(loop.bytes, ".minnctapersm 1"), 1) << "loads that run ahead need registers";
 }
 
+std::string sum_of_matrices(int matrices, const std::string& element, const std::string& end) {
+  std::string text = "kernel @k(%x: array<mat<" + element + ",3,3>,1>, %y: array<mat<" + element +
+                     ",3,3>,1>) form(no_overlap, rank 1) {\n  %i = tid 0\n  %s0 = load %x[%i]\n";
+  for (int k = 1; k < matrices; ++k) {
+    const std::string n = std::to_string(k), before = std::to_string(k - 1);
+    text += "  %i" + n + " = add %i, " + n + "i32\n  %m" + n + " = load %x[%i" + n + "]\n  %s" + n + " = add %s" +
+            before + ", %m" + n + "\n";
+  }
+  return text + "  " + end + " %y[%i], %s" + std::to_string(matrices - 1) + "\n  return\n}\n";
+}
+
+TEST(NvptxPlan, KernelsThatReadMuchMayTakeRegisters) {
+  auto allows = [](int matrices, const std::string& element = "f32", const std::string& end = "store") {
+    return count(ptx(sum_of_matrices(matrices, element, end)).bytes, ".maxntid 1024, 1, 1\n.minnctapersm 1\n") == 1;
+  };
+  EXPECT_TRUE(allows(3));
+  EXPECT_FALSE(allows(2));
+  EXPECT_FALSE(allows(5)) << "more than 64 hold";
+  EXPECT_TRUE(allows(2, "f64"));
+  EXPECT_FALSE(allows(4, "u8"));
+  EXPECT_FALSE(allows(3, "f32", "%o = atomic add")) << "it waits for memory anyway";
+}
+
+std::string loop_from(const std::string& lo) {
+  return "kernel @k(%x: array<f32,1>, %y: array<f32,1>, %lo: i32, %hi: i32) form(no_overlap, rank 1) {\n  %i = tid 0\n"
+         "  %s, %n = for %j = " +
+         lo +
+         " to %hi step 1i32 (%c = 0.0f32, %d = 0i32) {\n    %v = load %x[%j]\n    %e = fma %v, %v, %c\n"
+         "    %f = add %d, %j\n    yield %e, %f\n  }\n  %m = cast %n : f32\n  %t = add %s, %m\n  store %y[%i], %t\n"
+         "  return\n}\n";
+}
+
+TEST(NvptxPlan, WhatIsLeftOfALoopRunsAsAPairAndOne) {
+  const std::string code = ptx(loop_from("%lo")).bytes;
+  EXPECT_EQ(count(code, "ld.global.nc.f32"), 4 + 2 + 1) << code;
+  EXPECT_EQ(count(ptx(loop_from("0i32")).bytes, "ld.global.nc.f32"), 8 + 1) << "a long loop, likely";
+}
+
 }  // namespace
 }  // namespace weft::codegen::test

@@ -183,6 +183,12 @@ TEST(Modules, LoadedCodeIsUnloaded) {
   EXPECT_EQ(fake::state().modules.size(), 0u);
 }
 
+TEST(Launch, BlocksThatFillTheRegisters) {
+  for (int registers : {0, 16, 32, 40, 48, 64, 80, 128, 255, 512}) EXPECT_EQ(usual_block_size(registers, 1024), 256);
+  for (int registers : {56, 65, 72, 88, 96, 168}) EXPECT_EQ(usual_block_size(registers, 1024), 128) << registers;
+  EXPECT_EQ(usual_block_size(40, 64), 64);
+}
+
 TEST(Modules, Grids) {
   EXPECT_EQ(blocks_for(1, 256, 0), 1u);
   EXPECT_EQ(blocks_for(257, 256, 0), 2u);
