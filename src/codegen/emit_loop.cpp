@@ -177,23 +177,23 @@ bool Emitter::emit_paired_rest(const ir::Op& op) {
       if (part.kind == PartKind::block) return false;
   llvm::Value *lo = base(get(op.operand(0))[0]), *hi = base(get(op.operand(1))[0]);
   Carried carried = carry_in(args, op.operands.subspan(3));
-  auto number = [&](std::uint64_t n) { return llvm::ConstantInt::get(lo->getType(), n); };
+  auto number = [&](std::int64_t n) { return llvm::ConstantInt::getSigned(lo->getType(), n); };
   llvm::Value* trips = b.CreateSelect(b.CreateICmpSLT(lo, hi), b.CreateSub(hi, lo), number(0));
-  llvm::Value* fours = b.CreateAnd(trips, number(std::uint64_t(-4)));
+  llvm::Value* fours = b.CreateAnd(trips, number(-4));
   llvm::Value* at = b.CreateAdd(lo, fours);
   llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *rest = block("for.rest");
   b.CreateCondBr(b.CreateIsNotNull(fours), loop, rest);
   ForPart part = emit_for_part(op, {before, loop, rest}, {lo, at, nullptr}, carried, false);
   b.SetInsertPoint(rest);
   carried = join_carried(args, {{before, &carried}, {part.end, &part.out}});
-  for (std::uint64_t turns : {2, 1}) {
+  for (int turns : {2, 1}) {
     llvm::BasicBlock *from = b.GetInsertBlock(), *some = block("for.some"), *done = block("for.done");
     b.CreateCondBr(b.CreateIsNotNull(b.CreateAnd(trips, number(turns))), some, done);
     b.SetInsertPoint(some);
     Carried now = carried;
     llvm::Value* index = at;
     overlaps_roots = true;
-    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+    for (int turn = 0; turn < turns; ++turn) {
       set(body.args[0], {Part{index}});
       for (std::size_t a = 0; a < args.size(); ++a) set(args[a], now[a]);
       emit_region(body);
