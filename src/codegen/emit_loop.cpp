@@ -305,7 +305,7 @@ Emitter::ForPart Emitter::emit_for_part(const ir::Op& op, const ForBlocks& block
   if (counts) take_turn();
   const int times = unit.traits.gpu ? gpu_unrolling(body) : 1;
   overlaps_roots = times > 1;
-  unit.gpu_unrolled |= times > 1;
+  for (const ir::Op& inner : body) unit.gpu_unrolled |= times > 1 && inner.code == OpCode::load;
   emit_region(body);
   overlaps_roots = false;
   carry_next(args, phis, body.terminator()->operands, nullptr);

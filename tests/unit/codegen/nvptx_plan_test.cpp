@@ -309,6 +309,19 @@ TEST(NvptxPlan, KernelsThatReadMuchMayTakeRegisters) {
   EXPECT_FALSE(allows(3, "f32", "%o = atomic add")) << "it waits for memory anyway";
 }
 
+TEST(NvptxPlan, UnrolledLoopsTakeRegistersForLoadsAlone) {
+  auto loop = [](const std::string& value) {
+    return ptx("kernel @k(%x: array<f32,1>, %y: array<f32,1>, %n: i32) form(no_overlap, rank 1) {\n  %i = tid 0\n"
+               "  %a = load %x[%i]\n  %s = for %j = 0i32 to %n step 1i32 (%c = 0.5f32) {\n    " +
+               value + "\n    %e = fma %v, %c, %a\n    yield %e\n  }\n  store %y[%i], %s\n  return\n}\n")
+        .bytes;
+  };
+  EXPECT_EQ(count(loop("%v = load %x[%j]"), ".maxntid"), 1);
+  const std::string alone = loop("%v = sqrt %c");
+  EXPECT_EQ(count(alone, ".maxntid"), 0) << "there is nothing to wait for, and more threads serve better";
+  EXPECT_GT(count(alone, "fma.rn.f32"), 8) << "it is unrolled all the same";
+}
+
 std::string loop_from(const std::string& lo) {
   return "kernel @k(%x: array<f32,1>, %y: array<f32,1>, %lo: i32, %hi: i32) form(no_overlap, rank 1) {\n  %i = tid 0\n"
          "  %s, %n = for %j = " +
