@@ -76,39 +76,52 @@ class Sinker {
  private:
   void region(Region& region) {
     for (Op* op = region.first; op; op = op->next) {
-      if (op->code == OpCode::if_ && op->next && wanted(*op, *op->next)) sink(*op, *op->next);
+      if (op->code == OpCode::if_)
+        for (std::vector<Op*> stores = wanted(*op); !stores.empty(); stores = wanted(*op)) sink(*op, stores);
       for (Region* nested : op->regions) this->region(*nested);
     }
   }
 
-  bool wanted(const Op& branch, const Op& store) const {
-    if (store.code != OpCode::store || store.num_indices != 1 || !store.path.empty()) return false;
-    const Value *array = store.operand(0), *index = store.indices()[0], *stored = store.operands.back();
-    if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) return false;
+  /// The stores behind a branch by an index that it chooses, if these are all that use it.
+  std::vector<Op*> wanted(const Op& branch) const {
     auto is_own = [&](const Value* v) { return v->kind == ir::ValueKind::result && v->op == &branch; };
-    if (!is_own(index) || is_own(stored) || uses_[index->id] != 1) return false;
-    return branch.regions[0]->last->operand(index->index)->is_constant() ||
-           branch.regions[1]->last->operand(index->index)->is_constant();
+    const Value* chosen = nullptr;
+    std::vector<Op*> stores;
+    for (Op* op = branch.next; op && op->code == OpCode::store && op->num_indices == 1 && op->path.empty();
+         op = op->next) {
+      const Value *array = op->operand(0), *index = op->indices()[0];
+      if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) break;
+      if (!is_own(index) || is_own(op->operands.back()) || (chosen && index != chosen)) break;
+      chosen = index;
+      stores.push_back(op);
+    }
+    if (!chosen || uses_[chosen->id] != stores.size()) return {};
+    auto yields_constant = [&](const Region* side) { return side->last->operand(chosen->index)->is_constant(); };
+    return std::any_of(branch.regions.begin(), branch.regions.end(), yields_constant) ? stores : std::vector<Op*>{};
   }
 
-  void sink(Op& branch, Op& store) {
-    const std::size_t chosen = store.indices()[0]->index;
+  void sink(Op& branch, const std::vector<Op*>& stores) {
+    const std::size_t chosen = stores[0]->indices()[0]->index;
     for (Region* side : branch.regions) {
       Value* index = side->last->operand(chosen);
-      Value* operands[] = {store.operand(0), index, store.operands.back()};
-      Op* copy = function_.make_op(OpCode::store, operands, {});
-      ir::copy_attributes(store, function_, *copy);
-      ir::insert_op(side, copy, side->last);
+      // It stood in the yield, and stands in each store now.
+      if (!index->is_constant()) uses_[index->id] += std::uint32_t(stores.size() - 1);
+      for (const Op* store : stores) {
+        Value* operands[] = {store->operand(0), index, store->operands.back()};
+        Op* copy = function_.make_op(OpCode::store, operands, {});
+        ir::copy_attributes(*store, function_, *copy);
+        ir::insert_op(side, copy, side->last);
+      }
     }
+    for (Op* store : stores) ir::remove_op(store);
     std::vector<bool> keep(branch.results.size(), true);
     keep[chosen] = false;
-    ir::remove_op(&store);
     drop_results(branch, keep);
     changed_ = true;
   }
 
   ir::Function& function_;
-  const std::vector<std::uint32_t> uses_;  // counts stay: where an index was yielded it now stands in the store
+  std::vector<std::uint32_t> uses_;
   bool changed_ = false;
 };
 

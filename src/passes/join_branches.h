@@ -8,7 +8,7 @@ namespace weft::passes {
 /// Makes one `if` of two neighbours with the same condition. Returns whether anything changed.
 bool join_branches(ir::Function& function);
 
-/// Moves a store to a private array into both sides of the `if` right before it that chooses its index, if nobody else
+/// Moves stores to private arrays into both sides of the `if` right before them that chooses their index, if nobody else
 /// wants the index and a side chooses a constant; likewise in the sides. Returns whether anything changed.
 bool sink_stores(ir::Function& function);
 

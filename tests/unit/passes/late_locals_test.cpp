@@ -243,6 +243,16 @@ TEST(UnrollWhile, StepsOfASortAreBranches) {
   for (const char* dynamic : {"%s[%", "%k"}) EXPECT_EQ(count(code, dynamic), 0) << code;
 }
 
+TEST(UnrollWhile, ListsSideBySide) {
+  std::string two = insertion("3i32", "0i32");
+  two.insert(two.find("%u = load"), "%t = local : array<i32,1> [8]\nstore %t[0i32], %i\n");
+  two.insert(two.find("    yield %l2"), "    %o3 = load %t[%l2]\n    store %t[%k1], %o3\n");
+  two.insert(two.find("%e = load"), "store %t[%k], %j\n");
+  two += "\n%t0 = load %t[0i32]\n%t1 = load %t[2i32]\nstore %n[0i32], %t0\nstore %n[1i32], %t1";
+  const std::string code = unrolled(two);
+  for (const char* dynamic : {"while", "%s[%", "%t[%"}) EXPECT_EQ(count(code, dynamic), 0) << code;
+}
+
 TEST(UnrollWhile, OnlyWhatEndsSoon) {
   EXPECT_EQ(count(unrolled(insertion("3i32", "-1i32")), "while"), 0) << "one round more";
   EXPECT_EQ(count(unrolled(insertion("3i32", "%i")), "while"), 1) << "who knows when";
@@ -294,6 +304,15 @@ TEST(SinkStores, IndicesThatOthersWantStay) {
   expect_rewrite(sink, in_kernel(made + "store %s[%k], %a\n%v = load %s[1i32]\nstore %x[0i32], %v"),
                  in_kernel("%s = local : array<f32,1> [4]\nif %c {\n  store %s[1i32], %a\n  yield\n} else {\n"
                            "  store %s[2i32], %a\n  yield\n}\n%v = load %s[1i32]\nstore %x[0i32], %v"));
+  const std::string other = "%p = local : array<i32,1> [4]\n";
+  expect_rewrite(
+      sink,
+      in_kernel(other + made +
+                "store %s[%k], %a\nstore %p[%k], %i\n%v = load %s[1i32]\nstore %x[0i32], %v\n"
+                "%w = load %p[1i32]\nstore %n[0i32], %w"),
+      in_kernel(other + "%s = local : array<f32,1> [4]\nif %c {\n  store %s[1i32], %a\n  store %p[1i32], %i\n"
+                        "  yield\n} else {\n  store %s[2i32], %a\n  store %p[2i32], %i\n  yield\n}\n"
+                        "%v = load %s[1i32]\nstore %x[0i32], %v\n%w = load %p[1i32]\nstore %n[0i32], %w"));
   const std::string used = in_kernel(made + "store %s[%k], %a\n%v = load %s[%k]\nstore %x[0i32], %v");
   expect_rewrite(sink, used, used);
   const std::string of_others =
