@@ -100,6 +100,11 @@ class Device final : public runtime::MemorySpace {
   void keep_for_capture(std::shared_ptr<const void> thing);
   /// Drops something when all work that is queued by now is done; does not wait for that.
   void keep_until_done(std::shared_ptr<const void> thing) noexcept { late_drops_.add(std::move(thing)); }
+  /// The same for things that the driver would wait for whatever the device does by then; `bytes` of the host's memory.
+  void keep_until_idle(std::shared_ptr<const void> thing, std::uint64_t bytes = 0) noexcept {
+    late_drops_.add_for_idle(std::move(thing), bytes);
+  }
+  LateDrops& late_drops() { return late_drops_; }
 
   CheckBoard& checks() { return checks_; }
   PrintBoard& prints() { return prints_; }

@@ -5,19 +5,42 @@
 
 namespace weft::cuda {
 
-Graph::Graph(Device& device, GraphHandle graph, std::vector<std::shared_ptr<const void>> kept)
-    : device_(device), graph_(graph), kept_(std::move(kept)) {}
+namespace {
+
+/// A graph of the driver, destroyed with the object.
+struct Handles {
+  Handles(Device& device, GraphHandle graph, GraphExecHandle exec) : device(device), graph(graph), exec(exec) {}
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+  ~Handles() {
+    if (device.system().forked()) return;
+    try {
+      ContextScope scope(device);
+      if (exec) device.api().graph_exec_destroy(exec);
+      device.api().graph_destroy(graph);
+    } catch (const runtime::Error&) {  // the device is gone, and the graph with it
+    }
+  }
+  Device& device;
+  GraphHandle graph;
+  GraphExecHandle exec;
+};
+
+}  // namespace
+
+Graph::Graph(Device& device, GraphHandle graph, bool conditional, std::vector<std::shared_ptr<const void>> kept)
+    : device_(device), graph_(graph), conditional_(conditional), kept_(std::move(kept)) {}
 
 Graph::~Graph() {
   if (device_.system().forked()) return;
   try {
-    ContextScope scope(device_);
-    if (exec_) device_.api().graph_exec_destroy(exec_);
-    device_.api().graph_destroy(graph_);
+    auto handles = std::make_shared<Handles>(device_, graph_, exec_);
+    if (!exec_) return;
     // A run under way ends undisturbed; what it works on must last until then.
-    if (exec_ && !kept_.empty())
+    if (!kept_.empty())
       device_.keep_until_done(std::make_shared<std::vector<std::shared_ptr<const void>>>(std::move(kept_)));
-  } catch (const runtime::Error&) {  // the device is gone, and the graph with it
+    if (conditional_) device_.keep_until_idle(std::move(handles));  // to destroy it waits for all work of the device
+  } catch (const std::bad_alloc&) {                                 // no memory to remember it
   }
 }
 
@@ -93,7 +116,7 @@ std::shared_ptr<Graph> Capture::end() {
     throw runtime::ArgumentError("a graph capture can't end inside a branch of wp.capture_if or wp.capture_while");
   }
   std::lock_guard lock(mutex_);
-  return std::make_shared<Graph>(device(), graph, std::move(kept_));
+  return std::make_shared<Graph>(device(), graph, conditional_, std::move(kept_));
 }
 
 Result Capture::end_stream_capture(GraphHandle& graph) const {

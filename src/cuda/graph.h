@@ -13,7 +13,7 @@ namespace weft::cuda {
 /// What was captured, ready to run.
 class Graph {
  public:
-  Graph(Device& device, GraphHandle graph, std::vector<std::shared_ptr<const void>> kept);
+  Graph(Device& device, GraphHandle graph, bool conditional, std::vector<std::shared_ptr<const void>> kept);
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -31,6 +31,7 @@ class Graph {
   Device& device_;
   GraphHandle graph_;
   std::mutex mutex_;
+  bool conditional_;
   GraphExecHandle exec_ = nullptr;
   std::vector<std::shared_ptr<const void>> kept_;
 };
@@ -78,7 +79,7 @@ class Capture {
 
   std::shared_ptr<Stream> stream_;
   std::vector<Branch> branches_;  // that are open
-  bool external_, active_ = false;
+  bool external_, active_ = false, conditional_ = false;
   std::mutex mutex_;
   std::vector<std::shared_ptr<const void>> kept_;
 };

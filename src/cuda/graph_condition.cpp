@@ -75,6 +75,7 @@ ConditionHandle Capture::condition(DevicePtr value, bool negated) {
   std::vector<GraphNodeHandle> leaves;
   ConditionHandle made = 0;
   WEFT_CUDA(device().api(), graph_condition, &made, so_far(leaves), device().context(), 0, 0);
+  conditional_ = true;
   set_condition(made, value, negated);
   return made;
 }

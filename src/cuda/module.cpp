@@ -78,6 +78,7 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
     : device_(device), entry_(entry) {
   ContextScope scope(device);
   const DriverTable& api = device.api();
+  device.late_drops().wait_for_idle();  // as loading does
   ModuleHandle module = nullptr;
   if (Result code = api.module_load(&module, image.data(), 0, nullptr, nullptr); code != kSuccess)
     throw_driver_error(api, code, "module_load", "while loading '" + entry + "' on " + device.name());
@@ -100,7 +101,7 @@ int usual_block_size(int registers, int max_threads) {
 }
 
 KernelCode::~KernelCode() {
-  if (!device_.system().forked()) device_.keep_until_done(std::move(module_));
+  if (!device_.system().forked()) device_.keep_until_idle(std::move(module_));
 }
 
 void KernelCode::launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments,

@@ -125,23 +125,45 @@ void System::Pause::next() {
   if (auto* hook = system_.interrupt_.load(std::memory_order_relaxed); hook && hook()) throw Interrupted();
 }
 
+namespace {
+
+/// Page-locked memory, given back with the object. Copies may still be under way: the driver waits for them.
+struct Locked {
+  Locked(Device& device, void* memory) : device(device), memory(memory) {}
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  ~Locked() {
+    if (device.system().forked()) return;
+    try {
+      ContextScope inside(device);
+      device.api().host_free(memory);
+    } catch (const runtime::Error&) {  // the device is gone, and the memory with it
+    }
+  }
+  Device& device;
+  void* memory;
+};
+
+}  // namespace
+
 std::shared_ptr<void> PinnedMemory::allocate(std::uint64_t bytes, bool zeroed) {
   ContextScope scope(system_.device(0));
   const DriverTable& api = system_.api();
   void* memory = nullptr;
-  const Result code = api.host_allocate(&memory, std::max<std::uint64_t>(bytes, 1), kHostPortable | kHostMapped);
+  auto allocate = [&] {
+    return api.host_allocate(&memory, std::max<std::uint64_t>(bytes, 1), kHostPortable | kHostMapped);
+  };
+  Result code = allocate();
+  if (code == kErrorOutOfMemory) {  // what is about to be given back
+    system_.device(0).late_drops().wait_for_idle();
+    code = allocate();
+  }
   if (code == kErrorOutOfMemory)
     throw runtime::OutOfMemory(bytes, "no page-locked memory of " + std::to_string(bytes) + " bytes");
   if (code != kSuccess) throw_driver_error(api, code, "host_allocate");
   if (zeroed) std::memset(memory, 0, bytes);
-  return {memory, [&system = system_](void* p) {
-            if (system.forked()) return;
-            try {
-              // Copies may still be under way: the driver waits for them here.
-              ContextScope inside(system.device(0));
-              system.api().host_free(p);
-            } catch (const runtime::Error&) {  // the device is gone, and the memory with it
-            }
+  return {memory, [&device = system_.device(0), bytes](void* p) {
+            if (!device.system().forked()) device.keep_until_idle(std::make_shared<Locked>(device, p), bytes);
           }};
 }
 

@@ -29,6 +29,7 @@ class Drops : public testing::Test {
 
   System system{fake::open()};
   Device& device = system.device(0);
+  std::shared_ptr<Stream> current = device.stream();
 };
 
 TEST_F(Drops, GraphsDoNotWait) {
@@ -53,7 +54,7 @@ TEST_F(Drops, GraphsThatNeverRanGoAtOnce) {
   EXPECT_TRUE(fake::state().blocks.empty());
 }
 
-TEST_F(Drops, CodeDoesNotWait) {
+TEST_F(Drops, CodeDoesNotWait) {  // nor whoever comes by, as long as there is any work: the driver would wait for it
   auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
   const int before = waits();
   fake::state().not_ready = 2;
@@ -66,41 +67,105 @@ TEST_F(Drops, CodeDoesNotWait) {
   EXPECT_EQ(waits(), before);
 }
 
+TEST_F(Drops, LoadingWaitsAnyway) {
+  auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
+  fake::state().not_ready = 1;
+  code.reset();
+  EXPECT_EQ(fake::state().modules.size(), 1u);
+  code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
+  EXPECT_EQ(fake::state().modules.size(), 1u) << "the other one";
+}
+
+TEST_F(Drops, GraphsWithConditionsGoWhenTheDeviceIsIdle) {
+  Array value = Array::zeros(types::i32(), {1}, false, &device);
+  Capture capture(device.stream(), false);
+  const auto at = reinterpret_cast<DevicePtr>(value.data());
+  const ConditionHandle condition = capture.condition(at, false);
+  capture.begin_branch(condition, at, true);
+  capture.end_branch();
+  std::shared_ptr<Graph> graph = capture.end();
+  graph->launch(*device.stream());
+  const int before = waits();
+  const std::size_t graphs = fake::state().graphs.size();
+  fake::state().not_ready = 1;
+  graph.reset();
+  EXPECT_EQ(fake::state().graphs.size(), graphs);
+  allocate();
+  EXPECT_LT(fake::state().graphs.size(), graphs);
+  EXPECT_EQ(waits(), before);
+}
+
+TEST_F(Drops, PageLockedMemoryDoesNotWait) {
+  auto memory = system.pinned().allocate(100, false);
+  fake::state().calls.clear();
+  fake::state().not_ready = 2;
+  memory.reset();
+  EXPECT_EQ(fake::state().count("host_free"), 0);
+  allocate();
+  EXPECT_EQ(fake::state().count("host_free"), 0);
+  allocate();
+  EXPECT_EQ(fake::state().count("host_free"), 1);
+  EXPECT_EQ(waits(), 0);
+}
+
+TEST_F(Drops, NotTooMuchIsHeldBack) {
+  fake::state().not_ready = INT32_MAX;
+  auto large = system.pinned().allocate(std::uint64_t(65) << 20, false), small = system.pinned().allocate(8, false);
+  small.reset();
+  EXPECT_EQ(fake::state().count("host_free"), 0);
+  large.reset();
+  EXPECT_EQ(fake::state().count("host_free"), 2);
+  for (int i = 0; i < 1000; ++i) device.keep_until_idle(std::make_shared<int>(i));
+  EXPECT_GE(fake::state().count("context_synchronize"), 4);
+  small = system.pinned().allocate(8, false);
+  small.reset();
+  fake::state().failing["host_allocate"] = kErrorOutOfMemory;
+  EXPECT_THROW(system.pinned().allocate(8, false), runtime::OutOfMemory);
+  EXPECT_EQ(fake::state().count("host_free"), 3);
+}
+
 TEST_F(Drops, SynchronisingDropsAllOfIt) {
-  for (int i = 0; i < 3; ++i) {
-    auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
-    fake::state().not_ready = 1;
+  std::weak_ptr<int> things[2];
+  fake::state().not_ready = 100;
+  for (int i = 0; i < 2; ++i) {
+    auto thing = std::make_shared<int>(i);
+    things[i] = thing;
+    i ? device.keep_until_done(std::move(thing)) : device.keep_until_idle(std::move(thing));
+    EXPECT_FALSE(things[i].expired());
   }
-  EXPECT_FALSE(fake::state().modules.empty());
   fake::state().not_ready = 0;
   device.synchronize();
-  EXPECT_TRUE(fake::state().modules.empty());
+  EXPECT_TRUE(things[0].expired() && things[1].expired());
   EXPECT_TRUE(fake::state().events.empty()) << "nor are events left";
 }
 
 TEST_F(Drops, CapturesPutItOff) {
-  auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
-  Capture capture(device.stream(), false);
+  std::weak_ptr<int> things[2];
+  auto drop = [&](int i) {
+    auto thing = std::make_shared<int>(i);
+    things[i] = thing;
+    i ? device.keep_until_done(std::move(thing)) : device.keep_until_idle(std::move(thing));
+    EXPECT_FALSE(things[i].expired());
+  };
+  auto gone = [&] { return things[0].expired() && things[1].expired(); };
   const int marks = fake::state().count("event_record");
-  code.reset();
-  allocate();
-  EXPECT_EQ(fake::state().modules.size(), 1u);
-  EXPECT_EQ(fake::state().count("event_record"), marks) << "events on a captured stream would be nodes";
-  capture.end();
-  EXPECT_TRUE(fake::state().modules.empty());
-}
-
-TEST_F(Drops, SoDoCapturesOfOtherLibraries) {
-  auto stream = device.stream();
-  auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
-  fake::state().foreign_capture = true;
-  const int marks = fake::state().count("event_record");
-  code.reset();
-  EXPECT_EQ(fake::state().modules.size(), 1u);
-  EXPECT_EQ(fake::state().count("event_record"), marks);
+  {
+    Capture capture(device.stream(), false);
+    drop(0), drop(1);
+    allocate();
+    EXPECT_FALSE(things[0].expired() || things[1].expired());
+    EXPECT_EQ(fake::state().count("event_record"), marks) << "events on a captured stream would be nodes";
+    capture.end();
+  }
+  EXPECT_TRUE(gone());
+  fake::state().foreign_capture = true;  // of another library
+  const int later = fake::state().count("event_record");
+  drop(0), drop(1);
+  EXPECT_FALSE(things[0].expired() || things[1].expired());
+  EXPECT_EQ(fake::state().count("event_record"), later);
   fake::state().foreign_capture = false;
   allocate();
-  EXPECT_TRUE(fake::state().modules.empty());
+  EXPECT_TRUE(gone());
 }
 
 TEST_F(Drops, MemoryDroppedWhileAnotherLibraryCaptures) {
@@ -119,8 +184,7 @@ TEST_F(Drops, MemoryDroppedWhileAnotherLibraryCaptures) {
 TEST_F(Drops, StreamsThatWereLostAreWaitedFor) {
   auto drop = [&] {
     const int before = fake::state().count("context_synchronize");
-    std::make_unique<KernelCode>(device, std::span("image", 5), "k").reset();
-    EXPECT_TRUE(fake::state().modules.empty());
+    device.keep_until_done(std::make_shared<int>(1));
     return fake::state().count("context_synchronize") - before;
   };
   const auto handle = reinterpret_cast<StreamHandle>(std::uintptr_t(64));
@@ -141,13 +205,13 @@ TEST_F(Drops, StreamsThatWereLostAreWaitedFor) {
 TEST_F(Drops, ADriverThatRefusesIsWaitedFor) {
   for (const char* call : {"event_create", "event_record", "stream_wait", "event_query"}) {
     SCOPED_TRACE(call);
-    auto stream = device.stream();
-    auto code = std::make_unique<KernelCode>(device, std::span("image", 5), "k");
+    auto thing = std::make_shared<int>(1);
+    const std::weak_ptr<int> seen = thing;
     const int before = fake::state().count("context_synchronize");
     fake::state().failing[call] = 999;
-    code.reset();
+    device.keep_until_done(std::move(thing));
     fake::state().failing.clear();
-    EXPECT_TRUE(fake::state().modules.empty());
+    EXPECT_TRUE(seen.expired());
     EXPECT_EQ(fake::state().count("context_synchronize"), before + 1);
   }
 }
