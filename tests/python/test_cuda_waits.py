@@ -133,7 +133,7 @@ def graphs() -> Iterator[None]:
         wp.launch(add, N, [x, y])
         wp.capture_while(n, lambda: wp.launch(count_down, 1, [n]))
     wp.capture_launch(capture.graph)
-    del capture, y, x, n  # the graph runs on
+    del capture, y, x  # the graph runs on
 
 
 def kernels_that_are_dropped() -> Iterator[None]:
