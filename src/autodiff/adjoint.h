@@ -14,6 +14,8 @@ namespace weft::autodiff {
 struct AdjointOptions {
   /// Private memory of a thread for what loops must remember, shared by the loops of a function.
   std::uint64_t slot_bytes = 8 << 10;
+  /// That memory is far away, as on GPUs: loops whose turns are cheap rather run again.
+  bool slots_are_far = false;
   /// What the kernel's taped form wrote down; null: nothing. The adjoint then has the log's parameters behind its own.
   const LogPlan* log = nullptr;
   /// Takes what is exact only if threads ran one after another, and go back in the opposite order; null: these are errors.

@@ -22,6 +22,16 @@ namespace {
 
 constexpr std::int64_t kFewestSlots = 16, kMostSlots = 1024;
 
+/// Whether a turn is arithmetic and nothing else.
+bool is_cheap(const Region& body) {
+  bool cheap = true;
+  ir::walk(body, [&](const Op& op) {
+    cheap &= ir::class_of(op.code) != ir::OpClass::math && ir::class_of(op.code) != ir::OpClass::memory &&
+             op.code != OpCode::for_ && op.code != OpCode::while_ && op.code != OpCode::call;
+  });
+  return cheap;
+}
+
 std::vector<std::size_t> active_carried(const Op& loop, const Activity& activity) {
   std::vector<std::size_t> out;
   for (std::size_t k = 0; k < loop.results.size(); ++k)
@@ -207,6 +217,8 @@ LoopPlan Reverser::make_plan(const Op& loop) {
   if (trips >= 0 && trips <= plan.slots) {
     plan.slots = std::max<std::int64_t>(1, trips);
     plan.all_fit = true;
+  } else if (options_.slots_are_far && is_cheap(*loop.regions.back())) {
+    plan.slots = kFewestSlots;
   }
   plan.slots += plan.slots % 2;
   return plan;

@@ -11,15 +11,21 @@
 namespace weft::driver {
 namespace {
 
+autodiff::AdjointOptions adjoint_options(const CompileOptions& options, DiagnosticSink& ordered) {
+  autodiff::AdjointOptions how;
+  how.slots_are_far = options.gpu.target;
+  how.ordered = &ordered;
+  return how;
+}
+
 /// The adjoint of a prepared module, with a log of all that it can't compute again.
 std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options,
                                               autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
   std::size_t errors = sink.error_count();
   for (;;) {
     std::unique_ptr<ir::Module> adjoint = ir::clone(prepared);
-    autodiff::AdjointOptions how;
+    autodiff::AdjointOptions how = adjoint_options(options, ordered);
     how.log = &log;
-    how.ordered = &ordered;
     autodiff::make_adjoint(*adjoint, how, sink);
     if (sink.error_count() != errors) return adjoint;
     drop_dead_gradients(*adjoint, *adjoint->functions.back(), options);
@@ -78,9 +84,7 @@ void differentiate(ir::Module& module, const CompileOptions& options, Diagnostic
   if (!form.taped) {
     std::size_t errors = sink.error_count();
     DiagnosticSink ordered;  // KernelFamily asks tape_facts for it
-    autodiff::AdjointOptions how;
-    how.ordered = &ordered;
-    autodiff::make_adjoint(module, how, sink);
+    autodiff::make_adjoint(module, adjoint_options(options, ordered), sink);
     if (sink.error_count() == errors) finish_gradients(module, *module.functions.back(), options, sink);
     return;
   }

@@ -110,6 +110,15 @@ TEST(Loop, FewSlotsManyIterations) {
   }
 }
 
+TEST(Loop, FarSlotsManyIterations) {
+  for (int trips : {1, 15, 17, 33, 257, 1000}) {
+    Check check = body("s = x[i]\nfor j in range(n[i]):\n    s = s + d(0.01) * s * s * (d(1.0) - s)\nout[i] = s",
+                       {trips, trips + 1, 0});
+    check.slots_are_far = true;
+    expect_gradient(check);
+  }
+}
+
 TEST(Loop, FewSlotsNestedWhile) {
   Check check = body(
       "s = x[i]\nc = int(0)\nwhile c < n[i]:\n    t = s\n    e = int(0)\n    while e < 20 + c:\n"

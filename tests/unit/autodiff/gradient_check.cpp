@@ -206,6 +206,7 @@ std::unique_ptr<ir::Module> adjoint_of(const Compiled& compiled, const Check& ch
   auto module = ir::clone(*compiled.module);
   AdjointOptions options;
   options.slot_bytes = check.slot_bytes;
+  options.slots_are_far = check.slots_are_far;
   options.log = log;
   DiagnosticSink unheard;
   if (check.ordered) options.ordered = &unheard;

@@ -23,6 +23,7 @@ struct Check {
   std::map<std::string, std::vector<int>> ints = {};
   std::int64_t elements = 0;  // elements of arrays not given; 0: the threads
   std::uint64_t slot_bytes = 8 << 10;
+  bool slots_are_far = false;
   double tolerance = 1e-6;
   double steepest = 1e300;  // steeper slopes are left to forward mode: differences can't follow them
   int records = -1;         // sites that the taped launch must write down; −1: any number

@@ -22,6 +22,7 @@ TEST_P(Random, AdjointsAgreeWithDifferencesAndTangents) {
     check.text = RandomDifferentiable(seed, seed % 4 == 0 ? 3 : 2, check.ordered).kernel();
     check.ints["n"] = {0, 2, 5};
     check.slot_bytes = seed % 3 == 0 ? 1 : 8 << 10;
+    check.slots_are_far = seed % 3 == 1;
     check.tolerance = 1e-4;  // of the differences; forward mode is compared to rounding
     check.steepest = 100;
     check.floats["out"] = {0.4, -0.3, 0.8};
