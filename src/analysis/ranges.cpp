@@ -111,7 +111,9 @@ void Ranges::assume(const ir::Value* test, bool holds, const ir::Region* body, U
     }
     return;
   }
-  if (op.operands.size() != 2 || !op.operand(0)->type->is_int()) return;
+  const bool compares = op.code == OpCode::lt || op.code == OpCode::le || op.code == OpCode::gt ||
+                        op.code == OpCode::ge || op.code == OpCode::eq || op.code == OpCode::ne;
+  if (!compares || !op.operand(0)->type->is_int()) return;
   auto inside = [&](const ir::Value* v) {
     const bool carried = body && v->kind == ir::ValueKind::argument && v->region->parent_op == body->parent_op;
     return carried ? static_cast<const ir::Value*>(body->args[v->index]) : v;

@@ -324,7 +324,8 @@ std::vector<Value*> Reverser::remember(const LoopPlan& plan, const LoopRecord& r
   Value* to = thin->regions[0]->args[0];
   Value* from = times(to, b_.i64(2));
   Value* from_index[] = {from};
-  store_slot(plan, record, to, b_.load(record.slots[0], from_index, 0, {}), load_slot(plan, record, from));
+  Value* iteration = b_.load(record.slots[0], from_index, 0, {});
+  store_slot(plan, record, to, iteration, load_slot(plan, record, from));
   b_.yield({});
   b_.set_place(full->regions[0]);
   Value* thinned[] = {times(stride, b_.i64(2)), b_.i64(plan.slots / 4)};
@@ -408,7 +409,8 @@ std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, cons
   // A quotient of floats will do: what it is off by costs a slot or some iterations, and 64-bit integers divide slowly.
   auto real = [&](Value* v) { return b_.cast(v, types::f32()); };
   Value* half = b_.binary(OpCode::max, b_.binary(OpCode::shr, room, b_.i64(1)), b_.i64(1));
-  Value* apart = plus(b_.cast(over(real(distance), real(half)), types::i64()), b_.i64(1));
+  Value *way = real(distance), *steps = real(half);
+  Value* apart = plus(b_.cast(over(way, steps), types::i64()), b_.i64(1));
   Value* spacing = b_.select(b_.binary(OpCode::le, distance, room), b_.i64(1), apart);
   std::vector<Value*> init = state;
   init.push_back(spacing);  // iterations to the next snapshot

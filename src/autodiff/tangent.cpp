@@ -410,20 +410,22 @@ void Tangent::atomic(const Op& op) {
 Value* Tangent::derivative(const Op& op) {
   auto v = [&](std::size_t k) { return at(op.operand(k)); };
   auto d = [&](std::size_t k) { return dot(op.operand(k)); };
+  // One after the other: the order in which arguments are evaluated is the compiler's.
+  auto product = [&](OpCode code) {
+    Value* first = b_.binary(code, d(0), v(1));
+    return add(first, b_.binary(code, v(0), d(1)));
+  };
   Value* r = values_[op.result()];
   switch (op.code) {
     case OpCode::add: return add(d(0), d(1));
     case OpCode::sub: return sub(d(0), d(1));
     case OpCode::neg: return b_.unary(OpCode::neg, d(0));
-    case OpCode::mul: return add(mul(d(0), v(1)), mul(v(0), d(1)));
-    case OpCode::fma: {
-      if (v(0)->type == v(1)->type) return add(add(mul(d(0), v(1)), mul(v(0), d(1))), d(2));
-      return add(add(b_.binary(OpCode::scale, d(0), v(1)), b_.binary(OpCode::scale, v(0), d(1))), d(2));
-    }
-    case OpCode::scale: return add(b_.binary(OpCode::scale, d(0), v(1)), b_.binary(OpCode::scale, v(0), d(1)));
+    case OpCode::fma: return add(product(v(0)->type == v(1)->type ? OpCode::mul : OpCode::scale), d(2));
+    case OpCode::mul:
+    case OpCode::scale:
     case OpCode::dot:
     case OpCode::matmul:
-    case OpCode::outer: return add(b_.binary(op.code, d(0), v(1)), b_.binary(op.code, v(0), d(1)));
+    case OpCode::outer: return product(op.code);
     case OpCode::transpose: return b_.unary(op.code, d(0));
     case OpCode::select: return b_.select(v(0), d(1), d(2));
     case OpCode::cast: return op.operand(0)->type->is_float() ? b_.cast(d(0), op.result()->type) : nullptr;
@@ -498,12 +500,18 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
     case OpCode::abs: return b_.select(is(OpCode::lt, x), negative(dx), dx);
     case OpCode::min: return b_.select(b_.binary(OpCode::lt, x, y), dx, dy);
     case OpCode::max: return b_.select(b_.binary(OpCode::gt, x, y), dx, dy);
-    case OpCode::div: return sub(over(y), gated(dy, div(mul(r, dy), y)));
+    case OpCode::div: {
+      Value* above = over(y);
+      return sub(above, gated(dy, div(mul(r, dy), y)));
+    }
     case OpCode::rem: return sub(dx, gated(dy, mul(dy, b_.unary(OpCode::trunc, div(x, y)))));
     case OpCode::sqrt: return over(mul(number(type, 2.0), r));
     case OpCode::sin: return times(f(OpCode::cos));
     case OpCode::cos: return times(negative(f(OpCode::sin)));
-    case OpCode::tan: return b_.select(is(OpCode::eq, f(OpCode::cos)), zero, times(add(one(), mul(r, r))));
+    case OpCode::tan: {
+      Value* steep = is(OpCode::eq, f(OpCode::cos));
+      return b_.select(steep, zero, times(add(one(), mul(r, r))));
+    }
     case OpCode::asin:
     case OpCode::acos: {
       Value* d = sub(one(), mul(x, x));
@@ -512,8 +520,9 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
     }
     case OpCode::atan: return over(add(one(), mul(x, x)));
     case OpCode::atan2: {
-      Value* d = add(mul(x, x), mul(y, y));
-      return b_.select(is(OpCode::gt, d), div(sub(mul(dx, y), mul(x, dy)), d), zero);
+      Value *xx = mul(x, x), *yy = mul(y, y), *d = add(xx, yy);
+      Value *there = is(OpCode::gt, d), *left = mul(dx, y), *right = mul(x, dy);
+      return b_.select(there, div(sub(left, right), d), zero);
     }
     case OpCode::sinh: return times(f(OpCode::cosh));
     case OpCode::cosh: return times(f(OpCode::sinh));

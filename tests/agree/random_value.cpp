@@ -217,7 +217,12 @@ std::string Values::boolean(int depth) {
 std::string Values::integer(const Type* type, int depth) {
   auto some = [&] { return value(type, depth - 1); };
   static const std::vector<std::string> ops = {"+", "-", "*", "+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>"};
-  if (dice_.chance(70)) return "(" + some() + " " + dice_.pick(ops) + " " + some() + ")";
+  if (dice_.chance(70)) {
+    const std::string& op = dice_.pick(ops);
+    // Of two literals it would be a number too large to be one.
+    if (op == "<<") return "(" + spell(type) + "(" + some() + ") << " + some() + ")";
+    return "(" + some() + " " + op + " " + some() + ")";
+  }
   switch (dice_.below(7)) {
     case 0: return "(-" + some() + ")";
     case 1: return "(~" + some() + ")";

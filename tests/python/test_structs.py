@@ -295,3 +295,34 @@ def test_a_struct_of_the_compiler_gets_a_class():
     s = cls()
     s.a = 2.0
     assert cls.from_bytes(s.to_bytes()) == s and type(s.i) is Inner
+
+
+@wp.struct
+class Limits:
+    low: int
+    high: int
+
+
+@wp.func
+def allowed(i: int, limits: Limits):
+    for k in range(limits.low):
+        if i == k:
+            return False
+    return i < limits.high
+
+
+@wp.kernel
+def count_allowed(limits: Limits, x: wp.array(dtype=int), out: wp.array(dtype=int)):
+    i = wp.tid()
+    if allowed(x[i], limits):
+        out[x[i] - limits.low] = 1
+    while allowed(x[i], Limits()):
+        out[0] = 7
+
+
+def test_a_function_of_a_number_and_a_struct_decides():
+    limits = Limits()
+    limits.low, limits.high = 3, 6
+    out = wp.zeros(4, dtype=int)
+    wp.launch(count_allowed, 8, [limits, wp.array(np.arange(8), dtype=int), out])
+    assert out.numpy().tolist() == [1, 1, 1, 0]

@@ -12,7 +12,9 @@ namespace {
 /// Whether the stored index is known not to be negative; it is computed by `body` from parameters %a and %b.
 bool known(const std::string& body) {
   const std::string text =
-      "kernel @k(%x: array<i32,1>, %a: i32, %b: i32, %n: i32) form(rank 1) {\n%i = tid 0\n" + body + "return\n}\n";
+      "func @f(%a: i32, %b: vec<f32,3>) -> (bool) {\nreturn true\n}\n"
+      "kernel @k(%x: array<i32,1>, %a: i32, %b: i32, %n: i32) form(rank 1) {\n%i = tid 0\n" +
+      body + "return\n}\n";
   DiagnosticSink sink;
   auto module = ir::parse_module(std::make_shared<SourceFile>("test.wir", text), sink);
   if (!module) {
@@ -45,6 +47,12 @@ TEST(Ranges, BehindATest) {
   EXPECT_TRUE(known(under("%t = le %i, %a\n", true, "%k = add %a, 0i32\n")));
   EXPECT_TRUE(known(under("%t = eq %a, %i\n", true, "%k = add %a, 0i32\n")));
   EXPECT_FALSE(known(under("%t = ne %a, %i\n", true, "%k = add %a, 0i32\n")));
+}
+
+TEST(Ranges, BehindAnythingElse) {
+  const std::string call = "%t = call @f(%a, zero vec<f32,3>)\n";
+  EXPECT_FALSE(known(under(call, true, "%k = add %a, 0i32\n")));
+  EXPECT_FALSE(known(under(call, false, "%k = add %a, 0i32\n")));
 }
 
 TEST(Ranges, BehindSeveralTests) {
