@@ -164,6 +164,22 @@ void ask_for_unrolling(llvm::Instruction* latch, int count) {
 
 }  // namespace
 
+void Emitter::emit_straight_turns(const ir::Op& op, int turns, llvm::Value*& at, Carried& values, bool in_range,
+                                  const std::function<void(int)>& before_turn) {
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  overlaps_roots = true;
+  for (int turn = 0; turn < turns; ++turn) {
+    if (before_turn) before_turn(turn);
+    set(body.args[0], {Part{at}});
+    for (std::size_t a = 0; a < args.size(); ++a) set(args[a], values[a]);
+    emit_region(body);
+    values = carry_in(args, body.terminator()->operands);
+    at = b.CreateAdd(at, base(get(op.operand(2))[0]), "", false, in_range);
+  }
+  overlaps_roots = false;
+}
+
 /// GPU: loops from here to there that are unrolled four times. What is left, up to three turns, runs as a pair and a single
 /// one, so that loads of the pair run together, too; LLVM would take turn by turn. False for other loops.
 bool Emitter::emit_paired_rest(const ir::Op& op) {
@@ -192,15 +208,7 @@ bool Emitter::emit_paired_rest(const ir::Op& op) {
     b.SetInsertPoint(some);
     Carried now = carried;
     llvm::Value* index = at;
-    overlaps_roots = true;
-    for (int turn = 0; turn < turns; ++turn) {
-      set(body.args[0], {Part{index}});
-      for (std::size_t a = 0; a < args.size(); ++a) set(args[a], now[a]);
-      emit_region(body);
-      now = carry_in(args, body.terminator()->operands);
-      index = b.CreateAdd(index, number(1), "", false, true);
-    }
-    overlaps_roots = false;
+    emit_straight_turns(op, turns, index, now, true);
     llvm::BasicBlock* end = b.GetInsertBlock();
     b.CreateBr(done);
     b.SetInsertPoint(done);

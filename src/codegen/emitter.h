@@ -429,6 +429,10 @@ class Emitter {
   void emit_divergent_for(const ir::Op& op);
   llvm::Value* trip_count(const ir::Op& op, bool by_lane);
   using Carried = std::vector<Parts>;
+  /// GPU: some turns of a loop, one after the other, that run into each other. `at` and `values` are the index and what the
+  /// loop carries, before and then behind them; `in_range`: LLVM may know that the index does not overflow.
+  void emit_straight_turns(const ir::Op& op, int turns, llvm::Value*& at, Carried& values, bool in_range,
+                           const std::function<void(int)>& before_turn = nullptr);
   Carried carry_in(std::span<ir::Value* const> args, std::span<ir::Value* const> init);
   Carried carry_phis(std::span<ir::Value* const> args, const Carried& in, llvm::BasicBlock* from);
   void carry_next(std::span<ir::Value* const> args, Carried& phis, std::span<ir::Value* const> next,

@@ -124,7 +124,7 @@ bool Emitter::emit_grouped_for(const Op& op) {
   const Region& body = *op.regions[0];
   const auto args = body.args.subspan(1);
   const auto several = std::uint64_t(adds.turns());
-  llvm::Value *lo = base(get(op.operand(0))[0]), *step = base(get(op.operand(2))[0]), *trips = trip_count(op, false);
+  llvm::Value *lo = base(get(op.operand(0))[0]), *trips = trip_count(op, false);
   const Carried in = carry_in(args, op.operands.subspan(3));
   llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("turns"), *few = block("few");
   llvm::Value* groups = b.CreateUDiv(trips, b.getInt64(several));
@@ -134,24 +134,12 @@ bool Emitter::emit_grouped_for(const Op& op) {
   llvm::PHINode *index = b.CreatePHI(lo->getType(), 2), *left = b.CreatePHI(unit.i64, 2);
   index->addIncoming(lo, before);
   left->addIncoming(groups, before);
-  Carried phis = carry_phis(args, in, before);
-  for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
-  overlaps_roots = true;
+  Carried phis = carry_phis(args, in, before), out = phis;
   group = &adds;
   adds.begin(*this);
   llvm::Value* at = index;
-  for (int turn = 0; turn < adds.turns(); ++turn) {
-    adds.set_turn(turn);
-    set(body.args[0], {Part{at}});
-    emit_region(body);
-    at = b.CreateAdd(at, step);
-    if (turn + 1 == adds.turns()) break;
-    Carried next;
-    for (const Value* value : body.terminator()->operands) next.push_back(get(value));
-    for (std::size_t a = 0; a < args.size(); ++a) set(args[a], next[a]);
-  }
+  emit_straight_turns(op, adds.turns(), at, out, false, [&](int turn) { adds.set_turn(turn); });
   group = nullptr;
-  overlaps_roots = false;
   adds.end(*this);
   carry_next(args, phis, body.terminator()->operands, nullptr);
   llvm::BasicBlock* end = b.GetInsertBlock();
@@ -159,9 +147,6 @@ bool Emitter::emit_grouped_for(const Op& op) {
   llvm::Value* fewer = b.CreateSub(left, b.getInt64(1));
   left->addIncoming(fewer, end);
   b.CreateCondBr(b.CreateIsNotNull(fewer), loop, few);
-  Carried out = phis;
-  for (std::size_t a = 0; a < args.size(); ++a)
-    for (Part& part : out[a]) part.v = llvm::cast<llvm::PHINode>(part.v)->getIncomingValueForBlock(end);
 
   // What is left, turn by turn.
   b.SetInsertPoint(few);

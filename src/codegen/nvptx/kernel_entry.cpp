@@ -46,10 +46,8 @@ class GpuFrame {
                           special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
     stride_ = b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), block_size);
     for (const auto& adds : plan_.sums) open_sum(adds);
-    if (unit_.options.order == ThreadOrder::any) {
-      unit_.meeting_adds = find_meeting_adds(kernel_);
-      if (!unit_.meeting_adds.empty()) unit_.lone_adds = find_lone_adds(kernel_);
-    }
+    unit_.meeting_adds = plan_.meeting_adds;
+    unit_.lone_adds = plan_.lone_adds;
     auto each = [&](llvm::Value* at, llvm::Value* low) { thread(at, low); };
 
     if (plan_.lanes > 1) {

@@ -109,14 +109,14 @@ bool comes_once(const ir::Op& op, bool loops) {
   return true;
 }
 
-std::vector<std::vector<const ir::Op*>> find_sums(const ir::Function& kernel, const std::vector<const ir::Op*>& ops) {
+std::vector<std::vector<const ir::Op*>> find_sums(const ir::Function& kernel, const std::vector<const ir::Op*>& ops,
+                                                  const std::vector<analysis::LoneAdds>& lone) {
   std::vector<std::vector<const ir::Op*>> sums;
-  if (!kernel.form.no_overlap || kernel.form.meet) return sums;
   const bool loops = std::any_of(ops.begin(), ops.end(), [](const ir::Op* op) {
     return op->code == OpCode::for_ || op->code == OpCode::while_ || op->code == OpCode::call;
   });
   std::uint32_t words = 0;
-  for (const analysis::LoneAdds& to : analysis::find_private_sums(kernel)) {
+  for (const analysis::LoneAdds& to : lone) {
     std::map<std::vector<std::int64_t>, std::vector<const ir::Op*>> places;
     const std::uint32_t more = words_of(element_of(*to.ops.front()));
     for (const ir::Op* op : to.ops) {
@@ -135,6 +135,22 @@ std::vector<std::vector<const ir::Op*>> find_sums(const ir::Function& kernel, co
     }
   }
   return sums;
+}
+
+std::unordered_set<const ir::Op*> find_meeting_adds(const ir::Function& kernel, std::vector<const ir::Op*> ops) {
+  std::unordered_set<const ir::Op*> meeting;
+  std::erase_if(ops, [](const ir::Op* op) { return op->code != OpCode::atomic || op->atomic != ir::AtomicKind::add; });
+  if (ops.empty()) return meeting;
+  analysis::LaneEntry in_row;
+  in_row.tids[kernel.form.rank - 1] = in_row.thread = 1;
+  const analysis::Uniformity shapes(kernel, in_row);
+  for (const ir::Op* op : ops) {
+    const auto places = op->operands.subspan(1, op->operands.size() - 2);
+    if (shapes.shape(op->operand(0), analysis::kUnitData) == analysis::kUniform &&
+        std::all_of(places.begin(), places.end(), [&](const ir::Value* v) { return shapes.uniform(v); }))
+      meeting.insert(op);
+  }
+  return meeting;
 }
 
 /// Whether elements move as a whole that are several times 8 bytes large.
@@ -184,11 +200,16 @@ GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order) {
   std::vector<const ir::Op*> ops;
   collect(*kernel.body, ops);
   GpuPlan plan;
-  if (order != ThreadOrder::any || calls_native(kernel))
-    return plan;                // C++ may do anything with the memory it is given
+  if (order != ThreadOrder::any) return plan;
+  plan.meeting_adds = find_meeting_adds(kernel, ops);
+  if (calls_native(kernel)) return plan;  // C++ may do anything with the memory it is given
+  std::vector<analysis::LoneAdds> lone;
+  if (!plan.meeting_adds.empty() && kernel.form.no_overlap && !kernel.form.meet)
+    lone = analysis::find_private_sums(kernel);
+  for (const analysis::LoneAdds& to : lone) plan.lone_adds.insert(to.ops.begin(), to.ops.end());
   for (const ir::Op* op : ops)  // debug code reports places one thread at a time, and is not for speed
     if (op->code == OpCode::check || op->code == OpCode::assert_) return plan;
-  plan.sums = find_sums(kernel, ops);
+  plan.sums = find_sums(kernel, ops, lone);
   plan.lanes = straight_lanes(kernel, ops);
   const bool several_dimensions = kernel.form.rank > 1 && is_regular(kernel, ops);
   if (several_dimensions || (plan.lanes > 1 && kernel_weight(kernel) >= kMinLongWeight)) plan.steps = 4;
@@ -201,31 +222,6 @@ bool goes_to_one_place(const ir::Op& atomic) {
   if (kernel.kind != ir::FunctionKind::kernel || !atomic.path.empty()) return false;
   const auto same = [&](const ir::Value* v) { return v->is_constant() || is_parameter(kernel, v); };
   return same(atomic.operand(0)) && std::all_of(atomic.indices().begin(), atomic.indices().end(), same);
-}
-
-std::unordered_set<const ir::Op*> find_meeting_adds(const ir::Function& kernel) {
-  std::unordered_set<const ir::Op*> meeting;
-  std::vector<const ir::Op*> ops;
-  collect(*kernel.body, ops);
-  std::erase_if(ops, [](const ir::Op* op) { return op->code != OpCode::atomic || op->atomic != ir::AtomicKind::add; });
-  if (ops.empty()) return meeting;
-  analysis::LaneEntry in_row;
-  in_row.tids[kernel.form.rank - 1] = in_row.thread = 1;
-  const analysis::Uniformity shapes(kernel, in_row);
-  for (const ir::Op* op : ops) {
-    const auto places = op->operands.subspan(1, op->operands.size() - 2);
-    if (shapes.shape(op->operand(0), analysis::kUnitData) == analysis::kUniform &&
-        std::all_of(places.begin(), places.end(), [&](const ir::Value* v) { return shapes.uniform(v); }))
-      meeting.insert(op);
-  }
-  return meeting;
-}
-
-std::unordered_set<const ir::Op*> find_lone_adds(const ir::Function& kernel) {
-  std::unordered_set<const ir::Op*> lone;
-  if (!kernel.form.no_overlap || kernel.form.meet || calls_native(kernel)) return lone;
-  for (const analysis::LoneAdds& to : analysis::find_private_sums(kernel)) lone.insert(to.ops.begin(), to.ops.end());
-  return lone;
 }
 
 }  // namespace weft::codegen

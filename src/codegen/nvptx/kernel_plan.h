@@ -20,6 +20,11 @@ struct GpuPlan {
   int steps = 1;
   /// Additions to fixed places whose results nobody wants, those to one place together. Threads add up their own first.
   std::vector<std::vector<const ir::Op*>> sums;
+  /// Additions that go to one place in all threads of a warp, for all that can be told ahead: by indices that don't depend
+  /// on the thread, or on outer dimensions alone. Threads may have parted, or a warp may hold two rows.
+  std::unordered_set<const ir::Op*> meeting_adds;
+  /// Additions to arrays that the kernel only adds to (analysis/private_sums.h): they may wait for each other.
+  std::unordered_set<const ir::Op*> lone_adds;
 };
 
 /// With an order, each element is worked on by itself, and nothing is put off.
@@ -27,12 +32,5 @@ GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order);
 
 /// Whether an atomic operation of a kernel goes to the same place in all threads.
 bool goes_to_one_place(const ir::Op& atomic);
-
-/// Operations of a kernel that go to one place in all threads of a warp, for all that can be told ahead: by indices that
-/// don't depend on the thread, or on outer dimensions alone. Threads may have parted, or a warp may hold two rows.
-std::unordered_set<const ir::Op*> find_meeting_adds(const ir::Function& kernel);
-
-/// Additions to arrays that the kernel only adds to.
-std::unordered_set<const ir::Op*> find_lone_adds(const ir::Function& kernel);
 
 }  // namespace weft::codegen
