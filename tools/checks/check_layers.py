@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Fails when a folder of src/ includes what lies above it.
+"""Fails when a folder of src/ includes, or one of python/warp imports, what lies above it.
 
 One table says what each folder may include; `#include "folder/…"` lines and the DEPS of weft_folder() are held against
 it. Some third-party headers have one home each. Public headers (include/weft) include nothing from src/, and examples
-only public headers.
+only public headers. Imports of the Python package are checked in the same way: see python_rooms.py.
 """
 
 import re
 import sys
 
+import python_rooms
 import source_files
 
 # Each folder and what it may include besides itself. `weft` stands for the public headers.
@@ -101,8 +102,11 @@ def check_dependencies(path, text):
 
 def check(root):
     """All findings, and the number of files looked at."""
-    findings, checked, unknown = [], 0, set()
+    findings, checked, unknown, package = [], 0, set(), {}
     for path in source_files.project_files(root):
+        if path.parts[:2] == ("python", "warp") and path.suffix == ".py":
+            checked += 1
+            package[path] = source_files.read_text(root / path) or ""
         in_src = path.parts[0] == "src" and len(path.parts) >= 3
         if in_src and path.parts[1] not in LAYERS:
             if path.parts[1] not in unknown:
@@ -121,7 +125,7 @@ def check(root):
             finding = home_finding(path, header) or layer_finding(path, header, quoted)
             if finding:
                 findings.append(f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {finding}")
-    return findings, checked
+    return findings + python_rooms.check(package), checked
 
 
 def main():

@@ -14,7 +14,7 @@ import types
 
 import warp
 from warp import _weft
-from warp._src.builtins import BuiltinFunction
+from warp._src.values.builtins import BuiltinFunction
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPE_WORDS = """

@@ -1,0 +1,123 @@
+"""The names of `warp`: gathered from the rooms once; builtins become Python functions when first asked for."""
+
+from __future__ import annotations
+
+import sys as _sys
+
+from warp._src.algorithms import elementwise as _elementwise
+from warp._src.algorithms import matmul as _matmul
+from warp._src.api import module_paths as _module_paths
+from warp._src.api import startup as _startup
+from warp._src.api import wiring as _wiring  # noqa: F401 - joins the rooms
+from warp._src.arrays import array as _array
+from warp._src.arrays import array_factories as _array_factories
+from warp._src.devices import profiling as _profiling
+from warp._src.devices import streams as _streams
+from warp._src.devices.allocators import (  # noqa: F401
+    CudaManagedAllocator,
+    ScopedAllocator,
+    get_device_allocator,
+    set_cuda_allocator,
+    set_device_allocator,
+)
+from warp._src.devices.device import (  # noqa: F401
+    Device,
+    DeviceLike,
+    MemoryKind,
+    ScopedDevice,
+    can_access,
+    get_cuda_device,
+    get_cuda_device_count,
+    get_cuda_devices,
+    get_cuda_driver_version,
+    get_cuda_supported_archs,
+    get_device,
+    get_devices,
+    get_preferred_device,
+    is_cpu_available,
+    is_cuda_available,
+    is_device_available,
+    map_cuda_device,
+    set_device,
+    synchronize,
+    synchronize_device,
+    unmap_cuda_device,
+)
+from warp._src.devices.timer import ScopedTimer  # noqa: F401
+from warp._src.gradients import forward as _forward
+from warp._src.gradients import tape as _tape
+from warp._src.graphs import capture as _capture
+from warp._src.graphs import graph_files as _graph_files
+from warp._src.interop import ipc as _ipc
+from warp._src.interop import torch_streams as _torch_streams
+from warp._src.kernels import custom_functions as _custom_functions
+from warp._src.kernels import gpu_properties as _gpu_properties
+from warp._src.kernels import introspection as _introspection  # noqa: F401 - adds methods to kernels and functions
+from warp._src.kernels import module_loading as _module_loading
+from warp._src.kernels.definitions import Function, Kernel, Module, func, get_module, kernel, overload, static  # noqa: F401
+from warp._src.kernels.launching import Launch, launch  # noqa: F401
+from warp._src.session import config as _config
+from warp._src.session import errors as _errors
+from warp._src.session import kernel_cache as _kernel_cache
+from warp._src.session import logger as _logger
+from warp._src.session import memory_report as _memory_report
+from warp._src.session.config import DeterministicMode  # noqa: F401
+from warp._src.values import builtins as _builtins
+from warp._src.values import constants as _constants
+from warp._src.values import struct as _struct
+from warp._src.values import types as _types
+
+__version__ = _config.version
+
+for _source in (
+    _types,
+    _struct,
+    _constants,
+    _array,
+    _array_factories,
+    _elementwise,
+    _matmul,
+    _errors,
+    _logger,
+    _module_loading,
+    _custom_functions,
+    _startup,
+    _memory_report,
+    _streams,
+    _capture,
+    _graph_files,
+    _profiling,
+    _gpu_properties,
+    _ipc,
+    _torch_streams,
+    _tape,
+    _forward,
+    _kernel_cache,
+):
+    for _name in _source.__all__:
+        globals()[_name] = getattr(_source, _name)
+del globals()["init_kernel_cache"]  # of warp.build only
+globals().update(_module_paths.DOCUMENTED)
+
+
+def __getattr__(name: str) -> object:
+    """Builtins: wp.sin, wp.dot… made from their rows on first use; modules that few programs need."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name == "autograd":
+        import warp.autograd
+
+        return warp.autograd
+    function = _builtins.python_function(name)
+    if function is None:
+        raise AttributeError(f"module 'warp' has no attribute '{name}'")
+    setattr(_sys.modules["warp"], name, function)
+    return function
+
+
+def __dir__() -> list[str]:
+    """Everything, builtins included."""
+    return sorted({*__all__, *_builtins.names()})
+
+
+__all__ = [n for n in globals() if not n.startswith("_") and n != "annotations"]
