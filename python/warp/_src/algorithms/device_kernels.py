@@ -11,7 +11,7 @@ from warp import _weft
 from warp._src.arrays import array_interface
 from warp._src.arrays.array import array
 from warp._src.arrays.listeners import paused
-from warp._src.kernels.definitions import package_kernel
+from warp._src.kernels.definitions import kernel_from_text
 from warp._src.kernels.launching import launch
 from warp._src.values import types
 
@@ -36,7 +36,7 @@ def kernel_of(key: tuple, params: str, body: str, rank: int) -> Any:
         name = f"array_{key[0]}"
         index = ", ".join("ijkl"[:rank])
         text = f"def {name}({params}):\n    {index} = wp.tid()\n    {body}\n"
-        made = _kernels[key] = package_kernel(text, name)
+        made = _kernels[key] = kernel_from_text(text, name)
     return made
 
 

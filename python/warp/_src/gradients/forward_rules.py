@@ -13,7 +13,7 @@ import numpy as np
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import clone, copy, zeros
 from warp._src.arrays.listeners import aside
-from warp._src.kernels.definitions import package_kernel
+from warp._src.kernels.definitions import kernel_from_text
 from warp._src.kernels.launching import launch
 
 _kernels: dict[tuple[str, int], Any] = {}
@@ -31,7 +31,7 @@ def _run(kind: str, dest: array, *inputs: Any) -> None:
         index = ", ".join("ijkl"[: dest.ndim])
         params, body = (text.format(f"wp.array(dtype=Any, ndim={dest.ndim})", index) for text in _TEXTS[kind])
         text = f"def forward_{kind}({params}):\n    {index} = wp.tid()\n    {body}\n"
-        kernel = _kernels[kind, dest.ndim] = package_kernel(text, f"forward_{kind}")
+        kernel = _kernels[kind, dest.ndim] = kernel_from_text(text, f"forward_{kind}")
     if dest.size:
         launch(kernel, dim=dest.shape, inputs=list(inputs), outputs=[dest], device=dest.device)
 

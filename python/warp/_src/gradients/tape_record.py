@@ -17,7 +17,7 @@ from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import copy
 from warp._src.arrays.listeners import aside, follows, paused, recording  # noqa: F401 - for those who record, too
 from warp._src.arrays.struct_elements import arrays_in
-from warp._src.kernels.definitions import package_kernel
+from warp._src.kernels.definitions import kernel_from_text
 
 _kernels: dict[tuple[str, int], Any] = {}
 
@@ -36,7 +36,7 @@ def _kernel(kind: str, rank: int) -> Any:
         if kind != "fill":
             params = f"src: wp.array(dtype=Any, ndim={rank}), {params}"
         text = f"def tape_{kind}({params}):\n    {index} = wp.tid()\n    {_BODIES[kind].format(index)}\n"
-        made = _kernels[kind, rank] = package_kernel(text, f"tape_{kind}")
+        made = _kernels[kind, rank] = kernel_from_text(text, f"tape_{kind}")
     return made
 
 

@@ -402,9 +402,9 @@ def static(expr: object) -> object:
     return expr
 
 
-def kernel_from_text(source: str, name: str, namespace: dict[str, object]) -> Kernel:
-    """A kernel from source text, its names looked up in `namespace`."""
-    namespace = dict(namespace)
+def kernel_from_text(source: str, name: str, namespace: dict[str, object] | None = None) -> Kernel:
+    """A kernel from source text, its names looked up in `namespace`; by itself that is `wp` and `Any`."""
+    namespace = {"wp": sys.modules["warp"], "Any": typing.Any} if namespace is None else dict(namespace)
     file = f"<kernel {name} {next(_counter)}>"
     source = textwrap.dedent(source)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
@@ -417,8 +417,3 @@ def kernel_from_text(source: str, name: str, namespace: dict[str, object]) -> Ke
         raise
     weakref.finalize(made, linecache.cache.pop, file, None).atexit = False  # the text goes with its kernel
     return made
-
-
-def package_kernel(source: str, name: str) -> Kernel:
-    """A kernel of this package's own, from text in which `wp` and `Any` mean what they mean in programs."""
-    return kernel_from_text(source, name, {"wp": sys.modules["warp"], "Any": typing.Any})
