@@ -1,4 +1,4 @@
-// Writing down what a capture is asked for, and showing it to Python, which makes files of it (warp._src.graph_files).
+// Writing down what a capture is asked for, and showing it to Python, which makes files of it (graph_files.py).
 #include "bind/graph_journal.h"
 
 #include <nanobind/stl/shared_ptr.h>

@@ -159,7 +159,7 @@ inline constexpr int kOnCpu = -1, kOnPinned = -2, kPlaceUnknown = -3;
 runtime::MemorySpace* space_of(int place);
 int place_of(const runtime::Array& array);
 
-/// What launches need to know of warp.config and of the package; set by warp._src.settings.
+/// What launches need to know of warp.config and of the package; set by warp._src.session.settings.
 struct __attribute__((visibility("hidden"))) LaunchSettings {
   std::atomic<std::uint64_t> epoch = 0;      // counts changes
   std::atomic<int> max_threads = 0;          // config.cpu_threads; 1: serial

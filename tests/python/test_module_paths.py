@@ -65,6 +65,22 @@ def test_paths_hold_the_same_objects():
     assert wp._src.tape.Tape is wp.Tape and wp._src.build.clear_kernel_cache is wp.clear_kernel_cache
 
 
+def test_names_that_are_loaded_late():
+    """The table of names says what their modules say, and start-up loads none of them."""
+    from warp._src.api import names
+
+    for module, listed in names._LATE.items():
+        found = importlib.import_module(module)
+        assert sorted(listed) == sorted(n for n in getattr(found, "__all__", listed) if n in wp.__all__)
+        assert all(getattr(wp, name) is getattr(found, name) for name in listed)
+    assert wp.context.capture_save is wp.capture_save and wp.utils.array_scan is wp._src.api.utils.array_scan
+    assert "array_scan" in dir(wp.utils) and "jvp" in dir(wp)
+    late = {*names._LATE, "warp._src.api.utils"}
+    program = f"import sys, warp; assert not {late!r} & sys.modules.keys()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_unknown_names_and_paths_are_errors():
     for path in ("warp._src.context", "warp._src.types", "warp._src.autograd"):
         with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib
 import sys
 import types as _pytypes
+import typing
 
 from warp import _src
-from warp._src.api import startup, utils
+from warp._src.api import startup
 from warp._src.arrays import array
 from warp._src.devices import device, streams
 from warp._src.gradients import tape
@@ -27,24 +28,35 @@ class _Path(_pytypes.ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("_"):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
-        for module in (types, sys.modules["warp"], sys.modules["typing"]):
-            if name in vars(module):
-                return vars(module)[name]
-        function = builtins.python_function(name)
-        if function is not None:
-            return function
+        top = sys.modules["warp"]
+        for names in (vars(types), vars(top)) if name in top.__all__ else (vars(types), vars(typing)):
+            if name in names:
+                return names[name]
+        found = getattr(top, name, None)  # loaded when it is asked for, or a builtin
+        if found is not None:
+            return found
         raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
 
 
 class _LatePath(_pytypes.ModuleType):
-    """A path to a module that is loaded when somebody asks it for a name."""
+    """A path to a module that is loaded when somebody asks for a name: start-up does not pay for it."""
 
     _weft_module: str
 
+    def _load(self) -> None:
+        module = importlib.import_module(self._weft_module)
+        self.__dict__.update({n: v for n, v in vars(module).items() if not n.startswith("__") or n == "__all__"})
+
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
-        return getattr(importlib.import_module(self._weft_module), name)
+        if not name.startswith("__") or name == "__all__":
+            self._load()
+        if name in self.__dict__:
+            return self.__dict__[name]
+        raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        self._load()
+        return sorted(self.__dict__)
 
 
 def _path(name: str, members: dict[str, object]) -> _pytypes.ModuleType:
@@ -53,8 +65,8 @@ def _path(name: str, members: dict[str, object]) -> _pytypes.ModuleType:
     return made
 
 
-def _late_path(name: str, module: str) -> _pytypes.ModuleType:
-    made = _LatePath(name, f"The names of {module}.")
+def _late_path(name: str, module: str, doc: str) -> _pytypes.ModuleType:
+    made = _LatePath(name, doc)
     made._weft_module = module
     return made
 
@@ -88,6 +100,8 @@ context = _path(
         "launch_bounds_t": launching.LaunchBounds,
     },
 )
+_UTILS = "`warp.utils`: helpers that programs lean on, gathered from the modules that hold them."
+utils = _late_path("warp.utils", "warp._src.api.utils", _UTILS)
 codegen = _path(
     "codegen", {**_listed(errors), "Struct": struct.StructMeta, "StructInstance": struct.StructInstance}
 )
@@ -109,7 +123,7 @@ DOCUMENTED = {
 
 _OLDER = {
     # Published programs import these.
-    "autograd": _late_path("warp._src.autograd", "warp._src.gradients.autograd"),
+    "autograd": _late_path("warp._src.autograd", "warp._src.gradients.autograd", "Names of warp.autograd."),
     "build": kernel_cache,
     "builtins": builtins,
     "codegen": codegen,

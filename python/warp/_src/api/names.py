@@ -1,7 +1,9 @@
-"""The names of `warp`: gathered from the rooms once; builtins become Python functions when first asked for."""
+"""The names of `warp`: gathered from the rooms once. What few programs need is loaded when first asked for; so are builtins,
+which become Python functions then."""
 
 from __future__ import annotations
 
+import importlib as _importlib
 import sys as _sys
 
 from warp._src.algorithms import elementwise as _elementwise
@@ -11,15 +13,7 @@ from warp._src.api import startup as _startup
 from warp._src.api import wiring as _wiring  # noqa: F401 - joins the rooms
 from warp._src.arrays import array as _array
 from warp._src.arrays import array_factories as _array_factories
-from warp._src.devices import profiling as _profiling
 from warp._src.devices import streams as _streams
-from warp._src.devices.allocators import (  # noqa: F401
-    CudaManagedAllocator,
-    ScopedAllocator,
-    get_device_allocator,
-    set_cuda_allocator,
-    set_device_allocator,
-)
 from warp._src.devices.device import (  # noqa: F401
     Device,
     DeviceLike,
@@ -43,15 +37,9 @@ from warp._src.devices.device import (  # noqa: F401
     synchronize_device,
     unmap_cuda_device,
 )
-from warp._src.devices.timer import ScopedTimer  # noqa: F401
-from warp._src.gradients import forward as _forward
 from warp._src.gradients import tape as _tape
 from warp._src.graphs import capture as _capture
-from warp._src.graphs import graph_files as _graph_files
-from warp._src.interop import ipc as _ipc
-from warp._src.interop import torch_streams as _torch_streams
 from warp._src.kernels import custom_functions as _custom_functions
-from warp._src.kernels import gpu_properties as _gpu_properties
 from warp._src.kernels import introspection as _introspection  # noqa: F401 - adds methods to kernels and functions
 from warp._src.kernels import module_loading as _module_loading
 from warp._src.kernels.definitions import Function, Kernel, Module, func, get_module, kernel, overload, static  # noqa: F401
@@ -85,13 +73,7 @@ for _source in (
     _memory_report,
     _streams,
     _capture,
-    _graph_files,
-    _profiling,
-    _gpu_properties,
-    _ipc,
-    _torch_streams,
     _tape,
-    _forward,
     _kernel_cache,
 ):
     for _name in _source.__all__:
@@ -99,20 +81,55 @@ for _source in (
 del globals()["init_kernel_cache"]  # of warp.build only
 globals().update(_module_paths.DOCUMENTED)
 
+loaded = [n for n in globals() if not n.startswith("_") and n != "annotations"]
+"""The names that `warp` has from the start."""
+
+_LATE = {
+    "warp._src.devices.allocators": (
+        "CudaManagedAllocator",
+        "ScopedAllocator",
+        "get_device_allocator",
+        "set_cuda_allocator",
+        "set_device_allocator",
+    ),
+    "warp._src.devices.profiling": (
+        "ScopedCudaProfiler",
+        "TimingResult",
+        "cuda_profiler_start",
+        "cuda_profiler_stop",
+        "timing_begin",
+        "timing_end",
+        "timing_print",
+    ),
+    "warp._src.devices.timer": ("ScopedTimer",),
+    "warp._src.gradients.forward": ("ForwardMode", "hvp", "jvp"),
+    "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
+    "warp._src.interop.ipc": ("from_ipc_handle",),
+    "warp._src.interop.torch_streams": ("device_from_torch", "device_to_torch", "stream_from_torch", "stream_to_torch"),
+    "warp._src.kernels.gpu_properties": (
+        "get_cuda_kernel_properties",
+        "get_cuda_max_cluster_dim",
+        "get_suggested_block_size",
+    ),
+}
+"""Modules that start-up does not pay for, and their names."""
+_late_names = {name: module for module, names in _LATE.items() for name in names}
+
 
 def __getattr__(name: str) -> object:
-    """Builtins: wp.sin, wp.dot… made from their rows on first use; modules that few programs need."""
+    """Names that are made when first asked for: those of modules that few programs need, and builtins (wp.sin, wp.dot…)."""
     if name.startswith("__"):
         raise AttributeError(name)
     if name == "autograd":
         import warp.autograd
 
         return warp.autograd
-    function = _builtins.python_function(name)
-    if function is None:
+    module = _late_names.get(name)
+    value = _builtins.python_function(name) if module is None else getattr(_importlib.import_module(module), name)
+    if value is None:
         raise AttributeError(f"module 'warp' has no attribute '{name}'")
-    setattr(_sys.modules["warp"], name, function)
-    return function
+    setattr(_sys.modules["warp"], name, value)
+    return value
 
 
 def __dir__() -> list[str]:
@@ -120,4 +137,4 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_builtins.names()})
 
 
-__all__ = [n for n in globals() if not n.startswith("_") and n != "annotations"]
+__all__ = [*loaded, *_late_names]
