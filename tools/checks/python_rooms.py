@@ -3,6 +3,7 @@
 `python/warp/_src` is divided into rooms, folders in one order; a module imports from its own room and from those before
 it, whether at its top or inside of a function. Imports inside of functions need a reason, which the table below gives.
 Modules never import each other in a circle. The files directly in python/warp lie above all rooms and only show names.
+(Names of `warp` that are loaded when asked for stand in a table of their own, in api/names.py, which lies above all others.)
 """
 
 import ast
