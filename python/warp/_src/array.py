@@ -20,6 +20,7 @@ from warp._src.array_support import (
     ArrayTypeError,
     check_capacity,
     checked_address,
+    checked_element,
     derived,
     element_handle,
     extents_of,
@@ -151,10 +152,9 @@ class array(ArrayExchange):
 
     def _init_annotation(self, dtype: Any, ndim: int | None) -> None:
         self._init_null()
-        handle = None if dtype is Any or dtype is None else type_handle_or_none(dtype)
-        self._dtype = (
-            Any if dtype is None else class_of(handle) if handle is not None and handle.kind == "scalar" else dtype
-        )
+        handle = None if dtype is Any or dtype is None else checked_element(type_handle_or_none(dtype))
+        known = handle is not None and handle.kind == "scalar"
+        self._dtype = Any if dtype is None else class_of(handle) if known else dtype
         self._annotated_ndim = 1 if ndim is None else ndim
 
     def _init_grad(self, grad: array | None, requires_grad: bool, retain_grad: bool) -> None:

@@ -130,9 +130,9 @@ class _Path(_pytypes.ModuleType):
             module = _sys.modules[place]
             if name in vars(module):
                 return vars(module)[name]
-        function = _builtins.python_function(name)
-        if function is not None:
-            return function
+        found = _builtins.python_function(name) or _struct.library_struct(name)
+        if found is not None:
+            return found
         raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
 
 
@@ -184,23 +184,23 @@ types.array = types.Array = _array.array  # type: ignore[attr-defined]
 
 
 def __getattr__(name: str) -> object:
-    """Builtins: wp.sin, wp.dot… made from their rows on first use; modules that few programs need."""
+    """Builtins (wp.sin, wp.dot…) and their structs, made on first use; modules that few programs need."""
     if name.startswith("__"):
         raise AttributeError(name)
     if name == "autograd":
         import warp.autograd
 
         return warp.autograd
-    function = _builtins.python_function(name)
-    if function is None:
+    found = _builtins.python_function(name) or _struct.library_struct(name)
+    if found is None:
         raise AttributeError(f"module 'warp' has no attribute '{name}'")
-    setattr(_sys.modules["warp"], name, function)
-    return function
+    setattr(_sys.modules["warp"], name, found)
+    return found
 
 
 def __dir__() -> list[str]:
-    """Everything, builtins included."""
-    return sorted({*__all__, *_builtins.names()})
+    """Everything, builtins and their structs included."""
+    return sorted({*__all__, *_builtins.names(), *_weft.library_struct_names()})
 
 
 __all__ = [n for n in globals() if not n.startswith("_") and n != "annotations"]
