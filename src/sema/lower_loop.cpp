@@ -134,8 +134,7 @@ ir::Value* FunctionLowering::trip_count(ir::Value* lo, ir::Value* hi, ir::Value*
 
 void FunctionLowering::lower_for(const ForStmt& stmt) {
   const LoopInfo& info = scan_.loops.at(&stmt);
-  Argument iterable = place_argument(*stmt.iterable);
-  const Entity& range = iterable.entity;
+  Entity range = lower_expr(*stmt.iterable);
   if (range.is_error()) return give_up_loop(stmt, info);
   const LibraryStruct* query = range.is_value() ? library_struct(range.type()) : nullptr;
   if (range.kind != Entity::Kind::range && (!query || query->next.empty())) {
@@ -147,7 +146,7 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
     fail(DiagCode::bad_assignment, *stmt.target, "the target of a 'for' loop must be a plain name");
     return give_up_loop(stmt, info);
   }
-  if (query) return lower_query_loop(stmt, info, iterable, query->next);
+  if (query) return lower_query_loop(stmt, info, {{}, range, stmt.iterable, nullptr}, query->next);
   ir::Value* lo = (*range.elements)[0].value;
   ir::Value* hi = (*range.elements)[1].value;
   ir::Value* step = (*range.elements)[2].value;

@@ -25,7 +25,9 @@ void FunctionLowering::lower_query_loop(const ForStmt& stmt, const LoopInfo& inf
     set_variable(variable, Entity::of(value));
     return variable;
   };
-  const bool named = query.place && query.place->root == Place::Root::variable;
+  const ExprKind kind = stmt.iterable->kind;
+  const bool path = kind == ExprKind::name || kind == ExprKind::attribute || kind == ExprKind::subscript;
+  const bool named = path && place_of(*stmt.iterable).root == Place::Root::variable;
   const int own = named ? -1 : hidden("$query", query.entity.value);
   open_while(stmt, info, std::span(&own, named ? 0 : 1));
   const auto& rows = builtins::rows(next);

@@ -5,6 +5,9 @@ import pytest
 import warp as wp
 from gradient_cases import collector, d
 
+if not hasattr(wp, "probe_hit"):
+    pytest.skip("needs the extension with the probes of tests/library (ctest: python_library)", allow_module_level=True)
+
 CASES, case = collector()
 DATA = {"counts": [0, 1, 2, 3, 4, 5, 6, 7, 2], "x": np.linspace(0.3, 1.4, 9), "rate": np.linspace(0.5, 1.1, 9)}
 
