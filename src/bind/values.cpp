@@ -269,7 +269,11 @@ void pack_struct(nb::handle value, const Type* type, char* to, const char* kerne
          "expected an instance of the struct " + type->user_name() + ", got " + python_type_name(value));
   for (const Field& f : type->fields()) {
     nb::str name(f.name.data(), f.name.size());
-    nb::object part = is_private(type, f) ? value.attr("__dict__")[name] : value.attr(name);
+    nb::object part;  // the class hides private ones
+    if (is_private(type, f))
+      part = value.attr("__dict__")[name];
+    else
+      part = value.attr(name);
     pack_value(part, f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
   }
 }

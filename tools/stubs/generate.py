@@ -200,7 +200,7 @@ def stub(name: str, module: Any, package: Package) -> str:
             value = getattr(module, member)
             package.homes.setdefault(id(value), (name, member))
             rows.STRUCTS.add(member)
-            body.append(objects.class_(member, value, resolve) + "\n")
+            body.append(objects.struct(member, value, resolve))
         for member in package.builtin_names:
             table = [(signature, doc) for signature, doc, _ in _weft.builtin_rows(member)]
             if member not in defined and table:

@@ -135,12 +135,6 @@ class Field:
         given = "a single value" if is_number(value) and _GROUPS[self.handle.kind] == "composite" else "a value"
         return f"expects {self.handle.name} but got {given} of type {type(value).__name__}"
 
-    def read_type(self) -> Any:
-        """What reading the field gives: a class, or the text of one."""
-        if self.handle.kind == "scalar":
-            return {"b": bool, "f": float}.get(self.handle.scalar.replace("bfloat", "float")[0], int)
-        return "array" if self.handle.kind == "array" else wt.class_of(self.handle)
-
     def numpy_format(self) -> Any:
         """The field's format in a structured dtype."""
         handle = self.handle
@@ -392,7 +386,6 @@ def class_of_struct(handle: _weft.Type) -> type:
         hidden = [name for name in fields if name.startswith("_")]
         known = _weft.library_struct(handle.name)
         members |= {"__module__": "warp", "__doc__": known and known[1], **{name: _Private() for name in hidden}}
-        members["__annotations__"] = {name: f.read_type() for name, f in fields.items() if name not in hidden}
     cls = _finish(handle.name, (StructInstance,), members, fields, handle)
     if handle.is_library:
         _library[handle.name] = cls

@@ -67,13 +67,15 @@ def test_arrays_hold_results_but_no_state(device):
         query: wp.ProbeRange
 
     for element in (wp.ProbeRange, wp.ProbeHit, Holder):
-        for make in (lambda: wp.zeros(3, dtype=element), lambda: wp.array([], dtype=element), lambda: wp.empty(3, element)):
+        for make in (
+            lambda: wp.zeros(3, dtype=element),
+            lambda: wp.array([], dtype=element),
+            lambda: wp.empty(3, element),
+            lambda: wp.array(dtype=element),
+            lambda: _weft.type_indexed_array(element._wp_type_, 1),
+        ):
             with pytest.raises(TypeError, match="can't lie in an array"):
                 make()
-        with pytest.raises(TypeError, match="can't lie in an array"):
-            wp.array(dtype=element)
-        with pytest.raises(TypeError, match="can't lie in an array"):
-            _weft.type_indexed_array(element._wp_type_, 1)
     points = wp.zeros(3, dtype=wp.ProbePoint, device=device)
 
     @wp.kernel
@@ -83,25 +85,28 @@ def test_arrays_hold_results_but_no_state(device):
         points[n].weight += 1.0
 
     wp.launch(k, 3, inputs=[points], device=device)
-    assert points.numpy()["weight"].tolist() == [1.0, 3.0, 5.0]
+    assert points.numpy()["weight"].tolist() == [1.0, 2.0, 3.0]
     assert points.numpy()["at"][2].tolist() == [2.0, 2.0, 2.0]
 
 
+@wp.func
+def height(hit: wp.ProbeHit) -> float:
+    return wp.probe_height(hit, 1.0) + float(hit.face)
+
+
+@wp.func
+def made(t: float) -> wp.ProbeHit:
+    hit = wp.ProbeHit(True, 2, t)
+    hit.normal = wp.vec3(t)
+    return hit
+
+
+@wp.func
+def height(x: float) -> float:  # an overload beside that of the struct
+    return x
+
+
 def test_annotations_and_construction(device):
-    @wp.func
-    def height(hit: wp.ProbeHit) -> float:
-        return wp.probe_height(hit, 1.0) + float(hit.face)
-
-    @wp.func
-    def made(t: float) -> wp.ProbeHit:
-        hit = wp.ProbeHit(True, 2, t)
-        hit.normal = wp.vec3(t)
-        return hit
-
-    @wp.func
-    def height(x: float) -> float:  # an overload beside that of the struct
-        return x
-
     @wp.kernel
     def k(hit: wp.ProbeHit, out: wp.array(dtype=float)):
         mine = made(4.0)
@@ -144,7 +149,7 @@ def test_errors_name_the_line(device):
         q = wp.probe_range(0, 4)
         out[0] = q._step
 
-    with pytest.raises(wp.WarpCodegenError, match=r"the field '_step' of ProbeRange is the library's own") as error:
+    with pytest.raises(AttributeError, match=r"the field '_step' of ProbeRange is the library's own") as error:
         wp.launch(reads, 1, inputs=[wp.zeros(1, dtype=int, device=device)], device=device)
     assert "test_probe_structs.py" in str(error.value) and "q._step" in str(error.value)
 
@@ -157,8 +162,9 @@ def test_stubs_and_documents():
         del sys.path[:2]
     text = generate.stubs()[ROOT / "python" / "warp" / "__init__.pyi"]
     tree = {node.name: node for node in ast.parse(text).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
-    fields = {node.target.id: ast.unparse(node.annotation) for node in tree["ProbeHit"].body if isinstance(node, ast.AnnAssign)}
-    assert fields == {"result": "_b.bool", "face": "_b.int", "t": "_b.float", "normal": "vec3f"}
+    annotated = [node for node in tree["ProbeHit"].body if isinstance(node, ast.AnnAssign)]
+    fields = {node.target.id: ast.unparse(node.annotation) for node in annotated}
+    assert fields == {"result": "_b.bool", "face": "_b.int", "t": "_b.float", "normal": "vec3"}
     assert ast.unparse(tree["probe_height"].args) == "hit: ProbeHit, scale: _b.float=..."
     assert ast.unparse(tree["probe_range"].returns) == "ProbeRange"
     page = reference.builtins_page()
