@@ -281,6 +281,8 @@ Entity FunctionLowering::special_local(std::string_view name, std::vector<Argume
         dtype_arg->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
       return fail(DiagCode::bad_call, *dtype_arg->expr, "dtype must be a type");
     element = dtype_arg->entity.symbol->pattern.type;
+    if (holds_private(element))
+      return fail(DiagCode::bad_call, *dtype_arg->expr, no_array_of(element), kKeepInVariables);
   }
   auto shape = constant_shape(shape_arg->entity);
   if (!shape) {
@@ -306,7 +308,8 @@ Entity FunctionLowering::special_local(std::string_view name, std::vector<Argume
 Entity FunctionLowering::special_range(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {
   if (name == "reversed") {
     if (args.size() != 1 || args[0].entity.kind != Entity::Kind::range)
-      return fail(DiagCode::bad_call, at_node, "reversed() takes a range");
+      return fail(DiagCode::bad_call, at_node,
+                  "reversed() takes a range" + (args.size() == 1 ? ", not " + describe(args[0].entity) : ""));
     Entity e = args[0].entity;
     e.reversed = !e.reversed;
     return e;
@@ -352,6 +355,8 @@ Entity FunctionLowering::special_array(std::vector<Argument> args, const Node& a
   if (!ptr || !shape || !dtype || dtype->entity.kind != Entity::Kind::type ||
       dtype->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
     return fail(DiagCode::bad_call, at_node, "in a kernel, array() takes ptr=, shape= and dtype=");
+  if (const Type* element = dtype->entity.symbol->pattern.type; holds_private(element))
+    return fail(DiagCode::bad_call, *dtype->expr, no_array_of(element), kKeepInVariables);
   ir::Value* address = value_of(ptr->entity, *ptr->expr);
   if (!address) return Entity::failed();
   if (address->type != types::u64())

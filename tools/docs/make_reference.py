@@ -22,6 +22,10 @@ In the signatures, `F` stands for a type of floating-point numbers, `I` for inte
 a letter that occurs twice is the same type both times. `vec[N,S]`, `mat[R,C,S]`, `quat[F]`, `transform[F]` and
 `array[T]` are the [types](../types.md) made of them. `ref[…]` is a variable that the builtin changes.
 """
+STRUCTS = """
+What some builtins return and others take. Parameters of `@wp.func` functions and fields of structs may be annotated with
+them. Fields that are not listed are the library's own: such a value lives in variables and structs, not in arrays.
+"""
 
 
 def groups() -> dict[str, list[str]]:
@@ -48,7 +52,17 @@ def builtins_page() -> str:
             lines += [f"### {name}", ""]
             for signature, doc, _ in _weft.builtin_rows(name):
                 lines += [f"`{signature}`", f": {doc or '—'}", ""]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + structs()) + "\n"
+
+
+def structs() -> list[str]:
+    """The library's structs with their fields; nothing if there are none."""
+    lines = ["## Structs", STRUCTS]
+    for name in _weft.library_struct_names():
+        kind = getattr(warp, name)
+        fields = ", ".join(f"`{field}: {of.handle.name}`" for field, of in kind.vars.items())
+        lines += [f"### {name}", "", plain_text(kind), "", f"Fields: {fields or 'none'}.", ""]
+    return lines if _weft.library_struct_names() else []
 
 
 def first_paragraph(thing: object) -> str:

@@ -201,6 +201,11 @@ def stub(name: str, module: Any, package: Package) -> str:
     if name == "__init__":
         from warp import _weft
 
+        for member in sorted(_weft.library_struct_names()):
+            value = getattr(module, member)
+            package.homes.setdefault(id(value), (name, member))
+            rows.STRUCTS.add(member)
+            body.append(objects.struct(member, value, resolve))
         for member in package.builtin_names:
             table = [(signature, doc) for signature, doc, _ in _weft.builtin_rows(member)]
             if member not in defined and table:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib as _importlib
 import sys as _sys
 
+from warp import _weft
 from warp._src.algorithms import elementwise as _elementwise
 from warp._src.algorithms import matmul as _matmul
 from warp._src.api import module_paths as _module_paths
@@ -117,7 +118,8 @@ _late_names = {name: module for module, names in _LATE.items() for name in names
 
 
 def __getattr__(name: str) -> object:
-    """Names that are made when first asked for: those of modules that few programs need, and builtins (wp.sin, wp.dot…)."""
+    """Names that are made when first asked for: those of modules that few programs need, builtins (wp.sin, wp.dot…) and
+    their structs."""
     if name.startswith("__"):
         raise AttributeError(name)
     if name == "autograd":
@@ -125,7 +127,10 @@ def __getattr__(name: str) -> object:
 
         return warp.autograd
     module = _late_names.get(name)
-    value = _builtins.python_function(name) if module is None else getattr(_importlib.import_module(module), name)
+    if module is None:
+        value = _builtins.python_function(name) or _struct.library_struct(name)
+    else:
+        value = getattr(_importlib.import_module(module), name)
     if value is None:
         raise AttributeError(f"module 'warp' has no attribute '{name}'")
     setattr(_sys.modules["warp"], name, value)
@@ -133,8 +138,8 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Everything, builtins included."""
-    return sorted({*__all__, *_builtins.names()})
+    """Everything, builtins and their structs included."""
+    return sorted({*__all__, *_builtins.names(), *_weft.library_struct_names()})
 
 
 __all__ = [*loaded, *_late_names]

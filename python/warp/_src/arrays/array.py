@@ -19,6 +19,7 @@ from warp._src.arrays.array_arguments import (
     ArrayTypeError,
     check_capacity,
     checked_address,
+    checked_element,
     element_handle,
     extents_of,
     is_host,
@@ -153,10 +154,9 @@ class array(ArrayExchange):
 
     def _init_annotation(self, dtype: Any, ndim: int | None) -> None:
         self._init_null()
-        handle = None if dtype is Any or dtype is None else type_handle_or_none(dtype)
-        self._dtype = (
-            Any if dtype is None else class_of(handle) if handle is not None and handle.kind == "scalar" else dtype
-        )
+        handle = None if dtype is Any or dtype is None else checked_element(type_handle_or_none(dtype))
+        known = handle is not None and handle.kind == "scalar"
+        self._dtype = Any if dtype is None else class_of(handle) if known else dtype
         self._annotated_ndim = 1 if ndim is None else ndim
 
     def _init_grad(self, grad: array | None, requires_grad: bool, retain_grad: bool) -> None:

@@ -36,7 +36,7 @@ class _PlainHandles(dict):
 
     def __missing__(self, dtype: Any) -> _weft.Type | None:
         handle = type_handle_or_none(dtype)
-        if handle is None or handle.kind == "array" or holds_arrays(handle):
+        if handle is None or handle.kind == "array" or holds_arrays(handle) or handle.holds_private:
             return None
         if isinstance(dtype, type):
             self[dtype] = handle
@@ -51,6 +51,13 @@ def element_handle(dtype: Any) -> _weft.Type:
     handle = type_handle(dtype)
     if handle.kind == "array":
         raise ArrayTypeError("arrays can't hold arrays; use more dimensions, or a struct with an array field")
+    return checked_element(handle)
+
+
+def checked_element(handle: Any) -> Any:
+    """The handle of an element type; ArrayTypeError if it is of state that only the library understands."""
+    if handle is not None and handle.holds_private:
+        raise ArrayTypeError(f"a {handle.name} can't lie in an array; keep it in a variable of a kernel")
     return handle
 
 

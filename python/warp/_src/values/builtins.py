@@ -38,7 +38,7 @@ def _default(words: str, text: str) -> Any:
     """A parameter's default as a value; None if it has none, or one whose type depends on other arguments."""
     if not text or (words not in ("int", "float") and not hasattr(wt, words)):
         return None
-    number = float(text) if set(text) & set(".e") else int(text)
+    number = int(text) if text.lstrip("-").isdigit() else float(text)
     return number if words in ("int", "float") else getattr(wt, words)(number)
 
 

@@ -31,6 +31,7 @@ _DESCRIPTOR_DTYPE = np.dtype(
 )
 
 _classes: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_library: dict[str, Any] = {}
 
 
 array_class: Any = None
@@ -152,6 +153,19 @@ _GROUPS = {kind: "composite" for kind in ("vec", "mat", "quat", "transform")}
 _GROUPS |= {"scalar": "scalar", "struct": "struct", "array": "array"}
 
 
+class _Private:
+    """A field of a library's struct that only the library uses. Its value lies with the others, out of sight."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.text = f"the field '{name}' of {owner.__name__} is the library's own"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        raise AttributeError(self.text)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        raise AttributeError(self.text)
+
+
 class StructMeta(type):
     """Metaclass of structs: what a program asks of a struct type, out of the way of the names of fields."""
 
@@ -177,7 +191,10 @@ class StructMeta(type):
     @property
     def vars(cls) -> dict[str, Field]:
         """The fields by name; each has `label` and `type`."""
-        return dict(cls._wp_fields_)
+        return {name: field for name, field in cls._wp_fields_.items() if not cls._is_private(name)}
+
+    def _is_private(cls, name: str) -> bool:
+        return name.startswith("_") and cls._wp_type_.is_library
 
     def numpy_dtype(cls) -> np.dtype:
         """The structured dtype of the same layout. Array fields are descriptors."""
@@ -221,6 +238,8 @@ class StructInstance:
         field = self._wp_fields_.get(name)
         if field is None:
             raise RuntimeError(f"Trying to set Warp struct attribute that does not exist {name}")
+        if type(self)._is_private(name):  # type: ignore[attr-defined]
+            object.__setattr__(self, name, value)  # which the class forbids
         self.__dict__[name] = field.convert(value)
 
     def __delattr__(self, name: str) -> None:
@@ -275,10 +294,13 @@ class StructInstance:
         return other
 
     def __reduce__(self) -> tuple:
+        if self._wp_type_.is_library:  # some of their classes have no name under warp
+            return _restore_library, (self._wp_type_.name, dict(self.__dict__))
         return _restore, (type(self), dict(self.__dict__))
 
     def _text(self, show: Callable[[Any], str]) -> str:
-        lines = [f"\t{name}=" + show(self.__dict__[name]).replace("\n", "\n\t") + ",\n" for name in self._wp_fields_]
+        names = type(self).vars  # type: ignore[attr-defined]
+        lines = [f"\t{name}=" + show(self.__dict__[name]).replace("\n", "\n\t") + ",\n" for name in names]
         return f"{type(self).__name__}(\n{''.join(lines)})"
 
     def __repr__(self) -> str:
@@ -291,8 +313,15 @@ class StructInstance:
 def _restore(cls: Any, values: dict[str, Any]) -> Any:
     instance = cls()
     for name, value in values.items():
-        setattr(instance, name, value)
+        if cls._is_private(name):
+            instance.__dict__[name] = value
+        else:
+            setattr(instance, name, value)
     return instance
+
+
+def _restore_library(name: str, values: dict[str, Any]) -> Any:
+    return _restore(class_of_struct(_weft.library_struct(name)[0]), values)
 
 
 def _annotations(c: type, local_names: dict[str, Any]) -> dict[str, Any]:
@@ -354,8 +383,21 @@ def class_of_struct(handle: _weft.Type) -> type:
     if cls is not None:
         return cls
     fields = {name: Field(name, field_type, field_type) for name, field_type, _ in handle.fields}
-    members = {"__doc__": None, "__module__": "warp.types", "_wp_class_": StructInstance}
-    return _finish(handle.name, (StructInstance,), members, fields, handle)
+    members: dict[str, Any] = {"__doc__": None, "__module__": "warp.types", "_wp_class_": StructInstance}
+    if handle.is_library:
+        hidden = [name for name in fields if name.startswith("_")]
+        known = _weft.library_struct(handle.name)
+        members |= {"__module__": "warp", "__doc__": known and known[1], **{name: _Private() for name in hidden}}
+    cls = _finish(handle.name, (StructInstance,), members, fields, handle)
+    if handle.is_library:
+        _library[handle.name] = cls
+    return cls
+
+
+def library_struct(name: str) -> Any:
+    """The class of a struct of the library that builtins return or take, always the same; None if there is none."""
+    known = None if name.startswith("_") else _weft.library_struct(name)
+    return class_of_struct(known[0]) if known is not None else None
 
 
 wt._class_of_struct = class_of_struct
