@@ -1,11 +1,10 @@
 // Looks at every store; where one goes to memory that is not known, nothing is read only.
 #include "analysis/read_only.h"
 
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::analysis {
-
-using ir::OpCode;
 
 std::vector<bool> read_only_arrays(const ir::Function& kernel) {
   std::span<ir::Value* const> params = kernel.params();
@@ -22,13 +21,10 @@ std::vector<bool> read_only_arrays(const ir::Function& kernel) {
       case ir::Access::writes:
       case ir::Access::updates: break;
     }
-    const ir::Value* array = op.operand(0);
-    while (array->kind == ir::ValueKind::result &&
-           (array->op->code == OpCode::view || array->op->code == OpCode::slice))
-      array = array->op->operand(0);
-    if (array->kind == ir::ValueKind::result && array->op->code == OpCode::local) return;
-    if (array->kind == ir::ValueKind::argument && array->region == kernel.body)
-      out[array->index] = false;
+    const ir::Origin to = ir::origin_of(op.operand(0));
+    if (to.kind == ir::Origin::Kind::local) return;
+    if (to.is_parameter())
+      out[to.param->index] = false;
     else
       unknown = true;
   });

@@ -5,13 +5,13 @@
 #include <numbers>
 #include <unordered_map>
 
-#include "analysis/effects.h"
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
 #include "autodiff/float_leaves.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
 #include "ir/op_cases.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -24,7 +24,7 @@ using ir::Region;
 using ir::Value;
 
 /// Whether values of this type have tangents.
-bool carries(const Type* type) { return has_floats(type) || analysis::has_array(type); }
+bool carries(const Type* type) { return has_floats(type) || ir::has_array(type); }
 
 class TangentFunctions;
 
@@ -45,7 +45,7 @@ class Tangent {
   }
   /// A parameter whose arrays have their tangents where gradients are.
   void bind_gradients(const Value* param, Value* value) {
-    bind(param, value, analysis::has_array(value->type) ? gradients_in(value) : nullptr);
+    bind(param, value, ir::has_array(value->type) ? gradients_in(value) : nullptr);
   }
 
  private:
@@ -64,7 +64,7 @@ class Tangent {
   Value* gradients_in(Value* value) {
     const Type* type = value->type;
     if (type->is_array()) return b_.gradient(value);
-    if (!analysis::has_array(type)) return b_.zero(type);
+    if (!ir::has_array(type)) return b_.zero(type);
     std::vector<Value*> parts;
     for (std::size_t k = 0; k < type->fields().size(); ++k) {
       const ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};
@@ -74,7 +74,7 @@ class Tangent {
   }
   /// The tangent of what does not move: zeros, and descriptors of no memory.
   Value* nothing(const Type* type) {
-    if (!analysis::has_array(type)) return b_.zero(type);
+    if (!ir::has_array(type)) return b_.zero(type);
     std::vector<Value*> parts;
     if (type->is_array()) {
       parts.assign(1 + type->rank(), b_.i64(0));
@@ -268,7 +268,7 @@ void Tangent::call_custom(const Op& op) {
   bool into_arrays = !gradient.native.empty();
   ir::walk(*gradient.body, [&](const Op& inner) { into_arrays = into_arrays || inner.code == OpCode::gradient; });
   bool arrays = std::any_of(op.operands.begin(), op.operands.end(),
-                            [](const Value* value) { return analysis::has_array(value->type); });
+                            [](const Value* value) { return ir::has_array(value->type); });
   if (into_arrays && arrays) {
     sink_.report(DiagCode::no_gradient, op.loc,
                  "forward mode does not pass through '" + op.callee->name + "', whose gradient adds to arrays");

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "analysis/effects.h"
 #include "ir/op_cases.h"
+#include "ir/origin.h"
 #include "runtime/print_format.h"
 
 namespace weft::interp {
@@ -21,7 +21,7 @@ class FrameMaker {
   explicit FrameMaker(Frame& frame) : frame_(frame) {
     frame_.slots.assign(frame_.function->value_count, kNone);
     walk(*frame_.function->body);
-    for (const Type* type : frame_.function->result_types) frame_.keeps_locals |= analysis::has_array(type);
+    for (const Type* type : frame_.function->result_types) frame_.keeps_locals |= ir::has_array(type);
     if (size_ > kMaxFrameBytes)
       throw Error("function '" + frame_.function->name + "' needs too much memory for its values",
                   frame_.function->loc);
@@ -45,7 +45,7 @@ class FrameMaker {
       for (const ir::Value* value : op.operands)
         if (value->is_constant()) place(value);
       for (const ir::Value* value : op.results) place(value);
-      if (op.code == OpCode::store) frame_.keeps_locals |= analysis::has_array(op.operands.back()->type);
+      if (op.code == OpCode::store) frame_.keeps_locals |= ir::has_array(op.operands.back()->type);
       if (op.code == OpCode::data_ptr || op.code == OpCode::with_gradient) frame_.keeps_locals = true;
       for (const ir::Region* nested : op.regions) walk(*nested);
     }

@@ -323,6 +323,11 @@ void TextParser::opcode(OpText& op) {
     expect(')');
     op.probe.imm = 1;
   }
+  if (*code == OpCode::from_ptr && accept('(')) {
+    expect_word("fixed");
+    expect(')');
+    op.probe.imm = 1;
+  }
 }
 
 void TextParser::operands(OpText& op) {

@@ -235,6 +235,7 @@ void Printer::op(const Op& o, int indent) {
   out_ += name_of(o.code);
   if (o.contract) out_ += "(contract)";
   if (o.code == OpCode::local && o.imm) out_ += "(raw)";
+  if (o.code == OpCode::from_ptr && o.imm) out_ += "(fixed)";
   switch (is_printable(o) ? class_of(o.code) : OpClass::arith) {
     case OpClass::data: data(o); break;
     case OpClass::memory: memory(o); break;
