@@ -2,6 +2,8 @@
 // is given every base, so the cost stays linear.
 #include "analysis/alias.h"
 
+#include "ir/origin.h"
+
 namespace weft::analysis {
 namespace {
 
@@ -9,20 +11,12 @@ using ir::OpCode;
 
 constexpr int kRounds = 6;
 
-std::size_t count_leaves(const Type* type) {
-  if (type->is_array()) return 1;
-  std::size_t total = 0;
-  if (type->is_struct() || type->is_tuple())
-    for (const Field& field : type->fields()) total += count_leaves(field.type);
-  return total;
-}
-
 }  // namespace
 
 Alias::Alias(const ir::Function& function, Effects& effects) : function_(function), effects_(effects) {
   info_.resize(function.value_count);
   for (const ir::Value* param : function.params()) {
-    if (!has_array(param->type)) continue;
+    if (!ir::has_array(param->type)) continue;
     Info& info = info_[param->id];
     info.leaf = std::int32_t(leaves_.size());
     number_leaves(param->type);
@@ -78,64 +72,81 @@ void Alias::walk(const ir::Region& region) {
   }
 }
 
-void Alias::transfer(const ir::Op& op) {
-  switch (op.code) {
-    case OpCode::store: escaped_ |= bases(op.operands.back()); return;
-    case OpCode::data_ptr: escaped_ |= bases(op.operand(0)); return;
-    case OpCode::with_gradient:  // reached again through `gradient`, which could be anybody's
-      escaped_ |= bases(op.operand(1));
-      join(op.result(), bases(op.operand(0)));
-      return;
-    case OpCode::return_:
-      for (const ir::Value* value : op.operands) escaped_ |= bases(value);
-      return;
-    case OpCode::local: {
+void Alias::note_escapes(const ir::Op& op) {
+  switch (ir::access_of(op.code)) {
+    case ir::Access::writes:
+    case ir::Access::updates: escaped_ |= bases(op.operands.back()); break;
+    case ir::Access::address: escaped_ |= bases(op.operand(0)); break;
+    case ir::Access::callee:
+      if (effects_.of(*op.callee).leaks)
+        for (const ir::Value* arg : op.operands) escaped_ |= bases(arg);
+      break;
+    case ir::Access::none:
+    case ir::Access::reads: break;
+  }
+  if (op.code == OpCode::with_gradient) escaped_ |= bases(op.operand(1));  // reached again through `gradient`
+  if (op.code == OpCode::return_)
+    for (const ir::Value* value : op.operands) escaped_ |= bases(value);
+}
+
+BaseMask Alias::made_of(const ir::Op& op) {
+  BaseMask from = 0;
+  switch (ir::descent_of(op)) {
+    case ir::Descent::nothing:
+    case ir::Descent::regions: return 0;  // regions: see walk
+    case ir::Descent::made: {
       auto [it, fresh] = local_base_.try_emplace(&op, 0);
       if (fresh) locals_ |= it->second = new_base();
-      join(op.result(), it->second);
-      return;
+      return it->second;
     }
-    case OpCode::for_:
-    case OpCode::while_: {
-      std::size_t first_init = op.code == OpCode::for_ ? 3 : 0;
-      std::size_t first_arg = op.code == OpCode::for_ ? 1 : 0;
-      for (const ir::Region* nested : op.regions)
-        for (std::size_t i = 0; i < op.results.size(); ++i)
-          join(nested->args[first_arg + i], bases(op.operand(first_init + i)));
-      return;
-    }
-    case OpCode::if_: return;
-    default: break;
+    case ir::Descent::operand:
+      if (op.code == OpCode::extract && info_[op.operand(0)->id].leaf >= 0) return field_bases(op);
+      return bases(op.operand(0));
+    case ir::Descent::operands:
+      for (const ir::Value* value : op.operands) from |= bases(value);
+      return from;
+    case ir::Descent::anywhere:  // a function may give back what it was given
+      for (const ir::Value* value : op.operands) from |= bases(value);
+      return from | kUnknownBase;
+    case ir::Descent::gradient:
+    case ir::Descent::memory: return kUnknownBase;
+    case ir::Descent::fixed: return kFixedBase;
   }
-  if (op.code == OpCode::call && effects_.of(*op.callee).leaks)
-    for (const ir::Value* arg : op.operands) escaped_ |= bases(arg);
-  BaseMask from = 0;
-  bool any = false;
-  for (const ir::Value* result : op.results) any |= has_array(result->type);
-  if (!any) return;
-  if (op.code == OpCode::extract && info_[op.operand(0)->id].leaf >= 0) {
-    const Type* at = op.operand(0)->type;
-    std::int32_t leaf = info_[op.operand(0)->id].leaf;
-    for (const ir::PathStep& step : op.path) {
-      for (std::int32_t k = 0; k < step.value; ++k)
-        leaf += std::int32_t(count_leaves(at->fields()[std::size_t(k)].type));
-      at = at->fields()[std::size_t(step.value)].type;
-    }
-    info_[op.result()->id].leaf = leaf;
-    join(op.result(), leaf_bases(leaf, count_leaves(at)));
+  return kAllBases;
+}
+
+BaseMask Alias::field_bases(const ir::Op& extract) {
+  const Type* at = extract.operand(0)->type;
+  std::int32_t leaf = info_[extract.operand(0)->id].leaf;
+  for (const ir::PathStep& step : extract.path) {
+    for (std::int32_t k = 0; k < step.value; ++k)
+      leaf += std::int32_t(ir::count_arrays(at->fields()[std::size_t(k)].type));
+    at = at->fields()[std::size_t(step.value)].type;
+  }
+  info_[extract.result()->id].leaf = leaf;
+  return leaf_bases(leaf, ir::count_arrays(at));
+}
+
+void Alias::transfer(const ir::Op& op) {
+  note_escapes(op);
+  if (op.code == OpCode::for_ || op.code == OpCode::while_) {
+    std::size_t first_init = op.code == OpCode::for_ ? 3 : 0;
+    std::size_t first_arg = op.code == OpCode::for_ ? 1 : 0;
+    for (const ir::Region* nested : op.regions)
+      for (std::size_t i = 0; i < op.results.size(); ++i)
+        join(nested->args[first_arg + i], bases(op.operand(first_init + i)));
     return;
   }
-  for (const ir::Value* value : op.operands) from |= bases(value);
-  if (op.code == OpCode::load || op.code == OpCode::atomic || op.code == OpCode::from_ptr ||
-      op.code == OpCode::gradient)
-    from = kUnknownBase;
-  if (op.code == OpCode::call) from |= kUnknownBase;
+  bool any = false;
+  for (const ir::Value* result : op.results) any |= ir::has_array(result->type);
+  if (!any) return;
+  const BaseMask from = made_of(op);
   for (const ir::Value* result : op.results)
-    if (has_array(result->type)) join(result, from);
+    if (ir::has_array(result->type)) join(result, from);
 }
 
 BaseMask Alias::touched(BaseMask bases) const {
-  BaseMask all = bases;
+  BaseMask all = bases & ~kFixedBase;
   if (bases & kUnknownBase) all |= params_ | escaped_;
   if (bases & (params_ | escaped_)) all |= kUnknownBase;
   bool apart = function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap;
@@ -144,8 +155,14 @@ BaseMask Alias::touched(BaseMask bases) const {
 }
 
 BaseMask Alias::direct_reads(const ir::Op& op) const {
-  if (op.code == OpCode::load || op.code == OpCode::atomic) return bases(op.operand(0));
-  if (op.code != OpCode::call) return 0;
+  switch (ir::access_of(op.code)) {
+    case ir::Access::reads:
+    case ir::Access::updates: return bases(op.operand(0));
+    case ir::Access::none:
+    case ir::Access::writes:
+    case ir::Access::address: return 0;  // an address given away: see escaped_
+    case ir::Access::callee: break;
+  }
   const FunctionEffects& callee = effects_.of(*op.callee);
   BaseMask mask = callee.reads_unknown ? kUnknownBase : 0;
   for (std::size_t i = 0; i < op.operands.size(); ++i)
@@ -154,8 +171,14 @@ BaseMask Alias::direct_reads(const ir::Op& op) const {
 }
 
 BaseMask Alias::direct_writes(const ir::Op& op) const {
-  if (op.code == OpCode::store || op.code == OpCode::atomic) return bases(op.operand(0));
-  if (op.code != OpCode::call) return 0;
+  switch (ir::access_of(op.code)) {
+    case ir::Access::writes:
+    case ir::Access::updates: return bases(op.operand(0));
+    case ir::Access::none:
+    case ir::Access::reads:
+    case ir::Access::address: return 0;
+    case ir::Access::callee: break;
+  }
   const FunctionEffects& callee = effects_.of(*op.callee);
   BaseMask mask = callee.writes_unknown ? kUnknownBase : 0;
   for (std::size_t i = 0; i < op.operands.size(); ++i)

@@ -1,7 +1,8 @@
 // Which memory an array value may describe, and which memory a write may change. Every value that is or holds a
 // descriptor has a set of bases: parameter arrays (array fields of struct parameters count one by one), locals, and one
-// "unknown" base for descriptors that came from memory, from an address or from a call. Views, slices, selects, `if`
-// results and carried values pass sets on. Nothing more is ever assumed: parameters may overlap unless the kernel's
+// "unknown" base for descriptors that came from memory, from an address or from a call; and one for memory that nothing
+// writes while kernels run. ir/origin.h knows which operation does what to descriptors; sets are passed on through selects,
+// `if` results and carried values. Nothing more is ever assumed: parameters may overlap unless the kernel's
 // form says no_overlap; unknown overlaps everything except locals whose descriptor never leaves the function's values.
 #pragma once
 #include <cstdint>
@@ -13,9 +14,10 @@
 
 namespace weft::analysis {
 
-/// A set of bases. Bit 0 is the unknown base; functions with more than 63 others share it.
+/// A set of bases. Bit 0 is the unknown base, bit 1 fixed memory; functions with more than 62 others share the unknown one.
 using BaseMask = std::uint64_t;
 inline constexpr BaseMask kUnknownBase = 1;
+inline constexpr BaseMask kFixedBase = 2;
 inline constexpr BaseMask kAllBases = ~BaseMask(0);
 
 class Alias {
@@ -45,6 +47,9 @@ class Alias {
   BaseMask leaf_bases(std::int32_t first, std::size_t count) const;
   void walk(const ir::Region& region);
   void transfer(const ir::Op& op);
+  void note_escapes(const ir::Op& op);
+  BaseMask made_of(const ir::Op& op);
+  BaseMask field_bases(const ir::Op& extract);
   void join(const ir::Value* into, BaseMask bases);
   BaseMask collect_writes(const ir::Region& region);
 
@@ -54,7 +59,7 @@ class Alias {
   std::vector<BaseMask> leaves_;  // base of each array leaf of the parameters
   std::unordered_map<const ir::Op*, BaseMask> local_base_;
   std::unordered_map<const ir::Op*, BaseMask> nested_writes_;  // operations with regions
-  int next_base_ = 1;
+  int next_base_ = 2;
   BaseMask params_ = 0;
   BaseMask locals_ = 0;
   BaseMask escaped_ = 0;  // bases whose descriptor was stored, returned, turned into an address or handed to a keeper

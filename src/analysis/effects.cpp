@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "analysis/alias.h"
+#include "ir/op_cases.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::analysis {
@@ -59,7 +61,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
   if (!function.native.empty()) {  // may do anything, with the memory that it is given
     sum.outside = sum.leaks = true;
     for (const ir::Value* param : function.params())
-      if (may_hold_address(param->type)) sum.reads_unknown = sum.writes_unknown = true;
+      if (may_hold_address(param->type)) sum.reads_unknown = sum.reads_elsewhere = sum.writes_unknown = true;
     sum.reads.assign(sum.reads.size(), true);
     sum.writes.assign(sum.writes.size(), true);
     return sum;
@@ -70,7 +72,13 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
     for (std::size_t i = 0; i < params.size(); ++i)
       if (bases & alias.bases(function.params()[i])) params[i] = true;
   };
+  auto is_elsewhere = [&](const ir::Value* array) {
+    return (alias.bases(array) & kUnknownBase) && !ir::origin_of(array).gradient;
+  };
   ir::walk(*function.body, [&](const ir::Op& op) {
+    const ir::Access access = ir::access_of(op.code);
+    if (access == ir::Access::reads || access == ir::Access::updates)
+      sum.reads_elsewhere |= is_elsewhere(op.operand(0));
     switch (op.code) {
       case OpCode::print:
       case OpCode::printf:
@@ -81,16 +89,41 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::data_ptr:
       case OpCode::with_gradient: sum.leaks = true; break;
       case OpCode::store:
-        if (has_array(op.operands.back()->type)) sum.leaks = true;
+        if (ir::has_array(op.operands.back()->type)) sum.leaks = true;
         break;
       case OpCode::call: {
         const FunctionEffects& inner = *known_.at(op.callee);
         sum.outside |= inner.outside;
         sum.asks_running |= inner.asks_running;
         sum.leaks |= inner.leaks;
+        sum.reads_elsewhere |= inner.reads_elsewhere;
+        for (std::size_t k = 0; k < op.operands.size(); ++k)
+          if (inner.reads[k]) sum.reads_elsewhere |= is_elsewhere(op.operand(k));
         break;
       }
-      default: break;
+      // Memory is below; the others see nothing but their operands, and the thread's number.
+      case OpCode::load:
+      case OpCode::atomic:
+      case OpCode::view:
+      case OpCode::slice:
+      case OpCode::dim:
+      case OpCode::nonnull:
+      case OpCode::from_ptr:
+      case OpCode::gradient:
+      case OpCode::recall:
+      case OpCode::local:
+      case OpCode::if_:
+      case OpCode::for_:
+      case OpCode::while_:
+      case OpCode::return_:
+      case OpCode::yield:
+      case OpCode::test:
+      case OpCode::tid:
+      case OpCode::thread:
+      case OpCode::block_dim:
+      case OpCode::any:
+      WEFT_CASES(WEFT_NUMBER_OPS)
+      WEFT_CASES(WEFT_DATA_OPS) break;
     }
     add(alias.direct_reads(op), sum.reads, sum.reads_unknown);
     add(alias.direct_writes(op), sum.writes, sum.writes_unknown);
@@ -101,14 +134,6 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
 bool is_movable(const ir::Op& op, Effects& effects) {
   if (op.code == OpCode::call) return effects.of(*op.callee).pure();
   return op.regions.empty() && ir::effect_of(op.code) == ir::Effect::none;
-}
-
-bool has_array(const Type* type) {
-  if (type->is_array()) return true;
-  if (type->is_struct() || type->is_tuple())
-    for (const Field& field : type->fields())
-      if (has_array(field.type)) return true;
-  return false;
 }
 
 }  // namespace weft::analysis

@@ -15,8 +15,9 @@ struct FunctionEffects {
   bool asks_running = false;   // reads the stop flag
   bool reads_unknown = false;  // reads memory whose origin is not a parameter
   bool writes_unknown = false;
-  bool leaks = false;       // may keep a descriptor: stores one, or turns one into an address
-  std::vector<bool> reads;  // per parameter: reads memory that it (or an array in it) describes
+  bool leaks = false;            // may keep a descriptor: stores one, or turns one into an address
+  bool reads_elsewhere = false;  // reads unknown memory that is not the gradient of an array
+  std::vector<bool> reads;       // per parameter: reads memory that it (or an array in it) describes
   std::vector<bool> writes;
 
   /// Dropping an unused call changes nothing.
@@ -39,8 +40,5 @@ class Effects {
 
 /// True if the operation can be merged with an equal one and moved: no memory, nothing outside, no regions.
 bool is_movable(const ir::Op& op, Effects& effects);
-
-/// A value of this type holds an array descriptor somewhere.
-bool has_array(const Type* type);
 
 }  // namespace weft::analysis

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::analysis {
@@ -41,7 +42,7 @@ class Older {
         if (used(op) || used_inside(op)) return true;
       } else if (used(op) || used_inside(op)) {
         for (const Value* result : op.results)
-          if (has_array(result->type)) add(result);
+          if (ir::has_array(result->type)) add(result);
       }
     }
     return false;
@@ -74,7 +75,7 @@ bool is_kept(const Op& loop, const Op& local, const Alias& alias) {
   Older older(local);
   bool any = false;
   for (const Value* arg : body.args)
-    if (has_array(arg->type) && (alias.bases(arg) & base)) older.add(arg), any = true;
+    if (ir::has_array(arg->type) && (alias.bases(arg) & base)) older.add(arg), any = true;
   return any && older.used_behind(body);
 }
 
@@ -83,7 +84,7 @@ const Op* outliving_local(const ir::Function& function, const Alias& alias) {
   ir::walk(*function.body, [&](const Op& op) {
     if (op.code != OpCode::local || found) return;
     for (const Value* result : function.body->last->operands)
-      if (has_array(result->type) && (alias.bases(result) & alias.bases(op.result()) & ~kUnknownBase)) found = &op;
+      if (ir::has_array(result->type) && (alias.bases(result) & alias.bases(op.result()) & ~kUnknownBase)) found = &op;
     for (const Region* at = op.parent; at->parent_op && !found; at = at->parent_op->parent)
       if (at->parent_op->code != OpCode::if_ && is_kept(*at->parent_op, op, alias)) found = &op;
   });

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "analysis/effects.h"
 #include "analysis/uses.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::analysis {
@@ -14,12 +14,11 @@ using ir::Op;
 using ir::OpCode;
 using ir::Value;
 
-/// The descriptor in the parameter block that a value came from, and whether through its gradient.
-struct Origin {
-  enum Kind { parameter, own, unknown } kind = unknown;
+/// A descriptor in the parameter block, or its gradient.
+struct Target {
   std::uint32_t offset = 0;
   bool gradient = false;
-  auto operator<=>(const Origin&) const = default;
+  auto operator<=>(const Target&) const = default;
 };
 
 class Finder {
@@ -31,20 +30,28 @@ class Finder {
   std::vector<LoneAdds> run() {
     bool lost = false;
     ir::walk(*kernel_.body, [&](Op& op) {
-      switch (op.code) {
-        case OpCode::call:
-          for (const Value* value : op.operands) lost |= has_array(value->type);
+      switch (ir::access_of(op.code)) {
+        case ir::Access::callee:
+          for (const Value* value : op.operands) lost |= ir::has_array(value->type);
           return;
-        case OpCode::load:
-        case OpCode::store:
-        case OpCode::atomic:
-        case OpCode::data_ptr: break;
-        default: return;
+        case ir::Access::reads:
+        case ir::Access::writes:
+        case ir::Access::updates:
+        case ir::Access::address: break;
+        case ir::Access::none: return;
       }
-      const Origin from = origin(op.operand(0));
-      lost |= from.kind == Origin::unknown;
-      if (from.kind != Origin::parameter) return;
-      Use& use = uses_of_[from];
+      const ir::Origin from = ir::origin_of(op.operand(0));
+      switch (from.kind) {
+        case ir::Origin::Kind::none:
+        case ir::Origin::Kind::local:
+        case ir::Origin::Kind::fixed: return;
+        case ir::Origin::Kind::shared:
+        case ir::Origin::Kind::unknown: lost = true; return;
+        case ir::Origin::Kind::parameter: break;
+      }
+      lost |= !from.param;
+      if (lost) return;
+      Use& use = uses_of_[{layout_.params[from.param->index].offset + from.offset, from.gradient}];
       if (adds_alone(op))
         use.adds.push_back(&op);
       else
@@ -73,43 +80,10 @@ class Finder {
   /// Sums of whole elements of one kind of number: the copies are added up as such.
   static const Type* element_of(const Op& op) { return op.operand(0)->type->element(); }
 
-  Origin origin(const Value* value) const {
-    if (value->is_constant()) return {Origin::own};
-    if (value->kind == ir::ValueKind::argument) {
-      if (value->region != kernel_.body) return {};
-      return {Origin::parameter, layout_.params[value->index].offset};
-    }
-    const Op& op = *value->op;
-    switch (op.code) {
-      case OpCode::local: return {Origin::own};
-      case OpCode::view:
-      case OpCode::slice:
-      case OpCode::with_gradient: return origin(op.operand(0));
-      case OpCode::gradient: {
-        Origin from = origin(op.operand(0));
-        if (from.kind == Origin::parameter && from.gradient) return {};
-        from.gradient = true;
-        return from;
-      }
-      case OpCode::extract: {
-        Origin from = origin(op.operand(0));
-        const Type* at = op.operand(0)->type;
-        if (from.kind != Origin::parameter) return from;
-        for (const ir::PathStep& step : op.path) {
-          if (!at->is_struct()) return {};
-          from.offset += at->fields()[std::size_t(step.value)].offset;
-          at = at->fields()[std::size_t(step.value)].type;
-        }
-        return from;
-      }
-      default: return {};
-    }
-  }
-
   const ir::Function& kernel_;
   std::vector<std::uint32_t> uses_;
   ParamLayout layout_;
-  std::map<Origin, Use> uses_of_;
+  std::map<Target, Use> uses_of_;
 };
 
 }  // namespace

@@ -1,11 +1,10 @@
 // Looks at every store; where one goes to memory that is not known, nothing is read only.
 #include "analysis/read_only.h"
 
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::analysis {
-
-using ir::OpCode;
 
 std::vector<bool> read_only_arrays(const ir::Function& kernel) {
   std::span<ir::Value* const> params = kernel.params();
@@ -14,16 +13,18 @@ std::vector<bool> read_only_arrays(const ir::Function& kernel) {
   for (std::size_t k = 0; k < params.size(); ++k) out[k] = params[k]->type->is_array();
   bool unknown = false;
   ir::walk(*kernel.body, [&](const ir::Op& op) {
-    // What functions and other pointers reach is not known here.
-    unknown |= op.code == OpCode::call;
-    if (op.code != OpCode::store && op.code != OpCode::atomic) return;
-    const ir::Value* array = op.operand(0);
-    while (array->kind == ir::ValueKind::result &&
-           (array->op->code == OpCode::view || array->op->code == OpCode::slice))
-      array = array->op->operand(0);
-    if (array->kind == ir::ValueKind::result && array->op->code == OpCode::local) return;
-    if (array->kind == ir::ValueKind::argument && array->region == kernel.body)
-      out[array->index] = false;
+    switch (ir::access_of(op.code)) {
+      case ir::Access::callee: unknown = true; return;  // what functions reach is not known here
+      case ir::Access::none:
+      case ir::Access::reads:
+      case ir::Access::address: return;  // who makes an array of an address stores to memory that is not known
+      case ir::Access::writes:
+      case ir::Access::updates: break;
+    }
+    const ir::Origin to = ir::origin_of(op.operand(0));
+    if (to.kind == ir::Origin::Kind::local) return;
+    if (to.is_parameter())
+      out[to.param->index] = false;
     else
       unknown = true;
   });

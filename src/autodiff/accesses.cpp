@@ -1,7 +1,8 @@
-// Descriptors are traced back to the parameter that they came from, through views, slices and fields.
+// Descriptors are traced back to the parameter that they came from (ir/origin.h).
 #include "autodiff/accesses.h"
 
 #include "analysis/effects.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -17,25 +18,13 @@ void add_leaves(const Type* type, std::size_t param, std::uint32_t offset, std::
     for (const Field& field : type->fields()) add_leaves(field.type, param, offset + field.offset, out);
 }
 
-std::size_t leaf_count(const Type* type) {
-  std::vector<ArrayLeaf> leaves;
-  add_leaves(type, 0, 0, leaves);
-  return leaves.size();
-}
-
-/// Leaves that a value's descriptors came from: [first, first + count), or none, or nobody knows.
-struct Origin {
-  enum Kind { leaves, own, unknown } kind = unknown;  // own: locals and gradients
-  std::size_t first = 0, count = 0;
-};
-
 class Tracer {
  public:
   Tracer(const ir::Function& kernel, std::size_t params) : kernel_(kernel) {
     std::size_t next = 0;
     for (std::size_t k = 0; k < kernel.params().size(); ++k) {
       first_.push_back(k < params ? next : SIZE_MAX);  // behind them: the log, which is nobody else's
-      if (k < params) next += leaf_count(kernel.params()[k]->type);
+      if (k < params) next += ir::count_arrays(kernel.params()[k]->type);
     }
     found_.read.resize(next);
     found_.written.resize(next);
@@ -44,76 +33,57 @@ class Tracer {
 
   Accesses run() {
     ir::walk(*kernel_.body, [&](const Op& op) {
-      switch (op.code) {
-        case OpCode::load: mark(origin(op.operand(0)), true, false); break;
-        case OpCode::store: mark(origin(op.operand(0)), false, true); break;
-        case OpCode::atomic:
-          mark(origin(op.operand(0)), !op.result()->type->is_array(), true, op.atomic != ir::AtomicKind::add);
+      switch (ir::access_of(op.code)) {
+        case ir::Access::none: break;
+        case ir::Access::reads: mark(op.operand(0), true, false); break;
+        case ir::Access::writes: mark(op.operand(0), false, true); break;
+        case ir::Access::updates:
+          mark(op.operand(0), !op.result()->type->is_array(), true, op.atomic != ir::AtomicKind::add);
           break;
-        case OpCode::data_ptr: mark(origin(op.operand(0)), true, true); break;
-        case OpCode::call: {
+        case ir::Access::address: mark(op.operand(0), true, true); break;
+        case ir::Access::callee: {
           const analysis::FunctionEffects& callee = effects_.of(*op.callee);
           for (std::size_t k = 0; k < op.operands.size(); ++k)
-            if (analysis::has_array(op.operand(k)->type))
-              mark(origin(op.operand(k)), callee.reads[k], callee.writes[k]);
+            if (ir::has_array(op.operand(k)->type)) mark(op.operand(k), callee.reads[k], callee.writes[k]);
           found_.read_elsewhere |= callee.reads_unknown;
           found_.written_elsewhere |= callee.writes_unknown;
           break;
         }
-        default: break;
       }
     });
     return found_;
   }
 
   Accesses only(std::span<const Op* const> operations) {
-    for (const Op* op : operations) mark(origin(op->operand(0)), true, true);
+    for (const Op* op : operations) mark(op->operand(0), true, true);
     return found_;
   }
 
  private:
-  Origin origin(const Value* value) const {
-    if (value->is_constant()) return {Origin::own};
-    if (value->kind == ir::ValueKind::argument) {
-      if (value->region != kernel_.body) return {};
-      if (first_[value->index] == SIZE_MAX) return {Origin::own};
-      return {Origin::leaves, first_[value->index], leaf_count(value->type)};
+  void mark(const Value* array, bool read, bool written, bool replaced = true) {
+    const ir::Origin from = ir::origin_of(array);
+    if (from.gradient) return;  // tapes follow gradients by themselves
+    switch (from.kind) {
+      case ir::Origin::Kind::none:
+      case ir::Origin::Kind::local:
+      case ir::Origin::Kind::fixed: return;
+      case ir::Origin::Kind::parameter: break;
+      case ir::Origin::Kind::shared:
+      case ir::Origin::Kind::unknown: return mark_elsewhere(read, written);
     }
-    const Op& op = *value->op;
-    switch (op.code) {
-      case OpCode::local:
-      case OpCode::gradient: return {Origin::own};
-      case OpCode::view:
-      case OpCode::slice:
-      case OpCode::with_gradient: return origin(op.operand(0));
-      case OpCode::extract: {
-        Origin from = origin(op.operand(0));
-        const Type* at = op.operand(0)->type;
-        if (from.kind != Origin::leaves) return from;
-        for (const ir::PathStep& step : op.path) {
-          if (!at->is_struct() && !at->is_tuple()) return {};
-          for (std::int32_t k = 0; k < step.value; ++k) from.first += leaf_count(at->fields()[std::size_t(k)].type);
-          at = at->fields()[std::size_t(step.value)].type;
-        }
-        from.count = leaf_count(at);
-        return from;
-      }
-      default: return {};
+    if (!from.param) return mark_elsewhere(read, written);
+    if (first_[from.param->index] == SIZE_MAX) return;
+    const std::size_t first = first_[from.param->index] + from.array;
+    for (std::size_t k = first; k < first + ir::count_arrays(array->type); ++k) {
+      if (read) found_.read[k] = true;
+      if (written) found_.written[k] = true;
+      if (written && replaced) found_.replaced[k] = true;
     }
   }
 
-  void mark(const Origin& origin, bool read, bool written, bool replaced = true) {
-    if (origin.kind == Origin::own) return;
-    if (origin.kind == Origin::unknown) {
-      found_.read_elsewhere |= read;
-      found_.written_elsewhere |= written;
-      return;
-    }
-    for (std::size_t k = 0; k < origin.count; ++k) {
-      if (read) found_.read[origin.first + k] = true;
-      if (written) found_.written[origin.first + k] = true;
-      if (written && replaced) found_.replaced[origin.first + k] = true;
-    }
+  void mark_elsewhere(bool read, bool written) {
+    found_.read_elsewhere |= read;
+    found_.written_elsewhere |= written;
   }
 
   const ir::Function& kernel_;

@@ -2,6 +2,7 @@
 // @wp.func_replay, adj_snippet, gradients of the library), and derivatives that programs ask for (wp.grad).
 #include "autodiff/derive.h"
 #include "autodiff/reverse.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -12,17 +13,9 @@ using ir::Value;
 
 namespace {
 
-bool holds_array(const Type* type) {
-  if (type->is_array()) return true;
-  if (!type->is_struct() && !type->is_tuple()) return false;
-  for (const Field& field : type->fields())
-    if (holds_array(field.type)) return true;
-  return false;
-}
-
 bool takes_arrays(const ir::Function& function) {
   for (const Value* param : function.params())
-    if (holds_array(param->type)) return true;
+    if (ir::has_array(param->type)) return true;
   return false;
 }
 
@@ -94,6 +87,7 @@ bool Reverser::written_after(const Op& op, analysis::BaseMask bases) const {
 
 bool Reverser::reads_changed(const Op& op, const ir::Function& callee) {
   const analysis::FunctionEffects& effects = effects_.of(callee);
+  if (effects.reads_elsewhere && written_after(op, analysis::kUnknownBase)) return true;
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     if (!effects.reads[k]) continue;
     const Value* array = op.operand(k);

@@ -6,9 +6,9 @@
 // count to the base of the slots: never quadratic, and no run just to count.
 #include <algorithm>
 
-#include "analysis/effects.h"
 #include "autodiff/loop_shape.h"
 #include "autodiff/reverse.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -78,7 +78,7 @@ class Uses {
         for (std::size_t k = 0; k < 3; ++k) need(op.operand(k));
         return;
       case OpCode::while_: return need(op.regions[0]->last->operand(0));
-      default:
+      default:  // safe: all that it is made of
         for (const Value* value : op.operands) need(value);
     }
   }
@@ -128,7 +128,7 @@ void add_leaves(const Type* type, std::size_t state, std::vector<ir::PathStep> p
     return longer;
   };
   const bool apart = type->is_struct() || type->is_tuple()
-                         ? !analysis::has_array(type) && type->fields().size() <= kMostComponents
+                         ? !ir::has_array(type) && type->fields().size() <= kMostComponents
                          : type->is_composite() && type->component_count() <= kMostComponents;
   if (!apart) return out.push_back({state, std::move(path), type});
   if (type->is_mat()) {

@@ -8,6 +8,7 @@
 #include "bind/compile_session.h"
 #include "bind/gil.h"
 #include "bind/graph_writes.h"
+#include "ir/origin.h"
 #include "ir/text.h"
 #include "runtime/errors.h"
 
@@ -22,12 +23,6 @@ void visit_arrays(const Type* type, std::uint32_t offset, const Visit& visit) {
   if (type->is_array()) visit(offset, type);
   if (type->is_struct() || type->is_indexed_array())
     for (const Field& f : type->fields()) visit_arrays(f.type, offset + f.offset, visit);
-}
-
-bool holds_arrays(const Type* type) {
-  bool found = false;
-  visit_arrays(type, 0, [&](std::uint32_t, const Type*) { found = true; });
-  return found;
 }
 
 int place_of_space(const runtime::MemorySpace* space) {
@@ -124,7 +119,7 @@ std::shared_ptr<const void> hold_objects(std::vector<nb::object> objects) {
 }
 
 void GraphJournal::copied(const runtime::Array& to, const runtime::Array& from) {
-  if (holds_arrays(to.element())) return other("a copy of structs that hold arrays");
+  if (ir::has_array(to.element())) return other("a copy of structs that hold arrays");
   JournalStep step;
   step.to = to;
   step.from = from;
@@ -132,7 +127,7 @@ void GraphJournal::copied(const runtime::Array& to, const runtime::Array& from) 
 }
 
 void GraphJournal::filled(const runtime::Array& to, const void* value) {
-  if (holds_arrays(to.element())) return other("a fill by a struct that holds arrays");
+  if (ir::has_array(to.element())) return other("a fill by a struct that holds arrays");
   JournalStep step;
   step.kind = JournalStep::Kind::fill;
   step.to = to;
@@ -156,7 +151,7 @@ void GraphJournal::launched(KernelObject& kernel, driver::KernelSignature& signa
     visit_arrays(p.type, p.offset, [&](std::uint32_t offset, const Type* type) {
       ArrayDesc desc;
       std::memcpy(&desc, block + offset, sizeof desc);
-      if (holds_arrays(type->element())) problem = "is an array of structs that hold arrays";
+      if (ir::has_array(type->element())) problem = "is an array of structs that hold arrays";
       const runtime::ByteRange range = runtime::data_range(desc, type->element()->size());
       bool held = range.lo == range.hi || keep;
       for (const runtime::Array& one : arrays) held |= one.block().lo <= range.lo && range.hi <= one.block().hi;

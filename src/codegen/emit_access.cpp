@@ -36,6 +36,12 @@ void Emitter::use_scopes() {
 }
 
 void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
+  if (scope == kFixedScope) {
+    if (!scopes_.empty()) access->setMetadata(llvm::LLVMContext::MD_noalias, llvm::MDNode::get(unit.context, scopes_));
+    if (llvm::isa<llvm::LoadInst>(access))
+      access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
+    return;
+  }
   if (scope < 0 || std::size_t(scope) >= scopes_.size()) return;
   llvm::SmallVector<llvm::Metadata*, 8> others;
   for (std::size_t k = 0; k < scopes_.size(); ++k)

@@ -10,6 +10,9 @@ using ir::Value;
 
 namespace {
 
+/// LLVM's number for the memory of a GPU that all threads see.
+constexpr unsigned kGlobalSpace = 1;
+
 /// True if the index can't be negative, as far as a short look shows.
 bool never_negative(const Value* v, int depth = 4) {
   if (!v->type->is_signed_int()) return true;
@@ -35,7 +38,7 @@ bool never_negative(const Value* v, int depth = 4) {
     case OpCode::select: return operand(1) && operand(2);
     case OpCode::cast:
       return op.operand(0)->type->is_int() && op.operand(0)->type->size() < v->type->size() && operand(0);
-    default: return false;
+    default: return false;  // safe: it may be negative
   }
 }
 
@@ -365,7 +368,11 @@ void Emitter::emit_from_ptr(const ir::Op& op) {
   std::uint32_t rank = type->rank();
   llvm::Value* address = plain(op.operand(0));
   Parts out;
-  out.push_back({b.CreateIntToPtr(address, address->getType()->isVectorTy() ? unit.wide(unit.ptr) : unit.ptr)});
+  const bool varying = address->getType()->isVectorTy(), fixed = op.imm != 0;
+  llvm::Value* data = b.CreateIntToPtr(address, varying ? unit.wide(unit.ptr) : unit.ptr);
+  if (fixed && unit.traits.gpu && !varying)  // reads of global memory that is never written have a cache of their own
+    data = b.CreateAddrSpaceCast(b.CreateAddrSpaceCast(data, b.getPtrTy(kGlobalSpace)), unit.ptr);
+  out.push_back({data, 0, fixed ? kFixedScope : -1});
   out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
   for (std::uint32_t d = 0; d < rank; ++d) out.push_back({plain(op.operand(1 + d))});
   llvm::SmallVector<llvm::Value*, 4> strides(rank);

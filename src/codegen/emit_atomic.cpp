@@ -10,6 +10,7 @@
 #include "codegen/nvptx/kernel_plan.h"
 #include "codegen/nvptx/warp.h"
 #include "ir/infer.h"
+#include "ir/origin.h"
 
 namespace weft::codegen {
 
@@ -53,31 +54,17 @@ llvm::AtomicRMWInst::BinOp native_op(AtomicKind kind, bool is_signed_kind) {
 /// Whose memory an array is: the thread's own, where no other one takes part, or that of all threads.
 enum class Owner { thread, all, unknown };
 
-Owner joined(Owner x, Owner y) { return x == y ? x : Owner::unknown; }
-
-Owner owner_of(const ir::Value* array, int depth = 0) {
-  constexpr int kMaxDepth = 16;
-  if (depth > kMaxDepth) return Owner::unknown;
-  if (array->is_constant()) return Owner::all;  // none
-  if (array->kind != ir::ValueKind::result) {
-    const ir::Function& function = *array->region->function;
-    const bool parameter = array->region == function.body;
-    return parameter && function.kind == ir::FunctionKind::kernel ? Owner::all : Owner::unknown;
+Owner owner_of(const ir::Value* array) {
+  const ir::Origin from = ir::origin_of(array);
+  switch (from.kind) {
+    case ir::Origin::Kind::local: return Owner::thread;
+    case ir::Origin::Kind::none:
+    case ir::Origin::Kind::fixed:
+    case ir::Origin::Kind::shared: return Owner::all;
+    case ir::Origin::Kind::parameter: return from.in_kernel ? Owner::all : Owner::unknown;
+    case ir::Origin::Kind::unknown: break;
   }
-  const ir::Op& op = *array->op;
-  switch (op.code) {
-    case OpCode::local: return Owner::thread;
-    case OpCode::view:
-    case OpCode::slice: return owner_of(op.operand(0), depth + 1);
-    case OpCode::select: return joined(owner_of(op.operand(1), depth + 1), owner_of(op.operand(2), depth + 1));
-    case OpCode::if_:
-      return joined(owner_of(op.regions[0]->terminator()->operand(array->index), depth + 1),
-                    owner_of(op.regions[1]->terminator()->operand(array->index), depth + 1));
-    case OpCode::extract: return owner_of(op.operand(0), depth + 1);
-    case OpCode::load:
-    case OpCode::gradient: return owner_of(op.operand(0), depth + 1) == Owner::all ? Owner::all : Owner::unknown;
-    default: return Owner::unknown;
-  }
+  return Owner::unknown;
 }
 
 /// Reads, computes and swaps until nobody came between; `first` is what was read, in bits. A minimum or maximum that changes

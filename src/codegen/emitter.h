@@ -35,10 +35,13 @@ class AddQueue;
 class GroupedAdds;
 class LineTable;
 
+/// The scope of memory that nothing writes while kernels run.
+inline constexpr std::int32_t kFixedScope = -2;
+
 struct Part {
   llvm::Value* v = nullptr;  // scalar, <W x T>, or the pointer to a block
   std::int32_t stride = 0;   // not 0: v is lane 0's scalar, lane k holds v + k·stride
-  std::int32_t scope = -1;   // pointers: the kernel parameter whose memory this is
+  std::int32_t scope = -1;   // pointers: the kernel parameter whose memory this is, kFixedScope, or −1
   bool wide = false;         // blocks: elements are <W x T>
 };
 using Parts = llvm::SmallVector<Part, 4>;

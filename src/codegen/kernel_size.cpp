@@ -7,6 +7,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/limits.h"
+#include "ir/origin.h"
 
 namespace weft::codegen {
 
@@ -67,38 +68,26 @@ void add_memory(const ir::Function& function, std::unordered_map<const ir::Funct
   out.bytes += deepest_call;
 }
 
-/// The parameter an array value comes from through views and slices; null for anything else.
-const Value* root_array(const Value* array) {
-  while (array->kind == ir::ValueKind::result && (array->op->code == OpCode::view || array->op->code == OpCode::slice))
-    array = array->op->operand(0);
-  return array;
-}
+bool is_private(const Value* array) { return ir::origin_of(array).kind == ir::Origin::Kind::local; }
 
-/// The gradient of a parameter: memory that no parameter's values share.
-bool is_gradient(const Value* root) {
-  if (root->kind != ir::ValueKind::result || root->op->code != OpCode::gradient) return false;
-  const Value* of = root_array(root->op->operand(0));
-  return of->kind == ir::ValueKind::argument && !of->region->parent_op;
+bool stores(const Op& op) {
+  const ir::Access access = ir::access_of(op.code);
+  return access == ir::Access::writes || access == ir::Access::updates;
 }
-
-bool is_local(const Value* root) { return root->kind == ir::ValueKind::result && root->op->code == OpCode::local; }
 
 class SpinFinder {
  public:
   explicit SpinFinder(const ir::Function& function) : function_(function) {
     each_op(*function.body, [&](const Op& op) {
-      if (op.code == OpCode::store || op.code == OpCode::atomic) {
-        const Value* root = root_array(op.operand(0));
-        if (!is_local(root)) stored_.insert(root), stores_ = true;
-      }
-      if (op.code == OpCode::call) stores_ |= writes(*op.callee);
+      if (stores(op) && !is_private(op.operand(0))) stored_.push_back(ir::origin_of(op.operand(0)));
+      if (op.code == OpCode::call && writes(*op.callee)) stored_.push_back({});
     });
   }
 
   bool found() {
     bool spins = false;
     each_op(*function_.body, [&](const Op& op) {
-      if (op.code == OpCode::while_ && stores_) spins = spins || exit_waits(op);
+      if (op.code == OpCode::while_ && !stored_.empty()) spins = spins || exit_waits(op);
       if (op.code == OpCode::call && !checked_.contains(op.callee)) {
         checked_.insert(op.callee);
         spins = spins || has_spin_loop(*op.callee);
@@ -113,25 +102,23 @@ class SpinFinder {
     if (!fresh) return it->second;
     bool any = false;
     each_op(*callee.body, [&](const Op& op) {
-      if (op.code == OpCode::store || op.code == OpCode::atomic) any |= !is_local(root_array(op.operand(0)));
+      any |= stores(op) && !is_private(op.operand(0));
       if (op.code == OpCode::call) any |= writes(*op.callee);
     });
     return writes_[&callee] = any;
   }
 
-  /// Another thread of this kernel may change what is loaded here.
+  /// Another thread of this kernel may change what is loaded here. Where the form says that arrays lie apart, one changes by
+  /// what is stored to it, or to memory that is not known; values don't change with gradients.
   bool may_change(const Value* array) const {
-    const Value* root = root_array(array);
-    if (is_local(root)) return false;
-    bool own_param = root->kind == ir::ValueKind::argument && !root->region->parent_op;
-    if (function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap && own_param) {
-      for (const Value* other : stored_)
-        if (other == root ||
-            (other->kind == ir::ValueKind::argument ? other->region->parent_op != nullptr : !is_gradient(other)))
-          return true;
-      return false;
-    }
-    return stores_;
+    const ir::Origin from = ir::origin_of(array);
+    if (from.kind == ir::Origin::Kind::local || from.kind == ir::Origin::Kind::fixed) return false;
+    const bool apart = function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap && from.is_parameter();
+    if (!apart) return !stored_.empty();
+    return std::any_of(stored_.begin(), stored_.end(), [&](const ir::Origin& to) {
+      if (to.kind != ir::Origin::Kind::parameter) return true;
+      return !to.gradient && (!to.param || (to.param == from.param && to.array == from.array));
+    });
   }
 
   /// Walks backwards from the test over everything that decides it.
@@ -175,7 +162,7 @@ class SpinFinder {
           want(op.regions[0]->terminator()->operand(0));
           want(op.regions[0]->args[v->index]);
           break;
-        default:
+        default:  // safe: all that it is made of
           for (const Value* operand : op.operands) want(operand);
       }
     }
@@ -183,10 +170,9 @@ class SpinFinder {
   }
 
   const ir::Function& function_;
-  std::unordered_set<const Value*> stored_;
+  std::vector<ir::Origin> stored_;  // to what others may see; unknown: by functions that it calls
   std::unordered_map<const ir::Function*, bool> writes_;
   std::unordered_set<const ir::Function*> checked_;
-  bool stores_ = false;
 };
 
 /// Rough costs of a thread, alone and as one of many lanes. What runs lane by lane costs a little more there.
@@ -240,7 +226,7 @@ std::uint64_t words_read(const ir::Function& kernel) {
   each_op(*kernel.body, [&](const Op& op) {
     straight &=
         op.code != OpCode::for_ && op.code != OpCode::while_ && op.code != OpCode::call && op.code != OpCode::atomic;
-    if (op.code == OpCode::load && !is_local(root_array(op.operand(0)))) words += (op.result()->type->size() + 3) / 4;
+    if (op.code == OpCode::load && !is_private(op.operand(0))) words += (op.result()->type->size() + 3) / 4;
   });
   return straight ? words : 0;
 }

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "analysis/effects.h"
+#include "ir/op_cases.h"
+#include "ir/origin.h"
 #include "runtime/print_format.h"
 
 namespace weft::interp {
@@ -20,7 +21,7 @@ class FrameMaker {
   explicit FrameMaker(Frame& frame) : frame_(frame) {
     frame_.slots.assign(frame_.function->value_count, kNone);
     walk(*frame_.function->body);
-    for (const Type* type : frame_.function->result_types) frame_.keeps_locals |= analysis::has_array(type);
+    for (const Type* type : frame_.function->result_types) frame_.keeps_locals |= ir::has_array(type);
     if (size_ > kMaxFrameBytes)
       throw Error("function '" + frame_.function->name + "' needs too much memory for its values",
                   frame_.function->loc);
@@ -44,7 +45,7 @@ class FrameMaker {
       for (const ir::Value* value : op.operands)
         if (value->is_constant()) place(value);
       for (const ir::Value* value : op.results) place(value);
-      if (op.code == OpCode::store) frame_.keeps_locals |= analysis::has_array(op.operands.back()->type);
+      if (op.code == OpCode::store) frame_.keeps_locals |= ir::has_array(op.operands.back()->type);
       if (op.code == OpCode::data_ptr || op.code == OpCode::with_gradient) frame_.keeps_locals = true;
       for (const ir::Region* nested : op.regions) walk(*nested);
     }
@@ -132,7 +133,9 @@ void Executor::execute(const ir::Op& op) {
     case ir::OpClass::math: return math(op);
     case ir::OpClass::data: return data(op);
     case ir::OpClass::memory: return memory(op);
-    default: break;
+    case ir::OpClass::whole:
+    case ir::OpClass::control:
+    case ir::OpClass::effect: break;
   }
   switch (op.code) {
     case OpCode::scale:
@@ -159,7 +162,16 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);
     case OpCode::any: return set_bits(op.result(), bits(op.operand(0)));
     case OpCode::running: return set_bits(op.result(), context_.stop.load(std::memory_order_relaxed) == 0);
-    default: return;  // terminators: their region's owner reads the operands
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test: return;  // their region's owner reads the operands
+    WEFT_CASES(WEFT_ARITH_OPS)
+    WEFT_CASES(WEFT_BITS_OPS)
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_ROUND_OPS)
+    WEFT_CASES(WEFT_MATH_OPS)
+    WEFT_CASES(WEFT_DATA_OPS)
+    WEFT_CASES(WEFT_MEMORY_OPS) WEFT_UNREACHABLE("executed by its class");
   }
 }
 

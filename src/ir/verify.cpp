@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "ir/infer.h"
+#include "ir/origin.h"
 #include "ir/text.h"
 #include "ir/walk.h"
 
@@ -306,6 +307,13 @@ bool is_adjoint(const Function& adjoint, const Function& of) {
   return true;
 }
 
+/// Writes to memory that nothing may write while kernels run, as far as the function tells.
+bool writes_fixed(const Op& op) {
+  const Access access = access_of(op.code);
+  return (access == Access::writes || access == Access::updates) &&
+         origin_of(op.operand(0)).kind == Origin::Kind::fixed;
+}
+
 /// What is wrong with the functions that one names for its differentiation; empty if nothing.
 std::string wrong_link(const Function& function, const std::unordered_set<const Function*>& all) {
   for (const Function* other : {function.gradient, function.replay, function.derives})
@@ -338,6 +346,8 @@ std::vector<Violation> find_violations(const Module& module) {
         if (op.callee && !before.count(op.callee) && out.size() < kMaxViolations)
           out.push_back(
               {op.loc, "@" + function->name + ": calls @" + op.callee->name + ", which does not stand before it"});
+        if (writes_fixed(op) && out.size() < kMaxViolations)
+          out.push_back({op.loc, "@" + function->name + ": writes to fixed memory"});
       });
     }
     before.insert(function.get());

@@ -9,6 +9,7 @@
 #include "analysis/alias.h"
 #include "analysis/lifetimes.h"
 #include "ir/builder.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 #include "passes/rewrite.h"
 
@@ -64,7 +65,7 @@ bool move_out(ir::Function& function) {
     for (const Region* at = op.parent; at->parent_op; at = at->parent_op->parent) {
       Op* around = at->parent_op;
       const bool out = std::any_of(around->results.begin(), around->results.end(), [&](const Value* result) {
-        return analysis::has_array(result->type) && (alias.bases(result) & base);
+        return ir::has_array(result->type) && (alias.bases(result) & base);
       });
       if (!out || (around->code != OpCode::if_ && analysis::is_kept(*around, op, alias))) break;
       move.before = around;
@@ -112,7 +113,7 @@ bool only_accessed(const Value* array, const Uses& uses) {
           if (use->operand(k) == array && !only_accessed(around->result(k), uses)) return false;
         break;
       }
-      default: return false;
+      default: return false;  // safe: it stays where it is
     }
   }
   return true;

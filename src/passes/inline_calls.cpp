@@ -6,6 +6,7 @@
 #include "analysis/effects.h"
 #include "analysis/uses.h"
 #include "ir/clone.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::passes {
@@ -82,8 +83,7 @@ class Inliner {
   }
   /// Private arrays die with the call that made them, unless its body comes to the caller.
   static bool gives_own_array(const ir::Function& callee) {
-    return std::any_of(callee.result_types.begin(), callee.result_types.end(), analysis::has_array) &&
-           makes_locals(callee);
+    return std::any_of(callee.result_types.begin(), callee.result_types.end(), ir::has_array) && makes_locals(callee);
   }
   static bool makes_locals(const ir::Function& callee) {
     bool any = false;

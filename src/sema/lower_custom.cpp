@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/clone.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 #include "sema/lowering.h"
 
@@ -23,25 +24,10 @@ std::shared_ptr<const FunctionDecl> gradient_decl(const FunctionDecl& decl) {
   return decl.library ? library_function(std::string(decl.def->name) + "_gradient") : decl.gradient;
 }
 
-bool holds_array(const Type* type) {
-  if (type->is_array()) return true;
-  if (!type->is_struct() && !type->is_tuple()) return false;
-  return std::any_of(type->fields().begin(), type->fields().end(), [](const Field& f) { return holds_array(f.type); });
-}
-
-/// The array whose elements are meant, behind views and slices of it.
-ir::Value* whole_array(ir::Value* array) {
-  while (array->kind == ir::ValueKind::result && (array->op->code == OpCode::view || array->op->code == OpCode::slice))
-    array = array->op->operand(0);
-  return array;
-}
-
 /// Arrays that the function made itself are there, and those that it was given unless they may be gradients.
 bool may_be_missing(const ir::Value* array, bool given) {
-  if (array->kind == ir::ValueKind::argument) return given || array->region->parent_op != nullptr;
-  if (array->kind != ir::ValueKind::result) return true;
-  if (array->op->code == OpCode::local) return false;
-  return array->op->code != OpCode::extract || may_be_missing(array->op->operand(0), given);
+  const ir::Origin from = ir::origin_of(array);
+  return from.is_parameter() ? given : from.kind != ir::Origin::Kind::local;
 }
 
 }  // namespace
@@ -50,10 +36,10 @@ void ModuleLowering::guard_gradients(ir::Function& function, bool given) {
   std::vector<ir::Op*> accesses;
   ir::walk(*function.body, [&](ir::Op& op) {
     bool access = op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic;
-    if (access && may_be_missing(whole_array(op.operand(0)), given)) accesses.push_back(&op);
+    if (access && may_be_missing(op.operand(0), given)) accesses.push_back(&op);
     if (op.code != OpCode::call) return;
     bool passes_on = std::any_of(op.operands.begin(), op.operands.end(), [&](ir::Value* value) {
-      return holds_array(value->type) && may_be_missing(whole_array(value), given);
+      return ir::has_array(value->type) && may_be_missing(value, given);
     });
     if (passes_on) op.callee = guarded(*op.callee);
   });
@@ -67,7 +53,7 @@ void ModuleLowering::guard_gradients(ir::Function& function, bool given) {
       types.push_back(result->type);
       zeros.push_back(function.zero(result->type));
     }
-    ir::Op* there = b.if_op(b.unary(OpCode::nonnull, whole_array(op->operand(0))), types);
+    ir::Op* there = b.if_op(b.unary(OpCode::nonnull, ir::whole_array(op->operand(0))), types);
     for (std::size_t k = 0; k < types.size(); ++k) rewriter.replace(op->result(k), there->result(k));
     ir::remove_op(op);
     ir::insert_op(there->regions[0], op);
@@ -172,7 +158,7 @@ void ModuleLowering::lower_gradient(const Custom& of) {
 ir::Value* FunctionLowering::first_adjoint(ir::Value* of) {
   const Type* type = of->type;
   if (type->is_array()) return builder_.gradient(of);
-  if (!holds_array(type)) return function_.zero(type);
+  if (!ir::has_array(type)) return function_.zero(type);
   std::vector<ir::Value*> parts;
   for (std::size_t k = 0; k < type->fields().size(); ++k) {
     ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};

@@ -194,6 +194,33 @@ kernel @k(%x: array<f32,1>) form(no_overlap, rank 1) {
   EXPECT_FALSE(has_spin_loop(adjoint.kernel())) << "values don't change with gradients";
 }
 
+TEST(Effect, OnlyMemoryThatMayChangeIsWaitedFor) {
+  // A walk along a list that lies in `list`, in a kernel that writes to an array.
+  auto walk = [](const std::string& list) {
+    return Program(
+        "struct %S { n: i32, next: array<i32,1>, seen: array<i32,1> }\n"
+        "kernel @k(%s: %S, %all: array<%S,1>, %p: u64, %out: array<i32,1>) form(no_overlap, rank 1) {\n"
+        "  %i = tid 0\n" +
+        list +
+        "\n  %at = while (%a = %i) {\n    %more = ge %a, 0i32\n    test %more\n  } do {\n"
+        "    %b = load %next[%a]\n    store %out[%i], %a\n    yield %b\n  }\n  return\n}\n");
+  };
+  Program field = walk("%next = extract %s.1");
+  EXPECT_FALSE(has_spin_loop(field.kernel())) << "an array of a struct lies apart like any other";
+  EmitOptions wide;
+  wide.lanes = 4;
+  EXPECT_EQ(emit(*field.module, field.kernel(), host_target(), wide, Output::llvm_ir).lanes, 4);
+  EXPECT_FALSE(has_spin_loop(walk("%next = from_ptr(fixed) %p, 9i64 : array<i32,1>").kernel()));
+  // Another thread may write there: in lockstep it would never come to do so.
+  Program unknown = walk("%next = from_ptr %p, 9i64 : array<i32,1>");
+  EXPECT_TRUE(has_spin_loop(unknown.kernel()));
+  EXPECT_EQ(emit(*unknown.module, unknown.kernel(), host_target(), wide, Output::llvm_ir).lanes, 1);
+  EXPECT_TRUE(has_spin_loop(walk("%next = load %all[0i32].1").kernel()));
+  Program written = walk("%next = extract %s.1\n%seen = extract %s.2\nstore %seen[%i], 1i32\nstore %next[%i], 1i32");
+  EXPECT_TRUE(has_spin_loop(written.kernel()));
+  EXPECT_FALSE(has_spin_loop(walk("%next = extract %s.1\n%seen = extract %s.2\nstore %seen[%i], 1i32").kernel()));
+}
+
 TEST(Effect, AnyIsTheSameForAllLanes) {
   Program program(R"(
 kernel @k(%n: array<i32,1>, %own: array<i32,1>, %most: array<i32,1>) form(no_overlap, rank 1) {

@@ -363,5 +363,13 @@ TEST(Text, TruncatedAndMutatedTextNeverCrashes) {
   }
 }
 
+TEST(Text, OperationsWithoutTheirOperandsAreShown) {
+  Function function("f", FunctionKind::function);
+  for (int code = 0; code < kOpCodes; ++code) {
+    Op* op = function.make_op(OpCode(code), {}, {});
+    EXPECT_NE(print(*op).find(name_of(OpCode(code))), std::string::npos) << "messages show what is broken";
+  }
+}
+
 }  // namespace
 }  // namespace weft::ir

@@ -1,0 +1,142 @@
+// Goes back from a value, operation by operation. Sides of a choice are joined; values that loops carry are not followed.
+#include "ir/origin.h"
+
+#include "ir/op_cases.h"
+
+namespace weft::ir {
+namespace {
+
+/// Operations gone back over, and choices inside of choices, for the cost doubles with each.
+constexpr int kMaxSteps = 256, kMaxChoices = 8;
+
+Origin joined(const Origin& a, const Origin& b) {
+  if (a == b || b.kind == Origin::Kind::none) return a;
+  if (a.kind == Origin::Kind::none) return b;
+  if (a.kind != b.kind || a.gradient != b.gradient) return {};
+  return {a.kind, a.gradient, a.in_kernel};
+}
+
+/// On the way back from a value.
+struct Way {
+  bool gradient = false;  // what its gradient pointer describes is wanted, not its data
+  int steps = 0, choices = 0;
+
+  Way further() const { return {gradient, steps + 1, choices}; }
+  Way into_choice() const { return {gradient, steps + 1, choices + 1}; }
+  Way to_data() const { return {false, steps + 1, choices}; }
+  Way to_gradient() const { return {true, steps + 1, choices}; }
+};
+
+Origin back_from(const Value* value, Way way);
+
+Origin of_operand(const Op& op, Way way) {
+  // What it was given is the gradient from there on.
+  if (op.code == OpCode::with_gradient) return back_from(op.operand(way.gradient ? 1 : 0), way.to_data());
+  Origin from = back_from(op.operand(0), way.further());
+  if (op.code != OpCode::extract || !from.param) return from;
+  const Type* type = op.operand(0)->type;
+  for (const PathStep& step : op.path) {
+    if (step.kind != PathStep::field) return {};
+    const std::size_t field = std::size_t(step.value);
+    for (std::size_t k = 0; k < field; ++k) from.array += std::uint32_t(count_arrays(type->fields()[k].type));
+    from.offset += type->fields()[field].offset;
+    type = type->fields()[field].type;
+  }
+  return from;
+}
+
+Origin of_operands(const Op& op, Way way) {
+  Origin all{Origin::Kind::none};
+  for (const Value* operand : op.operands)
+    if (has_array(operand->type)) all = joined(all, back_from(operand, way.into_choice()));
+  return all;
+}
+
+Origin of_regions(const Op& op, std::size_t result, Way way) {
+  if (op.code != OpCode::if_) return {Origin::Kind::unknown, way.gradient};
+  return joined(back_from(op.regions[0]->terminator()->operand(result), way.into_choice()),
+                back_from(op.regions[1]->terminator()->operand(result), way.into_choice()));
+}
+
+/// What is found in the memory of an array: threads can't find each other's private arrays in memory that all of them see.
+Origin found_in(const Origin& array, bool gradient) {
+  bool seen_by_all =
+      array.kind == Origin::Kind::none || array.kind == Origin::Kind::fixed || array.kind == Origin::Kind::shared;
+  if (array.kind == Origin::Kind::parameter) seen_by_all = array.in_kernel;
+  return {seen_by_all ? Origin::Kind::shared : Origin::Kind::unknown, gradient};
+}
+
+Origin back_from(const Value* value, Way way) {
+  const Origin none{Origin::Kind::none}, unknown{Origin::Kind::unknown, way.gradient};
+  if (value->is_constant()) return none;
+  if (way.steps > kMaxSteps || way.choices > kMaxChoices) return unknown;
+  if (value->kind == ValueKind::argument) {
+    if (value->region->parent_op) return unknown;
+    const bool in_kernel = value->region->function->kind == FunctionKind::kernel;
+    return {.kind = Origin::Kind::parameter, .gradient = way.gradient, .in_kernel = in_kernel, .param = value};
+  }
+  const Op& op = *value->op;
+  switch (descent_of(op)) {
+    case Descent::nothing: return none;
+    case Descent::operand: return of_operand(op, way);
+    case Descent::operands: return of_operands(op, way);
+    case Descent::regions: return of_regions(op, value->index, way);
+    case Descent::made: return way.gradient ? none : Origin{.kind = Origin::Kind::local, .local = &op};
+    case Descent::gradient: return way.gradient ? none : back_from(op.operand(0), way.to_gradient());
+    case Descent::memory: return found_in(back_from(op.operand(0), way.to_data()), way.gradient);
+    case Descent::fixed: return way.gradient ? none : Origin{Origin::Kind::fixed};
+    case Descent::anywhere: return unknown;
+  }
+  return unknown;
+}
+
+}  // namespace
+
+bool has_array(const Type* type) { return count_arrays(type) != 0; }
+
+std::size_t count_arrays(const Type* type) {
+  if (type->is_array()) return 1;
+  std::size_t total = 0;
+  if (type->is_struct() || type->is_tuple())
+    for (const Field& field : type->fields()) total += count_arrays(field.type);
+  return total;
+}
+
+Descent descent_of(const Op& op) {
+  switch (op.code) {
+    case OpCode::view:
+    case OpCode::slice:
+    case OpCode::with_gradient:
+    case OpCode::extract: return Descent::operand;
+    case OpCode::select:
+    case OpCode::construct:
+    case OpCode::insert: return Descent::operands;
+    case OpCode::if_:
+    case OpCode::for_:
+    case OpCode::while_: return Descent::regions;
+    case OpCode::local: return Descent::made;
+    case OpCode::gradient: return Descent::gradient;
+    case OpCode::load:
+    case OpCode::atomic: return Descent::memory;
+    case OpCode::from_ptr: return op.imm ? Descent::fixed : Descent::anywhere;
+    case OpCode::call:
+    case OpCode::recall: return Descent::anywhere;
+    case OpCode::cast:
+    case OpCode::bitcast:
+    case OpCode::splat:
+    case OpCode::store:
+    case OpCode::dim:
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test:
+    WEFT_CASES(WEFT_NUMBER_OPS)
+    WEFT_CASES(WEFT_EFFECT_OPS) return Descent::nothing;
+  }
+  return Descent::anywhere;
+}
+
+Origin origin_of(const Value* value) { return back_from(value, {}); }
+
+}  // namespace weft::ir
