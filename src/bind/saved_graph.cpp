@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "bind/gil.h"
-#include "bind/kernel_object.h"
+#include "bind/python_kernel.h"
 #include "codegen/codegen.h"
 #include "driver/gpu_launch.h"
 #include "driver/launch_command.h"

@@ -74,12 +74,8 @@ Program Program::compile(std::string text, std::string name, const Options& opti
   driver::throw_on_errors(sink);
   impl->add_messages(sink);
   for (const auto& decl : impl->scope->kernels()) {
-    auto kernel = std::make_shared<Kernel::Impl>();
-    kernel->program = impl.get();
     const Hash128 source = Hasher().value(impl->source_hash).text(decl->key).finish();
-    kernel->family =
-        std::make_unique<driver::KernelFamily>(decl, driver::to_compile_options(options), source, options.interpret);
-    impl->kernels.push_back(std::move(kernel));
+    impl->kernels.push_back(std::make_shared<Kernel::Impl>(*impl, decl, source));
   }
   return Program(std::move(impl));
 }
@@ -93,19 +89,19 @@ Program Program::load(const std::string& path, const Options& options) {
 
 std::vector<std::string> Program::kernel_names() const {
   std::vector<std::string> out;
-  for (const auto& kernel : impl_->kernels) out.push_back(kernel->family->name());
+  for (const auto& kernel : impl_->kernels) out.push_back(kernel->name());
   return out;
 }
 
 Kernel Program::kernel(std::string_view name) const {
   for (auto it = impl_->kernels.rbegin(); it != impl_->kernels.rend(); ++it) {
-    if ((*it)->family->name() != name) continue;
+    if ((*it)->name() != name) continue;
     // The handle keeps the program alive; the program's own list does not, or it would never die.
     auto handle = std::shared_ptr<Kernel::Impl>(it->get(), [program = impl_](Kernel::Impl*) {});
     return Kernel(std::move(handle));
   }
   std::string known;
-  for (const auto& kernel : impl_->kernels) known += (known.empty() ? "" : ", ") + kernel->family->name();
+  for (const auto& kernel : impl_->kernels) known += (known.empty() ? "" : ", ") + kernel->name();
   throw ArgumentError("there is no kernel '" + std::string(name) + "' in " + impl_->source->name() +
                       (known.empty() ? "; it has no kernels" : "; it has " + known));
 }
@@ -126,44 +122,66 @@ void Program::build() const {
   std::vector<Kernel::Impl*> plain;
   for (const auto& kernel : impl_->kernels) {
     bool generic = false;
-    for (const sema::KernelParam& p : kernel->params()) generic = generic || p.pattern.is_generic();
+    for (const sema::KernelParam& p : kernel->known_params()) generic = generic || p.pattern.is_generic();
     if (!generic) plain.push_back(kernel.get());
   }
   runtime::parallel_for(std::int64_t(plain.size()), [&](std::int64_t i) {
     Kernel::Impl& kernel = *plain[std::size_t(i)];
-    DiagnosticSink sink;
-    kernel.family->variant(kernel.signature({}), 1, {}, sink);
-    driver::throw_on_errors(sink);
-    impl_->add_messages(sink);
+    kernel.build(kernel.signature_for({}), 1, {}, nullptr);
   });
 }
 
-const std::string& Kernel::name() const { return impl_->family->name(); }
+const std::string& Kernel::name() const { return impl_->name(); }
 
 std::vector<Kernel::Param> Kernel::params() const {
   std::vector<Param> out;
-  for (const sema::KernelParam& p : impl_->params()) out.push_back({p.name, builtins::to_string(p.pattern)});
+  for (const sema::KernelParam& p : impl_->known_params()) out.push_back({p.name, builtins::to_string(p.pattern)});
   return out;
 }
 
 std::vector<const Type*> Kernel::param_types() const {
   std::vector<const Type*> out;
-  for (const sema::KernelParam& p : impl_->params())
+  for (const sema::KernelParam& p : impl_->known_params())
     out.push_back(p.pattern.kind == builtins::Pattern::Kind::exact ? p.pattern.type : nullptr);
   return out;
 }
 
 bool Kernel::has_default(std::size_t index) const {
-  const auto& params = impl_->params();
+  const auto& params = impl_->known_params();
   return index < params.size() && params[index].has_default;
 }
 
-const std::vector<sema::KernelParam>& Kernel::Impl::params() {
+Kernel::Impl::Impl(Program::Impl& owner, std::shared_ptr<const sema::FunctionDecl> decl, Hash128 source_hash)
+    : driver::Kernel(std::move(decl), driver::to_compile_options(owner.options), source_hash, owner.options.interpret),
+      program(owner) {}
+
+const std::vector<sema::KernelParam>& Kernel::Impl::known_params() {
   DiagnosticSink sink;
-  const auto* known = family->params(sink);
+  const auto* known = driver::Kernel::params(sink);
   driver::throw_on_errors(sink);
-  program->add_messages(sink);
+  program.add_messages(sink);
   return *known;
+}
+
+const driver::KernelVariant& Kernel::Impl::build(driver::KernelSignature& signature, std::size_t rank,
+                                                 driver::ArrayFacts arrays, cuda::Device* device) {
+  DiagnosticSink sink;
+  const driver::KernelVariant* made = variant(signature, int(rank), arrays, sink, device);
+  driver::throw_on_errors(sink);
+  program.add_messages(sink);
+  return *made;
+}
+
+runtime::LaunchOptions Kernel::Impl::cpu_options() const {
+  runtime::LaunchOptions options;
+  options.serial = program.options.serial;
+  return options;
+}
+
+void Kernel::Impl::warn(const std::string& text) {
+  Message message{Message::Kind::warning, {}, {}, 0, 0, text, text};
+  std::lock_guard lock(program.mutex);
+  program.messages.push_back(std::move(message));
 }
 
 namespace {
@@ -183,9 +201,9 @@ const Type* type_of(const Argument& arg) {
 
 }  // namespace
 
-driver::KernelSignature& Kernel::Impl::signature(std::span<const Argument> args) {
-  const auto& known = params();
-  const std::string& name = family->name();
+driver::KernelSignature& Kernel::Impl::signature_for(std::span<const Argument> args) {
+  const auto& known = known_params();
+  const std::string& name = this->name();
   if (args.size() > known.size())
     throw ArgumentError("kernel '" + name + "' takes " + std::to_string(known.size()) + " arguments, got " +
                         std::to_string(args.size()));
@@ -205,7 +223,7 @@ driver::KernelSignature& Kernel::Impl::signature(std::span<const Argument> args)
                           builtins::to_string(pattern) + ", not " + type->user_name());
     types.push_back(type);
   }
-  return family->signature(types);
+  return signature(types);
 }
 
 namespace {
@@ -228,42 +246,36 @@ void set_argument(runtime::ParamBlock& block, std::size_t i, const Argument& arg
 }  // namespace
 
 void Kernel::launch_with(const Dims& dims, std::span<const Argument> args) const {
-  driver::KernelFamily& family = *impl_->family;
-  Program::Impl& program = *impl_->program;
-  driver::LaunchRequest request{dims, {}};
-  request.options.serial = program.options.serial;
+  Impl& kernel = *impl_;
+  const driver::LaunchRequest request{dims, kernel.cpu_options()};
   try {
     // The usual launch: no generic parameter, every argument plainly right, the form compiled already.
-    if (driver::KernelSignature* plain = family.plain_signature();
+    if (driver::KernelSignature* plain = kernel.plain_signature();
         plain && plain->layout.size <= kSmallBlock && dims.size() - 1 < kMaxRank) {
       alignas(8) char block[kSmallBlock];
       if (driver::pack_plain(plain->layout, args, block)) {
         if (const driver::KernelVariant* ready = plain->ready(dims.size(), driver::array_facts(plain->layout, block)))
-          return family.run(*ready, block, request);
+          return kernel.run(*ready, block, request);
       }
     }
-    driver::KernelSignature& signature = impl_->signature(args);
-    const auto& params = impl_->params();
-    runtime::ParamBlock block(family.name(), signature.layout);
+    driver::KernelSignature& signature = kernel.signature_for(args);
+    const auto& params = kernel.known_params();
+    runtime::ParamBlock block(kernel.name(), signature.layout);
     for (std::size_t i = 0; i < args.size(); ++i) set_argument(block, i, args[i]);
     for (std::size_t i = args.size(); i < params.size(); ++i)
       if (params[i].has_default) {
         const Type* type = signature.types[i];
         std::vector<std::uint64_t> bytes(type->size() / 8 + 1);
-        driver::write_default(family.name(), params[i], type, bytes.data());
+        driver::write_default(kernel.name(), params[i], type, bytes.data());
         block.set(i, type, bytes.data());
       }
     block.check_complete();
     runtime::KernelCode any;  // dimensions are checked before anything is compiled for them
-    any.name = family.name();
+    any.name = kernel.name();
     any.tid_dims_read = 0;
     runtime::launch_size(any, dims);
-    DiagnosticSink sink;
-    const driver::KernelVariant* variant =
-        family.variant(signature, int(dims.size()), driver::array_facts(signature.layout, block.data()), sink);
-    driver::throw_on_errors(sink);
-    program.add_messages(sink);
-    family.run(*variant, block.data(), request);
+    const char* bytes = static_cast<const char*>(block.data());
+    kernel.run(kernel.form_for(signature, dims, bytes, driver::array_facts(signature.layout, bytes)), bytes, request);
   } catch (const runtime::KernelError& e) {
     const auto& d = e.details();
     throw KernelError(e.what(), d.file, d.line, {d.thread.begin(), d.thread.begin() + d.rank});

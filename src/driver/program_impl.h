@@ -2,7 +2,7 @@
 #pragma once
 #include <mutex>
 
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 #include "runtime/array.h"
 #include "runtime/params.h"
 #include "sema/file_scope.h"
@@ -26,12 +26,19 @@ struct Program::Impl {
   void add_messages(const DiagnosticSink& sink);
 };
 
-struct Kernel::Impl {
-  Program::Impl* program = nullptr;  // owns this; every handle keeps it alive
-  std::unique_ptr<driver::KernelFamily> family;
+/// A kernel of a C++ program: errors are the public exceptions, warnings go to the program.
+struct Kernel::Impl final : driver::Kernel {
+  Impl(Program::Impl& program, std::shared_ptr<const sema::FunctionDecl> decl, Hash128 source_hash);
 
-  const std::vector<sema::KernelParam>& params();
-  driver::KernelSignature& signature(std::span<const Argument> args);
+  const std::vector<sema::KernelParam>& known_params();
+  driver::KernelSignature& signature_for(std::span<const Argument> args);
+
+  const driver::KernelVariant& build(driver::KernelSignature& signature, std::size_t rank, driver::ArrayFacts arrays,
+                                     cuda::Device* device) override;
+  runtime::LaunchOptions cpu_options() const override;
+  void warn(const std::string& text) override;
+
+  Program::Impl& program;  // owns this; every handle keeps it alive
 };
 
 namespace driver {

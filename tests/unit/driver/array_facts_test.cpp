@@ -1,7 +1,7 @@
 // What a launch finds out about how its arrays lie.
 #include <gtest/gtest.h>
 
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 
 namespace weft::driver {
 namespace {

@@ -1,5 +1,5 @@
 // Signatures and variants of a kernel, and how one is run.
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 
 #include <mutex>
 
@@ -17,15 +17,15 @@
 
 namespace weft::driver {
 
-KernelFamily::KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
-                           bool interpret, std::string name)
+Kernel::Kernel(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
+               bool interpret, std::string name)
     : name_(name.empty() ? std::string(decl->def->name) : std::move(name)),
       decl_(std::move(decl)),
       options_(std::move(options)),
       source_hash_(source_hash),
       interpret_(interpret) {}
 
-const std::vector<sema::KernelParam>* KernelFamily::params(DiagnosticSink& sink) {
+const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
   {
     std::shared_lock lock(mutex_);
     if (params_known_) return &params_;
@@ -46,7 +46,7 @@ const std::vector<sema::KernelParam>* KernelFamily::params(DiagnosticSink& sink)
   return &params_;
 }
 
-KernelSignature& KernelFamily::signature(const std::vector<const Type*>& types) {
+KernelSignature& Kernel::signature(const std::vector<const Type*>& types) {
   {
     std::shared_lock lock(mutex_);
     for (const auto& s : signatures_)
@@ -69,7 +69,7 @@ KernelSignature& KernelFamily::signature(const std::vector<const Type*>& types) 
   return *signatures_.back();
 }
 
-std::atomic<const KernelVariant*>& KernelFamily::slot(KernelSignature& signature, int rank, ArrayFacts arrays,
+std::atomic<const KernelVariant*>& Kernel::slot(KernelSignature& signature, int rank, ArrayFacts arrays,
                                                       const cuda::Device* device) {
   FormTable* table = &signature.host;
   if (device) {
@@ -88,7 +88,7 @@ std::atomic<const KernelVariant*>& KernelFamily::slot(KernelSignature& signature
   return table->variants[rank - 1][arrays.index()];
 }
 
-BuildRequest KernelFamily::request_for(const KernelSignature& signature, int rank, ArrayFacts arrays) const {
+BuildRequest Kernel::request_for(const KernelSignature& signature, int rank, ArrayFacts arrays) const {
   BuildRequest request;
   request.kernel = decl_.get();
   request.arg_types = signature.types;
@@ -103,7 +103,7 @@ BuildRequest KernelFamily::request_for(const KernelSignature& signature, int ran
   return request;
 }
 
-BuildRequest KernelFamily::request_for(const KernelSignature& signature, int rank, ArrayFacts arrays,
+BuildRequest Kernel::request_for(const KernelSignature& signature, int rank, ArrayFacts arrays,
                                        const SourceKey& source, cuda::Device* device) const {
   BuildRequest request = request_for(signature, rank, arrays);
   request.device = device;
@@ -113,7 +113,7 @@ BuildRequest KernelFamily::request_for(const KernelSignature& signature, int ran
   return request;
 }
 
-const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, ArrayFacts arrays,
+const KernelVariant* Kernel::variant(KernelSignature& signature, int rank, ArrayFacts arrays,
                                            const SourceKey& source, DiagnosticSink& sink, cuda::Device* device) {
   std::atomic<const KernelVariant*>& slot = this->slot(signature, rank, arrays, device);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
@@ -151,7 +151,7 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   return slot.load(std::memory_order_relaxed);
 }
 
-void KernelFamily::build_ahead(KernelSignature& signature, int rank, const SourceKey& source, cuda::Device* device) {
+void Kernel::build_ahead(KernelSignature& signature, int rank, const SourceKey& source, cuda::Device* device) {
   if ((interpret_ && !device) || signature.ready(std::size_t(rank), {}, device)) return;
   BuildRequest request = request_for(signature, rank, {}, source, device);
   request.ahead = true;
@@ -159,7 +159,7 @@ void KernelFamily::build_ahead(KernelSignature& signature, int rank, const Sourc
   BinaryStore::shared().get(request, unheard);
 }
 
-const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays) {
+const TapeFacts& Kernel::tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays) {
   arrays = {arrays.no_overlap, arrays.strided};
   auto& slot = signature.tape[rank - 1][arrays.index()];
   if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
@@ -176,7 +176,7 @@ const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, 
   return *slot.load(std::memory_order_relaxed);
 }
 
-const TangentPlan& KernelFamily::tangent_plan(KernelSignature& signature, int rank, ArrayFacts arrays) {
+const TangentPlan& Kernel::tangent_plan(KernelSignature& signature, int rank, ArrayFacts arrays) {
   arrays = {arrays.no_overlap, arrays.strided};
   auto& slot = signature.plans[rank - 1][arrays.index()];
   if (const TangentPlan* ready = slot.load(std::memory_order_acquire)) return *ready;
@@ -188,7 +188,7 @@ const TangentPlan& KernelFamily::tangent_plan(KernelSignature& signature, int ra
   return *slot.load(std::memory_order_relaxed);
 }
 
-std::string KernelFamily::find_race(KernelSignature& signature, ArrayFacts arrays, const void* block,
+std::string Kernel::find_race(KernelSignature& signature, ArrayFacts arrays, const void* block,
                                     const LaunchRequest& request) {
   arrays = {arrays.no_overlap, arrays.strided};
   const int rank = int(request.dims.size());
@@ -210,7 +210,7 @@ std::string KernelFamily::find_race(KernelSignature& signature, ArrayFacts array
   return driver::find_race(*module, signature.layout, facts.leaves, block, request.dims, request.options);
 }
 
-bool KernelFamily::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
+bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
   constexpr int kManyWorkers = 6;  // an atomic addition costs about as much as so many plain ones
   return variant.binary && !variant.binary->sums().empty() && !request.options.serial &&
          runtime::thread_count() >= kManyWorkers &&
@@ -229,21 +229,21 @@ bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request)
   return !variant.binary->gpu() && request.options.serial && variant.binary->code().lanes <= 1;
 }
 
-WEFT_HOT void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+WEFT_HOT void Kernel::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   const bool on_gpu = variant.binary && variant.binary->gpu();
   if (on_gpu && variant.plan && !variant.in_order && !variant.adjoint) return launch_settled(variant, block, request);
   if (variant.in_order && !on_gpu) return run_in_order(variant, block, request);
   run_as_asked(variant, block, request);
 }
 
-void KernelFamily::run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+void Kernel::run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   LaunchRequest one = request;
   one.options.serial = true;
   one.options.descending = variant.adjoint;
   run_as_asked(variant, block, one);
 }
 
-WEFT_HOT void KernelFamily::run_as_asked(const KernelVariant& variant, const void* block,
+WEFT_HOT void Kernel::run_as_asked(const KernelVariant& variant, const void* block,
                                          const LaunchRequest& request) const {
   if (!variant.ordered.empty() && !in_thread_order(variant, request)) throw runtime::Error(variant.ordered);
   if (variant.binary && variant.binary->gpu()) return launch_on_gpu(variant, block, request);

@@ -75,6 +75,10 @@ struct KernelSignature {
   std::vector<std::unique_ptr<const TangentPlan>> owned_plans;
   std::atomic<double> log_words{0};  // that a thread of a launch on a GPU wrote down, at most on average
 
+  /// What tapes know of such a launch if somebody has asked already. No lock.
+  const TapeFacts* known_facts(std::size_t rank, ArrayFacts arrays) const {
+    return tape[rank - 1][ArrayFacts{arrays.no_overlap, arrays.strided}.index()].load(std::memory_order_acquire);
+  }
   /// The form for such a launch if it was built already; a null device is the CPU. No lock.
   const KernelVariant* ready(std::size_t rank, ArrayFacts arrays, const cuda::Device* device = nullptr) const {
     const FormTable* table = device ? cuda[device->ordinal()].load(std::memory_order_acquire) : &host;
@@ -95,6 +99,25 @@ struct LaunchRequest {
   GpuLaunchOptions gpu = {};
 };
 
+/// Where and how a launch runs; a null device is the CPU.
+struct LaunchPlace {
+  cuda::Device* device = nullptr;
+  GpuLaunchOptions gpu = {};
+};
+
+/// A launch whose form is known, and what it works on.
+struct LaunchWork {
+  std::shared_ptr<class Kernel> kernel;
+  KernelSignature& signature;
+  const KernelVariant& variant;
+  const char* block;
+  std::span<const std::int64_t> dims;
+  const LaunchPlace& place;
+  bool adjoint;                               // it is one of an adjoint
+  const std::vector<runtime::Array>& memory;  // that the block points to: graphs keep it
+  std::shared_ptr<void> owner;                // of what else it points to; the language knows what it is
+};
+
 /// Whether the threads of such a launch run one after another, in their order or in the opposite one.
 bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request);
 
@@ -104,14 +127,18 @@ struct SourceKey {
   std::function<bool()> complete;
 };
 
-class KernelFamily {
+/// A kernel under one set of options, and all its compiled forms. Languages derive their own from it: they say how it is
+/// compiled for a launch, what runs meanwhile, and who hears of it (the last group of functions).
+class Kernel {
  public:
   /// `name`: by which messages know it; empty: the function's.
-  KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
-               bool interpret, std::string name = {});
+  Kernel(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
+         bool interpret, std::string name = {});
+  virtual ~Kernel() = default;
 
   const std::string& name() const { return name_; }
   const CompileOptions& options() const { return options_; }
+  const sema::FunctionDecl& decl() const { return *decl_; }
   /// The signature of a kernel without generic parameters once it was asked for, else null. No lock.
   KernelSignature* plain_signature() const { return plain_.load(std::memory_order_acquire); }
   /// The parameters as annotated; read on first use. Errors go to the sink; then the result is null.
@@ -119,8 +146,9 @@ class KernelFamily {
   /// The signature for these types, one per parameter, which must fit the annotations.
   KernelSignature& signature(const std::vector<const Type*>& types);
   /// Finds or builds a form; null with errors in the sink.
-  const KernelVariant* variant(KernelSignature& signature, int rank, ArrayFacts arrays, DiagnosticSink& sink) {
-    return variant(signature, rank, arrays, {source_hash_, {}}, sink);
+  const KernelVariant* variant(KernelSignature& signature, int rank, ArrayFacts arrays, DiagnosticSink& sink,
+                               cuda::Device* device = nullptr) {
+    return variant(signature, rank, arrays, {source_hash_, {}}, sink, device);
   }
   /// The same for a host that hashes what its names mean at the time of building.
   const KernelVariant* variant(KernelSignature& signature, int rank, ArrayFacts arrays, const SourceKey& source,
@@ -135,6 +163,8 @@ class KernelFamily {
   }
   /// What a tape must know of the form for such a launch; found out on first use.
   const TapeFacts& tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays);
+  /// The same, other threads of the language running meanwhile.
+  const TapeFacts& facts_for(KernelSignature& signature, std::size_t rank, ArrayFacts arrays);
   /// A tangent: what launches must know of the order of its threads; found out on first use.
   const TangentPlan& tangent_plan(KernelSignature& signature, int rank, ArrayFacts arrays);
   /// Whether threads of such a launch meet in an element (driver/race_check.h); the block's arrays are used up.
@@ -144,6 +174,26 @@ class KernelFamily {
   static bool wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request);
   /// Runs a form on a finished parameter block; on a GPU it is queued. Throws the runtime's errors.
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  /// The form for a launch, built if need be.
+  const KernelVariant& form_for(KernelSignature& signature, std::span<const std::int64_t> dims, const char* block,
+                                ArrayFacts arrays, cuda::Device* device = nullptr);
+
+  /// Whether the kernel's names may well stand for something else when its adjoint is wanted: tapes then build it at once.
+  bool names_may_change() const { return names_may_change_; }
+  void set_names_may_change(bool on) { names_may_change_ = on; }
+
+  // What languages have their own ways for; these are those of a program that has no language.
+
+  /// Builds a form for a launch. Throws what the language throws for text that does not compile.
+  virtual const KernelVariant& build(KernelSignature& signature, std::size_t rank, ArrayFacts arrays,
+                                     cuda::Device* device);
+  /// Runs a launch, queues it, or adds it to the graph that is captured.
+  virtual void start(const LaunchWork& launch);
+  /// How launches on the CPU run.
+  virtual runtime::LaunchOptions cpu_options() const { return {}; }
+  /// Does work that takes long; the language's other threads run meanwhile, and it may want to end the work.
+  virtual void run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) { work(cpu_options()); }
+  virtual void warn(const std::string&) {}
 
  private:
   BuildRequest request_for(const KernelSignature& signature, int rank, ArrayFacts arrays, const SourceKey& source,
@@ -160,6 +210,7 @@ class KernelFamily {
   CompileOptions options_;
   Hash128 source_hash_;
   bool interpret_;
+  std::atomic<bool> names_may_change_{false};
   mutable std::shared_mutex mutex_;  // guards the rest
   bool params_known_ = false;
   std::vector<sema::KernelParam> params_;
