@@ -34,7 +34,7 @@ def descend(x: wp.array(dtype=wp.vec2), gradient: wp.array(dtype=wp.vec2), rate:
     x[i] = x[i] - rate * gradient[i]
 )";
 
-constexpr int kMasses = 16, kSteps = 120, kRounds = 40;
+constexpr int kMasses = 16, kSteps = 120, kRounds = 60;
 constexpr float kRest = 0.1f, kStiffness = 900, kDt = 0.004f;
 
 int main(int argc, char** argv) {
@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
     start.assign(std::span<const float>(row));
     const float target[2] = {0.6f, 0.9f};
 
-    const weft::Array x = weft::Array::zeros("vec2", {kMasses}, device), v = weft::Array::zeros("vec2", {kMasses}, device),
+    const weft::Array x = weft::Array::zeros("vec2", {kMasses}, device),
+                      v = weft::Array::zeros("vec2", {kMasses}, device),
                       force = weft::Array::zeros("vec2", {kMasses}, device),
                       thrown = weft::Array::zeros("vec2", {kMasses}, device),
                       loss = weft::Array::zeros("float32", {1}, device);
@@ -79,7 +80,7 @@ int main(int argc, char** argv) {
       tape.backward(loss);
       last = loss.read<float>()[0];
       if (round == 0) first = last;
-      descend.launch({kMasses}, thrown, thrown.grad(), 0.6f);
+      descend.launch({kMasses}, thrown, thrown.grad(), 2.0f);
       tape.zero();
     }
     std::printf("%s: the end misses by %.3f, after %d rounds of descent by %.3f\n", device.name().c_str(),

@@ -165,9 +165,9 @@ void GraphJournal::launched(const driver::LaunchWork& work, std::shared_ptr<cons
         other("argument '" + p.name + "' of kernel '" + kernel.name() + "', which " + problem);
     });
   if (!refused.empty()) return;
-  driver::ArrayFacts facts = driver::array_facts(signature.layout, block);
-  facts.strided |= facts.large;  // wherever it is built later
-  const auto key = std::tuple<const driver::KernelSignature*, std::size_t, std::size_t>(&signature, work.dims.size(), facts.index());
+  driver::LaunchForm form = driver::form_of(signature.layout, block, work.dims.size());
+  form.strided |= form.large;  // wherever it is built later
+  const auto key = std::pair<const driver::KernelSignature*, std::size_t>(&signature, form.index());
   auto found = known_.find(key);
   if (found == known_.end()) {
     CompileSession session(kernel.decl());
@@ -175,7 +175,7 @@ void GraphJournal::launched(const driver::LaunchWork& work, std::shared_ptr<cons
     std::unique_ptr<ir::Module> module;
     {
       GilRelease release;  // the resolver takes it back where it asks Python
-      module = kernel.module(signature, int(work.dims.size()), facts, sink);
+      module = kernel.module(signature, form, sink);
     }
     if (!module) raise_compile_error(sink);
     ir::PrintOptions plain;
@@ -199,7 +199,8 @@ void note_launch(const driver::LaunchWork& work, const std::vector<nb::object>& 
   driver::note_graph_launch(work);
   GraphJournal* journal = journal_here();
   if (!journal) return;
-  if (work.adjoint || work.variant.adjoint) return journal->other("the adjoint of kernel '" + work.kernel->name() + "'");
+  if (work.adjoint || work.variant.adjoint)
+    return journal->other("the adjoint of kernel '" + work.kernel->name() + "'");
   journal->launched(work, keep.empty() ? nullptr : hold_objects(keep));
 }
 

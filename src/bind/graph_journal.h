@@ -42,7 +42,7 @@ class __attribute__((visibility("hidden"))) GraphJournal final : public runtime:
   std::string refused;  // why it can't be saved; empty: it can
 
  private:
-  std::map<std::tuple<const driver::KernelSignature*, std::size_t, std::size_t>, std::size_t> known_;
+  std::map<std::pair<const driver::KernelSignature*, std::size_t>, std::size_t> known_;  // by signature and form
 };
 
 /// Tells the journal of this thread, and who gathers what graphs write, of a launch that is captured.

@@ -73,7 +73,9 @@ void record_call(nb::object function) {
 
 void register_graph_writes(nb::module_& m) {
   using driver::GraphWrites;
-  static constexpr auto device_of = [](int place) { return place < 0 ? nullptr : &cuda::System::shared().device(place); };
+  static constexpr auto device_of = [](int place) {
+    return place < 0 ? nullptr : &cuda::System::shared().device(place);
+  };
   nb::class_<GraphWrites>(m, "GraphWrites", "What a graph writes when it runs.")
       .def("announce", &GraphWrites::announce, "To be called before each run.")
       .def("include", &GraphWrites::include, "Another graph becomes part of this one.");

@@ -133,13 +133,13 @@ const driver::KernelVariant& build(PythonKernel& kernel, const std::vector<TypeH
   if (list.size() != params.size()) throw nb::value_error("one type per parameter is needed");
   if (rank < 1 || rank > std::size_t(kMaxRank)) throw nb::value_error("a kernel runs over 1 to 4 dimensions");
   cuda::Device* device = place < 0 ? nullptr : &cuda::System::shared().device(place);
-  return kernel.build(kernel.signature(list), rank, {}, device);
+  driver::LaunchForm form;
+  form.rank = std::uint8_t(rank);
+  return kernel.build(kernel.signature(list), form, device);
 }
 
 /// The code of a kernel without generic parameters on a GPU.
-const cuda::KernelCode& gpu_code(PythonKernel& kernel, int place) {
-  return *build(kernel, {}, 1, place).binary->gpu();
-}
+const cuda::KernelCode& gpu_code(PythonKernel& kernel, int place) { return *build(kernel, {}, 1, place).binary->gpu(); }
 
 /// The device of the last build: the next kernels will probably run there, too.
 std::atomic<cuda::Device*> last_device{nullptr};
@@ -160,7 +160,9 @@ void build_ahead(PythonKernel& kernel) {
     if (device && device->capture()) return;  // what is loaded now could end up in the graph
     kernel.note_meaning(kernel.signature(types));
     GilRelease release;
-    kernel.build_ahead(kernel.signature(types), sema::scan(*kernel.decl().def).tid_names, source, device);
+    driver::LaunchForm form;
+    form.rank = std::uint8_t(sema::scan(*kernel.decl().def).tid_names);
+    kernel.build_ahead(kernel.signature(types), form, source, device);
   } catch (const CompileSession::NotAhead&) {  // NOLINT(bugprone-empty-catch): nothing is lost
   } catch (const std::exception&) {            // NOLINT(bugprone-empty-catch): a launch of this kernel raises it again
   }
@@ -199,8 +201,8 @@ bool PythonKernel::note_meaning(const driver::KernelSignature& signature) {
   return meanings_.try_emplace(&signature, now.text).first->second == now.text;
 }
 
-const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signature, std::size_t rank,
-                                                 driver::ArrayFacts arrays, cuda::Device* device) {
+const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signature, driver::LaunchForm form,
+                                                 cuda::Device* device) {
   CompileSession session(decl());
   driver::SourceKey source;
   source.hash = session.fingerprint(decl(), options().debug);
@@ -211,7 +213,7 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
     fingerprint_ = source.hash;
   }
   if (session.asked_more()) source.hash = {};
-  if (!note_meaning(signature) && arrays.adjoint)
+  if (!note_meaning(signature) && form.adjoint)
     throw runtime::Error(
         "kernel '" + name() +
         "' uses names that stand for something else than when it was compiled, and its gradient would be "
@@ -220,7 +222,7 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
   const driver::KernelVariant* made = nullptr;
   {
     GilRelease release;  // the resolver takes it back where it asks Python
-    made = variant(signature, int(rank), arrays, source, sink, device);
+    made = variant(signature, form, source, sink, device);
   }
   if (!made) raise_compile_error(sink);
   last_device = device;
@@ -230,8 +232,7 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
     const driver::BuildReport& r = made->report;
     double seconds =
         r.seconds_front + r.seconds_passes + r.seconds_emit + r.seconds_llvm_opt + r.seconds_codegen + r.seconds_load;
-    hooks().built(name(), r.source == driver::BuildReport::Source::compiled ? "compiled" : "cached",
-                  seconds);
+    hooks().built(name(), r.source == driver::BuildReport::Source::compiled ? "compiled" : "cached", seconds);
   }
   return *made;
 }
@@ -239,10 +240,10 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
 WEFT_HOT const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::KernelSignature& signature,
                                                   std::span<const std::int64_t> dims, const char* block, bool adjoint,
                                                   cuda::Device* device) {
-  driver::ArrayFacts arrays = driver::array_facts(signature.layout, block);
-  arrays.adjoint = adjoint;
-  arrays.meet = adjoint && driver::gradients_may_meet(signature.layout, block);
-  const driver::KernelVariant* ready = signature.ready(dims.size(), arrays, device);
+  driver::LaunchForm form = driver::form_of(signature.layout, block, dims.size());
+  form.adjoint = adjoint;
+  form.meet = adjoint && driver::gradients_may_meet(signature.layout, block);
+  const driver::KernelVariant* ready = signature.ready(form, device);
   bool unusual = !ready;
   for (std::int64_t n : dims) unusual |= n < 0 || n > INT32_MAX;
   if (unusual) {  // sizes are checked under the kernel's own name (code is shared), and before anything is compiled
@@ -251,7 +252,7 @@ WEFT_HOT const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::
     code.tid_dims_read = ready && ready->binary ? ready->binary->code().tid_dims_read : 0;
     runtime::launch_size(code, dims);
   }
-  return kernel.form_for(signature, dims, block, arrays, device);
+  return kernel.form_for(signature, dims, block, form, device);
 }
 
 bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims) {
@@ -261,9 +262,9 @@ bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int
   return threads * variant.binary->code().ns_per_thread >= kReleaseGilNs;
 }
 
-WEFT_HOT void run_on_gpu(PythonKernel& kernel, driver::KernelSignature& signature,
-                         const driver::KernelVariant& variant, const ArgumentList& args, const char* block,
-                         std::span<const std::int64_t> dims, const LaunchPlace& place) {
+WEFT_HOT void run_on_gpu(PythonKernel& kernel, driver::KernelSignature& signature, const driver::KernelVariant& variant,
+                         const ArgumentList& args, const char* block, std::span<const std::int64_t> dims,
+                         const LaunchPlace& place) {
   if (place.device->capture()) [[unlikely]] {
     auto arrays = std::make_shared<std::vector<runtime::Array>>();
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], *arrays);

@@ -368,7 +368,8 @@ void register_launch(nb::module_& m) {
          nb::handle block_dim, const std::shared_ptr<cuda::Stream>& stream, nb::object arguments, bool run) {
         KernelHandle* handle = find_kernel(kernel.ptr());
         if (!handle) throw nb::type_error("not a kernel");
-        LaunchOnTape on_tape{arguments.is_none() ? nullptr : driver::recording_tape(), arguments, run, handle->backward};
+        LaunchOnTape on_tape{arguments.is_none() ? nullptr : driver::recording_tape(), arguments, run,
+                             handle->backward};
         launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr(),
                gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()), on_tape.tape ? &on_tape : nullptr);
       },

@@ -38,7 +38,7 @@ class __attribute__((visibility("hidden"))) PythonKernel final : public driver::
   bool note_meaning(const driver::KernelSignature& signature);
 
   /// Compiles, its warnings to Python. Raises compile errors.
-  const driver::KernelVariant& build(driver::KernelSignature& signature, std::size_t rank, driver::ArrayFacts arrays,
+  const driver::KernelVariant& build(driver::KernelSignature& signature, driver::LaunchForm form,
                                      cuda::Device* device) override;
   /// `owner` is a PythonLaunch.
   void start(const driver::LaunchWork& work) override;
@@ -58,8 +58,8 @@ class __attribute__((visibility("hidden"))) PythonKernel final : public driver::
 
 /// What a launch from Python holds: on a tape, as long as it stands there.
 struct __attribute__((visibility("hidden"))) PythonLaunch {
-  std::vector<nb::object> keep;          // buffers and the like, which the block points to
-  nb::object arguments;                  // (kernel, dim, max_blocks, inputs, outputs, device, block_dim) for those who look
+  std::vector<nb::object> keep;  // buffers and the like, which the block points to
+  nb::object arguments;          // (kernel, dim, max_blocks, inputs, outputs, device, block_dim) for those who look
   std::vector<nb::object> arrays, held;  // those of driver::WatchedLaunch
 };
 

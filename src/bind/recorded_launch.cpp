@@ -187,8 +187,8 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
 /// Whether the usual launch on a GPU was queued: one that nobody follows, made ready before, on the current stream.
 WEFT_HOT bool run_usual(RecordedLaunch& r) {
   // Without the GIL another thread could replace the stream, and the arguments, at any time.
-  if (kFreeThreaded || !r.on_gpu || driver::work_is_followed.load(std::memory_order_relaxed) || runtime::writes_are_watched() ||
-      !launch_settings().plain)
+  if (kFreeThreaded || !r.on_gpu || driver::work_is_followed.load(std::memory_order_relaxed) ||
+      runtime::writes_are_watched() || !launch_settings().plain)
     return false;
   const cuda::Stream* stream = r.place.device->stream_now();
   return stream && r.on_gpu->launch.run_quickly(*stream);

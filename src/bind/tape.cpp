@@ -160,8 +160,7 @@ void LaunchArrays::add(PyObject* value, const Type* type) {
   collect_arrays(value, type, objects);
 }
 
-void launch_watched(driver::WatchedLaunch launch, LaunchArrays arrays, std::vector<nb::object> keep,
-                    LaunchOnTape how) {
+void launch_watched(driver::WatchedLaunch launch, LaunchArrays arrays, std::vector<nb::object> keep, LaunchOnTape how) {
   auto owner = std::make_shared<PythonLaunch>();
   owner->keep = std::move(keep);
   owner->arguments = std::move(how.arguments);
@@ -231,7 +230,8 @@ void register_tape(nb::module_& m) {
           "kept_bytes", [](const TapeObject& t) { return t.tape.keeper().kept_bytes(); },
           "Bytes of arrays that the tape copied because a later operation overwrote them.")
       .def_prop_ro(
-          "kept_copies", [](const TapeObject& t) { return t.tape.keeper().copies(); }, "How many such copies there are.")
+          "kept_copies", [](const TapeObject& t) { return t.tape.keeper().copies(); },
+          "How many such copies there are.")
       .def_prop_ro(
           "log_bytes", [](const TapeObject& t) { return t.tape.log_bytes(); },
           "Bytes that launches wrote down because their kernels overwrite what the backward pass needs.");
@@ -246,9 +246,10 @@ void register_tape(nb::module_& m) {
         const std::shared_ptr<PythonKernel> kernel = current_kernel(object.ptr(), *find_kernel(object.ptr()));
         const ArgumentList args(inputs.ptr(), outputs.ptr());
         driver::KernelSignature& signature = signature_for(*kernel, args);
-        driver::ArrayFacts careful;
+        driver::LaunchForm careful;
+        careful.rank = std::uint8_t(rank);
         careful.no_overlap = false;
-        const driver::TapeFacts& facts = kernel->facts_for(signature, rank, careful);
+        const driver::TapeFacts& facts = kernel->facts_for(signature, careful);
         if (!facts.problem.empty() && facts.leaves.empty()) throw runtime::Error(facts.problem);
         nb::list out;
         const auto& params = signature.layout.params;

@@ -53,8 +53,8 @@ void GraphWrites::add_gradients(const KernelSignature& signature, const char* bl
 
 void GraphWrites::settle(const Launch& launch) {
   const char* block = reinterpret_cast<const char*>(launch.block.data());
-  const ArrayFacts form = array_facts(launch.signature->layout, block);
-  const TapeFacts* facts = &launch.kernel->facts_for(*launch.signature, launch.rank, form);
+  const LaunchForm form = form_of(launch.signature->layout, block, launch.rank);
+  const TapeFacts* facts = &launch.kernel->facts_for(*launch.signature, form);
   const std::string by = "a graph with kernel '" + launch.kernel->name() + "'";
   if (facts->written_elsewhere) add(runtime::kAnywhere, by);
   for (std::size_t k = 0; k < facts->leaves.size(); ++k) {

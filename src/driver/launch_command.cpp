@@ -11,8 +11,8 @@ namespace {
 
 class Launch final : public runtime::Command {
  public:
-  Launch(const Kernel& kernel, const KernelVariant& variant, const void* block,
-         std::span<const std::int64_t> dims, bool adjoint, std::shared_ptr<const void> owner)
+  Launch(const Kernel& kernel, const KernelVariant& variant, const void* block, std::span<const std::int64_t> dims,
+         bool adjoint, std::shared_ptr<const void> owner)
       : kernel_(kernel),
         variant_(variant),
         block_((variant.param_bytes + 7) / 8 + 1),

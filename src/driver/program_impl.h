@@ -2,8 +2,10 @@
 #pragma once
 #include <mutex>
 
+#include "driver/api_errors.h"
 #include "driver/kernel.h"
 #include "runtime/array.h"
+#include "runtime/command_list.h"
 #include "runtime/params.h"
 #include "sema/file_scope.h"
 #include "weft/weft.h"
@@ -12,6 +14,7 @@ namespace weft {
 
 struct Array::Impl {
   runtime::Array array;
+  bool retains_grad = false;
 };
 
 struct Program::Impl {
@@ -33,7 +36,11 @@ struct Kernel::Impl final : driver::Kernel {
   const std::vector<sema::KernelParam>& known_params();
   driver::KernelSignature& signature_for(std::span<const Argument> args);
 
-  const driver::KernelVariant& build(driver::KernelSignature& signature, std::size_t rank, driver::ArrayFacts arrays,
+  /// A launch that is watched, or one of a kind for the first time. `self` is a handle of this.
+  void launch_slowly(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
+                     const driver::LaunchPlace& where);
+
+  const driver::KernelVariant& build(driver::KernelSignature& signature, driver::LaunchForm form,
                                      cuda::Device* device) override;
   runtime::LaunchOptions cpu_options() const override;
   void warn(const std::string& text) override;
@@ -43,10 +50,16 @@ struct Kernel::Impl final : driver::Kernel {
 
 namespace driver {
 
-/// Messages in public form.
-std::vector<Message> to_messages(const DiagnosticSink& sink);
-/// Throws CompileError if the sink holds errors.
-void throw_on_errors(const DiagnosticSink& sink);
+/// Arrays that a launch holds, on a tape or in a graph (WatchedLaunch::owner).
+struct ArrayOwner {
+  std::vector<std::shared_ptr<Array::Impl>> arrays;
+};
+
+/// The GPU that an array lies on; null: the host reaches it.
+inline cuda::Device* gpu_of(const runtime::Array& array) {
+  return array.on_host() ? nullptr : static_cast<cuda::Device*>(array.space());
+}
+
 CompileOptions to_compile_options(const Options& options);
 
 }  // namespace driver

@@ -10,13 +10,13 @@ namespace {
 
 /// Says why a GPU is slow.
 void tell_of_order(Kernel& kernel, KernelSignature& signature, const KernelVariant& variant,
-                   std::span<const std::int64_t> dims, ArrayFacts arrays) {
+                   std::span<const std::int64_t> dims, LaunchForm form) {
   constexpr double kNoticed = 4096;  // threads: a millisecond or more
   double total = 1;
   for (std::int64_t n : dims) total *= double(n);
   if (total < kNoticed) return;
   std::string why = variant.plan ? variant.plan->ordered : "";
-  if (why.empty()) why = kernel.tape_facts(signature, int(dims.size()), arrays).ordered;
+  if (why.empty()) why = kernel.tape_facts(signature, form).ordered;
   kernel.warn("one thread of the GPU does the work of all threads of kernel '" + kernel.name() +
               "', for a derivative depends on their order:\n" + why);
 }
@@ -24,22 +24,21 @@ void tell_of_order(Kernel& kernel, KernelSignature& signature, const KernelVaria
 }  // namespace
 
 WEFT_HOT const KernelVariant& Kernel::form_for(KernelSignature& signature, std::span<const std::int64_t> dims,
-                                               const char* block, ArrayFacts arrays, cuda::Device* device) {
-  const KernelVariant* ready = signature.ready(dims.size(), arrays, device);
+                                               const char* block, LaunchForm form, cuda::Device* device) {
+  const KernelVariant* ready = signature.ready(form, device);
   if (!ready) {
-    ready = &build(signature, dims.size(), arrays, device);
-    if (device && ready->in_order) tell_of_order(*this, signature, *ready, dims, arrays);
+    ready = &build(signature, form, device);
+    if (device && ready->in_order) tell_of_order(*this, signature, *ready, dims, form);
   }
-  if (device || arrays.atomic_sums || !ready->binary || ready->binary->sums().empty()) return *ready;
+  if (device || form.atomic_sums || !ready->binary || ready->binary->sums().empty()) return *ready;
   if (!wants_atomic_sums(*ready, block, {dims, cpu_options()})) return *ready;
-  arrays.atomic_sums = true;
-  return form_for(signature, dims, block, arrays, device);
+  form.atomic_sums = true;
+  return form_for(signature, dims, block, form, device);
 }
 
-const KernelVariant& Kernel::build(KernelSignature& signature, std::size_t rank, ArrayFacts arrays,
-                                   cuda::Device* device) {
+const KernelVariant& Kernel::build(KernelSignature& signature, LaunchForm form, cuda::Device* device) {
   DiagnosticSink sink;
-  const KernelVariant* made = variant(signature, int(rank), arrays, {source_hash_, {}}, sink, device);
+  const KernelVariant* made = variant(signature, form, sink, device);
   if (!made) throw runtime::Error(sink.render_all());
   return *made;
 }
@@ -61,8 +60,7 @@ void Kernel::start(const LaunchWork& launch) {
   if (runtime::CommandList* list = runtime::recording()) {
     note_graph_launch(launch);
     auto owner = std::make_shared<Owner>(Owner{launch.kernel, launch.memory, launch.owner});
-    list->add(
-        launch_command(*this, launch.variant, launch.block, launch.dims, launch.adjoint, std::move(owner)));
+    list->add(launch_command(*this, launch.variant, launch.block, launch.dims, launch.adjoint, std::move(owner)));
     return touch_arrays(*list, launch.signature.layout, launch.block);
   }
   LaunchRequest request{launch.dims, cpu_options()};
@@ -70,10 +68,10 @@ void Kernel::start(const LaunchWork& launch) {
   run(launch.variant, launch.block, request);
 }
 
-const TapeFacts& Kernel::facts_for(KernelSignature& signature, std::size_t rank, ArrayFacts arrays) {
-  if (const TapeFacts* known = signature.known_facts(rank, arrays)) return *known;
+const TapeFacts& Kernel::facts_for(KernelSignature& signature, LaunchForm form) {
+  if (const TapeFacts* known = signature.known_facts(form)) return *known;
   const TapeFacts* found = nullptr;
-  run_unlocked([&](const runtime::LaunchOptions&) { found = &tape_facts(signature, int(rank), arrays); });
+  run_unlocked([&](const runtime::LaunchOptions&) { found = &tape_facts(signature, form); });
   return *found;
 }
 

@@ -77,8 +77,7 @@ void make_log(TapedLaunch& l) {
   auto words = std::int64_t(l.signature->log_words * double(threads));
   if (l.place.device && l.place.device->capture() && words < runtime::TapeLog::guess(page, threads))
     words = 0;  // the graph may be run on other numbers, and can't have more then
-  l.log = runtime::TapeLog(l.facts->log.fixed_words, page, threads,
-                           l.place.device, words);
+  l.log = runtime::TapeLog(l.facts->log.fixed_words, page, threads, l.place.device, words);
   write_descs(l);
 }
 

@@ -24,7 +24,7 @@ runtime::Array bytes_at(const runtime::ByteRange& range, runtime::MemorySpace* s
 
 }  // namespace
 
-void check_races(const WatchedLaunch& launch, const TapeFacts& facts, ArrayFacts form) {
+void check_races(const WatchedLaunch& launch, const TapeFacts& facts, LaunchForm form) {
   KernelSignature& signature = launch.signature;
   if (facts.written_elsewhere) return;  // through descriptors in memory: there is no copy of those
   std::vector<std::uint64_t> own((signature.layout.size + 7) / 8 + 1);

@@ -44,9 +44,10 @@ void check_reversible(TapedLaunch& l) {
   if (!facts.problem.empty()) throw runtime::Error(facts.problem);
   if (!facts.ordered.empty() && !l.in_order) throw runtime::Error(facts.ordered);
   if (!l.active && needs_values(facts))
-    throw runtime::Error("the backward pass of kernel '" + name +
-                         "' needs values of its arrays, and when it ran none of them had a gradient, so that nobody has "
-                         "watched over them; set requires_grad before the launch");
+    throw runtime::Error(
+        "the backward pass of kernel '" + name +
+        "' needs values of its arrays, and when it ran none of them had a gradient, so that nobody has "
+        "watched over them; set requires_grad before the launch");
   for (const auto& version : l.held_versions)
     if (version->data() != version->array().data())
       throw runtime::Error("the backward pass of kernel '" + name +
@@ -67,8 +68,8 @@ void check_reversible(TapedLaunch& l) {
 
 }  // namespace
 
-ArrayFacts adjoint_form(const TapedLaunch& l, const char* block) {
-  ArrayFacts form = l.form;
+LaunchForm adjoint_form(const TapedLaunch& l, const char* block) {
+  LaunchForm form = l.form;
   form.adjoint = true;
   form.taped = !l.facts->log.empty() || !l.facts->ordered.empty();
   form.meet = gradients_may_meet(l.signature->layout, block);
@@ -95,7 +96,7 @@ void reverse(TapedLaunch& l, const Probe* probe) {
       if (const ArrayDesc& desc = desc_at(bytes, leaf); desc.grad)
         runtime::announce_write(runtime::grad_range(desc, leaf.type->element()->size()), nullptr, by);
   }
-  const ArrayFacts form = adjoint_form(l, bytes);
+  const LaunchForm form = adjoint_form(l, bytes);
   const KernelVariant& variant = l.kernel->form_for(*l.signature, l.dims(), bytes, form, l.place.device);
   std::vector<runtime::Array> memory = l.memory;
   runtime::CommandList* list = l.place.device ? nullptr : runtime::recording();

@@ -36,12 +36,11 @@ void announce(const WatchedLaunch& launch, const TapeFacts& facts, Tape* tape) {
 }
 
 /// Whether it is a tangent whose launches see to the order of threads by themselves.
-bool has_order(const WatchedLaunch& launch, ArrayFacts form) {
+bool has_order(const WatchedLaunch& launch, LaunchForm form) {
   if (!launch.kernel->options().tangent) return false;
   bool found = false;
-  launch.kernel->run_unlocked([&](const runtime::LaunchOptions&) {
-    found = launch.kernel->tangent_plan(launch.signature, int(launch.dims.size()), form).has_order();
-  });
+  launch.kernel->run_unlocked(
+      [&](const runtime::LaunchOptions&) { found = launch.kernel->tangent_plan(launch.signature, form).has_order(); });
   return found;
 }
 
@@ -64,7 +63,8 @@ runtime::Array owner_of(const TapedLaunch& l, const autodiff::ArrayLeaf& leaf, c
 /// Compiles the adjoint of a kernel whose names will perhaps stand for something else when somebody goes back: closures
 /// that a loop makes see the last turn's values then.
 void build_adjoint_now(TapedLaunch& l) {
-  if (!l.kernel->names_may_change() || !l.facts->problem.empty() || (l.place.device && l.place.device->capture())) return;
+  if (!l.kernel->names_may_change() || !l.facts->problem.empty() || (l.place.device && l.place.device->capture()))
+    return;
   try {
     l.kernel->form_for(*l.signature, l.dims(), l.bytes(), adjoint_form(l, l.bytes()), l.place.device);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the backward pass says it, if there is one
@@ -96,16 +96,15 @@ void launch_watched(WatchedLaunch launch, Tape* tape) {
   KernelSignature& signature = launch.signature;
   const LaunchPlace& place = launch.place;
   const std::span<const std::int64_t> dims = launch.dims;
-  const ArrayFacts form = array_facts(signature.layout, launch.block);
-  const TapeFacts& facts = kernel->facts_for(signature, dims.size(), form);
+  const LaunchForm form = form_of(signature.layout, launch.block, dims.size());
+  const TapeFacts& facts = kernel->facts_for(signature, form);
   const bool serial = kernel->cpu_options().serial;
   if (tape && tape->watches_threads() && launch.run && (place.device || !serial) && !has_order(launch, form))
     check_races(launch, facts, form);
   announce(launch, facts, tape);
   if (!tape) {
     const KernelVariant& variant = kernel->form_for(signature, dims, launch.block, form, place.device);
-    return kernel->start(
-        {kernel, signature, variant, launch.block, dims, place, false, launch.memory, launch.owner});
+    return kernel->start({kernel, signature, variant, launch.block, dims, place, false, launch.memory, launch.owner});
   }
 
   auto made = std::make_unique<TapedLaunch>();
@@ -134,7 +133,7 @@ void launch_watched(WatchedLaunch launch, Tape* tape) {
   made->backward = launch.backward;
   made->active = any = any && launch.backward;
   made->logged = any && !facts.log.empty() && facts.problem.empty() && launch.run;
-  ArrayFacts run_form = form;
+  LaunchForm run_form = form;
   run_form.taped = made->logged || (ordered && any && facts.problem.empty());
   if (made->logged) make_log(*made);
   if (launch.run) {

@@ -19,12 +19,13 @@ struct WatchedLaunch {
   const char* block;
   std::span<const std::int64_t> dims;
   LaunchPlace place;
-  std::vector<runtime::Array> memory = {};         // of all arguments
-  std::vector<const runtime::Array*> arrays = {};  // as TapeFacts::leaves, where the language has them; null: it has not
-  std::vector<const runtime::Array*> held = {};    // in the elements of those that are arrays of structs
-  std::shared_ptr<void> owner = {};                // of `arrays` and `held`, and of what else the block points to
-  bool run = true;                                 // false: the work was done by other means
-  bool backward = true;                            // enable_backward of the kernel
+  std::vector<runtime::Array> memory = {};  // of all arguments
+  std::vector<const runtime::Array*> arrays =
+      {};                                        // as TapeFacts::leaves, where the language has them; null: it has not
+  std::vector<const runtime::Array*> held = {};  // in the elements of those that are arrays of structs
+  std::shared_ptr<void> owner = {};              // of `arrays` and `held`, and of what else the block points to
+  bool run = true;                               // false: the work was done by other means
+  bool backward = true;                          // enable_backward of the kernel
 };
 
 /// Runs it; a tape, if one is given, records it.
@@ -35,7 +36,7 @@ struct TapedLaunch {
   std::shared_ptr<Kernel> kernel;
   KernelSignature* signature = nullptr;
   const TapeFacts* facts = nullptr;
-  ArrayFacts form;
+  LaunchForm form;
   std::vector<std::uint64_t> block;  // the log's descriptors included, where there is a log
   std::int64_t extents[kMaxRank] = {};
   std::size_t rank = 0;
@@ -72,7 +73,7 @@ void finish_log(runtime::TapeLog& log);
 void note_log(TapedLaunch& launch);
 
 /// Throws if threads of such a launch, which is yet to run, meet in an element of an array of floats.
-void check_races(const WatchedLaunch& launch, const TapeFacts& facts, ArrayFacts form);
+void check_races(const WatchedLaunch& launch, const TapeFacts& facts, LaunchForm form);
 
 /// Stands in for the gradient of one array while nothing else has any.
 struct Probe {
@@ -82,6 +83,6 @@ struct Probe {
 /// Goes back over one launch.
 void reverse(TapedLaunch& launch, const Probe* probe = nullptr);
 /// The form that does so, for a block with these gradients.
-ArrayFacts adjoint_form(const TapedLaunch& launch, const char* block);
+LaunchForm adjoint_form(const TapedLaunch& launch, const char* block);
 
 }  // namespace weft::driver

@@ -156,9 +156,12 @@ std::vector<UnreversedWrite> unreversed_writes(const Tape& tape) {
     const Use& through = uses[k];
     if (!through.replaced) continue;
     UnreversedWrite write{through.step,
-                          through.by + " has overwritten it through an array that shares its memory, but not its "
-                                       "gradient; make views anew when `grad` was replaced",
-                          through.range, runtime::layout_of(through.view), {}};
+                          through.by +
+                              " has overwritten it through an array that shares its memory, but not its "
+                              "gradient; make views anew when `grad` was replaced",
+                          through.range,
+                          runtime::layout_of(through.view),
+                          {}};
     for (const Use& use : uses)
       if (use.step > through.step && use.shift != through.shift && use.range.intersects(through.range))
         write.arrays.push_back({use.array, false});

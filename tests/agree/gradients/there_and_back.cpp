@@ -1,4 +1,4 @@
-// Forms, logs and blocks by hand, as src/bind/tape.cpp has them.
+// Forms, logs and blocks by hand, as src/driver/taped_launch.cpp has them.
 #include "there_and_back.h"
 
 #include <gtest/gtest.h>
@@ -32,8 +32,7 @@ ArrayDesc desc_of(void* data, void* grad, std::int64_t count, std::int64_t size)
 
 namespace {
 
-void run(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device,
-         bool back) {
+void run(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device, bool back) {
   DiagnosticSink sink;
   const auto* params = kernel.params(sink);
   ASSERT_TRUE(params) << sink.render_all();
@@ -46,8 +45,8 @@ void run(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads
   char* bytes = reinterpret_cast<char*>(block.data());
   for (std::size_t k = 0; k < arrays.size(); ++k)
     std::memcpy(bytes + layout.params[k].offset, &arrays[k], sizeof arrays[k]);
-  ArrayFacts form = array_facts(signature.layout, bytes);
-  const TapeFacts& facts = kernel.tape_facts(signature, 1, form);
+  LaunchForm form = form_of(signature.layout, bytes, 1);
+  const TapeFacts& facts = kernel.tape_facts(signature, form);
   ASSERT_EQ(facts.problem, "");
   runtime::TapeLog log;
   if (back && !facts.log.empty()) {
@@ -62,7 +61,7 @@ void run(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads
   for (bool adjoint : {false, true}) {
     if (adjoint && !back) break;
     form.adjoint = adjoint;
-    const KernelVariant* variant = kernel.variant(signature, 1, form, {}, sink, device);
+    const KernelVariant* variant = kernel.variant(signature, form, {}, sink, device);
     ASSERT_TRUE(variant) << sink.render_all();
     kernel.run(*variant, bytes, {dims, {}});
     if (!adjoint) log.finish();
@@ -72,8 +71,7 @@ void run(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads
 
 }  // namespace
 
-void there_and_back(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads,
-                    cuda::Device* device) {
+void there_and_back(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device) {
   run(kernel, arrays, threads, device, true);
 }
 

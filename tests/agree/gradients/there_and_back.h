@@ -45,7 +45,6 @@ class Mirror {
 void there_and_back(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads,
                     cuda::Device* device = nullptr);
 /// Only the way there, in the form that no tape needs.
-void there(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads,
-           cuda::Device* device = nullptr);
+void there(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device = nullptr);
 
 }  // namespace weft::driver::test
