@@ -131,16 +131,7 @@ class Tape(_weft.TapeCore):
         with tape_record.paused():
             arrays = self._arrays()
             retained = [a for a in arrays if a.retain_grad and a.requires_grad]
-            strays = self._strays()
-            if retained or strays:
-                from warp._src.gradients.tape_backward import Stray, backward_with_care
-
-                noticed = [Stray(*one) for one in strays]
-                self._seed(loss, grads)
-                backward_with_care(self, retained, noticed)
-            else:
-                self._seed(loss, grads)
-                self._backward()
+            self._backward(lambda: self._seed(loss, grads), retained)
         self._collect(arrays)
 
     def _seed(self, loss: array | None, grads: dict[array, array] | None) -> None:

@@ -1,5 +1,5 @@
 // Signatures and variants of a kernel, and how one is run.
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 
 #include <mutex>
 
@@ -17,15 +17,15 @@
 
 namespace weft::driver {
 
-KernelFamily::KernelFamily(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
-                           bool interpret, std::string name)
+Kernel::Kernel(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
+               bool interpret, std::string name)
     : name_(name.empty() ? std::string(decl->def->name) : std::move(name)),
       decl_(std::move(decl)),
       options_(std::move(options)),
       source_hash_(source_hash),
       interpret_(interpret) {}
 
-const std::vector<sema::KernelParam>* KernelFamily::params(DiagnosticSink& sink) {
+const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
   {
     std::shared_lock lock(mutex_);
     if (params_known_) return &params_;
@@ -46,7 +46,7 @@ const std::vector<sema::KernelParam>* KernelFamily::params(DiagnosticSink& sink)
   return &params_;
 }
 
-KernelSignature& KernelFamily::signature(const std::vector<const Type*>& types) {
+KernelSignature& Kernel::signature(const std::vector<const Type*>& types) {
   {
     std::shared_lock lock(mutex_);
     for (const auto& s : signatures_)
@@ -69,8 +69,8 @@ KernelSignature& KernelFamily::signature(const std::vector<const Type*>& types) 
   return *signatures_.back();
 }
 
-std::atomic<const KernelVariant*>& KernelFamily::slot(KernelSignature& signature, int rank, ArrayFacts arrays,
-                                                      const cuda::Device* device) {
+std::atomic<const KernelVariant*>& Kernel::slot(KernelSignature& signature, LaunchForm form,
+                                                const cuda::Device* device) {
   FormTable* table = &signature.host;
   if (device) {
     auto& known = signature.cuda[device->ordinal()];
@@ -85,50 +85,43 @@ std::atomic<const KernelVariant*>& KernelFamily::slot(KernelSignature& signature
       }
     }
   }
-  return table->variants[rank - 1][arrays.index()];
+  return table->variants[form.index()];
 }
 
-BuildRequest KernelFamily::request_for(const KernelSignature& signature, int rank, ArrayFacts arrays) const {
+BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm form) const {
   BuildRequest request;
   request.kernel = decl_.get();
   request.arg_types = signature.types;
-  request.form.rank = std::uint8_t(rank);
-  request.form.no_overlap = arrays.no_overlap;
-  request.form.strided = arrays.strided;
-  request.form.adjoint = arrays.adjoint;
-  request.form.taped = arrays.taped;
-  request.form.meet = arrays.meet;
+  request.form = form;
   request.options = options_;
-  request.atomic_sums = arrays.atomic_sums;
   return request;
 }
 
-BuildRequest KernelFamily::request_for(const KernelSignature& signature, int rank, ArrayFacts arrays,
-                                       const SourceKey& source, cuda::Device* device) const {
-  BuildRequest request = request_for(signature, rank, arrays);
+BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm form, const SourceKey& source,
+                                 cuda::Device* device) const {
+  form.strided |= device && form.large;  // other forms compute with 32 bits there
+  BuildRequest request = request_for(signature, form);
   request.device = device;
-  request.form.strided |= device && arrays.large;  // other forms compute with 32 bits there
   request.source_hash = source.hash;
   request.source_complete = source.complete;
   return request;
 }
 
-const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank, ArrayFacts arrays,
-                                           const SourceKey& source, DiagnosticSink& sink, cuda::Device* device) {
-  std::atomic<const KernelVariant*>& slot = this->slot(signature, rank, arrays, device);
+const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form, const SourceKey& source,
+                                     DiagnosticSink& sink, cuda::Device* device) {
+  std::atomic<const KernelVariant*>& slot = this->slot(signature, form, device);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
-  BuildRequest request = request_for(signature, rank, arrays, source, device);
+  BuildRequest request = request_for(signature, form, source, device);
   auto fresh = std::make_unique<KernelVariant>();
   if (options_.tangent)
-    if (const TangentPlan& plan = tangent_plan(signature, rank, arrays); plan.has_order()) fresh->plan = &plan;
+    if (const TangentPlan& plan = tangent_plan(signature, form); plan.has_order()) fresh->plan = &plan;
   // Minima and maxima that settle need an order on the CPU only, where nobody runs them twice.
-  fresh->in_order = (fresh->plan && (!device || !fresh->plan->ordered.empty())) ||
-                    (arrays.taped && !tape_facts(signature, rank, arrays).ordered.empty());
-  if (fresh->in_order) {
+  request.form.in_order = (fresh->plan && (!device || !fresh->plan->ordered.empty())) ||
+                          (form.taped && !tape_facts(signature, form).ordered.empty());
+  fresh->in_order = request.form.in_order;
+  if (fresh->in_order)
     request.options.lanes = 1;  // lanes would run a statement for several threads before the next one
-    request.options.gpu.order = arrays.adjoint ? codegen::ThreadOrder::falling : codegen::ThreadOrder::rising;
-  }
-  fresh->param_bytes = arrays.taped ? log_layout(signature.layout).size : signature.layout.size;
+  fresh->param_bytes = form.taped ? log_layout(signature.layout).size : signature.layout.size;
   if (interpret_ && !device) {
     fresh->module = front_end(request, sink);
     if (!fresh->module) return nullptr;
@@ -138,11 +131,11 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
     fresh->binary = BinaryStore::shared().get(request, sink, &fresh->report);
     if (!fresh->binary) return nullptr;
   }
-  fresh->adjoint = arrays.adjoint;
-  if (arrays.adjoint) {
-    const TapeFacts& facts = tape_facts(signature, rank, arrays);
+  fresh->adjoint = form.adjoint;
+  if (form.adjoint) {
+    const TapeFacts& facts = tape_facts(signature, form);
     fresh->ordered = facts.ordered;
-    fresh->any_order = facts.any_order && !arrays.meet && !fresh->plan;
+    fresh->any_order = facts.any_order && !form.meet && !fresh->plan;
   }
   std::unique_lock lock(mutex_);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
@@ -151,19 +144,19 @@ const KernelVariant* KernelFamily::variant(KernelSignature& signature, int rank,
   return slot.load(std::memory_order_relaxed);
 }
 
-void KernelFamily::build_ahead(KernelSignature& signature, int rank, const SourceKey& source, cuda::Device* device) {
-  if ((interpret_ && !device) || signature.ready(std::size_t(rank), {}, device)) return;
-  BuildRequest request = request_for(signature, rank, {}, source, device);
+void Kernel::build_ahead(KernelSignature& signature, LaunchForm form, const SourceKey& source, cuda::Device* device) {
+  if ((interpret_ && !device) || signature.ready(form, device)) return;
+  BuildRequest request = request_for(signature, form, source, device);
   request.ahead = true;
   DiagnosticSink unheard;
   BinaryStore::shared().get(request, unheard);
 }
 
-const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, ArrayFacts arrays) {
-  arrays = {arrays.no_overlap, arrays.strided};
-  auto& slot = signature.tape[rank - 1][arrays.index()];
+const TapeFacts& Kernel::tape_facts(KernelSignature& signature, LaunchForm form) {
+  form = form.plain();
+  auto& slot = signature.tape[form.plain_index()];
   if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
-  const BuildRequest request = request_for(signature, rank, arrays);
+  const BuildRequest request = request_for(signature, form);
   auto fresh = std::make_unique<TapeFacts>();
   DiagnosticSink sink;
   if (std::unique_ptr<ir::Module> module = front_end(request, sink, /*gradients=*/true))
@@ -176,11 +169,11 @@ const TapeFacts& KernelFamily::tape_facts(KernelSignature& signature, int rank, 
   return *slot.load(std::memory_order_relaxed);
 }
 
-const TangentPlan& KernelFamily::tangent_plan(KernelSignature& signature, int rank, ArrayFacts arrays) {
-  arrays = {arrays.no_overlap, arrays.strided};
-  auto& slot = signature.plans[rank - 1][arrays.index()];
+const TangentPlan& Kernel::tangent_plan(KernelSignature& signature, LaunchForm form) {
+  form = form.plain();
+  auto& slot = signature.plans[form.plain_index()];
   if (const TangentPlan* ready = slot.load(std::memory_order_acquire)) return *ready;
-  auto fresh = std::make_unique<TangentPlan>(plan_tangent(request_for(signature, rank, arrays)));
+  auto fresh = std::make_unique<TangentPlan>(plan_tangent(request_for(signature, form)));
   std::unique_lock lock(mutex_);
   if (const TangentPlan* ready = slot.load(std::memory_order_acquire)) return *ready;
   slot.store(fresh.get(), std::memory_order_release);
@@ -188,18 +181,17 @@ const TangentPlan& KernelFamily::tangent_plan(KernelSignature& signature, int ra
   return *slot.load(std::memory_order_relaxed);
 }
 
-std::string KernelFamily::find_race(KernelSignature& signature, ArrayFacts arrays, const void* block,
-                                    const LaunchRequest& request) {
-  arrays = {arrays.no_overlap, arrays.strided};
-  const int rank = int(request.dims.size());
-  const TapeFacts& facts = tape_facts(signature, rank, arrays);
-  std::unique_ptr<ir::Module>& slot = signature.watched[rank - 1][arrays.index()];
+std::string Kernel::find_race(KernelSignature& signature, LaunchForm form, const void* block,
+                              const LaunchRequest& request) {
+  form = form.plain();
+  const TapeFacts& facts = tape_facts(signature, form);
+  std::unique_ptr<ir::Module>& slot = signature.watched[form.plain_index()];
   std::unique_lock lock(mutex_);
   const ir::Module* module = slot.get();
   lock.unlock();
   if (!module) {
     DiagnosticSink sink;
-    std::unique_ptr<ir::Module> made = front_end(request_for(signature, rank, arrays), sink);
+    std::unique_ptr<ir::Module> made = front_end(request_for(signature, form), sink);
     if (!made) return sink.render_all();
     optimize(*made, options_);
     lock.lock();
@@ -210,7 +202,7 @@ std::string KernelFamily::find_race(KernelSignature& signature, ArrayFacts array
   return driver::find_race(*module, signature.layout, facts.leaves, block, request.dims, request.options);
 }
 
-bool KernelFamily::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
+bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
   constexpr int kManyWorkers = 6;  // an atomic addition costs about as much as so many plain ones
   return variant.binary && !variant.binary->sums().empty() && !request.options.serial &&
          runtime::thread_count() >= kManyWorkers &&
@@ -229,22 +221,22 @@ bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request)
   return !variant.binary->gpu() && request.options.serial && variant.binary->code().lanes <= 1;
 }
 
-WEFT_HOT void KernelFamily::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+WEFT_HOT void Kernel::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   const bool on_gpu = variant.binary && variant.binary->gpu();
   if (on_gpu && variant.plan && !variant.in_order && !variant.adjoint) return launch_settled(variant, block, request);
   if (variant.in_order && !on_gpu) return run_in_order(variant, block, request);
   run_as_asked(variant, block, request);
 }
 
-void KernelFamily::run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+void Kernel::run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   LaunchRequest one = request;
   one.options.serial = true;
   one.options.descending = variant.adjoint;
   run_as_asked(variant, block, one);
 }
 
-WEFT_HOT void KernelFamily::run_as_asked(const KernelVariant& variant, const void* block,
-                                         const LaunchRequest& request) const {
+WEFT_HOT void Kernel::run_as_asked(const KernelVariant& variant, const void* block,
+                                   const LaunchRequest& request) const {
   if (!variant.ordered.empty() && !in_thread_order(variant, request)) throw runtime::Error(variant.ordered);
   if (variant.binary && variant.binary->gpu()) return launch_on_gpu(variant, block, request);
   if (variant.binary) {
@@ -287,63 +279,6 @@ WEFT_HOT void KernelFamily::run_as_asked(const KernelVariant& variant, const voi
     interp::run_kernel(*variant.module, kernel, block, context, 0, total);
   buffer.flush();
   runtime::throw_if_failed(record, kernel.name, context.rank, variant.sites);
-}
-
-namespace {
-
-/// Calls visit(descriptor, element size) for every array of a block.
-template <class Visit>
-WEFT_HOT void visit_arrays(const Type* type, const char* at, const Visit& visit) {
-  if (type->is_struct())
-    for (const Field& f : type->fields()) visit_arrays(f.type, at + f.offset, visit);
-  else if (type->is_array())
-    visit(*reinterpret_cast<const ArrayDesc*>(at), *type);
-}
-
-}  // namespace
-
-bool gradients_may_meet(const ParamLayout& layout, const void* block) {
-  runtime::ByteRange seen[64];
-  std::size_t count = 0;
-  bool meet = false;
-  for (const ParamLayout::Param& p : layout.params)
-    visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
-      if (!desc.grad) return;
-      for (std::int32_t d = 0; d < desc.ndim; ++d) meet |= desc.shape[d] > 1 && desc.strides[d] == 0;
-      const runtime::ByteRange range = runtime::grad_range(desc, type.element()->size());
-      for (std::size_t k = 0; k < count; ++k) meet |= range.intersects(seen[k]);
-      if (count < std::size(seen))
-        seen[count++] = range;
-      else
-        meet = true;  // too many to compare: the careful form
-    });
-  return meet;
-}
-
-WEFT_HOT ArrayFacts array_facts(const ParamLayout& layout, const void* block) {
-  struct Seen {
-    const ArrayDesc* desc;
-    std::uint64_t element;
-  };
-  Seen seen[64];
-  std::size_t count = 0;
-  ArrayFacts facts;
-  std::uint64_t beyond = 0;  // bits above the 32 of signed numbers
-  for (const ParamLayout::Param& p : layout.params)
-    visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
-      const std::uint64_t element = type.element()->size();
-      for (std::uint32_t d = 0; d < type.rank(); ++d)
-        beyond |= (std::uint64_t(desc.shape[d]) + 0x80000000u) | (std::uint64_t(desc.strides[d]) + 0x80000000u);
-      if (desc.data && desc.strides[type.rank() - 1] != std::int64_t(element)) facts.strided = true;
-      for (std::size_t k = 0; k < count && facts.no_overlap; ++k)
-        facts.no_overlap = !runtime::overlaps(desc, element, *seen[k].desc, seen[k].element);
-      if (count < std::size(seen))
-        seen[count++] = {&desc, element};
-      else
-        facts.no_overlap = false;  // too many to compare: the careful form
-    });
-  facts.large = beyond >> 32;
-  return facts;
 }
 
 }  // namespace weft::driver

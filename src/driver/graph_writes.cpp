@@ -1,17 +1,14 @@
 // Captures on the CPU are a matter of one thread, those on a GPU of one device.
-#include "bind/graph_writes.h"
-
-#include <nanobind/stl/shared_ptr.h>
+#include "driver/graph_writes.h"
 
 #include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
 
-#include "bind/gil.h"
 #include "driver/taping.h"
 
-namespace weft::bind {
+namespace weft::driver {
 namespace {
 
 thread_local std::shared_ptr<GraphWrites> on_cpu;
@@ -39,15 +36,15 @@ void visit_arrays(const Type* type, const char* at, const Visit& visit) {
 
 GraphWrites::GraphWrites() : number_(next_number()) {}
 
-void GraphWrites::add_launch(KernelObject& kernel, driver::KernelSignature& signature, const char* block,
+void GraphWrites::add_launch(std::shared_ptr<Kernel> kernel, KernelSignature& signature, const char* block,
                              std::size_t rank) {
-  Launch launch{kernel.shared_from_this(), &signature, {}, rank};
+  Launch launch{std::move(kernel), &signature, {}, rank};
   launch.block.resize((signature.layout.size + 7) / 8);
   std::memcpy(launch.block.data(), block, signature.layout.size);
   launches_.push_back(std::move(launch));
 }
 
-void GraphWrites::add_gradients(const driver::KernelSignature& signature, const char* block, const std::string& by) {
+void GraphWrites::add_gradients(const KernelSignature& signature, const char* block, const std::string& by) {
   for (const ParamLayout::Param& p : signature.layout.params)
     visit_arrays(p.type, block + p.offset, [&](const ArrayDesc& desc, const Type* element) {
       if (desc.grad) add(runtime::grad_range(desc, element->size()), by);
@@ -56,12 +53,8 @@ void GraphWrites::add_gradients(const driver::KernelSignature& signature, const 
 
 void GraphWrites::settle(const Launch& launch) {
   const char* block = reinterpret_cast<const char*>(launch.block.data());
-  const driver::ArrayFacts form = driver::array_facts(launch.signature->layout, block);
-  const driver::TapeFacts* facts = nullptr;
-  {
-    GilRelease release;  // the resolver takes it back where it asks Python
-    facts = &launch.kernel->family->tape_facts(*launch.signature, int(launch.rank), form);
-  }
+  const LaunchForm form = form_of(launch.signature->layout, block, launch.rank);
+  const TapeFacts* facts = &launch.kernel->facts_for(*launch.signature, form);
   const std::string by = "a graph with kernel '" + launch.kernel->name() + "'";
   if (facts->written_elsewhere) add(runtime::kAnywhere, by);
   for (std::size_t k = 0; k < facts->leaves.size(); ++k) {
@@ -96,47 +89,45 @@ GraphWrites* captured_writes(const runtime::Array& array) {
   return it == on_devices().end() ? nullptr : it->second.get();
 }
 
-void register_graph_writes(nb::module_& m) {
-  nb::class_<GraphWrites>(m, "GraphWrites", "What a graph writes when it runs.")
-      .def("announce", &GraphWrites::announce, "To be called before each run.")
-      .def("include", &GraphWrites::include, "Another graph becomes part of this one.");
-  m.def(
-      "graph_writes_begin",
-      [](int place) {
-        auto made = std::make_shared<GraphWrites>();
-        runtime::set_capture(made->number());
-        ++captures;
-        if (place < 0) {
-          on_cpu = made;
-        } else {
-          std::lock_guard lock(mutex);
-          on_devices()[place] = made;
-        }
-      },
-      nb::arg("place"), "Gathers what is written by work that becomes part of a graph.");
-  m.def(
-      "graph_writes_end",
-      [](int place) {
-        std::shared_ptr<GraphWrites> ended;
-        if (place < 0) {
-          ended = std::move(on_cpu);
-        } else {
-          std::lock_guard lock(mutex);
-          if (auto node = on_devices().extract(place)) ended = std::move(node.mapped());
-        }
-        if (ended) --captures, runtime::set_capture(0);
-        return ended;
-      },
-      nb::arg("place"), "Ends that and gives it; None if it had not begun.");
-  m.def(
-      "graph_writes_now",
-      [](int place) -> std::shared_ptr<GraphWrites> {
-        if (place < 0) return on_cpu;
-        std::lock_guard lock(mutex);
-        auto it = on_devices().find(place);
-        return it == on_devices().end() ? nullptr : it->second;
-      },
-      nb::arg("place"));
+void note_graph_launch(const LaunchWork& launch) {
+  GraphWrites* writes = captured_writes(launch.place.device);
+  if (!writes) return;
+  const std::string& name = launch.kernel->name();
+  if (launch.adjoint || launch.variant.adjoint)
+    writes->add_gradients(launch.signature, launch.block, "a graph with the adjoint of kernel '" + name + "'");
+  else
+    writes->add_launch(launch.kernel, launch.signature, launch.block, launch.dims.size());
 }
 
-}  // namespace weft::bind
+void begin_graph_writes(const cuda::Device* device) {
+  auto made = std::make_shared<GraphWrites>();
+  runtime::set_capture(made->number());
+  ++captures;
+  if (!device) {
+    on_cpu = std::move(made);
+    return;
+  }
+  std::lock_guard lock(mutex);
+  on_devices()[device->ordinal()] = std::move(made);
+}
+
+std::shared_ptr<GraphWrites> end_graph_writes(const cuda::Device* device) {
+  std::shared_ptr<GraphWrites> ended;
+  if (!device) {
+    ended = std::move(on_cpu);
+  } else {
+    std::lock_guard lock(mutex);
+    if (auto node = on_devices().extract(device->ordinal())) ended = std::move(node.mapped());
+  }
+  if (ended) --captures, runtime::set_capture(0);
+  return ended;
+}
+
+std::shared_ptr<GraphWrites> graph_writes_now(const cuda::Device* device) {
+  if (!device) return on_cpu;
+  std::lock_guard lock(mutex);
+  auto it = on_devices().find(device->ordinal());
+  return it == on_devices().end() ? nullptr : it->second;
+}
+
+}  // namespace weft::driver

@@ -5,21 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "bind/kernel_object.h"
+#include "driver/kernel.h"
 #include "runtime/versions.h"
 
-namespace weft::bind {
+namespace weft::driver {
 
-class __attribute__((visibility("hidden"))) GraphWrites {
+class GraphWrites {
  public:
   GraphWrites();
 
   /// The writes to one range, and their author.
   void add(runtime::ByteRange range, std::string by) { ranges_.push_back({range, std::move(by)}); }
   /// A launch; which of its arrays it writes is found out when somebody wants to know.
-  void add_launch(KernelObject& kernel, driver::KernelSignature& signature, const char* block, std::size_t rank);
+  void add_launch(std::shared_ptr<Kernel> kernel, KernelSignature& signature, const char* block, std::size_t rank);
   /// Gradients, which an adjoint writes.
-  void add_gradients(const driver::KernelSignature& signature, const char* block, const std::string& by);
+  void add_gradients(const KernelSignature& signature, const char* block, const std::string& by);
   /// Another graph that becomes part of this one.
   void include(std::shared_ptr<GraphWrites> graph) { parts_.push_back(std::move(graph)); }
   /// To be called before the graph runs. What tapes need of values that the graph itself makes stays as it is.
@@ -32,8 +32,8 @@ class __attribute__((visibility("hidden"))) GraphWrites {
     std::string by;
   };
   struct Launch {
-    std::shared_ptr<KernelObject> kernel;
-    driver::KernelSignature* signature;
+    std::shared_ptr<Kernel> kernel;
+    KernelSignature* signature;
     std::vector<std::uint64_t> block;
     std::size_t rank;
   };
@@ -50,5 +50,14 @@ class __attribute__((visibility("hidden"))) GraphWrites {
 GraphWrites* captured_writes(const cuda::Device* device);
 /// The same for the memory of an array.
 GraphWrites* captured_writes(const runtime::Array& array);
+/// Tells what is captured where it runs, if something is, of a launch.
+void note_graph_launch(const LaunchWork& launch);
 
-}  // namespace weft::bind
+/// Gathers what is written by work that becomes part of a graph: on a device, or by the calling thread on the CPU (null).
+void begin_graph_writes(const cuda::Device* device);
+/// Ends that and gives it; null if it had not begun.
+std::shared_ptr<GraphWrites> end_graph_writes(const cuda::Device* device);
+/// What is gathered now; null: nothing.
+std::shared_ptr<GraphWrites> graph_writes_now(const cuda::Device* device);
+
+}  // namespace weft::driver

@@ -3,19 +3,19 @@
 // it wanted.
 #include <mutex>
 
-#include "bind/gil.h"
-#include "bind/tape.h"
 #include "cuda/system.h"
 #include "driver/array_copies.h"
+#include "driver/taped_launch.h"
+#include "runtime/command_list.h"
 #include "runtime/errors.h"
 
-namespace weft::bind {
+namespace weft::driver {
 namespace {
 
 constexpr int kMaxRuns = 4;  // threads that race may want more each time
 
 void write_descs(TapedLaunch& l) {
-  const ParamLayout extended = driver::log_layout(l.signature->layout);
+  const ParamLayout extended = log_layout(l.signature->layout);
   ArrayDesc descs[runtime::TapeLog::kArrays];
   l.log.write_descs(descs);
   for (std::size_t k = 0; k < runtime::TapeLog::kArrays; ++k)
@@ -50,17 +50,20 @@ class Counts {
 
 /// Whether there was enough. It waits for an event, not for the stream: a stream that is waited for makes the driver give
 /// free memory back to the system, and the next launch would have to ask for it again.
-bool fits(runtime::TapeLog& log, cuda::Device& device) {
+bool fits(TapedLaunch& l, cuda::Device& device) {
   static auto* counts = new Counts;
-  GilRelease release;
-  runtime::Array here = counts->take();
-  here.assign(log.counter());
-  const cuda::Event copied(device, false);
-  device.stream()->record(copied);
-  copied.synchronize();
-  const std::int64_t counted = *here.span<std::int64_t>().data();
-  counts->give_back(std::move(here));
-  return log.fits(counted);
+  bool enough = false;
+  l.kernel->run_unlocked([&](const runtime::LaunchOptions&) {
+    runtime::Array here = counts->take();
+    here.assign(l.log.counter());
+    const cuda::Event copied(device, false);
+    device.stream()->record(copied);
+    copied.synchronize();
+    const std::int64_t counted = *here.span<std::int64_t>().data();
+    counts->give_back(std::move(here));
+    enough = l.log.fits(counted);
+  });
+  return enough;
 }
 
 }  // namespace
@@ -74,8 +77,7 @@ void make_log(TapedLaunch& l) {
   auto words = std::int64_t(l.signature->log_words * double(threads));
   if (l.place.device && l.place.device->capture() && words < runtime::TapeLog::guess(page, threads))
     words = 0;  // the graph may be run on other numbers, and can't have more then
-  l.log = runtime::TapeLog(l.facts->log.fixed_words, page, threads,
-                           l.place.device ? space_of(l.place.device->ordinal()) : nullptr, words);
+  l.log = runtime::TapeLog(l.facts->log.fixed_words, page, threads, l.place.device, words);
   write_descs(l);
 }
 
@@ -108,7 +110,7 @@ void run_with_log(TapedLaunch& l, const std::function<void()>& run) {
   }
   cuda::Device& device = *l.place.device;
   const cuda::ContextScope scope(device);
-  const driver::StreamJoin join(device, l.place.gpu.stream);  // the log is made on the current stream, and read there
+  const StreamJoin join(device, l.place.gpu.stream);  // the log is made on the current stream, and read there
   const bool captured = device.capture();
   if (captured) l.log.keep_open();  // each run of the graph writes anew, and nobody can look at it now
   if (captured || l.log.settled() || l.facts->written_elsewhere) {
@@ -120,12 +122,12 @@ void run_with_log(TapedLaunch& l, const std::function<void()>& run) {
   for (std::size_t k = 0; k < l.facts->leaves.size(); ++k)
     if (l.facts->written[k]) written.push_back(l.facts->leaves[k]);
   join.before_copies();
-  driver::ArrayCopies before(l.bytes(), written, device);
+  ArrayCopies before(l.bytes(), written, device);
   for (int runs = 1;; ++runs) {
     join.before_launch();
     run();
     join.before_copies();
-    const bool enough = fits(l.log, device);
+    const bool enough = fits(l, device);
     note_log(l);
     if (enough) break;
     if (runs == kMaxRuns) return;
@@ -145,4 +147,4 @@ void run_with_log(TapedLaunch& l, const std::function<void()>& run) {
   write_descs(l);
 }
 
-}  // namespace weft::bind
+}  // namespace weft::driver

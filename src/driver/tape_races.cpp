@@ -1,12 +1,12 @@
-// wp.config.verify_autograd_array_access: a launch that a tape records is run by the interpreter first, on copies of its
-// arrays, to see whether its threads meet.
+// Tapes that watch threads (wp.config.verify_autograd_array_access): a launch that is recorded is run by the interpreter
+// first, on copies of its arrays, to see whether its threads meet.
 #include <algorithm>
 #include <cstring>
 
-#include "bind/tape.h"
+#include "driver/taped_launch.h"
 #include "runtime/errors.h"
 
-namespace weft::bind {
+namespace weft::driver {
 namespace {
 
 /// Memory that arrays share, and its copy.
@@ -24,13 +24,12 @@ runtime::Array bytes_at(const runtime::ByteRange& range, runtime::MemorySpace* s
 
 }  // namespace
 
-void check_races(KernelObject& kernel, driver::KernelSignature& signature, const driver::TapeFacts& facts,
-                 driver::ArrayFacts form, const char* block, std::span<const std::int64_t> dims,
-                 const LaunchPlace& place) {
+void check_races(const WatchedLaunch& launch, const TapeFacts& facts, LaunchForm form) {
+  KernelSignature& signature = launch.signature;
   if (facts.written_elsewhere) return;  // through descriptors in memory: there is no copy of those
   std::vector<std::uint64_t> own((signature.layout.size + 7) / 8 + 1);
   char* bytes = reinterpret_cast<char*>(own.data());
-  std::memcpy(bytes, block, signature.layout.size);
+  std::memcpy(bytes, launch.block, signature.layout.size);
   auto desc_of = [&](const autodiff::ArrayLeaf& leaf) -> ArrayDesc& {
     return *reinterpret_cast<ArrayDesc*>(bytes + leaf.offset);
   };
@@ -46,10 +45,9 @@ void check_races(KernelObject& kernel, driver::KernelSignature& signature, const
     });
     parts.push_back(std::move(fresh));
   }
-  runtime::MemorySpace* space = place.device ? space_of(place.device->ordinal()) : nullptr;
   for (Shared& part : parts) {
     part.copy = runtime::Array::empty(types::scalar(ScalarKind::u8), {std::int64_t(part.range.hi - part.range.lo)});
-    part.copy.assign(bytes_at(part.range, space));
+    part.copy.assign(bytes_at(part.range, launch.place.device));
   }
   for (const autodiff::ArrayLeaf& leaf : facts.leaves) {
     ArrayDesc& desc = desc_of(leaf);
@@ -62,10 +60,10 @@ void check_races(KernelObject& kernel, driver::KernelSignature& signature, const
       }
   }
   std::string found;
-  run_released([&](const runtime::LaunchOptions& options) {
-    found = kernel.family->find_race(signature, form, bytes, {dims, options});
+  launch.kernel->run_unlocked([&](const runtime::LaunchOptions& options) {
+    found = launch.kernel->find_race(signature, form, bytes, {launch.dims, options});
   });
   if (!found.empty()) throw runtime::Error(found);
 }
 
-}  // namespace weft::bind
+}  // namespace weft::driver
