@@ -208,6 +208,7 @@ void Tangent::visit(const Op& op) {
   if (op.results.size() != 1 || !carries(op.result()->type)) return;
   bool any = false;
   for (const Value* value : op.operands) any |= moves(value);
+  // No entry means a tangent of zero: constants never get arithmetic of their own.
   if (!any) return;
   if (Value* d = derivative(op)) tangents_[op.result()] = d;
 }
@@ -229,6 +230,7 @@ void Tangent::control(const Op& op) {
     for (const Value* arg : from.args) values_[arg] = target_.add_argument(made->regions[r], arg->type);
     for (std::size_t k = skip ? 1 : 0; k < from.args.size(); ++k)
       if (carries(from.args[k]->type))
+        // Carried tangents even where they start at zero: what an iteration adds may move.
         tangents_[from.args[k]] = target_.add_argument(made->regions[r], from.args[k]->type);
     b_.set_place(made->regions[r]);
     region(from);
@@ -443,6 +445,7 @@ Value* Tangent::derivative(const Op& op) {
     WEFT_CASES(WEFT_ROUND_OPS)
     WEFT_CASES(WEFT_MATH_OPS) break;
     case OpCode::floordiv:
+    // A number's bits have no derivative.
     case OpCode::bitcast:
     case OpCode::load:
     case OpCode::store:
@@ -483,6 +486,7 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
   Value *x = a.value, *dx = a.tangent, *y = b.value, *dy = b.tangent;
   const Type* type = x->type;
   Value* zero = b_.zero(type);
+  // Slopes are written by r, the result, where they can be: one call of an elementary function less.
   auto one = [&] { return number(type, 1.0); };
   auto f = [&](OpCode function) { return b_.unary(function, x); };
   auto negative = [&](Value* value) { return b_.unary(OpCode::neg, value); };

@@ -23,16 +23,20 @@ class MathInliner {
 
   bool run() {
     rewriter_.run(*function_.body, [&](Op& op) {
+      // The IR bounds the depth of regions, and bodies bring branches of their own; deep down a call does.
       if (ir::class_of(op.code) != OpClass::math || is_rare_math(op.code) ||
           depth_of(op) + kBodyDepth > ir::kMaxRegionDepth)
         return;
       const Type* type = op.result()->type;
       ScalarKind kind = type->scalar_kind();
       if (keep_ && keep_(op.code, kind)) return;
+      // 16-bit kinds inline the body for f32 between two casts: the body of the 16-bit function would only hold that
+      // operation again.
       bool half = kind == ScalarKind::f16 || kind == ScalarKind::bf16;
       const ir::Function& body = math_function(op.code, half ? ScalarKind::f32 : kind);
       std::size_t size = analysis::count_ops(*body.body);
       if (size > left_) return;
+      // First come, first served, in the order of the text: results don't depend on it, only speed does.
       left_ -= size;
       ir::Builder builder(function_, op.parent, &op);
       builder.set_loc(op.loc);

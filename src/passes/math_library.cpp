@@ -35,13 +35,17 @@ std::unique_ptr<ir::Module> half_body(OpCode code, ScalarKind kind, std::size_t 
 std::unique_ptr<ir::Module> library_body(const std::string& name, ScalarKind kind, std::size_t arity) {
   DiagnosticSink sink;
   auto module = sema::lower_library(name, std::vector<const Type*>(arity, types::scalar(kind)), sink);
+  // The library is part of the build: a body that is missing or wrong is a bug of ours, found by the first test.
   WEFT_CHECK(module, "no library definition of " + name + ":\n" + sink.render_all());
   InlineLimits all;
+  // One function without calls, whatever its size: who inlines it counts its operations, and the interpreter and
+  // generated code call one thing.
   all.small = all.once = all.growth = std::numeric_limits<std::size_t>::max() / 2;
   inline_calls(*module, all);
   while (module->functions.size() > 1) module->functions.erase(module->functions.begin());
   // No contraction: the library says itself where products are fused.
   ir::Function& function = *module->functions.back();
+  // Exact rewritings only: what the body rounds, and when, is what its error bound was proven for.
   fold(function);
   simplify(function);
   cse(function);
@@ -53,9 +57,12 @@ std::unique_ptr<ir::Module> library_body(const std::string& name, ScalarKind kin
 
 const ir::Function& math_function(OpCode code, ScalarKind kind) {
   static std::mutex mutex;
+  // Never destroyed: threads that compile ahead may still be here when the process ends.
   static auto* known = new std::map<std::pair<OpCode, ScalarKind>, std::unique_ptr<ir::Module>>;
   WEFT_CHECK(ir::class_of(code) == ir::OpClass::math || code == OpCode::rem,
              "not an elementary function: " + std::string(ir::name_of(code)));
+  // Held while a body is lowered, which never asks for another one: bodies are made of plain operations. References
+  // stay good, as a map never moves what it holds.
   std::lock_guard lock(mutex);
   std::unique_ptr<ir::Module>& module = (*known)[{code, kind}];
   if (!module) {

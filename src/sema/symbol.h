@@ -1,5 +1,5 @@
 // What a name that a kernel's text does not define can stand for, and the Resolver interface (Scope) through which the
-// front end asks. A C++ program answers from a parsed file (module_scope.h); the Python binding answers from a
+// front end asks. A C++ program answers from a parsed file (file_scope.h); the Python binding answers from a
 // function's globals and closure. The compiler asks nothing else of its host.
 #pragma once
 #include <memory>
