@@ -194,6 +194,7 @@ ir::Function* Functions::replay_of(ir::Function& function) {
   made->result_types = function.result_types;
   made->loc = function.loc;
   made->from_library = function.from_library;
+  made->lanewise = function.lanewise;
   for (const Value* param : function.params())
     made->add_argument(made->body, param->type, made->arena.copy(param->name));
   Reverser(function, *made, *this, options_, sink_).replay_whole();

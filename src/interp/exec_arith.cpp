@@ -1,7 +1,7 @@
 // Elementwise arithmetic, comparisons, elementary functions and whole-aggregate algebra.
 #include "interp/executor.h"
 #include "ir/scalar_eval.h"
-#include "passes/math_library.h"
+#include "math/library.h"
 
 namespace weft::interp {
 namespace {
@@ -82,7 +82,7 @@ void Executor::compare(const ir::Op& op) {
   set_bits(op.result(), equal == (op.code == OpCode::eq));
 }
 
-void Executor::math(const ir::Op& op) { call(op, passes::math_function(op.code, op.result()->type->scalar_kind())); }
+void Executor::math(const ir::Op& op) { call(op, math::math_function(op.code, op.result()->type->scalar_kind())); }
 
 void Executor::dot(const ir::Op& op) {
   const Type* type = op.operand(0)->type;

@@ -190,6 +190,7 @@ void Printer::function(const Function& f) {
     out_ += "rank " + std::to_string(f.form.rank) + ")";
   }
   if (f.from_library) out_ += " library";
+  if (f.lanewise) out_ += " lanewise";
   if (!f.native.empty()) out_ += " native " + quoted(f.native);
   if (f.gradient) out_ += " gradient " + function_name(*f.gradient);
   if (f.replay) out_ += " replay " + function_name(*f.replay);

@@ -28,7 +28,7 @@ class Inliner {
     bool changed = false;
     ir::Rewriter rewriter(function);
     rewriter.run(*function.body, [&](Op& op) {
-      if (op.code != OpCode::call || !op.callee->native.empty() || op.callee->derives) return;
+      if (op.code != OpCode::call || !op.callee->native.empty() || op.callee->lanewise || op.callee->derives) return;
       if (limits_.keep_custom && (op.callee->gradient || op.callee->replay)) return;
       std::size_t size = size_of(*op.callee);
       std::size_t most = calls_[op.callee] == 1 ? std::max(limits_.once, limits_.small) : limits_.small;
