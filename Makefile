@@ -124,7 +124,7 @@ check-format:
 	@$(PYTHON) tools/checks/run_format.py
 
 check-rules:
-	@status=0; for rule in layers file_size headers text; do \
+	@status=0; for rule in layers file_size headers switches text; do \
 	  $(PYTHON) tools/checks/check_$$rule.py || status=1; done; exit $$status
 
 check-tidy: configure

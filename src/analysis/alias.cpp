@@ -2,6 +2,8 @@
 // is given every base, so the cost stays linear.
 #include "analysis/alias.h"
 
+#include "ir/op_cases.h"
+
 namespace weft::analysis {
 namespace {
 
@@ -104,11 +106,33 @@ void Alias::transfer(const ir::Op& op) {
           join(nested->args[first_arg + i], bases(op.operand(first_init + i)));
       return;
     }
-    case OpCode::if_: return;
-    default: break;
+    case OpCode::if_:
+    case OpCode::yield:
+    case OpCode::test: return;
+    case OpCode::call:
+      if (effects_.of(*op.callee).leaks)
+        for (const ir::Value* arg : op.operands) escaped_ |= bases(arg);
+      break;
+    // What may be a descriptor here, or hold one.
+    case OpCode::select:
+    case OpCode::construct:
+    case OpCode::extract:
+    case OpCode::insert:
+    case OpCode::load:
+    case OpCode::atomic:
+    case OpCode::view:
+    case OpCode::slice:
+    case OpCode::from_ptr:
+    case OpCode::gradient:
+    case OpCode::recall: break;
+    case OpCode::cast:
+    case OpCode::bitcast:
+    case OpCode::splat:
+    case OpCode::dim:
+    case OpCode::nonnull:
+    WEFT_CASES(WEFT_NUMBER_OPS)
+    WEFT_CASES(WEFT_EFFECT_OPS) return;
   }
-  if (op.code == OpCode::call && effects_.of(*op.callee).leaks)
-    for (const ir::Value* arg : op.operands) escaped_ |= bases(arg);
   BaseMask from = 0;
   bool any = false;
   for (const ir::Value* result : op.results) any |= has_array(result->type);
@@ -144,8 +168,14 @@ BaseMask Alias::touched(BaseMask bases) const {
 }
 
 BaseMask Alias::direct_reads(const ir::Op& op) const {
-  if (op.code == OpCode::load || op.code == OpCode::atomic) return bases(op.operand(0));
-  if (op.code != OpCode::call) return 0;
+  switch (ir::access_of(op.code)) {
+    case ir::Access::reads:
+    case ir::Access::updates: return bases(op.operand(0));
+    case ir::Access::none:
+    case ir::Access::writes:
+    case ir::Access::address: return 0;  // an address given away: see escaped_
+    case ir::Access::callee: break;
+  }
   const FunctionEffects& callee = effects_.of(*op.callee);
   BaseMask mask = callee.reads_unknown ? kUnknownBase : 0;
   for (std::size_t i = 0; i < op.operands.size(); ++i)
@@ -154,8 +184,14 @@ BaseMask Alias::direct_reads(const ir::Op& op) const {
 }
 
 BaseMask Alias::direct_writes(const ir::Op& op) const {
-  if (op.code == OpCode::store || op.code == OpCode::atomic) return bases(op.operand(0));
-  if (op.code != OpCode::call) return 0;
+  switch (ir::access_of(op.code)) {
+    case ir::Access::writes:
+    case ir::Access::updates: return bases(op.operand(0));
+    case ir::Access::none:
+    case ir::Access::reads:
+    case ir::Access::address: return 0;
+    case ir::Access::callee: break;
+  }
   const FunctionEffects& callee = effects_.of(*op.callee);
   BaseMask mask = callee.writes_unknown ? kUnknownBase : 0;
   for (std::size_t i = 0; i < op.operands.size(); ++i)

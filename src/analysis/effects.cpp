@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/alias.h"
+#include "ir/op_cases.h"
 #include "ir/walk.h"
 
 namespace weft::analysis {
@@ -90,7 +91,29 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
         sum.leaks |= inner.leaks;
         break;
       }
-      default: break;
+      // Memory is below; the others see nothing but their operands, and the thread's number.
+      case OpCode::load:
+      case OpCode::atomic:
+      case OpCode::view:
+      case OpCode::slice:
+      case OpCode::dim:
+      case OpCode::nonnull:
+      case OpCode::from_ptr:
+      case OpCode::gradient:
+      case OpCode::recall:
+      case OpCode::local:
+      case OpCode::if_:
+      case OpCode::for_:
+      case OpCode::while_:
+      case OpCode::return_:
+      case OpCode::yield:
+      case OpCode::test:
+      case OpCode::tid:
+      case OpCode::thread:
+      case OpCode::block_dim:
+      case OpCode::any:
+      WEFT_CASES(WEFT_NUMBER_OPS)
+      WEFT_CASES(WEFT_DATA_OPS) break;
     }
     add(alias.direct_reads(op), sum.reads, sum.reads_unknown);
     add(alias.direct_writes(op), sum.writes, sum.writes_unknown);

@@ -31,15 +31,15 @@ class Finder {
   std::vector<LoneAdds> run() {
     bool lost = false;
     ir::walk(*kernel_.body, [&](Op& op) {
-      switch (op.code) {
-        case OpCode::call:
+      switch (ir::access_of(op.code)) {
+        case ir::Access::callee:
           for (const Value* value : op.operands) lost |= has_array(value->type);
           return;
-        case OpCode::load:
-        case OpCode::store:
-        case OpCode::atomic:
-        case OpCode::data_ptr: break;
-        default: return;
+        case ir::Access::reads:
+        case ir::Access::writes:
+        case ir::Access::updates:
+        case ir::Access::address: break;
+        case ir::Access::none: return;
       }
       const Origin from = origin(op.operand(0));
       lost |= from.kind == Origin::unknown;
@@ -102,7 +102,7 @@ class Finder {
         }
         return from;
       }
-      default: return {};
+      default: return {};  // safe: unknown
     }
   }
 

@@ -260,7 +260,7 @@ Range Ranges::evaluate(const ir::Op& op) const {
     case OpCode::tid: return {0, (Wide(1) << 31) - 2};
     case OpCode::thread: return {0, full.hi};
     case OpCode::select: return unite(arg(1), arg(2));
-    default: break;
+    default: break;  // safe: below
   }
   if (!int_args || op.operands.empty()) return full;
   switch (op.code) {
@@ -307,7 +307,7 @@ Range Ranges::evaluate(const ir::Op& op) const {
     case OpCode::abs:
       if (arg(0).lo == full.lo && full.lo < 0) return full;
       return {0, std::max(arg(0).hi, -arg(0).lo)};
-    default: return full;
+    default: return full;  // safe: all that its type can hold
   }
 }
 

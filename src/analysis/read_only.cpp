@@ -14,9 +14,14 @@ std::vector<bool> read_only_arrays(const ir::Function& kernel) {
   for (std::size_t k = 0; k < params.size(); ++k) out[k] = params[k]->type->is_array();
   bool unknown = false;
   ir::walk(*kernel.body, [&](const ir::Op& op) {
-    // What functions and other pointers reach is not known here.
-    unknown |= op.code == OpCode::call;
-    if (op.code != OpCode::store && op.code != OpCode::atomic) return;
+    switch (ir::access_of(op.code)) {
+      case ir::Access::callee: unknown = true; return;  // what functions reach is not known here
+      case ir::Access::none:
+      case ir::Access::reads:
+      case ir::Access::address: return;  // who makes an array of an address stores to memory that is not known
+      case ir::Access::writes:
+      case ir::Access::updates: break;
+    }
     const ir::Value* array = op.operand(0);
     while (array->kind == ir::ValueKind::result &&
            (array->op->code == OpCode::view || array->op->code == OpCode::slice))

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/op_cases.h"
+
 namespace weft::analysis {
 
 using ir::Op;
@@ -143,22 +145,32 @@ void Uniformity::visit(const Region& region) {
 }
 
 void Uniformity::visit(const Op& op) {
+  auto join_results = [&](LaneShape shape) {
+    for (const Value* result : op.results) join_all(result, shape);
+  };
+  switch (ir::lanes_of(op.code)) {
+    case ir::Lanes::operands: return join_results(all_of(op.operands));
+    case ir::Lanes::uniform: return join_results(kUniform);
+    case ir::Lanes::varying: return join_results(kVarying);
+    case ir::Lanes::nothing: return;
+    case ir::Lanes::own: break;
+  }
   switch (ir::class_of(op.code)) {
     case ir::OpClass::arith:
-    case ir::OpClass::bits: visit_arith(op); return;
-    case ir::OpClass::data: visit_data(op); return;
-    case ir::OpClass::memory: visit_memory(op); return;
-    case ir::OpClass::control: visit_control(op); return;
+    case ir::OpClass::bits: return visit_arith(op);
+    case ir::OpClass::data: return visit_data(op);
+    case ir::OpClass::memory: return visit_memory(op);
+    case ir::OpClass::control: return visit_control(op);
     case ir::OpClass::effect:
-      if (op.code == OpCode::tid) join(op.result(), 0, op.imm < kMaxRank ? entry_.tids[op.imm] : kUniform);
-      if (op.code == OpCode::thread) join(op.result(), 0, entry_.thread);
-      if (op.code == OpCode::running || op.code == OpCode::block_dim || op.code == OpCode::any)
-        join(op.result(), 0, kUniform);
-      return;
-    default:
-      for (const Value* result : op.results) join_all(result, all_of(op.operands));
-      return;
+      if (op.code == OpCode::tid) return join(op.result(), 0, op.imm < kMaxRank ? entry_.tids[op.imm] : kUniform);
+      if (op.code == OpCode::thread) return join(op.result(), 0, entry_.thread);
+      break;
+    case ir::OpClass::compare:
+    case ir::OpClass::round:
+    case ir::OpClass::math:
+    case ir::OpClass::whole: break;
   }
+  WEFT_UNREACHABLE("nothing is said of the lanes of " + std::string(ir::name_of(op.code)));
 }
 
 /// Sums and differences of strides, and products with constants, stay strides.
@@ -188,7 +200,7 @@ void Uniformity::visit_arith(const Op& op) {
           if (count < 16) out = checked(std::int64_t(a) << count);
         }
         break;
-      default: break;
+      default: break;  // safe: no stride is known
     }
   }
   join(result, 0, out);
@@ -264,7 +276,8 @@ void Uniformity::visit_data(const Op& op) {
       }
       return;
     }
-    default: join_all(result, all_of(op.operands));
+    case OpCode::bitcast:
+    case OpCode::splat: WEFT_CASES(WEFT_OPS_BUT_DATA) WEFT_UNREACHABLE("its lanes are known by ops.def");
   }
 }
 
@@ -367,7 +380,9 @@ void Uniformity::visit_memory(const Op& op) {
         join(result, u, u == kUnitData && !shared ? kVarying : kUniform);
       return;
     }
-    default: return join_all(result, kVarying);  // atomics give each lane its own old value
+    case OpCode::atomic: return join_all(result, kVarying);  // each lane gets its own old value
+    case OpCode::store:
+    case OpCode::recall: WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("its lanes are known by ops.def");
   }
 }
 
@@ -423,9 +438,9 @@ void Uniformity::visit_control(const Op& op) {
       return;
     }
     case OpCode::call:
-      for (const Value* result : op.results) join_all(result, kVarying);
-      return;
-    default: return;
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test: WEFT_CASES(WEFT_OPS_BUT_CONTROL) WEFT_UNREACHABLE("its lanes are known by ops.def");
   }
 }
 

@@ -44,14 +44,15 @@ class Tracer {
 
   Accesses run() {
     ir::walk(*kernel_.body, [&](const Op& op) {
-      switch (op.code) {
-        case OpCode::load: mark(origin(op.operand(0)), true, false); break;
-        case OpCode::store: mark(origin(op.operand(0)), false, true); break;
-        case OpCode::atomic:
+      switch (ir::access_of(op.code)) {
+        case ir::Access::none: break;
+        case ir::Access::reads: mark(origin(op.operand(0)), true, false); break;
+        case ir::Access::writes: mark(origin(op.operand(0)), false, true); break;
+        case ir::Access::updates:
           mark(origin(op.operand(0)), !op.result()->type->is_array(), true, op.atomic != ir::AtomicKind::add);
           break;
-        case OpCode::data_ptr: mark(origin(op.operand(0)), true, true); break;
-        case OpCode::call: {
+        case ir::Access::address: mark(origin(op.operand(0)), true, true); break;
+        case ir::Access::callee: {
           const analysis::FunctionEffects& callee = effects_.of(*op.callee);
           for (std::size_t k = 0; k < op.operands.size(); ++k)
             if (analysis::has_array(op.operand(k)->type))
@@ -60,7 +61,6 @@ class Tracer {
           found_.written_elsewhere |= callee.writes_unknown;
           break;
         }
-        default: break;
       }
     });
     return found_;
@@ -98,7 +98,7 @@ class Tracer {
         from.count = leaf_count(at);
         return from;
       }
-      default: return {};
+      default: return {};  // safe: unknown
     }
   }
 

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "autodiff/loop_shape.h"
+#include "ir/op_cases.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -17,18 +18,7 @@ using ir::Value;
 namespace {
 
 /// Results of these never change smoothly with their operands.
-bool is_step(const Op& op) {
-  switch (op.code) {
-    case OpCode::floor:
-    case OpCode::ceil:
-    case OpCode::trunc:
-    case OpCode::round:
-    case OpCode::rint:
-    case OpCode::floordiv:
-    case OpCode::bitcast: return true;
-    default: return false;
-  }
-}
+bool is_step(const Op& op) { return ir::derivative_of(op.code) == ir::Derivative::none; }
 
 }  // namespace
 
@@ -83,7 +73,8 @@ void Activity::forward_op(const Op& op) {
     return;
   }
   if (is_step(op)) return;
-  bool source = op.code == OpCode::load || op.code == OpCode::atomic;
+  const ir::Access access = ir::access_of(op.code);
+  bool source = access == ir::Access::reads || access == ir::Access::updates;
   if (op.code == OpCode::call)
     for (const Value* arg : op.operands) source |= !has_floats(arg->type) && !arg->type->is_numeric();
   if (source || any_varied(op.operands))
@@ -123,7 +114,22 @@ void Activity::backward_op(const Op& op) {
         for (const Region* inner : op.regions) use(inner->args[first_carried(op) + k]);
       }
       break;
-    default: break;
+    case OpCode::yield:
+    case OpCode::test:
+    case OpCode::load:
+    case OpCode::view:
+    case OpCode::slice:
+    case OpCode::dim:
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::from_ptr:
+    case OpCode::gradient:
+    case OpCode::with_gradient:
+    case OpCode::recall:
+    case OpCode::local:
+    WEFT_CASES(WEFT_NUMBER_OPS)
+    WEFT_CASES(WEFT_DATA_OPS)
+    WEFT_CASES(WEFT_EFFECT_OPS) break;
   }
   for (auto it = op.regions.rbegin(); it != op.regions.rend(); ++it) backward(**it);
   if (!op.regions.empty() || is_step(op)) return;
@@ -133,14 +139,16 @@ void Activity::backward_op(const Op& op) {
 }
 
 bool Activity::matters(const Op& op) const {
-  switch (op.code) {
-    case OpCode::store:
-    case OpCode::atomic: return active(op.operands.back()) || has_floats(op.operands.back()->type);
-    case OpCode::call:
+  switch (ir::access_of(op.code)) {
+    case ir::Access::writes:
+    case ir::Access::updates: return active(op.operands.back()) || has_floats(op.operands.back()->type);
+    case ir::Access::callee:
       for (const Value* value : op.operands)
         if (active(value) || value->type->is_array() || value->type->is_struct()) return true;
       return false;
-    default: break;
+    case ir::Access::none:
+    case ir::Access::reads:
+    case ir::Access::address: break;
   }
   for (const Value* value : op.results)
     if (active(value)) return true;

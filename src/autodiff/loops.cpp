@@ -78,7 +78,7 @@ class Uses {
         for (std::size_t k = 0; k < 3; ++k) need(op.operand(k));
         return;
       case OpCode::while_: return need(op.regions[0]->last->operand(0));
-      default:
+      default:  // safe: all that it is made of
         for (const Value* value : op.operands) need(value);
     }
   }

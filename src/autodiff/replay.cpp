@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "analysis/lifetimes.h"
+#include "ir/op_cases.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -44,7 +45,25 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::store:
     case OpCode::atomic:
     case OpCode::local: return replay_memory(op, record);
-    default: return replay_plain(op);
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test: return;  // whoever replays their region writes its end
+    case OpCode::view:
+    case OpCode::slice:
+    case OpCode::dim:
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::from_ptr:
+    case OpCode::gradient:
+    case OpCode::with_gradient:
+    case OpCode::recall:
+    case OpCode::tid:
+    case OpCode::thread:
+    case OpCode::block_dim:
+    case OpCode::running:
+    case OpCode::any:
+    WEFT_CASES(WEFT_NUMBER_OPS)
+    WEFT_CASES(WEFT_DATA_OPS) return replay_plain(op);
   }
 }
 
@@ -118,9 +137,18 @@ void Reverser::replay_memory(const Op& op, bool record) {
       forward_[op.result()] = b_.with_gradient(made, b_.local(made->type, op.ints));
       return;
     }
-    default:
+    case OpCode::store:
       if (is_private(op.operand(0)) && is_fresh(op.operand(0))) replay_plain(op);
       return;
+    case OpCode::view:
+    case OpCode::slice:
+    case OpCode::dim:
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::from_ptr:
+    case OpCode::gradient:
+    case OpCode::with_gradient:
+    case OpCode::recall: WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("no access to memory");
   }
 }
 

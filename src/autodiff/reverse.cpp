@@ -2,6 +2,7 @@
 #include "autodiff/reverse.h"
 
 #include "autodiff/thread_sharing.h"
+#include "ir/op_cases.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -70,23 +71,37 @@ void Reverser::reverse(const Region& region) {
 }
 
 void Reverser::reverse_op(const Op& op) {
+  auto follows = [&](const Value* array) { return options_.into_arrays || is_private(array); };
   switch (op.code) {
     case OpCode::if_: return reverse_if(op);
     case OpCode::for_:
     case OpCode::while_: return reverse_loop(op);
     case OpCode::call: return reverse_call(op);
     case OpCode::load:
+      if (follows(op.operand(0))) reverse_load(op);
+      return;
     case OpCode::store:
+      if (follows(op.operand(0))) reverse_store(op);
+      return;
     case OpCode::atomic:
-      if (!options_.into_arrays && !is_private(op.operand(0))) return;
-      break;
-    default: break;
-  }
-  switch (op.code) {
-    case OpCode::load: return reverse_load(op);
-    case OpCode::store: return reverse_store(op);
-    case OpCode::atomic: return reverse_atomic(op);
-    default: break;
+      if (follows(op.operand(0))) reverse_atomic(op);
+      return;
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test:
+    case OpCode::view:
+    case OpCode::slice:
+    case OpCode::dim:
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::from_ptr:
+    case OpCode::gradient:
+    case OpCode::with_gradient:
+    case OpCode::recall:
+    case OpCode::local:
+    WEFT_CASES(WEFT_EFFECT_OPS) return;  // descriptors pass no derivative, and nothing else here is a float
+    WEFT_CASES(WEFT_NUMBER_OPS)
+    WEFT_CASES(WEFT_DATA_OPS) break;
   }
   if (op.results.size() != 1) return;
   if (Value* g = adjoint(op.result())) apply_rule(op, g);

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "autodiff/reverse.h"
+#include "ir/op_cases.h"
 
 namespace weft::autodiff {
 
@@ -11,14 +12,20 @@ using ir::OpCode;
 using ir::Value;
 
 void Reverser::apply_rule(const Op& op, Value* g) {
+  if (ir::derivative_of(op.code) == ir::Derivative::none) return;
   switch (ir::class_of(op.code)) {
     case ir::OpClass::arith: return arithmetic_rule(op, g);
     case ir::OpClass::round:
     case ir::OpClass::math: return math_rule(op, g);
     case ir::OpClass::data: return data_rule(op, g);
     case ir::OpClass::whole: return whole_rule(op, g);
-    default: return;  // bits, comparisons and descriptors pass no derivative
+    case ir::OpClass::bits:
+    case ir::OpClass::compare:
+    case ir::OpClass::memory:
+    case ir::OpClass::control:
+    case ir::OpClass::effect: break;
   }
+  WEFT_UNREACHABLE("no rule for " + std::string(ir::name_of(op.code)));
 }
 
 void Reverser::arithmetic_rule(const Op& op, Value* g) {
@@ -86,7 +93,8 @@ void Reverser::arithmetic_rule(const Op& op, Value* g) {
       if (wants(b)) add(b, pick(false));
       return;
     }
-    default: return;  // floordiv is a step; bits have no derivative
+    case OpCode::floordiv:  // a step
+    WEFT_CASES(WEFT_OPS_BUT_ARITH) WEFT_UNREACHABLE("no rule for " + std::string(ir::name_of(op.code)));
   }
 }
 
@@ -109,10 +117,13 @@ void Reverser::math_rule(const Op& op, Value* g) {
                  }));
     }
     case OpCode::sin: return times_g(call(OpCode::cos, x()));
+    case OpCode::sin_large: return times_g(call(OpCode::cos_large, x()));
     case OpCode::cos: return times_g(negative(call(OpCode::sin, x())));
-    case OpCode::tan: {
+    case OpCode::cos_large: return times_g(negative(call(OpCode::sin_large, x())));
+    case OpCode::tan:
+    case OpCode::tan_large: {
       // 1/cos², which has no value where cos is 0.
-      Value* c = call(OpCode::cos, x());
+      Value* c = call(op.code == OpCode::tan ? OpCode::cos : OpCode::cos_large, x());
       Value* partial = over(g, square(c));
       return add(a, gated(g, b_.select(b_.binary(OpCode::eq, c, b_.zero(type)), b_.zero(type), partial)));
     }
@@ -170,7 +181,16 @@ void Reverser::math_rule(const Op& op, Value* g) {
       }
       return;
     }
-    default: return;  // floor, ceil, trunc, round, rint: steps
+    case OpCode::floor:  // steps
+    case OpCode::ceil:
+    case OpCode::trunc:
+    case OpCode::round:
+    case OpCode::rint:
+    WEFT_CASES(WEFT_ARITH_OPS)
+    WEFT_CASES(WEFT_BITS_OPS)
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_WHOLE_OPS)
+    WEFT_CASES(WEFT_OTHER_OPS) WEFT_UNREACHABLE("no rule for " + std::string(ir::name_of(op.code)));
   }
 }
 

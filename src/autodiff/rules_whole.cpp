@@ -1,5 +1,6 @@
 // Derivative rules of operations that choose, convert, build and take apart values, and of whole-aggregate algebra.
 #include "autodiff/reverse.h"
+#include "ir/op_cases.h"
 
 namespace weft::autodiff {
 
@@ -46,7 +47,8 @@ void Reverser::data_rule(const Op& op, Value* g) {
       if (wants(first)) add(first, b_.insert(g, b_.zero(op.operand(1)->type), op.path, dynamic));
       return;
     }
-    default: return;
+    case OpCode::bitcast:  // a step
+    WEFT_CASES(WEFT_OPS_BUT_DATA) WEFT_UNREACHABLE("no rule for " + std::string(ir::name_of(op.code)));
   }
 }
 
@@ -91,7 +93,7 @@ void Reverser::whole_rule(const Op& op, Value* g) {
       }
       return;
     }
-    default: return;
+    WEFT_CASES(WEFT_OPS_BUT_WHOLE) WEFT_UNREACHABLE("no rule for " + std::string(ir::name_of(op.code)));
   }
 }
 

@@ -8,8 +8,10 @@
 #include "analysis/effects.h"
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/float_leaves.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
+#include "ir/op_cases.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -20,38 +22,6 @@ using ir::Op;
 using ir::OpCode;
 using ir::Region;
 using ir::Value;
-
-/// A number inside a value.
-struct Leaf {
-  const Type* type;
-  std::vector<ir::PathStep> path;
-};
-
-void add_leaves(const Type* type, std::vector<ir::PathStep> path, std::vector<Leaf>& out) {
-  auto inside = [&](ir::PathStep::Kind kind, std::uint32_t k) {
-    std::vector<ir::PathStep> longer = path;
-    longer.push_back({kind, false, false, std::int32_t(k)});
-    return longer;
-  };
-  if (!has_floats(type)) return;
-  if (type->is_scalar()) return out.push_back({type, std::move(path)});
-  if (type->is_mat()) {
-    for (std::uint32_t k = 0; k < type->rows(); ++k)
-      add_leaves(types::vec(type->element(), type->cols()), inside(ir::PathStep::index, k), out);
-  } else if (type->is_composite()) {
-    for (std::uint32_t k = 0; k < type->component_count(); ++k)
-      add_leaves(type->element(), inside(ir::PathStep::index, k), out);
-  } else {
-    for (std::size_t k = 0; k < type->fields().size(); ++k)
-      add_leaves(type->fields()[k].type, inside(ir::PathStep::field, std::uint32_t(k)), out);
-  }
-}
-
-std::vector<Leaf> float_leaves(const Type* type) {
-  std::vector<Leaf> out;
-  add_leaves(type, {}, out);
-  return out;
-}
 
 /// Whether values of this type have tangents.
 bool carries(const Type* type) { return has_floats(type) || analysis::has_array(type); }
@@ -218,7 +188,21 @@ void Tangent::visit(const Op& op) {
     case OpCode::store:
     case OpCode::atomic:
     case OpCode::local: return memory(op);
-    default: break;
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test: return;  // whoever walks their region writes its end
+    case OpCode::view:
+    case OpCode::slice:
+    case OpCode::dim:
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::from_ptr:
+    case OpCode::gradient:
+    case OpCode::with_gradient:
+    case OpCode::recall:
+    WEFT_CASES(WEFT_NUMBER_OPS)
+    WEFT_CASES(WEFT_DATA_OPS)
+    WEFT_CASES(WEFT_EFFECT_OPS) break;
   }
   copy(op);
   if (op.results.size() != 1 || !carries(op.result()->type)) return;
@@ -395,7 +379,7 @@ void Tangent::atomic(const Op& op) {
       store_if(b_.binary(OpCode::eq, found, at(op.operand(op.operands.size() - 2))), {});
     } else {  // of equal ones the last, as in reverse
       const OpCode wins = op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge;
-      for (const Leaf& leaf : float_leaves(type))
+      for (const FloatLeaf& leaf : float_leaves(type))
         store_if(b_.binary(wins, get(value, leaf.path), get(found, leaf.path)), leaf.path);
     }
   }
@@ -416,6 +400,7 @@ Value* Tangent::derivative(const Op& op) {
     return add(first, b_.binary(code, v(0), d(1)));
   };
   Value* r = values_[op.result()];
+  if (ir::derivative_of(op.code) == ir::Derivative::none) return nullptr;
   switch (op.code) {
     case OpCode::add: return add(d(0), d(1));
     case OpCode::sub: return sub(d(0), d(1));
@@ -448,15 +433,29 @@ Value* Tangent::derivative(const Op& op) {
       return made->result();
     }
     case OpCode::with_gradient: return b_.with_gradient(d(0), d(1));
-    case OpCode::floor:
-    case OpCode::ceil:
-    case OpCode::trunc:
-    case OpCode::round:
-    case OpCode::rint:
+    case OpCode::from_ptr: return nullptr;
+    case OpCode::div:
+    case OpCode::rem:
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::abs:
+    case OpCode::unscale:
+    WEFT_CASES(WEFT_ROUND_OPS)
+    WEFT_CASES(WEFT_MATH_OPS) break;
     case OpCode::floordiv:
     case OpCode::bitcast:
-    case OpCode::from_ptr: return nullptr;
-    default: break;
+    case OpCode::load:
+    case OpCode::store:
+    case OpCode::atomic:
+    case OpCode::dim:
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::recall:
+    case OpCode::local:
+    WEFT_CASES(WEFT_BITS_OPS)
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_CONTROL_OPS)
+    WEFT_CASES(WEFT_EFFECT_OPS) WEFT_UNREACHABLE("no tangent of " + std::string(ir::name_of(op.code)));
   }
   // Choices, quotients and elementary functions: component by component.
   const Type* type = op.result()->type;
@@ -507,9 +506,12 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
     case OpCode::rem: return sub(dx, gated(dy, mul(dy, b_.unary(OpCode::trunc, div(x, y)))));
     case OpCode::sqrt: return over(mul(number(type, 2.0), r));
     case OpCode::sin: return times(f(OpCode::cos));
+    case OpCode::sin_large: return times(f(OpCode::cos_large));
     case OpCode::cos: return times(negative(f(OpCode::sin)));
-    case OpCode::tan: {
-      Value* steep = is(OpCode::eq, f(OpCode::cos));
+    case OpCode::cos_large: return times(negative(f(OpCode::sin_large)));
+    case OpCode::tan:
+    case OpCode::tan_large: {
+      Value* steep = is(OpCode::eq, f(code == OpCode::tan ? OpCode::cos : OpCode::cos_large));
       return b_.select(steep, zero, times(add(one(), mul(r, r))));
     }
     case OpCode::asin:
@@ -549,8 +551,23 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
       Value* flat = b_.binary(OpCode::bit_and, is(OpCode::eq, x), is(OpCode::gt, y));
       return add(by_base, gated(dy, b_.select(flat, zero, mul(dy, mul(r, f(OpCode::log))))));
     }
-    default: return nullptr;
+    case OpCode::add:  // as a whole: derivative()
+    case OpCode::sub:
+    case OpCode::neg:
+    case OpCode::mul:
+    case OpCode::fma:
+    case OpCode::floordiv:  // steps
+    case OpCode::floor:
+    case OpCode::ceil:
+    case OpCode::trunc:
+    case OpCode::round:
+    case OpCode::rint:
+    WEFT_CASES(WEFT_BITS_OPS)
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_WHOLE_OPS)
+    WEFT_CASES(WEFT_OTHER_OPS) break;
   }
+  WEFT_UNREACHABLE("no tangent of " + std::string(ir::name_of(code)));
 }
 
 }  // namespace

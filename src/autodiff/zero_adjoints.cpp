@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "autodiff/activity.h"
+#include "ir/op_cases.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -38,13 +39,61 @@ std::unordered_set<const Value*> used_in(const Region& region) {
 bool is_singular(const Op& op) {
   switch (op.code) {
     case OpCode::div:
-    case OpCode::unscale:
     case OpCode::rem:
+    case OpCode::tan:
+    case OpCode::sin_large:
+    case OpCode::cos_large:
+    case OpCode::tan_large:
+    case OpCode::asin:
+    case OpCode::acos:
+    case OpCode::atan2:
+    case OpCode::sinh:
+    case OpCode::cosh:
+    case OpCode::exp:
+    case OpCode::exp2:
+    case OpCode::log:
+    case OpCode::log2:
+    case OpCode::log10:
+    case OpCode::pow:
+    case OpCode::cbrt:
+    case OpCode::erf:
+    case OpCode::erfc:
+    case OpCode::erfinv:
+    case OpCode::erfcinv:
+    case OpCode::unscale:
     case OpCode::call: return true;
-    default:
-      return ir::class_of(op.code) == ir::OpClass::math && op.code != OpCode::sin && op.code != OpCode::cos &&
-             op.code != OpCode::tanh && op.code != OpCode::atan;
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::floordiv:
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::neg:
+    case OpCode::abs:
+    case OpCode::fma:
+    case OpCode::sin:
+    case OpCode::cos:
+    case OpCode::atan:
+    case OpCode::tanh:
+    case OpCode::scale:
+    case OpCode::dot:
+    case OpCode::matmul:
+    case OpCode::transpose:
+    case OpCode::outer:
+    case OpCode::if_:
+    case OpCode::for_:
+    case OpCode::while_:
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test:
+    WEFT_CASES(WEFT_BITS_OPS)
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_ROUND_OPS)
+    WEFT_CASES(WEFT_DATA_OPS)
+    WEFT_CASES(WEFT_MEMORY_OPS)
+    WEFT_CASES(WEFT_EFFECT_OPS) return false;
   }
+  return true;
 }
 
 /// Surely finite: numbers of the program, and what was an integer.
@@ -109,7 +158,31 @@ void ZeroAdjoints::seed(const Op& op) {
     case OpCode::while_:  // it may not run at all
       for (const Value* value : used_in(*op.regions.back())) mark(chosen_, value);
       return;
-    default: return;
+    // All operands count in all of the result, whatever they are.
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::div:
+    case OpCode::floordiv:
+    case OpCode::rem:
+    case OpCode::neg:
+    case OpCode::abs:
+    case OpCode::fma:
+    case OpCode::cast:
+    case OpCode::bitcast:
+    case OpCode::construct:
+    case OpCode::splat:
+    case OpCode::call:
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test:
+    WEFT_CASES(WEFT_BITS_OPS)
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_ROUND_OPS)
+    WEFT_CASES(WEFT_MATH_OPS)
+    WEFT_CASES(WEFT_WHOLE_OPS)
+    WEFT_CASES(WEFT_MEMORY_OPS)
+    WEFT_CASES(WEFT_EFFECT_OPS) return;
   }
 }
 

@@ -105,7 +105,11 @@ float estimate_ns(const ir::Function& kernel, int lanes) {
       case ir::OpClass::whole: cost = 1.0 / lanes; break;
       case ir::OpClass::effect: cost = op.code == ir::OpCode::tid ? 0 : 20; break;
       case ir::OpClass::control: cost = op.code == ir::OpCode::call ? 20 : 0.1 / lanes; break;
-      default: break;
+      case ir::OpClass::arith:
+      case ir::OpClass::bits:
+      case ir::OpClass::compare:
+      case ir::OpClass::round:
+      case ir::OpClass::data: break;
     }
     ns += cost * weight;
   });

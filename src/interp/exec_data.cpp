@@ -1,6 +1,7 @@
 // Choosing, converting, building and taking apart values.
 #include "interp/executor.h"
 #include "ir/infer.h"
+#include "ir/op_cases.h"
 #include "ir/scalar_eval.h"
 
 namespace weft::interp {
@@ -70,7 +71,7 @@ void Executor::data(const ir::Op& op) {
       if (place.inside) std::memcpy(to + place.offset, at(op.operand(1)), value_size(place.type));
       return;
     }
-    default: WEFT_UNREACHABLE("not a data operation");
+    WEFT_CASES(WEFT_OPS_BUT_DATA) WEFT_UNREACHABLE("not a data operation");
   }
 }
 

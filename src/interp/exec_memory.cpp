@@ -4,6 +4,7 @@
 
 #include "interp/executor.h"
 #include "ir/infer.h"
+#include "ir/op_cases.h"
 #include "ir/scalar_eval.h"
 
 namespace weft::interp {
@@ -221,7 +222,8 @@ void Executor::memory(const ir::Op& op) {
       std::memcpy(at(op.result()), &desc, sizeof desc);
       return;
     }
-    default: WEFT_UNREACHABLE("not a memory operation");
+    case OpCode::recall: WEFT_UNREACHABLE("a value that nothing can recall is an error before code runs");
+    WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("not a memory operation");
   }
 }
 

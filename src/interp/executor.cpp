@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/effects.h"
+#include "ir/op_cases.h"
 #include "runtime/print_format.h"
 
 namespace weft::interp {
@@ -132,7 +133,9 @@ void Executor::execute(const ir::Op& op) {
     case ir::OpClass::math: return math(op);
     case ir::OpClass::data: return data(op);
     case ir::OpClass::memory: return memory(op);
-    default: break;
+    case ir::OpClass::whole:
+    case ir::OpClass::control:
+    case ir::OpClass::effect: break;
   }
   switch (op.code) {
     case OpCode::scale:
@@ -159,7 +162,16 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);
     case OpCode::any: return set_bits(op.result(), bits(op.operand(0)));
     case OpCode::running: return set_bits(op.result(), context_.stop.load(std::memory_order_relaxed) == 0);
-    default: return;  // terminators: their region's owner reads the operands
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test: return;  // their region's owner reads the operands
+    WEFT_CASES(WEFT_ARITH_OPS)
+    WEFT_CASES(WEFT_BITS_OPS)
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_ROUND_OPS)
+    WEFT_CASES(WEFT_MATH_OPS)
+    WEFT_CASES(WEFT_DATA_OPS)
+    WEFT_CASES(WEFT_MEMORY_OPS) WEFT_UNREACHABLE("executed by its class");
   }
 }
 

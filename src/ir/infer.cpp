@@ -2,6 +2,7 @@
 // operation and the types at hand; structs are shown by name.
 #include "ir/infer.h"
 
+#include "ir/op_cases.h"
 #include "ir/text.h"
 
 namespace weft::ir {
@@ -59,9 +60,20 @@ Error same_type(const Op& op, std::size_t n, bool (*accepts)(const Type*), const
 }
 
 Error infer_arith(const Op& op, Types& results) {
-  if (op.code == OpCode::neg || op.code == OpCode::abs)
-    return same_type(op, 1, is_number, "a number or a composite of numbers", results);
-  if (op.code != OpCode::fma) return same_type(op, 2, is_number, "a number or a composite of numbers", results);
+  switch (op.code) {
+    case OpCode::neg:
+    case OpCode::abs: return same_type(op, 1, is_number, "a number or a composite of numbers", results);
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::div:
+    case OpCode::floordiv:
+    case OpCode::rem:
+    case OpCode::min:
+    case OpCode::max: return same_type(op, 2, is_number, "a number or a composite of numbers", results);
+    case OpCode::fma: break;
+    WEFT_CASES(WEFT_OPS_BUT_ARITH) WEFT_UNREACHABLE("not arithmetic");
+  }
   if (Error e = need_operands(op, 3)) return e;
   const Type* t = operand_type(op, 0);
   if (!is_floating(t)) return fail_operand(op, 0, "a float or a composite of floats");
@@ -78,8 +90,12 @@ Error infer_bits(const Op& op, Types& results) {
     case OpCode::bit_not: return same_type(op, 1, integral_or_bool, "integers or bool", results);
     case OpCode::shl:
     case OpCode::shr: return same_type(op, 2, is_integral, "an integer or a composite of integers", results);
-    default: return same_type(op, 2, integral_or_bool, "integers or bool", results);
+    case OpCode::bit_and:
+    case OpCode::bit_or:
+    case OpCode::bit_xor: return same_type(op, 2, integral_or_bool, "integers or bool", results);
+    WEFT_CASES(WEFT_OPS_BUT_BITS) break;
   }
+  WEFT_UNREACHABLE("no operation on bits");
 }
 
 bool has_equality(const Type* t) {
@@ -216,7 +232,8 @@ Error infer_product(const Op& op, Types& results) {
         return fail(op, "the result would have more than " + std::to_string(kMaxComponents) + " components");
       results = {types::mat(a->element(), a->rows(), b->rows())};
       return {};
-    default: break;
+    case OpCode::matmul: break;
+    case OpCode::transpose: WEFT_CASES(WEFT_OPS_BUT_WHOLE) WEFT_UNREACHABLE("not a product");
   }
   bool left = a->is_mat(), right = b->is_mat();
   if ((!left && !a->is_vec()) || (!right && !b->is_vec()) || (!left && !right)) return mismatch();
@@ -386,8 +403,12 @@ Error infer_memory(const Op& op, Types& results) {
       results = {op.operand(0)->type};
       return {};
     case OpCode::local: return infer_local(op, results);
-    default: return infer_access(op, results);
+    case OpCode::load:
+    case OpCode::store:
+    case OpCode::atomic: return infer_access(op, results);
+    WEFT_CASES(WEFT_OPS_BUT_MEMORY) break;
   }
+  WEFT_UNREACHABLE("not a memory operation");
 }
 
 Error infer_data(const Op& op, Types& results) {
@@ -397,8 +418,11 @@ Error infer_data(const Op& op, Types& results) {
     case OpCode::bitcast: return infer_conversion(op, results);
     case OpCode::construct: return infer_construct(op, results);
     case OpCode::splat: return infer_splat(op, results);
-    default: return infer_extract_insert(op, results);
+    case OpCode::extract:
+    case OpCode::insert: return infer_extract_insert(op, results);
+    WEFT_CASES(WEFT_OPS_BUT_DATA) break;
   }
+  WEFT_UNREACHABLE("not a data operation");
 }
 
 Error infer_control(const Op& op, Types& results) {
@@ -414,8 +438,11 @@ Error infer_control(const Op& op, Types& results) {
       if (Error e = need_operands(op, 1)) return e;
       if (!operand_type(op, 0)->is_bool()) return fail_operand(op, 0, "bool");
       return {};
-    default: return {};
+    case OpCode::return_:
+    case OpCode::yield: return {};  // what encloses them says what they give
+    WEFT_CASES(WEFT_OPS_BUT_CONTROL) break;
   }
+  WEFT_UNREACHABLE("not a control operation");
 }
 
 Error infer_effect(const Op& op, Types& results) {
@@ -447,8 +474,10 @@ Error infer_effect(const Op& op, Types& results) {
       for (std::size_t i = 1; i < 3; ++i)
         if (!operand_type(op, i)->is_int()) return fail_operand(op, i, "an integer");
       return {};
-    default: return {};
+    case OpCode::print: return {};
+    WEFT_CASES(WEFT_OPS_BUT_EFFECT) break;
   }
+  WEFT_UNREACHABLE("not an effect");
 }
 
 /// True for operations whose result types are given rather than inferred.
@@ -465,8 +494,26 @@ bool has_given_results(OpCode code) {
     case OpCode::if_:
     case OpCode::for_:
     case OpCode::while_: return true;
-    default: return false;
+    case OpCode::select:
+    case OpCode::extract:
+    case OpCode::insert:
+    case OpCode::load:
+    case OpCode::store:
+    case OpCode::atomic:
+    case OpCode::view:
+    case OpCode::slice:
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::gradient:
+    case OpCode::with_gradient:
+    case OpCode::call:
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test:
+    WEFT_CASES(WEFT_NUMBER_OPS)
+    WEFT_CASES(WEFT_EFFECT_OPS) return false;
   }
+  return false;
 }
 
 }  // namespace

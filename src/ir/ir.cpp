@@ -14,6 +14,9 @@ struct OpRow {
   std::string_view name;
   OpClass op_class;
   Effect effect;
+  Access access;
+  Derivative derivative;
+  Lanes lanes;
 };
 
 constexpr std::string_view without_underscore(std::string_view name) {
@@ -21,9 +24,10 @@ constexpr std::string_view without_underscore(std::string_view name) {
 }
 
 constexpr std::array<OpRow, std::size_t(kOpCodes)> kOps = {{
-#define OP(name, op_class, effect) {without_underscore(#name), OpClass::op_class, Effect::effect},
-#include "ir/ops.def"
-#undef OP
+#define WEFT_ROW(name, op_class, effect, access, derivative, lanes) \
+  {without_underscore(#name), OpClass::op_class, Effect::effect, Access::access, Derivative::derivative, Lanes::lanes},
+    WEFT_OPS(WEFT_ROW)
+#undef WEFT_ROW
 }};
 
 constexpr std::array<std::string_view, kAtomicKinds> kAtomics = {"add", "min",     "max",    "exch",
@@ -69,6 +73,9 @@ Reach reach_of(const Op& root) {
 std::string_view name_of(OpCode code) { return kOps[std::size_t(code)].name; }
 OpClass class_of(OpCode code) { return kOps[std::size_t(code)].op_class; }
 Effect effect_of(OpCode code) { return kOps[std::size_t(code)].effect; }
+Access access_of(OpCode code) { return kOps[std::size_t(code)].access; }
+Derivative derivative_of(OpCode code) { return kOps[std::size_t(code)].derivative; }
+Lanes lanes_of(OpCode code) { return kOps[std::size_t(code)].lanes; }
 std::string_view name_of(AtomicKind kind) { return kAtomics[std::size_t(kind)]; }
 std::string_view name_of(CheckKind kind) { return kChecks[std::size_t(kind)]; }
 

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/ops.def"
 #include "support/arena.h"
 #include "support/check.h"
 #include "support/source.h"
@@ -21,23 +22,29 @@
 namespace weft::ir {
 
 enum class OpCode : std::uint8_t {
-#define OP(name, op_class, effect) name,
-#include "ir/ops.def"
-#undef OP
+#define WEFT_NAME_OF(name, ...) name,
+  WEFT_OPS(WEFT_NAME_OF)
+#undef WEFT_NAME_OF
 };
 inline constexpr int kOpCodes = 0
-#define OP(name, op_class, effect) +1
-#include "ir/ops.def"
-#undef OP
+#define WEFT_ONE_MORE(...) +1
+    WEFT_OPS(WEFT_ONE_MORE)
+#undef WEFT_ONE_MORE
     ;
 
 enum class OpClass : std::uint8_t { arith, bits, compare, round, math, data, whole, memory, control, effect };
 enum class Effect : std::uint8_t { none, read, write, region, end };
+enum class Access : std::uint8_t { none, reads, writes, updates, address, callee };
+enum class Derivative : std::uint8_t { smooth, none, own };
+enum class Lanes : std::uint8_t { operands, uniform, varying, own, nothing };
 
-/// Text name ("add", "if", "return"…: without the underscore of the identifier), class and effect of an opcode.
+/// Text name ("add", "if", "return"…: without the underscore of the identifier) and the columns of ops.def.
 std::string_view name_of(OpCode code);
 OpClass class_of(OpCode code);
 Effect effect_of(OpCode code);
+Access access_of(OpCode code);
+Derivative derivative_of(OpCode code);
+Lanes lanes_of(OpCode code);
 
 enum class AtomicKind : std::uint8_t { add, min, max, exch, cas, bit_and, bit_or, bit_xor };
 inline constexpr int kAtomicKinds = 8;
@@ -104,7 +111,8 @@ struct Op {
   std::span<Region*> regions;
   std::span<PathStep> path;      // extract, insert, load, store, atomic
   std::span<std::int64_t> ints;  // local: the shape
-  std::int64_t imm = 0;          // tid, dim, slice: the dimension; view: how many leading dimensions stay
+  std::int64_t imm = 0;          // tid, dim, slice: the dimension; view: how many leading dimensions stay; local: raw;
+                                 // from_ptr: fixed
   std::string_view text;         // print: leading literal; printf: format; assert, check: message
   Function* callee = nullptr;    // call
   SourceLoc loc;

@@ -2,6 +2,7 @@
 // ir/infer.h, then made; regions are read last, inside the operation.
 #include "ir/infer.h"
 #include "ir/literal.h"
+#include "ir/op_cases.h"
 #include "ir/text_parser.h"
 
 namespace weft::ir {
@@ -168,7 +169,8 @@ void TextParser::data_operands(OpText& op) {
       expect(',');
       path(op);
       return;
-    default: value_list(op.operands);
+    case OpCode::select: value_list(op.operands); return;
+    WEFT_CASES(WEFT_OPS_BUT_DATA) WEFT_UNREACHABLE("not a data operation");
   }
 }
 
@@ -220,7 +222,11 @@ void TextParser::memory_operands(OpText& op) {
       while (accept(','));
       expect(']');
       return;
-    default: value_list(op.operands);
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::gradient:
+    case OpCode::with_gradient: value_list(op.operands); return;
+    WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("not a memory operation");
   }
 }
 
@@ -257,9 +263,11 @@ void TextParser::control_operands(OpText& op) {
       return;
     }
     case OpCode::test: op.operands.push_back(value()); return;
-    default:
-      // A terminator: the region ends after its values.
+    case OpCode::return_:
+    case OpCode::yield:  // the region ends after its values
       if (!token_.is('}')) value_list(op.operands);
+      return;
+    WEFT_CASES(WEFT_OPS_BUT_CONTROL) WEFT_UNREACHABLE("not a control operation");
   }
 }
 
@@ -287,7 +295,11 @@ void TextParser::effect_operands(OpText& op) {
       expect(',');
       value_list(op.operands);
       return;
-    default: return;
+    case OpCode::thread:
+    case OpCode::block_dim:
+    case OpCode::breakpoint:
+    case OpCode::running: return;
+    WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }
 }
 
@@ -319,7 +331,12 @@ void TextParser::operands(OpText& op) {
     case OpClass::memory: return memory_operands(op);
     case OpClass::control: return control_operands(op);
     case OpClass::effect: return effect_operands(op);
-    default: value_list(op.operands);
+    case OpClass::arith:
+    case OpClass::bits:
+    case OpClass::compare:
+    case OpClass::round:
+    case OpClass::math:
+    case OpClass::whole: return value_list(op.operands);
   }
 }
 

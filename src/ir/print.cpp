@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ir/literal.h"
+#include "ir/op_cases.h"
 #include "ir/text.h"
 #include "ir/type_names.h"
 
@@ -108,7 +109,23 @@ bool is_printable(const Op& op) {
     case OpCode::if_: operands = 1, regions = 2; break;
     case OpCode::for_: operands = 3, regions = 1; break;
     case OpCode::while_: regions = 2; break;
-    default: break;
+    case OpCode::any: operands = 1; break;
+    case OpCode::select:
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::gradient:
+    case OpCode::with_gradient:
+    case OpCode::call:
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test:
+    case OpCode::tid:
+    case OpCode::thread:
+    case OpCode::block_dim:
+    case OpCode::breakpoint:
+    case OpCode::print:
+    case OpCode::printf:
+    case OpCode::running: WEFT_CASES(WEFT_NUMBER_OPS) break;  // as many operands as there are
   }
   return op.operands.size() >= operands && op.results.size() >= results && op.regions.size() >= regions;
 }
@@ -224,7 +241,12 @@ void Printer::op(const Op& o, int indent) {
     case OpClass::memory: memory(o); break;
     case OpClass::control: control(o, indent); break;
     case OpClass::effect: effect(o); break;
-    default: out_ += " ", values(o.operands);
+    case OpClass::arith:
+    case OpClass::bits:
+    case OpClass::compare:
+    case OpClass::round:
+    case OpClass::math:
+    case OpClass::whole: out_ += " ", values(o.operands);
   }
   if (o.regions.empty()) location(o);
   out_ += "\n";
@@ -276,7 +298,8 @@ void Printer::data(const Op& op) {
       out_ += ", ";
       path(op, 2);
       return;
-    default: values(op.operands);
+    case OpCode::select: values(op.operands); return;
+    WEFT_CASES(WEFT_OPS_BUT_DATA) WEFT_UNREACHABLE("not a data operation");
   }
 }
 
@@ -312,7 +335,11 @@ void Printer::memory(const Op& op) {
       for (std::size_t i = 0; i < op.ints.size(); ++i) out_ += (i ? ", " : "") + std::to_string(op.ints[i]);
       out_ += "]";
       return;
-    default: values(op.operands);
+    case OpCode::nonnull:
+    case OpCode::data_ptr:
+    case OpCode::gradient:
+    case OpCode::with_gradient: values(op.operands); return;
+    WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("not a memory operation");
   }
 }
 
@@ -361,9 +388,13 @@ void Printer::control(const Op& op, int indent) {
       values(op.operands);
       out_ += ")";
       return;
-    default:
+    case OpCode::return_:
+    case OpCode::yield:
+    case OpCode::test:
       if (!op.operands.empty()) out_ += " ";
       values(op.operands);
+      return;
+    WEFT_CASES(WEFT_OPS_BUT_CONTROL) WEFT_UNREACHABLE("not a control operation");
   }
 }
 
@@ -381,7 +412,11 @@ void Printer::effect(const Op& op) {
       out_ += " " + std::string(name_of(op.check)) + " " + value(op.operands[0]) + ", " + quoted(op.text);
       for (const Value* operand : op.operands.subspan(1)) out_ += ", " + value(operand);
       return;
-    default: return;
+    case OpCode::thread:
+    case OpCode::block_dim:
+    case OpCode::breakpoint:
+    case OpCode::running: return;
+    WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }
 }
 

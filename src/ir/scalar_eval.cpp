@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/op_cases.h"
+
 namespace weft::ir {
 namespace {
 
@@ -57,8 +59,17 @@ std::uint64_t int_binary(OpCode code, ScalarKind kind, std::uint64_t a, std::uin
     case OpCode::shr:
       // C++20: shifting a negative number right keeps its sign.
       return is_signed ? truncated(kind, std::uint64_t(bits_to_int(kind, a) >> count)) : a >> count;
-    default: WEFT_UNREACHABLE("no integer operation: " + std::string(name_of(code)));
+    case OpCode::neg:
+    case OpCode::abs:
+    case OpCode::fma:
+    case OpCode::bit_not:
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_ROUND_OPS)
+    WEFT_CASES(WEFT_MATH_OPS)
+    WEFT_CASES(WEFT_WHOLE_OPS)
+    WEFT_CASES(WEFT_OTHER_OPS) break;
   }
+  WEFT_UNREACHABLE("no integer operation: " + std::string(name_of(code)));
 }
 
 std::uint64_t int_unary(OpCode code, ScalarKind kind, std::uint64_t a) {
@@ -66,8 +77,27 @@ std::uint64_t int_unary(OpCode code, ScalarKind kind, std::uint64_t a) {
     case OpCode::neg: return truncated(kind, 0 - a);
     case OpCode::abs: return is_signed_kind(kind) ? truncated(kind, magnitude(bits_to_int(kind, a))) : a;
     case OpCode::bit_not: return truncated(kind, ~a);
-    default: WEFT_UNREACHABLE("no integer operation: " + std::string(name_of(code)));
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::div:
+    case OpCode::floordiv:
+    case OpCode::rem:
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::fma:
+    case OpCode::bit_and:
+    case OpCode::bit_or:
+    case OpCode::bit_xor:
+    case OpCode::shl:
+    case OpCode::shr:
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_ROUND_OPS)
+    WEFT_CASES(WEFT_MATH_OPS)
+    WEFT_CASES(WEFT_WHOLE_OPS)
+    WEFT_CASES(WEFT_OTHER_OPS) break;
   }
+  WEFT_UNREACHABLE("no integer operation: " + std::string(name_of(code)));
 }
 
 std::uint64_t bool_binary(OpCode code, std::uint64_t a, std::uint64_t b) {
@@ -75,8 +105,11 @@ std::uint64_t bool_binary(OpCode code, std::uint64_t a, std::uint64_t b) {
     case OpCode::bit_and: return a & b;
     case OpCode::bit_or: return a | b;
     case OpCode::bit_xor: return a ^ b;
-    default: WEFT_UNREACHABLE("no operation on bool: " + std::string(name_of(code)));
+    case OpCode::bit_not:
+    case OpCode::shl:
+    case OpCode::shr: WEFT_CASES(WEFT_OPS_BUT_BITS) break;
   }
+  WEFT_UNREACHABLE("no operation on bool: " + std::string(name_of(code)));
 }
 
 // ---- floats ----
@@ -123,8 +156,13 @@ F float_arith(OpCode code, F a, F b) {
     case OpCode::div: return a / b;
     case OpCode::floordiv: return std::floor(a / b);
     case OpCode::rem: return std::fmod(a, b);
-    default: WEFT_UNREACHABLE("no float operation: " + std::string(name_of(code)));
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::neg:
+    case OpCode::abs:
+    case OpCode::fma: WEFT_CASES(WEFT_OPS_BUT_ARITH) break;
   }
+  WEFT_UNREACHABLE("no float operation: " + std::string(name_of(code)));
 }
 
 template <class F>
@@ -146,8 +184,9 @@ std::uint64_t float_unary(OpCode code, ScalarKind kind, std::uint64_t bits) {
     case OpCode::round: return packed(kind, std::round(a));
     case OpCode::rint: return std::isfinite(a) ? packed(kind, round_to_even(a)) : packed(kind, a);
     case OpCode::sqrt: return packed(kind, std::sqrt(a));
-    default: WEFT_UNREACHABLE("no float operation: " + std::string(name_of(code)));
+    WEFT_CASES(WEFT_OPS_BUT_ROUND) break;
   }
+  WEFT_UNREACHABLE("no float operation: " + std::string(name_of(code)));
 }
 
 bool float_compare(OpCode code, double a, double b) {
@@ -158,8 +197,9 @@ bool float_compare(OpCode code, double a, double b) {
     case OpCode::le: return a <= b;
     case OpCode::gt: return a > b;
     case OpCode::ge: return a >= b;
-    default: WEFT_UNREACHABLE("no comparison: " + std::string(name_of(code)));
+    WEFT_CASES(WEFT_OPS_BUT_COMPARE) break;
   }
+  WEFT_UNREACHABLE("no comparison: " + std::string(name_of(code)));
 }
 
 template <class I>
@@ -171,8 +211,9 @@ bool int_compare(OpCode code, I a, I b) {
     case OpCode::le: return a <= b;
     case OpCode::gt: return a > b;
     case OpCode::ge: return a >= b;
-    default: WEFT_UNREACHABLE("no comparison: " + std::string(name_of(code)));
+    WEFT_CASES(WEFT_OPS_BUT_COMPARE) break;
   }
+  WEFT_UNREACHABLE("no comparison: " + std::string(name_of(code)));
 }
 
 // ---- conversions ----

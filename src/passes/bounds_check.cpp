@@ -5,6 +5,7 @@
 
 #include "ir/builder.h"
 #include "ir/infer.h"
+#include "ir/op_cases.h"
 #include "ir/walk.h"
 #include "passes/move_tests.h"
 #include "passes/rewrite.h"
@@ -23,8 +24,26 @@ bool is_int_division(const Op& op) {
     case OpCode::floordiv:
     case OpCode::rem:
     case OpCode::unscale: return op.result()->type->scalar_kind() <= ScalarKind::u64;
-    default: return false;
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::neg:
+    case OpCode::abs:
+    case OpCode::fma:
+    case OpCode::scale:
+    case OpCode::dot:
+    case OpCode::matmul:
+    case OpCode::transpose:
+    case OpCode::outer:
+    WEFT_CASES(WEFT_BITS_OPS)
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_ROUND_OPS)
+    WEFT_CASES(WEFT_MATH_OPS)
+    WEFT_CASES(WEFT_OTHER_OPS) break;
   }
+  return false;
 }
 
 /// A name for the message: the value's own, or that of what it was taken from.
@@ -83,8 +102,29 @@ class Checker {
       case OpCode::view: return visit_access(op);
       case OpCode::extract: return check_path(op, op.operand(0)->type, 1);
       case OpCode::insert: return check_path(op, op.operand(0)->type, 2);
-      default:
+      WEFT_CASES(WEFT_NUMBER_OPS)
         if (is_int_division(op)) return check_division(op);
+        break;
+      case OpCode::if_:
+      case OpCode::call:
+      case OpCode::return_:
+      case OpCode::yield:
+      case OpCode::test:
+      // Nothing of these has an index that could be out of bounds: slices clamp theirs, others are constants.
+      case OpCode::select:
+      case OpCode::cast:
+      case OpCode::bitcast:
+      case OpCode::construct:
+      case OpCode::splat:
+      case OpCode::slice:
+      case OpCode::dim:
+      case OpCode::nonnull:
+      case OpCode::data_ptr:
+      case OpCode::from_ptr:
+      case OpCode::gradient:
+      case OpCode::with_gradient:
+      case OpCode::recall:
+      case OpCode::local: WEFT_CASES(WEFT_EFFECT_OPS) break;
     }
     for (Region* nested : op.regions) region(*nested);
   }
@@ -330,8 +370,32 @@ class Checker {
         case OpCode::view: any |= options_.bounds; break;
         case OpCode::extract:
         case OpCode::insert: any |= options_.bounds && has_dynamic_step(op.path); break;
-        case OpCode::call: any = true; break;
-        default: any |= options_.divisions && is_int_division(op);
+        case OpCode::call:
+        // A test region holds none of these; if it did, there would be something to check.
+        case OpCode::store:
+        case OpCode::atomic: any = true; break;
+        WEFT_CASES(WEFT_NUMBER_OPS) any |= options_.divisions && is_int_division(op); break;
+        case OpCode::if_:
+        case OpCode::for_:
+        case OpCode::while_:
+        case OpCode::return_:
+        case OpCode::yield:
+        case OpCode::test:
+        case OpCode::select:
+        case OpCode::cast:
+        case OpCode::bitcast:
+        case OpCode::construct:
+        case OpCode::splat:
+        case OpCode::slice:
+        case OpCode::dim:
+        case OpCode::nonnull:
+        case OpCode::data_ptr:
+        case OpCode::from_ptr:
+        case OpCode::gradient:
+        case OpCode::with_gradient:
+        case OpCode::recall:
+        case OpCode::local:
+        WEFT_CASES(WEFT_EFFECT_OPS) break;
       }
     });
     return any;

@@ -41,7 +41,7 @@ bool commutes(OpCode code) {
     case OpCode::bit_xor:
     case OpCode::eq:
     case OpCode::ne: return true;
-    default: return false;
+    default: return false;  // safe: two orders stay two operations
   }
 }
 

@@ -106,7 +106,7 @@ class Eliminator {
         for (std::size_t i = 0; i < 3; ++i) need(op.operand(i));
         break;
       case OpCode::while_: need(op.regions[0]->last->operand(0)); break;
-      default:
+      default:  // safe: all operands
         for (Value* value : op.operands) need(value);
     }
   }

@@ -43,7 +43,7 @@ class Folder {
         case OpCode::load:
         case OpCode::store:
         case OpCode::atomic: fix_path(op, op.operand(0)->type->element(), std::size_t(1) + op.num_indices); break;
-        default:
+        default:  // safe: fold_value knows what it knows
           if (op.results.size() == 1 && op.regions.empty())
             if (Value* value = fold_value(op)) {
               rewriter_.replace(op.result(), value);
@@ -104,7 +104,7 @@ class Folder {
       case OpCode::insert: return fold_insert(op);
       case OpCode::dim: return fold_dim(op);
       case OpCode::nonnull: return fold_nonnull(op);
-      default: return fold_scalar(op);
+      default: return fold_scalar(op);  // safe: what it does not know stays
     }
   }
 
@@ -125,7 +125,12 @@ class Folder {
         return function_.constant(
             type, op.operands.size() == 1 ? ir::eval_unary(op.code, kind, a) : ir::eval_binary(op.code, kind, a, b));
       case ir::OpClass::compare: return function_.constant_bool(ir::eval_compare(op.code, kind, a, b));
-      default: break;
+      case ir::OpClass::math:
+      case ir::OpClass::data:
+      case ir::OpClass::whole:
+      case ir::OpClass::memory:
+      case ir::OpClass::control:
+      case ir::OpClass::effect: break;
     }
     if (op.code == OpCode::cast) return function_.constant(type, ir::eval_cast(kind, type->scalar_kind(), a));
     if (op.code == OpCode::bitcast) return function_.constant(type, a);
@@ -216,7 +221,7 @@ class Folder {
         path.erase(path.begin(), path.begin() + std::ptrdiff_t(common));
         return op.operand(1);
       }
-      default: return nullptr;
+      default: return nullptr;  // safe: nothing is known of what it is made of
     }
   }
 

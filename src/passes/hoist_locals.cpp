@@ -112,7 +112,7 @@ bool only_accessed(const Value* array, const Uses& uses) {
           if (use->operand(k) == array && !only_accessed(around->result(k), uses)) return false;
         break;
       }
-      default: return false;
+      default: return false;  // safe: it stays where it is
     }
   }
   return true;

@@ -65,7 +65,7 @@ bool replaceable(const Op& use) {
     case OpCode::dim: return true;
     case OpCode::store: return !use.operands.back()->type->is_array();
     case OpCode::atomic: return use.atomic != ir::AtomicKind::cas;
-    default: return false;
+    default: return false;  // safe: it stays in memory
   }
 }
 

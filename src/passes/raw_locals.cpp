@@ -127,7 +127,7 @@ class FrontWalk {
         if (is_followed(op.result()))  // below both
           learn(state, op.result(), std::max(reach(op.operand(0), state), reach(op.operand(1), state)));
         return true;
-      default: return true;
+      default: return true;  // safe: the array has no other uses than loads and stores
     }
   }
 

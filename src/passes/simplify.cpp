@@ -33,10 +33,16 @@ bool is_cheap(const Op& op) {
     case ir::OpClass::compare: return true;
     case ir::OpClass::arith: return op.code != OpCode::div && op.code != OpCode::floordiv && op.code != OpCode::rem;
     case ir::OpClass::data: return true;
-    default:
+    case ir::OpClass::whole:
+    case ir::OpClass::memory:
+    case ir::OpClass::effect:
       return op.code == OpCode::tid || op.code == OpCode::thread || op.code == OpCode::dim ||
              op.code == OpCode::nonnull || op.code == OpCode::scale;
+    case ir::OpClass::round:
+    case ir::OpClass::math:
+    case ir::OpClass::control: break;
   }
+  return false;
 }
 
 bool is_short(const Region& side) {
@@ -69,7 +75,7 @@ class Simplifier {
           drop_invariants(op);
           for (Region* nested : op.regions) this->region(*nested);
           continue;
-        default: break;
+        default: break;  // safe: rule() knows what it knows
       }
       if (Value* value = rule(op)) {
         rewriter_.replace(op.result(), value);
@@ -88,8 +94,12 @@ class Simplifier {
       case ir::OpClass::memory: return simplify_memory(context_, op);
       case ir::OpClass::whole:
         return op.code == OpCode::scale || op.code == OpCode::unscale ? simplify_arith(context_, op) : nullptr;
-      default: return nullptr;
+      case ir::OpClass::round:
+      case ir::OpClass::math:
+      case ir::OpClass::control:
+      case ir::OpClass::effect: break;
     }
+    return nullptr;
   }
 
   void visit_if(Op& op) {

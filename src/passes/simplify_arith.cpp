@@ -1,6 +1,7 @@
 // Identities of arithmetic, bits and comparisons. For floats: x·1, x/1, x−(+0), x+(−0) and −(−x) are exact for every x;
 // x+0 (−0+0 is +0), x·0 and x−x (NaN, infinity) are not and stay.
 #include "ir/builder.h"
+#include "ir/op_cases.h"
 #include "ir/scalar_eval.h"
 #include "passes/simplify_rules.h"
 
@@ -29,7 +30,7 @@ bool commutes(OpCode code) {
     case OpCode::bit_and:
     case OpCode::bit_or:
     case OpCode::bit_xor: return true;
-    default: return false;
+    default: return false;  // safe: operands stay where they are
   }
 }
 
@@ -57,8 +58,10 @@ OpCode inverse(OpCode code) {
     case OpCode::lt: return OpCode::ge;
     case OpCode::ge: return OpCode::lt;
     case OpCode::gt: return OpCode::le;
-    default: return OpCode::gt;
+    case OpCode::le: return OpCode::gt;
+    WEFT_CASES(WEFT_OPS_BUT_COMPARE) break;
   }
+  WEFT_UNREACHABLE("not a comparison");
 }
 
 }  // namespace
@@ -109,7 +112,7 @@ Value* simplify_arith(RuleContext& context, ir::Op& op) {
     case OpCode::rem: return !floats && (cb == one || (is_signed(kind) && cb == all_ones(kind))) ? zero : nullptr;
     case OpCode::min:
     case OpCode::max: return a == b ? a : nullptr;
-    default: return nullptr;
+    default: return nullptr;  // safe: it stays
   }
 }
 
@@ -146,7 +149,7 @@ Value* simplify_bits(RuleContext& context, ir::Op& op) {
       return op.result()->type->is_bool() && cb == 1u ? make_not(context, op, a) : nullptr;
     case OpCode::shl:
     case OpCode::shr: return cb == 0u ? a : nullptr;
-    default: return nullptr;
+    default: return nullptr;  // safe: it stays
   }
 }
 
@@ -178,7 +181,7 @@ Value* simplify_compare(RuleContext& context, ir::Op& op) {
     case OpCode::le: return not_above ? truth(true) : above ? truth(false) : nullptr;
     case OpCode::gt: return above ? truth(true) : not_above ? truth(false) : nullptr;
     case OpCode::ge: return not_below ? truth(true) : below ? truth(false) : nullptr;
-    default: return nullptr;
+    default: return nullptr;  // safe: it stays
   }
 }
 

@@ -142,7 +142,7 @@ Value* simplify_data(RuleContext& context, ir::Op& op) {
       }
       return nullptr;
     }
-    default: return nullptr;
+    default: return nullptr;  // safe: it stays
   }
 }
 
@@ -176,7 +176,7 @@ Value* simplify_memory(RuleContext& context, ir::Op& op) {
         context.changed = true;
       }
       return nullptr;
-    default: return nullptr;
+    default: return nullptr;  // safe: it stays
   }
 }
 

@@ -149,7 +149,7 @@ ir::Value* FunctionLowering::fold(OpCode code, ir::Value* a, ir::Value* b) {
         return function_.constant(
             a->type, b ? ir::eval_binary(code, kind, a->bits, b->bits) : ir::eval_unary(code, kind, a->bits));
       case ir::OpClass::compare: return function_.constant_bool(ir::eval_compare(code, kind, a->bits, b->bits));
-      default: break;
+      default: break;  // safe: made, not folded
     }
   }
   return b ? builder_.binary(code, a, b) : builder_.unary(code, a);

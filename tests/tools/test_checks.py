@@ -9,6 +9,7 @@ import tool_paths  # noqa: F401  (sets the import path)
 import check_file_size
 import check_headers
 import check_layers
+import check_switches
 import check_text
 import run_tidy
 
@@ -119,6 +120,26 @@ class Headers(TreeCase):
         self.assertFalse(self.found("a.py", "\n"))
         self.assertFalse(self.found("src/ir/CMakeLists.txt", "weft_folder(ir DEPS types)\n"))
         self.assertTrue(self.found("tests/CMakeLists.txt", "add_test(a b)\n"))
+
+
+class Switches(TreeCase):
+    def switch(self, default, inside="case OpCode::add: return 1;"):
+        self.write("src/ir/a.cpp", "// A file with words.\nint f(OpCode code) {\n  switch (code) {\n    " + inside +
+                   "\n    " + default + "\n  }\n  return 0;\n}\n")
+        return self.findings(check_switches)
+
+    def test_a_default_over_operations_gives_a_reason(self):
+        self.assertEqual(self.switch(""), [])
+        self.assertEqual(self.switch("default: return 2;  // safe: nothing is known"), [])
+        (found,) = self.switch("default: return 2;")
+        self.assertTrue(found.startswith("src/ir/a.cpp:5:"), found)
+
+    def test_other_switches_are_free(self):
+        self.assertEqual(self.switch("default: return 2;", "case Kind::add: return 1;"), [])
+
+    def test_a_switch_inside_has_its_own_default(self):
+        inside = "case OpCode::add: switch (kind) { case Kind::a: break; default: return 3; }"
+        self.assertEqual(self.switch("", inside), [])
 
 
 class Text(TreeCase):

@@ -175,7 +175,7 @@ class SpinFinder {
           want(op.regions[0]->terminator()->operand(0));
           want(op.regions[0]->args[v->index]);
           break;
-        default:
+        default:  // safe: all that it is made of
           for (const Value* operand : op.operands) want(operand);
       }
     }

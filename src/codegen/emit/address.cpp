@@ -35,7 +35,7 @@ bool never_negative(const Value* v, int depth = 4) {
     case OpCode::select: return operand(1) && operand(2);
     case OpCode::cast:
       return op.operand(0)->type->is_int() && op.operand(0)->type->size() < v->type->size() && operand(0);
-    default: return false;
+    default: return false;  // safe: it may be negative
   }
 }
 

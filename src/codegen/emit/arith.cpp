@@ -3,6 +3,7 @@
 #include "codegen/emit/emitter.h"
 #include "codegen/nvptx/extremes.h"
 #include "codegen/nvptx/roots.h"
+#include "ir/op_cases.h"
 
 namespace weft::codegen {
 
@@ -102,7 +103,12 @@ llvm::Value* Emitter::int_arith(OpCode code, ScalarKind kind, llvm::Value* x, ll
     case OpCode::bit_not: return b.CreateNot(x);
     case OpCode::shl: return b.CreateShl(x, count());
     case OpCode::shr: return is_signed_kind ? b.CreateAShr(x, count()) : b.CreateLShr(x, count());
-    default: break;
+    case OpCode::fma:
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_ROUND_OPS)
+    WEFT_CASES(WEFT_MATH_OPS)
+    WEFT_CASES(WEFT_WHOLE_OPS)
+    WEFT_CASES(WEFT_OTHER_OPS) break;
   }
   WEFT_UNREACHABLE("not an integer operation: " + std::string(ir::name_of(code)));
 }
@@ -151,9 +157,13 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
     case OpCode::round: return intrinsic(llvm::Intrinsic::round);
     case OpCode::rint: return intrinsic(llvm::Intrinsic::rint);
     case OpCode::sqrt: return plain_roots ? emit_square_root(*this, x) : intrinsic(llvm::Intrinsic::sqrt);
-    default: break;
+    WEFT_CASES(WEFT_MATH_OPS) return call_math(code, kind, operands);
+    WEFT_CASES(WEFT_BITS_OPS)
+    WEFT_CASES(WEFT_COMPARE_OPS)
+    WEFT_CASES(WEFT_WHOLE_OPS)
+    WEFT_CASES(WEFT_OTHER_OPS) break;
   }
-  return call_math(code, kind, operands);
+  WEFT_UNREACHABLE("no operation on floats: " + std::string(ir::name_of(code)));
 }
 
 }  // namespace weft::codegen

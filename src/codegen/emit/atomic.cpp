@@ -76,7 +76,7 @@ Owner owner_of(const ir::Value* array, int depth = 0) {
     case OpCode::extract: return owner_of(op.operand(0), depth + 1);
     case OpCode::load:
     case OpCode::gradient: return owner_of(op.operand(0), depth + 1) == Owner::all ? Owner::all : Owner::unknown;
-    default: return Owner::unknown;
+    default: return Owner::unknown;  // safe: nothing is known of its owner
   }
 }
 

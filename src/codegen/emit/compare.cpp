@@ -1,5 +1,6 @@
 // Comparisons: scalars give one bool; eq and ne of aggregates compare every component.
 #include "codegen/emit/emitter.h"
+#include "ir/op_cases.h"
 
 namespace weft::codegen {
 
@@ -19,7 +20,7 @@ llvm::Value* Emitter::compare(OpCode code, ScalarKind kind, llvm::Value* x, llvm
     case OpCode::le: predicate = f ? P::FCMP_OLE : s ? P::ICMP_SLE : P::ICMP_ULE; break;
     case OpCode::gt: predicate = f ? P::FCMP_OGT : s ? P::ICMP_SGT : P::ICMP_UGT; break;
     case OpCode::ge: predicate = f ? P::FCMP_OGE : s ? P::ICMP_SGE : P::ICMP_UGE; break;
-    default: WEFT_UNREACHABLE("not a comparison");
+    WEFT_CASES(WEFT_OPS_BUT_COMPARE) WEFT_UNREACHABLE("not a comparison");
   }
   return b.CreateCmp(predicate, pair[0], pair[1]);
 }

@@ -139,7 +139,11 @@ bool Emitter::flattens(const ir::Op& op) {
         case ir::OpClass::memory:
         case ir::OpClass::control:
         case ir::OpClass::effect: return false;
-        default: break;
+        case ir::OpClass::arith:
+        case ir::OpClass::bits:
+        case ir::OpClass::compare:
+        case ir::OpClass::round:
+        case ir::OpClass::data: break;
       }
       bool slow = (inner.code == OpCode::div || inner.code == OpCode::floordiv || inner.code == OpCode::rem) &&
                   !is_floating(inner.result()->type->scalar_kind());

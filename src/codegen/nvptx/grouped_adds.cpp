@@ -37,7 +37,7 @@ bool follows(const Region& body, const Value* index) {
       return (follows(body, op.operand(0)) && !is_in(body, op.operand(1))) ||
              (follows(body, op.operand(1)) && !is_in(body, op.operand(0)));
     case OpCode::sub: return follows(body, op.operand(0)) && !is_in(body, op.operand(1));
-    default: return false;
+    default: return false;  // safe: not in groups
   }
 }
 

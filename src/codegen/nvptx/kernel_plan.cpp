@@ -68,7 +68,14 @@ int straight_lanes(const ir::Function& kernel, const std::vector<const ir::Op*>&
         }
         break;
       }
-      default: break;
+      case ir::OpClass::control:  // only what ends the body has no regions
+      case ir::OpClass::arith:
+      case ir::OpClass::bits:
+      case ir::OpClass::compare:
+      case ir::OpClass::round:
+      case ir::OpClass::math:
+      case ir::OpClass::data:
+      case ir::OpClass::whole: break;
     }
   }
   return streams ? lanes : 1;
@@ -178,7 +185,7 @@ bool near_thread(const ir::Function& kernel, const ir::Value* index, int depth =
     case OpCode::max:
       return std::all_of(index->op->operands.begin(), index->op->operands.end(),
                          [&](const ir::Value* v) { return near_thread(kernel, v, depth - 1); });
-    default: return false;
+    default: return false;  // safe: it may be far
   }
 }
 
