@@ -22,6 +22,7 @@ import numpy as np
 import warp as wp
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 HAND = os.path.join(HERE, "..", "hand", "tree_walk.cpp")
 LEAF = wp.constant(wp.uint32(0x80000000))
 CLEARANCE = wp.constant(1.0 + 2.0**-21)
@@ -181,6 +182,136 @@ def rays_eight(
     t[i] = at
 
 
+vec4u = wp.types.vector(length=4, dtype=wp.uint32)
+
+
+@wp.func
+def walk_two(
+    nodes: wp.array(dtype=wp.vec4),
+    words: wp.array(dtype=vec4u),
+    corners: wp.array(dtype=wp.vec4),
+    numbers: wp.array(dtype=vec4i),
+    o: wp.vec3,
+    d: wp.vec3,
+    max_t: float,
+):
+    rx = 1.0 / kept_apart_from_zero(d[0])
+    ry = 1.0 / kept_apart_from_zero(d[1])
+    rz = 1.0 / kept_apart_from_zero(d[2])
+    kz = wp.where(wp.abs(d[0]) > wp.abs(d[1]), 0, 1)
+    kz = wp.where(wp.abs(d[2]) > wp.abs(d[kz]), 2, kz)
+    kx = wp.where(kz == 2, 0, kz + 1)
+    ky = wp.where(kx == 2, 0, kx + 1)
+    sz = 1.0 / d[kz]
+    sx = d[kx] * sz
+    sy = d[ky] * sz
+    best = max_t
+    face = int(-1)
+    stack = wp.zeros(shape=(64,), dtype=wp.uint32)
+    keys = wp.zeros(shape=(64,), dtype=float)
+    top = int(0)
+    word = wp.uint32(0)
+    going = bool(True)
+    while going:
+        pops = bool(True)
+        if (word & LEAF) == wp.uint32(0):
+            row = int(word) * 4
+            a = nodes[row]
+            b = nodes[row + 1]
+            c = nodes[row + 2]
+            w = words[row + 3]
+            ax0 = (a[0] - o[0]) * rx
+            ay0 = (a[1] - o[1]) * ry
+            az0 = (a[2] - o[2]) * rz
+            ax1 = (a[3] - o[0]) * rx
+            ay1 = (b[0] - o[1]) * ry
+            az1 = (b[1] - o[2]) * rz
+            bx0 = (b[2] - o[0]) * rx
+            by0 = (b[3] - o[1]) * ry
+            bz0 = (c[0] - o[2]) * rz
+            bx1 = (c[1] - o[0]) * rx
+            by1 = (c[2] - o[1]) * ry
+            bz1 = (c[3] - o[2]) * rz
+            a_in = wp._greatest(
+                wp._greatest(wp._least(ax0, ax1), wp._least(ay0, ay1)), wp._greatest(wp._least(az0, az1), 0.0)
+            )
+            a_out = CLEARANCE * wp._least(
+                wp._least(wp._greatest(ax0, ax1), wp._greatest(ay0, ay1)), wp._least(wp._greatest(az0, az1), best)
+            )
+            b_in = wp._greatest(
+                wp._greatest(wp._least(bx0, bx1), wp._least(by0, by1)), wp._greatest(wp._least(bz0, bz1), 0.0)
+            )
+            b_out = CLEARANCE * wp._least(
+                wp._least(wp._greatest(bx0, bx1), wp._greatest(by0, by1)), wp._least(wp._greatest(bz0, bz1), best)
+            )
+            in_a = a_in <= a_out
+            in_b = b_in <= b_out
+            if in_a or in_b:
+                pops = False
+                b_first = in_b and (not in_a or b_in < a_in)
+                word = wp.where(b_first, w[1], w[0])
+                if in_a and in_b:
+                    stack[top] = wp.where(b_first, w[0], w[1])
+                    keys[top] = wp.where(b_first, a_in, b_in)
+                    top += 1
+        else:
+            count = int(word & wp.uint32(7))
+            first = int((word & wp.uint32(0x7FFFFFFF)) >> wp.uint32(3))
+            for k in range(count):
+                at = 3 * (first + k)
+                p = corners[at]
+                q = corners[at + 1]
+                r = corners[at + 2]
+                a3 = wp.vec3(p[0], p[1], p[2]) - o
+                b3 = wp.vec3(q[0], q[1], q[2]) - o
+                c3 = wp.vec3(r[0], r[1], r[2]) - o
+                az = a3[kz]
+                bz = b3[kz]
+                cz = c3[kz]
+                ax = a3[kx] - sx * az
+                ay = a3[ky] - sy * az
+                bx = b3[kx] - sx * bz
+                by = b3[ky] - sy * bz
+                cx = c3[kx] - sx * cz
+                cy = c3[ky] - sy * cz
+                u = cx * by - cy * bx
+                v = ax * cy - ay * cx
+                w3 = bx * ay - by * ax
+                if wp._least(wp._least(u, v), w3) >= 0.0 or wp._greatest(wp._greatest(u, v), w3) <= 0.0:
+                    t = (u * az + v * bz + w3 * cz) * sz / (u + v + w3)
+                    if t >= 0.0 and t < best:
+                        best = t
+                        face = numbers[at][3]
+        while pops:
+            if top == 0:
+                pops = False
+                going = False
+            else:
+                top -= 1
+                if keys[top] <= best:
+                    word = stack[top]
+                    pops = False
+    return face, best
+
+
+@wp.kernel
+def rays_two(
+    nodes: wp.array(dtype=wp.vec4),
+    words: wp.array(dtype=vec4u),
+    corners: wp.array(dtype=wp.vec4),
+    numbers: wp.array(dtype=vec4i),
+    starts: wp.array(dtype=wp.vec3),
+    directions: wp.array(dtype=wp.vec3),
+    max_t: float,
+    faces: wp.array(dtype=int),
+    t: wp.array(dtype=float),
+):
+    i = wp.tid()
+    face, at = walk_two(nodes, words, corners, numbers, starts[i], directions[i], max_t)
+    faces[i] = face
+    t[i] = at
+
+
 def sphere(faces: int) -> tuple[np.ndarray, np.ndarray]:
     """A displaced sphere of about so many faces."""
     n = max(4, int((faces / 4) ** 0.5))
@@ -285,17 +416,42 @@ def on_cpu(args: argparse.Namespace, folder: str) -> list[dict]:
     return found
 
 
+def on_gpu(args: argparse.Namespace, folder: str) -> list[dict]:
+    import nvcc_pairs
+    from pair import Pair
+
+    nvcc_pairs.SOURCES = ("tree_walk",)
+    code = nvcc_pairs.compile_pairs(folder)
+    points, corners = sphere(args.faces)
+    _, _, narrow, triangles = Hand(folder).build(points, corners, 2)
+    nodes = wp.array(narrow.reshape(-1, 4), dtype=wp.vec4)
+    words = wp.array(narrow.view(np.uint32).reshape(-1, 4), dtype=vec4u)
+    rows = wp.array(triangles.reshape(-1, 4), dtype=wp.vec4)
+    numbers = wp.array(triangles.view(np.int32).reshape(-1, 4), dtype=vec4i)
+    found = []
+    for name, (starts, directions) in rays(args.rays).items():
+        faces, t = wp.empty(len(starts), dtype=int), wp.empty(len(starts), dtype=float)
+        inputs = [nodes, words, rows, numbers, wp.array(starts, dtype=wp.vec3), wp.array(directions, dtype=wp.vec3), 1e30]
+        pair = Pair(rays_two, len(starts), inputs, [faces, t], "tree_walk", "rays_two", [*inputs, faces, t], strays=1e-4)
+        ours, theirs = nvcc_pairs.compare(pair, nvcc_pairs.Cuda(), code)
+        rate = {"ours": len(starts) / ours / 1e6, "hand": len(starts) / theirs / 1e6}
+        found.append({"rays": name, "hits": float(np.mean(faces.numpy() >= 0)), "equal": 1.0, **rate})
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--faces", type=int, default=1_000_000)
     parser.add_argument("--rays", type=int, default=1_000_000)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--json")
     args = parser.parse_args()
     wp.config.quiet = True
     with tempfile.TemporaryDirectory() as folder:
-        found = on_cpu(args, folder)
+        with wp.ScopedDevice(args.device):
+            found = (on_gpu if args.device == "cuda" else on_cpu)(args, folder)
     for row in found:
         print(
             f"{row['rays']:11} {row['ours']:8.2f} M/s, by hand {row['hand']:8.2f} M/s, ratio {row['ours'] / row['hand']:.2f}"

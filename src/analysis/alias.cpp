@@ -130,6 +130,7 @@ void Alias::transfer(const ir::Op& op) {
     case OpCode::splat:
     case OpCode::dim:
     case OpCode::nonnull:
+    case OpCode::prefetch:
     WEFT_CASES(WEFT_NUMBER_OPS)
     WEFT_CASES(WEFT_EFFECT_OPS) return;
   }

@@ -40,7 +40,8 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::printf:
     case OpCode::breakpoint:
     case OpCode::assert_:
-    case OpCode::check: return;
+    case OpCode::check:
+    case OpCode::prefetch: return;
     case OpCode::load:
     case OpCode::store:
     case OpCode::atomic:
@@ -148,6 +149,7 @@ void Reverser::replay_memory(const Op& op, bool record) {
     case OpCode::from_ptr:
     case OpCode::gradient:
     case OpCode::with_gradient:
+    case OpCode::prefetch:
     case OpCode::recall: WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("no access to memory");
   }
 }

@@ -68,6 +68,8 @@ bool is_singular(const Op& op) {
     case OpCode::floordiv:
     case OpCode::min:
     case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest:
     case OpCode::neg:
     case OpCode::abs:
     case OpCode::fma:
@@ -80,6 +82,9 @@ bool is_singular(const Op& op) {
     case OpCode::matmul:
     case OpCode::transpose:
     case OpCode::outer:
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits:
+    case OpCode::choose_bits:
     case OpCode::if_:
     case OpCode::for_:
     case OpCode::while_:
@@ -136,12 +141,15 @@ bool ZeroAdjoints::any(const std::vector<bool>& set, std::span<Value* const> val
 void ZeroAdjoints::seed(const Op& op) {
   switch (op.code) {
     case OpCode::select:
+    case OpCode::choose_bits:
       if (op.operand(1) == op.operand(2)) return;
       mark(chosen_, op.operand(1));
       mark(chosen_, op.operand(2));
       return;
     case OpCode::min:
     case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest:
       for (const Value* value : op.operands) mark(beaten_, value);
       return;
     case OpCode::extract:
@@ -179,8 +187,15 @@ void ZeroAdjoints::seed(const Op& op) {
     WEFT_CASES(WEFT_BITS_OPS)
     WEFT_CASES(WEFT_COMPARE_OPS)
     WEFT_CASES(WEFT_ROUND_OPS)
+    case OpCode::scale:
+    case OpCode::unscale:
+    case OpCode::dot:
+    case OpCode::matmul:
+    case OpCode::transpose:
+    case OpCode::outer:
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits:
     WEFT_CASES(WEFT_MATH_OPS)
-    WEFT_CASES(WEFT_WHOLE_OPS)
     WEFT_CASES(WEFT_MEMORY_OPS)
     WEFT_CASES(WEFT_EFFECT_OPS) return;
   }

@@ -102,6 +102,7 @@ bool is_printable(const Op& op) {
     case OpCode::store:
     case OpCode::atomic:
     case OpCode::view:
+    case OpCode::prefetch:
     case OpCode::slice:
     case OpCode::assert_:
     case OpCode::check: operands = 1; break;
@@ -317,7 +318,8 @@ void Printer::memory(const Op& op) {
       for (std::size_t i = rest; i < op.operands.size(); ++i) out_ += ", " + value(op.operands[i]);
       return;
     }
-    case OpCode::view: indices(op); return;
+    case OpCode::view:
+    case OpCode::prefetch: indices(op); return;
     case OpCode::slice:
       out_ += value(op.operands[0]) + ", " + std::to_string(op.imm);
       for (std::size_t i = 1; i < op.operands.size(); ++i) out_ += ", " + value(op.operands[i]);

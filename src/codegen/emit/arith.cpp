@@ -93,14 +93,18 @@ llvm::Value* Emitter::int_arith(OpCode code, ScalarKind kind, llvm::Value* x, ll
       Divisor d = divisor();
       return select(d.is_zero, x, is_signed_kind ? b.CreateSRem(x, d.safe) : b.CreateURem(x, d.safe));
     }
-    case OpCode::min: return select(is_signed_kind ? b.CreateICmpSLT(x, y) : b.CreateICmpULT(x, y), x, y);
-    case OpCode::max: return select(is_signed_kind ? b.CreateICmpSGT(x, y) : b.CreateICmpUGT(x, y), x, y);
+    case OpCode::min:
+    case OpCode::least: return select(is_signed_kind ? b.CreateICmpSLT(x, y) : b.CreateICmpULT(x, y), x, y);
+    case OpCode::max:
+    case OpCode::greatest: return select(is_signed_kind ? b.CreateICmpSGT(x, y) : b.CreateICmpUGT(x, y), x, y);
     case OpCode::neg: return b.CreateNeg(x);
     case OpCode::abs: return is_signed_kind ? select(b.CreateICmpSLT(x, zero()), b.CreateNeg(x), x) : x;
     case OpCode::bit_and: return b.CreateAnd(x, y);
     case OpCode::bit_or: return b.CreateOr(x, y);
     case OpCode::bit_xor: return b.CreateXor(x, y);
     case OpCode::bit_not: return b.CreateNot(x);
+    case OpCode::bit_count: return b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x);
+    case OpCode::trailing_zeros: return b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, x, b.getFalse());
     case OpCode::shl: return b.CreateShl(x, count());
     case OpCode::shr: return is_signed_kind ? b.CreateAShr(x, count()) : b.CreateLShr(x, count());
     case OpCode::fma:
@@ -119,6 +123,12 @@ llvm::Value* Emitter::float_extreme(llvm::Value* better, llvm::Value* x, llvm::V
   // x86's own minimum and maximum are just the inner select.
   if (unit.traits.x86) return select(y_is_nan, x, select(better, x, y));
   return select(b.CreateOr(better, y_is_nan), x, y);
+}
+
+/// The one instruction that every target has: x86's is a select, others take minNum, whatever they make of NaN and zeros.
+llvm::Value* Emitter::plain_extreme(bool most, llvm::Value* x, llvm::Value* y) {
+  if (unit.traits.x86) return select(most ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y), x, y);
+  return b.CreateBinaryIntrinsic(most ? llvm::Intrinsic::maxnum : llvm::Intrinsic::minnum, x, y);
 }
 
 llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands) {
@@ -148,6 +158,8 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
     case OpCode::max:
       if (unit.traits.gpu && kind == ScalarKind::f32) return emit_float_extreme(*this, code == OpCode::max, x, y);
       return float_extreme(code == OpCode::max ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y), x, y);
+    case OpCode::least: return plain_extreme(false, x, y);
+    case OpCode::greatest: return plain_extreme(true, x, y);
     case OpCode::neg: return b.CreateFNeg(x);
     case OpCode::abs: return intrinsic(llvm::Intrinsic::fabs);
     case OpCode::fma: return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, operands[2]});

@@ -33,6 +33,8 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::rem:
     case OpCode::min:
     case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest:
     case OpCode::neg:
     case OpCode::abs:
     case OpCode::fma:
@@ -40,6 +42,8 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::bit_or:
     case OpCode::bit_xor:
     case OpCode::bit_not:
+    case OpCode::bit_count:
+    case OpCode::trailing_zeros:
     case OpCode::shl:
     case OpCode::shr:
     case OpCode::floor:
@@ -91,9 +95,13 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::matmul: return emit_matmul(op);
     case OpCode::transpose: return emit_transpose(op);
     case OpCode::outer: return emit_outer(op);
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits: return emit_mask_of(op);
+    case OpCode::choose_bits: return emit_choose_bits(op);
     case OpCode::load: return emit_load(op);
     case OpCode::store: return emit_store(op);
     case OpCode::atomic: return emit_atomic(op);
+    case OpCode::prefetch: return emit_prefetch(op);
     case OpCode::view: return emit_view(op);
     case OpCode::slice: return emit_slice(op);
     case OpCode::dim: return emit_dim(op);

@@ -283,6 +283,7 @@ class Emitter {
   llvm::Value* int_arith(ir::OpCode code, ScalarKind kind, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_arith(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* float_extreme(llvm::Value* better, llvm::Value* x, llvm::Value* y);
+  llvm::Value* plain_extreme(bool most, llvm::Value* x, llvm::Value* y);
   llvm::Value* call_rare(ir::OpCode code, ScalarKind kind, llvm::Value* operand);
   llvm::Value* call_math(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* constant_like(llvm::Value* like, std::int64_t value);
@@ -310,6 +311,8 @@ class Emitter {
   void emit_matmul(const ir::Op& op);
   void emit_transpose(const ir::Op& op);
   void emit_outer(const ir::Op& op);
+  void emit_mask_of(const ir::Op& op);
+  void emit_choose_bits(const ir::Op& op);
   llvm::Value* multiply_add(ScalarKind kind, llvm::Value* x, llvm::Value* y, llvm::Value* sum, bool contract);
 
   /// Puts off the products of a region that store_row_product can write; true if it has written (emit/rows.cpp).
@@ -318,6 +321,7 @@ class Emitter {
   void emit_load(const ir::Op& op);
   void emit_store(const ir::Op& op);
   void emit_atomic(const ir::Op& op);
+  void emit_prefetch(const ir::Op& op);
   void emit_view(const ir::Op& op);
   void emit_slice(const ir::Op& op);
   void emit_dim(const ir::Op& op);

@@ -30,7 +30,9 @@ bool Emitter::needs_components(const ir::Op& op) {
     case ir::OpClass::round:
     case ir::OpClass::data:
     case ir::OpClass::control: return false;
-    case ir::OpClass::whole: return op.code != OpCode::scale && op.code != OpCode::unscale;
+    case ir::OpClass::whole:
+      return op.code == OpCode::dot || op.code == OpCode::matmul || op.code == OpCode::transpose ||
+             op.code == OpCode::outer;
     case ir::OpClass::memory: return op.code != OpCode::load && op.code != OpCode::store;
     case ir::OpClass::compare:
     case ir::OpClass::math:
