@@ -405,6 +405,7 @@ void Uniformity::visit_memory(const Op& op) {
     }
     case OpCode::atomic: return join_all(result, kVarying);  // each lane gets its own old value
     case OpCode::store:
+    case OpCode::prefetch:
     case OpCode::recall: WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("its lanes are known by ops.def");
   }
 }

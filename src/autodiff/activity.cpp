@@ -121,6 +121,7 @@ void Activity::backward_op(const Op& op) {
     case OpCode::slice:
     case OpCode::dim:
     case OpCode::nonnull:
+    case OpCode::prefetch:
     case OpCode::data_ptr:
     case OpCode::from_ptr:
     case OpCode::gradient:

@@ -42,7 +42,8 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::printf:
     case OpCode::breakpoint:
     case OpCode::assert_:
-    case OpCode::check: return;
+    case OpCode::check:
+    case OpCode::prefetch: return;
     case OpCode::load:
     case OpCode::store:
     case OpCode::atomic:
@@ -160,6 +161,7 @@ void Reverser::replay_memory(const Op& op, bool record) {
     case OpCode::from_ptr:
     case OpCode::gradient:
     case OpCode::with_gradient:
+    case OpCode::prefetch:
     case OpCode::recall: WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("no access to memory");
   }
 }
@@ -241,6 +243,7 @@ ir::Function* Functions::replay_of(ir::Function& function) {
   made->result_types = function.result_types;
   made->loc = function.loc;
   made->from_library = function.from_library;
+  made->lanewise = function.lanewise;
   for (const Value* param : function.params())
     made->add_argument(made->body, param->type, made->arena.copy(param->name));
   Reverser(function, *made, *this, options_, sink_).replay_whole();

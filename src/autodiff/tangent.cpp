@@ -195,6 +195,7 @@ void Tangent::visit(const Op& op) {
     case OpCode::slice:
     case OpCode::dim:
     case OpCode::nonnull:
+    case OpCode::prefetch:
     case OpCode::data_ptr:
     case OpCode::from_ptr:
     case OpCode::gradient:
@@ -414,6 +415,10 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::matmul:
     case OpCode::outer: return product(op.code);
     case OpCode::transpose: return b_.unary(op.code, d(0));
+    case OpCode::choose_bits: {
+      Value* chosen[] = {v(0), d(1), d(2)};
+      return b_.op(op.code, chosen)->result();
+    }
     case OpCode::select: return b_.select(v(0), d(1), d(2));
     case OpCode::cast: return op.operand(0)->type->is_float() ? b_.cast(d(0), op.result()->type) : nullptr;
     case OpCode::construct: {
@@ -440,6 +445,8 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::rem:
     case OpCode::min:
     case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest:
     case OpCode::abs:
     case OpCode::unscale:
     WEFT_CASES(WEFT_ROUND_OPS)
@@ -452,9 +459,12 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::atomic:
     case OpCode::dim:
     case OpCode::nonnull:
+    case OpCode::prefetch:
     case OpCode::data_ptr:
     case OpCode::recall:
     case OpCode::local:
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits:
     WEFT_CASES(WEFT_BITS_OPS)
     WEFT_CASES(WEFT_COMPARE_OPS)
     WEFT_CASES(WEFT_CONTROL_OPS)
@@ -501,8 +511,10 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
   auto times = [&](Value* slope) { return gated(dx, mul(dx, slope)); };
   switch (code) {
     case OpCode::abs: return b_.select(is(OpCode::lt, x), negative(dx), dx);
-    case OpCode::min: return b_.select(b_.binary(OpCode::lt, x, y), dx, dy);
-    case OpCode::max: return b_.select(b_.binary(OpCode::gt, x, y), dx, dy);
+    case OpCode::min:
+    case OpCode::least: return b_.select(b_.binary(OpCode::lt, x, y), dx, dy);
+    case OpCode::max:
+    case OpCode::greatest: return b_.select(b_.binary(OpCode::gt, x, y), dx, dy);
     case OpCode::div: {
       Value* above = over(y);
       return sub(above, gated(dy, div(mul(r, dy), y)));

@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "analysis/private_sums.h"
-#include "codegen/kernel_size.h"
-#include "codegen/loop_turns.h"
+#include "codegen/cpu/lane_choice.h"
+#include "codegen/emit/loop_turns.h"
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
 #include "driver/pipeline.h"

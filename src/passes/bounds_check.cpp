@@ -29,6 +29,8 @@ bool is_int_division(const Op& op) {
     case OpCode::mul:
     case OpCode::min:
     case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest:
     case OpCode::neg:
     case OpCode::abs:
     case OpCode::fma:
@@ -37,6 +39,9 @@ bool is_int_division(const Op& op) {
     case OpCode::matmul:
     case OpCode::transpose:
     case OpCode::outer:
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits:
+    case OpCode::choose_bits:
     WEFT_CASES(WEFT_BITS_OPS)
     WEFT_CASES(WEFT_COMPARE_OPS)
     WEFT_CASES(WEFT_ROUND_OPS)
@@ -110,7 +115,9 @@ class Checker {
       case OpCode::return_:
       case OpCode::yield:
       case OpCode::test:
-      // Nothing of these has an index that could be out of bounds: slices clamp theirs, others are constants.
+      // Nothing of these has an index that could be out of bounds: slices clamp theirs, others are constants, and any
+      // address may be named to a cache.
+      case OpCode::prefetch:
       case OpCode::select:
       case OpCode::cast:
       case OpCode::bitcast:
@@ -409,6 +416,7 @@ class Checker {
         case OpCode::with_gradient:
         case OpCode::recall:
         case OpCode::local:
+        case OpCode::prefetch:
         WEFT_CASES(WEFT_EFFECT_OPS) break;
       }
     });

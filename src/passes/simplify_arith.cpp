@@ -118,7 +118,9 @@ Value* simplify_arith(RuleContext& context, ir::Op& op) {
     // MIN % −1 is 0 as the IR defines it, like everything else modulo −1.
     case OpCode::rem: return !floats && (cb == one || (is_signed(kind) && cb == all_ones(kind))) ? zero : nullptr;
     case OpCode::min:
-    case OpCode::max: return a == b ? a : nullptr;
+    case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest: return a == b ? a : nullptr;
     default: return nullptr;  // safe: it stays
   }
 }
@@ -138,6 +140,7 @@ Value* simplify_bits(RuleContext& context, ir::Op& op) {
     }
     return nullptr;
   }
+  if (op.operands.size() < 2) return nullptr;
   gather_constants(context, op);
   a = op.operand(0);
   Value* b = op.operand(1);

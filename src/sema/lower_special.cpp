@@ -56,6 +56,7 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "printf") return special_printf(args, at_node);
   if (name.starts_with("atomic_")) return special_atomic(name, std::move(args), at_node);
   if (name == "len") return special_len(args, at_node);
+  if (name == "_prefetch") return special_prefetch(args, at_node);
   if (name == "grad") return special_grad(args, at_node);
   if (name == "where" || name == "select") return special_select(name, std::move(args), at_node);
   if (name == "zeros" || name == "empty") return special_local(name, std::move(args), at_node);
@@ -230,6 +231,21 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
   if (name == "atomic_sub") operands[0] = fold(OpCode::neg, operands[0]);
   ir::Value* value = is_cas ? operands[1] : operands[0];
   return Entity::of(builder_.atomic(kind->kind, array, indices, wrap, {}, {}, value, is_cas ? operands[0] : nullptr));
+}
+
+Entity FunctionLowering::special_prefetch(const std::vector<Argument>& args, const Node& at_node) {
+  std::vector<ir::Value*> values;
+  for (const Argument& arg : args) {
+    ir::Value* value = value_of(arg.entity, at_node);
+    if (!value) return Entity::failed();
+    values.push_back(value);
+  }
+  bool fits = !values.empty() && values[0]->type->is_array() && values.size() == 1 + values[0]->type->rank();
+  for (std::size_t k = 1; k < values.size(); ++k) fits = fits && values[k]->type->is_int();
+  if (!fits) return fail(DiagCode::bad_call, at_node, "_prefetch() takes an array and an index for each dimension");
+  builder_.set_loc(at_node.loc);
+  builder_.prefetch(values[0], std::span(values).subspan(1));
+  return Entity::nothing();
 }
 
 Entity FunctionLowering::special_len(const std::vector<Argument>& args, const Node& at_node) {
