@@ -82,10 +82,19 @@ test: build $(if $(filter 0,$(SANITIZE)),,sanitized-units)  ## build and run all
 	  ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS) -LE '^perf$$' $(TEST_FILTER)
 
 # Emulation is some ten times slower: fewer random kernels. Tools and Python sources are the same on every processor.
-test-aarch64: build/aarch64-sysroot/.packages configure-aarch64  ## cross-build for aarch64 and run the tests under qemu
+# Random kernels and builtin rows are compiled at every level of LLVM's: they differ in instruction selectors and passes.
+EVERY_LEVEL = WEFT_RANDOM_LEVELS=all WEFT_ROWS_LEVELS=all
+ifeq ($(shell uname -m),aarch64)
+test-aarch64: build  ## run the tests with code of every optimisation level; on other machines cross-build and run under qemu
+	$(EVERY_LEVEL) ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS) \
+	  -LE '^(perf|tools)$$' $(TEST_FILTER)
+else
+test-aarch64: build/aarch64-sysroot/.packages configure-aarch64
 	cmake --build build/aarch64 -j $(JOBS)
-	WEFT_RANDOM_COUNT=$${WEFT_RANDOM_COUNT:-200} ctest --test-dir build/aarch64 --output-on-failure --no-tests=error \
-	  -j $(JOBS) -LE '^(perf|tools)$$' $(TEST_FILTER)
+	$(EVERY_LEVEL) WEFT_RANDOM_COUNT=$${WEFT_RANDOM_COUNT:-200} ctest --test-dir build/aarch64 --output-on-failure \
+	  --no-tests=error -j $(JOBS) -LE '^(perf|tools)$$' $(TEST_FILTER)
+	$(if $(TESTS),,@$(EVERY_LEVEL) $(MAKE) test-aarch64-python PYTEST=tests/python/rows/test_rows.py)
+endif
 
 test-aarch64-python: setup  ## the same for the Python package; PYTEST="arguments"
 	@NO_INSTALL=$(NO_INSTALL) JOBS=$(JOBS) tools/testing/aarch64_python.sh $(PYTEST)

@@ -1,6 +1,6 @@
 """Weft: kernels written as typed Python functions, compiled to native code.
 
-`import warp as wp` gives the documented API; everything here is re-exported from `warp._src`.
+`import warp as wp` gives the documented API; everything here is re-exported from `warp._src.api.names`.
 """
 
 import os as _os
@@ -9,5 +9,7 @@ import os as _os
 if "WEFT_EXTENSION_DIR" in _os.environ:
     __path__.append(_os.environ["WEFT_EXTENSION_DIR"])
 
-from warp._src.public import *  # noqa: E402,F401,F403
-from warp._src.public import __all__, __dir__, __getattr__, __version__  # noqa: E402,F401
+from warp._src.api import names as _names  # noqa: E402
+from warp._src.api.names import __all__, __dir__, __getattr__, __version__  # noqa: E402,F401
+
+globals().update({_name: getattr(_names, _name) for _name in _names.loaded})

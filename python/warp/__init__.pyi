@@ -713,6 +713,9 @@ class indexedarray:
     def device(self) -> Any:
         """Where the data is; None for annotations."""
     @_b.property
+    def memory_kind(self) -> MemoryKind:
+        """Where the memory of the data lies."""
+    @_b.property
     def is_contiguous(self) -> _b.bool:
         """False: elements lie where the indices say."""
     @_b.property
@@ -747,9 +750,6 @@ class indexedarray:
         """What `a[rows] = value` does: one value for all elements, or values that NumPy broadcasts."""
     def __iter__(self) -> _t.Iterator[Any]: ...
     def __array__(self, dtype: Any = None, copy: _b.bool | None = None) -> npt.NDArray[Any]: ...
-    @_b.property
-    def memory_kind(self) -> MemoryKind:
-        """Where the memory of the data lies."""
 
 def indexedarray1d(*args: Any, **kwargs: Any) -> indexedarray:
     """wp.indexedarray with ndim=1."""

@@ -1,5 +1,5 @@
 """`python -m warp`: what a bug report needs."""
 
-from warp._src.startup import report
+from warp._src.api.startup import report
 
 print(report())

@@ -1,6 +1,6 @@
 """Jacobians, and checks of gradients against differences."""
 
-from warp._src.autograd import (
+from warp._src.gradients.autograd import (
     FunctionMetadata as FunctionMetadata,
     gradcheck as gradcheck,
     gradcheck_tape as gradcheck_tape,

@@ -132,6 +132,7 @@ class Device:
     def __eq__(self, other: _b.object) -> _b.bool: ...
     def __hash__(self) -> _b.int: ...
 
+DeviceLike: _t.TypeAlias = Device | _b.str | None
 Devicelike: _t.TypeAlias = Device | _b.str | None
 class Event:
     """A mark in a stream that others can wait for. `cuda_event=` takes in another library's handle. RuntimeError on the
@@ -469,8 +470,8 @@ def is_peer_access_enabled(target_device: Any, peer_device: Any) -> _b.bool:
     """Whether that is switched on."""
 def is_peer_access_supported(target_device: Any, peer_device: Any) -> _b.bool:
     """Whether the second device can reach the memory of the first; False unless both are CUDA devices."""
-def kernel_from_text(source: _b.str, name: _b.str, namespace: _b.dict[_b.str, _b.object]) -> Kernel:
-    """A kernel from source text, its names looked up in `namespace`."""
+def kernel_from_text(source: _b.str, name: _b.str, namespace: _b.dict[_b.str, _b.object] | None = None) -> Kernel:
+    """A kernel from source text, its names looked up in `namespace`; by itself that is `wp` and `Any`."""
 launch_bounds_t = LaunchBounds
 def load_module(module: Any = None, device: Any = None, recursive: _b.bool = False, block_dim: _b.int | None = None, max_workers: _b.int | None = None) -> None:
     """Compiles a module's kernels now.

@@ -108,6 +108,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::slice:
       case OpCode::dim:
       case OpCode::nonnull:
+      case OpCode::prefetch:
       case OpCode::from_ptr:
       case OpCode::gradient:
       case OpCode::recall:

@@ -17,15 +17,18 @@ Range unite(Range a, Range b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.h
 
 bool fits(Range inner, Range outer) { return inner.lo >= outer.lo && inner.hi <= outer.hi; }
 
+// Of factors, so that their product stays within Wide.
 constexpr Wide kFactorLimit = Wide(1) << 62;
 constexpr int kMaxSupposingLoops = 2;  // in each other: their bodies are looked at several times
 constexpr int kMaxTests = 16;          // in one condition, nested
 
 /// What a conjunction of tests says about `counter` being below something: the largest value it can then have.
 Wide bound_from_test(const ir::Value* test, const ir::Value* counter, const Ranges& ranges, int depth) {
+  // Without a test it may reach the end of its type, which says nothing: the addition behind it could then wrap.
   Wide top = type_range(counter->type->scalar_kind()).hi;
   if (test->kind != ir::ValueKind::result || depth > 8) return top;
   const ir::Op& op = *test->op;
+  // Both parts hold in the body, so the tighter one counts.
   if (op.code == OpCode::bit_and)
     return std::min(bound_from_test(op.operand(0), counter, ranges, depth + 1),
                     bound_from_test(op.operand(1), counter, ranges, depth + 1));
@@ -71,6 +74,8 @@ Range Ranges::of(const ir::Value* value) const {
 }
 
 void Ranges::set(const ir::Value* value, Range range) {
+  // An empty or overflowing interval is what dead code gives (a loop that never runs): no statement then, instead of
+  // one that later arithmetic would build upon.
   const bool told = fits(range, type_range(value->type->scalar_kind())) && range.lo <= range.hi;
   slots_[value->id] = told ? Slot{true, range} : Slot{};
 }
@@ -78,12 +83,15 @@ void Ranges::set(const ir::Value* value, Range range) {
 void Ranges::narrow(const ir::Value* value, Range range, Undo& undo) {
   if (value->is_constant()) return;
   const Range old = of(value), both = {std::max(old.lo, range.lo), std::min(old.hi, range.hi)};
+  // Contradictions mean that this place is never reached; anything would be true, and what was known before is the
+  // safe choice.
   if (both == old || both.lo > both.hi) return;
   undo.emplace_back(value->id, slots_[value->id]);
   slots_[value->id] = {true, both};
 }
 
 void Ranges::take_back(const Undo& undo) {
+  // Backwards, since a value may have been narrowed twice.
   for (auto it = undo.rbegin(); it != undo.rend(); ++it) slots_[it->first] = it->second;
 }
 
@@ -92,6 +100,7 @@ void Ranges::assume(const ir::Value* test, bool holds, const ir::Region* body, U
   if (test->kind != ir::ValueKind::result || depth > kMaxTests) return;
   const ir::Op& op = *test->op;
   if (op.code == OpCode::bit_not) return assume(op.operand(0), !holds, body, undo, depth + 1);
+  // A conjunction that holds says all of its parts; one that fails says nothing of either (De Morgan for `or`).
   if ((op.code == OpCode::bit_and && holds) || (op.code == OpCode::bit_or && !holds)) {
     for (const ir::Value* part : op.operands)
       if (part->type->is_bool()) assume(part, holds, body, undo, depth + 1);
@@ -101,6 +110,8 @@ void Ranges::assume(const ir::Value* test, bool holds, const ir::Region* body, U
     const bool chosen = op.code == OpCode::select;
     const ir::Value* then = chosen ? op.operand(1) : op.regions[0]->last->operand(test->index);
     const ir::Value* otherwise = chosen ? op.operand(2) : op.regions[1]->last->operand(test->index);
+    // `a and b` is `if a { b } else { false }`: it can hold only by way of the side that is not the constant, so the
+    // condition was true, and so was that side's value.
     auto is = [&](const ir::Value* v, bool what) { return v->is_constant() && (v->bits != 0) == what; };
     if (is(then, !holds)) {
       assume(op.operand(0), false, body, undo, depth + 1);
@@ -114,11 +125,14 @@ void Ranges::assume(const ir::Value* test, bool holds, const ir::Region* body, U
   const bool compares = op.code == OpCode::lt || op.code == OpCode::le || op.code == OpCode::gt ||
                         op.code == OpCode::ge || op.code == OpCode::eq || op.code == OpCode::ne;
   if (!compares || !op.operand(0)->type->is_int()) return;
+  // The test speaks of its own arguments; the body, which runs right behind it, has others for the same carried
+  // values.
   auto inside = [&](const ir::Value* v) {
     const bool carried = body && v->kind == ir::ValueKind::argument && v->region->parent_op == body->parent_op;
     return carried ? static_cast<const ir::Value*>(body->args[v->index]) : v;
   };
   const ir::Value *x = inside(op.operand(0)), *y = inside(op.operand(1));
+  // Four comparisons and their opposites come down to x < y, x <= y, x == y, x != y.
   OpCode code = op.code;
   if (code == OpCode::gt || code == OpCode::ge) {
     std::swap(x, y);
@@ -138,6 +152,7 @@ void Ranges::assume(const ir::Value* test, bool holds, const ir::Region* body, U
     narrow(v, {own.lo == other.lo ? own.lo + 1 : own.lo, own.hi == other.lo ? own.hi - 1 : own.hi}, undo);
   };
   if (code == OpCode::lt || code == OpCode::le) {
+    // x is at least one below the largest that y can be, and y at least one above the smallest of x.
     const int apart = code == OpCode::lt;
     narrow(x, {a.lo, b.hi - apart}, undo);
     narrow(y, {a.lo + apart, b.hi}, undo);
@@ -172,6 +187,7 @@ void Ranges::walk_branches(const ir::Op& op) {
       const Range here = of(op.regions[k]->last->operand(i));
       found[i] = k == 0 ? here : unite(found[i], here);
     }
+    // What the test said is over here; results keep what was found under it, which is where they come from.
     take_back(undo);
   }
   for (std::size_t i = 0; i < op.results.size(); ++i)
@@ -193,6 +209,8 @@ void Ranges::walk_loop(const ir::Op& op) {
   const std::size_t skipped = counts ? 3 : 0;  // operands before the initial values
   const ir::Region* body = op.regions[counts ? 0 : 1];
   auto argument = [&](const ir::Region* region, std::size_t i) { return region->args[i + (counts ? 1 : 0)]; };
+  // Forget what an earlier look at this loop (from a loop around it) has said of its arguments: that was under other
+  // suppositions.
   for (std::size_t i = 0; i < op.results.size(); ++i)
     for (const ir::Region* region : op.regions)
       if (has_range(op.result(i)->type)) slots_[argument(region, i)->id] = {};
@@ -200,6 +218,9 @@ void Ranges::walk_loop(const ir::Op& op) {
     enter_for(op);
   else
     enter_while(op);
+  // Induction with the hypothesis "not negative": it holds at the start, and is kept if the body yields nothing
+  // negative while it is supposed. Suppositions may lean on each other, so when one falls all others are tried once
+  // more without it; then they are given up together, which bounds the looks at two or three.
   std::vector<std::size_t> supposed;
   for (std::size_t i = 0; i < op.results.size() && loops_ < kMaxSupposingLoops; ++i)
     if (op.result(i)->type->is_signed_int() && !slots_[argument(body, i)->id].known &&
@@ -226,6 +247,7 @@ void Ranges::walk_loop(const ir::Op& op) {
 
 void Ranges::enter_for(const ir::Op& op) {
   Range lo = of(op.operand(0)), hi = of(op.operand(1)), step = of(op.operand(2));
+  // Exact also where the step is not 1: the last index lies short of the end, never on it.
   Range up = {lo.lo, hi.hi - 1};
   Range down = {hi.lo + 1, lo.hi};
   set(op.regions[0]->args[0], step.lo >= 0 ? up : step.hi <= 0 ? down : unite(up, down));
@@ -241,9 +263,12 @@ void Ranges::enter_while(const ir::Op& op) {
     Range full = type_range(op.result(i)->type->scalar_kind());
     Wide last = bound_from_test(test->last->operand(0), test->args[i], *this, 0);
     Range init = of(op.operand(i));
+    // The one thing that the pattern must prove: the counter that the test let pass, raised once, is still in its
+    // type.
     if (last + step > full.hi) continue;
     Range range = {init.lo, std::max(init.hi, last + step)};
     set(test->args[i], range);
+    // In the body the test has held; in the test and behind the loop the counter may be one step further.
     set(body->args[i], {init.lo, std::min(range.hi, last)});
     set(op.result(i), range);
   }
@@ -252,6 +277,7 @@ void Ranges::enter_while(const ir::Op& op) {
 Range Ranges::evaluate(const ir::Op& op) const {
   const Range full = type_range(op.result()->type->scalar_kind());
   auto arg = [&](std::size_t i) { return of(op.operand(i)); };
+  // A sum that leaves its type wraps to anywhere: the type's own range, never a clipped one.
   auto in_type = [&](Range r) { return fits(r, full) ? r : full; };
   bool int_args = true;
   for (const ir::Value* value : op.operands) int_args &= has_range(value->type);
@@ -286,6 +312,8 @@ Range Ranges::evaluate(const ir::Op& op) const {
       if (a.lo < 0) return full;
       return {0, b.lo > 0 ? std::min(a.hi, b.hi - 1) : a.hi};
     }
+    // Bits are only taken away: not above either operand that is not negative, whose sign bit is clear in the result
+    // as well.
     case OpCode::bit_and: {
       Range a = arg(0), b = arg(1);
       if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
@@ -305,6 +333,7 @@ Range Ranges::evaluate(const ir::Op& op) const {
       }
       return {0, arg(0).hi};
     case OpCode::abs:
+      // abs(MIN) is MIN.
       if (arg(0).lo == full.lo && full.lo < 0) return full;
       return {0, std::max(arg(0).hi, -arg(0).lo)};
     default: return full;  // safe: all that its type can hold

@@ -15,11 +15,14 @@ using ir::Value;
 
 namespace {
 
+// Top of the lattice: not looked at yet. Starting optimistic is what finds a loop counter uniform: by its initial
+// value in the first round, confirmed by what the body yields in the next.
 constexpr LaneShape kUnset = INT32_MAX;
 constexpr int kMaxRounds = 24;
 
 /// A stride that fits, else varying.
 LaneShape checked(std::int64_t stride) {
+  // Bounded so that sums of strides times 16 lanes stay in 32 bits, wherever the emitter computes them.
   return stride > -(1 << 20) && stride < (1 << 20) ? LaneShape(stride) : kVarying;
 }
 
@@ -60,6 +63,8 @@ Uniformity::Uniformity(const ir::Function& function, const LaneEntry& entry) : e
   }
   do {
     changed_ = false;
+    // Every round moves at least one unit down, of which there may be many: behind the limit carried values go to the
+    // bottom at once, where they can't change any more.
     give_up_ = ++rounds_ > kMaxRounds;
     visit(*function.body);
   } while (changed_);
@@ -71,6 +76,8 @@ void Uniformity::find_escapes(const Region& region) {
   for (const Op& op : region) {
     bool accesses = op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic ||
                     op.code == OpCode::dim || op.code == OpCode::nonnull;
+    // The descriptor as the array of an access shows nothing of how the memory lies; anywhere else (a call, a yield, a
+    // view) it might.
     for (std::size_t k = accesses ? 1 : 0; k < op.operands.size(); ++k)
       if (!op.operand(k)->is_constant()) escapes_[op.operand(k)->id] = true;
     for (const Region* inner : op.regions) find_escapes(*inner);
@@ -116,6 +123,7 @@ LaneShape Uniformity::whole(const Value* value) const {
   LaneShape result = kUniform;
   for (std::uint32_t u = 0, n = lane_units(value->type); u < n; ++u) {
     LaneShape s = shape(value, u);
+    // Not known is not varying: an answer now would be final, as shapes never rise.
     if (s == kUnset) return kUnset;
     if (s != kUniform) result = kVarying;
   }
@@ -177,6 +185,8 @@ void Uniformity::visit(const Op& op) {
 void Uniformity::visit_arith(const Op& op) {
   const Value* result = op.result();
   LaneShape plain = all_of(op.operands);
+  // Strides are exact only in wrapping integer arithmetic: of floats, lane 0 plus k·s rounds differently from what
+  // each lane computes.
   if (!result->type->is_int() || plain != kVarying) return join(result, 0, plain);
   LaneShape a = shape(op.operand(0)), b = op.operands.size() > 1 ? shape(op.operand(1)) : kUniform;
   LaneShape out = kVarying;
@@ -188,6 +198,8 @@ void Uniformity::visit_arith(const Op& op) {
       case OpCode::sub: out = checked(std::int64_t(a) - b); break;
       case OpCode::neg: out = checked(-std::int64_t(a)); break;
       case OpCode::mul: {
+        // A uniform factor that is no constant gives a stride too, but one that is known only at run time; the lattice
+        // holds numbers.
         const Value* factor = y->is_constant() ? y : x->is_constant() ? x : nullptr;
         if (!factor) break;
         std::int64_t c = factor->as_int();
@@ -213,6 +225,7 @@ void Uniformity::visit_data(const Op& op) {
       LaneShape c = whole(op.operand(0));
       for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u) {
         LaneShape a = shape(op.operand(1), u), b = shape(op.operand(2), u);
+        // All lanes choose alike, so what is common to both choices stays; else lanes mix, even two uniform values.
         join(result, u, c == kUniform ? meet(a, b) : c);
       }
       return;
@@ -245,6 +258,7 @@ void Uniformity::visit_data(const Op& op) {
       const Value* aggregate = op.operand(0);
       const Type* type = aggregate->type;
       std::uint32_t unit = 0;
+      // Composites are one unit: a single varying component makes all of it a vector of lanes.
       bool inside = false;
       for (const ir::PathStep& step : op.path) {
         if (step.kind == ir::PathStep::field) {
@@ -286,12 +300,16 @@ void Uniformity::visit_store(const Op& op) {
   const Value* array = op.operand(0);
   if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) return;
   LaneShape what = all_of(op.operands.subspan(1));
+  // Under a condition that lanes answer differently some would not have written. Optimistic about what is unset: the
+  // store is looked at again in every round.
   bool same = (what == kUniform || what == kUnset) && parted_ == 0 && op.code == OpCode::store;
   if (!same) join(array, kUnitData, kVarying);
 }
 
 void Uniformity::visit_inside(const Region& region, LaneShape condition) {
   bool parts = condition != kUniform && condition != kUnset;
+  // Optimistic here, too: a condition that turns out varying later comes through in a later round, when stores inside
+  // are met again.
   parted_ += parts;
   visit(region);
   parted_ -= parts;
@@ -303,6 +321,8 @@ void Uniformity::visit_memory(const Op& op) {
   const Value* result = op.result();
   const Value* array = op.operands.empty() ? nullptr : op.operand(0);
   switch (op.code) {
+    // The same place for all lanes needs indices, strides (and, where indices count from the end, extents) and data
+    // that are uniform. Then all lanes read the same: no other thread's write comes between the lanes of one load.
     case OpCode::load: {
       LaneShape s = all_of(op.operands.subspan(1));
       LaneShape data = shape(array, kUnitData);
@@ -326,6 +346,7 @@ void Uniformity::visit_memory(const Op& op) {
         for (LaneShape part : {stride, extent})
           offset = offset == kUnset || part == kUnset ? kUnset : offset != kUniform ? offset : part;
       }
+      // Both pointers move by the same offset.
       for (std::uint32_t u : {kUnitData, kUnitGrad}) {
         LaneShape s = shape(array, u);
         join(result, u,
@@ -375,6 +396,8 @@ void Uniformity::visit_memory(const Op& op) {
       return;
     }
     case OpCode::local: {
+      // One copy for all lanes, until a store says otherwise; then each lane has its own, and the data pointer varies.
+      // Under a parted condition lanes that are not there would share what they never made.
       bool shared = only_accessed(result) && parted_ == 0 && !give_up_;
       for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
         join(result, u, u == kUnitData && !shared ? kVarying : kUniform);
@@ -382,6 +405,7 @@ void Uniformity::visit_memory(const Op& op) {
     }
     case OpCode::atomic: return join_all(result, kVarying);  // each lane gets its own old value
     case OpCode::store:
+    case OpCode::prefetch:
     case OpCode::recall: WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("its lanes are known by ops.def");
   }
 }
@@ -391,6 +415,7 @@ void Uniformity::visit_control(const Op& op) {
     case OpCode::if_: {
       LaneShape c = whole(op.operand(0));
       for (const Region* region : op.regions) visit_inside(*region, c);
+      // A result would be joined with shapes that hold only if the condition is uniform.
       if (c == kUnset) return;
       const Op* yields[] = {op.regions[0]->terminator(), op.regions[1]->terminator()};
       for (std::size_t r = 0; r < op.results.size(); ++r)
@@ -403,7 +428,10 @@ void Uniformity::visit_control(const Op& op) {
       LaneShape lo = shape(op.operand(0)), step = shape(op.operand(2));
       LaneShape all = all_of(op.operands.first(3));
       if (all == kUnset) return;
+      // All lanes count in step: what lies between their indices at the start stays between them.
       join(body.args[0], 0, step == kUniform ? lo : kVarying);
+      // Lanes that leave at different times keep what they had in their last turn: a number per lane, however uniform
+      // each turn was.
       bool lost = all != kUniform || give_up_;
       for (int pass = 0; pass < 2; ++pass) {
         const Op* yield = body.terminator();
@@ -426,6 +454,7 @@ void Uniformity::visit_control(const Op& op) {
       };
       for (std::size_t k = 0; k < test.args.size(); ++k)
         for (std::uint32_t u = 0, n = lane_units(test.args[k]->type); u < n; ++u) carry(k, u, shape(op.operand(k), u));
+      // The condition of the last round: for this round's it is too early, as its operands are looked at inside.
       LaneShape before = whole(test.terminator()->operand(0));
       visit_inside(test, before);
       visit_inside(body, before);

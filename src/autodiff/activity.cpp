@@ -116,7 +116,8 @@ void Activity::backward_op(const Op& op) {
       break;
     case OpCode::yield:
     case OpCode::test:
-    case OpCode::load: WEFT_CASES(WEFT_DESCRIPTOR_OPS)
+    case OpCode::load:
+    case OpCode::prefetch: WEFT_CASES(WEFT_DESCRIPTOR_OPS)
     case OpCode::local:
     WEFT_CASES(WEFT_NUMBER_OPS)
     WEFT_CASES(WEFT_DATA_OPS)

@@ -2,8 +2,8 @@
 // array that the kernel only takes extremes of give their gradient to the thread whose value came out on top. All others
 // are what one thread after another made of an element: going back over them is exact if the threads go back in the
 // opposite order, and who launches them must see to that (AdjointOptions::ordered).
-#include "autodiff/meeting.h"
 #include "autodiff/reverse.h"
+#include "autodiff/thread_sharing.h"
 
 namespace weft::autodiff {
 

@@ -20,6 +20,8 @@ using ir::Value;
 
 namespace {
 
+// Fewer slots mean more levels of running on: with 16, a million iterations take five. More than 1024 would crowd out
+// the caches they are meant to stay in.
 constexpr std::int64_t kFewestSlots = 16, kMostSlots = 1024;
 
 /// Whether a turn is arithmetic and nothing else.
@@ -154,11 +156,14 @@ const LoopPlan& Reverser::plan(const Op& loop) {
 LoopPlan Reverser::make_plan(const Op& loop) {
   LoopPlan plan;
   const Region& body = *loop.regions.back();
+  // A trial emits adjoints as the real thing does; what it adds to must not outlive it.
   auto kept_adjoints = adjoints_;
   Region* place = b_.region();
 
   // A trial of one iteration with everything restored, in a region that goes nowhere.
   auto trial = [&](const std::function<void()>& emit) {
+    // All carried values are there as arguments; which of them the reverse really reads is asked of what it emitted,
+    // not of rules that would have to be kept in step with it.
     Region* scrap = target_.make_region(nullptr);
     scrap->function = &target_;
     Value* iteration = target_.add_argument(scrap, types::i64());
@@ -189,6 +194,8 @@ LoopPlan Reverser::make_plan(const Op& loop) {
   // What running on from a restored state takes, until nothing more is added.
   for (bool grown = std::find(read.begin(), read.end(), true) != read.end(); grown;) {
     grown = false;
+    // To run on from iteration i one must restore what the body needs to compute the needed part of the state at i +
+    // 1: the least fixed point of that, starting from what the reverse reads.
     std::vector<bool> needed = trial([&] {
       ReplayRoot inside(*this, &body);
       replay(body, false);
@@ -211,15 +218,18 @@ LoopPlan Reverser::make_plan(const Op& loop) {
   }
   std::int64_t bytes = 8;  // the iteration's number
   for (const LoopPlan::Leaf& leaf : plan.leaves) bytes += std::int64_t(leaf.type->size());
+  // All loops of the kernel share one budget: private memory of a thread is stack on a CPU and far away on a GPU.
   std::int64_t share = std::int64_t(options_.slot_bytes / std::max<std::size_t>(1, loops_));
   plan.slots = std::clamp(share / bytes, kFewestSlots, kMostSlots);
   std::int64_t trips = constant_trips(loop);
   if (trips >= 0 && trips <= plan.slots) {
+    // With a slot for each iteration there is no stack and no running on: slot k is iteration k.
     plan.slots = std::max<std::int64_t>(1, trips);
     plan.all_fit = true;
   } else if (options_.slots_are_far && is_cheap(*loop.regions.back())) {
     plan.slots = kFewestSlots;
   }
+  // Even: half of them for the way there, half for the way back.
   plan.slots += plan.slots % 2;
   return plan;
 }
@@ -228,6 +238,8 @@ const std::vector<Value*>& Reverser::slots_for(const Op& loop, const LoopPlan& p
   std::vector<Value*>& arrays = slot_arrays_[&loop];
   if (arrays.empty()) {
     Region* place = b_.region();
+    // Made once, at the beginning of the function: a loop inside of another loop uses the same memory in each turn, as
+    // what an earlier turn left there is read by nobody. Raw for the same reason.
     b_.set_place(target_.body, target_.body->first);
     std::int64_t shape[] = {plan.slots};
     auto add = [&](const Type* type) { arrays.push_back(b_.local(types::array(type, 1), shape, true)); };
@@ -272,6 +284,8 @@ Value* Reverser::induction(const Op& loop, Value* iteration) {
     Value* v = map(loop.operand(k));
     return v->type == types::i64() ? v : b_.cast(v, types::i64());
   };
+  // By multiplication, since iterations are visited backwards and from the middle; wrapping arithmetic makes it the
+  // number that repeated addition gives.
   Value* at = plus(wide(0), times(iteration, wide(2)));
   return type == types::i64() ? at : b_.cast(at, type);
 }
@@ -312,13 +326,18 @@ std::vector<Value*> Reverser::remember(const LoopPlan& plan, const LoopRecord& r
   }
   const Type* both[] = {types::i64(), types::i64()};
   Value* half = b_.i64(plan.slots / 2);
+  // Strides are powers of two: due is every iteration whose number is a multiple.
   Value* rest = b_.binary(OpCode::bit_and, count, minus(stride, b_.i64(1)));
   Op* due = b_.if_op(b_.binary(OpCode::eq, rest, b_.i64(0)), both);
   Region* outer = b_.region();
   b_.set_place(due->regions[0]);
 
+  // Only the lower half is used on the way there. The upper half is for snapshots that the reverse makes on its way
+  // back, when it runs on from one of these.
   Op* full = b_.if_op(b_.binary(OpCode::eq, used, half), both);
   b_.set_place(full->regions[0]);
+  // Every second one moves down: 2k to k, ascending, so that none is overwritten before it has moved. Slot 0, the
+  // loop's start, stays.
   Op* thin = b_.for_op(b_.i64(1), b_.i64(plan.slots / 4), b_.i64(1), {});
   b_.set_place(thin->regions[0]);
   Value* to = thin->regions[0]->args[0];
@@ -347,6 +366,7 @@ std::vector<Value*> Reverser::remember(const LoopPlan& plan, const LoopRecord& r
 void Reverser::replay_recorded(const Op& loop) {
   const LoopPlan& how = plan(loop);
   LoopRecord record;
+  // Nothing to restore: the number of trips, which follows from the bounds, is all that the way back needs.
   if (how.state.empty() && loop.code == OpCode::for_) {
     replay_control(loop);
     record.trips = trip_count(loop);
@@ -359,6 +379,8 @@ void Reverser::replay_recorded(const Op& loop) {
   std::vector<const Type*> types;
   for (const Value* result : loop.results) types.push_back(result->type);
   const std::size_t extra = types.size();  // count, stride, used
+  // Three more carried values ride along: iterations so far, the stride of snapshots, slots in use. With nothing to
+  // restore (a `while`) only the first will be read, and dce takes the others.
   for (std::int64_t start : {0, 1, 0}) operands.push_back(b_.i64(start)), types.push_back(types::i64());
   Op* copy = b_.op_typed(loop.code, operands, types, loop.regions.size());
   Region* outer = b_.region();
@@ -375,6 +397,7 @@ void Reverser::replay_recorded(const Op& loop) {
     if (body && !how.state.empty()) {
       std::vector<Value*> state;
       for (std::size_t k : how.state) state.push_back(forward_[from.args[first + k]]);
+      // Before the body: a snapshot is the state with which an iteration begins.
       kept = remember(how, record, state, own[0], own[1], own[2]);
     }
     replay(from, false);
@@ -402,6 +425,8 @@ std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, cons
   };
   const Region& body = *loop.regions.back();
   Value* from = mark_of(depth);
+  // The top of the stack is the latest snapshot at or before the iteration: all later ones have served and were taken
+  // off.
   std::vector<Value*> state = load_slot(plan, record, minus(depth, b_.i64(1)));
   // Snapshots on the way: at every iteration if there is room, else so that half of the free slots are used.
   Value* distance = minus(iteration, from);
@@ -420,6 +445,8 @@ std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, cons
   Region* inside = run->regions[0];
   b_.set_place(inside);
   Value* at = inside->args[0];
+  // The same body with other values for its arguments: `forward_` is rebound, and what was mapped for another place is
+  // emitted anew here.
   bind_state(loop, at, plan.state, std::span<Value* const>(inside->args).subspan(1, plan.state.size()));
   auto run_on = [&] {
     ReplayRoot root(*this, &body);
@@ -437,6 +464,7 @@ std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, cons
   Value* passed = b_.binary(OpCode::eq, left, b_.i64(0));
   next.push_back(b_.select(passed, spacing, left));
   Value* due = b_.binary(OpCode::bit_and, passed, b_.binary(OpCode::lt, height, b_.i64(plan.slots)));
+  // Not of the wanted iteration itself, which is used at once.
   due = b_.binary(OpCode::bit_and, due, b_.binary(OpCode::lt, reached, iteration));
   const Type* one[] = {types::i64()};
   Op* leave = b_.if_op(due, one);
@@ -464,6 +492,8 @@ std::vector<Value*> Reverser::reverse_iteration(const Op& loop, std::span<const 
     ReplayRoot root(*this, &body);
     replay(body, true);
     forget_adjoints(body);
+    // Adjoints of values from outside are carried by the reversed loop, as every iteration adds to them. Those of the
+    // body's own values start from nothing in each.
     for (std::size_t k = 0; k < outside.size(); ++k) set(outside[k], adjoints[carried.size() + k]);
     for (std::size_t k = 0; k < carried.size(); ++k) add(body.last->operand(carried[k]), adjoints[k]);
     reverse(body);
@@ -485,6 +515,8 @@ void Reverser::reverse_loop(const Op& loop) {
   if (stack) init.push_back(record.used);
   for (std::size_t k : carried) init.push_back(adjoint_or_zero(loop.result(k)));
   for (const Value* value : outside) init.push_back(adjoint_or_zero(value));
+  // With lanes that leave apart (`most`) the way back takes as many turns as the longest lane did, and each lane joins
+  // in when it is its turn: all then restore and reverse the same iterations together.
   Op* back = b_.for_op(minus(record.most ? record.most : record.trips, b_.i64(1)), b_.i64(-1), b_.i64(-1), init);
   Region* outer = b_.region();
   Region* inside = back->regions[0];
@@ -506,6 +538,7 @@ void Reverser::reverse_loop(const Op& loop) {
   for (std::size_t k = 0; k < outside.size(); ++k)
     set(outside[k], back->result(std::size_t(stack) + carried.size() + k));
   for (std::size_t k = 0; k < carried.size(); ++k)
+    // What is left in front of the first iteration belongs to the initial values.
     add(loop.operand(first_init(loop) + carried[k]), back->result(std::size_t(stack) + k));
 }
 

@@ -17,6 +17,8 @@ using ir::Value;
 
 namespace {
 
+// A page is taken by one atomic addition: large enough that threads seldom do, small enough that a thread which logs
+// two numbers wastes little.
 constexpr std::uint32_t kLeastPageWords = 64;
 constexpr std::uint32_t kLinkWords = 2;  // at a page's end: the number of the next page's first word
 
@@ -65,6 +67,7 @@ class Log {
       auto it = numbers.find(&op);
       if (it == numbers.end() || !wanted.contains(it->second)) return;
       sites_.insert(&op);
+      // Only sites in loops need a cursor, and with it every operation around them must hand it on.
       if (!in_loop(op)) return;
       for (const Region* at = op.parent; at->parent_op; at = at->parent_op->parent) moving_.insert(at->parent_op);
     });
@@ -75,6 +78,7 @@ class Log {
   std::unordered_map<const Op*, Value*> run() {
     b_.set_place(kernel_.body, kernel_.body->first);
     thread_ = b_.op(OpCode::thread, {})->result();
+    // Negative: no page yet. A thread that never comes to such a site takes none.
     walk(*kernel_.body, b_.i64(-1));
     return std::move(values_);
   }
@@ -96,6 +100,7 @@ class Log {
 
   Value* choice(Op& op, Value* cursor) {
     for (Region* side : op.regions) {
+      // Both sides yield a cursor, also the one that writes nothing: else what follows could not know where it is.
       Value* after = walk(*side, cursor);
       kernel_.append_operand(side->last, after);
     }
@@ -106,6 +111,7 @@ class Log {
     kernel_.append_operand(&op, cursor);
     for (Region* region : op.regions) {
       Value* at = kernel_.add_argument(region, types::i64());
+      // A test is pure and can't write; plan_log refuses sites there.
       if (region != op.regions.back()) continue;
       Value* after = walk(*region, at);
       kernel_.append_operand(region->last, after);
@@ -115,12 +121,15 @@ class Log {
 
   Value* site(Op& op, Value* cursor) {
     words_ = words_of(op.result()->type);
+    // Written behind the operation, when its result is there; read before it, for the reading form has no use for the
+    // operation.
     b_.set_place(op.parent, write_ ? op.next : &op);
     if (in_loop(op)) {
       cursor_ = page(cursor);
     } else {
       cursor_ = nullptr;
       fixed_ = fixed_next_;
+      // In the order of the text, which is the same in the writing form and in the reading one: both count up alike.
       fixed_next_ += words_;
     }
     at_ = 0;
@@ -134,6 +143,8 @@ class Log {
   /// The cursor where this site's words are: on the next page if this one has no room for them.
   Value* page(Value* cursor) {
     const std::int64_t size = plan_.page_words;
+    // Pages begin at multiples of their size, a power of two, so the place in the page is a mask away. A value never
+    // straddles pages.
     Value* in_page = b_.binary(OpCode::bit_and, cursor, b_.i64(size - 1));
     Value* fits = b_.binary(OpCode::le, in_page, b_.i64(size - kLinkWords - words_));
     Value* none = b_.binary(OpCode::lt, cursor, b_.i64(0));
@@ -158,11 +169,14 @@ class Log {
     Value* taken = b_.atomic(ir::AtomicKind::add, params_[3], zero, 0, {}, {}, size);
     // A full slab goes on counting, so that one knows how much was missing, and all write to its first page.
     Value* room = b_.binary(OpCode::le, b_.binary(OpCode::add, taken, size), b_.dim(params_[2], 0, types::i64()));
+    // Such a run's log is of no use, and the tape runs the launch again with more room, or says how much was missing;
+    // here it only matters that nothing is written out of bounds.
     Value* page = b_.select(room, taken, b_.i64(0));
     Op* first = b_.if_op(none, {});
     Region* outer = b_.region();
     b_.set_place(first->regions[0]);
     Value* thread[] = {thread_};
+    // The first page of a thread has no predecessor that could name it.
     b_.store(params_[1], thread, 0, {}, {}, page);
     b_.yield({});
     b_.set_place(first->regions[1]);
@@ -202,6 +216,7 @@ class Log {
 
   void put_word(Value* word) {
     if (cursor_) return store_word(params_[2], b_.binary(OpCode::add, cursor_, b_.i64(at_++)), word);
+    // Word by word, threads side by side: lanes and warps write consecutive memory.
     Value* at[] = {b_.i64(fixed_ + at_++), thread_};
     b_.store(params_[0], at, 0, {}, {}, word);
   }
@@ -216,6 +231,7 @@ class Log {
     if (type->is_bool()) return put_word(b_.cast(value, types::u32()));
     Value* bits = b_.bitcast(value, unsigned_of(type->size()));
     put_word(b_.cast(bits, types::u32()));
+    // Lower word first, as get_scalar reads them.
     if (type->size() == 8) put_word(b_.cast(high(bits), types::u32()));
   }
   Value* get_scalar(const Type* type) {
@@ -267,6 +283,8 @@ class Log {
 SiteNumbers number_sites(const ir::Function& function) {
   SiteNumbers numbers;
   ir::walk(*function.body, [&](const Op& op) {
+    // Numbers are by position, not by pointer: the forms are made from copies of one IR, and have to agree on them
+    // across compilations.
     const bool call = op.code == OpCode::call && op.results.size() == 1;
     if (op.code == OpCode::load || op.code == OpCode::atomic || call)
       numbers.emplace(&op, static_cast<std::uint32_t>(numbers.size()));
@@ -301,6 +319,7 @@ LogPlan plan_log(const ir::Function& kernel, std::vector<std::uint32_t> sites, D
       plan.fixed_words += words;
   });
   if (largest)
+    // The largest value must fit beside the link.
     for (plan.page_words = kLeastPageWords; plan.page_words < largest + kLinkWords;) plan.page_words *= 2;
   return plan;
 }

@@ -36,11 +36,14 @@ void Reverser::replay_op(const Op& op, bool record) {
       if (record && activity_.matters(op)) return replay_recorded(op);
       return replay_control(op);
     case OpCode::call: return replay_call(op);
+    // They happened when the kernel ran, and would happen a second time. A check that failed then has ended the
+    // launch.
     case OpCode::print:
     case OpCode::printf:
     case OpCode::breakpoint:
     case OpCode::assert_:
-    case OpCode::check: return;
+    case OpCode::check:
+    case OpCode::prefetch: return;
     case OpCode::load:
     case OpCode::store:
     case OpCode::atomic:
@@ -79,6 +82,8 @@ void Reverser::replay_control(const Op& op) {
   Region* outer = b_.region();
   for (std::size_t r = 0; r < op.regions.size(); ++r) {
     for (const Value* arg : op.regions[r]->args)
+      // A region may be replayed several times (for the trial, when running on, in reverse): the map always names the
+      // latest copy, which is the one in sight.
       forward_[arg] = target_.add_argument(copy->regions[r], arg->type, target_.arena.copy(arg->name));
     b_.set_place(copy->regions[r]);
     replay(*op.regions[r], false);
@@ -95,6 +100,8 @@ Value* Reverser::recall(const Op& op) {
     if (auto it = recorded_->values.find(&op); it != recorded_->values.end()) return map(it->second);
   const Type* type = op.result()->type;
   Op* made = b_.op_typed(OpCode::recall, {}, {&type, 1});
+  // The site's number, by which the driver knows what the kernel has to write down; −1: nobody can, which is an error
+  // only if the recall survives dce.
   made->imm = -1;
   if (recorded_)
     if (auto it = recorded_->numbers.find(&op); it != recorded_->numbers.end()) made->imm = it->second;
@@ -104,6 +111,8 @@ Value* Reverser::recall(const Op& op) {
 bool Reverser::reads_log(const Op& load) const {
   const Value* array = load.operand(0);
   return recorded_ && !recorded_->values.empty() && array->kind == ir::ValueKind::argument &&
+         // The log's own arrays are the last parameters. A replay of the reading form reads them as often as it likes:
+         // the kernel under replay never writes to them.
          array->region == source_.body && array->index + kLogParams >= source_.params().size();
 }
 
@@ -112,6 +121,8 @@ void Reverser::replay_memory(const Op& op, bool record) {
     case OpCode::load: {
       // A descriptor may be that of a private array or of another one: both must be as they were.
       const analysis::BaseMask own = alias_.bases(op.operand(0)) & alias_.private_locals();
+      // Readable again is: a private array whose stores are replayed as well, the log, and memory that this kernel
+      // never writes. That another launch has written to memory since is the tape's business (runtime/versions.h).
       const bool known = is_fresh(own) && (is_private(op.operand(0)) || reads_log(op) || !may_be_overwritten(op));
       if (known && !(recorded_ && recorded_->values.contains(&op))) return replay_plain(op);
       forward_[op.result()] = recall(op);
@@ -126,12 +137,15 @@ void Reverser::replay_memory(const Op& op, bool record) {
       replay_plain(op);
       if (!record || !has_floats(op.result()->type->element())) return;
       Value* made = forward_[op.result()];
+      // Adjoints of the elements live in a second private array, which travels in the descriptor as gradients of
+      // parameters do: one rule for both.
       forward_[op.result()] = b_.with_gradient(made, b_.local(made->type, op.ints));
       return;
     }
     case OpCode::store:
       if (is_private(op.operand(0)) && is_fresh(op.operand(0))) replay_plain(op);
       return;
+    case OpCode::prefetch:
     WEFT_CASES(WEFT_DESCRIPTOR_OPS)
     WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("no access to memory");
   }
@@ -150,9 +164,13 @@ void Reverser::find_locals() {
   std::vector<analysis::BaseMask> choices;  // of several arrays, by one write
   ir::walk(*source_.body, [&](const Op& op) {
     const analysis::BaseMask bases = alias_.direct_writes(op), mine = bases & own;
+    // A store that may as well go to a parameter's memory is not replayed, so the private array it may have meant is
+    // not as it was.
     if (op.code == OpCode::call || mine != bases) not_replayed_ |= mine;
     if (!std::has_single_bit(mine) && mine) choices.push_back(mine);
   });
+  // Arrays that one store may mean are replayed all or none: their sets are merged until nothing grows. At most 64
+  // arrays, so this is quick.
   for (bool grown = true; grown;) {
     grown = false;
     for (analysis::BaseMask& choice : choices) {
@@ -174,6 +192,8 @@ bool Reverser::is_fresh(analysis::BaseMask arrays) const {
   for (std::size_t k = 0; k < locals_.size(); ++k) {
     if (!(all >> k & 1)) continue;
     const Region* at = locals_[k].op->parent;
+    // Made outside of the region under replay, it would keep the stores of the replay before: only what is made anew
+    // is as it was.
     while (at != replay_root_ && at->parent_op) at = at->parent_op->parent;
     if (at != replay_root_ && replay_root_) return false;
   }
@@ -202,11 +222,13 @@ ir::Function* Functions::replay_of(ir::Function& function) {
   if (function.replay) return replays_[&function] = replay_of(*function.replay);
   if (!function.native.empty()) return replays_[&function] = &function;
   analysis::Effects effects;
+  // Without effects it is its own replay.
   if (effects.of(function).removable()) return replays_[&function] = &function;
   auto made = std::make_unique<ir::Function>("replay." + function.name, ir::FunctionKind::function);
   made->result_types = function.result_types;
   made->loc = function.loc;
   made->from_library = function.from_library;
+  made->lanewise = function.lanewise;
   for (const Value* param : function.params())
     made->add_argument(made->body, param->type, made->arena.copy(param->name));
   Reverser(function, *made, *this, options_, sink_).replay_whole();

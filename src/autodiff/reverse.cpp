@@ -1,7 +1,7 @@
 // Walking regions backwards: the frame of an adjoint and `if`.
 #include "autodiff/reverse.h"
 
-#include "autodiff/meeting.h"
+#include "autodiff/thread_sharing.h"
 #include "ir/op_cases.h"
 #include "ir/walk.h"
 
@@ -29,7 +29,7 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
       recorded_(recorded),
       alias_(source, effects_),
       activity_(source),
-      masked_(source),
+      zero_adjoints_(source),
       b_(target, target.body) {
   ir::walk(*source.body, [&](const Op& op) {
     written_ |= alias_.touched(alias_.direct_writes(op));
@@ -88,7 +88,8 @@ void Reverser::reverse_op(const Op& op) {
       return;
     case OpCode::return_:
     case OpCode::yield:
-    case OpCode::test: WEFT_CASES(WEFT_DESCRIPTOR_OPS)
+    case OpCode::test:
+    case OpCode::prefetch: WEFT_CASES(WEFT_DESCRIPTOR_OPS)
     case OpCode::local:
     WEFT_CASES(WEFT_EFFECT_OPS) return;  // descriptors pass no derivative, and nothing else here is a float
     WEFT_CASES(WEFT_NUMBER_OPS)

@@ -12,8 +12,8 @@
 #include "analysis/uniformity.h"
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
-#include "autodiff/masked.h"
 #include "autodiff/record.h"
+#include "autodiff/zero_adjoints.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
 
@@ -41,7 +41,7 @@ struct LoopRecord {
   std::vector<ir::Value*> slots;  // an array for each leaf; in front, unless LoopPlan::all_fit, one of iterations
   ir::Value* used = nullptr;      // i64: slots filled
   ir::Value* trips = nullptr;     // i64: iterations run
-  ir::Value* most = nullptr;      // i64: by those that run together; null: all run as many (parted_loops.cpp)
+  ir::Value* most = nullptr;      // i64: by those that run together; null: all run as many (divergent_loops.cpp)
 };
 
 /// What a kernel's taped launch has written down, as the kernel's own values.
@@ -122,7 +122,7 @@ class Reverser {
                                   ir::Value* iteration, ir::Value*& depth);
   const std::vector<ir::Value*>& slots_for(const ir::Op& loop, const LoopPlan& plan);
 
-  // -- loops that threads leave at different times (parted_loops.cpp)
+  // -- loops that threads leave at different times (divergent_loops.cpp)
   bool parts(const ir::Op& loop);
   void replay_parted(const ir::Op& loop, const LoopPlan& plan, LoopRecord record);
   ir::Value* test_of(const ir::Op& loop, std::span<ir::Value* const> carried);
@@ -173,7 +173,7 @@ class Reverser {
   ir::Value* adjoint_or_zero(const ir::Value* value);
   void add(const ir::Value* value, ir::Value* contribution);
   /// `add` of a contribution that is g, the adjoint of `result`, times `partial`: nothing where g is zero and `partial`
-  /// may not be finite (masked.h).
+  /// may not be finite (zero_adjoints.h).
   void add_product(const ir::Value* result, const ir::Value* value, ir::Value* g, ir::Value* contribution,
                    const ir::Value* partial);
   /// The same component by component.
@@ -207,7 +207,7 @@ class Reverser {
   analysis::Effects effects_;
   analysis::Alias alias_;
   Activity activity_;
-  Masked masked_;
+  ZeroAdjoints zero_adjoints_;
   ir::Builder b_;
   ir::ValueMap forward_;                                       // source value → its replayed one
   std::unordered_map<const ir::Value*, ir::Value*> adjoints_;  // source value → its adjoint so far

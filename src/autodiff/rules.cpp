@@ -77,12 +77,15 @@ void Reverser::arithmetic_rule(const Op& op, Value* g) {
                  }));
     }
     case OpCode::min:
-    case OpCode::max: {
+    case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest: {
       // A NaN operand is ignored by the operation: it then passes everything to the other one; ties go to the second.
       Value* in[] = {g, value(0), value(1)};
       auto pick = [&](bool first) {
         return by_component(in, [&](Parts v) {
-          Value* smaller = b_.binary(op.code == OpCode::min ? OpCode::lt : OpCode::gt, v[1], v[2]);
+          const bool lowest = op.code == OpCode::min || op.code == OpCode::least;
+          Value* smaller = b_.binary(lowest ? OpCode::lt : OpCode::gt, v[1], v[2]);
           Value* alone = b_.binary(OpCode::ne, v[2], v[2]);
           Value* takes = b_.binary(OpCode::bit_or, smaller, alone);
           Value* none = b_.zero(v[0]->type);

@@ -93,6 +93,16 @@ void Reverser::whole_rule(const Op& op, Value* g) {
       }
       return;
     }
+    case OpCode::choose_bits: {
+      Value* none = b_.zero(g->type);
+      Value* first[] = {value(0), g, none};
+      Value* second[] = {value(0), none, g};
+      if (wants(b)) add(b, b_.op(op.code, first)->result());
+      if (wants(op.operand(2))) add(op.operand(2), b_.op(op.code, second)->result());
+      return;
+    }
+    case OpCode::less_bits:  // steps
+    case OpCode::less_equal_bits:
     WEFT_CASES(WEFT_OPS_BUT_WHOLE) WEFT_UNREACHABLE("no rule for " + std::string(ir::name_of(op.code)));
   }
 }

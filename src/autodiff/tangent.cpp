@@ -191,6 +191,7 @@ void Tangent::visit(const Op& op) {
     case OpCode::return_:
     case OpCode::yield:
     case OpCode::test: return;  // whoever walks their region writes its end
+    case OpCode::prefetch:
     WEFT_CASES(WEFT_DESCRIPTOR_OPS)
     WEFT_CASES(WEFT_NUMBER_OPS)
     WEFT_CASES(WEFT_DATA_OPS)
@@ -200,6 +201,7 @@ void Tangent::visit(const Op& op) {
   if (op.results.size() != 1 || !carries(op.result()->type)) return;
   bool any = false;
   for (const Value* value : op.operands) any |= moves(value);
+  // No entry means a tangent of zero: constants never get arithmetic of their own.
   if (!any) return;
   if (Value* d = derivative(op)) tangents_[op.result()] = d;
 }
@@ -221,6 +223,7 @@ void Tangent::control(const Op& op) {
     for (const Value* arg : from.args) values_[arg] = target_.add_argument(made->regions[r], arg->type);
     for (std::size_t k = skip ? 1 : 0; k < from.args.size(); ++k)
       if (carries(from.args[k]->type))
+        // Carried tangents even where they start at zero: what an iteration adds may move.
         tangents_[from.args[k]] = target_.add_argument(made->regions[r], from.args[k]->type);
     b_.set_place(made->regions[r]);
     region(from);
@@ -404,6 +407,10 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::matmul:
     case OpCode::outer: return product(op.code);
     case OpCode::transpose: return b_.unary(op.code, d(0));
+    case OpCode::choose_bits: {
+      Value* chosen[] = {v(0), d(1), d(2)};
+      return b_.op(op.code, chosen)->result();
+    }
     case OpCode::select: return b_.select(v(0), d(1), d(2));
     case OpCode::cast: return op.operand(0)->type->is_float() ? b_.cast(d(0), op.result()->type) : nullptr;
     case OpCode::construct: {
@@ -430,20 +437,26 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::rem:
     case OpCode::min:
     case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest:
     case OpCode::abs:
     case OpCode::unscale:
     WEFT_CASES(WEFT_ROUND_OPS)
     WEFT_CASES(WEFT_MATH_OPS) break;
     case OpCode::floordiv:
+    // A number's bits have no derivative.
     case OpCode::bitcast:
     case OpCode::load:
     case OpCode::store:
     case OpCode::atomic:
     case OpCode::dim:
     case OpCode::nonnull:
+    case OpCode::prefetch:
     case OpCode::data_ptr:
     case OpCode::recall:
     case OpCode::local:
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits:
     WEFT_CASES(WEFT_BITS_OPS)
     WEFT_CASES(WEFT_COMPARE_OPS)
     WEFT_CASES(WEFT_CONTROL_OPS)
@@ -475,6 +488,7 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
   Value *x = a.value, *dx = a.tangent, *y = b.value, *dy = b.tangent;
   const Type* type = x->type;
   Value* zero = b_.zero(type);
+  // Slopes are written by r, the result, where they can be: one call of an elementary function less.
   auto one = [&] { return number(type, 1.0); };
   auto f = [&](OpCode function) { return b_.unary(function, x); };
   auto negative = [&](Value* value) { return b_.unary(OpCode::neg, value); };
@@ -495,6 +509,8 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
       Value* alone = b_.binary(OpCode::ne, y, y);
       return b_.select(b_.binary(OpCode::bit_or, first, alone), dx, dy);
     }
+    case OpCode::least: return b_.select(b_.binary(OpCode::lt, x, y), dx, dy);
+    case OpCode::greatest: return b_.select(b_.binary(OpCode::gt, x, y), dx, dy);
     case OpCode::div: {
       Value* above = over(y);
       return sub(above, gated(dy, div(mul(r, dy), y)));

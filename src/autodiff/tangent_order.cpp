@@ -5,7 +5,7 @@
 
 #include "autodiff/accesses.h"
 #include "autodiff/activity.h"
-#include "autodiff/meeting.h"
+#include "autodiff/thread_sharing.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {

@@ -34,7 +34,7 @@ void Reverser::add(const Value* value, Value* contribution) {
 void Reverser::add_product(const Value* result, const Value* value, Value* g, Value* contribution,
                            const Value* partial) {
   if (!wants(value)) return;
-  if (!masked_.product(result, partial)) return add(value, contribution);
+  if (!zero_adjoints_.product(result, partial)) return add(value, contribution);
   Value* before = adjoint_or_zero(value);
   Value* after = sum(before, contribution);
   set(value, b_.select(is_void(g, after), before, after));
@@ -43,7 +43,7 @@ void Reverser::add_product(const Value* result, const Value* value, Value* g, Va
 void Reverser::add_products(const Value* result, const Value* value, Value* g, Value* contribution,
                             const Value* partial) {
   if (!wants(value)) return;
-  if (!masked_.product(result, partial)) return add(value, contribution);
+  if (!zero_adjoints_.product(result, partial)) return add(value, contribution);
   Value* before = adjoint_or_zero(value);
   Value* in[] = {g, before, sum(before, contribution)};
   set(value, by_component(in, [&](std::span<Value* const> v) { return b_.select(is_void(v[0], v[2]), v[1], v[2]); }));

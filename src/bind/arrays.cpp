@@ -5,7 +5,7 @@
 #include "bind/bind.h"
 #include "bind/foreign_arrays.h"
 #include "bind/gil.h"
-#include "bind/kernel_object.h"
+#include "bind/python_kernel.h"
 #include "bind/tape.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
@@ -310,7 +310,7 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
   if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
   if (!selection.element) return like(self, std::move(selection.view));
   if (runtime::writes_are_watched()) [[unlikely]]
-    announce_array_write(element_at(array, selection.element), "an assignment to an element", &array);
+    driver::announce_array_write(element_at(array, selection.element), "an assignment to an element", &array);
   std::vector<nb::object> keep;
   if (runtime::CommandList* list = runtime::recording(); list && array.on_host()) [[unlikely]] {
     std::vector<std::uint64_t> bytes(array.element()->size() / 8 + 1);
@@ -329,7 +329,7 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
 }
 
 void fill(const runtime::Array& array, nb::handle value) {
-  announce_array_write(array, "a fill");
+  driver::announce_array_write(array, "a fill");
   const Type* element = array.element();
   std::vector<std::uint64_t> bytes(element->size() / 8 + 1);
   std::vector<nb::object> keep;
@@ -438,7 +438,7 @@ void register_arrays(nb::module_& m) {
            [](nb::handle self, nb::handle source) {
              const auto& a = nb::cast<const ArrayObject&>(self);
              const auto& from = nb::cast<const ArrayObject&>(source);
-             announce_array_write(valid(a), "a copy");
+             driver::announce_array_write(valid(a), "a copy");
              copy_elements(valid(a), valid(from));
              if (copies_are_heard()) tape_hooks().copied(self, source);
            })
@@ -455,7 +455,7 @@ void register_arrays(nb::module_& m) {
       .def("_zero",
            [](nb::handle self) {
              const runtime::Array to = valid(nb::cast<const ArrayObject&>(self));
-             announce_array_write(to, "a fill with zeros");
+             driver::announce_array_write(to, "a fill with zeros");
              zero(to);
              if (copies_are_heard()) tape_hooks().filled(self);
            })

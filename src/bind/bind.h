@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "cuda/device.h"
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 #include "runtime/array.h"
 #include "sema/symbol.h"
 #include "types/type.h"

@@ -34,7 +34,11 @@ const Prepared& prepare(const std::string& name, const std::vector<const Type*>&
   for (const builtins::Row& row : builtins::rows(name)) {
     bool updates = std::any_of(row.params.begin(), row.params.end(),
                                [](const builtins::RowParam& p) { return p.pattern.by_reference; });
-    if (updates && row.result == "None" && row.params.size() == types.size()) {
+    // A state may stay as it is (randf), a query that does not go on means nothing.
+    bool query = std::any_of(row.params.begin(), row.params.end(), [](const builtins::RowParam& p) {
+      return p.pattern.by_reference && p.pattern.kind == builtins::Pattern::Kind::library_struct;
+    });
+    if (query || (updates && row.result == "None" && row.params.size() == types.size())) {
       std::string text = "'" + name + "' updates variables here, which only kernels can do";
       PyErr_SetString(PyExc_RuntimeError, text.c_str());
       throw nb::python_error();

@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "bind/gil.h"
-#include "bind/kernel_object.h"
+#include "bind/python_kernel.h"
 #include "runtime/errors.h"
 
 namespace weft::bind {

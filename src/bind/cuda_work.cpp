@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "bind/gil.h"
-#include "bind/kernel_object.h"
+#include "bind/python_kernel.h"
 #include "cuda/graph.h"
 #include "cuda/ipc.h"
 #include "runtime/errors.h"

@@ -1,4 +1,4 @@
-// Writing down what a capture is asked for, and showing it to Python, which makes files of it (warp._src.graph_files).
+// Writing down what a capture is asked for, and showing it to Python, which makes files of it (graph_files.py).
 #include "bind/graph_journal.h"
 
 #include <nanobind/stl/shared_ptr.h>
@@ -7,7 +7,7 @@
 
 #include "bind/compile_session.h"
 #include "bind/gil.h"
-#include "bind/graph_writes.h"
+#include "driver/graph_writes.h"
 #include "ir/origin.h"
 #include "ir/text.h"
 #include "runtime/errors.h"
@@ -140,11 +140,11 @@ void GraphJournal::other(const std::string& what) {
   if (refused.empty()) refused = what;
 }
 
-void GraphJournal::launched(KernelObject& kernel, driver::KernelSignature& signature,
-                            const driver::KernelVariant& variant, const char* block, std::span<const std::int64_t> dims,
-                            const LaunchPlace& place, std::vector<runtime::Array> arrays,
-                            std::shared_ptr<const void> keep) {
-  if (kernel.family->options().tangent || variant.param_bytes != signature.layout.size)
+void GraphJournal::launched(const driver::LaunchWork& work, std::shared_ptr<const void> keep) {
+  auto& kernel = static_cast<PythonKernel&>(*work.kernel);
+  driver::KernelSignature& signature = work.signature;
+  const char* block = work.block;
+  if (kernel.options().tangent || work.variant.param_bytes != signature.layout.size)
     return other("a launch of kernel '" + kernel.name() + "' that is followed by a tape or forward mode");
   std::string problem;
   for (const ParamLayout::Param& p : signature.layout.params)
@@ -154,56 +154,49 @@ void GraphJournal::launched(KernelObject& kernel, driver::KernelSignature& signa
       if (ir::has_array(type->element())) problem = "is an array of structs that hold arrays";
       const runtime::ByteRange range = runtime::data_range(desc, type->element()->size());
       bool held = range.lo == range.hi || keep;
-      for (const runtime::Array& one : arrays) held |= one.block().lo <= range.lo && range.hi <= one.block().hi;
+      for (const runtime::Array& one : work.memory) held |= one.block().lo <= range.lo && range.hi <= one.block().hi;
       if (!held) problem = "is memory of another library; make it a wp.array";
       if (!problem.empty() && refused.empty())
         other("argument '" + p.name + "' of kernel '" + kernel.name() + "', which " + problem);
     });
   if (!refused.empty()) return;
-  driver::ArrayFacts facts = driver::array_facts(signature.layout, block);
-  facts.strided |= facts.large;  // wherever it is built later
-  const auto key = std::tuple(&signature, dims.size(), facts.index());
+  driver::LaunchForm form = driver::form_of(signature.layout, block, work.dims.size());
+  form.strided |= form.large;  // wherever it is built later
+  const auto key = std::pair<const driver::KernelSignature*, std::size_t>(&signature, form.index());
   auto found = known_.find(key);
   if (found == known_.end()) {
-    CompileSession session(*kernel.decl);
+    CompileSession session(kernel.decl());
     DiagnosticSink sink;
     std::unique_ptr<ir::Module> module;
     {
       GilRelease release;  // the resolver takes it back where it asks Python
-      module = kernel.family->module(signature, int(dims.size()), facts, sink);
+      module = kernel.module(signature, form, sink);
     }
     if (!module) raise_compile_error(sink);
     ir::PrintOptions plain;
     plain.names = false;
-    kernels.push_back({kernel.name(), ir::print(*module, plain), kernel.family->options(), signature.layout});
+    kernels.push_back({kernel.name(), ir::print(*module, plain), kernel.options(), signature.layout});
     found = known_.emplace(key, kernels.size() - 1).first;
   }
   JournalStep step;
   step.kind = JournalStep::Kind::launch;
   step.kernel = found->second;
   step.bytes.assign(block, block + signature.layout.size);
-  step.dims.assign(dims.begin(), dims.end());
-  step.gpu = place.gpu;
+  step.dims.assign(work.dims.begin(), work.dims.end());
+  step.gpu = work.place.gpu;
   step.gpu.stream = nullptr;
-  step.arrays = std::move(arrays);
+  step.arrays = work.memory;
   step.keep = std::move(keep);
   steps.push_back(std::move(step));
 }
 
-void note_launch(KernelObject& kernel, const driver::KernelSignature& signature, const driver::KernelVariant& variant,
-                 const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place, bool adjoint,
-                 const std::vector<runtime::Array>& arrays, const std::vector<nb::object>& keep) {
-  if (GraphWrites* writes = captured_writes(place.device)) {
-    if (adjoint || variant.adjoint)
-      writes->add_gradients(signature, block, "a graph with the adjoint of kernel '" + kernel.name() + "'");
-    else
-      writes->add_launch(kernel, const_cast<driver::KernelSignature&>(signature), block, dims.size());
-  }
+void note_launch(const driver::LaunchWork& work, const std::vector<nb::object>& keep) {
+  driver::note_graph_launch(work);
   GraphJournal* journal = journal_here();
   if (!journal) return;
-  if (adjoint || variant.adjoint) return journal->other("the adjoint of kernel '" + kernel.name() + "'");
-  journal->launched(kernel, const_cast<driver::KernelSignature&>(signature), variant, block, dims, place, arrays,
-                    keep.empty() ? nullptr : hold_objects(keep));
+  if (work.adjoint || work.variant.adjoint)
+    return journal->other("the adjoint of kernel '" + work.kernel->name() + "'");
+  journal->launched(work, keep.empty() ? nullptr : hold_objects(keep));
 }
 
 void note_other(const std::string& what) {

@@ -3,7 +3,7 @@
 #pragma once
 #include <map>
 
-#include "bind/kernel_object.h"
+#include "bind/python_kernel.h"
 #include "runtime/work_journal.h"
 
 namespace weft::bind {
@@ -34,9 +34,7 @@ class __attribute__((visibility("hidden"))) GraphJournal final : public runtime:
   void filled(const runtime::Array& to, const void* value) override;
   /// Whatever can't be saved; the first one is told to who tries.
   void other(const std::string& what);
-  void launched(KernelObject& kernel, driver::KernelSignature& signature, const driver::KernelVariant& variant,
-                const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place,
-                std::vector<runtime::Array> arrays, std::shared_ptr<const void> keep);
+  void launched(const driver::LaunchWork& work, std::shared_ptr<const void> keep);
 
   std::vector<Kernel> kernels;
   std::vector<JournalStep> steps;  // of the innermost open list
@@ -44,13 +42,11 @@ class __attribute__((visibility("hidden"))) GraphJournal final : public runtime:
   std::string refused;  // why it can't be saved; empty: it can
 
  private:
-  std::map<std::tuple<const driver::KernelSignature*, std::size_t, std::size_t>, std::size_t> known_;
+  std::map<std::pair<const driver::KernelSignature*, std::size_t>, std::size_t> known_;  // by signature and form
 };
 
-/// Tells the journal of this thread, if there is one, of a launch. `adjoint`: it is one of an adjoint.
-void note_launch(KernelObject& kernel, const driver::KernelSignature& signature, const driver::KernelVariant& variant,
-                 const char* block, std::span<const std::int64_t> dims, const LaunchPlace& place, bool adjoint,
-                 const std::vector<runtime::Array>& arrays, const std::vector<nb::object>& keep);
+/// Tells the journal of this thread, and who gathers what graphs write, of a launch that is captured.
+void note_launch(const driver::LaunchWork& work, const std::vector<nb::object>& keep);
 /// The same of work that can't be saved, with a name for it.
 void note_other(const std::string& what);
 /// Objects that live as long as the result, whoever drops the last reference.

@@ -4,6 +4,7 @@
 
 #include "bind/gil.h"
 #include "bind/graph_journal.h"
+#include "driver/graph_writes.h"
 #include "driver/launch_command.h"
 #include "runtime/errors.h"
 #include "runtime/versions.h"
@@ -50,26 +51,41 @@ std::shared_ptr<const runtime::CommandList> list_of(const HostGraph* graph) { re
 
 bool capturing_on_cpu() { return runtime::recording() != nullptr; }
 
-bool record_launch(const std::shared_ptr<KernelObject>& kernel, const driver::KernelSignature& signature,
-                   const driver::KernelVariant& variant, const char* block, std::span<const std::int64_t> dims,
-                   bool adjoint, const std::vector<runtime::Array>& arrays, const std::vector<nb::object>& keep) {
+bool record_launch(const driver::LaunchWork& work, const std::vector<nb::object>& keep) {
   runtime::CommandList* list = runtime::recording();
   if (!list) return false;
   struct Owner {
-    std::shared_ptr<KernelObject> kernel;
+    std::shared_ptr<driver::Kernel> kernel;
     std::vector<runtime::Array> arrays;
     std::shared_ptr<const void> objects;
   };
-  auto owner = std::make_shared<Owner>(Owner{kernel, arrays, keep.empty() ? nullptr : hold_objects(keep)});
-  note_launch(*kernel, signature, variant, block, dims, {}, adjoint, arrays, keep);
-  list->add(driver::launch_command(*kernel->family, variant, block, dims, adjoint, std::move(owner)));
-  driver::touch_arrays(*list, signature.layout, block);
+  auto owner = std::make_shared<Owner>(Owner{work.kernel, work.memory, keep.empty() ? nullptr : hold_objects(keep)});
+  note_launch(work, keep);
+  list->add(driver::launch_command(*work.kernel, work.variant, work.block, work.dims, work.adjoint, std::move(owner)));
+  driver::touch_arrays(*list, work.signature.layout, work.block);
   return true;
 }
 
 void record_call(nb::object function) {
   note_other("a call of Python");
   recorded().add(std::make_unique<PythonCall>(std::move(function)));
+}
+
+void register_graph_writes(nb::module_& m) {
+  using driver::GraphWrites;
+  static constexpr auto device_of = [](int place) {
+    return place < 0 ? nullptr : &cuda::System::shared().device(place);
+  };
+  nb::class_<GraphWrites>(m, "GraphWrites", "What a graph writes when it runs.")
+      .def("announce", &GraphWrites::announce, "To be called before each run.")
+      .def("include", &GraphWrites::include, "Another graph becomes part of this one.");
+  m.def(
+      "graph_writes_begin", [](int place) { driver::begin_graph_writes(device_of(place)); }, nb::arg("place"),
+      "Gathers what is written by work that becomes part of a graph.");
+  m.def(
+      "graph_writes_end", [](int place) { return driver::end_graph_writes(device_of(place)); }, nb::arg("place"),
+      "Ends that and gives it; None if it had not begun.");
+  m.def("graph_writes_now", [](int place) { return driver::graph_writes_now(device_of(place)); }, nb::arg("place"));
 }
 
 void register_host_graphs(nb::module_& m) {

@@ -1,4 +1,5 @@
 // Kernels in Python: families with their options, forms built on demand, and how one is run.
+#include <nanobind/stl/shared_ptr.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -112,9 +113,9 @@ class Interruption {
   std::optional<GilRelease> late_release_;  // the last to be made and the first to go
 };
 
-nb::list params_of(const KernelRef& k) {
+nb::list params_of(PythonKernel& kernel) {
   nb::list out;
-  for (const sema::KernelParam& p : k.kernel->params()) {
+  for (const sema::KernelParam& p : kernel.params()) {
     const bool exact = p.pattern.kind == builtins::Pattern::Kind::exact;
     out.append(nb::make_tuple(p.name, exact ? nb::cast(TypeHandle{p.pattern.type}) : nb::none(),
                               builtins::to_string(p.pattern), p.has_default));
@@ -122,52 +123,46 @@ nb::list params_of(const KernelRef& k) {
   return out;
 }
 
-const driver::KernelVariant& build(const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t rank,
+const driver::KernelVariant& build(PythonKernel& kernel, const std::vector<TypeHandle>& types, std::size_t rank,
                                    int place) {
   std::vector<const Type*> list;
   for (const TypeHandle& t : types) list.push_back(t.type);
-  const auto& params = k.kernel->params();
+  const auto& params = kernel.params();
   if (list.empty())
     for (const sema::KernelParam& p : params) list.push_back(p.pattern.type);
   if (list.size() != params.size()) throw nb::value_error("one type per parameter is needed");
   if (rank < 1 || rank > std::size_t(kMaxRank)) throw nb::value_error("a kernel runs over 1 to 4 dimensions");
   cuda::Device* device = place < 0 ? nullptr : &cuda::System::shared().device(place);
-  return build_variant(*k.kernel, k.kernel->family->signature(list), rank, {}, device);
+  driver::LaunchForm form;
+  form.rank = std::uint8_t(rank);
+  return kernel.build(kernel.signature(list), form, device);
 }
 
 /// The code of a kernel without generic parameters on a GPU.
-const cuda::KernelCode& gpu_code(const KernelRef& k, int place) { return *build(k, {}, 1, place).binary->gpu(); }
+const cuda::KernelCode& gpu_code(PythonKernel& kernel, int place) { return *build(kernel, {}, 1, place).binary->gpu(); }
 
 /// The device of the last build: the next kernels will probably run there, too.
 std::atomic<cuda::Device*> last_device{nullptr};
 
-/// Remembers what the kernel's names stand for; false if forms of the signature were built when it was something else.
-bool note_meaning(KernelObject& kernel, const driver::KernelSignature& signature) {
-  const Meaning now = meaning_of(*kernel.decl);
-  kernel.variable = now.variable;
-  std::lock_guard lock(kernel.mutex);
-  return kernel.meanings.try_emplace(&signature, now.text).first->second == now.text;
-}
-
-void build_ahead(const KernelRef& k) {
-  KernelObject& kernel = *k.kernel;
+void build_ahead(PythonKernel& kernel) {
   try {
     std::vector<const Type*> types;
     for (const sema::KernelParam& p : kernel.params()) {
       if (p.pattern.kind != builtins::Pattern::Kind::exact) return;
       types.push_back(p.pattern.type);
     }
-    CompileSession session(*kernel.decl, /*ahead=*/true);
+    CompileSession session(kernel.decl(), /*ahead=*/true);
     driver::SourceKey source;
-    source.hash = session.fingerprint(*kernel.decl, kernel.family->options().debug);
+    source.hash = session.fingerprint(kernel.decl(), kernel.options().debug);
     if (session.asked_more()) return;
     source.complete = [&] { return !session.asked_more(); };
     cuda::Device* device = last_device;
     if (device && device->capture()) return;  // what is loaded now could end up in the graph
-    note_meaning(kernel, kernel.family->signature(types));
+    kernel.note_meaning(kernel.signature(types));
     GilRelease release;
-    kernel.family->build_ahead(kernel.family->signature(types), sema::scan(*kernel.decl->def).tid_names, source,
-                               device);
+    driver::LaunchForm form;
+    form.rank = std::uint8_t(sema::scan(*kernel.decl().def).tid_names);
+    kernel.build_ahead(kernel.signature(types), form, source, device);
   } catch (const CompileSession::NotAhead&) {  // NOLINT(bugprone-empty-catch): nothing is lost
   } catch (const std::exception&) {            // NOLINT(bugprone-empty-catch): a launch of this kernel raises it again
   }
@@ -180,82 +175,75 @@ Hooks& hooks() {
   return *h;
 }
 
-const std::vector<sema::KernelParam>& KernelObject::params() {
+const std::vector<sema::KernelParam>& PythonKernel::params() {
   DiagnosticSink sink;
-  const auto* known = family->params(sink);
+  const auto* known = Kernel::params(sink);
   if (!known) raise_compile_error(sink);
   return *known;
 }
 
-bool KernelObject::unchanged() {
+bool PythonKernel::unchanged() {
   {
-    std::lock_guard lock(mutex);
-    if (!fingerprint) return true;
-    if (mixed) return false;
+    std::lock_guard lock(mutex_);
+    if (!fingerprint_) return true;
+    if (mixed_) return false;
   }
-  CompileSession session(*decl);
-  const Hash128 now = session.fingerprint(*decl, family->options().debug);
-  std::lock_guard lock(mutex);
-  return *fingerprint == now;
+  CompileSession session(decl());
+  const Hash128 now = session.fingerprint(decl(), options().debug);
+  std::lock_guard lock(mutex_);
+  return *fingerprint_ == now;
 }
 
-const driver::KernelVariant& build_variant(KernelObject& kernel, driver::KernelSignature& signature, std::size_t rank,
-                                           driver::ArrayFacts arrays, cuda::Device* device) {
-  CompileSession session(*kernel.decl);
+bool PythonKernel::note_meaning(const driver::KernelSignature& signature) {
+  const Meaning now = meaning_of(decl());
+  set_names_may_change(now.variable);
+  std::lock_guard lock(mutex_);
+  return meanings_.try_emplace(&signature, now.text).first->second == now.text;
+}
+
+const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signature, driver::LaunchForm form,
+                                                 cuda::Device* device) {
+  CompileSession session(decl());
   driver::SourceKey source;
-  source.hash = session.fingerprint(*kernel.decl, kernel.family->options().debug);
+  source.hash = session.fingerprint(decl(), options().debug);
   source.complete = [&] { return !session.asked_more(); };
   {
-    std::lock_guard lock(kernel.mutex);
-    kernel.mixed |= kernel.fingerprint && *kernel.fingerprint != source.hash;
-    kernel.fingerprint = source.hash;
+    std::lock_guard lock(mutex_);
+    mixed_ |= fingerprint_ && *fingerprint_ != source.hash;
+    fingerprint_ = source.hash;
   }
   if (session.asked_more()) source.hash = {};
-  if (!note_meaning(kernel, signature) && arrays.adjoint)
+  if (!note_meaning(signature) && form.adjoint)
     throw runtime::Error(
-        "kernel '" + kernel.name() +
+        "kernel '" + name() +
         "' uses names that stand for something else than when it was compiled, and its gradient would be "
         "that of another kernel; go back before they change, or pass their values as arguments");
   DiagnosticSink sink;
-  const driver::KernelVariant* variant = nullptr;
+  const driver::KernelVariant* made = nullptr;
   {
     GilRelease release;  // the resolver takes it back where it asks Python
-    variant = kernel.family->variant(signature, int(rank), arrays, source, sink, device);
+    made = variant(signature, form, source, sink, device);
   }
-  if (!variant) raise_compile_error(sink);
+  if (!made) raise_compile_error(sink);
   last_device = device;
-  count_build(variant->report);
+  count_build(made->report);
   emit_warnings(sink);
   if (hooks().built.is_valid() && !hooks().built.is_none()) {
-    const driver::BuildReport& r = variant->report;
+    const driver::BuildReport& r = made->report;
     double seconds =
         r.seconds_front + r.seconds_passes + r.seconds_emit + r.seconds_llvm_opt + r.seconds_codegen + r.seconds_load;
-    hooks().built(kernel.family->name(), r.source == driver::BuildReport::Source::compiled ? "compiled" : "cached",
-                  seconds);
+    hooks().built(name(), r.source == driver::BuildReport::Source::compiled ? "compiled" : "cached", seconds);
   }
-  return *variant;
+  return *made;
 }
 
-/// Says why a GPU is slow.
-void tell_of_order(const KernelObject& kernel, driver::KernelSignature& signature, const driver::KernelVariant& variant,
-                   std::span<const std::int64_t> dims, driver::ArrayFacts arrays) {
-  constexpr double kNoticed = 4096;  // threads: a millisecond or more
-  double total = 1;
-  for (std::int64_t n : dims) total *= double(n);
-  if (total < kNoticed || !hooks().warn.is_valid()) return;
-  std::string why = variant.plan ? variant.plan->ordered : "";
-  if (why.empty()) why = kernel.family->tape_facts(signature, int(dims.size()), arrays).ordered;
-  hooks().warn("one thread of the GPU does the work of all threads of kernel '" + kernel.name() +
-               "', for a derivative depends on their order:\n" + why);
-}
-
-WEFT_HOT const driver::KernelVariant& variant_for(KernelObject& kernel, driver::KernelSignature& signature,
+WEFT_HOT const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::KernelSignature& signature,
                                                   std::span<const std::int64_t> dims, const char* block, bool adjoint,
                                                   cuda::Device* device) {
-  driver::ArrayFacts arrays = driver::array_facts(signature.layout, block);
-  arrays.adjoint = adjoint;
-  arrays.meet = adjoint && driver::gradients_may_meet(signature.layout, block);
-  const driver::KernelVariant* ready = signature.ready(dims.size(), arrays, device);
+  driver::LaunchForm form = driver::form_of(signature.layout, block, dims.size());
+  form.adjoint = adjoint;
+  form.meet = adjoint && driver::gradients_may_meet(signature.layout, block);
+  const driver::KernelVariant* ready = signature.ready(form, device);
   bool unusual = !ready;
   for (std::int64_t n : dims) unusual |= n < 0 || n > INT32_MAX;
   if (unusual) {  // sizes are checked under the kernel's own name (code is shared), and before anything is compiled
@@ -264,24 +252,7 @@ WEFT_HOT const driver::KernelVariant& variant_for(KernelObject& kernel, driver::
     code.tid_dims_read = ready && ready->binary ? ready->binary->code().tid_dims_read : 0;
     runtime::launch_size(code, dims);
   }
-  return form_for(kernel, signature, dims, block, arrays, device);
-}
-
-WEFT_HOT const driver::KernelVariant& form_for(KernelObject& kernel, driver::KernelSignature& signature,
-                                               std::span<const std::int64_t> dims, const char* block,
-                                               driver::ArrayFacts arrays, cuda::Device* device) {
-  const driver::KernelVariant* ready = signature.ready(dims.size(), arrays, device);
-  if (!ready) {
-    ready = &build_variant(kernel, signature, dims.size(), arrays, device);
-    if (device && ready->in_order) tell_of_order(kernel, signature, *ready, dims, arrays);
-  }
-  if (device || arrays.atomic_sums || !ready->binary || ready->binary->sums().empty()) return *ready;
-  driver::LaunchRequest request{dims, {}};
-  request.options.max_threads = launch_settings().max_threads;
-  request.options.serial = request.options.max_threads == 1;
-  if (!driver::KernelFamily::wants_atomic_sums(*ready, block, request)) return *ready;
-  arrays.atomic_sums = true;
-  return form_for(kernel, signature, dims, block, arrays, device);
+  return kernel.form_for(signature, dims, block, form, device);
 }
 
 bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims) {
@@ -291,19 +262,19 @@ bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int
   return threads * variant.binary->code().ns_per_thread >= kReleaseGilNs;
 }
 
-WEFT_HOT void run_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature,
-                         const driver::KernelVariant& variant, const ArgumentList& args, const char* block,
-                         std::span<const std::int64_t> dims, const LaunchPlace& place) {
+WEFT_HOT void run_on_gpu(PythonKernel& kernel, driver::KernelSignature& signature, const driver::KernelVariant& variant,
+                         const ArgumentList& args, const char* block, std::span<const std::int64_t> dims,
+                         const LaunchPlace& place) {
   if (place.device->capture()) [[unlikely]] {
     auto arrays = std::make_shared<std::vector<runtime::Array>>();
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], *arrays);
-    note_launch(kernel, signature, variant, block, dims, place, false, *arrays, {});
+    note_launch({kernel.shared_from_this(), signature, variant, block, dims, place, false, *arrays, {}}, {});
     place.device->keep_for_capture(std::move(arrays));
   }
   driver::GpuLaunchOptions options = place.gpu;
   // Nobody replaces the current stream while this thread has the GIL.
   if (!options.stream && !kFreeThreaded) options.stream = place.device->stream_now();
-  kernel.family->run(variant, block, {dims, {}, options});
+  kernel.run(variant, block, {dims, {}, options});
 }
 
 namespace {
@@ -326,7 +297,7 @@ WEFT_HOT void run_interruptibly(runtime::LaunchOptions& options, bool release, H
 
 }  // namespace
 
-WEFT_HOT void run_variant(KernelObject& kernel, const driver::KernelVariant& variant, const char* block,
+WEFT_HOT void run_variant(PythonKernel& kernel, const driver::KernelVariant& variant, const char* block,
                           std::span<const std::int64_t> dims, bool release, bool adjoint, Holder holder) {
   const LaunchSettings& settings = launch_settings();
   driver::LaunchRequest request{dims, {}};
@@ -334,13 +305,38 @@ WEFT_HOT void run_variant(KernelObject& kernel, const driver::KernelVariant& var
   request.options.descending = adjoint && request.options.serial;
   request.options.max_threads = settings.max_threads;
   if (!release && !variant.binary->code().loops && !variant.binary->code().opaque)  // sure to end soon
-    return kernel.family->run(variant, block, request);
-  run_interruptibly(request.options, release, holder, [&] { kernel.family->run(variant, block, request); });
+    return kernel.run(variant, block, request);
+  run_interruptibly(request.options, release, holder, [&] { kernel.run(variant, block, request); });
 }
 
-void run_released(const std::function<void(const runtime::LaunchOptions&)>& work) {
+runtime::LaunchOptions PythonKernel::cpu_options() const {
+  runtime::LaunchOptions options;
+  options.max_threads = launch_settings().max_threads;
+  options.serial = options.max_threads == 1;
+  return options;
+}
+
+void PythonKernel::run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) {
   runtime::LaunchOptions options;
   run_interruptibly(options, true, {}, [&] { work(options); });
+}
+
+void PythonKernel::warn(const std::string& text) {
+  if (hooks().warn.is_valid()) hooks().warn(text);
+}
+
+void PythonKernel::start(const driver::LaunchWork& work) {
+  const std::vector<nb::object>& keep = static_cast<const PythonLaunch*>(work.owner.get())->keep;
+  cuda::Device* device = work.place.device;
+  if (device) {
+    if (device->capture()) {
+      note_launch(work, keep);
+      device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(work.memory));
+    }
+    return run(work.variant, work.block, {work.dims, {}, work.place.gpu});
+  }
+  if (record_launch(work, keep)) return;
+  run_variant(*this, work.variant, work.block, work.dims, releases_gil(work.variant, work.dims), work.adjoint);
 }
 
 void run_commands(const std::shared_ptr<const runtime::CommandList>& list) {
@@ -356,43 +352,37 @@ void register_kernels(nb::module_& m) {
     hooks() = {std::move(as_array), std::move(make_value), std::move(type_of), std::move(warn), {}};
   });
   m.def("set_build_hook", [](nb::object built) { hooks().built = std::move(built); }, nb::arg("built").none());
-  nb::class_<KernelRef>(m, "Kernel", "A kernel for one set of compile options, and all its compiled forms.")
-      .def(
-          "__init__",
-          [](KernelRef* self, const FunctionObject& f, nb::dict options, bool interpret, std::string name) {
-            auto kernel = std::make_shared<KernelObject>();
-            kernel->decl = f.decl;
-            kernel->family = std::make_unique<driver::KernelFamily>(f.decl, options_from(options), Hash128{}, interpret,
-                                                                    std::move(name));
-            new (self) KernelRef{std::move(kernel)};
-          },
-          nb::arg("function"), nb::arg("options"), nb::arg("interpret") = false, nb::arg("name") = "")
-      .def_prop_ro("name", [](const KernelRef& k) { return k.kernel->name(); })
-      .def(
-          "unchanged", [](const KernelRef& k) { return k.kernel->unchanged(); },
-          "False if the kernel's text or names mean something else than when it was compiled.")
+  nb::class_<PythonKernel>(m, "Kernel", "A kernel for one set of compile options, and all its compiled forms.")
+      .def(nb::new_([](const FunctionObject& f, nb::dict options, bool interpret, std::string name) {
+             return std::make_shared<PythonKernel>(f.decl, options_from(options), Hash128{}, interpret,
+                                                   std::move(name));
+           }),
+           nb::arg("function"), nb::arg("options"), nb::arg("interpret") = false, nb::arg("name") = "")
+      .def_prop_ro("name", [](const PythonKernel& k) { return k.name(); })
+      .def("unchanged", &PythonKernel::unchanged,
+           "False if the kernel's text or names mean something else than when it was compiled.")
       .def("params", &params_of,
            "Name, type (None if generic), annotation and whether there is a default, per parameter.")
       .def(
           "build",
-          [](const KernelRef& k, const std::vector<TypeHandle>& types, std::size_t rank, int place) {
+          [](PythonKernel& k, const std::vector<TypeHandle>& types, std::size_t rank, int place) {
             build(k, types, rank, place);
           },
           nb::arg("types"), nb::arg("rank") = 1, nb::arg("place") = kOnCpu,
           "Compiles the form for these types ahead of a launch on a device: -1 is the CPU.")
       .def(
           "cuda_properties",
-          [](const KernelRef& k, int place) {
+          [](PythonKernel& k, int place) {
             const cuda::KernelCode& code = gpu_code(k, place);
             return std::pair(code.registers(), code.local_bytes());
           },
           nb::arg("place"), "Registers and bytes of local memory per thread.")
       .def(
-          "cuda_best_block", [](const KernelRef& k, int place) { return gpu_code(k, place).best_block(); },
+          "cuda_best_block", [](PythonKernel& k, int place) { return gpu_code(k, place).best_block(); },
           nb::arg("place"), "The block size that fills the device best, and how many blocks that takes.")
       .def(
           "cuda_largest_cluster",
-          [](const KernelRef& k, int place, int block_dim, unsigned shared_bytes) {
+          [](PythonKernel& k, int place, int block_dim, unsigned shared_bytes) {
             const cuda::KernelCode& code = gpu_code(k, place);
             return code.largest_cluster(block_dim > 0 ? block_dim : std::min(code.max_threads(), 256), shared_bytes);
           },

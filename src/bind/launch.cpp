@@ -153,7 +153,7 @@ class Block {
 };
 
 /// Whether it is the kernel's last launch again, and was queued. The GIL keeps the current stream, and what was settled.
-WEFT_HOT bool repeat_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature, const char* block,
+WEFT_HOT bool repeat_on_gpu(PythonKernel& kernel, const driver::KernelSignature& signature, const char* block,
                             std::span<const std::int64_t> dims, const LaunchPlace& place) {
   if (kFreeThreaded || !kernel.recent || !kernel.recent->is(signature, block, dims, place)) return false;
   const cuda::Stream* stream = place.gpu.stream ? place.gpu.stream : place.device->stream_now();
@@ -161,7 +161,7 @@ WEFT_HOT bool repeat_on_gpu(KernelObject& kernel, const driver::KernelSignature&
 }
 
 /// Queues a launch and leaves it settled for the next one; false if that can't be.
-WEFT_HOT bool settle_on_gpu(KernelObject& kernel, const driver::KernelSignature& signature,
+WEFT_HOT bool settle_on_gpu(PythonKernel& kernel, const driver::KernelSignature& signature,
                             const driver::KernelVariant& variant, const char* block, std::span<const std::int64_t> dims,
                             const LaunchPlace& place) {
   if (kFreeThreaded || place.device->capture() || !driver::GpuLaunch::is_steady(variant)) return false;
@@ -172,8 +172,8 @@ WEFT_HOT bool settle_on_gpu(KernelObject& kernel, const driver::KernelSignature&
   return true;
 }
 
-WEFT_HOT void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
-                     const LaunchPlace& place, const LaunchOnTape* tape = nullptr) {
+WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
+                     const LaunchPlace& place, LaunchOnTape* tape = nullptr) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(inputs, outputs);
@@ -185,8 +185,8 @@ WEFT_HOT void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim,
   if (tape || runtime::writes_are_watched()) [[unlikely]] {
     LaunchArrays found;
     for (std::size_t i = 0; i < args.size(); ++i) found.add(args[i], signature.types[i]);
-    return launch_watched(kernel, signature, std::move(found), block.data(), std::move(keep), dims, place,
-                          tape ? *tape : LaunchOnTape{});
+    return launch_watched({kernel, signature, block.data(), dims, place}, std::move(found), std::move(keep),
+                          tape ? std::move(*tape) : LaunchOnTape{});
   }
   if (place.device && repeat_on_gpu(*kernel, signature, block.data(), dims, place)) return;
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), false, place.device);
@@ -206,7 +206,7 @@ WEFT_HOT void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim,
     for (std::size_t i = 0; i < args.size(); ++i)  // arrays that structs in memory hold are Python's to keep
       if (signature.types[i]->is_array() && signature.types[i]->element()->is_struct())
         keep.push_back(nb::borrow(args[i]));
-    record_launch(kernel, signature, variant, block.data(), dims, false, arrays, keep);
+    record_launch({kernel, signature, variant, block.data(), dims, place, false, arrays, {}}, keep);
     return;
   }
   Holder late{[](void* hold_now) { (*static_cast<decltype(hold)*>(hold_now))(); }, &hold};
@@ -214,7 +214,7 @@ WEFT_HOT void launch(const std::shared_ptr<KernelObject>& kernel, PyObject* dim,
 }
 
 /// The kernel's adjoint over the same grid; `gradients` replace those of the arrays where they are given.
-void launch_adjoint(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, PyObject* arguments,
+void launch_adjoint(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, PyObject* arguments,
                     PyObject* gradients, const LaunchPlace& place) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
@@ -224,7 +224,7 @@ void launch_adjoint(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, 
   std::vector<nb::object> keep;
   fill_block(*kernel, signature, args, block.data(), keep, place.device);
   use_gradients(*kernel, signature, given, block.data());
-  announce_gradients(signature, block.data(), kernel->name());
+  driver::announce_gradients(signature, block.data(), kernel->name());
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), true, place.device);
   if (place.device) {
     run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);
@@ -233,7 +233,7 @@ void launch_adjoint(const std::shared_ptr<KernelObject>& kernel, PyObject* dim, 
   std::vector<runtime::Array> arrays;
   for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
   for (std::size_t i = 0; i < given.size(); ++i) hold_arrays(given[i], signature.types[i], arrays);
-  if (record_launch(kernel, signature, variant, block.data(), dims, true, arrays, keep)) return;
+  if (record_launch({kernel, signature, variant, block.data(), dims, place, true, arrays, {}}, keep)) return;
   run_variant(*kernel, variant, block.data(), dims, releases_gil(variant, dims), true);
 }
 
@@ -271,7 +271,7 @@ WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t cou
     KernelHandle* handle = usual ? find_kernel(given[kKernel]) : nullptr;
     if (!handle) return launch_rarely(given);
     LaunchOnTape on_tape;
-    on_tape.tape = recording_tape();
+    on_tape.tape = driver::recording_tape();
     if (on_tape.tape && given[kRecordTape] && PyObject_Not(given[kRecordTape]) == 1) on_tape.tape = nullptr;
     if (on_tape.tape) on_tape.arguments = arguments_for_tape(given), on_tape.backward = handle->backward;
     launch(current_kernel(given[kKernel], *handle), given[kDim], given[kInputs] ? given[kInputs] : defaults[kInputs],
@@ -303,7 +303,7 @@ void refresh(PyObject* kernel) {
 
 }  // namespace
 
-WEFT_HOT std::shared_ptr<KernelObject> current_kernel(PyObject* object, const KernelHandle& handle) {
+WEFT_HOT std::shared_ptr<PythonKernel> current_kernel(PyObject* object, const KernelHandle& handle) {
   // Other threads may unload the kernel's module at any time: then it is chosen anew.
   for (;;) {
     {
@@ -327,10 +327,10 @@ void register_launch(nb::module_& m) {
   cls.def(nb::init<>())
       .def(
           "_use",
-          [](KernelHandle& h, const KernelRef* kernel, std::int64_t epoch, bool backward) {
+          [](KernelHandle& h, std::shared_ptr<PythonKernel> kernel, std::int64_t epoch, bool backward) {
             h.backward = backward;
-            h.current = kernel ? kernel->kernel : nullptr;
             h.epoch = kernel ? std::uint64_t(epoch) : KernelHandle::kNever;
+            h.current = std::move(kernel);
           },
           nb::lock_self(), nb::arg("kernel").none(), nb::arg("epoch") = -1, nb::arg("backward") = true,
           "Launches use this kernel until the settings change; None: ask again.")
@@ -368,7 +368,8 @@ void register_launch(nb::module_& m) {
          nb::handle block_dim, const std::shared_ptr<cuda::Stream>& stream, nb::object arguments, bool run) {
         KernelHandle* handle = find_kernel(kernel.ptr());
         if (!handle) throw nb::type_error("not a kernel");
-        LaunchOnTape on_tape{arguments.is_none() ? nullptr : recording_tape(), arguments, run, handle->backward};
+        LaunchOnTape on_tape{arguments.is_none() ? nullptr : driver::recording_tape(), arguments, run,
+                             handle->backward};
         launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr(),
                gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()), on_tape.tape ? &on_tape : nullptr);
       },

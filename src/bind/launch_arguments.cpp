@@ -1,5 +1,5 @@
 // Arguments of launches: lists, dimensions, types of generic parameters, and the parameter block.
-#include "bind/kernel_object.h"
+#include "bind/python_kernel.h"
 #include "driver/default_argument.h"
 #include "runtime/errors.h"
 #include "support/hot.h"
@@ -7,7 +7,7 @@
 namespace weft::bind {
 namespace {
 
-[[noreturn]] void launch_error(const KernelObject& kernel, const std::string& text) {
+[[noreturn]] void launch_error(const PythonKernel& kernel, const std::string& text) {
   PyErr_SetString(PyExc_RuntimeError, ("Error launching kernel '" + kernel.name() + "': " + text).c_str());
   throw nb::python_error();
 }
@@ -99,8 +99,8 @@ WEFT_HOT std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
   return std::size_t(n);
 }
 
-WEFT_HOT driver::KernelSignature& signature_for(KernelObject& kernel, const ArgumentList& args) {
-  if (driver::KernelSignature* plain = kernel.family->plain_signature(); plain && args.size() == plain->types.size())
+WEFT_HOT driver::KernelSignature& signature_for(PythonKernel& kernel, const ArgumentList& args) {
+  if (driver::KernelSignature* plain = kernel.plain_signature(); plain && args.size() == plain->types.size())
     return *plain;
   const auto& params = kernel.params();
   std::size_t required = params.size();
@@ -112,7 +112,7 @@ WEFT_HOT driver::KernelSignature& signature_for(KernelObject& kernel, const Argu
     launch_error(kernel, text + "), inputs and outputs together gave " + std::to_string(args.size()));
   }
   std::vector<const Type*> types;
-  const std::size_t own = kernel.family->options().tangent ? params.size() / 2 : params.size();
+  const std::size_t own = kernel.options().tangent ? params.size() / 2 : params.size();
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (i >= own) {  // a tangent has the type of what it belongs to
       types.push_back(types[i - own]);
@@ -131,14 +131,14 @@ WEFT_HOT driver::KernelSignature& signature_for(KernelObject& kernel, const Argu
                                      : "its type can't be told; pass a typed value"));
     types.push_back(type);
   }
-  return kernel.family->signature(types);
+  return kernel.signature(types);
 }
 
-WEFT_HOT void fill_param(KernelObject& kernel, const driver::KernelSignature& signature, std::size_t index,
+WEFT_HOT void fill_param(PythonKernel& kernel, const driver::KernelSignature& signature, std::size_t index,
                          PyObject* value, char* block, std::vector<nb::object>& keep, cuda::Device* device) {
   const ParamLayout::Param& p = signature.layout.params[index];
   char* to = block + p.offset;
-  if (value == Py_None && kernel.family->options().tangent && index >= signature.types.size() / 2) [[unlikely]] {
+  if (value == Py_None && kernel.options().tangent && index >= signature.types.size() / 2) [[unlikely]] {
     std::memset(to, 0, p.type->size());  // it does not move
     return;
   }
@@ -159,7 +159,7 @@ WEFT_HOT void fill_param(KernelObject& kernel, const driver::KernelSignature& si
   pack_value(value, p.type, to, kernel.name().c_str(), p.name, keep);
 }
 
-WEFT_HOT void fill_block(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& args,
+WEFT_HOT void fill_block(PythonKernel& kernel, const driver::KernelSignature& signature, const ArgumentList& args,
                          char* block, std::vector<nb::object>& keep, cuda::Device* device) {
   const std::size_t given = std::min(args.size(), signature.types.size());
   for (std::size_t i = 0; i < given; ++i) fill_param(kernel, signature, i, args[i], block, keep, device);
@@ -171,7 +171,7 @@ WEFT_HOT void fill_block(KernelObject& kernel, const driver::KernelSignature& si
 namespace {
 
 /// Points the gradient of an array's descriptor, or those of a struct's fields, to the memory of what was given.
-void use_gradient(KernelObject& kernel, const std::string& name, const Type* type, nb::handle given, char* at) {
+void use_gradient(PythonKernel& kernel, const std::string& name, const Type* type, nb::handle given, char* at) {
   if (given.is_none()) return;
   if (type->is_indexed_array()) {
     const nb::object data = as_array(given.ptr()) ? nb::borrow(given) : nb::object(given.attr("data"));
@@ -201,7 +201,7 @@ void use_gradient(KernelObject& kernel, const std::string& name, const Type* typ
 
 }  // namespace
 
-void use_gradients(KernelObject& kernel, const driver::KernelSignature& signature, const ArgumentList& gradients,
+void use_gradients(PythonKernel& kernel, const driver::KernelSignature& signature, const ArgumentList& gradients,
                    char* block) {
   for (std::size_t i = 0; i < gradients.size() && i < signature.types.size(); ++i) {
     const ParamLayout::Param& param = signature.layout.params[i];

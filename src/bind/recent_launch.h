@@ -3,7 +3,7 @@
 #pragma once
 #include <cstring>
 
-#include "bind/kernel_object.h"
+#include "bind/python_kernel.h"
 #include "driver/gpu_launch.h"
 
 namespace weft::bind {

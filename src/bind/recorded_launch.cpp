@@ -25,7 +25,7 @@ struct ReadyLaunch {
 /// The base class of warp.Launch. It holds arrays and buffers but no kernel of Python; the derived class has that.
 struct RecordedLaunch {
   std::shared_ptr<ReadyLaunch> on_gpu;  // made by the first run; null when anything has changed
-  std::shared_ptr<KernelObject> kernel;
+  std::shared_ptr<PythonKernel> kernel;
   driver::KernelSignature* signature = nullptr;
   std::vector<std::uint64_t> block;
   std::vector<std::vector<nb::object>> keep;  // buffers, per parameter
@@ -36,6 +36,7 @@ struct RecordedLaunch {
   bool backward = true;  // enable_backward of the kernel
 
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
+  const char* bytes() const { return reinterpret_cast<const char*>(block.data()); }
   std::span<const std::int64_t> dims() const { return {extents, rank}; }
 };
 
@@ -128,7 +129,7 @@ LaunchArrays all_arrays(const RecordedLaunch& r) {
 /// `self` is asked what the tape that records shall keep for those who look; None: it does not record this launch.
 void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   const std::span<const std::int64_t> dims = ready(r).dims();
-  if (forward_mode()) [[unlikely]] {
+  if (driver::forward_mode()) [[unlikely]] {
     self.attr("_launch_forward")();
     return;
   }
@@ -136,7 +137,7 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   place.gpu.stream = stream;
   if (stream) stream->use();
   LaunchOnTape on_tape;
-  on_tape.tape = recording_tape();
+  on_tape.tape = driver::recording_tape();
   if (on_tape.tape) on_tape.arguments = self.attr("_on_tape")();
   if (on_tape.tape && on_tape.arguments.is_none()) on_tape.tape = nullptr;
   if (on_tape.tape || runtime::writes_are_watched()) [[unlikely]] {
@@ -144,26 +145,26 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
     std::vector<nb::object> keep;
     for (const auto& one : r.keep) keep.insert(keep.end(), one.begin(), one.end());
     const RecordedLaunch now = r;  // other threads may change the launch while it runs
-    return launch_watched(now.kernel, *now.signature, all_arrays(now), reinterpret_cast<const char*>(now.block.data()),
-                          std::move(keep), now.dims(), place, std::move(on_tape));
+    return launch_watched({now.kernel, *now.signature, now.bytes(), now.dims(), place}, all_arrays(now),
+                          std::move(keep), std::move(on_tape));
   }
   const driver::KernelVariant& variant = variant_for(*r.kernel, *r.signature, dims, r.bytes(), false, place.device);
   if (place.device) {
     if (place.device->capture()) {
       std::vector<nb::object> keep;
       for (const auto& one : r.keep) keep.insert(keep.end(), one.begin(), one.end());
-      note_launch(*r.kernel, *r.signature, variant, r.bytes(), dims, place, false, all_arrays(r).memory, keep);
+      note_launch({r.kernel, *r.signature, variant, r.bytes(), dims, place, false, all_arrays(r).memory, {}}, keep);
       place.device->keep_for_capture(std::make_shared<std::vector<runtime::Array>>(all_arrays(r).memory));
     }
     if (!r.on_gpu && driver::GpuLaunch::is_steady(variant))
       r.on_gpu = std::make_shared<ReadyLaunch>(variant, r.bytes(), driver::LaunchRequest{dims, {}, place.gpu});
     if (r.on_gpu) return r.on_gpu->launch.run(stream);
-    return r.kernel->family->run(variant, r.bytes(), {dims, {}, place.gpu});
+    return r.kernel->run(variant, r.bytes(), {dims, {}, place.gpu});
   }
   if (capturing_on_cpu()) {
     std::vector<nb::object> keep;
     for (const auto& one : r.keep) keep.insert(keep.end(), one.begin(), one.end());
-    record_launch(r.kernel, *r.signature, variant, r.bytes(), dims, false, all_arrays(r).memory, keep);
+    record_launch({r.kernel, *r.signature, variant, r.bytes(), dims, place, false, all_arrays(r).memory, {}}, keep);
     return;
   }
   if (!releases_gil(variant, dims)) {
@@ -180,14 +181,14 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
     return run_variant(*r.kernel, variant, r.bytes(), dims, false, false, {hold, &own});
   }
   const RecordedLaunch now = r;
-  run_variant(*now.kernel, variant, reinterpret_cast<const char*>(now.block.data()), now.dims(), true);
+  run_variant(*now.kernel, variant, now.bytes(), now.dims(), true);
 }
 
 /// Whether the usual launch on a GPU was queued: one that nobody follows, made ready before, on the current stream.
 WEFT_HOT bool run_usual(RecordedLaunch& r) {
   // Without the GIL another thread could replace the stream, and the arguments, at any time.
-  if (kFreeThreaded || !r.on_gpu || work_is_followed.load(std::memory_order_relaxed) || runtime::writes_are_watched() ||
-      !launch_settings().plain)
+  if (kFreeThreaded || !r.on_gpu || driver::work_is_followed.load(std::memory_order_relaxed) ||
+      runtime::writes_are_watched() || !launch_settings().plain)
     return false;
   const cuda::Stream* stream = r.place.device->stream_now();
   return stream && r.on_gpu->launch.run_quickly(*stream);

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "bind/gil.h"
-#include "bind/kernel_object.h"
+#include "bind/python_kernel.h"
 #include "codegen/codegen.h"
 #include "driver/gpu_launch.h"
 #include "driver/launch_command.h"
@@ -99,7 +99,8 @@ class SavedKernel {
       : name_(std::move(name)), text_(std::move(text)), options_(std::move(options)) {
     const std::unique_ptr<ir::Module> module = parse();
     const ir::Function& kernel = *module->functions.back();
-    form_ = kernel.form;
+    form_ = driver::LaunchForm::of(kernel.form);
+    form_.atomic_sums = true;
     layout_ = codegen::param_layout(kernel);
   }
 
@@ -118,9 +119,9 @@ class SavedKernel {
     for (const ParamLayout::Param& p : layout_.params)
       put_arrays(p.type, p.offset, device, arrays, used, filled, regions);
     if (used != arrays.size()) damaged("kernel '" + name_ + "' has fewer arrays");
-    // The facts of the arrays that the code was made for must hold.
-    const driver::ArrayFacts facts = driver::array_facts(layout_, filled.data());
-    if ((form_.no_overlap && !facts.no_overlap) || ((facts.strided || (device && facts.large)) && !form_.strided))
+    // What the code was made for must hold.
+    const driver::LaunchForm form = driver::form_of(layout_, filled.data(), dims.size());
+    if ((form_.no_overlap && !form.no_overlap) || ((form.strided || (device && form.large)) && !form_.strided))
       damaged("the arrays of kernel '" + name_ + "' lie otherwise than its code says");
     const std::shared_ptr<const driver::KernelBinary> binary = build(device);
     runtime::launch_size(binary->code(), dims);
@@ -158,7 +159,6 @@ class SavedKernel {
     request.options = options_;
     request.form = form_;
     request.device = device;
-    request.atomic_sums = true;
     request.make_module = [this] { return parse(); };
     DiagnosticSink sink;
     std::shared_ptr<const driver::KernelBinary> made;
@@ -191,7 +191,7 @@ class SavedKernel {
 
   std::string name_, text_;
   driver::CompileOptions options_;
-  ir::Form form_;
+  driver::LaunchForm form_;
   ParamLayout layout_;
 };
 

@@ -2,6 +2,7 @@
 #include "bind/bind.h"
 #include "runtime/errors.h"
 #include "sema/symbol.h"
+#include "types/library_struct.h"
 
 namespace weft::bind {
 namespace {
@@ -28,6 +29,12 @@ TypeHandle checked_composite(const TypeHandle& scalar, std::uint64_t components,
   return {make()};
 }
 
+void check_element(const TypeHandle& element, int rank) {
+  if (rank < 1 || rank > kMaxRank) throw nb::value_error("an array has 1 to 4 dimensions");
+  if (holds_private(element.type))
+    throw nb::type_error(("a " + element.type->user_name() + " can't lie in an array").c_str());
+}
+
 }  // namespace
 
 void register_types(nb::module_& m) {
@@ -50,6 +57,8 @@ void register_types(nb::module_& m) {
       .def_prop_ro("has_floats", [](const TypeHandle& t) { return has_floats(t.type); })
       .def_prop_ro("align", [](const TypeHandle& t) { return t.type->align(); })
       .def_prop_ro("name", [](const TypeHandle& t) { return t.type->user_name(); })
+      .def_prop_ro("is_library", [](const TypeHandle& t) { return is_library_struct(t.type); })
+      .def_prop_ro("holds_private", [](const TypeHandle& t) { return holds_private(t.type); })
       .def_prop_ro("fields",
                    [](const TypeHandle& t) {
                      nb::list out;
@@ -79,11 +88,11 @@ void register_types(nb::module_& m) {
   m.def("type_transform",
         [](const TypeHandle& s) { return checked_composite(s, 7, [&] { return types::transform(s.type); }); });
   m.def("type_array", [](const TypeHandle& element, int rank) {
-    if (rank < 1 || rank > kMaxRank) throw nb::value_error("an array has 1 to 4 dimensions");
+    check_element(element, rank);
     return TypeHandle{types::array(element.type, std::uint32_t(rank))};
   });
   m.def("type_indexed_array", [](const TypeHandle& element, int rank) {
-    if (rank < 1 || rank > kMaxRank) throw nb::value_error("an array has 1 to 4 dimensions");
+    check_element(element, rank);
     return TypeHandle{types::indexed_array(element.type, std::uint32_t(rank))};
   });
   m.def("type_struct", [](const std::string& name, const std::vector<std::pair<std::string, TypeHandle>>& fields) {
@@ -91,6 +100,22 @@ void register_types(nb::module_& m) {
     for (const auto& [field, type] : fields) list.push_back({field, type.type, 0});
     return TypeHandle{types::structure(name, list)};
   });
+  m.def(
+      "library_struct_names",
+      [] {
+        nb::list out;
+        for (std::string_view name : sema::library_struct_names()) out.append(std::string(name));
+        return out;
+      },
+      "The structs of the standard library that programs know.");
+  m.def(
+      "library_struct",
+      [](const std::string& name) -> nb::object {
+        const sema::LibraryStruct* known = sema::library_struct(name);
+        if (!known) return nb::none();
+        return nb::make_tuple(TypeHandle{known->type}, known->doc);
+      },
+      "Type and documentation of a struct of the standard library, or None.");
 }
 
 }  // namespace weft::bind

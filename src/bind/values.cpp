@@ -8,6 +8,7 @@
 #include "ir/scalar_eval.h"
 #include "runtime/errors.h"
 #include "runtime/params.h"
+#include "types/library_struct.h"
 
 namespace weft::bind {
 namespace {
@@ -266,9 +267,15 @@ void pack_struct(nb::handle value, const Type* type, char* to, const char* kerne
   if (!ours)
     fail(PyExc_RuntimeError, kernel, param,
          "expected an instance of the struct " + type->user_name() + ", got " + python_type_name(value));
-  for (const Field& f : type->fields())
-    pack_value(value.attr(std::string(f.name).c_str()), f.type, to + f.offset, kernel,
-               param + "." + std::string(f.name), keep);
+  for (const Field& f : type->fields()) {
+    nb::str name(f.name.data(), f.name.size());
+    nb::object part;  // the class hides private ones
+    if (is_private(type, f))
+      part = value.attr("__dict__")[name];
+    else
+      part = value.attr(name);
+    pack_value(part, f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-/// Where a name's row or function begins. Sorted by name; a name with several rows has several entries in file order.
+/// Where the text behind a name begins: a row, a function, a struct or a constant. Sorted by name; a name with several rows has several entries in file order.
 struct EmbeddedName {
   std::string_view name;
   std::uint32_t file;
@@ -22,5 +22,9 @@ struct EmbeddedName {
 std::span<const EmbeddedFile> embedded_files();
 std::span<const EmbeddedName> embedded_rows();
 std::span<const EmbeddedName> embedded_functions();
+std::span<const EmbeddedName> embedded_structs();
+std::span<const EmbeddedName> embedded_constants();
+/// The entry of a name in one of these lists; null if there is none.
+const EmbeddedName* find_embedded(std::span<const EmbeddedName> names, std::string_view name);
 
 }  // namespace weft::builtins

@@ -1,6 +1,8 @@
 // Matching of type patterns.
 #include "builtins/pattern.h"
 
+#include "types/library_struct.h"
+
 namespace weft::builtins {
 namespace {
 
@@ -35,6 +37,7 @@ std::string word_of(Pattern::Kind kind) {
     case Pattern::Kind::array: return "array";
     case Pattern::Kind::indexed_array: return "indexedarray";
     case Pattern::Kind::callable: return "Callable";
+    case Pattern::Kind::library_struct:
     case Pattern::Kind::any:
     case Pattern::Kind::exact: return "Any";
   }
@@ -73,6 +76,7 @@ bool match(const Pattern& pattern, const Type* type, Bindings& bindings) {
       return type->is_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
     case Pattern::Kind::indexed_array:
       return type->is_indexed_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
+    case Pattern::Kind::library_struct: return is_library_struct(type) && type->user_name() == pattern.variable;
     case Pattern::Kind::callable: return type->kind() == TypeKind::function;
   }
   return false;
@@ -95,6 +99,7 @@ std::string to_string(const Pattern& pattern) {
       if (pattern.rows.fixed) out += "," + std::to_string(pattern.rows.fixed);
       out += "]";
       break;
+    case Pattern::Kind::library_struct: out += pattern.variable; break;
     default: out += word_of(pattern.kind); break;
   }
   return out + (pattern.by_reference ? "]" : "");

@@ -31,11 +31,12 @@ struct Pattern {
     transform,
     array,
     indexed_array,
+    library_struct,
     callable,
   };
   Kind kind = Kind::any;
   const Type* type = nullptr;              // exact
-  std::string variable;                    // any, scalar, integer, floating: name bound to the matched type
+  std::string variable;                    // any … floating: name bound to the type; library_struct: its own
   std::shared_ptr<const Pattern> element;  // vec, mat, quat, transform: component; arrays: element; null: anything
   Extent rows, cols;                       // vec: rows; mat: both; arrays: rows is the rank
   bool by_reference = false;               // ref[T]: the caller's variable is updated

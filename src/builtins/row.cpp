@@ -124,6 +124,9 @@ class SignatureReader {
       p = Pattern::exactly(types::string());
     } else if (const Type* scalar = scalar_from_user_name(w)) {
       p = Pattern::exactly(scalar);
+    } else if (w.find_first_not_of("0123456789", 1) != w.npos) {
+      p.kind = Pattern::Kind::library_struct;
+      p.variable = w;
     } else {
       p.variable = w;
       switch (w[0]) {
@@ -234,10 +237,12 @@ Row parse_row(std::string_view text) {
   return row;
 }
 
-bool is_builtin(std::string_view name) {
-  auto names = embedded_rows();
-  return std::binary_search(names.begin(), names.end(), EmbeddedName{name, 0, 0, 0},
-                            [](const EmbeddedName& a, const EmbeddedName& b) { return a.name < b.name; });
+bool is_builtin(std::string_view name) { return find_embedded(embedded_rows(), name) != nullptr; }
+
+const EmbeddedName* find_embedded(std::span<const EmbeddedName> names, std::string_view name) {
+  auto it = std::lower_bound(names.begin(), names.end(), name,
+                             [](const EmbeddedName& e, std::string_view n) { return e.name < n; });
+  return it != names.end() && it->name == name ? &*it : nullptr;
 }
 
 const std::vector<Row>& rows(std::string_view name) {

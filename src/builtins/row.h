@@ -9,7 +9,8 @@
 // Instead of `lib`: `op NAME [params…]` for one IR operation on the parameters in that order, or `special` for what the
 // front end builds itself (constructors, tid, print…). Type words: bool, int, float, uint32…, T (any), S (Scalar), I
 // (Int), F (Float), each optionally numbered (S2); vec[N,S], mat[R,C,S], quat[F], transform[F], array[T] of any rank,
-// array[T,1]; ref[T] for a variable that the builtin updates. `= value` gives a default.
+// array[T,1]; ref[T] for a variable that the builtin updates; every other word is a struct of src/stdlib. `= value` gives
+// a default, a number.
 //
 // `sample` gives the values that the generated tests (tests/python/rows) run the row over, a domain per parameter:
 //
@@ -24,7 +25,7 @@
 //   sorted [low, high]      an array of rising numbers
 //   out                     a variable that is only written
 //
-// A row that has no values to compare (threads, printing, atomics) says `sample none TEST`: the file tests/python/TEST.py
+// A row that has no values to compare (threads, printing, atomics, structs) says `sample none TEST`: the file tests/python/TEST.py
 // tests it by name. weft_embed rejects a row without a sample line. Rows whose parameters and results hold floats are
 // differentiable, and their gradients are tested over the same values; a line `nograd` says that no gradient goes through
 // the row, `nograd b` that none goes to its parameter b.

@@ -8,14 +8,14 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "analysis/lifetimes.h"
-#include "codegen/emitter.h"
-#include "codegen/keep_selects.h"
-#include "codegen/kernel_size.h"
-#include "codegen/machine_passes.h"
+#include "codegen/cpu/lane_choice.h"
+#include "codegen/emit/emitter.h"
+#include "codegen/llvm_passes/keep_selects.h"
+#include "codegen/llvm_passes/machine_passes.h"
+#include "codegen/llvm_passes/optimize.h"
 #include "codegen/nvptx/libdevice.h"
 #include "codegen/nvptx/line_table.h"
 #include "codegen/nvptx/parameters.h"
-#include "codegen/optimize.h"
 #include "ir/walk.h"
 
 namespace weft::codegen {

@@ -83,6 +83,10 @@ llvm::TargetMachine& target_machine(const TargetSpec& target, int opt_level) {
     machine.reset(found->createTargetMachine(target.triple, target.cpu_name, target.features, options,
                                              llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
     if (!machine) throw Error("no code generator for " + target.triple);
+    // AArch64 takes GlobalISel at its lowest level, and LLVM 19's turns <4 x float> into <4 x half> by bfcvtn, the
+    // instruction for bfloat16, where the processor has it. Blocks that FastISel can't do go to SelectionDAG, which all
+    // other levels use.
+    machine->setGlobalISel(false);
   }
   return *machine;
 }

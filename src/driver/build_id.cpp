@@ -70,7 +70,7 @@ void CompileOptions::hash_into(Hasher& hasher) const {
 }
 
 void CompileOptions::hash_gpu_into(Hasher& hasher) const {
-  hasher.text(gpu.libdevice).value(gpu.line_info).value(gpu.keep_ptx).value(gpu.ptx_arch).value(gpu.order);
+  hasher.text(gpu.libdevice).value(gpu.line_info).value(gpu.keep_ptx).value(gpu.ptx_arch);
   hasher.value(gpu.bounds.threads).value(gpu.bounds.blocks).value(gpu.bounds.cluster).value(gpu.bounds.registers);
   if (gpu.libdevice.empty()) return;
   std::error_code ignored;

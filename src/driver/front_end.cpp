@@ -19,7 +19,7 @@ std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& s
   if (request.options.tangent) types = types.first(types.size() / 2);  // tangents have the types of what they belong to
   auto module = sema::lower_kernel(*request.kernel, types, options, sink);
   if (!module) return nullptr;
-  module->functions.back()->form = request.form;
+  module->functions.back()->form = request.form.in_ir();
   std::size_t errors = sink.error_count();
   derive(*module, request.options, sink);
   return sink.error_count() == errors ? std::move(module) : nullptr;

@@ -1,6 +1,6 @@
 // Launching a kernel's form on the GPU that it was built for.
 #pragma once
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 
 namespace weft::driver {
 

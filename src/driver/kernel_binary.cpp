@@ -6,14 +6,19 @@
 #include <unordered_map>
 
 #include "analysis/private_sums.h"
-#include "codegen/kernel_size.h"
-#include "codegen/loop_turns.h"
+#include "codegen/cpu/lane_choice.h"
+#include "codegen/emit/loop_turns.h"
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
 #include "driver/pipeline.h"
 
 namespace weft::driver {
 namespace {
+
+codegen::ThreadOrder thread_order(const LaunchForm& form) {
+  if (!form.in_order) return codegen::ThreadOrder::any;
+  return form.adjoint ? codegen::ThreadOrder::falling : codegen::ThreadOrder::rising;
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -258,14 +263,14 @@ class BinaryStore::Search {
     optimize(module, options);
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
-    if (!request_.device && !request_.atomic_sums) meta.sums = private_sums(*module.functions.back());
+    if (!request_.device && !request_.form.atomic_sums) meta.sums = private_sums(*module.functions.back());
     codegen::EmitOptions emit_options;
     emit_options.lanes = options.lanes;
     emit_options.opt_level = options.opt_level;
     emit_options.fast_math = options.fast_math;
     emit_options.libdevice = options.gpu.libdevice;
     emit_options.line_info = options.gpu.line_info;
-    emit_options.order = options.gpu.order;
+    emit_options.order = thread_order(request_.form);
     emit_options.bounds = options.gpu.bounds;
     const ir::Function& kernel = *module.functions.back();
     codegen::Emitted emitted;

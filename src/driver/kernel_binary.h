@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/module.h"
+#include "driver/launch_form.h"
 #include "driver/options.h"
 #include "driver/taping.h"
 #include "runtime/cache.h"
@@ -54,10 +55,9 @@ struct BuildReport {
 struct BuildRequest {
   const sema::FunctionDecl* kernel = nullptr;
   std::vector<const Type*> arg_types;  // one per parameter
-  ir::Form form;
+  LaunchForm form;
   CompileOptions options;
   cuda::Device* device = nullptr;  // null: the CPU
-  bool atomic_sums = false;        // CPU: arrays that are only added to get atomic operations all the same
   bool ahead = false;              // nobody has asked for it yet: BinaryStore holds it until somebody does
   Hash128 source_hash;  // of everything the kernel's meaning depends on, with its name and place; zero: no source key
   /// Makes the IR in place of the front end, for kernels that were saved as IR; then `kernel` and `arg_types` are not used.

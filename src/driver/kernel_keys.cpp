@@ -25,12 +25,14 @@ void hash_target(Hasher& hasher, const codegen::TargetSpec& target, const BuildR
   request.options.hash_gpu_into(hasher);
 }
 
-void hash_form(Hasher& hasher, const ir::Form& form) {
+void hash_form(Hasher& hasher, const LaunchForm& form) {
   hasher.value(form.no_overlap)
       .value(form.strided)
       .value(form.taped)
       .value(form.adjoint)
       .value(form.meet)
+      .value(form.atomic_sums)
+      .value(form.in_order)
       .value(form.rank);
 }
 
@@ -58,7 +60,6 @@ Hash128 content_key(const ir::Module& module, const BuildRequest& request, const
   hasher.text(ir::print(module, canonical)).text(build_id());
   request.options.hash_into(hasher);
   hash_form(hasher, request.form);
-  hasher.value(request.atomic_sums);
   hash_target(hasher, target, request);
   return hasher.finish();
 }
@@ -69,7 +70,6 @@ Hash128 source_key(const BuildRequest& request, const codegen::TargetSpec& targe
   for (const Type* type : request.arg_types) hasher.text(type->text());
   request.options.hash_into(hasher);
   hash_form(hasher, request.form);
-  hasher.value(request.atomic_sums);
   hash_target(hasher, target, request);
   return hasher.finish();
 }

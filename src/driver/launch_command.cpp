@@ -11,9 +11,9 @@ namespace {
 
 class Launch final : public runtime::Command {
  public:
-  Launch(const KernelFamily& family, const KernelVariant& variant, const void* block,
-         std::span<const std::int64_t> dims, bool adjoint, std::shared_ptr<const void> owner)
-      : family_(family),
+  Launch(const Kernel& kernel, const KernelVariant& variant, const void* block, std::span<const std::int64_t> dims,
+         bool adjoint, std::shared_ptr<const void> owner)
+      : kernel_(kernel),
         variant_(variant),
         block_((variant.param_bytes + 7) / 8 + 1),
         rank_(dims.size()),
@@ -26,16 +26,16 @@ class Launch final : public runtime::Command {
   void run(const runtime::LaunchOptions& options) const override {
     LaunchRequest request{{dims_, rank_}, options};
     request.options.descending = adjoint_ && options.serial;
-    family_.run(variant_, block_.data(), request);
+    kernel_.run(variant_, block_.data(), request);
   }
   std::string text() const override {
-    std::string out = (adjoint_ ? "adjoint of " : "") + family_.name() + " (";
+    std::string out = (adjoint_ ? "adjoint of " : "") + kernel_.name() + " (";
     for (std::size_t d = 0; d < rank_; ++d) out += (d ? ", " : "") + std::to_string(dims_[d]);
     return out + (rank_ == 1 ? ",)" : ")");
   }
 
  private:
-  const KernelFamily& family_;
+  const Kernel& kernel_;
   const KernelVariant& variant_;
   std::vector<std::uint64_t> block_;
   std::int64_t dims_[kMaxRank] = {};
@@ -56,15 +56,15 @@ void touch(runtime::CommandList& list, const Type* type, const char* at) {
 
 }  // namespace
 
-std::unique_ptr<const runtime::Command> launch_command(const KernelFamily& family, const KernelVariant& variant,
+std::unique_ptr<const runtime::Command> launch_command(const Kernel& kernel, const KernelVariant& variant,
                                                        const void* block, std::span<const std::int64_t> dims,
                                                        bool adjoint, std::shared_ptr<const void> owner) {
   WEFT_CHECK(!variant.binary || !variant.binary->gpu());
   runtime::KernelCode code;
-  code.name = family.name();
+  code.name = kernel.name();
   code.tid_dims_read = variant.binary ? variant.binary->code().tid_dims_read : 0;
   runtime::launch_size(code, dims);
-  return std::make_unique<Launch>(family, variant, block, dims, adjoint, std::move(owner));
+  return std::make_unique<Launch>(kernel, variant, block, dims, adjoint, std::move(owner));
 }
 
 void touch_arrays(runtime::CommandList& list, const ParamLayout& layout, const void* block) {

@@ -2,14 +2,14 @@
 #pragma once
 #include <memory>
 
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 #include "runtime/command_list.h"
 
 namespace weft::driver {
 
-/// A launch of this form (`adjoint`: it is one of an adjoint) with a copy of the parameter block. `owner` keeps the family and all that the block points to
+/// A launch of this form (`adjoint`: it is one of an adjoint) with a copy of the parameter block. `owner` keeps the kernel and all that the block points to
 /// alive. The form must be one for the CPU. Throws LaunchError for grids that can't be.
-std::unique_ptr<const runtime::Command> launch_command(const KernelFamily& family, const KernelVariant& variant,
+std::unique_ptr<const runtime::Command> launch_command(const Kernel& kernel, const KernelVariant& variant,
                                                        const void* block, std::span<const std::int64_t> dims,
                                                        bool adjoint, std::shared_ptr<const void> owner);
 

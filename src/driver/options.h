@@ -26,7 +26,6 @@ struct CompileOptions {
     bool line_info = false;  // lines of the source in the machine code
     bool keep_ptx = false;   // PTX is kept and loaded, not machine code
     int ptx_arch = 0;        // then: the architecture that it is for; 0: the device's
-    codegen::ThreadOrder order = codegen::ThreadOrder::any;
     codegen::GpuBounds bounds;
   };
   Gpu gpu;

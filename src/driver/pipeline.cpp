@@ -10,6 +10,7 @@
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
+#include "math/inline_math.h"
 #include "passes/bounds_check.h"
 #include "passes/contract.h"
 #include "passes/cse.h"
@@ -17,7 +18,6 @@
 #include "passes/fold.h"
 #include "passes/hoist_locals.h"
 #include "passes/inline_calls.h"
-#include "passes/inline_math.h"
 #include "passes/join_branches.h"
 #include "passes/licm.h"
 #include "passes/move_tests.h"
@@ -148,12 +148,12 @@ const std::vector<Stage>& stages() {
       // Behind contraction, which must leave the library's own arithmetic alone.
       {"inline-math",
        [](ir::Module& module, const CompileOptions& options) {
-         passes::MathLimits limits;
+         math::MathLimits limits;
          if (options.gpu.target)
            limits.keep = [&](ir::OpCode code, ScalarKind kind) {
              return codegen::gpu_computes(code, kind, options.fast_math, !options.gpu.libdevice.empty());
            };
-         for (auto& function : module.functions) passes::inline_math(*function, limits);
+         for (auto& function : module.functions) math::inline_math(*function, limits);
        }},
   };
   return list;

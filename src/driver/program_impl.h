@@ -2,8 +2,10 @@
 #pragma once
 #include <mutex>
 
-#include "driver/kernel_family.h"
+#include "driver/api_errors.h"
+#include "driver/kernel.h"
 #include "runtime/array.h"
+#include "runtime/command_list.h"
 #include "runtime/params.h"
 #include "sema/file_scope.h"
 #include "weft/weft.h"
@@ -12,6 +14,7 @@ namespace weft {
 
 struct Array::Impl {
   runtime::Array array;
+  bool retains_grad = false;
 };
 
 struct Program::Impl {
@@ -26,20 +29,37 @@ struct Program::Impl {
   void add_messages(const DiagnosticSink& sink);
 };
 
-struct Kernel::Impl {
-  Program::Impl* program = nullptr;  // owns this; every handle keeps it alive
-  std::unique_ptr<driver::KernelFamily> family;
+/// A kernel of a C++ program: errors are the public exceptions, warnings go to the program.
+struct Kernel::Impl final : driver::Kernel {
+  Impl(Program::Impl& program, std::shared_ptr<const sema::FunctionDecl> decl, Hash128 source_hash);
 
-  const std::vector<sema::KernelParam>& params();
-  driver::KernelSignature& signature(std::span<const Argument> args);
+  const std::vector<sema::KernelParam>& known_params();
+  driver::KernelSignature& signature_for(std::span<const Argument> args);
+
+  /// A launch that is watched, or one of a kind for the first time. `self` is a handle of this.
+  void launch_slowly(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
+                     const driver::LaunchPlace& where);
+
+  const driver::KernelVariant& build(driver::KernelSignature& signature, driver::LaunchForm form,
+                                     cuda::Device* device) override;
+  runtime::LaunchOptions cpu_options() const override;
+  void warn(const std::string& text) override;
+
+  Program::Impl& program;  // owns this; every handle keeps it alive
 };
 
 namespace driver {
 
-/// Messages in public form.
-std::vector<Message> to_messages(const DiagnosticSink& sink);
-/// Throws CompileError if the sink holds errors.
-void throw_on_errors(const DiagnosticSink& sink);
+/// Arrays that a launch holds, on a tape or in a graph (WatchedLaunch::owner).
+struct ArrayOwner {
+  std::vector<std::shared_ptr<Array::Impl>> arrays;
+};
+
+/// The GPU that an array lies on; null: the host reaches it.
+inline cuda::Device* gpu_of(const runtime::Array& array) {
+  return array.on_host() ? nullptr : static_cast<cuda::Device*>(array.space());
+}
+
 CompileOptions to_compile_options(const Options& options);
 
 }  // namespace driver

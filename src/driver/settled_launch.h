@@ -1,6 +1,6 @@
 // Launches of tangents on a GPU whose minima and maxima two runs settle (autodiff/tangent_order.h).
 #pragma once
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 
 namespace weft::driver {
 

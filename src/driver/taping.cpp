@@ -83,7 +83,7 @@ void differentiate(ir::Module& module, const CompileOptions& options, Diagnostic
   prepare_gradients(module, *module.functions.back(), {}, options);
   if (!form.taped) {
     std::size_t errors = sink.error_count();
-    DiagnosticSink ordered;  // KernelFamily asks tape_facts for it
+    DiagnosticSink ordered;  // Kernel asks tape_facts for it
     autodiff::make_adjoint(module, adjoint_options(options, ordered), sink);
     if (sink.error_count() == errors) finish_gradients(module, *module.functions.back(), options, sink);
     return;

@@ -1,7 +1,7 @@
 // Elementwise arithmetic, comparisons, elementary functions and whole-aggregate algebra.
 #include "interp/executor.h"
 #include "ir/scalar_eval.h"
-#include "passes/math_library.h"
+#include "math/library.h"
 
 namespace weft::interp {
 namespace {
@@ -82,12 +82,33 @@ void Executor::compare(const ir::Op& op) {
   set_bits(op.result(), equal == (op.code == OpCode::eq));
 }
 
-void Executor::math(const ir::Op& op) { call(op, passes::math_function(op.code, op.result()->type->scalar_kind())); }
+void Executor::math(const ir::Op& op) { call(op, math::math_function(op.code, op.result()->type->scalar_kind())); }
 
 void Executor::dot(const ir::Op& op) {
   const Type* type = op.operand(0)->type;
   set_bits(op.result(), dot_rows(type->scalar_kind(), {at(op.operand(0)), 1}, {at(op.operand(1)), 1},
                                  type->component_count(), op.contract));
+}
+
+void Executor::mask_of(const ir::Op& op) {
+  const Type* type = op.operand(0)->type;
+  const ScalarKind kind = type->scalar_kind();
+  const std::size_t size = type->element()->size();
+  const OpCode code = op.code == OpCode::less_bits ? OpCode::lt : OpCode::le;
+  std::uint32_t mask = 0;
+  for (std::size_t i = 0; i < type->component_count(); ++i)
+    if (ir::eval_compare(code, kind, read_bits(at(op.operand(0)) + i * size, size),
+                         read_bits(at(op.operand(1)) + i * size, size)))
+      mask |= std::uint32_t(1) << i;
+  set_bits(op.result(), mask);
+}
+
+void Executor::choose_bits(const ir::Op& op) {
+  const Type* type = op.result()->type;
+  const std::size_t size = type->element()->size();
+  const std::uint64_t mask = bits(op.operand(0));
+  for (std::size_t i = 0; i < type->component_count(); ++i)
+    std::memcpy(at(op.result()) + i * size, at(op.operand(mask >> i & 1 ? 1 : 2)) + i * size, size);
 }
 
 void Executor::matmul(const ir::Op& op) {

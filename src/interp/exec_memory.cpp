@@ -198,6 +198,7 @@ void Executor::memory(const ir::Op& op) {
     case OpCode::view: return view(op);
     case OpCode::slice: return slice(op);
     case OpCode::local: return local(op);
+    case OpCode::prefetch: return;
     case OpCode::dim: return set_bits(op.result(), std::uint64_t(array(op.operand(0)).shape[op.imm]));
     case OpCode::nonnull: return set_bits(op.result(), array(op.operand(0)).data != nullptr);
     case OpCode::data_ptr: return set_bits(op.result(), reinterpret_cast<std::uintptr_t>(array(op.operand(0)).data));

@@ -144,6 +144,9 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::matmul: return matmul(op);
     case OpCode::transpose: return transpose(op);
     case OpCode::outer: return outer(op);
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits: return mask_of(op);
+    case OpCode::choose_bits: return choose_bits(op);
     case OpCode::if_: return if_(op);
     case OpCode::for_: return for_(op);
     case OpCode::while_: return while_(op);

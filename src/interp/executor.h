@@ -86,6 +86,8 @@ class Executor {
   void matmul(const ir::Op& op);
   void transpose(const ir::Op& op);
   void outer(const ir::Op& op);
+  void mask_of(const ir::Op& op);
+  void choose_bits(const ir::Op& op);
 
   // Building and taking apart (exec_data.cpp)
   void data(const ir::Op& op);

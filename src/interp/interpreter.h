@@ -1,5 +1,5 @@
 // The reference executor: runs the IR one thread after the other, straight from its definition in docs/design/ir.md.
-// Scalars mean what ir/scalar_eval says, elementary functions are the runtime's. It never touches memory outside an
+// Scalars mean what ir/scalar_eval says, elementary functions are the library's (passes/math_library). It never touches memory outside an
 // array: an access out of bounds throws, with or without the debug checks of passes/bounds_check.
 #pragma once
 #include <cstdint>

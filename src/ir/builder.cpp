@@ -154,6 +154,13 @@ Value* Builder::atomic(AtomicKind kind, Value* array, std::span<Value* const> in
   return place(realise(*function_, probe, {}))->result();
 }
 
+void Builder::prefetch(Value* array, std::span<Value* const> indices) {
+  std::vector<Value*> operands = joined({one(array), indices});
+  Op probe = probe_of(OpCode::prefetch, operands);
+  probe.num_indices = std::uint8_t(indices.size());
+  place(realise(*function_, probe, {}));
+}
+
 Value* Builder::view(Value* array, std::span<Value* const> indices, std::uint8_t wrap, int first_dimension) {
   std::vector<Value*> operands = joined({one(array), indices});
   Op probe = probe_of(OpCode::view, operands);

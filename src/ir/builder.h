@@ -54,6 +54,7 @@ class Builder {
                 std::span<const PathStep> path, std::span<Value* const> dynamic, Value* value,
                 Value* expected = nullptr);
   /// `first_dimension`: the first one that is indexed; those in front of it stay.
+  void prefetch(Value* array, std::span<Value* const> indices);
   Value* view(Value* array, std::span<Value* const> indices, std::uint8_t wrap, int first_dimension = 0);
   Value* slice(Value* array, int dimension, Value* start, Value* stop, Value* step);
   Value* dim(Value* array, int dimension, const Type* type);

@@ -65,6 +65,7 @@ void clone_function(const Function& from, Module& to, FunctionMap& callees) {
   copy->result_types = from.result_types;
   copy->loc = from.loc;
   copy->from_library = from.from_library;
+  copy->lanewise = from.lanewise;
   copy->native = from.native;
   ValueMap map;
   map.reserve(from.value_count);

@@ -70,7 +70,9 @@ Error infer_arith(const Op& op, Types& results) {
     case OpCode::floordiv:
     case OpCode::rem:
     case OpCode::min:
-    case OpCode::max: return same_type(op, 2, is_number, "a number or a composite of numbers", results);
+    case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest: return same_type(op, 2, is_number, "a number or a composite of numbers", results);
     case OpCode::fma: break;
     WEFT_CASES(WEFT_OPS_BUT_ARITH) WEFT_UNREACHABLE("not arithmetic");
   }
@@ -88,6 +90,8 @@ Error infer_bits(const Op& op, Types& results) {
   auto integral_or_bool = [](const Type* t) { return t->is_numeric() && !is_float_kind(t->scalar_kind()); };
   switch (op.code) {
     case OpCode::bit_not: return same_type(op, 1, integral_or_bool, "integers or bool", results);
+    case OpCode::bit_count:
+    case OpCode::trailing_zeros: return same_type(op, 1, is_integral, "an integer or a composite of integers", results);
     case OpCode::shl:
     case OpCode::shr: return same_type(op, 2, is_integral, "an integer or a composite of integers", results);
     case OpCode::bit_and:
@@ -233,7 +237,10 @@ Error infer_product(const Op& op, Types& results) {
       results = {types::mat(a->element(), a->rows(), b->rows())};
       return {};
     case OpCode::matmul: break;
-    case OpCode::transpose: WEFT_CASES(WEFT_OPS_BUT_WHOLE) WEFT_UNREACHABLE("not a product");
+    case OpCode::transpose:
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits:
+    case OpCode::choose_bits: WEFT_CASES(WEFT_OPS_BUT_WHOLE) WEFT_UNREACHABLE("not a product");
   }
   bool left = a->is_mat(), right = b->is_mat();
   if ((!left && !a->is_vec()) || (!right && !b->is_vec()) || (!left && !right)) return mismatch();
@@ -254,6 +261,40 @@ Error infer_transpose(const Op& op, Types& results) {
   if (!m->is_mat()) return fail_operand(op, 0, "a mat");
   results = {types::mat(m->element(), m->cols(), m->rows())};
   return {};
+}
+
+/// A mask has a bit for each component of a vector.
+bool fits_mask(const Type* t) { return t->is_vec() && is_number(t) && t->component_count() <= 32; }
+
+Error infer_mask_of(const Op& op, Types& results) {
+  Error e = same_type(op, 2, fits_mask, "a vec of at most 32 numbers", results);
+  results = {types::u32()};
+  return e;
+}
+
+Error infer_choose_bits(const Op& op, Types& results) {
+  if (Error e = need_operands(op, 3)) return e;
+  if (operand_type(op, 0) != types::u32()) return fail_operand(op, 0, "u32");
+  if (!fits_mask(operand_type(op, 1))) return fail_operand(op, 1, "a vec of at most 32 numbers");
+  if (operand_type(op, 2) != operand_type(op, 1)) return fail_operand(op, 2, short_text(operand_type(op, 1)));
+  results = {operand_type(op, 1)};
+  return {};
+}
+
+Error infer_whole(const Op& op, Types& results) {
+  switch (op.code) {
+    case OpCode::transpose: return infer_transpose(op, results);
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits: return infer_mask_of(op, results);
+    case OpCode::choose_bits: return infer_choose_bits(op, results);
+    case OpCode::scale:
+    case OpCode::unscale:
+    case OpCode::dot:
+    case OpCode::matmul:
+    case OpCode::outer: return infer_product(op, results);
+    WEFT_CASES(WEFT_OPS_BUT_WHOLE) break;
+  }
+  WEFT_UNREACHABLE("no operation on whole aggregates");
 }
 
 Error need_array(const Op& op, std::size_t operands) {
@@ -403,6 +444,10 @@ Error infer_memory(const Op& op, Types& results) {
       results = {op.operand(0)->type};
       return {};
     case OpCode::local: return infer_local(op, results);
+    case OpCode::prefetch:
+      if (Error e = need_array(op, std::size_t(1) + op.num_indices)) return e;
+      if (op.num_indices != operand_type(op, 0)->rank()) return fail(op, "needs an index for each dimension");
+      return need_indices(op);
     case OpCode::load:
     case OpCode::store:
     case OpCode::atomic: return infer_access(op, results);
@@ -503,6 +548,7 @@ bool has_given_results(OpCode code) {
     case OpCode::view:
     case OpCode::slice:
     case OpCode::nonnull:
+    case OpCode::prefetch:
     case OpCode::data_ptr:
     case OpCode::gradient:
     case OpCode::with_gradient:
@@ -527,8 +573,7 @@ std::optional<std::string> infer(const Op& op, std::vector<const Type*>& result_
     case OpClass::round: return same_type(op, 1, is_floating, "a float or a composite of floats", result_types);
     case OpClass::math: return infer_math(op, result_types);
     case OpClass::data: return infer_data(op, result_types);
-    case OpClass::whole:
-      return op.code == OpCode::transpose ? infer_transpose(op, result_types) : infer_product(op, result_types);
+    case OpClass::whole: return infer_whole(op, result_types);
     case OpClass::memory: return infer_memory(op, result_types);
     case OpClass::control: return infer_control(op, result_types);
     case OpClass::effect: return infer_effect(op, result_types);

@@ -127,6 +127,7 @@ Descent descent_of(const Op& op) {
     case OpCode::store:
     case OpCode::dim:
     case OpCode::nonnull:
+    case OpCode::prefetch:
     case OpCode::data_ptr:
     case OpCode::return_:
     case OpCode::yield:

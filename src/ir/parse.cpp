@@ -295,6 +295,7 @@ void TextParser::function(FunctionKind kind) {
   }
   if (kind == FunctionKind::kernel && accept_word("form")) form(*function_);
   function_->from_library = accept_word("library");
+  function_->lanewise = kind == FunctionKind::function && accept_word("lanewise");
   if (kind == FunctionKind::function && accept_word("native")) function_->native = string_literal();
   constexpr std::pair<std::string_view, Function * Function::*> links[] = {
       {"gradient", &Function::gradient}, {"replay", &Function::replay}, {"derives", &Function::derives}};

@@ -191,7 +191,8 @@ void TextParser::memory_operands(OpText& op) {
       expect(',');
       value_list(op.operands);
       return;
-    case OpCode::view: indices(op); return;
+    case OpCode::view:
+    case OpCode::prefetch: indices(op); return;
     case OpCode::slice:
     case OpCode::dim:
       op.operands.push_back(value());

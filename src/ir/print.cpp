@@ -102,6 +102,7 @@ bool is_printable(const Op& op) {
     case OpCode::store:
     case OpCode::atomic:
     case OpCode::view:
+    case OpCode::prefetch:
     case OpCode::slice:
     case OpCode::assert_:
     case OpCode::check: operands = 1; break;
@@ -207,6 +208,7 @@ void Printer::function(const Function& f) {
     out_ += "rank " + std::to_string(f.form.rank) + ")";
   }
   if (f.from_library) out_ += " library";
+  if (f.lanewise) out_ += " lanewise";
   if (!f.native.empty()) out_ += " native " + quoted(f.native);
   if (f.gradient) out_ += " gradient " + function_name(*f.gradient);
   if (f.replay) out_ += " replay " + function_name(*f.replay);
@@ -317,7 +319,8 @@ void Printer::memory(const Op& op) {
       for (std::size_t i = rest; i < op.operands.size(); ++i) out_ += ", " + value(op.operands[i]);
       return;
     }
-    case OpCode::view: indices(op); return;
+    case OpCode::view:
+    case OpCode::prefetch: indices(op); return;
     case OpCode::slice:
       out_ += value(op.operands[0]) + ", " + std::to_string(op.imm);
       for (std::size_t i = 1; i < op.operands.size(); ++i) out_ += ", " + value(op.operands[i]);

@@ -50,8 +50,10 @@ std::uint64_t int_binary(OpCode code, ScalarKind kind, std::uint64_t a, std::uin
       if (is_signed) return signed_divide(code, a, b, kind);
       if (b == 0) return code == OpCode::rem ? a : 0;
       return code == OpCode::rem ? a % b : a / b;
-    case OpCode::min: return eval_compare(OpCode::lt, kind, a, b) ? a : b;
-    case OpCode::max: return eval_compare(OpCode::gt, kind, a, b) ? a : b;
+    case OpCode::min:
+    case OpCode::least: return eval_compare(OpCode::lt, kind, a, b) ? a : b;
+    case OpCode::max:
+    case OpCode::greatest: return eval_compare(OpCode::gt, kind, a, b) ? a : b;
     case OpCode::bit_and: return a & b;
     case OpCode::bit_or: return a | b;
     case OpCode::bit_xor: return a ^ b;
@@ -63,6 +65,8 @@ std::uint64_t int_binary(OpCode code, ScalarKind kind, std::uint64_t a, std::uin
     case OpCode::abs:
     case OpCode::fma:
     case OpCode::bit_not:
+    case OpCode::bit_count:
+    case OpCode::trailing_zeros:
     WEFT_CASES(WEFT_COMPARE_OPS)
     WEFT_CASES(WEFT_ROUND_OPS)
     WEFT_CASES(WEFT_MATH_OPS)
@@ -77,6 +81,9 @@ std::uint64_t int_unary(OpCode code, ScalarKind kind, std::uint64_t a) {
     case OpCode::neg: return truncated(kind, 0 - a);
     case OpCode::abs: return is_signed_kind(kind) ? truncated(kind, magnitude(bits_to_int(kind, a))) : a;
     case OpCode::bit_not: return truncated(kind, ~a);
+    case OpCode::bit_count: return std::uint64_t(std::popcount(truncated(kind, a)));
+    case OpCode::trailing_zeros:
+      return std::min<std::uint64_t>(scalar_bits(kind), std::uint64_t(std::countr_zero(truncated(kind, a))));
     case OpCode::add:
     case OpCode::sub:
     case OpCode::mul:
@@ -85,6 +92,8 @@ std::uint64_t int_unary(OpCode code, ScalarKind kind, std::uint64_t a) {
     case OpCode::rem:
     case OpCode::min:
     case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest:
     case OpCode::fma:
     case OpCode::bit_and:
     case OpCode::bit_or:
@@ -106,6 +115,8 @@ std::uint64_t bool_binary(OpCode code, std::uint64_t a, std::uint64_t b) {
     case OpCode::bit_or: return a | b;
     case OpCode::bit_xor: return a ^ b;
     case OpCode::bit_not:
+    case OpCode::bit_count:
+    case OpCode::trailing_zeros:
     case OpCode::shl:
     case OpCode::shr: WEFT_CASES(WEFT_OPS_BUT_BITS) break;
   }
@@ -156,6 +167,8 @@ F float_arith(OpCode code, F a, F b) {
     case OpCode::div: return a / b;
     case OpCode::floordiv: return std::floor(a / b);
     case OpCode::rem: return std::fmod(a, b);
+    case OpCode::least: return a < b ? a : b;
+    case OpCode::greatest: return a > b ? a : b;
     case OpCode::min:
     case OpCode::max:
     case OpCode::neg:

@@ -49,7 +49,7 @@ const std::string& TypeNames::struct_name(const Type* type) {
       fields += (is_identifier(field.name) ? std::string(field.name) : quoted(field.name)) + ": ";
     fields += text(field.type);
   }
-  std::string base = is_identifier(type->name()) ? type->name() : "struct";
+  std::string base = is_identifier(type->user_name()) ? type->user_name() : "struct";
   int suffix = next_suffix_[base]++;
   std::string name = suffix == 0 ? base : base + "." + std::to_string(suffix);
   declarations_ += "struct %" + name;

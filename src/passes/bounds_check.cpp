@@ -29,6 +29,8 @@ bool is_int_division(const Op& op) {
     case OpCode::mul:
     case OpCode::min:
     case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest:
     case OpCode::neg:
     case OpCode::abs:
     case OpCode::fma:
@@ -37,6 +39,9 @@ bool is_int_division(const Op& op) {
     case OpCode::matmul:
     case OpCode::transpose:
     case OpCode::outer:
+    case OpCode::less_bits:
+    case OpCode::less_equal_bits:
+    case OpCode::choose_bits:
     WEFT_CASES(WEFT_BITS_OPS)
     WEFT_CASES(WEFT_COMPARE_OPS)
     WEFT_CASES(WEFT_ROUND_OPS)
@@ -110,7 +115,9 @@ class Checker {
       case OpCode::return_:
       case OpCode::yield:
       case OpCode::test:
-      // Nothing of these has an index that could be out of bounds: slices clamp theirs, others are constants.
+      // Nothing of these has an index that could be out of bounds: slices clamp theirs, others are constants, and any
+      // address may be named to a cache.
+      case OpCode::prefetch:
       case OpCode::select:
       case OpCode::cast:
       case OpCode::bitcast:
@@ -151,6 +158,7 @@ class Checker {
     Value* zero = build_.i64(0);
     Value* wide = to_i64(index);
     Value* normal = wide;
+    // 64 bits wide from here on: in the index's own type the sum with the extent could wrap into range.
     if (wrap && index->type->is_signed_int()) {
       Value* negative = build_.binary(OpCode::lt, wide, zero);
       Value* from_end = build_.binary(OpCode::add, wide, extent);
@@ -159,6 +167,7 @@ class Checker {
     Value* not_below = build_.binary(OpCode::ge, normal, zero);
     Value* not_above = build_.binary(OpCode::lt, normal, extent);
     Value* inside = build_.binary(OpCode::bit_and, not_below, not_above);
+    // The report shows the number that the program wrote, not the one counted from the end.
     check(ir::CheckKind::bounds, inside, wide, extent, text);
     ok = both(ok, inside);
     return normal;
@@ -193,7 +202,9 @@ class Checker {
       Value* extent = build_.dim(op.operand(0), int(d), types::i64());
       op.operands[1 + k] = checked_index(op.operand(1 + k), op.wrap >> k & 1, extent, ok, text);
     }
+    // The index is normal now; looking at its sign again would turn one that is still negative into another element.
     op.wrap = 0;
+    // A view of everything: nothing can be wrong, and an `if` around a descriptor would hide it from passes.
     if (op.num_indices == 0) return;
     guard(op, ok);
   }
@@ -205,6 +216,8 @@ class Checker {
     Op* choice = build_.if_op(ok, types);
     std::vector<Value*> zeros;
     for (std::size_t i = 0; i < types.size(); ++i) {
+      // Uses behind it read the choice; the operation's own result is still yielded inside, so it must not be replaced
+      // there: operations that are inserted here are not visited.
       rewriter_.replace(op.result(i), choice->result(i));
       choice->result(i)->name = op.result(i)->name;
       zeros.push_back(function_.zero(types[i]));
@@ -224,6 +237,8 @@ class Checker {
     at(op);
     Value* ok = nullptr;
     Value* zero = function_.zero(types::scalar(divisor->type->scalar_kind()));
+    // The division itself is defined for zero (it gives 0), so nothing has to be guarded: one report for all
+    // components.
     for_components(divisor, [&](Value* part) { ok = both(ok, build_.binary(OpCode::ne, part, zero)); });
     check(ir::CheckKind::divide_by_zero, ok, build_.i64(0), build_.i64(0), division_text(op));
   }
@@ -287,6 +302,9 @@ class Checker {
       }
   }
 
+  // A `for` can't be left early, and a launch that is told to stop must end: hence loops that count down what is left,
+  // and ask. The count is worked out first, since an index that is compared with the end could pass over it and wrap
+  // around.
   /// How often a `for` runs, as u64: (hi − lo − 1) / step + 1 upwards, likewise downwards, in wrapping arithmetic.
   Value* trips(Value* lo, Value* hi, Value* step) {
     auto sub = [&](Value* a, Value* b) { return build_.binary(OpCode::sub, a, b); };
@@ -312,6 +330,7 @@ class Checker {
       if (step->is_zero()) return zero;
       return step->as_int() > 0 ? upwards() : downwards();
     }
+    // Both are computed, whatever the sign: they are pure, and a select costs less than a branch.
     Value* up = upwards();
     Value* down = downwards();
     Value* is_down = build_.binary(OpCode::lt, step, function_.zero(step->type));
@@ -341,6 +360,7 @@ class Checker {
       rewriter_.replace(old.args[i], body->args[i + 1]);
     }
     build_.set_place(body);
+    // The two sums stand at the end of the body; what the old body held goes before them and is visited there.
     Value* left = build_.binary(OpCode::sub, body->args[0], function_.constant(types::u64(), 1));
     Value* next = build_.binary(OpCode::add, body->args[1], op.operand(2));
     std::vector<Value*> yields = {left, next};
@@ -358,6 +378,7 @@ class Checker {
     Op* test = op.regions[0]->last;
     at(*test);
     build_.set_loc(op.loc);
+    // `running` is read in each turn by all lanes alike, and costs a load that is nearly always in the cache.
     test->operands[0] = build_.binary(OpCode::bit_and, test->operand(0), build_.op(OpCode::running, {})->result());
   }
 
@@ -395,6 +416,7 @@ class Checker {
         case OpCode::with_gradient:
         case OpCode::recall:
         case OpCode::local:
+        case OpCode::prefetch:
         WEFT_CASES(WEFT_EFFECT_OPS) break;
       }
     });

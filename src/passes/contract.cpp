@@ -28,12 +28,15 @@ class Contractor {
  private:
   void visit(Op& op) {
     if (op.code == OpCode::dot || op.code == OpCode::matmul) {
+      // A flag on the whole operation: it has no single products here. Set once, so a second run changes nothing.
       if (op.contract || !is_float(op.result())) return;
       op.contract = true;
       changed_ = true;
       return;
     }
     if ((op.code != OpCode::add && op.code != OpCode::sub) || !is_float(op.result())) return;
+    // Left before right: a rule that depends on nothing but the IR, so that every target and lane count fuses the same
+    // ones. Which one is no matter of precision.
     bool left = is_product(op.operand(0));
     if (!left && !is_product(op.operand(1))) return;
     Op& product = *op.operand(left ? 0 : 1)->op;
@@ -50,15 +53,19 @@ class Contractor {
       else
         a = negated(builder, a);
     }
+    // −(a·b) + c and a·b − c are exact rewritings: negation only flips a sign, in an operand as well as in a product.
     Value* fused = builder.ternary(OpCode::fma, a, b, addend);
     fused->name = op.result()->name;
     rewriter_.replace(op.result(), fused);
     ir::remove_op(&op);
+    // Its one use is gone, and leaving it would make dce count for the bits' sake.
     ir::remove_op(&product);
     changed_ = true;
   }
 
   bool is_product(const Value* value) const {
+    // Used once: a product that is also wanted on its own would be computed twice, rounded differently. Values made by
+    // this run have larger ids; none of them is a product.
     return value->kind == ir::ValueKind::result &&
            (value->op->code == OpCode::mul || value->op->code == OpCode::scale) && value->id < uses_.size() &&
            uses_[value->id] == 1;

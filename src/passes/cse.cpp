@@ -34,6 +34,8 @@ struct KeyHash {
 
 bool commutes(OpCode code) {
   switch (code) {
+    // Bit for bit the same either way round, NaN payloads aside, which no executor promises. min and max are missing:
+    // of equal operands, zeros of two signs among them, they give the second.
     case OpCode::add:
     case OpCode::mul:
     case OpCode::bit_and:
@@ -64,22 +66,29 @@ class Merger {
       rewriter_.apply(op);
       visit(op);
     }
+    // What was computed in a region does not dominate what comes behind it. Times of writes are not undone: what a
+    // branch wrote may have been written.
     for (; undo_.size() > scope; undo_.pop_back()) table_.erase(undo_.back());
   }
 
   void visit(Op& op) {
     if (!op.regions.empty()) {
+      // A loop's first operations may follow its last ones, so all of its writes count on entry. Sides of an `if` touch
+      // what they write themselves; the clock is never set back, so this holds behind the `if`, too.
       if (op.code != OpCode::if_) touch(alias_.writes(op));
       for (Region* nested : op.regions) region(*nested);
       return;
     }
     if (op.code == OpCode::load) {
+      // A load that an earlier store wrote is that value: the store left an entry with the same key.
       merge(op, load_key(op, op.operands.subspan(1)));
     } else if (op.code == OpCode::store) {
       touch(alias_.writes(op));
       // An index beyond the value's extent stores nothing, so only constant paths tell what memory holds.
       if (!has_dynamic_step(op.path)) add(load_key(op, op.operands.subspan(1, op.num_indices)), op.operands.last(1));
     } else if (!op.results.empty() && analysis::is_movable(op, effects_)) {
+      // Pure, or a call without effects that reads nothing: the operands alone decide. Atomics are not: two additions
+      // are two.
       merge(op, key_of(op));
     } else {
       touch(alias_.writes(op));
@@ -88,6 +97,7 @@ class Merger {
 
   void merge(Op& op, Key key) {
     auto it = table_.find(key);
+    // The earlier one dominates this one: the table holds only entries of this region and of those around it.
     if (it == table_.end()) return add(std::move(key), op.results);
     for (std::size_t i = 0; i < op.results.size(); ++i) rewriter_.replace(op.result(i), it->second[i]);
     ir::remove_op(&op);
@@ -96,6 +106,7 @@ class Merger {
 
   void add(Key key, std::span<Value* const> results) {
     auto [it, fresh] = table_.try_emplace(std::move(key), std::vector<Value*>(results.begin(), results.end()));
+    // The first of equal ones stays the representative, however many stores of the same value follow.
     if (fresh) undo_.push_back(it->first);
   }
 
@@ -106,6 +117,7 @@ class Merger {
   }
 
   Key load_key(const Op& op, std::span<Value* const> operands) const {
+    // A descriptor that may point to several bases was changed when the last one of them was.
     std::uint64_t time = 0;
     for (analysis::BaseMask bases = alias_.bases(op.operand(0)); bases; bases &= bases - 1)
       time = std::max(time, written_[std::size_t(std::countr_zero(bases))]);
@@ -116,6 +128,8 @@ class Merger {
   }
 
   static Key key_of(const Op& op) {
+    // The type belongs in: casts of one value to two types differ in nothing else. A callee is known by its address,
+    // equal within the module.
     Key key = {std::uint64_t(op.code) | std::uint64_t(op.contract) << 8 | std::uint64_t(op.num_indices) << 16 |
                    std::uint64_t(op.wrap) << 24,
                std::uint64_t(op.imm), word(op.callee)};
@@ -129,6 +143,7 @@ class Merger {
 
   static void add_path(Key& key, const Op& op) {
     for (const ir::PathStep& step : op.path)
+      // The top bit keeps a step apart from an operand's number, so that the lists need no lengths.
       key.push_back(std::uint64_t(1) << 63 | std::uint64_t(step.kind) << 40 | std::uint64_t(step.dynamic) << 41 |
                     std::uint64_t(step.wrap) << 42 | std::uint32_t(step.value));
   }

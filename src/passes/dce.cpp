@@ -46,6 +46,7 @@ class Eliminator {
     alias_ = std::make_unique<analysis::Alias>(function_, effects_);
     ir::walk(*function_.body, [&](Op& op) {
       analysis::BaseMask to = op.code == OpCode::store ? alias_->bases(op.operand(0)) : 0;
+      // All that it may go to is private: `to` with other bits may be seen by the caller or another thread.
       if (to && !(to & ~alias_->private_locals())) local_stores_.emplace(&op, to);
     });
   }
@@ -56,8 +57,11 @@ class Eliminator {
       case ir::Effect::none:
       case ir::Effect::read: return false;
       case ir::Effect::write:
+        // It writes, as it clears its memory, but memory that nobody reads.
         if (op.code == OpCode::local) return false;
         return op.code != OpCode::store || !local_stores_.contains(&op);
+      // Of control operations the regions decide. A call counts as a whole, by what the callee may write, print or
+      // report.
       case ir::Effect::region: return op.code == OpCode::call && !effects_.of(*op.callee).removable();
       case ir::Effect::end: return op.code == OpCode::return_;
     }
@@ -69,6 +73,7 @@ class Eliminator {
     for (Op& op : region) {
       bool inside = has_effect(op);
       for (const Region* nested : op.regions) inside |= mark_effects(*nested);
+      // A loop around an effect is kept with what decides its turns, though its results may go.
       if (inside) keep(op);
       any |= inside;
     }
@@ -83,8 +88,11 @@ class Eliminator {
 
   /// The operation happens, and so does every operation around it.
   void keep(Op& op) {
+    // Stops at the first that is kept already: everything around that is, too, so the whole marking is linear.
     for (Op* at = &op; at && kept_.insert(at).second; at = at->parent->parent_op) {
       need_inputs(*at);
+      // Stores and reads depend on each other in a circle: a store is needed if a needed operation reads its local,
+      // and keeping the store makes what it computes needed, which may read another local. The worklist closes it.
       if (alias_) note_reads(alias_->direct_reads(*at));
     }
   }
@@ -105,6 +113,8 @@ class Eliminator {
       case OpCode::for_:
         for (std::size_t i = 0; i < 3; ++i) need(op.operand(i));
         break;
+      // Not the initial values: those are needed carried value by carried value, which is what lets a counter that
+      // nobody asks for go.
       case OpCode::while_: need(op.regions[0]->last->operand(0)); break;
       default:  // safe: all operands
         for (Value* value : op.operands) need(value);
@@ -116,6 +126,7 @@ class Eliminator {
       Op* loop = value.region->parent_op;
       if (!loop) return;
       keep(*loop);
+      // Otherwise it is the induction variable of a `for`, which comes with the bounds.
       if (value.index >= first_carried(*loop)) need_carried(*loop, value.index - first_carried(*loop));
       return;
     }
@@ -131,6 +142,7 @@ class Eliminator {
   void need_carried(Op& op, std::size_t i) {
     need(op.operand(first_init(op) + i));
     need(op.regions.back()->last->operand(i));
+    // The result itself as well, so that `sweep` finds all places of one carried value marked alike.
     need(op.result(i));
   }
 

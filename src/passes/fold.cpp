@@ -36,6 +36,7 @@ class Folder {
         case OpCode::if_: fold_if(op); break;
         case OpCode::for_: fold_for(op); break;
         case OpCode::while_: fold_while(op); break;
+        // One that fails stays, also where it is a constant: it reports when it is reached, not when it is compiled.
         case OpCode::assert_:
         case OpCode::check:
           if (op.operand(0)->is_constant() && !op.operand(0)->is_zero()) drop(op);
@@ -68,6 +69,7 @@ class Folder {
       for (Region* side : op.regions) region(*side);
       return;
     }
+    // The side not taken is never folded: it may hold anything, and goes away whole.
     Region& taken = *op.regions[op.operand(0)->is_zero() ? 1 : 0];
     region(taken);
     splice_before(taken, &op);
@@ -84,6 +86,8 @@ class Folder {
     Region& test = *op.regions[0];
     region(test);
     const Value* condition = test.last->operand(0);
+    // A condition that is itself carried is, in the first round, its initial value; `while` with a flag that starts
+    // false is what a loop behind an early return becomes.
     if (condition->kind == ir::ValueKind::argument && condition->region == &test)
       condition = op.operand(condition->index);
     if (condition->is_constant() && condition->is_zero()) return replace_results(op, op.operands);
@@ -95,6 +99,8 @@ class Folder {
       case OpCode::select:
         if (!op.operand(0)->is_constant()) return nullptr;
         return op.operand(op.operand(0)->is_zero() ? 2 : 1);
+      // Composite constants are zero or nothing: the IR has no other ones, so a construct of other constants must
+      // stay.
       case OpCode::construct:
         if (std::all_of(op.operands.begin(), op.operands.end(), [](const Value* v) { return v->is_zero(); }))
           return function_.zero(op.result()->type);
@@ -113,6 +119,8 @@ class Folder {
     if (!type->is_scalar() || op.operands.empty()) return nullptr;
     for (const Value* value : op.operands)
       if (!value->is_constant() || !value->type->is_scalar()) return nullptr;
+    // All operands of these classes have one kind, the first one's; a comparison's result is bool, hence not the
+    // result's.
     ScalarKind kind = op.operand(0)->type->scalar_kind();
     std::uint64_t a = op.operand(0)->bits;
     std::uint64_t b = op.operands.size() > 1 ? op.operand(1)->bits : 0;
@@ -124,6 +132,8 @@ class Folder {
       case ir::OpClass::round:
         return function_.constant(
             type, op.operands.size() == 1 ? ir::eval_unary(op.code, kind, a) : ir::eval_binary(op.code, kind, a, b));
+      // Class math is missing on purpose: the bits of sin and exp are those of the library's bodies, which are folded
+      // when inline-math has put them here.
       case ir::OpClass::compare: return function_.constant_bool(ir::eval_compare(op.code, kind, a, b));
       case ir::OpClass::math:
       case ir::OpClass::data:
@@ -149,8 +159,11 @@ class Folder {
         } else {
           std::int64_t extent = ir::step_extent(type);
           std::int64_t i = index->as_int();
+          // Beyond int64 is out of range, not negative.
           if (index->type->scalar_kind() == ScalarKind::u64 && i < 0) i = extent;
           if (step.wrap && i < 0) i += extent;
+          // Out of range has a meaning for values (extract gives zero, insert changes nothing), which the callers
+          // know; for memory the step stays dynamic and the emitter's test decides.
           if (i < 0 || i >= extent) return false;
           step = {PathStep::index, false, false, std::int32_t(i)};
           std::copy(op.operands.begin() + std::ptrdiff_t(operand) + 1, op.operands.end(),
@@ -172,6 +185,9 @@ class Folder {
     Value* from = op.operand(0);
     std::vector<PathStep> path(op.path.begin(), op.path.end());
     bool moved = false;
+    // An unrolled loop over components leaves one insert per component; each extract looks past those that wrote
+    // elsewhere. Ends at the value the path names, or at one that can't be seen through; the path then is what remains
+    // to be extracted.
     for (int i = 0; i < kChainLimit && !path.empty(); ++i) {
       Value* next = step_back(from, path);
       if (!next) break;
@@ -194,6 +210,7 @@ class Folder {
     const Op& op = *from->op;
     switch (op.code) {
       case OpCode::splat:
+        // A row of a splat matrix is a vector that nobody has made.
         if (from->type->is_mat() && path.size() < 2) return nullptr;
         path.clear();
         return op.operand(0);
@@ -214,9 +231,11 @@ class Folder {
       case OpCode::insert: {
         std::size_t common = std::min(path.size(), op.path.size());
         for (std::size_t i = 0; i < common; ++i) {
+          // It may or may not have written here.
           if (op.path[i].dynamic) return nullptr;
           if (op.path[i].value != path[i].value) return op.operand(0);
         }
+        // It wrote a part of what is wanted: neither operand is all of it.
         if (op.path.size() > path.size()) return nullptr;
         path.erase(path.begin(), path.begin() + std::ptrdiff_t(common));
         return op.operand(1);

@@ -59,9 +59,13 @@ bool move_out(ir::Function& function) {
   analysis::Effects effects;
   const analysis::Alias alias(function, effects);
   ir::walk(*function.body, [&](Op& op) {
+    // Raw arrays (they come at the end of the pipeline only) are not cleared where they are made, and moving relies on
+    // that.
     if (op.code != OpCode::local || op.imm) return;
     const analysis::BaseMask base = alias.bases(op.result());
     Move move{&op, nullptr, false};
+    // Outwards for as long as some result may be this array. An iteration that still reads its predecessor's array
+    // needs two of them; one piece of memory before the loop would merge both.
     for (const Region* at = op.parent; at->parent_op; at = at->parent_op->parent) {
       Op* around = at->parent_op;
       const bool out = std::any_of(around->results.begin(), around->results.end(), [&](const Value* result) {
@@ -74,6 +78,8 @@ bool move_out(ir::Function& function) {
     if (move.before) moves.push_back(move);
   });
   for (const Move& move : moves) {
+    // Each iteration expects zeros, so they are written where the array was made. Small arrays element by element:
+    // behind promote_locals these are inserts that fold into a zero vector, where a loop would have to carry it.
     if (move.again) {
       ir::Builder b(function, move.local->parent, move.local);
       b.set_loc(move.local->loc);
@@ -82,6 +88,8 @@ bool move_out(ir::Function& function) {
       std::vector<Value*> indices;
       clear(b, move.local->result(), move.local->ints, elements <= kSpelledOut, indices);
     }
+    // In the order in which they were found, each directly before its operation: several arrays of one branch keep
+    // their order, and none stands behind a use.
     ir::remove_op(move.local);
     ir::insert_op(move.before->parent, move.local, move.before);
   }
@@ -95,6 +103,8 @@ bool only_accessed(const Value* array, const Uses& uses) {
   auto it = uses.find(array);
   if (it == uses.end()) return true;
   for (const Op* use : it->second) {
+    // An array that is stored, compared or asked for its length is more than a place for accesses: there null and the
+    // array differ.
     const bool first = use->operand(0) == array;
     switch (use->code) {
       case OpCode::load: break;
@@ -108,6 +118,7 @@ bool only_accessed(const Value* array, const Uses& uses) {
         break;
       case OpCode::yield: {
         const Op* around = use->parent->parent_op;
+        // Through a loop it would come back as another iteration's.
         if (around->code != OpCode::if_) return false;
         for (std::size_t k = 0; k < use->operands.size(); ++k)
           if (use->operand(k) == array && !only_accessed(around->result(k), uses)) return false;
@@ -143,9 +154,12 @@ bool name_results(ir::Function& function) {
       if (!op.result(k)->type->is_array()) continue;
       Value* sides[] = {rewriter.now(branch ? op.regions[0]->last->operand(k) : op.operand(first_init(op) + k)),
                         rewriter.now(op.regions.back()->last->operand(k))};
+      // Inside, the carried array may still be the one from before the loop, or none: only the result behind the loop
+      // is surely the last one made.
       if (!branch && carried_is_used(op, k, uses)) continue;
       Value* one = sides[0]->is_constant() ? sides[1] : sides[0];
       const bool alike = sides[0] == sides[1];
+      // What is made inside is not there outside; move_out has moved all that can be.
       if (!is_local(one) || one->op->parent == op.regions[0] || one->op->parent == op.regions.back()) continue;
       if (!alike && (!(sides[0]->is_constant() || sides[1]->is_constant()) || !only_accessed(op.result(k), uses)))
         continue;
@@ -162,6 +176,7 @@ bool name_results(ir::Function& function) {
 
 bool hoist_locals(ir::Function& function) {
   bool changed = move_out(function);
+  // When an inner result is the array itself, what the operation around it yields is known: each round takes a level.
   while (name_results(function)) changed = true;
   return changed;
 }

@@ -29,11 +29,16 @@ class Inliner {
     bool changed = false;
     ir::Rewriter rewriter(function);
     rewriter.run(*function.body, [&](Op& op) {
-      if (op.code != OpCode::call || !op.callee->native.empty() || op.callee->derives) return;
+      // Native text is no IR; a derivative has no body yet (driver::derive writes it); a lanewise function would be widened.
+      if (op.code != OpCode::call || !op.callee->native.empty() || op.callee->lanewise || op.callee->derives) return;
+      // A program's own gradient belongs to the call: without the call there would be nothing to hang it on.
       if (limits_.keep_custom && (op.callee->gradient || op.callee->replay)) return;
       std::size_t size = size_of(*op.callee);
       std::size_t most = calls_[op.callee] == 1 ? std::max(limits_.once, limits_.small) : limits_.small;
       std::size_t growth = limits_.growth;
+      // Differentiation sees what a kernel overwrites only in its own body, and an array that a callee makes and gives
+      // back is gone when it returns: these are a matter of being right, not of size, and only a bound against
+      // explosion applies.
       if ((limits_.memory && touches_memory(*op.callee)) || gives_own_array(*op.callee)) most = growth = kMostForMemory;
       if (size > most || grown + size > growth || (in_test(op) && makes_locals(*op.callee))) return;
       if (depth_of(op) + height_of(*op.callee->body) > kDeepest) return;
@@ -94,6 +99,7 @@ class Inliner {
   static void expand(ir::Function& function, ir::Rewriter& rewriter, Op& call) {
     ir::ValueMap map;
     const ir::Function& callee = *call.callee;
+    // Parameters become the arguments themselves: values can't change, so nothing has to be copied in.
     for (std::size_t i = 0; i < call.operands.size(); ++i) map[callee.params()[i]] = call.operand(i);
     ir::clone_ops(*callee.body, function, call.parent, map, /*skip_terminator=*/true, nullptr, &call);
     for (std::size_t i = 0; i < call.results.size(); ++i)

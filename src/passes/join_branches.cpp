@@ -31,8 +31,11 @@ class Joiner {
     for (Op* op = region.first; op; op = op->next) {
       rewriter_.apply(*op);
       if (op->code == OpCode::if_)
+        // Directly behind, with nothing in between: no effect can change places with another, and conditions are
+        // values, so the same one means the same side.
         while (op->next && op->next->code == OpCode::if_ && rewriter_.now(op->next->operand(0)) == op->operand(0))
           join(*op, *op->next);
+      // Behind joining: what came together may hold neighbours now.
       for (Region* nested : op->regions) this->region(*nested);
     }
   }
@@ -45,6 +48,7 @@ class Joiner {
         for (Value*& operand : op.operands) {
           Value* now = rewriter_.now(operand);
           const bool own = now->kind == ir::ValueKind::result && now->op == &first;
+          // A result of the first `if` is not there yet inside of it; in this side it is what this side yields.
           operand = own ? to.last->operand(now->index) : now;
         }
       });
@@ -76,6 +80,8 @@ class Sinker {
  private:
   void region(Region& region) {
     for (Op* op = region.first; op; op = op->next) {
+      // Again and again, as sides that end in a branch get stores behind it, which may sink on when the walk comes
+      // there.
       if (op->code == OpCode::if_)
         for (std::vector<Op*> stores = wanted(*op); !stores.empty(); stores = wanted(*op)) sink(*op, stores);
       for (Region* nested : op->regions) this->region(*nested);
@@ -91,10 +97,13 @@ class Sinker {
          op = op->next) {
       const Value *array = op->operand(0), *index = op->indices()[0];
       if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) break;
+      // A value that the branch chooses would have to be chosen in the sides as well: seldom, so left alone. The
+      // stores must stand in a row right behind the branch, so that none passes a read.
       if (!is_own(index) || is_own(op->operands.back()) || (chosen && index != chosen)) break;
       chosen = index;
       stores.push_back(op);
     }
+    // With another use the index must be chosen all the same, and nothing would be won.
     if (!chosen || uses_[chosen->id] != stores.size()) return {};
     auto yields_constant = [&](const Region* side) { return side->last->operand(chosen->index)->is_constant(); };
     return std::any_of(branch.regions.begin(), branch.regions.end(), yields_constant) ? stores : std::vector<Op*>{};

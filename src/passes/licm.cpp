@@ -29,10 +29,14 @@ class Hoister {
   void region(Region& region, int depth) {
     for (const Value* arg : region.args) depth_of_[arg->id] = depth;
     for (Op& op : region) {
+      // What an inner loop gives up lands in this region, before the inner loop, with this depth: if it is invariant
+      // here as well, the walk over this region's own loop finds it there.
       for (Region* nested : op.regions) this->region(*nested, depth + 1);
       for (const Value* result : op.results) depth_of_[result->id] = depth;
       if (op.code == OpCode::for_) {
         TripCount trips = trip_count(op);
+        // Pure operations may be computed for nothing: none has undefined behaviour, so that costs time only. A load
+        // may not: an index that the loop's bounds keep in range need not be in range before a loop that never runs.
         hoist(op, *op.regions[0], depth, trips.known && trips.count > 0);
       } else if (op.code == OpCode::while_) {
         hoist(op, *op.regions[0], depth, true);
@@ -43,11 +47,13 @@ class Hoister {
 
   void hoist(Op& loop, Region& from, int depth, bool certain) {
     for (Op& op : from) {
+      // The whole loop's writes, those behind the load included: in the second turn they were before it.
       bool load = op.code == OpCode::load && certain && !(alias_.bases(op.operand(0)) & alias_.writes(loop));
       if (!load && (op.results.empty() || !analysis::is_movable(op, effects_))) continue;
       bool invariant = std::all_of(op.operands.begin(), op.operands.end(), [&](const Value* value) {
         return value->is_constant() || depth_of_[value->id] <= depth;
       });
+      // In order of the text, so that operands which have just left count as outside.
       if (!invariant) continue;
       ir::remove_op(&op);
       ir::insert_op(loop.parent, &op, &loop);

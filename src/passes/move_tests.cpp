@@ -13,6 +13,7 @@ using ir::Region;
 using ir::Value;
 
 bool reads_memory(const Region& region) {
+  // A call in a test is taken for a reader: that costs a flag, and being wrong would cost a gradient.
   bool any = false;
   ir::walk(region, [&](const Op& op) { any |= op.code == OpCode::load || op.code == OpCode::call; });
   return any;
@@ -37,6 +38,7 @@ class Mover {
   void region(Region& region) {
     for (Op& op : region) {
       rewriter_.apply(op);
+      // Loops inside of the body come after, in the new body: the walk goes on there, as the old one is empty now.
       if (op.code == OpCode::while_ && reads_memory(*op.regions[0])) {
         changed_ = true;
         this->region(*move_test(op, rewriter_, [](ir::Builder&, Value* go) { return go; }));
@@ -68,6 +70,7 @@ Region* move_test(Op& op, ir::Rewriter& rewriter, const std::function<Value*(ir:
     loop->result(i + 1)->name = op.result(i)->name;
     test->args[i + 1]->name = body->args[i + 1]->name = old_body.args[i]->name;
     rewriter.replace(op.result(i), loop->result(i + 1));
+    // Test and body had arguments of their own for one carried value; in one region they are one.
     rewriter.replace(old_test.args[i], body->args[i + 1]);
     rewriter.replace(old_body.args[i], body->args[i + 1]);
   }
@@ -77,9 +80,11 @@ Region* move_test(Op& op, ir::Rewriter& rewriter, const std::function<Value*(ir:
   Value* condition = rewriter.now(old_test.last->operand(0));
   Op* choice = b.if_op(condition, types);
   std::vector<Value*> yields = {condition};
+  // The last round yields what came in, so that results behind the loop are those of before.
   yields.insert(yields.end(), choice->results.begin(), choice->results.end());
   b.yield(yields);
   b.set_place(choice->regions[0]);
+  // The operands may have been replaced by now; whoever walks the new body applies the rewriter to them.
   b.yield(old_body.last->operands);
   b.set_place(choice->regions[1]);
   b.yield(body->args.subspan(1));

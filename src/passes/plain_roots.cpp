@@ -16,6 +16,7 @@ const Op* op_of(const Value* value, OpCode code) {
   return value->kind == ir::ValueKind::result && value->op->code == code ? value->op : nullptr;
 }
 
+// Of either sign: comparisons don't tell them apart, and sqrt(-0) is -0, which is x, as the select gave.
 bool is_zero(const Value* value) {
   return value->is_constant() && value->type->is_scalar() &&
          ir::bits_to_float(value->type->scalar_kind(), value->bits) == 0;
@@ -39,6 +40,7 @@ bool plain_roots(ir::Function& function) {
     Value* x = op.operand(1);
     const Op* root = op_of(op.operand(2), OpCode::sqrt);
     const Op* guarded = root ? op_of(root->operand(0), OpCode::select) : nullptr;
+    // The guard's own number (1, or any other) does not matter: it is taken only where the outer select takes x.
     if (!guarded || guarded->operand(2) != x || !tests_zero(op.operand(0), x) || !tests_zero(guarded->operand(0), x))
       return;
     if (uses[root->result()->id] != 1) return;  // an adjoint has the guarded root anyway

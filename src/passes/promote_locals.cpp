@@ -26,6 +26,8 @@ struct Leaf {
 
 PathStep step(PathStep::Kind kind, std::size_t at) { return {kind, false, false, std::int32_t(at)}; }
 
+// Row by row and field by field, in the order in which `build` puts an element together again: both walk the type in
+// the same way.
 /// False if the type holds anything but numbers.
 bool find_leaves(const Type* type, std::vector<PathStep>& path, std::vector<Leaf>& out) {
   if (type->is_scalar()) {
@@ -63,6 +65,8 @@ bool replaceable(const Op& use) {
   switch (use.code) {
     case OpCode::load:
     case OpCode::dim: return true;
+    // Private memory has one thread, so an atomic is a read and a write. Compare-and-swap would need a select on
+    // equality of bits, which no program asks of a private array.
     case OpCode::store: return !use.operands.back()->type->is_array();
     case OpCode::atomic: return use.atomic != ir::AtomicKind::cas;
     default: return false;  // safe: it stays in memory
@@ -79,6 +83,7 @@ class Promoter {
     if (chosen_.empty()) return false;
     Contents contents;
     region(*function_.body, contents);
+    // Last: until here accesses know their array by the operation that made it.
     for (auto& [op, promoted] : chosen_) ir::remove_op(const_cast<Op*>(op));
     return true;
   }
@@ -99,11 +104,15 @@ class Promoter {
       const Type* element = op.result()->type->element();
       std::vector<PathStep> path;
       if (made.elements < 1 || !find_leaves(element, path, made.leaves)) return;
+      // Dynamic indices into a vector cost a comparison per element in the adjoint, and loops carry all of it: memory
+      // is cheaper beyond some size.
       if (made.elements * std::int64_t(made.leaves.size()) > most_) return;
       made.scalar = element->is_scalar();
       for (const Leaf& leaf : made.leaves) made.content.push_back(types::vec(leaf.type, std::uint32_t(made.elements)));
       chosen_.emplace(&op, std::move(made));
     });
+    // Any use that is not an access of the array itself lets the descriptor out. A yield or a call argument would need
+    // the content to travel along.
     ir::walk(*function_.body, [&](const Op& op) {
       for (std::size_t k = 0; k < op.operands.size(); ++k) {
         const Value* value = op.operand(k);
@@ -111,6 +120,8 @@ class Promoter {
         if (k > 0 || !replaceable(op)) chosen_.erase(value->op);
       }
     });
+    // For each control operation what is written somewhere inside: these contents it has to carry. What is only read
+    // inside is in sight from outside.
     ir::walk(*function_.body, [&](const Op& op) {
       if (op.code != OpCode::store && op.code != OpCode::atomic) return;
       const Op* local = local_of(op.operand(0));
@@ -127,6 +138,7 @@ class Promoter {
       rewriter_.apply(op);
       if (op.code == OpCode::local && chosen_.contains(&op)) {
         auto& content = contents[&op];
+        // In a loop the array is new each time, and zero.
         content.clear();
         for (const Type* type : chosen_.at(&op).content) content.push_back(b_.zero(type));
       } else if (!op.operands.empty() && !op.regions.size() && local_of(op.operand(0))) {
@@ -159,6 +171,7 @@ class Promoter {
       for (const Op* local : locals)
         for (Value* value : contents.at(local)) function_.append_operand(&op, value);
     for (Region* side : op.regions) {
+      // Both sides start from the content before; what they leave is merged by the operation's new results.
       Contents own = contents;
       if (loop)
         for (const Op* local : locals)
@@ -179,6 +192,8 @@ class Promoter {
       Value* index = op.indices()[d];
       if (index->type != types::i32()) index = b_.cast(index, types::i32());
       Value* extent = b_.i32(local.ints[d]);
+      // As the access would have done; a result out of range still gives zero, or changes nothing, as the IR says of
+      // components.
       if (op.wrap >> d & 1) {
         Value* negative = b_.binary(OpCode::lt, index, b_.i32(0));
         index = b_.select(negative, b_.binary(OpCode::add, index, extent), index);
@@ -222,6 +237,7 @@ class Promoter {
     std::size_t first = 1 + op.num_indices, steps = 0;
     for (const PathStep& s : op.path) steps += s.dynamic;
     std::span<Value* const> dynamic = op.operands.subspan(first, steps);
+    // Whole elements, since a path may hold dynamic steps; what nobody needs of them dce and simplify take away.
     Value* before = whole(element, content, at);
     Value* part = op.path.empty() ? before : b_.extract(before, op.path, dynamic);
     if (op.code != OpCode::store) rewriter_.replace(op.result(), part);

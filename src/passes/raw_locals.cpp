@@ -70,6 +70,7 @@ class FrontWalk {
       const std::int64_t by = op.code == OpCode::add ? b->as_int() : -b->as_int();
       if (by > kMaxOffset || by < -kMaxOffset) break;
       const analysis::Range all = analysis::type_range(value->type->scalar_kind());
+      // A difference that wrapped downwards would be a huge index, far above the bound it is compared with here.
       if (by < 0 && ranges_.of(value).lo <= all.lo) break;
       sum.offset += by;
       value = a;
@@ -121,6 +122,7 @@ class FrontWalk {
       case OpCode::while_: return loop(op, state);
       case OpCode::select:
         if (is_followed(op.result()))
+          // Whichever is chosen: the smaller promise holds for both.
           learn(state, op.result(), nearer(reach(op.operand(1), state), reach(op.operand(2), state)));
         return true;
       case OpCode::min:
@@ -142,8 +144,11 @@ class FrontWalk {
   }
 
   bool reads_written(const Op& op, const State& state) const {
+    // All of it is written: any index in range is fine, from either end, and one out of range has no meaning anyway.
     if (state.constant >= length_) return true;
     const std::optional<std::int64_t> t = reach(op.indices()[0], state);
+    // [0, i + 1) holds i, if i is not negative; where it could be, the access would wrap (and is refused) or have no
+    // meaning.
     if (t && *t >= 1 && !op.wrap) return true;
     const Value* index = op.indices()[0];
     return index->is_constant() && index->as_int() >= 0 && index->as_int() < 64 &&
@@ -152,11 +157,13 @@ class FrontWalk {
 
   void write(const Op& op, State& state) const {
     const Value* index = op.indices()[0];
+    // A part of an element leaves the rest unwritten; a store that counts from the end does not extend the front.
     if (!op.path.empty() || op.wrap || !is_followed(index)) return;
     if (index->is_constant() && index->as_int() >= 0 && index->as_int() < 64) {
       state.elements |= std::uint64_t(1) << index->as_int();
       state.constant = std::max<std::int64_t>(state.constant, std::countr_one(state.elements));
     }
+    // Exactly at the front: the front grows by one. Farther up it would leave a hole; below, nothing is new.
     if (const auto t = reach(index, state); t && *t == 0) learn_sum(state, index, 1);
   }
 
@@ -168,6 +175,8 @@ class FrontWalk {
     state.constant = std::min(sides[0].constant, sides[1].constant);
     for (const Front& front : sides[0].fronts)
       learn(state, front.base, nearer(front.offset, reach(front.base, sides[1])));
+    // A stack's depth comes out of branches that push or don't: what each side can promise for its own value is what
+    // holds for the result.
     for (std::size_t i = 0; i < op.results.size(); ++i)
       learn(state, op.result(i),
             nearer(reach(op.regions[0]->last->operand(i), sides[0]), reach(op.regions[1]->last->operand(i), sides[1])));
@@ -182,6 +191,8 @@ class FrontWalk {
     std::vector<std::optional<std::int64_t>> supposed(op.results.size());
     for (std::size_t i = 0; i < supposed.size() && supposes; ++i) supposed[i] = reach(op.operand(inits + i), state);
     const Value* one = counts ? op.operand(2) : nullptr;
+    // for k in range(lo, hi) with [0, lo) written, whose body writes element k each time, writes [0, hi): by induction
+    // over k, with [0, k) written as the supposition in the body.
     bool fills = counts && supposes && one->is_constant() && one->as_int() == 1 && is_followed(body.args[0]) &&
                  reach(op.operand(0), state).value_or(-1) >= 0;
     ++loops_;
@@ -200,12 +211,15 @@ class FrontWalk {
         if (!supposed[i]) continue;
         const auto next = reach(body.last->operand(i), inside);
         if (next && *next >= *supposed[i]) continue;
+        // Descending towards a fixed point, at most a few times: a depth that sinks by one each turn would sink for
+        // ever.
         supposed[i] = times < 2 ? next : std::nullopt;
         kept = false;
       }
     }
     --loops_;
     for (std::size_t i = 0; i < supposed.size(); ++i) learn(state, op.result(i), supposed[i]);
+    // Also where the loop never ran: then hi <= lo, below which all was written before.
     if (fills) learn_sum(state, op.operand(1), 0);
     return true;
   }
@@ -239,6 +253,7 @@ bool raw_locals(ir::Function& function) {
   bool changed = false;
   for (Op* local : locals)
     if (FrontWalk(*local, ranges).run(*local)) {
+      // The order of arrays doesn't matter: being raw is a property of each alone.
       local->imm = 1;
       changed = true;
     }

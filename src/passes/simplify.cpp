@@ -16,6 +16,8 @@ using ir::OpCode;
 using ir::Region;
 using ir::Value;
 
+// A bound, not a goal: two or three rounds are usual. Each works on ranges of its own, computed anew, since rules make
+// new facts.
 constexpr int kRounds = 8;
 /// An `if` becomes selects when each side has at most this many cheap operations and it yields at most this many
 /// values.
@@ -103,15 +105,21 @@ class Simplifier {
   }
 
   void visit_if(Op& op) {
+    // `if not c` is what early exits lower to; without the `not`, neighbours have the same condition, and one value
+    // less is live.
     if (const Op* inner = defined_by(op.operand(0), OpCode::bit_not)) {
       op.operands[0] = inner->operand(0);
       std::swap(op.regions[0], op.regions[1]);
       context_.changed = true;
     }
     for (Region* side : op.regions) region(*side);
+    // Behind the sides, which may have become equal only now, and before the choice of selects, which have to carry
+    // the rest alone.
     forward_equal_yields(op);
     Region& then = *op.regions[0];
     Region& otherwise = *op.regions[1];
+    // An `if` that computes nothing is a select in any case, of any type, descriptors included. Else both sides will
+    // run: only where that is cheaper than a branch that lanes may take differently.
     bool empty = then.first == then.last && otherwise.first == otherwise.last;
     bool small = op.results.size() <= kMaxSelects && is_short(then) && is_short(otherwise) &&
                  std::all_of(op.results.begin(), op.results.end(), [](const Value* v) {
@@ -128,7 +136,8 @@ class Simplifier {
     context_.changed = true;
   }
 
-  /// Results that are the same on both sides, or repeat the condition, need no choice.
+  /// Results that are the same on both sides, or repeat the condition, need no choice. Constants of bool that are not one
+  /// value are true on one side and false on the other.
   void forward_equal_yields(Op& op) {
     std::vector<bool> keep(op.results.size(), true);
     for (std::size_t i = 0; i < keep.size(); ++i) {
@@ -153,6 +162,8 @@ class Simplifier {
     const Region& body = *op.regions.back();
     for (std::size_t i = 0; i < keep.size(); ++i) {
       Value* start = op.operand(init + i);
+      // Optimistic for one value at a time: two that swap places are not seen through, which would take a fixed point
+      // over all of them.
       Value* next = rewriter_.now(body.last->operand(i));
       if (next != body.args[carried + i] && next != start) continue;
       for (Region* nested : op.regions) rewriter_.replace(nested->args[carried + i], start);

@@ -23,6 +23,8 @@ std::uint64_t all_ones(ScalarKind kind) {
 
 bool is_signed(ScalarKind kind) { return types::scalar(kind)->is_signed_int(); }
 
+// Reassociation is exact for these on integers, which wrap; for floats it never is, and gather_constants leaves them
+// alone.
 bool commutes(OpCode code) {
   switch (code) {
     case OpCode::add:
@@ -51,6 +53,7 @@ void gather_constants(RuleContext& context, ir::Op& op) {
   context.changed = true;
 }
 
+// Of integers; with NaN neither x < y nor x >= y holds.
 OpCode inverse(OpCode code) {
   switch (code) {
     case OpCode::eq: return OpCode::ne;
@@ -83,12 +86,14 @@ Value* simplify_arith(RuleContext& context, ir::Op& op) {
     }
     return nullptr;
   }
+  // Only contraction and the library make it, and x·1 + y rounds as add does: no rule would ever find one worth it.
   if (op.code == OpCode::fma) return nullptr;
   gather_constants(context, op);
   a = op.operand(0);
   Value* b = op.operand(1);
   std::optional<std::uint64_t> ca = uniform_bits(a), cb = uniform_bits(b);
   const std::uint64_t one = one_of(kind);
+  // One rule for both: for integers it is 0, which is their neutral element of addition.
   const std::uint64_t minus_zero = floats ? ir::float_to_bits(kind, -0.0) : 0;
   Value* zero = context.function.zero(op.result()->type);
   switch (op.code) {
@@ -108,10 +113,14 @@ Value* simplify_arith(RuleContext& context, ir::Op& op) {
       return nullptr;
     case OpCode::unscale:
     case OpCode::div: return cb == one ? a : nullptr;
+    // floor(x/1) of a float is floor(x), not x.
     case OpCode::floordiv: return cb == one && !floats ? a : nullptr;
+    // MIN % −1 is 0 as the IR defines it, like everything else modulo −1.
     case OpCode::rem: return !floats && (cb == one || (is_signed(kind) && cb == all_ones(kind))) ? zero : nullptr;
     case OpCode::min:
-    case OpCode::max: return a == b ? a : nullptr;
+    case OpCode::max:
+    case OpCode::least:
+    case OpCode::greatest: return a == b ? a : nullptr;
     default: return nullptr;  // safe: it stays
   }
 }
@@ -131,6 +140,7 @@ Value* simplify_bits(RuleContext& context, ir::Op& op) {
     }
     return nullptr;
   }
+  if (op.operands.size() < 2) return nullptr;
   gather_constants(context, op);
   a = op.operand(0);
   Value* b = op.operand(1);
@@ -172,6 +182,7 @@ Value* simplify_compare(RuleContext& context, ir::Op& op) {
     return strict ? truth(false) : nullptr;
   }
   if (!type->is_int()) return nullptr;
+  // What bounds checks and sign tests on indices mostly come to: both sides known not to meet.
   analysis::Range ra = context.ranges.of(a), rb = context.ranges.of(b);
   bool below = ra.hi<rb.lo, not_above = ra.hi <= rb.lo, above = ra.lo> rb.hi, not_below = ra.lo >= rb.hi;
   switch (op.code) {

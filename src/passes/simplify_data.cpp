@@ -68,6 +68,8 @@ Value* simplify_select(RuleContext& context, ir::Op& op) {
   Value* b = op.operand(2);
   if (a == b) return a;
   if (!op.result()->type->is_bool()) return nullptr;
+  // Bits are always defined, so both operands may be computed: logic costs one instruction on masks, where a select of
+  // masks costs three.
   ir::Builder builder(context.function, op.parent, &op);
   builder.set_loc(op.loc);
   if (a->is_constant() && b->is_constant()) return b->is_zero() ? c : make_not(context, op, c);
@@ -99,6 +101,7 @@ void merge_view(RuleContext& context, ir::Op& op, const ir::Op& view) {
   operands.insert(operands.end(), view.operands.begin() + 1, view.operands.end());
   operands.insert(operands.end(), op.operands.begin() + 1 + kept, op.operands.end());
   op.operands = context.function.arena.copy(operands);
+  // The mask of wraps follows its indices: those in front of the view's keep their bits, those behind move up.
   const unsigned in_front = op.wrap & ((1u << kept) - 1), behind = op.wrap >> kept;
   op.wrap = std::uint8_t(in_front | unsigned(view.wrap) << kept | behind << (kept + view.num_indices));
   op.num_indices = std::uint8_t(op.num_indices + view.num_indices);
@@ -135,6 +138,8 @@ Value* simplify_data(RuleContext& context, ir::Op& op) {
       drop_wraps(context, op, 2);
       const ir::Op* part = defined_by(op.operand(1), OpCode::extract);
       if (part && part->operand(0) == op.operand(0) && same_path(op, *part, 2, 1)) return op.operand(0);
+      // The same place again: what was there in between nobody can read from this value. Out of range both change
+      // nothing.
       const ir::Op* before = defined_by(op.operand(0), OpCode::insert);
       if (before && same_path(op, *before, 2, 2)) {
         op.operands[0] = before->operand(0);
@@ -164,6 +169,7 @@ Value* simplify_memory(RuleContext& context, ir::Op& op) {
         std::int64_t d = op.imm < view->imm ? op.imm : op.imm + view->num_indices;
         return builder.dim(view->operand(0), int(d), op.result()->type);
       }
+      // The sliced dimension itself would need the arithmetic of clamping again.
       if (slice && slice->imm != op.imm) return builder.dim(slice->operand(0), int(op.imm), op.result()->type);
       if (const ir::Op* made = defined_by(op.operand(0), OpCode::from_ptr)) {
         Value* extent = made->operand(std::size_t(op.imm) + 1);
@@ -171,6 +177,7 @@ Value* simplify_memory(RuleContext& context, ir::Op& op) {
       }
       return nullptr;
     case OpCode::nonnull:
+      // Neither makes something of nothing, nor nothing of something.
       if (view || slice) {
         op.operands[0] = (view ? view : slice)->operand(0);
         context.changed = true;

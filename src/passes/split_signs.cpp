@@ -16,6 +16,7 @@ using ir::Op;
 using ir::OpCode;
 using ir::Value;
 
+// Two copies of a large body cost more in the instruction cache than the signs do.
 constexpr std::size_t kMaxOps = 48;
 
 /// Which indices of an access are the loop's own and look for their sign, by bit.
@@ -30,6 +31,7 @@ unsigned own_wraps(const Op& op, const Value* index) {
 bool is_split(const Op& loop, const Value* lo) {
   const Op* branch = loop.parent->parent_op;
   if (!branch || branch->code != OpCode::if_ || branch->operand(0)->kind != ir::ValueKind::result) return false;
+  // Without this look the half with the signs would be split again in every run.
   const Op& test = *branch->operand(0)->op;
   return test.code == OpCode::ge && test.operand(0) == lo;
 }
@@ -37,12 +39,14 @@ bool is_split(const Op& loop, const Value* lo) {
 bool is_candidate(const Op& loop, const analysis::Ranges& ranges) {
   if (loop.code != OpCode::for_) return false;
   const Value *lo = loop.operand(0), *step = loop.operand(2);
+  // With a positive step an index that starts at or above zero stays so: a `for` ends before it could wrap around.
   if (!step->is_constant() || step->as_int() <= 0 || !lo->type->is_signed_int() || ranges.never_negative(lo))
     return false;
   if (is_split(loop, lo) || analysis::count_ops(*loop.regions[0], kMaxOps + 1) > kMaxOps) return false;
   bool wraps = false, inner = false;
   ir::walk(*loop.regions[0], [&](const Op& op) {
     wraps |= own_wraps(op, loop.regions[0]->args[0]) != 0;
+    // Nested loops would double with each level.
     inner |= op.code == OpCode::for_ || op.code == OpCode::while_ || op.code == OpCode::call;
   });
   return wraps && !inner;

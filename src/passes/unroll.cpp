@@ -31,9 +31,11 @@ class Unroller {
     for (Op& op : region) {
       rewriter_.apply(op);
       std::size_t nested_size = 0;
+      // Inner loops first: how large this loop's copies get is known only when they are settled.
       for (Region* nested : op.regions) nested_size += this->region(*nested);
       if (op.code == OpCode::for_ && wanted(op, nested_size)) {
         std::size_t trips = std::size_t(trip_count(op).count);
+        // One body was there before.
         grown_ += (trips - 1) * nested_size;
         size += trips * nested_size;
         expand(op, trips);
@@ -48,6 +50,7 @@ class Unroller {
   bool wanted(const Op& op, std::size_t body_size) const {
     TripCount trips = trip_count(op);
     if (!trips.known || trips.count == 0) return false;
+    // Whatever the limits: nothing grows, and a loop less is a loop less.
     if (trips.count == 1) return true;
     if (trips.count > limits_.max_trips || trips.count * body_size > limits_.max_ops) return false;
     return grown_ + (trips.count - 1) * body_size <= limits_.growth && !makes_large_local(*op.regions[0]);
@@ -59,6 +62,7 @@ class Unroller {
       if (op.code != OpCode::local) return;
       std::int64_t elements = 1;
       for (std::int64_t extent : op.ints)
+        // Each copy would have its memory: on a GPU that is stack of every thread.
         if (__builtin_mul_overflow(elements, extent, &elements)) large = true;
       large |= elements > limits_.max_local;
     });
@@ -67,12 +71,16 @@ class Unroller {
 
   void expand(Op& op, std::size_t trips) {
     Region& body = *op.regions[0];
+    // Unsigned, since the product may wrap on its way to a number of the type: the bits are those that the loop's own
+    // additions give.
     std::uint64_t lo = std::uint64_t(op.operand(0)->as_int()), step = std::uint64_t(op.operand(2)->as_int());
     std::vector<Value*> carried(op.operands.begin() + 3, op.operands.end());
     for (std::size_t trip = 0; trip < trips; ++trip) {
       ir::ValueMap map;
       map[body.args[0]] = function_.constant_int(op.operand(0)->type, std::int64_t(lo + trip * step));
       for (std::size_t i = 0; i < carried.size(); ++i) map[body.args[i + 1]] = carried[i];
+      // Copies go before the loop, not behind: the walk, which stands at the loop, does not come to them again. What
+      // they hold is unrolled already.
       ir::clone_ops(body, function_, op.parent, map, /*skip_terminator=*/true, nullptr, &op);
       for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = ir::mapped(function_, map, body.last->operand(i));
     }

@@ -32,15 +32,21 @@ class Rounds {
     for (const Value* value : loop_.operands) carried.push_back(value_of(value));
     const Region &test = *loop_.regions[0], &body = *loop_.regions[1];
     const Value* condition = test.last->operand(0);
+    // Loops with `and` in their test have a flag instead: tested, carried, and computed in the body by a branch.
     const bool is_carried = condition->kind == ir::ValueKind::argument && condition->region == &test;
     for (std::uint64_t round = 0;; ++round) {
+      // Nothing is known for longer than a round but what is carried: `known_` is keyed by values that stand for
+      // another number in each.
       known_.clear();
       bind(test, carried);
       walk(test);
       if (const Bits goes_on = value_of(condition); goes_on && *goes_on == 0) return round;
       if (round == limit) return std::nullopt;
+      // The body runs, so the flag was true.
       if (is_carried) carried[condition->index] = 1;
       bind(body, carried);
+      // If the flag comes out false whatever is read, this round was the last. If it is open, what counts is only the
+      // case in which it is true.
       assumed_ = is_carried ? body.last->operand(condition->index) : nullptr;
       walk(body);
       if (assumed_)
@@ -96,6 +102,7 @@ class Rounds {
       if (!operand->type->is_scalar()) return std::nullopt;
     const Bits a = value_of(op.operand(0)), b = op.operands.size() > 1 ? value_of(op.operand(1)) : Bits(0);
     if (op.code == OpCode::select) return a ? (*a ? b : value_of(op.operand(2))) : std::nullopt;
+    // One side is enough, though the other was read from memory: `k > 0 and best[k - 1] > d` is false by k alone.
     if (type->is_bool() && op.code == OpCode::bit_and && ((a && !*a) || (b && !*b))) return 0;
     if (type->is_bool() && op.code == OpCode::bit_or && ((a && *a) || (b && *b))) return 1;
     if (!a || !b || op.operands.size() > 2) return std::nullopt;
@@ -129,8 +136,11 @@ class Unroller {
   bool run() {
     rewriter_.run(*function_.body, [&](Op& op) {
       if (op.code != OpCode::while_ || !is_candidate(op)) return;
+      // A bound, no exact number: tests stay in the code, and only a branch behind the last round is left out, since
+      // it could not be taken.
       const std::optional<std::uint64_t> rounds = Rounds(op).most(limits_.max_rounds);
       if (!rounds || *rounds == 0 || !is_small(op, *rounds)) return;
+      // The copies are not visited by the rewriter's walk: what stands for results of loops before is put in now.
       for (const Region* region : op.regions) ir::walk(*region, [&](Op& inner) { rewriter_.apply(inner); });
       const std::vector<Value*> results = expand(op, op.operands, *rounds, op.parent, &op);
       for (std::size_t i = 0; i < results.size(); ++i) rewriter_.replace(op.result(i), results[i]);
@@ -180,6 +190,7 @@ class Unroller {
   /// What the loop gives after at most so many rounds from here.
   std::vector<Value*> expand(const Op& loop, std::span<Value* const> carried, std::uint64_t rounds, Region* to,
                              Op* before) {
+    // No test here: the count says that it would fail.
     if (rounds == 0) return {carried.begin(), carried.end()};
     std::vector<const Type*> types;
     for (const Value* value : carried) types.push_back(value->type);
@@ -193,6 +204,7 @@ class Unroller {
     builder.set_place(runs);
     builder.yield(last);
     builder.set_place(ends);
+    // The rounds behind don't run: what came in is what the loop gives.
     builder.yield(carried);
     return {round->results.begin(), round->results.end()};
   }

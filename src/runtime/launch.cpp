@@ -18,6 +18,7 @@ namespace {
 constexpr double kMinChunkNs = 20e3;  // below this, handing a chunk out costs a noticeable part of running it
 constexpr double kMaxChunkNs = 10e6;  // above this, balance and the wait for a stop suffer
 constexpr int kChunksPerThread = 8;   // enough for balance when chunks differ in cost
+// Chunks are multiples of this many vectors: the rest of a chunk that fills no vector costs as much as a vector.
 constexpr std::int64_t kLaneSteps = 16;
 
 std::string tuple_text(std::span<const std::int64_t> values) {
@@ -80,11 +81,14 @@ struct Run {
   mutable std::atomic<std::int64_t> piece{0};  // threads that run between two looks at `stop`, as far as known
 
   void chunk(std::int64_t number) const noexcept {
+    // A short launch is over before anybody could want to stop it, but for foreign code, whose cost nobody knows.
     const bool asks = questions.wanted() && (!plan.is_short || code.opaque);
     if (asks) questions.ask();
     if (questions.stopped()) return;
     const std::int64_t begin = number * plan.chunk_threads;
     const std::int64_t end = std::min(plan.chunk_threads, plan.total - begin) + begin;
+    // Pool threads belong to the host program as well, whose libraries may have set rounding or flush-to-zero; results
+    // depend on neither.
     const FpControlScope defaults;
     if (options.descending)
       one_by_one(begin, end);
@@ -109,6 +113,7 @@ struct Run {
   /// are slow. Loops ask by themselves; foreign code does not, and begins with as few threads as can be.
   void pieces(std::int64_t begin, std::int64_t end) const noexcept {
     const std::int64_t least = std::int64_t(std::max(code.lanes, 1)) * (code.opaque ? 1 : kLaneSteps);
+    // Shared by all chunks, so that each starts from what the last one found out. Lost updates do no harm.
     std::int64_t size = piece.load(std::memory_order_relaxed);
     if (size == 0) {
       const double wanted = code.opaque ? 0 : kMinChunkNs / cost_of(code);
@@ -139,6 +144,7 @@ WEFT_HOT std::int64_t launch_size(const KernelCode& code, std::span<const std::i
   bool overflow = false, empty = false;
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] < 0) bad_size(code, dims, "dimension " + std::to_string(d) + " is negative; use 0 or more");
+    // Ranges of indices in the compiler (analysis/ranges) rely on this.
     if (dims[d] > INT32_MAX && (code.tid_dims_read >> d & 1))
       bad_size(code, dims,
                "the kernel reads tid() in dimension " + std::to_string(d) +
@@ -146,6 +152,7 @@ WEFT_HOT std::int64_t launch_size(const KernelCode& code, std::span<const std::i
     empty |= dims[d] == 0;
     overflow |= __builtin_mul_overflow(total, dims[d], &total);
   }
+  // Before the overflow: (2^40, 2^40, 0) has no threads, whatever the product of the others.
   if (empty) return 0;
   if (overflow) bad_size(code, dims, "it has more than 2^63-1 threads; launch in several parts");
   return total;
@@ -160,6 +167,7 @@ LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, 
   if (size <= 0) {
     plan.is_short = double(total) * cost < 2 * kMinChunkNs;
     if (plan.is_short) return plan;
+    // As even as the limits allow: too small costs handing out, too large costs balance.
     const double even = double(total) / (double(std::max(threads, 1)) * kChunksPerThread);
     const double wanted = std::clamp(even, kMinChunkNs / cost, kMaxChunkNs / cost);
     const std::int64_t step = std::max(code.lanes, 1) * kLaneSteps;
@@ -181,8 +189,10 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
   const LaunchPlan plan = plan_launch(code, total, threads, options);
 
   ErrorRecord error;
+  // Chunk by chunk in the order of threads, whoever was done first.
   PrintBuffer print(threads == 1 ? 1 : plan.chunk_threads, options.print_sink);
   LaunchContext own;
+  // A context from outside lets somebody else set `stop`.
   LaunchContext* context = options.context ? options.context : &own;
   for (std::size_t d = 0; d < std::size_t(kMaxRank); ++d) context->dims[d] = d < dims.size() ? dims[d] : 1;
   context->rank = std::int32_t(dims.size());
@@ -192,6 +202,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
 
   Questions questions(options, *context);
   Run run{code, params, context, plan, options, questions};
+  // On the calling thread: waking another one costs more than a short launch takes.
   if (plan.chunks == 1 || threads == 1) {
     for (std::int64_t i = 0; i < plan.chunks; ++i) {
       run.chunk(options.descending ? plan.chunks - 1 - i : i);
@@ -203,6 +214,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
         threads, questions.wanted() ? &Run::wait : nullptr);
     print.flush_if_any();
   }
+  // These live on this stack, and the context may live longer.
   context->error = nullptr;
   context->print = nullptr;
   throw_if_failed(error, code.name, context->rank, code.check_sites);
@@ -219,6 +231,7 @@ void unravel(std::int64_t linear, const std::int64_t dims[kMaxRank], int rank, s
 }
 
 void throw_if_failed(const ErrorRecord& record, std::string_view kernel, int rank, std::span<const CheckSite> sites) {
+  // 1 means that somebody is still writing the record; all workers are done here, so that is over.
   if (record.state.load(std::memory_order_acquire) != 2) [[likely]]
     return;
   static const CheckSite unknown;
@@ -248,6 +261,7 @@ void weft_rt_fail(weft::runtime::LaunchContext* context, std::int32_t site, std:
                   std::int64_t extent) {
   weft::runtime::ErrorRecord* record = context->error;
   std::int32_t expected = 0;
+  // First one wins: the others have nothing to say, and the record must come from one thread.
   if (record && record->state.compare_exchange_strong(expected, 1, std::memory_order_relaxed)) {
     record->site = site;
     weft::runtime::unravel(linear, context->dims, context->rank, record->thread);

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "types/library_struct.h"
+
 namespace weft::runtime {
 namespace {
 
@@ -50,11 +52,12 @@ void append_value(std::string& out, const Type* type, std::uint32_t offset, bool
       out += ")";
       return;
     case TypeKind::structure: {
-      append_literal(out, type->name());
+      append_literal(out, is_library_struct(type) ? type->user_name() : type->name());
       out += "(";
       bool first = true;
       for (const Field& field : type->fields()) {
         if (items > kMaxItems) break;
+        if (is_private(type, field)) continue;
         append_literal(out, (first ? "" : ", ") + std::string(field.name) + "=");
         append_value(out, field.type, offset + field.offset, true, items);
         first = false;

@@ -23,6 +23,8 @@ struct Target {
   std::size_t slot = 0;
 };
 
+// A copy has the array's own strides, so its gaps would be copied, zeroed and added up as well; and who knows what
+// lies in them.
 bool is_dense(const ArrayDesc& desc, std::uint32_t element_size) {
   std::int64_t expected = element_size;
   for (std::int32_t d = desc.ndim; d-- > 0;) {
@@ -55,6 +57,7 @@ bool find_targets(const void* params, std::span<const SumSlot> sums, std::vector
     ranges.push_back({lo, lo + std::uintptr_t(target.count) * scalar});
     out.push_back(target);
   }
+  // Two targets over one stretch of memory would be added up twice.
   for (std::size_t a = 0; a < ranges.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
       if (ranges[a].intersects(ranges[b])) return false;
@@ -81,6 +84,7 @@ class CopyPool {
   char* take(std::uint64_t bytes) {
     {
       std::lock_guard lock(mutex_);
+      // The latest first: it is still in a cache.
       for (std::size_t k = kept_.size(); k-- > 0;) {
         if (kept_[k].bytes != bytes) continue;
         char* found = kept_[k].memory;
@@ -89,6 +93,8 @@ class CopyPool {
         return found;
       }
     }
+    // Zero pages of the system: they cost when they are touched, by the worker that uses them, which also puts them
+    // near its core.
     return static_cast<char*>(std::calloc(bytes, 1));
   }
 
@@ -119,7 +125,9 @@ void add_plain(char* to, char* from, std::int64_t begin, std::int64_t end) {
   T* sums = reinterpret_cast<T*>(to);
   T* parts = reinterpret_cast<T*>(from);
   for (std::int64_t k = begin; k < end; ++k) {
+    // Integers through unsigned types, which wrap.
     sums[k] = T(sums[k] + parts[k]);
+    // Zeroed while it is in the cache anyway: the pool hands out nothing else.
     parts[k] = T(0);
   }
 }
@@ -168,6 +176,8 @@ class Blocks {
 
   static void chunk(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
     auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
+    // Chunks of one worker come one after another, so there are as many blocks as workers at most, however many chunks
+    // there are.
     const std::size_t taken = blocks.take(context);
     if (taken == kNone) return;
     blocks.entry_(begin, end, taken ? blocks.blocks_[taken - 1].params.data() : blocks.params_, context);
@@ -180,6 +190,8 @@ class Blocks {
 
   void add_up_all() {
     for (std::size_t t = 0; t < targets_.size(); ++t) {
+      // In pieces over all cores, each piece over all copies in the order of blocks: the sums differ from run to run
+      // only by which chunks a block got, as atomic additions would.
       const std::int64_t piece = 1 << 16, count = targets_[t].count;
       parallel_for((count + piece - 1) / piece, [&](std::int64_t k) {
         for (const Block& block : blocks_)
@@ -202,6 +214,7 @@ class Blocks {
     if (free_.empty() && !make())
       while (!freed_.wait_for(lock, kAskInterval, [&] { return !free_.empty(); })) {
         lock.unlock();
+        // A launch that is told to stop would otherwise wait here for chunks that may take long.
         if (weft_rt_turns(context) == 0) return kNone;
         lock.lock();
       }
@@ -252,6 +265,7 @@ bool copies_pay(const KernelCode& code, const void* params, std::span<const SumS
   std::vector<Target> targets;
   if (!find_targets(params, sums, targets)) return false;
   const double workers = double(std::min<std::int64_t>(threads, plan.chunks));
+  // One worker has no copies; n workers share the work and pay for n − 1 copies.
   const double alone = double(total) * code.ns_per_thread;
   return alone / workers + double(bytes_of(targets)) * kNsPerCopiedByte * (workers - 1) < alone;
 }
@@ -261,6 +275,7 @@ bool launch_with_sums(const KernelCode& code, const void* params, std::size_t pa
   std::vector<Target> targets;
   if (!find_targets(params, sums, targets)) {
     LaunchOptions one = options;
+    // Overlapping or strided targets: plain additions are right with one worker only.
     one.max_threads = 1;
     return launch(code, params, dims, one);
   }

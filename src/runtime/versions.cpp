@@ -13,6 +13,7 @@ std::atomic<int> watching_keepers{0};
 
 namespace {
 
+// One lock for all: announcements come from any thread, and usually there is none (watching_keepers is 0).
 std::mutex mutex;  // guards the list, and all keepers and versions in it
 thread_local std::uint64_t captured_graph = 0;
 thread_local std::uint64_t repeated_recording = 0;
@@ -54,10 +55,14 @@ std::vector<std::int64_t> layout_of(const ArrayView& view) {
 
 Array copy_of_memory(const Array& array) {
   const ByteRange range = array.range();
+  // No element: nothing to copy, and no address to give.
   if (range.lo == range.hi) return array;
   if (CommandList* list = recording()) list->keep(std::make_shared<const Array>(array));
+  // The whole stretch, gaps of strided arrays included: the copy is then good for the same strides and for any view of
+  // it, and copying bytes is faster than following strides.
   auto bytes = std::make_shared<Array>(bytes_at(array, range).copy());
   Array::External memory;
+  // With negative strides the first element is not at the lowest address.
   memory.data = static_cast<char*>(bytes->data()) + (reinterpret_cast<std::uintptr_t>(array.data()) - range.lo);
   memory.strides = array.strides();
   memory.space = array.space();
@@ -67,17 +72,21 @@ Array copy_of_memory(const Array& array) {
 
 void* Version::data() const {
   std::lock_guard lock(mutex);
+  // When the recording is run again it makes its values anew, and a write from outside since then means nothing. A
+  // write inside of the recording, behind their making, comes again with them: those are lost.
   const bool made_again = recording_ && recording_ == repeated_recording && lost_in_ != recording_;
   if (lost_ && !made_again)
     throw Error("the backward pass of " + needed_by_ + " needs an array of shape " + shape_text(array_) +
                 " as it was, and " + lost_to_ +
                 " has written to it since, outside of the tape; record that write too, or write to another array");
   if (!kept_.is_valid()) {
+    // Only in debug mode: a NumPy view writes without telling anybody.
     if (sum_ && *sum_ != sum_of(range_))
       throw Error("the backward pass of " + needed_by_ + " needs an array of shape " + shape_text(array_) +
                   " as it was, and somebody has written to its memory since, past all that Weft can see");
     return array_.data();
   }
+  // Where the array's first element lies in the copied stretch.
   return static_cast<char*>(kept_.data()) + (reinterpret_cast<std::uintptr_t>(array_.data()) - range_.lo);
 }
 
@@ -137,6 +146,8 @@ std::vector<VersionKeeper::Stray> VersionKeeper::strays() const {
 std::shared_ptr<Version> VersionKeeper::need(const Array& array, std::string_view by) {
   const ByteRange range = array.range();
   std::lock_guard lock(mutex);
+  // Launch after launch asks for the same arrays: as long as nobody wrote, one version serves them all. What nobody
+  // holds any more is dropped on the way.
   for (auto [it, end] = live_.equal_range(range.lo); it != end;) {
     auto version = it->second.lock();
     if (version && version->range_.hi == range.hi && version->array_.data() == array.data()) return version;
@@ -149,8 +160,11 @@ std::shared_ptr<Version> VersionKeeper::need(const Array& array, std::string_vie
   made->recording_ = recording_number();
   made->capture_ = captured_graph;
   if (verify_ && array.on_host() && range.lo < range.hi && !recording()) made->sum_ = sum_of(range);
+  // Before the entry is in: the counter says whether this keeper has any.
   if (!watches()) ++watching_keepers;
   live_.emplace(range.lo, made);
+  // Ranges are ordered by where they begin; the longest bounds how far before a write one may begin that still reaches
+  // into it. An interval tree would be exact, and is not needed: arrays of a program are of like sizes.
   longest_live_ = std::max(longest_live_, range.hi - range.lo);
   return made;
 }
@@ -171,6 +185,7 @@ void VersionKeeper::note_use(ByteRange range) {
 }
 
 void VersionKeeper::note_stray(ByteRange range, std::string_view by, Passage passage, const ArrayView& view) {
+  // Only writes to what the tape has used matter; a temporary buffer that it never saw may be written freely.
   for (auto it = first_near(uses_, range.lo, longest_use_); it != uses_.end() && it->first < range.hi; ++it) {
     if (!range.intersects({it->first, it->second})) continue;
     for (const Stray& known : strays_)
@@ -185,6 +200,7 @@ void VersionKeeper::note_stray(ByteRange range, std::string_view by, Passage pas
 void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view by, std::uint64_t graph) {
   for (auto it = first_near(live_, range.lo, longest_live_); it != live_.end() && it->first < range.hi;) {
     std::shared_ptr<Version> version = it->second.lock();
+    // A graph that makes the values makes them again before it overwrites them.
     if (version && (!version->range_.intersects(range) || (graph && version->capture_ == graph))) {
       ++it;
       continue;
@@ -195,6 +211,7 @@ void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view b
         throw Error(std::string(by) + " is about to overwrite an array of shape " + shape_text(version->array_) +
                     " whose values the backward pass of " + version->needed_by_ +
                     " needs; write to another array, or let the tape keep copies");
+      // Writes are announced before they happen, so these are still the old bytes.
       version->keep_copy();
       kept_bytes_ += bytes;
       ++copies_;
@@ -207,6 +224,7 @@ void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view b
       version->lost_to_ = by;
       version->lost_in_ = recording_number();
     }
+    // Copied or lost, no later write can change it; dead ones go as well.
     it = live_.erase(it);
   }
 }
@@ -217,6 +235,7 @@ void announce_write(ByteRange range, VersionKeeper* recording, std::string_view 
   std::lock_guard lock(mutex);
   for (VersionKeeper* keeper : keepers()) {
     if (!keeper->watches()) continue;
+    // Every other tape sees a write that it did not record: its gradient can't know of it.
     keeper->overwrite(range, keeper == recording, by);
     const Passage here = keeper == recording || passage == Passage::unchanged ? passage : Passage::recorded;
     if (here != Passage::unchanged && (keeper != recording || here != Passage::recorded))

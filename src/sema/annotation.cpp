@@ -54,8 +54,11 @@ class AnnotationReader {
 
   static bool is_indexed(std::string_view name) { return name.starts_with("indexedarray"); }
 
-  static Pattern array_of(std::string_view name, std::optional<Pattern> element, std::uint32_t rank) {
+  std::optional<Pattern> array_of(const Expr& expr, std::string_view name, std::optional<Pattern> element,
+                                  std::uint32_t rank) {
     bool indexed = is_indexed(name);
+    if (element && element->kind == Pattern::Kind::exact && holds_private(element->type))
+      return bad(expr, no_array_of(element->type), kKeepInVariables);
     if (element && element->kind == Pattern::Kind::exact)
       return Pattern::exactly(indexed ? types::indexed_array(element->type, rank) : types::array(element->type, rank));
     Pattern p = Pattern::of(indexed ? Pattern::Kind::indexed_array : Pattern::Kind::array);
@@ -70,7 +73,7 @@ class AnnotationReader {
     if (symbol->kind == Symbol::Kind::pattern) return symbol->pattern;
     if (symbol->reported) return std::nullopt;
     if (symbol->kind == Symbol::Kind::builtin) {
-      if (int rank = array_rank(symbol->text)) return array_of(symbol->text, std::nullopt, std::uint32_t(rank));
+      if (int rank = array_rank(symbol->text)) return array_of(expr, symbol->text, std::nullopt, std::uint32_t(rank));
       if (symbol->text == "ref") {
         Pattern p = Pattern::of(Pattern::Kind::any);
         p.by_reference = true;
@@ -121,7 +124,7 @@ class AnnotationReader {
         if (!n || *n < 1 || *n > kMaxRank) return bad(*ndim, "ndim must be a number from 1 to 4");
         rank = int(*n);
       }
-      return array_of(name, element, std::uint32_t(rank));
+      return array_of(call, name, element, std::uint32_t(rank));
     }
     const Expr* dtype_expr = argument(call, 99, {"dtype"});
     auto scalar_at = [&](std::size_t position) -> std::optional<Pattern> {
@@ -192,7 +195,7 @@ class AnnotationReader {
         if (!n || *n < 1 || *n > kMaxRank) return bad(expr, "the rank must be a number from 1 to 4");
         rank = int(*n);
       }
-      return array_of(name, element, std::uint32_t(rank));
+      return array_of(expr, name, element, std::uint32_t(rank));
     }
     if (name == "ref") {
       auto inner = read(*expr.indices[0]);

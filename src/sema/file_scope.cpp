@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "ir/ir.h"
 #include "sema/lowering.h"
 #include "syntax/print.h"
 
@@ -36,15 +35,6 @@ class BodyScope final : public Scope {
   ClassScope& own_;
   Scope& around_;
 };
-
-/// Levels of structs and arrays inside each other. Structs were checked when they were declared, so this ends soon.
-int depth_of(const Type* type) {
-  if (type->is_array()) return 1 + depth_of(type->element());
-  int depth = 0;
-  if (type->is_struct())
-    for (const Field& field : type->fields()) depth = std::max(depth, 1 + depth_of(field.type));
-  return depth;
-}
 
 /// Whether the first parameters of `b` are annotated as all those of `a` are.
 bool begins_with_params(const FunctionDecl& a, const FunctionDecl& b) {
@@ -243,52 +233,10 @@ void FileScope::read_custom(const FunctionDef& def, const std::string& kind, Dia
 
 void FileScope::read_class(const ClassDef& def, DiagnosticSink& sink) {
   if (decorator_of(def.decorators, sink) == "struct") {
-    std::vector<Field> fields;
-    std::uint64_t bytes = 0;
-    int depth = 0;
-    bool ok = true;
-    for (const Stmt* stmt : def.body) {
-      const auto* field = stmt->as_if<AnnotatedAssignStmt>();
-      if (!field || field->target->kind != ExprKind::name) {
-        if (stmt->kind == StmtKind::pass_stmt || stmt->kind == StmtKind::expr) continue;
-        sink.report(DiagCode::bad_struct, stmt->loc, "a struct holds only annotated fields", "write e.g. mass: float",
-                    stmt->underline());
-        ok = false;
-        continue;
-      }
-      auto pattern = eval_annotation(*field->annotation, *this, sink);
-      if (!pattern) {
-        ok = false;
-        continue;
-      }
-      if (pattern->kind != builtins::Pattern::Kind::exact) {
-        sink.report(DiagCode::bad_struct, field->annotation->loc,
-                    "a field can't have the generic type " + builtins::to_string(*pattern),
-                    field->annotation->underline());
-        ok = false;
-        continue;
-      }
-      std::string_view name = field->target->as<NameExpr>().name;
-      for (const Field& f : fields)
-        if (f.name == name) {
-          sink.report(DiagCode::redefinition, field->loc, "the field '" + std::string(name) + "' is there twice",
-                      field->underline());
-          ok = false;
-        }
-      bytes += pattern->type->size() + pattern->type->align();
-      depth = std::max(depth, 1 + depth_of(pattern->type));
-      fields.push_back({name, pattern->type, 0});
-    }
-    if (ok && (bytes > ir::kMaxTypeBytes || depth >= ir::kMaxTypeDepth)) {
-      sink.report(DiagCode::bad_struct, def.name_loc,
-                  "the struct '" + std::string(def.name) + "' is too large or too deeply nested",
-                  "put large data into arrays", std::uint32_t(def.name.size()));
-      ok = false;
-    }
+    const Type* type = struct_type(def, *this, sink, false);
     Symbol& symbol = symbols_[std::string(def.name)];
-    symbol = ok ? Symbol::of_type(types::structure(def.name, fields))
-                : Symbol::of_other("the struct '" + std::string(def.name) + "'");
-    symbol.reported = !ok;
+    symbol = type ? Symbol::of_type(type) : Symbol::of_other("the struct '" + std::string(def.name) + "'");
+    symbol.reported = !type;
     return;
   }
   auto members = std::make_shared<ClassScope>();

@@ -178,7 +178,7 @@ bool FunctionLowering::bind_row(const builtins::Row& row, const std::vector<Argu
       double number = 0;
       const std::string& text = row.params[p].default_text;
       std::from_chars(text.data(), text.data() + text.size(), number);
-      bool integer = text.find_first_of(".e") == std::string::npos;
+      bool integer = text.find_first_not_of("-0123456789") == std::string::npos;  // others: 1e-3, inf
       bound[p] = integer ? Entity::of_symbol(Entity::Kind::integer, Symbol::of(Constant::of_int(std::int64_t(number))))
                          : Entity::of_symbol(Entity::Kind::real, Symbol::of(Constant::of_real(number)));
       continue;

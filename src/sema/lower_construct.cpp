@@ -240,6 +240,10 @@ Entity FunctionLowering::construct_struct(const Type* type, const std::vector<Ar
       return fail(DiagCode::bad_call, node_of(arg, at_node),
                   arg.keyword.empty() ? type->user_name() + " has only " + std::to_string(parts.size()) + " fields"
                                       : type->user_name() + " has no field '" + std::string(arg.keyword) + "'");
+    if (hidden_field(type, field))
+      return fail(DiagCode::bad_call, node_of(arg, at_node),
+                  "the field '" + std::string(type->fields()[std::size_t(field)].name) + "' of " + type->user_name() +
+                      " is the library's own");
     Entity value = storable(arg.entity, type->fields()[std::size_t(field)].type, node_of(arg, at_node), "a field");
     if (!value.is_value()) return Entity::failed();
     parts[std::size_t(field)] = value.value;

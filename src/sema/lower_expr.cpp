@@ -88,6 +88,11 @@ Entity FunctionLowering::from_symbol(const Symbol& symbol, const Node& at_node) 
         }
       }
       return Entity::failed();
+    case Symbol::Kind::tuple: {
+      std::vector<Entity> elements;
+      for (const Symbol& element : symbol.elements) elements.push_back(from_symbol(element, at_node));
+      return Entity::of_tuple(std::move(elements));
+    }
     case Symbol::Kind::pattern: return Entity::of_symbol(Entity::Kind::type, symbol);
     case Symbol::Kind::functions: return Entity::of_symbol(Entity::Kind::functions, symbol);
     case Symbol::Kind::scope: return Entity::of_symbol(Entity::Kind::scope, symbol);
@@ -189,9 +194,11 @@ Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& exp
     return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type->element()));
   std::string cure;
   if (type->is_struct() && !type->is_indexed_array()) {
-    cure = "its fields are";
     for (const Field& f : type->fields())
-      cure += (f.offset == 0 && f.name == type->fields()[0].name ? " " : ", ") + std::string(f.name);
+      if (library() || !is_private(type, f)) cure += (cure.empty() ? "its fields are " : ", ") + std::string(f.name);
+    if (type->field_index(expr.name) >= 0)
+      return fail(DiagCode::unknown_attribute, expr,
+                  "the field '" + std::string(expr.name) + "' of " + type->user_name() + " is the library's own", cure);
   } else if (type->is_vec() || type->is_quat()) {
     cure = "components are single letters (x, y, z, w) or indices; several at once need a slice";
   }
@@ -221,6 +228,9 @@ Entity FunctionLowering::lower_subscript(const SubscriptExpr& expr) {
       }
     }
   }
+  if (const auto* root = library() ? root_of(expr).as_if<NameExpr>() : nullptr)
+    if (find_variable(root->name) < 0 && library_constant(root->name))
+      return table_element(lower_expr(*expr.object), expr);
   if (const auto* name = expr.object->as_if<NameExpr>()) {
     int variable = find_variable(name->name);
     if (variable >= 0) {

@@ -136,7 +136,8 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
   const LoopInfo& info = scan_.loops.at(&stmt);
   Entity range = lower_expr(*stmt.iterable);
   if (range.is_error()) return give_up_loop(stmt, info);
-  if (range.kind != Entity::Kind::range) {
+  const LibraryStruct* query = range.is_value() ? library_struct(range.type()) : nullptr;
+  if (range.kind != Entity::Kind::range && (!query || query->next.empty())) {
     fail(DiagCode::unsupported_construct, *stmt.iterable, "a 'for' loop can't run over " + describe(range),
          "kernels loop over range(…)");
     return give_up_loop(stmt, info);
@@ -145,6 +146,7 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
     fail(DiagCode::bad_assignment, *stmt.target, "the target of a 'for' loop must be a plain name");
     return give_up_loop(stmt, info);
   }
+  if (query) return lower_query_loop(stmt, info, {{}, range, stmt.iterable, nullptr}, query->next);
   ir::Value* lo = (*range.elements)[0].value;
   ir::Value* hi = (*range.elements)[1].value;
   ir::Value* step = (*range.elements)[2].value;
@@ -331,47 +333,61 @@ void FunctionLowering::lower_counted_with_exit(const ForStmt& stmt, const LoopIn
   if (!stmt.else_body.empty()) lower_loop_else(stmt, stmt.else_body, flags_alive(loop, info.exits));
 }
 
-void FunctionLowering::lower_while(const WhileStmt& stmt) {
-  using ir::OpCode;
-  const LoopInfo& info = scan_.loops.at(&stmt);
-  if (!enter_region(stmt)) return;
+void FunctionLowering::open_while(const Stmt& stmt, const LoopInfo& info, std::span<const int> also_carried) {
   Loop loop;
   if (info.exits & kExitBreak) loop.on = new_flag("$on", true);
   loop.carried = carried_variables(info, stmt);
+  loop.carried.insert(loop.carried.end(), also_carried.begin(), also_carried.end());
   if (loop.on >= 0) loop.carried.push_back(loop.on);
-  ir::Region* outer = builder_.region();
   loop.op = at(stmt).while_op(values_of(loop.carried));
   loops_.push_back(std::move(loop));
-  ir::Op* op = loops_.back().op;
+}
 
-  // The test region must be pure. A condition that loads, calls or updates something goes into the body instead.
-  bool in_body = false;
-  {
-    std::size_t mark = enter_frame();
-    ir::Region* test = op->regions[0];
-    builder_.set_place(test);
-    bind_arguments(test, loops_.back());
-    std::size_t bound = journal_.size();
-    ir::Value* condition = lower_condition(*stmt.condition);
-    bool changed = journal_.size() != bound;
-    bool pure = true;
-    for (ir::Op& inner : *test) pure = pure && ir::is_pure(inner);
-    in_body = condition && (changed || !pure);
-    if (!in_body) {
-      ir::Value* alive = flags_alive(loops_.back(), info.exits);
-      if (!condition) condition = builder_.boolean(false);
-      if (!alive->is_constant())
-        condition =
-            condition->is_constant() && condition->bits ? alive : builder_.binary(OpCode::bit_and, alive, condition);
-      builder_.test(condition);
-    } else {
-      test->first = test->last = nullptr;
-    }
-    leave_frame(mark);
+bool FunctionLowering::lower_pure_test(const WhileStmt& stmt, const LoopInfo& info) {
+  using ir::OpCode;
+  ir::Region* outer = builder_.region();
+  std::size_t mark = enter_frame();
+  ir::Region* test = loops_.back().op->regions[0];
+  builder_.set_place(test);
+  bind_arguments(test, loops_.back());
+  std::size_t bound = journal_.size();
+  ir::Value* condition = lower_condition(*stmt.condition);
+  bool pure = journal_.size() == bound;
+  for (ir::Op& inner : *test) pure = pure && ir::is_pure(inner);
+  const bool here = pure || !condition;
+  if (here) {
+    ir::Value* alive = flags_alive(loops_.back(), info.exits);
+    if (!condition) condition = builder_.boolean(false);
+    if (!alive->is_constant())
+      condition =
+          condition->is_constant() && condition->bits ? alive : builder_.binary(OpCode::bit_and, alive, condition);
+    builder_.test(condition);
+  } else {
+    test->first = test->last = nullptr;
   }
+  leave_frame(mark);
+  builder_.set_place(outer);
+  return here;
+}
+
+void FunctionLowering::lower_while(const WhileStmt& stmt) {
+  const LoopInfo& info = scan_.loops.at(&stmt);
+  if (!enter_region(stmt)) return;
+  open_while(stmt, info, {});
+  // The test region must be pure. A condition that loads, calls or updates something goes into the body instead.
+  std::function<ir::Value*()> condition_in_body;
+  if (!lower_pure_test(stmt, info)) condition_in_body = [&] { return lower_condition(*stmt.condition); };
+  close_while(stmt, info, condition_in_body, [&] { lower_block(stmt.body); }, stmt.else_body);
+}
+
+void FunctionLowering::close_while(const Stmt& stmt, const LoopInfo& info,
+                                   const std::function<ir::Value*()>& condition_in_body,
+                                   const std::function<void()>& lower_body, Block else_body) {
+  using ir::OpCode;
+  ir::Op* op = loops_.back().op;
+  ir::Region* outer = builder_.region();
   int again = -1;
-  if (in_body) {
-    builder_.set_place(outer);
+  if (condition_in_body) {
     again = new_flag("$again", true);
     function_.append_operand(op, variables_[std::size_t(again)].value.value);
     for (ir::Region* region : op->regions) function_.add_argument(region, types::boolean());
@@ -393,12 +409,12 @@ void FunctionLowering::lower_while(const WhileStmt& stmt) {
   assume_alive(loops_.back(), info.exits);
   if (again >= 0) set_variable(again, Entity::of(builder_.boolean(true)));
   if (info.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
-  if (in_body) {
-    ir::Value* condition = lower_condition(*stmt.condition);
+  if (condition_in_body) {
+    ir::Value* condition = condition_in_body();
     lower_branches(
         condition ? condition : builder_.boolean(false),
         [&] {
-          lower_block(stmt.body);
+          lower_body();
           return Entity::nothing();
         },
         [&] {
@@ -407,18 +423,18 @@ void FunctionLowering::lower_while(const WhileStmt& stmt) {
         },
         stmt, info.end);
   } else {
-    lower_block(stmt.body);
+    lower_body();
   }
   export_late(info, loops_.back());
   builder_.set_loc(stmt.loc);
   builder_.yield(next_values(loops_.back()));
   leave_frame(mark);
-  loop = std::move(loops_.back());
+  Loop loop = std::move(loops_.back());
   loops_.pop_back();
   builder_.set_place(outer);
   --region_depth_;
   take_results(loop, 0);
-  if (!stmt.else_body.empty()) lower_loop_else(stmt, stmt.else_body, flags_alive(loop, info.exits));
+  if (!else_body.empty()) lower_loop_else(stmt, else_body, flags_alive(loop, info.exits));
 }
 
 }  // namespace weft::sema

@@ -77,7 +77,7 @@ bool FunctionLowering::attribute_step(Place& place, std::string_view name) {
   const Type* type = place.type;
   if (type->is_struct() && !type->is_indexed_array()) {
     int field = type->field_index(name);
-    if (field < 0) return false;
+    if (field < 0 || hidden_field(type, field)) return false;
     place.path.push_back(field_step(field));
     place.type = type->fields()[std::size_t(field)].type;
     return true;

@@ -56,6 +56,7 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "printf") return special_printf(args, at_node);
   if (name.starts_with("atomic_")) return special_atomic(name, std::move(args), at_node);
   if (name == "len") return special_len(args, at_node);
+  if (name == "_prefetch") return special_prefetch(args, at_node);
   if (name == "grad") return special_grad(args, at_node);
   if (name == "where" || name == "select") return special_select(name, std::move(args), at_node);
   if (name == "zeros" || name == "empty") return special_local(name, std::move(args), at_node);
@@ -232,6 +233,21 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
   return Entity::of(builder_.atomic(kind->kind, array, indices, wrap, {}, {}, value, is_cas ? operands[0] : nullptr));
 }
 
+Entity FunctionLowering::special_prefetch(const std::vector<Argument>& args, const Node& at_node) {
+  std::vector<ir::Value*> values;
+  for (const Argument& arg : args) {
+    ir::Value* value = value_of(arg.entity, at_node);
+    if (!value) return Entity::failed();
+    values.push_back(value);
+  }
+  bool fits = !values.empty() && values[0]->type->is_array() && values.size() == 1 + values[0]->type->rank();
+  for (std::size_t k = 1; k < values.size(); ++k) fits = fits && values[k]->type->is_int();
+  if (!fits) return fail(DiagCode::bad_call, at_node, "_prefetch() takes an array and an index for each dimension");
+  builder_.set_loc(at_node.loc);
+  builder_.prefetch(values[0], std::span(values).subspan(1));
+  return Entity::nothing();
+}
+
 Entity FunctionLowering::special_len(const std::vector<Argument>& args, const Node& at_node) {
   if (args.size() != 1) return fail(DiagCode::bad_call, at_node, "len() takes one argument");
   const Entity& e = args[0].entity;
@@ -281,6 +297,8 @@ Entity FunctionLowering::special_local(std::string_view name, std::vector<Argume
         dtype_arg->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
       return fail(DiagCode::bad_call, *dtype_arg->expr, "dtype must be a type");
     element = dtype_arg->entity.symbol->pattern.type;
+    if (holds_private(element))
+      return fail(DiagCode::bad_call, *dtype_arg->expr, no_array_of(element), kKeepInVariables);
   }
   auto shape = constant_shape(shape_arg->entity);
   if (!shape) {
@@ -306,7 +324,8 @@ Entity FunctionLowering::special_local(std::string_view name, std::vector<Argume
 Entity FunctionLowering::special_range(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {
   if (name == "reversed") {
     if (args.size() != 1 || args[0].entity.kind != Entity::Kind::range)
-      return fail(DiagCode::bad_call, at_node, "reversed() takes a range");
+      return fail(DiagCode::bad_call, at_node,
+                  "reversed() takes a range" + (args.size() == 1 ? ", not " + describe(args[0].entity) : ""));
     Entity e = args[0].entity;
     e.reversed = !e.reversed;
     return e;
@@ -352,6 +371,8 @@ Entity FunctionLowering::special_array(std::vector<Argument> args, const Node& a
   if (!ptr || !shape || !dtype || dtype->entity.kind != Entity::Kind::type ||
       dtype->entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
     return fail(DiagCode::bad_call, at_node, "in a kernel, array() takes ptr=, shape= and dtype=");
+  if (const Type* element = dtype->entity.symbol->pattern.type; holds_private(element))
+    return fail(DiagCode::bad_call, *dtype->expr, no_array_of(element), kKeepInVariables);
   ir::Value* address = value_of(ptr->entity, *ptr->expr);
   if (!address) return Entity::failed();
   if (address->type != types::u64())

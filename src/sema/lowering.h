@@ -14,6 +14,7 @@
 #include "sema/scan.h"
 #include "sema/sema.h"
 #include "support/diagnostic.h"
+#include "types/library_struct.h"
 
 namespace weft::sema {
 
@@ -117,6 +118,13 @@ std::optional<builtins::Pattern> try_annotation(const syntax::Expr& expr, Scope&
 std::optional<Symbol> resolve_dotted(const syntax::Expr& expr, Scope& scope);
 /// Evaluates a compile-time expression by Python's rules (module level, default values, wp.static); nullopt if it is none.
 std::optional<Symbol> eval_constant(const syntax::Expr& expr, Scope& scope);
+/// The type that a class declares by its annotated fields; null with errors in the sink. In the library names that begin
+/// with an underscore are private, and `__next__ = name` (next_of_struct) says which builtin goes on in a loop.
+const Type* struct_type(const syntax::ClassDef& def, Scope& scope, DiagnosticSink& sink, bool library);
+std::string_view next_of_struct(const syntax::ClassDef& def);
+/// What is said about arrays of structs that holds_private() finds something in, and the cure.
+inline std::string no_array_of(const Type* type) { return "a " + type->user_name() + " can't lie in an array"; }
+inline constexpr const char* kKeepInVariables = "keep it in a variable, or pass it to a function";
 /// The scope that a function's free names are looked up in.
 std::shared_ptr<Scope> scope_of(const FunctionDecl& decl);
 
@@ -197,6 +205,15 @@ class FunctionLowering {
   void lower_counted(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi, ir::Value* step);
   void lower_counted_with_exit(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi,
                                ir::Value* step);
+  /// The parts of a `while`: the operation with what it carries; a condition that needs no more than the test region,
+  /// false if it has to go into the body; body and results. `condition_in_body`: lowers it there, empty if the test has it.
+  void open_while(const syntax::Stmt& stmt, const LoopInfo& info, std::span<const int> also_carried);
+  bool lower_pure_test(const syntax::WhileStmt& stmt, const LoopInfo& info);
+  void close_while(const syntax::Stmt& stmt, const LoopInfo& info, const std::function<ir::Value*()>& condition_in_body,
+                   const std::function<void()>& lower_body, syntax::Block else_body);
+  /// A loop over a struct of the library: `next` is the builtin that goes on (lower_query.cpp).
+  void lower_query_loop(const syntax::ForStmt& stmt, const LoopInfo& info, const Argument& query,
+                        std::string_view next);
   std::vector<int> carried_variables(const LoopInfo& info, const syntax::Node& at);
   std::vector<ir::Value*> values_of(std::span<const int> variables);
   void bind_arguments(ir::Region* region, const Loop& loop);
@@ -225,6 +242,10 @@ class FunctionLowering {
   /// A dotted name that begins outside the function: a module's or class's member.
   bool is_foreign(const syntax::Expr& expr) const;
   bool attribute_step(Place& place, std::string_view name);
+  /// Whether a struct's field is the library's alone, and this is a function of a program.
+  bool hidden_field(const Type* type, int field) const {
+    return !library() && is_private(type, type->fields()[std::size_t(field)]);
+  }
   Entity read_place(const Place& place);
   /// `value_node`: where the value stands, for messages about it.
   void write_place(const Place& place, Entity value, const syntax::Node& at, const syntax::Node* value_node = nullptr);
@@ -281,6 +302,9 @@ class FunctionLowering {
   Entity lower_attribute(const syntax::AttributeExpr& expr);
   Entity value_attribute(Entity object, const syntax::AttributeExpr& expr);
   Entity lower_subscript(const syntax::SubscriptExpr& expr);
+  /// Of a constant of the library (lower_table.cpp).
+  Entity table_element(const Entity& table, const syntax::SubscriptExpr& expr);
+  Entity chosen_element(const std::vector<Entity>& elements, ir::Value* index, const syntax::Node& at);
   Entity lower_unary(const syntax::UnaryExpr& expr);
   Entity lower_binary(const syntax::BinaryExpr& expr);
   Entity binary(syntax::BinaryOp op, Entity a, Entity b, const syntax::Node& at);
@@ -332,6 +356,7 @@ class FunctionLowering {
   Entity special_print(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_printf(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_atomic(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  Entity special_prefetch(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_select(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_local(std::string_view name, std::vector<Argument> args, const syntax::Node& at);

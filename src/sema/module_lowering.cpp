@@ -43,6 +43,21 @@ std::string instance_key(const FunctionDecl& decl, std::span<const Entity> args)
   return key + ")";
 }
 
+/// Whether a function is to run for one thread at a time: `@lanewise` in the library, `@wp.func(lanewise=True)` elsewhere.
+bool is_lanewise(const syntax::FunctionDef& def) {
+  for (const syntax::Expr* decorator : def.decorators) {
+    const auto* name = decorator->as_if<syntax::NameExpr>();
+    if (name && name->name == "lanewise") return true;
+    const auto* call = decorator->as_if<syntax::CallExpr>();
+    if (!call) continue;
+    for (const syntax::Keyword& keyword : call->keywords) {
+      const auto* value = keyword.value->as_if<syntax::BoolLiteral>();
+      if (keyword.name == "lanewise" && value && value->value) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 const std::vector<builtins::Pattern>* ModuleLowering::patterns_of(const FunctionDecl& decl) {
@@ -103,6 +118,7 @@ const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<
   auto function = std::make_unique<ir::Function>(fresh_name(decl.def->name), ir::FunctionKind::function);
   function->loc = decl.def->name_loc;
   function->from_library = decl.library;
+  function->lanewise = is_lanewise(*decl.def);
   if (decl.native.empty())
     FunctionLowering(*this, decl, *function).run(args, *patterns, instance);
   else

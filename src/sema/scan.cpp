@@ -138,10 +138,13 @@ class Scanner {
     if (e) read(*e);
   }
 
-  /// `condition` runs in each iteration: what it assigns belongs to the loop.
-  std::uint8_t loop(const Stmt& s, const Expr* loop_target, const Expr* condition, Block body, Block else_body) {
+  /// `condition` runs in each iteration: what it assigns belongs to the loop. So does what a loop over `iterable`
+  /// advances, if that is a variable which holds a query.
+  std::uint8_t loop(const Stmt& s, const Expr* loop_target, const Expr* iterable, const Expr* condition, Block body,
+                    Block else_body) {
     loops_.emplace_back();
     if (condition) read(*condition);
+    if (iterable) argument(*iterable);
     if (loop_target) target(*loop_target);
     std::uint8_t exits = block(body);
     OpenLoop open = std::move(loops_.back());
@@ -183,13 +186,13 @@ class Scanner {
       }
       case StmtKind::while_stmt: {
         const auto& w = s.as<WhileStmt>();
-        exits = loop(s, nullptr, w.condition, w.body, w.else_body);
+        exits = loop(s, nullptr, nullptr, w.condition, w.body, w.else_body);
         break;
       }
       case StmtKind::for_stmt: {
         const auto& f = s.as<ForStmt>();
         read(f.iterable);
-        exits = loop(s, f.target, nullptr, f.body, f.else_body);
+        exits = loop(s, f.target, f.iterable, nullptr, f.body, f.else_body);
         break;
       }
       case StmtKind::break_stmt: exits = kExitBreak; break;

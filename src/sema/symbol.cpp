@@ -54,6 +54,13 @@ Symbol Symbol::of_pattern(builtins::Pattern pattern) {
   return s;
 }
 
+Symbol Symbol::of_tuple(std::vector<Symbol> elements) {
+  Symbol s;
+  s.kind = Kind::tuple;
+  s.elements = std::move(elements);
+  return s;
+}
+
 Symbol Symbol::of_functions(std::vector<std::shared_ptr<const FunctionDecl>> functions) {
   Symbol s;
   s.kind = Kind::functions;

@@ -1,5 +1,5 @@
 // What a name that a kernel's text does not define can stand for, and the Resolver interface (Scope) through which the
-// front end asks. A C++ program answers from a parsed file (module_scope.h); the Python binding answers from a
+// front end asks. A C++ program answers from a parsed file (file_scope.h); the Python binding answers from a
 // function's globals and closure. The compiler asks nothing else of its host.
 #pragma once
 #include <memory>
@@ -60,6 +60,7 @@ struct Symbol {
   enum class Kind : std::uint8_t {
     constant,   // Constant
     pattern,    // a type or a generic type (Any, Float…)
+    tuple,      // several of these: a table of the library
     functions,  // an overload set of user functions
     scope,      // a module, class or namespace
     builtin,    // a builtin or special form of the language, by name
@@ -68,6 +69,7 @@ struct Symbol {
   Kind kind = Kind::other;
   Constant constant;
   builtins::Pattern pattern;
+  std::vector<Symbol> elements;  // tuple
   std::vector<std::shared_ptr<const FunctionDecl>> functions;
   std::shared_ptr<Scope> scope;
   std::string text;         // builtin: its name; other: a description for the message
@@ -77,6 +79,7 @@ struct Symbol {
   static Symbol of(Constant value);
   static Symbol of_type(const Type* type);
   static Symbol of_pattern(builtins::Pattern pattern);
+  static Symbol of_tuple(std::vector<Symbol> elements);
   static Symbol of_functions(std::vector<std::shared_ptr<const FunctionDecl>> functions);
   static Symbol of_scope(std::shared_ptr<Scope> scope);
   static Symbol of_builtin(std::string name);
@@ -111,9 +114,24 @@ std::shared_ptr<Scope> warp_scope();
 std::shared_ptr<Scope> math_scope();
 /// What Python itself offers without import: int, float, bool, abs, min, max, round, pow, len, range, print, type.
 std::optional<Symbol> python_builtin(std::string_view name);
-/// The standard library's own namespace: its functions first, then builtins; never a user's name.
+/// The standard library's own namespace: builtins first, then its functions, structs and constants; never a user's name.
 std::shared_ptr<Scope> library_scope();
 /// A library function by name; null if there is none.
 std::shared_ptr<const FunctionDecl> library_function(std::string_view name);
+
+/// A struct of the standard library. Programs know it by its name under `wp.` unless that begins with an underscore.
+struct LibraryStruct {
+  const Type* type = nullptr;
+  std::string doc;   // its docstring
+  std::string next;  // the builtin that a `for` loop over such a value calls for each turn; empty: no loop runs over it
+};
+/// A library struct by name; null if there is none.
+const LibraryStruct* library_struct(std::string_view name);
+/// The struct that a type is; null if it is none of the library.
+const LibraryStruct* library_struct(const Type* type);
+/// The names of the structs that programs know, sorted.
+std::vector<std::string_view> library_struct_names();
+/// The value of a constant of the library; nullopt if there is none of that name.
+std::optional<Symbol> library_constant(std::string_view name);
 
 }  // namespace weft::sema

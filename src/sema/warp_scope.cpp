@@ -108,6 +108,8 @@ class WarpScope final : public Scope {
       if (form == name) return Symbol::of_builtin(std::string(name));
     if (builtins::is_builtin(name)) return Symbol::of_builtin(std::string(name));
     if (auto value = named_constant(name)) return Symbol::of(Constant::of_real(*value));
+    if (!name.starts_with('_'))
+      if (const LibraryStruct* known = library_struct(name)) return Symbol::of_type(known->type);
     if (name == "types" || name == "context") return Symbol::of_scope(warp_scope());
     if (name == "math") return Symbol::of_scope(math_scope());
     return std::nullopt;

@@ -33,29 +33,8 @@ def _bits_f64(x):
     return reinterpret(x, int64)
 
 
-def _bit_count64(x):
-    # Sums of neighbouring bits, pairs and nibbles, then of the bytes by a product.
-    v = uint64(x)
-    v = v - ((v >> uint64(1)) & uint64(0x5555555555555555))
-    v = (v & uint64(0x3333333333333333)) + ((v >> uint64(2)) & uint64(0x3333333333333333))
-    v = (v + (v >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
-    return int32((v * uint64(0x0101010101010101)) >> uint64(56))
-
-
-def _bit_count32(x):
-    v = uint32(x)
-    v = v - ((v >> uint32(1)) & uint32(0x55555555))
-    v = (v & uint32(0x33333333)) + ((v >> uint32(2)) & uint32(0x33333333))
-    v = (v + (v >> uint32(4))) & uint32(0x0F0F0F0F)
-    return int32((v * uint32(0x01010101)) >> uint32(24))
-
-
-def _bit_count16(x):
-    return _bit_count32(uint32(uint16(x)))
-
-
-def _bit_count8(x):
-    return _bit_count32(uint32(uint8(x)))
+def _count_bits(x):
+    return int32(_bit_count(x))
 
 
 def step(x):

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "support/check.h"
+#include "types/library_struct.h"
 
 namespace weft {
 namespace {
@@ -174,6 +175,7 @@ std::string Type::user_name() const {
     case TypeKind::quat: return "quat" + suffix;
     case TypeKind::transform: return "transform" + suffix;
     case TypeKind::structure:
+      if (is_library_struct(this)) return name_.substr(kLibraryPrefix.size());
       if (!indexed_) return name_;
       [[fallthrough]];
     case TypeKind::array: {

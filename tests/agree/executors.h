@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 #include "kernel_case.h"
 
 namespace weft::agree {

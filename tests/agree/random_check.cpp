@@ -1,12 +1,26 @@
 // Running random programs on several threads, comparing, shrinking.
 #include "random_check.h"
 
+#include <cstdlib>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "executors.h"
 
 namespace weft::agree {
+
+namespace {
+
+/// LLVM's levels that a program is compiled at. The work is LLVM's: most programs get no or little optimisation, some the
+/// usual amount. WEFT_RANDOM_LEVELS=all: each at every level, for each has another instruction selector or other passes.
+std::vector<int> levels_of(const RandomProgram& program) {
+  static const char* const wanted = std::getenv("WEFT_RANDOM_LEVELS");
+  if (wanted && std::string_view(wanted) == "all") return {0, 1, 2, 3};
+  return {program.seed % 10 == 0 ? 2 : program.seed % 10 < 4 ? 1 : 0};
+}
+
+}  // namespace
 
 Verdict judge(const RandomProgram& program, bool on_gpu) {
   Verdict verdict;
@@ -30,13 +44,13 @@ Verdict judge(const RandomProgram& program, bool on_gpu) {
     }
     if (!compare(plain, Executor::interpreter().unfused(), {})) return verdict;
     const Outcome expected = Prepared(kernel_case, Executor::interpreter()).run();
-    // The work is LLVM's: most programs get no or little optimisation, some the usual amount.
-    const int level = program.seed % 10 == 0 ? 2 : program.seed % 10 < 4 ? 1 : 0;
-    if (!compare(expected, Executor::native(1, level), {})) return verdict;
     const int wide = program.seed % 7 == 0   ? 4
                      : program.seed % 7 == 1 ? 8
                                              : codegen::natural_lanes(codegen::host_target());
-    if (!compare(expected, Executor::native(wide, level), {true, program.seed % 3 ? 0 : 11})) return verdict;
+    for (const int level : levels_of(program)) {
+      if (!compare(expected, Executor::native(1, level), {})) return verdict;
+      if (!compare(expected, Executor::native(wide, level), {true, program.seed % 3 ? 0 : 11})) return verdict;
+    }
     if (program.seed % 16 == 3) {
       const Outcome debug = Prepared(kernel_case, Executor::interpreter().debug()).run();
       // Divisions by zero are reported by whichever thread comes first.

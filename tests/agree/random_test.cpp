@@ -1,4 +1,5 @@
-// Some thousand random kernels on every executor. WEFT_RANDOM_COUNT changes how many.
+// Some thousand random kernels on every executor. WEFT_RANDOM_COUNT changes how many, WEFT_RANDOM_LEVELS=all compiles
+// each of them at all of LLVM's levels.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -185,7 +185,7 @@ def loops_over_things(out: wp.array(dtype=float), v: wp.vec3):
 # CHECK-NEXT:{{^}}constructs.py:97:14: error: range() takes one to three integers [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        for e in range():{{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~{{$}}
-# CHECK-NEXT:{{^}}constructs.py:99:14: error: reversed() takes a range [bad_call]{{$}}
+# CHECK-NEXT:{{^}}constructs.py:99:14: error: reversed() takes a range, not array(dtype=float32) [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        for f in reversed(out):{{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}constructs.py:101:14: error: unknown name 'missing' [unknown_name]{{$}}

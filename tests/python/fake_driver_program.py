@@ -393,7 +393,7 @@ def running(x: wp.array(dtype=float), total: wp.array(dtype=float), out: wp.arra
 def order() -> None:
     """Where a gradient depends on the order of threads, one thread does the work of all, there and back; and says so."""
     said: list[str] = []
-    wp._src.logger.set_logger(type("Listener", (wp.Logger,), {"warning": lambda self, text, *how: said.append(text)})())
+    wp.set_logger(type("Listener", (wp.Logger,), {"warning": lambda self, text, *how: said.append(text)})())
     x, total, out = (wp.ones(n, dtype=float, device="cuda", requires_grad=True) for n in (5000, 1, 5000))
     wp.launch(running, 5000, [x, total, out], device="cuda")
     assert driver.weft_fake_last(1) > 1

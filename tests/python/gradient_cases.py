@@ -10,7 +10,7 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 import warp as wp
-from warp._src.array import array as _array
+from warp._src.arrays.array import array as _array
 
 d = wp.float64
 MODES = {"one lane": (1, 0), "all lanes": (0, 0), "serial": (0, 1)}  # cpu_lanes, cpu_threads

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import warp as wp
-from warp._src import context
-from warp._src import types as wt
+from warp._src.kernels.definitions import kernel_from_text
+from warp._src.values import types as wt
 
 SCALARS = (wp.float16, wp.float32, wp.float64)
 TOLERANCE = {wp.float16: 2e-2, wp.float32: 4e-6, wp.float64: 1e-13}
@@ -75,7 +75,7 @@ def _kernel(name: str, inputs: tuple[type, ...], outputs: tuple[type, ...]) -> w
     lines += [f"o{i}[t] = r{i}" for i in range(len(outputs))]
     source = f"@wp.kernel\ndef k({', '.join(params)}):\n    " + "\n    ".join(lines) + "\n"
     space = {"wp": wp, **{f"A{i}": c for i, c in enumerate(inputs)}, **{f"R{i}": c for i, c in enumerate(outputs)}}
-    return context.kernel_from_text(source, "k", space)
+    return kernel_from_text(source, "k", space)
 
 
 def typed(values: np.ndarray, cls: type) -> wp.array:

@@ -14,8 +14,9 @@ import pytest
 
 import warp as wp
 from warp import _weft
-from warp._src import builtins, context
-from warp._src import types as wt
+from warp._src.values import builtins
+from warp._src.kernels.definitions import kernel_from_text
+from warp._src.values import types as wt
 
 SCALARS = {
     "S": (wp.float32, wp.int32, wp.float64, wp.uint8),
@@ -113,7 +114,7 @@ def _kernel(name: str, classes: tuple[type, ...], results: tuple[type, ...], pla
         body = f"    {names} = {call}\n" + "\n".join(f"    o{i}[0] = r{i}" for i in range(len(results)))
     source = f"@wp.kernel\ndef k({', '.join(params)}):\n{body}\n"
     space = {"wp": wp, **{f"A{i}": c for i, c in enumerate(classes)}, **{f"R{i}": c for i, c in enumerate(results)}}
-    return context.kernel_from_text(source, "k", space)
+    return kernel_from_text(source, "k", space)
 
 
 def _same_bytes(a: bytes, b: bytes, cls: type) -> bool:

@@ -154,7 +154,7 @@ def test_quiet_silences_compiler_warnings():
 
 
 def test_flags_of_the_original_tool_chain_are_noted_once():
-    from warp._src import logger
+    from warp._src.session import logger
 
     logger._said.clear()
     for name in wp.config.NOTED:
@@ -253,7 +253,7 @@ def test_every_public_name_is_documented():
     import inspect
     import types as pytypes
 
-    for name in wp._src.public.__all__:
+    for name in wp._src.api.names.__all__:
         value = getattr(wp, name)
         if isinstance(value, (pytypes.FunctionType, type)):
             assert inspect.getdoc(value), f"wp.{name} has no docstring"

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import warp as wp
-from warp._src import native
+from warp._src.kernels import custom_functions
 
-needs_clang = pytest.mark.skipif(native.find_clang() is None, reason="no clang on this machine")
+needs_clang = pytest.mark.skipif(custom_functions.find_clang() is None, reason="no clang on this machine")
 
 
 @wp.struct
@@ -212,7 +212,7 @@ def test_without_clang_building_says_so():
     wp.config.native_compiler = "no-such-clang"
     wp.config.cache_kernels = False
     try:
-        assert native.find_clang() is None
+        assert custom_functions.find_clang() is None
         with pytest.raises(RuntimeError, match="needs clang.*native_compiler"):
             wp.launch(k, 1, [wp.zeros(1)])
     finally:

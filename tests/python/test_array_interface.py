@@ -12,7 +12,7 @@ import pytest
 
 import warp as wp
 from warp import _weft
-from warp._src.array_interface import as_array
+from warp._src.arrays.array_interface import as_array
 
 
 @wp.kernel

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import warp as wp
 from warp import _weft
-from warp._src import device_algorithms
-from warp._src.array_interface import bfloat16_bits, host_numbers
+from warp._src.algorithms import device_algorithms
+from warp._src.arrays.array_interface import bfloat16_bits, host_numbers
 
 RNG = np.random.default_rng(3)
 LENGTHS = [1, 2, 31, 1000, 4096, 4097, 70_000]
@@ -25,7 +25,7 @@ def _steps(request, monkeypatch, _on_device):
     monkeypatch.setattr(_weft, "cuda_scan", _plain_scan)
     monkeypatch.setattr(_weft, "cuda_sum", _plain_sum)
     monkeypatch.setattr(_weft, "cuda_sort", _plain_sort)
-    monkeypatch.setattr(wp._src.array_utils, "_on_device", lambda *arrays: device_algorithms)
+    monkeypatch.setattr(wp._src.algorithms.array_algorithms, "_on_device", lambda *arrays: device_algorithms)
 
 
 def _scalars(a: wp.array) -> np.ndarray:

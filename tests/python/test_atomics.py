@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warp as wp
-from warp._src import context
+from warp._src.kernels.definitions import kernel_from_text
 
 INTEGERS = (wp.int8, wp.uint8, wp.int16, wp.uint16, wp.int32, wp.uint32, wp.int64, wp.uint64)
 FLOATS = (wp.float16, wp.bfloat16, wp.float32, wp.float64)
@@ -40,7 +40,7 @@ def run(body: str, space: dict, arrays: dict[str, wp.array], count: int = COUNT)
     params = ", ".join(f"{name}: wp.array(dtype={name}_t)" for name in arrays)
     types = {f"{name}_t": array.dtype for name, array in arrays.items()}
     lines = "\n    ".join(["i = wp.tid()", *body.strip().split("\n")])
-    kernel = context.kernel_from_text(f"@wp.kernel\ndef k({params}):\n    {lines}\n", "k", {"wp": wp, **types, **space})
+    kernel = kernel_from_text(f"@wp.kernel\ndef k({params}):\n    {lines}\n", "k", {"wp": wp, **types, **space})
     wp.launch(kernel, count, list(arrays.values()))
 
 
@@ -273,7 +273,7 @@ def k(a: wp.array(dtype=int), b: wp.array2d(dtype=int), c: wp.array3d(dtype=int)
     wp.atomic_max(c, 1, i % 2, -1, i)
     wp.atomic_add(d, i % 2, 0, 1, 1, value=2)
 """
-    wp.launch(context.kernel_from_text(source, "k", {"wp": wp}), COUNT, a)
+    wp.launch(kernel_from_text(source, "k", {"wp": wp}), COUNT, a)
     half = COUNT // 2
     np.testing.assert_array_equal(a[0].numpy(), [0, COUNT])
     np.testing.assert_array_equal(a[1].numpy(), [[0, half], [0, half]])

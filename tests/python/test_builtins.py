@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import warp as wp
-from warp._src import builtins
+from warp._src.values import builtins
 
 FLOAT = st.floats(-100, 100, width=32)
 UNARY = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warp as wp
-from warp._src import context
+from warp._src.kernels.definitions import kernel_from_text
 
 TYPES = {"float32": (wp.float32, 1.2e-7), "float64": (wp.float64, 2.3e-16)}
 STORE = "a[i] = u\n    d[i] = s\n    b[i] = v"
@@ -35,7 +35,7 @@ def decompose(name: str, matrices: np.ndarray, scalar: type) -> tuple[np.ndarray
             "@wp.kernel\ndef k(m: wp.array(dtype=M), a: wp.array(dtype=M), d: wp.array(dtype=V), b: wp.array(dtype=M)):"
             f"\n    i = wp.tid()\n    {SOURCES[name]}\n"
         )
-        KERNELS[name, n, scalar] = context.kernel_from_text(source, "k", {"wp": wp, "M": mat, "V": vec})
+        KERNELS[name, n, scalar] = kernel_from_text(source, "k", {"wp": wp, "M": mat, "V": vec})
     m = wp.array(matrices, dtype=mat)
     a, b, d = (wp.zeros(len(matrices), dtype=t) for t in (mat, mat, vec))
     wp.launch(KERNELS[name, n, scalar], len(matrices), [m, a, d, b])
@@ -224,7 +224,7 @@ def test_gradients(name):
         "@wp.kernel\ndef k(m: wp.array(dtype=M), o: wp.array(dtype=wp.float64), wu: M, ws: V, wv: M):\n"
         f"    i = wp.tid()\n    {body}\n"
     )
-    kernel = context.kernel_from_text(source, "k", {"wp": wp, "M": mat, "V": vec})
+    kernel = kernel_from_text(source, "k", {"wp": wp, "M": mat, "V": vec})
     rng = np.random.default_rng(5)
     weights = [mat(*rng.standard_normal(n * n)), vec(*rng.standard_normal(n)), mat(*rng.standard_normal(n * n))]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warp as wp
-from warp._src import context
+from warp._src.kernels.definitions import kernel_from_text
 
 U32 = np.uint32
 PRIMES = [73856093, 19349663, 53471161, 10000019]
@@ -71,7 +71,7 @@ def kernel(expression: str, n: int, result: type) -> wp.Kernel:
         "@wp.kernel\ndef k(s: wp.array(dtype=wp.uint32), p: wp.array(dtype=P), o: wp.array(dtype=R)):\n"
         f"    i = wp.tid()\n    o[i] = wp.{expression}\n"
     )
-    return context.kernel_from_text(source, "k", {"wp": wp, "P": point, "R": result})
+    return kernel_from_text(source, "k", {"wp": wp, "P": point, "R": result})
 
 
 def points_of(n: int, low: float = -20, high: float = 20) -> tuple[np.ndarray, np.ndarray]:

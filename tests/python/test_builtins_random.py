@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warp as wp
-from warp._src import context
+from warp._src.kernels.definitions import kernel_from_text
 
 COUNT = 20000
 U32 = np.uint32
@@ -47,7 +47,7 @@ def draw(expression: str, result: type = float, count: int = COUNT, **values: fl
         f"    state = wp.rand_init(42, i)\n    o[i] = {expression}\n    after[i] = state\n"
     )
     out, after = wp.zeros(count, dtype=result), wp.zeros(count, dtype=wp.uint32)
-    wp.launch(context.kernel_from_text(source, "k", {"wp": wp, "R": result}), count, [out, after, *values.values()])
+    wp.launch(kernel_from_text(source, "k", {"wp": wp, "R": result}), count, [out, after, *values.values()])
     return out.numpy(), after.numpy()
 
 
@@ -159,7 +159,7 @@ def test_samples_of_a_table():
         "    state = wp.rand_init(42, i)\n    o[i] = wp.sample_cdf(state, c)\n"
     )
     out = wp.zeros(COUNT, dtype=int)
-    wp.launch(context.kernel_from_text(source, "k", {"wp": wp}), COUNT, [wp.array(cdf, dtype=float), out])
+    wp.launch(kernel_from_text(source, "k", {"wp": wp}), COUNT, [wp.array(cdf, dtype=float), out])
     want = np.minimum(np.searchsorted(cdf, Stream().unit().astype(np.float32)), len(cdf) - 1)
     assert (out.numpy() == want).all()
     np.testing.assert_allclose(np.bincount(out.numpy(), minlength=5) / COUNT, weights, atol=0.02)

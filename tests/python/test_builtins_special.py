@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warp as wp
-from warp._src import context
+from warp._src.kernels.definitions import kernel_from_text
 
 INTEGERS = (wp.int8, wp.uint8, wp.int16, wp.uint16, wp.int32, wp.uint32, wp.int64, wp.uint64)
 FLOATS = (wp.float16, wp.bfloat16, wp.float32, wp.float64)
@@ -27,7 +27,7 @@ def evaluate(lines: str, result: type, count: int = 1, **values: object) -> np.n
     source = f"@wp.kernel\ndef k(out: wp.array(dtype=R){params}):\n    i = wp.tid()\n    {body}\n"
     out = wp.zeros(count, dtype=result)
     space = {"wp": wp, "R": result, **kinds, **{n: v for n, v in values.items() if isinstance(v, type)}}
-    wp.launch(context.kernel_from_text(source, "k", space), count, [out, *arrays.values()])
+    wp.launch(kernel_from_text(source, "k", space), count, [out, *arrays.values()])
     return out.numpy()
 
 
@@ -202,7 +202,7 @@ def test_arrays_are_conditions() -> None:
 
 def printed(line: str, capsys: pytest.CaptureFixture, **space: object) -> str:
     source = f"@wp.kernel\ndef k(a: wp.array(dtype=float)):\n    i = wp.tid()\n    {line}\n"
-    wp.launch(context.kernel_from_text(source, "k", {"wp": wp, **space}), 1, [wp.zeros(3, dtype=float)])
+    wp.launch(kernel_from_text(source, "k", {"wp": wp, **space}), 1, [wp.zeros(3, dtype=float)])
     wp.synchronize()
     return capsys.readouterr().out
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warp as wp
-from warp._src import context
+from warp._src.kernels.definitions import kernel_from_text
 
 INTEGERS = [wp.int8, wp.uint8, wp.int16, wp.uint16, wp.int32, wp.uint32, wp.int64, wp.uint64]
 FLOATS = [wp.float16, wp.float32, wp.float64]
@@ -33,7 +33,7 @@ def in_kernel(expression: str, result: type, **values: object) -> np.ndarray:
     space = {"wp": wp, "R": result, **{f"{name}_t": type(value) for name, value in values.items()}}
     source = f"@wp.kernel\ndef k(o: wp.array(dtype=R){params}):\n    o[0] = {expression}\n"
     out = wp.zeros(1, dtype=result)
-    wp.launch(context.kernel_from_text(source, "k", space), 1, [out, *values.values()])
+    wp.launch(kernel_from_text(source, "k", space), 1, [out, *values.values()])
     return out.numpy()[0]
 
 
@@ -139,7 +139,7 @@ def elementwise(expression: str, cls: type, result: type) -> wp.Kernel:
     source = (
         f"@wp.kernel\ndef k(v: wp.array(dtype=T), o: wp.array(dtype=R)):\n    i = wp.tid()\n    o[i] = {expression}\n"
     )
-    return context.kernel_from_text(source, "k", {"wp": wp, "T": cls, "R": result})
+    return kernel_from_text(source, "k", {"wp": wp, "T": cls, "R": result})
 
 
 @pytest.mark.parametrize("kind", ["vec3d", "quatd"])

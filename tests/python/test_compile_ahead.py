@@ -7,9 +7,9 @@ import textwrap
 
 import pytest
 
-from warp._src import ahead
+from warp._src.kernels import compile_ahead
 
-pytestmark = pytest.mark.skipif(ahead._cores() < 2, reason="one core: nothing is compiled ahead")
+pytestmark = pytest.mark.skipif(compile_ahead._cores() < 2, reason="one core: nothing is compiled ahead")
 
 COUNT = 12
 HEAD = """
@@ -17,7 +17,7 @@ import os, sys, threading, time
 import numpy as np
 import warp as wp
 from warp import _weft
-from warp._src import ahead
+from warp._src.kernels import compile_ahead
 
 wp.config.quiet = True
 wp.config.kernel_cache_dir = sys.argv[1]
@@ -41,15 +41,15 @@ def launch(i):
 
 def rest():
     deadline = time.monotonic() + 20
-    while ahead._threads and time.monotonic() < deadline:
+    while compile_ahead._threads and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not ahead._threads
+    assert not compile_ahead._threads
 
 def entries():
     return sum(len(files) for _, _, files in os.walk(sys.argv[1]))
 
 def begun():
-    return ahead._neighbours[module].begun
+    return compile_ahead._neighbours[module].begun
 """
 
 
@@ -78,7 +78,7 @@ def test_kernels_behind_are_compiled_and_used(tmp_path):
         rest()
         assert 4 <= len(begun()) <= 8, begun()  # more where one of the three launched was compiled ahead itself
         for i in range(12): launch(i)
-        assert ahead._neighbours[module].window > 4
+        assert compile_ahead._neighbours[module].window > 4
         assert not begun()
         assert _weft.build_counts() == dict(compiled=12, disk=0, process=0, by_source=0), _weft.build_counts()
         """,

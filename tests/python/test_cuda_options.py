@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator
 import numpy as np
 import pytest
 import warp as wp
-from warp._src import gpu_options
+from warp._src.session import gpu_options
 
 pytestmark = pytest.mark.skipif(not wp.is_cuda_available(), reason="there is no CUDA device")
 

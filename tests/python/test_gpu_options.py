@@ -8,7 +8,8 @@ from typing import Any, Iterator
 
 import pytest
 import warp as wp
-from warp._src import gpu_options, settings, startup
+from warp._src.session import gpu_options, settings
+from warp._src.api import startup
 
 
 @contextlib.contextmanager

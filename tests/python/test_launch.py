@@ -538,7 +538,7 @@ def _only_text():
 
 @pytest.mark.parametrize("func", [_plain, _decorated, _only_text])
 def test_text_of_functions_is_what_inspect_finds(func):
-    from warp._src.source_text import source_of
+    from warp._src.kernels.source_text import source_of
 
     assert source_of(func, exact=True)[0].startswith(source_of(func)[0].rstrip("\n"))
     if func is not _decorated:  # its last bracket stands to the left; the parser notices

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from warp._src.context import kernel_from_text
+from warp._src.kernels.definitions import kernel_from_text
 
 
 def sum_of(count: int) -> wp.Kernel:

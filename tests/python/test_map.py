@@ -12,8 +12,8 @@ import pytest
 import warp as wp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from warp._src.lambda_source import lambda_source
-from warp._src import elementwise
+from warp._src.kernels.lambda_source import lambda_source
+from warp._src.algorithms import elementwise
 
 A: wp.array
 B: wp.array

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import warp as wp
 from warp import _weft
-from warp._src import device_matmul
-from warp._src import matmul as products
+from warp._src.algorithms import device_matmul
+from warp._src.algorithms import matmul as products
 
 RNG = np.random.default_rng(11)
 FLOATS = [wp.float16, wp.bfloat16, wp.float32, wp.float64]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import warp as wp
-from warp._src import gpu_options, native
+from warp._src.session import gpu_options
+from warp._src.kernels import custom_functions
 
-pytestmark = pytest.mark.skipif(native.find_clang() is None, reason="no clang on this machine")
+pytestmark = pytest.mark.skipif(custom_functions.find_clang() is None, reason="no clang on this machine")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import warp as wp
-from warp._src.native import find_clang
+from warp._src.kernels.custom_functions import find_clang
 
 needs_clang = pytest.mark.skipif(find_clang() is None, reason="native functions need a clang")
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Fails when a folder of src/ includes what lies above it.
+"""Fails when a folder of src/ includes, or one of python/warp imports, what lies above it.
 
 One table says what each folder may include; `#include "folder/…"` lines and the DEPS of weft_folder() are held against
 it. Some third-party headers have one home each. Public headers (include/weft) include nothing from src/, and examples
-only public headers.
+only public headers. Imports of the Python package are checked in the same way: see python_rooms.py.
 """
 
 import re
 import sys
 
+import python_rooms
 import source_files
 
 # Each folder and what it may include besides itself. `weft` stands for the public headers.
@@ -21,15 +22,18 @@ LAYERS = {
     "sema": {"support", "types", "syntax", "ir", "builtins"},
     "analysis": {"support", "types", "syntax", "ir", "builtins", "sema"},
     "passes": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis"},
+    "math": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes"},
     "autodiff": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis"},
     "runtime": {"support", "types"},
     "cuda": {"support", "types", "runtime"},
     # The executors read the runtime's headers for the layouts that compiled code shares with it.
-    "interp": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "runtime"},
-    "codegen": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "runtime"},
-    "driver": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "interp",
+    "interp": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff",
+               "runtime"},
+    "codegen": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff",
+                "runtime"},
+    "driver": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
                "codegen", "runtime", "cuda", "weft"},
-    "bind": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "autodiff", "interp",
+    "bind": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
              "codegen", "runtime", "cuda", "driver", "weft"},
     # Not C++ layers: the standard library is kernel source.
     "stdlib": set(),
@@ -101,8 +105,11 @@ def check_dependencies(path, text):
 
 def check(root):
     """All findings, and the number of files looked at."""
-    findings, checked, unknown = [], 0, set()
+    findings, checked, unknown, package = [], 0, set(), {}
     for path in source_files.project_files(root):
+        if path.parts[:2] == ("python", "warp") and path.suffix == ".py":
+            checked += 1
+            package[path] = source_files.read_text(root / path) or ""
         in_src = path.parts[0] == "src" and len(path.parts) >= 3
         if in_src and path.parts[1] not in LAYERS:
             if path.parts[1] not in unknown:
@@ -121,7 +128,7 @@ def check(root):
             finding = home_finding(path, header) or layer_finding(path, header, quoted)
             if finding:
                 findings.append(f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {finding}")
-    return findings, checked
+    return findings + python_rooms.check(package), checked
 
 
 def main():

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the reference pages of the site: builtins from the compiler's rows, Python names from their docstrings.
+"""Writes the pages of the site that are made from sources: builtins from the compiler's rows, Python names from their
+docstrings, and a page for each example with its text.
 
-make_reference.py FOLDER      writes builtins.md and python.md there
+make_reference.py FOLDER      writes reference/builtins.md, reference/python.md and examples/NAME.md there
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import inspect
 import pathlib
 import re
@@ -14,13 +16,17 @@ import types
 
 import warp
 from warp import _weft
-from warp._src.builtins import BuiltinFunction
+from warp._src.values.builtins import BuiltinFunction
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPE_WORDS = """
 In the signatures, `F` stands for a type of floating-point numbers, `I` for integers, `S` for either, `T` for any type;
 a letter that occurs twice is the same type both times. `vec[N,S]`, `mat[R,C,S]`, `quat[F]`, `transform[F]` and
 `array[T]` are the [types](../types.md) made of them. `ref[…]` is a variable that the builtin changes.
+"""
+STRUCTS = """
+What some builtins return and others take. Parameters of `@wp.func` functions and fields of structs may be annotated with
+them. Fields that are not listed are the library's own: such a value lives in variables and structs, not in arrays.
 """
 
 
@@ -48,7 +54,17 @@ def builtins_page() -> str:
             lines += [f"### {name}", ""]
             for signature, doc, _ in _weft.builtin_rows(name):
                 lines += [f"`{signature}`", f": {doc or '—'}", ""]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + structs()) + "\n"
+
+
+def structs() -> list[str]:
+    """The library's structs with their fields; nothing if there are none."""
+    lines = ["## Structs", STRUCTS]
+    for name in _weft.library_struct_names():
+        kind = getattr(warp, name)
+        fields = ", ".join(f"`{field}: {of.handle.name}`" for field, of in kind.vars.items())
+        lines += [f"### {name}", "", plain_text(kind), "", f"Fields: {fields or 'none'}.", ""]
+    return lines if _weft.library_struct_names() else []
 
 
 def first_paragraph(thing: object) -> str:
@@ -113,13 +129,29 @@ def python_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def example_page(path: pathlib.Path) -> str:
+    """What the example says of itself, its picture where there is one, and its text."""
+    text = path.read_text(encoding="utf-8")
+    words = ast.get_docstring(ast.parse(text)) or ""
+    title, _, rest = words.partition("\n")
+    lines = [f"# {path.name}", "", title, rest, ""]
+    picture = f"images/{path.stem}.png"
+    if (ROOT / "docs" / picture).exists():
+        lines += [f"![What {path.name} draws](../{picture})", ""]
+    return "\n".join([*lines, "```python", text.rstrip("\n"), "```", ""])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "builtins.md").write_text(builtins_page(), encoding="utf-8")
-    (folder / "python.md").write_text(python_page(), encoding="utf-8")
+    pages = {"reference/builtins": builtins_page(), "reference/python": python_page()}
+    for path in sorted((ROOT / "examples/python").glob("*.py")):
+        pages[f"examples/{path.stem}"] = example_page(path)
+    for name, text in pages.items():
+        page = folder / f"{name}.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

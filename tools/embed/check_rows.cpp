@@ -1,8 +1,10 @@
-// The `sample` line of a row: there is one, with a domain for each parameter, in words that the tests know.
+// The `sample` line of a row: there is one, with a domain for each parameter, in words that the tests know. And the
+// structs among its type words.
 #include "check_rows.h"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <vector>
 
@@ -101,4 +103,28 @@ std::string complaint_about_sample(std::string_view row) {
   for (std::string_view domain : domains)
     if (!is_domain(domain)) return about + "unknown sample domain '" + std::string(domain) + "'";
   return "";
+}
+
+std::vector<std::string> struct_names_in(std::string_view row) {
+  std::string_view signature = row.substr(0, std::min(row.find('\n'), row.size()));
+  std::string types;
+  for (std::string_view param : parameters_of(signature)) {
+    param.remove_prefix(std::min(param.find(':'), param.size()));
+    types += std::string(param.substr(0, param.find('='))) + " ";
+  }
+  if (std::size_t arrow = signature.find("->"); arrow != signature.npos) types += signature.substr(arrow);
+  std::vector<std::string> out;
+  auto in_name = [&](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); };
+  for (std::size_t at = 0; at < types.size();) {
+    std::size_t end = at;
+    while (end < types.size() && in_name(types[end])) ++end;
+    std::string word = types.substr(at, end - at);
+    // Type variables and extents are a letter and perhaps a number (S2); scalars and containers begin small.
+    std::size_t first = std::min(word.find_first_not_of('_'), word.size());
+    bool capital = first < word.size() && std::isupper(static_cast<unsigned char>(word[first]));
+    bool variable = word.find_first_not_of("0123456789", 1) == word.npos;
+    if (capital && !variable && word != "None") out.push_back(word);
+    at = std::max(end, at + 1);
+  }
+  return out;
 }

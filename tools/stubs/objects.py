@@ -160,6 +160,20 @@ def function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> s
     return f"{head}\n    {docstring(doc)}\n" if doc else f"{head} ...\n"
 
 
+def struct(name: str, value: Any, resolve: Resolver) -> str:
+    """The stub of a struct of the library: its public fields. Scalars are read as plain numbers."""
+    lines = [docstring(inspect.cleandoc(value.__doc__ or name), "")]
+    for label, field in value.vars.items():
+        handle = field.handle
+        if handle.kind == "scalar":
+            word = handle.scalar.lstrip("b") if handle.scalar.startswith("bfloat") else handle.scalar
+            kind = "_b." + ("bool" if word == "bool" else "float" if word.startswith("float") else "int")
+        else:
+            kind = "Any" if handle.kind == "array" else resolve(field.zero().__class__) or "Any"
+        lines.append(f"{label}: {kind}")
+    return f"class {name}:\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
+
+
 def class_(name: str, value: type, resolve: Resolver) -> str:
     """The stub of a class: bases that stubs can name, attributes, properties and public methods."""
     if issubclass(value, enum.Enum):

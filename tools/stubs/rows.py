@@ -13,6 +13,7 @@ VARIABLE = re.compile(r"(?P<kind>[TSIF])(?P<number>\d?)")
 LOOSE = {"T": "Any", "S": "_AnyNumber", "I": "_AnyInt", "F": "_AnyFloat"}
 PLAIN = {"int": "_b.int", "float": "_b.float", "bool": "_b.bool", "str": "_b.str", "None": "None", "B": "_Condition"}
 SCALARS = {"int32": "_b.int", "float32": "_b.float"}
+STRUCTS: set[str] = set()  # of the library: rows name them as they are
 CLASSES = {"vec": "Vector", "mat": "Matrix", "quat": "Quaternion", "transform": "Transformation"}
 
 
@@ -79,6 +80,8 @@ class Signature:
             if self.count[words] < 2 or words not in self.bound:
                 return LOOSE[variable["kind"]]
             return f"_{words}"
+        if words in STRUCTS:
+            return words
         if words in PLAIN or words in SCALARS:
             return PLAIN.get(words) or SCALARS[words]
         return words if re.fullmatch(r"(u?int|b?float)\d+", words) else "Any"

@@ -1,7 +1,7 @@
 // Floats to integers by the GPU's own conversions, which keep to the range of the result as the IR wants it; LLVM's
 // saturating conversion guards a plain one with six more instructions.
 #pragma once
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace weft::codegen {
 

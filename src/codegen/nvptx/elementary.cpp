@@ -7,7 +7,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/MDBuilder.h>
 
-#include "passes/math_library.h"
+#include "math/library.h"
 
 namespace weft::codegen {
 
@@ -106,14 +106,14 @@ llvm::Value* by_core(Emitter& e, OpCode code, llvm::Value* x) {
   llvm::Value* usual = nullptr;
   if (code == OpCode::exp) {
     llvm::Value* size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-    usual = b.CreateFCmpOLT(size, llvm::ConstantFP::get(x->getType(), passes::kExpCore));
+    usual = b.CreateFCmpOLT(size, llvm::ConstantFP::get(x->getType(), math::kExpCore));
   } else {
     llvm::Type* bits = varying ? e.unit.wide(e.unit.i32) : e.unit.i32;
     llvm::Value* above = b.CreateSub(b.CreateBitCast(x, bits), llvm::ConstantInt::get(bits, 0x00800000));
     usual = b.CreateICmpULT(above, llvm::ConstantInt::get(bits, 0x7f000000));
   }
   if (varying) usual = b.CreateAndReduce(usual);
-  llvm::Value* core = inlined(e.unit.math(*passes::math_core(code), varying));
+  llvm::Value* core = inlined(e.unit.math(*math::math_core(code), varying));
   llvm::BasicBlock *from = b.GetInsertBlock(), *rare = e.block("rare"), *done = e.block("usual");
   b.CreateCondBr(usual, done, rare, llvm::MDBuilder(e.unit.context).createBranchWeights(1 << 20, 1));
   b.SetInsertPoint(rare);

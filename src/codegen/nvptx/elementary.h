@@ -1,7 +1,7 @@
 // Elementary functions by other means than the library's own bodies: the GPU's approximations where fast_math allows
 // them, NVIDIA's libdevice where it was asked for.
 #pragma once
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace weft::codegen {
 

@@ -1,7 +1,7 @@
 // Minimum and maximum of float32 by the GPU's own instructions. These order zeros by sign, where the IR gives the second of
 // two equal operands; all else (a NaN is ignored) is the same.
 #pragma once
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace weft::codegen {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <llvm/ADT/SmallVector.h>
 
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace weft::codegen {
 

@@ -3,8 +3,8 @@
 // to two loops: one for groups of neighbouring threads or for aligned arrays, one for the rest.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
-#include "codegen/emitter.h"
-#include "codegen/kernel_size.h"
+#include "codegen/cpu/lane_choice.h"
+#include "codegen/emit/emitter.h"
 #include "codegen/nvptx/kernel_plan.h"
 #include "codegen/nvptx/parameters.h"
 #include "codegen/nvptx/warp.h"
@@ -55,7 +55,7 @@ class GpuFrame {
       llvm::Value* groups =
           b_.CreateSelect(arrays_aligned(), b_.CreateUDiv(count_, lanes), llvm::ConstantInt::get(unit_.i64, 0));
       {
-        LaneCount several(unit_, plan_.lanes);
+        BodyForm several(unit_, plan_.lanes);
         loop("groups", first_, groups, [&](llvm::Value* group, llvm::Value* low) {
           assume_aligned();
           whole_group(b_.CreateMul(group, lanes), b_.CreateMul(low, b_.CreateTrunc(lanes, unit_.i32)));

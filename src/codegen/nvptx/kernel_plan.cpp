@@ -6,7 +6,7 @@
 
 #include "analysis/private_sums.h"
 #include "analysis/uniformity.h"
-#include "codegen/kernel_size.h"
+#include "codegen/cpu/lane_choice.h"
 
 namespace weft::codegen {
 namespace {

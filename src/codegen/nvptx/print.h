@@ -1,6 +1,6 @@
 // Output of GPU threads: what they print and the record of a failed check, in page-locked memory.
 #pragma once
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace weft::codegen {
 

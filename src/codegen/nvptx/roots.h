@@ -1,6 +1,6 @@
 // Square roots of float32 on GPUs, and their reciprocals: the bits that sqrt.rn and rcp.rn give, without their branches.
 #pragma once
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace weft::codegen {
 

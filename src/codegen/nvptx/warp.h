@@ -1,6 +1,6 @@
 // What threads of a warp and of a block do together: additions to one place. And the size of the block.
 #pragma once
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace weft::codegen {
 

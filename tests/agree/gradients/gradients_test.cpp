@@ -37,7 +37,7 @@ Data gradients(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes,
   options.lanes = lanes;
   options.opt_level = opt_level;
   options.use_cache = false;
-  KernelFamily family(decl, options, {}, interpret);
+  Kernel kernel(decl, options, {}, interpret);
   Data data;
   using test::Mirror;
   Mirror x(data.x, device), y(data.y, device), n(data.n, device), out(data.out, device), x_grad(data.x_grad, device),
@@ -45,7 +45,7 @@ Data gradients(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes,
   const ArrayDesc arrays[] = {
       test::desc_of(x.data(), x_grad.data(), kThreads, 8), test::desc_of(y.data(), y_grad.data(), kThreads, 8),
       test::desc_of(n.data(), nullptr, kThreads, 4), test::desc_of(out.data(), out_grad.data(), kThreads, 8)};
-  test::there_and_back(family, arrays, kThreads, device);
+  test::there_and_back(kernel, arrays, kThreads, device);
   for (Mirror* one : {&out, &x_grad, &y_grad, &out_grad}) one->take_back();
   return data;
 }

@@ -52,9 +52,9 @@ CompileOptions options_for(int lanes, bool tangent) {
 Data gradient(const std::shared_ptr<const sema::FunctionDecl>& decl, double shift) {
   Data data(shift);
   for (std::size_t k = 0; k < data.grad[2].size(); ++k) data.grad[2][k] = Data::weight(k);
-  KernelFamily family(decl, options_for(1, false), {}, /*interpret=*/true);
+  Kernel kernel(decl, options_for(1, false), {}, /*interpret=*/true);
   const ArrayDesc arrays[] = {data.array(0), data.array(1), data.counts(), data.array(2)};
-  there_and_back(family, arrays, kThreads);
+  there_and_back(kernel, arrays, kThreads);
   return data;
 }
 
@@ -63,7 +63,7 @@ Data second(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes, bo
             cuda::Device* device = nullptr, bool back = true) {
   Data data(0);
   for (std::size_t k = 0; k < data.grad[2].size(); ++k) data.along_grad[2][k] = Data::weight(k);
-  KernelFamily family(decl, options_for(lanes, true), {}, interpret);
+  Kernel kernel(decl, options_for(lanes, true), {}, interpret);
   ArrayDesc arrays[] = {data.array(0),   data.array(1),   data.counts(), data.array(2),
                         data.tangent(0), data.tangent(1), data.counts(), data.tangent(2)};
   std::vector<Mirror> mirrors;
@@ -76,7 +76,7 @@ Data second(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes, bo
     own.data = mirror(data.in[a]), own.grad = mirror(data.grad[a]);
     tangent.data = mirror(data.along[a]), tangent.grad = mirror(data.along_grad[a]);
   }
-  (back ? there_and_back : there)(family, std::span<const ArrayDesc>(arrays), kThreads, device);
+  (back ? there_and_back : there)(kernel, std::span<const ArrayDesc>(arrays), kThreads, device);
   for (Mirror& one : mirrors) one.take_back();
   return data;
 }

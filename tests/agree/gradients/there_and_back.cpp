@@ -1,4 +1,4 @@
-// Forms, logs and blocks by hand, as src/bind/tape.cpp has them.
+// Forms, logs and blocks by hand, as src/driver/taped_launch.cpp has them.
 #include "there_and_back.h"
 
 #include <gtest/gtest.h>
@@ -32,22 +32,21 @@ ArrayDesc desc_of(void* data, void* grad, std::int64_t count, std::int64_t size)
 
 namespace {
 
-void run(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device,
-         bool back) {
+void run(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device, bool back) {
   DiagnosticSink sink;
-  const auto* params = family.params(sink);
+  const auto* params = kernel.params(sink);
   ASSERT_TRUE(params) << sink.render_all();
   ASSERT_EQ(params->size(), arrays.size());
   std::vector<const Type*> types;
   for (const sema::KernelParam& p : *params) types.push_back(p.pattern.type);
-  KernelSignature& signature = family.signature(types);
+  KernelSignature& signature = kernel.signature(types);
   const ParamLayout layout = log_layout(signature.layout);
   std::vector<std::uint64_t> block(layout.size / 8 + 1);
   char* bytes = reinterpret_cast<char*>(block.data());
   for (std::size_t k = 0; k < arrays.size(); ++k)
     std::memcpy(bytes + layout.params[k].offset, &arrays[k], sizeof arrays[k]);
-  ArrayFacts form = array_facts(signature.layout, bytes);
-  const TapeFacts& facts = family.tape_facts(signature, 1, form);
+  LaunchForm form = form_of(signature.layout, bytes, 1);
+  const TapeFacts& facts = kernel.tape_facts(signature, form);
   ASSERT_EQ(facts.problem, "");
   runtime::TapeLog log;
   if (back && !facts.log.empty()) {
@@ -62,9 +61,9 @@ void run(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t t
   for (bool adjoint : {false, true}) {
     if (adjoint && !back) break;
     form.adjoint = adjoint;
-    const KernelVariant* variant = family.variant(signature, 1, form, {}, sink, device);
+    const KernelVariant* variant = kernel.variant(signature, form, {}, sink, device);
     ASSERT_TRUE(variant) << sink.render_all();
-    family.run(*variant, bytes, {dims, {}});
+    kernel.run(*variant, bytes, {dims, {}});
     if (!adjoint) log.finish();
   }
   if (device) device->synchronize();
@@ -72,13 +71,12 @@ void run(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t t
 
 }  // namespace
 
-void there_and_back(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t threads,
-                    cuda::Device* device) {
-  run(family, arrays, threads, device, true);
+void there_and_back(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device) {
+  run(kernel, arrays, threads, device, true);
 }
 
-void there(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device) {
-  run(family, arrays, threads, device, false);
+void there(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device) {
+  run(kernel, arrays, threads, device, false);
 }
 
 }  // namespace weft::driver::test

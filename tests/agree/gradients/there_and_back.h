@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cuda/device.h"
-#include "driver/kernel_family.h"
+#include "driver/kernel.h"
 #include "runtime/array.h"
 
 namespace weft::driver::test {
@@ -42,10 +42,9 @@ class Mirror {
 
 /// Runs the form that a tape needs over so many threads, then its adjoint. `arrays` are the kernel's arguments, all of
 /// them; gradients are where they say.
-void there_and_back(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t threads,
+void there_and_back(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads,
                     cuda::Device* device = nullptr);
 /// Only the way there, in the form that no tape needs.
-void there(KernelFamily& family, std::span<const ArrayDesc> arrays, std::int64_t threads,
-           cuda::Device* device = nullptr);
+void there(Kernel& kernel, std::span<const ArrayDesc> arrays, std::int64_t threads, cuda::Device* device = nullptr);
 
 }  // namespace weft::driver::test

@@ -28,6 +28,11 @@ def one(x: wp.array(dtype=float)):
 
 
 @wp.kernel
+def count(seen: wp.array(dtype=int)):
+    wp.atomic_add(seen, wp.tid(), 1)
+
+
+@wp.kernel
 def scalars(x: wp.array(dtype=float), f: float, i: int, b: bool, u: wp.uint8, big: wp.uint64):
     x[0] = f
     x[1] = float(i)
@@ -208,7 +213,10 @@ def test_struct_arguments():
     for bad in (None, {}, OtherPair(), Pair, 1.0, (1.0, wp.vec3())):
         with pytest.raises((RuntimeError, TypeError), match="s|Pair"):
             wp.launch(structs, dim=1, inputs=[X, bad])
-    wp.launch(structs, dim=1, inputs=[X, Pair()])
+    pair = Pair()
+    pair.a = 4.5
+    wp.launch(structs, dim=1, inputs=[X, pair])
+    assert X[0] == 4.5
 
 
 @pytest.mark.parametrize("dim", [-1, (2, -1), (), (1, 1, 1, 1, 1), 2**63, (2**40, 2**40)])
@@ -223,9 +231,26 @@ def test_extents_of_wrong_types(dim):
         wp.launch(one, dim=dim, inputs=[X])
 
 
-def test_extents_that_are_fine():
-    for dim in (0, (0,), (3, 0, 5), np.int64(3), np.array([3]), [2], True, (np.int32(2), 2), wp.int32(2)):
-        wp.launch(one, dim=dim, inputs=[wp.zeros(16, dtype=float)])
+@pytest.mark.parametrize(
+    "dim, threads",
+    [
+        (0, []),
+        ((0,), []),
+        ((3, 0, 5), []),
+        (np.int64(3), [1, 1, 1]),
+        (np.array([3]), [1, 1, 1]),
+        ([2], [1, 1]),
+        (True, [1]),
+        ((np.int32(2), 2), [2, 2]),
+        ((2, 3, 4), [12, 12]),
+        (wp.int32(2), [1, 1]),
+    ],
+)
+def test_extents_that_are_fine(dim, threads):
+    """`threads`: how many there are of each first index."""
+    seen = wp.zeros(16, dtype=int)
+    wp.launch(count, dim=dim, inputs=[seen])
+    assert seen.list() == threads + [0] * (16 - len(threads))
 
 
 def test_extent_beyond_int32():

@@ -12,7 +12,7 @@ from signatures import Instance, Value
 
 import warp as wp
 from warp import _weft
-from warp._src import settings
+from warp._src.session import settings
 
 # Larger kernels compile in more than their share of time; on a GPU parameters must fit into 4 KiB.
 ARRAYS = 14

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,6 +28,8 @@ for _instance in instances():
 # many lanes: only the types that programs use most get all of it.
 COMMON = ("float32", "float64", "int32", "fixed")
 THREADS = 2
+# WEFT_ROWS_LEVELS=all: every row at each of LLVM's levels, for these have other instruction selectors and other passes.
+LEVELS = range(4) if os.environ.get("WEFT_ROWS_LEVELS") == "all" else ()
 
 
 class Runs:
@@ -48,6 +51,9 @@ class Runs:
             self.run(f"{natural} lanes", natural, 0, [b for b in others if natural <= 4 or b.of_numbers])
             if natural > 4:
                 self.run("4 lanes", 4, 0, self.batches)
+            for level in LEVELS:
+                for lanes in {1, natural}:
+                    self.run(f"{lanes} lanes, level {level}", lanes, level, self.batches)
         finally:
             wp.config.cpu_lanes, wp.config.optimization_level = 0, None
         if wp.is_cuda_available():

@@ -83,7 +83,7 @@ def test_stubs_are_up_to_date() -> None:
 def test_stubs_name_everything_public() -> None:
     """Every name that programs see in `warp` is in the stub, and every builtin."""
     import warp as wp
-    from warp._src import builtins
+    from warp._src.values import builtins
 
     text = (SOURCES / "warp" / "__init__.pyi").read_text()
     named = set(re.findall(r"^(?:def|class) (\w+)|^(\w+)(?:: | = )", text, re.M))

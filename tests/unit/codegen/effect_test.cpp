@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "codegen/kernel_size.h"
+#include "codegen/cpu/lane_choice.h"
 #include "runtime/print_buffer.h"
 
 namespace weft::codegen::test {

@@ -1,5 +1,5 @@
 // The host's features: what Linux says of an aarch64 processor, and what LLVM makes of the list.
-#include "codegen/host.h"
+#include "codegen/cpu/host.h"
 
 #include <gtest/gtest.h>
 

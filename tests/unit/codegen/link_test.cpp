@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "codegen/small_link.h"
+#include "codegen/load/small_link.h"
 
 namespace weft::codegen::test {
 namespace {

@@ -8,7 +8,7 @@
 #include "ir/builder.h"
 #include "ir/clone.h"
 #include "ir/walk.h"
-#include "passes/math_library.h"
+#include "math/library.h"
 
 namespace weft::codegen::test {
 namespace {
@@ -30,7 +30,7 @@ std::vector<float> results(const Program& program, std::vector<float>& x) {
 void expect_same(ir::OpCode code, std::vector<float> x) {
   Program whole(kernel_of(std::string(ir::name_of(code)))), core(kernel_of(std::string(ir::name_of(code))));
   ir::Function& kernel = *core.module->functions.back();
-  const ir::Function& body = *passes::math_core(code);
+  const ir::Function& body = *math::math_core(code);
   ir::Rewriter rewriter(kernel);
   rewriter.run(*kernel.body, [&](ir::Op& op) {
     if (op.code != code) return;
@@ -47,7 +47,7 @@ void expect_same(ir::OpCode code, std::vector<float> x) {
 
 TEST(MathCore, ExpIsTheSame) {
   std::vector<float> x = {0.0f, -0.0f, 1e-30f, -1e-40f, 0.34657359f, -0.34657359f};
-  float end = std::nextafterf(passes::kExpCore, 0.0f);
+  float end = std::nextafterf(math::kExpCore, 0.0f);
   for (int k = 0; k < 1000; ++k, end = std::nextafterf(end, 0.0f)) x.push_back(end), x.push_back(-end);
   std::mt19937 random(1);
   std::uniform_real_distribution<float> inside(-86.99999f, 86.99999f), small(-1, 1);
@@ -67,8 +67,7 @@ TEST(MathCore, LogIsTheSame) {
 }
 
 TEST(MathCore, OthersHaveNone) {
-  for (ir::OpCode code : {ir::OpCode::sin, ir::OpCode::pow, ir::OpCode::erf})
-    EXPECT_EQ(passes::math_core(code), nullptr);
+  for (ir::OpCode code : {ir::OpCode::sin, ir::OpCode::pow, ir::OpCode::erf}) EXPECT_EQ(math::math_core(code), nullptr);
 }
 
 /// What GPU kernels of mathematics spend their time on: no change may make these longer unseen.
@@ -78,9 +77,9 @@ TEST(MathCore, BodiesStayShort) {
     for (const ir::Op& op : *body.body) count += ir::class_of(op.code) == ir::OpClass::arith;
     return count;
   };
-  EXPECT_LE(length(*passes::math_core(ir::OpCode::exp)), 11);
-  EXPECT_LE(length(*passes::math_core(ir::OpCode::log)), 16);
-  EXPECT_LE(length(passes::math_function(ir::OpCode::erf, ScalarKind::f32)), 23);
+  EXPECT_LE(length(*math::math_core(ir::OpCode::exp)), 11);
+  EXPECT_LE(length(*math::math_core(ir::OpCode::log)), 16);
+  EXPECT_LE(length(math::math_function(ir::OpCode::erf, ScalarKind::f32)), 23);
 }
 
 }  // namespace

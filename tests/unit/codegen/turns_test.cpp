@@ -2,7 +2,7 @@
 #include <atomic>
 #include <memory>
 
-#include "codegen/loop_turns.h"
+#include "codegen/emit/loop_turns.h"
 #include "harness.h"
 #include "runtime/kernel_abi.h"
 

@@ -58,7 +58,7 @@ TEST(ContentKey, DependsOnMeaningOptionsAndForm) {
   EXPECT_NE(key, a.key([](BuildRequest& r) { r.options.fuse_fp = false; }));
   EXPECT_NE(key, a.key([](BuildRequest& r) { r.options.lanes = 1; }));
   EXPECT_NE(key, a.key([](BuildRequest& r) { r.form.rank = 2; }));
-  EXPECT_NE(key, a.key([](BuildRequest& r) { r.form.no_overlap = true; }));
+  EXPECT_NE(key, a.key([](BuildRequest& r) { r.form.no_overlap = false; }));
   EXPECT_EQ(key, a.key());
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/literal.h"
 #include "ir/walk.h"
+#include "types/library_struct.h"
 #include "util.h"
 
 namespace weft::ir {
@@ -157,6 +158,24 @@ TEST(Text, StructsOfOneNameAreToldApart) {
   EXPECT_EQ(again->functions[0]->params()[1]->type, outer);
   EXPECT_EQ(again->functions[0]->params()[2]->type, odd);
   EXPECT_EQ(again->functions[0]->params()[3]->type, empty);
+}
+
+TEST(Text, StructsOfTheLibraryKeepTheirNames) {
+  Field a{"x", types::f32(), 0};
+  const Type* own = types::structure("S", {&a, 1});
+  const Type* library = types::library_structure("S", {&a, 1});
+  Module module;
+  Function* f = module.add("f", FunctionKind::function);
+  for (const Type* t : {library, own}) f->add_argument(f->body, t);
+  Builder(*f, f->body).ret({});
+  std::string text = print(module);
+  EXPECT_EQ(text,
+            "struct %S as \"wp.S\" { x: f32 }\nstruct %S.1 as \"S\" { x: f32 }\n"
+            "func @f(%0: %S, %1: %S.1) {\n  return\n}\n");
+  auto again = parsed(text);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->functions[0]->params()[0]->type, library);
+  EXPECT_EQ(again->functions[0]->params()[1]->type, own);
 }
 
 TEST(Text, CanonicalTextForgetsNamesAndPlaces) {

@@ -5,6 +5,7 @@
 
 #include "builtins/row.h"
 #include "ir/verify.h"
+#include "types/library_struct.h"
 
 namespace weft {
 namespace {
@@ -28,8 +29,36 @@ const Type* sample_type(const Pattern& pattern, const Type* scalar) {
     case Pattern::Kind::array:
       return types::array(pattern.element ? sample_type(*pattern.element, scalar) : scalar,
                           pattern.rows.fixed ? pattern.rows.fixed : 1);
+    case Pattern::Kind::library_struct: return sema::library_struct(pattern.variable)->type;
     default: return scalar;
   }
+}
+
+TEST(Builtin, RowsNameStructsOfTheLibrary) {
+  builtins::Row row =
+      builtins::parse_row("f(a: ref[Triangle], b: T2, c: array[Side,1], d: float = inf) -> Triangle\n  lib\n");
+  ASSERT_EQ(row.params.size(), 4u);
+  EXPECT_EQ(row.params[0].pattern.kind, Pattern::Kind::library_struct);
+  EXPECT_TRUE(row.params[0].pattern.by_reference);
+  EXPECT_EQ(builtins::to_string(row.params[0].pattern), "ref[Triangle]");
+  EXPECT_EQ(row.params[1].pattern.kind, Pattern::Kind::any);
+  EXPECT_EQ(builtins::to_string(row.params[2].pattern), "array[Side,1]");
+  Field field{"_x", types::f32(), 0};
+  const Type* ours = types::library_structure("Triangle", {&field, 1});
+  const Type* theirs = types::structure("Triangle", {&field, 1});
+  EXPECT_NE(ours, theirs);
+  EXPECT_EQ(ours->user_name(), "Triangle");
+  builtins::Bindings bindings;
+  EXPECT_TRUE(builtins::match(row.params[0].pattern, ours, bindings));
+  EXPECT_FALSE(builtins::match(row.params[0].pattern, theirs, bindings));
+  EXPECT_FALSE(builtins::match(row.params[0].pattern, types::library_structure("Side", {&field, 1}), bindings));
+  EXPECT_TRUE(is_private(ours, ours->fields()[0]));
+  EXPECT_FALSE(is_private(theirs, theirs->fields()[0]));
+  Field inside{"t", ours, 0};
+  EXPECT_TRUE(holds_private(types::structure("Pair", {&inside, 1})));
+  EXPECT_FALSE(holds_private(theirs));
+  EXPECT_EQ(sema::library_struct("Triangle"), nullptr);  // the shipped library has none
+  EXPECT_EQ(sema::library_struct(ours), nullptr);
 }
 
 TEST(Builtin, EveryRowLowers) {

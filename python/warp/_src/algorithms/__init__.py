@@ -1,0 +1,1 @@
+"""Work on whole arrays, made of kernels: `wp.map`, sums, sorting, matrix products."""

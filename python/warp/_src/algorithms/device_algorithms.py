@@ -1,0 +1,258 @@
+"""The algorithms of array_algorithms for arrays on one CUDA device: queued there, capturable, without a look at any element.
+
+Arguments were checked by array_algorithms. What can't be done here (arrays of several devices) goes by way of the host.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from warp import _weft
+from warp._src.algorithms import device_kernels as _device
+from warp._src.algorithms.device_kernels import one_device, values_then  # noqa: F401 - array_algorithms asks here
+from warp._src.arrays import array_interface as _interface
+from warp._src.arrays.array import array
+from warp._src.arrays.listeners import paused
+from warp._src.values import types
+
+_INT32 = types.type_handle(types.int32)
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _writes(*names: str, by: str) -> Callable[[_F], _F]:
+    """Tells tapes that the arrays of these parameters are written; they don't see how."""
+
+    def wrap(function: _F) -> _F:
+        places = [list(inspect.signature(function).parameters).index(name) for name in names]
+
+        @functools.wraps(function)
+        def announced(*args: Any) -> Any:
+            for place in places:
+                if args[place] is not None:
+                    _weft.announce_write(args[place], by)
+            with paused():
+                return function(*args)
+
+        return announced  # type: ignore[return-value]
+
+    return wrap
+
+
+@_writes("out_array", by="array_scan")
+def scan(in_array: array, out_array: array, inclusive: bool) -> None:
+    """Prefix sums; each component of vectors and matrices for itself."""
+    if in_array._overlaps(out_array) and (in_array.ptr, in_array.strides) != (out_array.ptr, out_array.strides):
+        copied = _device.new_array(in_array, in_array.shape)
+        copied._copy_from(in_array)
+        in_array = copied
+    for component in range(_device.components(out_array)):
+        _weft.cuda_scan(in_array, out_array, component, inclusive)
+
+
+def scan_backward(in_array: array, out_array: array, inclusive: bool) -> None:
+    """Adds the gradient of a scan: sums of what comes later."""
+    taken = _device.take(out_array)
+    later = _device.new_array(taken, taken.shape)
+    scan(taken[::-1], later[::-1], inclusive)
+    _device.give(in_array, later)
+
+
+def _reduced(a: array, b: array | None, dtype: Any, out: array | None, axis: int | None, per_element: int) -> Any:
+    """Sums along an axis or over all; `per_element` numbers of each element are summed for themselves."""
+    a = a.contiguous()
+    b = None if b is None else b.contiguous()
+    inner, length, outer = per_element, a.size, 1
+    shape: tuple[int, ...] = (1,)
+    if axis is not None:
+        length = a.shape[axis]
+        for n in a.shape[axis + 1 :]:
+            inner *= n
+        for n in a.shape[:axis]:
+            outer *= n
+        shape = tuple(1 if d == axis else n for d, n in enumerate(a.shape))
+    handle = types.type_handle(dtype)
+    result = out if out is not None and out.is_contiguous else _device.new_array(a, shape, handle)
+    if b is None or per_element == _device.components(a) == 1:
+        _weft.cuda_sum(a, b, result, outer, length, inner)
+    elif axis is None:  # one number of all products
+        _weft.cuda_sum(a, b, result, 1, length * per_element, 1)
+    else:
+        apart = _device.new_array(a, (outer * inner,), handle)
+        _weft.cuda_sum(a, b, apart, outer, length, inner)
+        _weft.cuda_sum(apart, None, result, outer * inner // per_element, per_element, 1)
+    if out is not None:
+        if result is not out:
+            out._take_back(result)
+        return out
+    result._dtype = dtype
+    return _interface.host_numbers(result)[0] if axis is None else result
+
+
+@_writes("out", by="a sum")
+def total(values: array, out: array | None, axis: int | None) -> Any:
+    """The sum of an array, or sums along an axis."""
+    return _reduced(values, None, values.dtype, out, axis, _device.components(values))
+
+
+def total_backward(values: array, out: array, axis: int | None) -> None:
+    """Adds the gradient of a sum: every element gets that of its sum."""
+    taken = _device.take(out)
+    if values.requires_grad:
+        _weft.announce_write(values.grad, "a backward pass")
+        _device.add_spread(values.grad, taken, axis)
+
+
+@_writes("out", by="a sum")
+def inner(a: array, b: array, dtype: Any, out: array | None, axis: int | None) -> Any:
+    """Sums of products; of vectors and matrices, of their components."""
+    return _reduced(a, b, dtype, out, axis, _device.components(a))
+
+
+def inner_backward(a: array, b: array, a_then: Any, b_then: Any, out: array, axis: int | None) -> None:
+    """Adds the gradients of an inner product: each factor's is the other one times that of its sum."""
+    taken = _device.take(out)
+    for one, other in ((a, b_then), (b, a_then)):
+        if one.requires_grad:
+            _weft.announce_write(one.grad, "a backward pass")
+            _device.add_scaled(one.grad, other(), taken, axis)
+
+
+@_writes("out_array", by="array_cast")
+def cast(in_array: array, out_array: array) -> None:
+    """Converts the scalars of one array to those of another, as kernels do."""
+    source = in_array.contiguous()
+    # Tapes take the launch for another write, so it is not made to arrays that they follow.
+    straight = out_array.is_contiguous and not out_array.requires_grad
+    target = out_array if straight else _device.new_array(out_array, out_array.shape)
+    if target is out_array and source._overlaps(target):
+        copied = _device.new_array(source, source.shape)
+        copied._copy_from(source)
+        source = copied
+    _device.convert(_device.as_scalars(target), _device.as_scalars(source))
+    if target is not out_array:
+        out_array._take_back(target)
+
+
+def _sort_packed(keys: array, values: array, count: int, begin_bit: int, end_bit: int) -> None:
+    _weft.cuda_sort(keys, values, count, begin_bit, end_bit)
+
+
+def _order_of(keys: array, count: int, begin_bit: int, end_bit: int) -> tuple[array, array]:
+    """The sorted keys, with scratch behind them, and where each came from, likewise."""
+    sorted_keys = _device.new_array(keys, (2 * count,))
+    sorted_keys[:count]._copy_from(keys[:count])
+    order = _device.new_array(keys, (2 * count,), _INT32)
+    _device.count_up(order[:count])
+    _sort_packed(sorted_keys, order, count, begin_bit, end_bit)
+    return sorted_keys, order
+
+
+def _reorder(one: array, order: array) -> None:
+    """Puts the first elements into an order."""
+    moved = _device.new_array(one, (order.size,))
+    _device.gather(moved, one[: order.size], order)
+    one[: order.size]._take_back(moved)
+
+
+@_writes("keys", "values", by="radix_sort_pairs")
+def sort(keys: array, values: array, count: int, begin_bit: int, end_bit: int, keep_order: bool) -> array | None:
+    """Sorts pairs; gives the order (where each came from) if it is asked for."""
+    packed = keys.is_contiguous and values.is_contiguous and values._element.size in (4, 8)
+    if packed and not keep_order and values._element.kind != "struct":
+        _sort_packed(keys, values, count, begin_bit, end_bit)
+        return None
+    if count == 0:
+        return _device.new_array(keys, (0,), _INT32)
+    sorted_keys, order = _order_of(keys, count, begin_bit, end_bit)
+    keys[:count]._take_back(sorted_keys[:count])
+    order = order[:count]
+    _reorder(values, order)
+    return order
+
+
+@_writes("keys", "values", by="segmented_sort_pairs")
+def sort_segments(keys: array, values: array, count: int, starts: array, ends: array | None) -> array:
+    """Sorts pairs within segments: by key, then, which keeps that order, by segment. Elements of no segment are segments
+    of their own. Segments that reach beyond the elements are cut."""
+    if count == 0:
+        return _device.new_array(keys, (0,), _INT32)
+    if ends is None:
+        starts, ends = starts[:-1], starts[1:]
+    # 1 where a segment starts, -1 where one ends: prefix sums tell which elements are inside.
+    inside = _weft.array_new(array, _INT32, (count,), True, False, keys._place)
+    first = _weft.array_new(array, _INT32, (count,), True, False, keys._place)
+    params = "starts: wp.array(dtype=wp.int32), ends: wp.array(dtype=wp.int32), inside: wp.array(dtype=wp.int32), "
+    params += "first: wp.array(dtype=wp.int32), count: wp.int32"
+    body = """a = wp.clamp(starts[i], 0, count)
+    b = wp.clamp(ends[i], 0, count)
+    if a < b:
+        wp.atomic_add(inside, a, 1)
+        first[a] = 1
+        if b < count:
+            wp.atomic_add(inside, b, -1)"""
+    _device.run(_device.kernel_of(("edges",), params, body, 1), starts.shape, starts, ends, inside, first, count)
+    _weft.cuda_scan(inside, inside, 0, True)
+    body = """if inside[i] == 0:
+        first[i] = 1"""
+    params = "inside: wp.array(dtype=wp.int32), first: wp.array(dtype=wp.int32)"
+    _device.run(_device.kernel_of(("outside",), params, body, 1), inside.shape, inside, first)
+    _weft.cuda_scan(first, first, 0, True)  # now the number of each element's segment
+    _, order = _order_of(keys, count, 0, 32)
+    segments = _device.new_array(keys, (2 * count,), _INT32)
+    _device.gather(segments[:count], first, order[:count])
+    _sort_packed(segments, order, count, 0, min(32, max(1, count.bit_length())))
+    order = order[:count]
+    _reorder(keys, order)
+    _reorder(values, order)
+    return order
+
+
+def order_backward(one: array, order: array) -> None:
+    """Adds the gradient of an array whose elements were put into an order."""
+    part = one[: order.size]
+    taken = _device.take(part)
+    _weft.announce_write(part.grad, "a backward pass")
+    _device.scatter_add(part.grad, taken, order)
+
+
+@_writes("run_values", "run_lengths", "run_count", by="runlength_encode")
+def run_lengths(values: array, run_values: array, run_lengths: array, run_count: array | None, count: int) -> Any:
+    """Values and lengths of runs. Without an array for their number the program waits for it."""
+    given = run_count
+    if run_count is None:
+        run_count = _weft.array_new(array, _INT32, (1,), True, False, values._place)
+    if count == 0:
+        run_count.zero_()
+        return 0 if given is None else given
+    place = _device.new_array(values, (count,), _INT32)
+    start = _device.new_array(values, (count + 1,), _INT32)
+    ints = "wp.array(dtype=wp.int32)"
+    body = """place[i] = 1
+    if i > 0:
+        if values[i] == values[i - 1]:
+            place[i] = 0"""
+    _device.run(_device.kernel_of(("heads",), f"values: {ints}, place: {ints}", body, 1), (count,), values, place)
+    source = _device.new_array(values, (count,))
+    source._copy_from(values[:count])  # results may overwrite the values
+    _weft.cuda_scan(place, place, 0, True)
+    params = f"values: {ints}, place: {ints}, start: {ints}, run_values: {ints}, run_count: {ints}, n: wp.int32"
+    body = """k = place[i] - 1
+    new = bool(True)
+    if i > 0:
+        new = place[i - 1] == k
+    if new:
+        start[k] = i
+        run_values[k] = values[i]
+    if i == n - 1:
+        start[k + 1] = n
+        run_count[0] = k + 1"""
+    kernel = _device.kernel_of(("runs",), params, body, 1)
+    _device.run(kernel, (count,), source, place, start, run_values, run_count, count)
+    params = f"start: {ints}, run_lengths: {ints}, run_count: {ints}"
+    body = """if i < run_count[0]:
+        run_lengths[i] = start[i + 1] - start[i]"""
+    _device.run(_device.kernel_of(("lengths",), params, body, 1), (count,), start, run_lengths, run_count)
+    return int(run_count.numpy()[0]) if given is None else given

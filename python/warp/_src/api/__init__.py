@@ -1,0 +1,1 @@
+"""What programs see: names, module paths, start-up; and where the rooms are joined."""

@@ -1,0 +1,145 @@
+"""The names of `warp`: gathered from the rooms once. What few programs need is loaded when first asked for; so are builtins,
+which become Python functions then."""
+
+from __future__ import annotations
+
+import importlib as _importlib
+import sys as _sys
+
+from warp import _weft
+from warp._src.algorithms import elementwise as _elementwise
+from warp._src.algorithms import matmul as _matmul
+from warp._src.api import module_paths as _module_paths
+from warp._src.api import startup as _startup
+from warp._src.api import wiring as _wiring  # noqa: F401 - joins the rooms
+from warp._src.arrays import array as _array
+from warp._src.arrays import array_factories as _array_factories
+from warp._src.devices import streams as _streams
+from warp._src.devices.device import (  # noqa: F401
+    Device,
+    DeviceLike,
+    MemoryKind,
+    ScopedDevice,
+    can_access,
+    get_cuda_device,
+    get_cuda_device_count,
+    get_cuda_devices,
+    get_cuda_driver_version,
+    get_cuda_supported_archs,
+    get_device,
+    get_devices,
+    get_preferred_device,
+    is_cpu_available,
+    is_cuda_available,
+    is_device_available,
+    map_cuda_device,
+    set_device,
+    synchronize,
+    synchronize_device,
+    unmap_cuda_device,
+)
+from warp._src.gradients import tape as _tape
+from warp._src.graphs import capture as _capture
+from warp._src.kernels import custom_functions as _custom_functions
+from warp._src.kernels import introspection as _introspection  # noqa: F401 - adds methods to kernels and functions
+from warp._src.kernels import module_loading as _module_loading
+from warp._src.kernels.definitions import Function, Kernel, Module, func, get_module, kernel, overload, static  # noqa: F401
+from warp._src.kernels.launching import Launch, launch  # noqa: F401
+from warp._src.session import config as _config
+from warp._src.session import errors as _errors
+from warp._src.session import kernel_cache as _kernel_cache
+from warp._src.session import logger as _logger
+from warp._src.session import memory_report as _memory_report
+from warp._src.session.config import DeterministicMode  # noqa: F401
+from warp._src.values import builtins as _builtins
+from warp._src.values import constants as _constants
+from warp._src.values import struct as _struct
+from warp._src.values import types as _types
+
+__version__ = _config.version
+
+for _source in (
+    _types,
+    _struct,
+    _constants,
+    _array,
+    _array_factories,
+    _elementwise,
+    _matmul,
+    _errors,
+    _logger,
+    _module_loading,
+    _custom_functions,
+    _startup,
+    _memory_report,
+    _streams,
+    _capture,
+    _tape,
+    _kernel_cache,
+):
+    for _name in _source.__all__:
+        globals()[_name] = getattr(_source, _name)
+del globals()["init_kernel_cache"]  # of warp.build only
+globals().update(_module_paths.DOCUMENTED)
+
+loaded = [n for n in globals() if not n.startswith("_") and n != "annotations"]
+"""The names that `warp` has from the start."""
+
+_LATE = {
+    "warp._src.devices.allocators": (
+        "CudaManagedAllocator",
+        "ScopedAllocator",
+        "get_device_allocator",
+        "set_cuda_allocator",
+        "set_device_allocator",
+    ),
+    "warp._src.devices.profiling": (
+        "ScopedCudaProfiler",
+        "TimingResult",
+        "cuda_profiler_start",
+        "cuda_profiler_stop",
+        "timing_begin",
+        "timing_end",
+        "timing_print",
+    ),
+    "warp._src.devices.timer": ("ScopedTimer",),
+    "warp._src.gradients.forward": ("ForwardMode", "hvp", "jvp"),
+    "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
+    "warp._src.interop.ipc": ("from_ipc_handle",),
+    "warp._src.interop.torch_streams": ("device_from_torch", "device_to_torch", "stream_from_torch", "stream_to_torch"),
+    "warp._src.kernels.gpu_properties": (
+        "get_cuda_kernel_properties",
+        "get_cuda_max_cluster_dim",
+        "get_suggested_block_size",
+    ),
+}
+"""Modules that start-up does not pay for, and their names."""
+_late_names = {name: module for module, names in _LATE.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Names that are made when first asked for: those of modules that few programs need, builtins (wp.sin, wp.dot…) and
+    their structs."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name == "autograd":
+        import warp.autograd
+
+        return warp.autograd
+    module = _late_names.get(name)
+    if module is None:
+        value = _builtins.python_function(name) or _struct.library_struct(name)
+    else:
+        value = getattr(_importlib.import_module(module), name)
+    if value is None:
+        raise AttributeError(f"module 'warp' has no attribute '{name}'")
+    setattr(_sys.modules["warp"], name, value)
+    return value
+
+
+def __dir__() -> list[str]:
+    """Everything, builtins and their structs included."""
+    return sorted({*__all__, *_builtins.names(), *_weft.library_struct_names()})
+
+
+__all__ = [*loaded, *_late_names]

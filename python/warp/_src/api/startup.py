@@ -1,0 +1,118 @@
+"""Start-up and self-description: `wp.init` and its banner, `python -m warp`, `wp.print_diagnostics`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from warp import _weft
+from warp._src.devices.device import CPU, get_cuda_devices, get_devices, selection
+from warp._src.kernels import custom_functions
+from warp._src.session import config, gpu_options, logger
+
+_initialized = False
+
+
+def init() -> None:
+    """Starts the runtime and, unless `wp.config.quiet`, says what it found. Calling it again does nothing."""
+    global _initialized
+    if _initialized:
+        return
+    _initialized = True
+    if not logger.is_said(logger.LOG_INFO):
+        return
+    triple, cpu, lanes = _weft.host_target()
+    lines = [
+        f"Warp {config.version} initialized (Weft {_weft.version()}):",
+        f"   {_cuda_text()}",
+        "   Devices:",
+        f'     "{CPU.alias}"      : "{cpu}" ({triple}, {_weft.thread_count()} threads, {lanes} lanes)',
+        *(
+            f'     "{d.alias}"   : "{d.name}" ({d.total_memory >> 20} MiB, sm_{d.arch}, mempool '
+            f"{'enabled' if d.is_mempool_enabled else 'not enabled'})"
+            for d in get_cuda_devices()
+        ),
+        "   Kernel cache:",
+        f"     {_weft.cache_folder() or 'none'}",
+    ]
+    logger.log_info("\n".join(lines))
+
+
+def _cuda_text() -> str:
+    """What is to be said of CUDA."""
+    if not get_cuda_devices():
+        return f"CUDA devices not available: {selection.problem}"
+    version = f"{selection.version // 1000}.{selection.version % 1000 // 10}"
+    return f"CUDA driver {version}, opened at run time; no toolkit used"
+
+
+def _ptx_compiler_text() -> str:
+    """What turns PTX into machine code."""
+    version, used = _weft.cuda_ptx_compiler()
+    if not version:
+        return "the CUDA driver's"
+    name = f"nvPTXCompiler {version // 1000}.{version % 1000 // 10}"
+    if used or not get_cuda_devices():
+        return f"{name}, linked in"
+    return f"the CUDA driver's ({name} is linked in, but newer than the driver)"
+
+
+def is_initialized() -> bool:
+    """Whether `wp.init` was called."""
+    return _initialized
+
+
+def diagnostics() -> dict[str, Any]:
+    """What a bug report needs, by name."""
+    import platform
+
+    import numpy
+
+    triple, cpu, lanes = _weft.host_target()
+    return {
+        "weft": _weft.version(),
+        "build": _weft.build_id(),
+        "warp_python": config.version,
+        "python": sys.version.replace("\n", " "),
+        "numpy": numpy.__version__,
+        "platform": platform.platform(),
+        "cpu": cpu,
+        "target": triple,
+        "lanes": lanes,
+        "threads": _weft.thread_count(),
+        "memory": CPU.total_memory,
+        "kernel_cache": _weft.cache_folder() or "none",
+        "native_compiler": custom_functions.find_clang() or "none (wp.func_native needs clang)",
+        "cuda_enabled": bool(get_cuda_devices()),
+        "cuda": _cuda_text(),
+        "ptx_compiler": _ptx_compiler_text(),
+        "elementary_functions": gpu_options.elementary_functions(),
+        "devices": [d.alias for d in get_devices()],
+        "changed_settings": _changed_settings(),
+    }
+
+
+def _changed_settings() -> dict[str, Any]:
+    """Flags of `wp.config` that are not as they start."""
+    defaults: dict[str, Any] = {}
+    with open(config.__file__, encoding="utf-8") as file:
+        exec(compile(file.read(), config.__file__, "exec"), defaults)  # noqa: S102 - our own file
+    now = vars(config)
+    public = (name for name in getattr(config, "__annotations__", {}) if not name.startswith("_") and name != "NOTED")
+    return {name: now[name] for name in public if now[name] != defaults[name]}
+
+
+def report() -> str:
+    """What a bug report needs, as text."""
+    found = diagnostics()
+    width = max(map(len, found))
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in found.items())
+
+
+def print_diagnostics() -> dict[str, Any]:
+    """Prints what a bug report needs and returns it as a dictionary."""
+    print(report())
+    return diagnostics()
+
+
+__all__ = ["init", "is_initialized", "print_diagnostics"]

@@ -1,0 +1,33 @@
+"""Where the rooms are joined: functions of upper rooms that lower ones call, and those that C++ calls.
+
+A room imports only what lies below it. What it calls of rooms above has a place there, declared with its type, that is
+filled here, once, when the package is imported.
+"""
+
+from __future__ import annotations
+
+from warp import _weft
+from warp._src.algorithms import elementwise, matmul
+from warp._src.arrays import array_interface, array_operators, listeners
+from warp._src.arrays.array import array
+from warp._src.gradients import tape_record
+from warp._src.session import config, logger
+from warp._src.values import struct, types
+
+
+def _warn(text: str) -> None:
+    """A warning of the compiler, perhaps with lines of source text."""
+    if not config.quiet:
+        logger.warn(text.rstrip("\n"))
+
+
+struct.array_class = array_interface.array_class = array
+array_operators.operate = elementwise.operate
+array_operators.operate_unary = elementwise.operate_unary
+array_operators.product = matmul.product
+listeners.record_assignment = tape_record.record_assignment
+listeners.record_gather = tape_record.record_gather
+listeners.record_scatter = tape_record.record_scatter
+
+_weft.set_hooks(array_interface.as_array, types.make_value, array_interface.type_of, _warn)
+_weft.set_tape_hooks(tape_record.record_copy, tape_record.record_fill, tape_record.held_arrays)

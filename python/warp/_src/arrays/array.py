@@ -1,0 +1,595 @@
+"""`wp.array`: typed memory with 1 to 4 dimensions, and the annotation of array parameters.
+
+Memory, views and indexing lie in C++ (`_weft.Array`); this class adds the constructor's many forms, NumPy, gradients
+as attributes and what Python expects of an object. An array made with a dtype only, `wp.array(dtype=float, ndim=2)`,
+has no memory: it is an annotation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from warp import _weft
+from warp._src.arrays import array_interface as _interface
+from warp._src.arrays import array_operators, listeners
+from warp._src.arrays.array_arguments import (
+    ArrayDescriptor,
+    ArrayTypeError,
+    check_capacity,
+    checked_address,
+    checked_element,
+    element_handle,
+    extents_of,
+    is_host,
+    plain_handles,
+    strided_room,
+)
+from warp._src.arrays.array_exchange import ArrayExchange
+from warp._src.arrays.struct_elements import (
+    derived,
+    field_arrays,
+    flatten_objects,
+    restore_arrays,
+    struct_value,
+    take_refs,
+)
+from warp._src.devices.device import CPU, ON_CPU, ON_PINNED, Device, device_at, place_of
+from warp._src.values.types import class_of, type_handle, type_handle_or_none
+
+__all__ = ["array"]
+
+_ndarray = np.ndarray
+
+
+@array_operators.with_operators
+class array(ArrayExchange):
+    """An array of elements of one type.
+
+    `data` is anything NumPy reads, another array, or None; trailing dimensions become the components of a vector or
+    matrix `dtype`. `copy=False` shares the memory of `data` where dtype and layout allow it and the memory is writable.
+    With `ptr` the array lies over foreign memory, which `deleter(ptr, bytes)` frees at the end. With neither, `shape`
+    makes new memory that is not initialised. A dtype alone makes an annotation.
+    """
+
+    __slots__ = ("__dict__", "_annotated_ndim", "_dtype")
+
+    # What few arrays have of their own.
+    _refs: dict[Any, Any] | None = None
+    _grad: array | None = None
+    _retain = False
+    _capacity: int | None = None
+    _foreign = False
+    deleter: Callable[[int, int], None] | None = None
+
+    def __init__(
+        self,
+        data: Any = None,
+        dtype: Any = Any,
+        shape: int | Sequence[int] | None = None,
+        strides: Sequence[int] | None = None,
+        ptr: int | None = None,
+        capacity: int | None = None,
+        device: Any = None,
+        pinned: bool = False,
+        copy: bool = True,
+        deleter: Callable[[int, int], None] | None = None,
+        ndim: int | None = None,
+        grad: array | None = None,
+        requires_grad: bool = False,
+        retain_grad: bool = False,
+        *,
+        length: int | None = None,
+        owner: bool | None = None,
+        n: int | None = None,
+    ) -> None:
+        if (
+            data.__class__ is _ndarray
+            and shape is None
+            and ndim is None
+            and ptr is None
+            and strides is None
+            and length is None
+            and not pinned
+            and is_host(device)
+        ):
+            handle = None if dtype is Any or dtype is None else plain_handles[dtype]
+            if handle is not None or dtype is Any:
+                if self._init_buffer(data, handle, copy):
+                    if requires_grad or grad is not None or retain_grad:
+                        self._init_grad(grad, requires_grad, retain_grad)
+                    return
+        if length is None:
+            length = n
+        if length is not None:
+            if shape is not None:
+                raise RuntimeError("give shape= or length=, not both")
+            shape = length
+        if data is not None and ptr is not None:
+            raise RuntimeError("Should only construct arrays with either data or ptr arguments, not both")
+        if ndim is not None and not 1 <= ndim <= 4:
+            raise RuntimeError(f"an array has 1 to 4 dimensions, not {ndim}")
+        if data is None and ptr is None and shape is None:
+            if device is not None or pinned:
+                place_of(device, pinned)
+            self._init_annotation(dtype, ndim)
+            return
+        if device is None and not pinned and isinstance(data, _weft.Array) and data._valid:
+            place = data._place  # a copy lies beside its original
+        else:
+            place = place_of(device, pinned)
+        if data is not None:
+            if strides is not None:
+                raise RuntimeError("strides= goes with ptr= or shape=; data brings its own")
+            if place == ON_CPU and not _interface.on_device(data):
+                self._init_data(data, dtype, shape, ndim, copy)
+            else:
+                from warp._src.arrays.cuda_interface import init_elsewhere
+
+                init_elsewhere(self, data, dtype, shape, ndim, copy, place)
+        else:
+            if dtype is Any or dtype is None:
+                raise RuntimeError("an array without data needs a dtype")
+            handle = element_handle(dtype)
+            extents = extents_of(shape)
+            if ndim is not None and len(extents) != ndim:
+                raise RuntimeError(f"the shape {extents} does not have {ndim} dimensions")
+            if ptr is not None:
+                self._init_ptr(handle, extents, strides, ptr, capacity, owner, deleter, place)
+            elif strides is None and capacity is None:
+                self._allocate(handle, extents, False, False, place)
+            else:
+                self._init_strided(handle, extents, strides, capacity, place)
+            self._dtype = dtype if handle.kind == "struct" else class_of(handle)
+            if _interface.holds_arrays(handle):
+                if ptr is None:
+                    self._zero()
+                self._refs = {}
+        self._init_grad(grad, requires_grad, retain_grad)
+        if requires_grad and (hasattr(data, "_wp_indexed_") or (isinstance(data, array) and data.ptr != self.ptr)):
+            self._record_values(data)
+
+    # ---- construction ----------------------------------------------------------------------------------------------
+
+    def _init_annotation(self, dtype: Any, ndim: int | None) -> None:
+        self._init_null()
+        handle = None if dtype is Any or dtype is None else checked_element(type_handle_or_none(dtype))
+        known = handle is not None and handle.kind == "scalar"
+        self._dtype = Any if dtype is None else class_of(handle) if known else dtype
+        self._annotated_ndim = 1 if ndim is None else ndim
+
+    def _init_grad(self, grad: array | None, requires_grad: bool, retain_grad: bool) -> None:
+        if grad is not None:
+            self.grad = grad
+        elif requires_grad:
+            self._set_requires_grad(True)
+        if retain_grad:
+            self._retain = True
+
+    def _record_values(self, source: Any) -> None:
+        """Tells the tape that records, if any, and forward mode where the elements came from."""
+        if (self._has_grad and _weft.recording_tape() is not None) or _weft.forward_mode():
+            listeners.record_assignment(self, source)
+
+    def _init_data(self, data: Any, dtype: Any, shape: Any, ndim: int | None, copy: bool) -> None:
+        handle = None if dtype is Any or dtype is None else element_handle(dtype)
+        extents = None if shape is None else extents_of(shape)
+        if isinstance(data, _weft.Array):
+            if not data._valid:
+                raise RuntimeError("the data is an array annotation: it has no memory")
+            if (handle is None or handle == data._element) and (extents is None or extents == data.shape):
+                if ndim is not None and data.ndim != ndim:
+                    raise RuntimeError(f"the data has {data.ndim} dimensions, not {ndim}")
+                if copy:
+                    self._allocate(data._element, data.shape, False, False)
+                    self._copy_from(data)
+                else:
+                    self._share(data)
+                self._dtype = data.dtype
+                take_refs(self, data, copy)
+                return
+            values = _interface.host_view(data)
+            if handle is None:
+                handle = data._element
+        else:
+            if getattr(data, "_wp_indexed_", False):
+                data = data.contiguous()
+                self._init_data(data, dtype, shape, ndim, False)
+                return
+            if handle is not None and handle.kind == "struct" and not isinstance(data, _ndarray):
+                self._init_structs(data, handle, dtype, extents, ndim)
+                return
+            values = _interface.as_ndarray(data)
+        if values.ndim == 0:
+            raise RuntimeError("the data of an array must be a sequence, not a single value")
+        if handle is None:
+            handle = _interface.element_handle(values)
+            if handle.kind == "struct":
+                self._init_structs(data, handle, class_of(handle), extents, ndim)
+                return
+        known = _interface.layout(handle)
+        if extents is None:
+            extents = _interface.folded_shape(values.shape, known)
+        if not 1 <= len(extents) <= 4:
+            raise RuntimeError(f"an array has 1 to 4 dimensions, the data has {len(extents)}")
+        if ndim is not None and len(extents) != ndim:
+            raise RuntimeError(f"the data has {len(extents)} dimensions, not {ndim}")
+        values = _interface.comparable(values, known)
+        full = extents + known.inner
+        try:
+            values = values if values.shape == full else values.reshape(full)
+        except ValueError:
+            raise RuntimeError(
+                f"data of shape {values.shape} can't become an array of {handle.name} of shape {extents}"
+            ) from None
+        if copy or not _interface.alias(values, known, self):
+            self._allocate(handle, extents, False, False)
+            with np.errstate(all="ignore"):
+                np.copyto(_interface.numpy_view(self, known), values, casting="unsafe")
+            _weft.host_record_values(self)
+        if known.kind == "struct":
+            self._dtype = class_of(handle) if dtype is Any or dtype is None else dtype
+            if known.holds_arrays:
+                self._refs = {"data": data}
+
+    def _init_structs(self, data: Any, handle: _weft.Type, dtype: Any, extents: Any, ndim: int | None) -> None:
+        """Elements from struct instances in nested lists, or from tuples of field values."""
+        found, leaves = flatten_objects(data)
+        if extents is None:
+            extents = found
+        if ndim is not None and len(extents) != ndim:
+            raise RuntimeError(f"the data has {len(extents)} dimensions, not {ndim}")
+        self._allocate(handle, extents, True, False)
+        self._dtype = dtype
+        if self.size != len(leaves):
+            raise RuntimeError(f"{len(leaves)} structs can't become an array of shape {extents}")
+        if _interface.holds_arrays(handle):
+            self._refs = {}
+        flat = self.flatten()
+        for i, leaf in enumerate(leaves):
+            flat[i] = leaf
+
+    def _init_ptr(
+        self,
+        handle: _weft.Type,
+        extents: Any,
+        strides: Any,
+        ptr: Any,
+        capacity: int | None,
+        owner: Any,
+        deleter: Any,
+        place: int,
+    ) -> None:
+        if owner and deleter is None:
+            raise RuntimeError("owner=True needs a deleter that frees the memory: pass deleter=lambda ptr, size: …")
+        steps = None if strides is None else [int(s) for s in strides]
+        if capacity is not None:
+            check_capacity(handle.size, extents, steps, capacity)
+            self._capacity = capacity
+        self._wrap(handle, extents, steps, checked_address(ptr, place), None, deleter, 0, place)
+        self._foreign, self.deleter = True, deleter
+
+    def _init_strided(self, handle: _weft.Type, extents: Any, strides: Any, capacity: int | None, place: int) -> None:
+        """New memory with strides or room of its own."""
+        steps, room = strided_room(handle.size, extents, strides, capacity)
+        memory = _weft.array_new(array, type_handle(np.uint8), room, False, False, place)
+        self._share(memory._reinterpret(handle, list(extents), steps))
+        self._capacity = room
+
+    # ---- attributes ------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> Any:
+        """The element type: a class such as wp.float32, wp.vec3 or a struct."""
+        try:
+            return self._dtype
+        except AttributeError:
+            self._dtype = class_of(self._element)
+            return self._dtype
+
+    @property
+    def device(self) -> Device | None:
+        """Where the memory is; None for annotations."""
+        return device_at(self._place) if self._valid else None
+
+    @property
+    def capacity(self) -> int:
+        """Bytes of memory."""
+        return self._capacity or self._bytes
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the memory is page-locked for transfers to a GPU."""
+        return self._place == ON_PINNED
+
+    @property
+    def owner(self) -> bool:
+        """Whether the array frees its memory at the end."""
+        return self._valid and not (self._foreign and self.deleter is None)
+
+    @property
+    def is_transposed(self) -> bool:
+        """Whether a 2-D array is packed column by column."""
+        return self.ndim == 2 and self.transpose().is_contiguous
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether there is a gradient. Setting True adds a zero gradient, False drops it."""
+        return self._has_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if bool(value) != self._has_grad:
+            self._set_requires_grad(bool(value))
+            self._grad = None
+
+    @property
+    def grad(self) -> array | None:
+        """The gradient: an array of the same dtype, shape and strides, or None."""
+        if not self._has_grad:
+            return None
+        if self._grad is None:
+            self._grad = self._grad_view()
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: array | None) -> None:
+        if value is None:
+            self.requires_grad = False
+            return
+        if not isinstance(value, array):
+            raise TypeError(f"a gradient is a wp.array, not {type(value).__name__}")
+        self._set_grad(value)
+        self._grad = value
+
+    @property
+    def retain_grad(self) -> bool:
+        """Whether the gradient stays readable after a backward pass that overwrote the array."""
+        return self._retain
+
+    @retain_grad.setter
+    def retain_grad(self, value: bool) -> None:
+        self._retain = bool(value)
+
+    @property
+    def vars(self) -> dict[str, Any]:
+        """The fields of the kernel argument and their C types."""
+        return dict(ArrayDescriptor._fields_)
+
+    def __ctype__(self) -> ArrayDescriptor:
+        """The kernel argument."""
+        shape, strides = self.shape, self.strides
+        return ArrayDescriptor(self.ptr or 0, self._grad_ptr, shape, strides, len(shape), 0)
+
+    def mark_read(self) -> None:
+        """Notes that a kernel read the array, for config.verify_autograd_array_access."""
+        self.is_read = True
+
+    def mark_write(self, **kwargs: Any) -> None:
+        """Notes that a kernel wrote to the array, for config.verify_autograd_array_access."""
+        self.is_read = False
+
+    # ---- Python ----------------------------------------------------------------------------------------------------
+
+    def __class_getitem__(cls, item: Any) -> array:
+        """`wp.array[float]` and `wp.array[float, 2]`: annotations."""
+        dtype, ndim = item if isinstance(item, tuple) else (item, None)
+        if ndim is not None and not isinstance(ndim, int):  # wp.array[float, Literal[2]]
+            ndim = getattr(ndim, "__args__", (None,))[0]
+        return cls(dtype=dtype, ndim=ndim)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        for i in range(len(self)):
+            yield self[i]
+
+    def __getitem__(self, key: Any) -> Any:
+        item = self._get(key)
+        if item is NotImplemented:
+            from warp._src.arrays.indexed_array import index_by_arrays
+
+            return index_by_arrays(self, key)
+        if isinstance(item, array):
+            return derived(item, self)
+        if self._refs is not None:
+            restore_arrays(item, self._refs)
+        return item
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        written = self._put(key, struct_value(self, value) if value.__class__ is tuple else value)
+        if written is NotImplemented:
+            self[key].put(value)
+        elif written.__class__ is not int:
+            derived(written, self)._assign_values(value)
+        else:
+            if self._refs is not None:
+                self._refs[written] = field_arrays(value)
+            if self._has_grad or _weft.forward_mode():
+                keys = key if isinstance(key, tuple) else (key,)
+                _weft.note_fill(self[tuple(k if k is ... else slice(k, k + 1 or None) for k in keys)])
+
+    def __str__(self) -> str:
+        if not self._valid:
+            return repr(self)
+        return str(self._shown())
+
+    def __repr__(self) -> str:
+        name = getattr(self.dtype, "__name__", None) or str(self.dtype)
+        if not self._valid:
+            return f"array(ndim={self.ndim}, dtype={name})"
+        text = np.array2string(self._shown(), separator=", ", prefix="array(")
+        shape = f"shape={self.shape}, " if self.size == 0 else ""
+        return f"array({text}, {shape}dtype={name})"
+
+    def _shown(self) -> np.ndarray:
+        values = self.numpy()
+        return _interface.bfloat16_values(values) if self._element.scalar == "bfloat16" and values.size else values
+
+    def __reduce__(self) -> tuple:
+        if not self._valid:
+            return _restore_annotation, (self.dtype, self.ndim)
+        if _interface.holds_arrays(self._element):
+            raise TypeError("an array of structs that hold arrays can't be pickled: its elements are addresses")
+        grad = self.grad.contiguous()._raw_bytes() if self._has_grad else None
+        return _restore, (self.dtype, self.shape, self.contiguous()._raw_bytes(), grad, self.retain_grad)
+
+    def _raw_bytes(self) -> bytes:
+        return bytes(_interface.on_host(self)._memory()[0])
+
+    def __copy__(self) -> array:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict) -> array:
+        if not self._valid:
+            return array(dtype=self.dtype, ndim=self.ndim)
+        made = _weft.array_new(array, self._element, self.shape, False, self._has_grad, self._place)
+        made._dtype = self.dtype
+        made._copy_from(self)
+        take_refs(made, self, True)
+        if self._has_grad:
+            made.grad._copy_from(self.grad)
+        if self.retain_grad:
+            made._retain = True
+        memo[id(self)] = made
+        return made
+
+    # ---- elements ----------------------------------------------------------------------------------------------------
+
+    def list(self) -> list[Any]:
+        """All elements in one flat list: Python numbers, or vectors, matrices and structs."""
+        kind = self._element.kind
+        if kind == "scalar":
+            return self._shown().ravel().tolist()
+        flat = self.contiguous().flatten()
+        if kind == "struct":
+            return [flat[i] for i in range(flat.size)]
+        data, size, make = flat._raw_bytes(), self._element.size, self.dtype.from_buffer_copy
+        return [make(data, at) for at in range(0, len(data), size)]
+
+    def zero_(self) -> array:
+        """Sets all bytes to zero."""
+        self._zero()
+        return self
+
+    def fill_(self, value: Any) -> array:
+        """Sets every element to a value; a number fills all components of vectors and matrices."""
+        self._fill(struct_value(self, value) if value.__class__ is tuple else value)
+        if self._refs is not None:
+            self._refs["fill", self.ptr, self.strides] = field_arrays(value)
+        return self
+
+    def assign(self, src: Any) -> None:
+        """Copies elements from another array or from data that converts to this dtype, in order."""
+        from warp._src.arrays.array_factories import copy
+
+        given = src
+        if not isinstance(src, array) or src._element != self._element:
+            src = array(src, dtype=self.dtype, copy=False, device=CPU)
+        copy(self, src)
+        if src is not given:
+            (self if src.size == self.size else self.flatten()[: src.size])._record_values(given)
+
+    def _assign_values(self, value: Any) -> None:
+        """What `a[1:3] = value` does: elements of the same shape, or values that NumPy broadcasts."""
+        if getattr(value, "_wp_indexed_", False):
+            value = value.contiguous()
+        if isinstance(value, array) and value._element == self._element:
+            if value.shape == self.shape:
+                self._copy_from(value)
+                take_refs(self, value, True)
+                return
+        elif not isinstance(value, (_weft.Array, _ndarray)):
+            handle = self._element
+            if getattr(value, "_wp_type_", None) is not None or np.isscalar(value):
+                self.fill_(value)
+                return
+            if handle.kind == "struct":
+                value = array(value, dtype=self.dtype, device=CPU)
+        source = _interface.host_view(value) if isinstance(value, _weft.Array) else _interface.as_ndarray(value)
+        values = _interface.comparable(source, _interface.layout(self._element))
+        target = _interface.staging(self)
+        _weft.announce_write(self, "an assignment")
+        with np.errstate(all="ignore"):
+            np.copyto(_interface.numpy_view(target), values, casting="unsafe")
+        if target is not self:
+            self._take_back(target)
+        self._record_values(value)
+        if isinstance(value, array):
+            take_refs(self, value, True)
+
+    # ---- views -----------------------------------------------------------------------------------------------------
+
+    def reshape(self, shape: int | Sequence[int]) -> array:
+        """The same elements in another shape, one extent of which may be -1. Contiguous arrays only."""
+        return derived(self._reshape(shape), self)
+
+    def flatten(self) -> array:
+        """The elements in one dimension. Contiguous arrays only."""
+        return self if self.ndim == 1 else self.reshape(self.size)
+
+    def transpose(self, axes: Sequence[int] | None = None) -> array:
+        """The dimensions in another order, reversed if none is given."""
+        if axes is None:
+            return derived(self._transpose([]), self)
+        ndim = self.ndim
+        order = [a + ndim if -ndim <= a < 0 else a for a in axes]
+        if len(order) != ndim:
+            raise ValueError(f"transpose needs {ndim} axes, got {len(order)}")
+        return derived(self._transpose(order), self)
+
+    def contiguous(self) -> array:
+        """This array if it is contiguous, else a copy that is."""
+        if self.is_contiguous:
+            return self
+        from warp._src.arrays.array_factories import clone
+
+        return clone(self)
+
+    def view(self, dtype: Any) -> array:
+        """The same memory with another element type: one of the same size, or vectors and matrices for trailing
+        dimensions that fit, or their scalars."""
+        handle, mine = element_handle(dtype), self._element
+        shape, strides = self.shape, self.strides
+        if handle.size != mine.size:
+            if handle.kind == "struct" or mine.kind == "struct" or handle.scalar != mine.scalar:
+                raise ArrayTypeError(
+                    f"can't view {mine.name} ({mine.size} bytes) as {handle.name} ({handle.size} bytes)"
+                )
+            before, after = _interface.layout(mine), _interface.layout(handle)
+            shape, strides = shape + before.inner, strides + before.strides
+            rank = len(shape) - len(after.inner)
+            if not 1 <= rank <= 4 or shape[rank:] != after.inner or strides[rank:] != after.strides:
+                raise ArrayTypeError(f"can't view an array of {mine.name} of shape {self.shape} as {handle.name}")
+            shape, strides = shape[:rank], strides[:rank]
+        made = self._reinterpret(handle, shape, strides)
+        made._refs = self._refs
+        if handle.kind == "struct":
+            made._dtype = dtype
+        return made
+
+    def to(self, device: Any, requires_grad: bool | None = None) -> array:
+        """This array, or a copy where it lies on another device or `requires_grad` differs."""
+        place = self._place if device is None else place_of(device)
+        if (place == self._place or (place == ON_CPU and self.pinned)) and requires_grad in (None, self._has_grad):
+            return self
+        from warp._src.arrays.array_factories import clone
+
+        return clone(self, device=device, requires_grad=requires_grad)
+
+    def __matmul__(self, other: Any) -> array:
+        return array_operators.product(self, other)
+
+
+def _restore_annotation(dtype: Any, ndim: int) -> array:
+    return array(dtype=dtype, ndim=ndim)
+
+
+def _restore(dtype: Any, shape: tuple[int, ...], data: bytes, grad: bytes | None, retain_grad: bool) -> array:
+    made = array(shape=shape, dtype=dtype, requires_grad=grad is not None, retain_grad=retain_grad, device=CPU)
+    for target, content in ((made, data), (made.grad, grad)):
+        if target is not None and content:
+            memoryview(target._memory()[0])[:] = content
+    return made

@@ -1,0 +1,138 @@
+"""What `wp.array` is made with, checked: element types, devices, shapes, strides, addresses, room in memory."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+from typing import Any
+
+import numpy as np
+
+from warp import _weft
+from warp._src.arrays.array_interface import holds_arrays
+from warp._src.devices.device import CPU, device_at, get_device, selection
+from warp._src.values.types import type_handle, type_handle_or_none
+
+
+class ArrayTypeError(TypeError, RuntimeError):
+    """An element type that an array can't have or take."""
+
+
+class ArrayDescriptor(ctypes.Structure):
+    """An array as generated code sees it."""
+
+    _fields_ = [
+        ("data", ctypes.c_uint64),
+        ("grad", ctypes.c_uint64),
+        ("shape", ctypes.c_int64 * 4),
+        ("strides", ctypes.c_int64 * 4),
+        ("ndim", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    ]
+
+
+class _PlainHandles(dict):
+    """Handles of element types whose arrays need no care; for others, and for what is no type, None."""
+
+    def __missing__(self, dtype: Any) -> _weft.Type | None:
+        handle = type_handle_or_none(dtype)
+        if handle is None or handle.kind == "array" or holds_arrays(handle) or handle.holds_private:
+            return None
+        if isinstance(dtype, type):
+            self[dtype] = handle
+        return handle
+
+
+plain_handles = _PlainHandles()
+
+
+def element_handle(dtype: Any) -> _weft.Type:
+    """The handle of an element type; TypeError if arrays can't hold it."""
+    handle = type_handle(dtype)
+    if handle.kind == "array":
+        raise ArrayTypeError("arrays can't hold arrays; use more dimensions, or a struct with an array field")
+    return checked_element(handle)
+
+
+def checked_element(handle: Any) -> Any:
+    """The handle of an element type; ArrayTypeError if it is of state that only the library understands."""
+    if handle is not None and handle.holds_private:
+        raise ArrayTypeError(f"a {handle.name} can't lie in an array; keep it in a variable of a kernel")
+    return handle
+
+
+def check_device(device: Any) -> None:
+    """Raises if there is no such device."""
+    if device is not None and device is not CPU:
+        get_device(device)
+
+
+def is_host(device: Any) -> bool:
+    """Whether a device argument is known to mean the CPU."""
+    return device is CPU or (device is None and selection.on_cpu)
+
+
+def extents_of(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple."""
+    if isinstance(shape, (str, bytes)):
+        raise TypeError(f"an array's shape must be an integer or a tuple of integers, not {type(shape).__name__}")
+    try:
+        if not hasattr(shape, "__len__"):
+            return (operator.index(shape),)
+        return tuple(operator.index(n) for n in shape)
+    except TypeError:
+        raise TypeError(f"an array's shape must be an integer or a tuple of integers, not {shape!r}") from None
+
+
+def packed_strides(extents: tuple[int, ...], size: int) -> list[int]:
+    """The strides of a contiguous array."""
+    strides = []
+    for extent in reversed(extents):
+        strides.append(size)
+        size *= max(extent, 1)
+    return strides[::-1]
+
+
+def checked_address(ptr: Any, place: int) -> int:
+    """An address as a number. RuntimeError if an array on that CUDA device can't lie there."""
+    if isinstance(ptr, ctypes.c_void_p):
+        ptr = ptr.value or 0
+    if not isinstance(ptr, (int, np.integer)):
+        raise TypeError(f"ptr must be an address, not {type(ptr).__name__}")
+    if not 0 <= ptr < 1 << 64:
+        raise RuntimeError(f"{ptr} is no address")
+    if place >= 0 and ptr:
+        _check_pointer(int(ptr), place)
+    return int(ptr)
+
+
+def _check_pointer(address: int, place: int) -> None:
+    """RuntimeError for an address that kernels on a device can't reach, as far as the driver knows."""
+    device = device_at(place)
+    found = _weft.cuda_pointer_place(address)
+    if found is None:
+        raise RuntimeError(f"{address:#x} is no memory of {device}, nor any that the CUDA driver knows")
+    if found >= 0 and found != device._native.number and not device.can_access(device_at(found)):  # type: ignore[attr-defined]
+        raise RuntimeError(f"{address:#x} is memory of {device_at(found)}; an array on {device} can't lie there")
+
+
+def check_capacity(size: int, extents: tuple[int, ...], strides: list[int] | None, capacity: int) -> int:
+    """The bytes that elements spread over; RuntimeError if they are more than the capacity."""
+    steps = packed_strides(extents, size) if strides is None else strides
+    needed = size + sum(abs(s) * (e - 1) for s, e in zip(steps, extents)) if all(extents) else 0
+    if needed > capacity:
+        raise RuntimeError(f"an array of shape {extents} needs {needed} bytes, the capacity is {capacity}")
+    return needed
+
+
+def strided_room(size: int, extents: tuple[int, ...], strides: Any, capacity: int | None) -> tuple[list[int], int]:
+    """Strides and bytes of new memory with strides or room of its own."""
+    if any(e < 0 for e in extents):
+        raise RuntimeError(f"the shape {extents} has a negative extent")
+    steps = packed_strides(extents, size) if strides is None else [int(s) for s in strides]
+    if len(steps) != len(extents):
+        raise RuntimeError(f"an array of {len(extents)} dimensions needs as many strides, {len(steps)} were given")
+    if any(s < 0 for s in steps):
+        raise RuntimeError("new memory needs strides of 0 or more")
+    needed = check_capacity(size, extents, steps, (1 << 63) - 1 if capacity is None else capacity)
+    return steps, max(needed, capacity or 0)

@@ -1,0 +1,86 @@
+"""What an array shows to NumPy and to other libraries: its memory, without a copy."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from warp import _weft
+from warp._src.arrays import array_interface as _interface
+from warp._src.devices.device import MemoryKind
+
+
+class ArrayExchange(_weft.Array):
+    """The protocols of NumPy, DLPack and ctypes, for `array`."""
+
+    __slots__ = ()
+
+    def numpy(self, *, _suppress_bfloat16_warning: bool = False) -> np.ndarray:
+        """A NumPy array over the same memory, without a copy; of an array on a CUDA device a copy, when the work queued
+        before is done. Vectors and matrices add dimensions, structs become records; bfloat16 shows as ml_dtypes' type, or
+        as bits in uint16 where that is not installed."""
+        return _interface.host_view(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        values = self.numpy()
+        if dtype is not None and np.dtype(dtype) != values.dtype:
+            if copy is False:
+                raise ValueError(f"an array of {self.dtype.__name__} can't be seen as {np.dtype(dtype)} without a copy")
+            return values.astype(dtype)
+        return values.copy() if copy else values
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self._place >= 0:
+            raise AttributeError(f"__array_interface__ needs memory of the host, this array is on {self.device}")
+        values = self.numpy()
+        if values.dtype.kind == "V" and values.dtype.names is None:
+            raise AttributeError("__array_interface__ has no bfloat16; NumPy takes it through __array__")
+        return values.__array_interface__
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The memory for PyTorch, CuPy, Numba and others; on CUDA devices only."""
+        if not self._valid or self._place < 0:
+            raise AttributeError("__cuda_array_interface__ needs memory of a CUDA device")
+        from warp._src.arrays.cuda_interface import interface_of
+
+        return interface_of(self)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        """A DLPack capsule over the same memory."""
+        if self._place >= 0:
+            from warp._src.arrays.cuda_dlpack import capsule_of
+
+            return capsule_of(self, kwargs.get("stream"))
+        return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if v is not None})
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0) if self._place < 0 else (2, self.device._native.number)
+
+    def cptr(self) -> Any:
+        """A ctypes pointer to the first element."""
+        kind = self._element.kind
+        ctype = (
+            self.dtype._type_
+            if kind == "scalar"
+            else self.dtype
+            if issubclass(self.dtype, ctypes.Array)
+            else ctypes.c_uint8
+        )
+        return ctypes.cast(self.ptr or 0, ctypes.POINTER(ctype))
+
+    def ipc_handle(self) -> bytes:
+        """64 bytes by which another process opens the array's memory (`wp.from_ipc_handle`). CUDA arrays only, made outside
+        of the memory pool: `with wp.ScopedMempool(device, False):`. The array must live while others use it."""
+        if self._place < 0:
+            raise RuntimeError("IPC handles exist for CUDA arrays only; this one is on the CPU")
+        return _weft.cuda_share_memory(self)
+
+    @property
+    def memory_kind(self) -> MemoryKind:
+        """Where the memory lies."""
+        if self._place >= 0:
+            return MemoryKind.CUDA_MEMPOOL if self.device.is_mempool_enabled else MemoryKind.CUDA_DEVICE
+        return MemoryKind.HOST if self._place == -1 else MemoryKind.PINNED

@@ -1,0 +1,118 @@
+"""Structs as elements, and the arrays in their fields.
+
+An array of structs that hold arrays stores addresses. Its `_refs`, shared by all its views, maps where a struct was
+written to the arrays in it, so that their memory lasts as long as the addresses are there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import numpy as np
+
+from warp import _weft
+from warp._src.values.struct import StructInstance
+from warp._src.values.types import class_of
+
+
+def derived(view: Any, base: Any) -> Any:
+    """Gives a view what it shares with its base beside memory."""
+    if base._refs is not None:
+        view._refs = base._refs
+        view._dtype = base.dtype
+    return view
+
+
+def take_refs(target: Any, source: Any, copied: bool) -> None:
+    """After elements went from one array to another: the target keeps what the elements point to."""
+    refs = source._refs
+    if refs is None:
+        return
+    if not copied:
+        target._refs = refs
+        return
+    if target._refs is None:
+        target._refs = {}
+    if target._refs is not refs:
+        target._refs["copy", target.ptr, target.strides, source.ptr] = tuple(refs.values())
+
+
+def field_arrays(value: Any) -> list[Any]:
+    """The arrays in a struct instance, those of nested structs included."""
+    handle = getattr(value, "_wp_type_", None)
+    if handle is None or handle.kind != "struct":
+        return []
+    found: list[Any] = []
+    for name, field, _ in handle.fields:
+        item = getattr(value, name, None)
+        if field.kind == "array":
+            found.append(item)
+        elif field.kind == "struct":
+            found.extend(field_arrays(item))
+    return found
+
+
+def struct_value(target: Any, value: Any) -> Any:
+    """A tuple of field values as an instance of the array's struct; any other value, or array, leaves it as it is."""
+    handle = target._element
+    if handle.kind != "struct" or isinstance(value, target.dtype):
+        return value
+    fields = handle.fields
+    if len(value) != len(fields):
+        raise ValueError(f"the struct {handle.name} has {len(fields)} fields, got {len(value)} values")
+    made = class_of(handle)()
+    for (name, _, _), item in zip(fields, value):
+        setattr(made, name, item)
+    return made
+
+
+def flatten_objects(data: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """The shape of nested lists of objects, and the objects in order. Tuples in lists are field values."""
+    if not isinstance(data, (list, tuple)) and not (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
+        try:
+            data = list(data)
+        except TypeError:
+            raise RuntimeError("the data of an array of structs must be a sequence of them") from None
+    shape: list[int] = [len(data)]
+    items = list(data)
+    while items and all(isinstance(x, list) for x in items):
+        lengths = {len(x) for x in items}
+        if len(lengths) > 1:
+            raise RuntimeError("the data is ragged: its lists have different lengths")
+        shape.append(lengths.pop())
+        items = [y for x in items for y in x]
+        if len(shape) > 4:
+            raise RuntimeError("an array has 1 to 4 dimensions, the data has more")
+    return tuple(shape), items
+
+
+def arrays_in(refs: Any) -> Iterator[Any]:
+    """The arrays in nested lists."""
+    if isinstance(refs, _weft.Array):
+        yield refs
+    elif isinstance(refs, (list, tuple)):
+        for item in refs:
+            yield from arrays_in(item)
+
+
+def arrays_of(one: Any) -> Iterator[Any]:
+    """The arrays in an argument: itself, those of an indexed array, those in the fields of a struct."""
+    if isinstance(one, _weft.Array):
+        if one._valid:
+            yield one
+    elif getattr(one, "_wp_indexed_", False):
+        yield one.data
+    elif isinstance(one, StructInstance):
+        for name in type(one)._wp_fields_:
+            yield from arrays_of(getattr(one, name))
+
+
+def restore_arrays(value: Any, refs: dict[Any, Any]) -> None:
+    """Puts the arrays that were written into a struct array in place of the bare addresses that were read back."""
+    known = {(a.ptr, a.shape, a.strides): a for a in arrays_in(list(refs.values())) if a._valid}
+    for name, field, _ in value._wp_type_.fields:
+        item = getattr(value, name, None)
+        if field.kind == "struct":
+            restore_arrays(item, refs)
+        elif field.kind == "array" and item is not None:
+            value.__dict__[name] = known.get((item.ptr, item.shape, item.strides), item)

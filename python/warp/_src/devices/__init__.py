@@ -1,0 +1,1 @@
+"""The CPU, CUDA devices, their streams, memory and clocks."""

@@ -1,0 +1,1 @@
+"""Tapes, forward mode, checks of gradients."""

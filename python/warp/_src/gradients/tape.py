@@ -1,0 +1,267 @@
+"""`wp.Tape`: records launches, copies and fills, and goes back over them to compute gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable
+
+from warp import _weft
+from warp._src.arrays.array import array
+from warp._src.arrays.struct_elements import arrays_of
+from warp._src.gradients import tape_record
+from warp._src.session import config
+from warp._src.values.struct import StructInstance
+
+__all__ = ["Tape"]
+
+
+class Gradients(Mapping):
+    """Gradients by the argument that they belong to: arrays by array, structs of gradients by struct."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[Any, Any]] = {}
+
+    def _put(self, one: Any, gradient: Any) -> None:
+        self._found[id(one)] = (one, gradient)
+
+    def __getitem__(self, one: Any) -> Any:
+        found = self._found.get(id(one))
+        if found is None:
+            raise KeyError(one)
+        return found[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (one for one, _ in self._found.values())
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __contains__(self, one: object) -> bool:
+        return id(one) in self._found
+
+    def values(self) -> Any:
+        """The gradients."""
+        return [gradient for _, gradient in self._found.values()]
+
+    def items(self) -> Any:
+        """Arguments and their gradients."""
+        return list(self._found.values())
+
+    def __repr__(self) -> str:
+        return f"<gradients of {len(self)} arguments>"
+
+
+class Tape(_weft.TapeCore):
+    """Records what runs inside its `with` block; `backward` computes the gradients of what went in.
+
+    Gradients are exact when arrays are overwritten later on, too: the tape keeps a copy of what the backward pass still
+    needs (`kept_bytes` says how much), and kernels that overwrite what they have read write it down (`log_bytes`). With
+    `keep_copies=False` the first is an error instead.
+    """
+
+    def __init__(self, keep_copies: bool = True):
+        super().__init__()
+        self.gradients: Mapping[Any, Any] = Gradients()
+        self.loss: array | None = None
+        self.scopes: list[tuple[int, str | None, dict]] = []
+        self._refuse_copies(not keep_copies)
+
+    # ---- recording ---------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Tape:
+        global current
+        if current is not None:
+            raise RuntimeError("Warp: Error, entering a tape while one is already active")
+        current = self
+        self._verify(config.mode == "debug" or bool(config.verify_autograd_array_access))
+        self._watch_threads(bool(config.verify_autograd_array_access))
+        self._start()
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        global current
+        if current is None:
+            raise RuntimeError("Warp: Error, ended tape capture, but tape not present")
+        self._stop()
+        current = None
+        if config.verify_autograd_array_access and exc_type is None:
+            for note in self._notes():
+                print(f"Warp: Warning: {note}")
+
+    def record_func(self, backward: Callable[[], Any], arrays: Any) -> None:
+        """Calls `backward` when the backward pass reaches this place; `arrays` are those whose gradients it touches."""
+        if not callable(backward):
+            raise TypeError(f"`backward` is a function without arguments, not {type(backward).__name__}")
+        given = [arrays] if _holds_arrays(arrays) else list(arrays)
+        for one in given:
+            if not _holds_arrays(one):
+                raise TypeError(f"`arrays` lists the arrays whose gradients `backward` touches, not {type(one).__name__}")
+        self._add(backward, [a for one in given for a in arrays_of(one)])
+
+    def record_scope_begin(self, scope_name: str, metadata: dict | None = None) -> None:
+        """Opens a named group of operations for `visualize`."""
+        self.scopes.append((self._count(), scope_name, dict(metadata or {})))
+
+    def record_scope_end(self, remove_scope_if_empty: bool = True) -> None:
+        """Closes the group opened last."""
+        if remove_scope_if_empty and self.scopes and self.scopes[-1][0] == self._count() and self.scopes[-1][1]:
+            self.scopes.pop()
+            return
+        self.scopes.append((self._count(), None, {}))
+
+    @property
+    def launches(self) -> list[Any]:
+        """What was recorded, in order: (kernel, dim, max_blocks, inputs, outputs, device, block_dim) of launches,
+        (function, arrays) of functions."""
+        return self._steps()
+
+    # ---- going back --------------------------------------------------------------------------------------------------
+
+    def backward(self, loss: array | None = None, grads: dict[array, array] | None = None) -> None:
+        """Adds to the gradient of every array that was read what the gradients of the written ones say.
+
+        `loss` is an array of one element whose gradient becomes 1; `grads` maps arrays to the gradients they start with;
+        without either, the gradients that the arrays have are taken as they are.
+        """
+        if tape_record.follows():
+            raise RuntimeError(
+                "forward mode does not follow a backward pass: go back when its block has ended; for second derivatives, "
+                "from a tangent (wp.hvp)"
+            )
+        with tape_record.paused():
+            arrays = self._arrays()
+            retained = [a for a in arrays if a.retain_grad and a.requires_grad]
+            self._backward(lambda: self._seed(loss, grads), retained)
+        self._collect(arrays)
+
+    def _seed(self, loss: array | None, grads: dict[array, array] | None) -> None:
+        if loss is not None:
+            if not isinstance(loss, array):
+                raise TypeError(f"the loss must be a wp.array, not {type(loss).__name__}")
+            if loss.size != 1:
+                raise RuntimeError(f"Can only return gradients for scalar loss functions; the loss has {loss.size} elements")
+            if not loss.requires_grad:
+                raise RuntimeError(
+                    "Scalar loss arrays should have requires_grad=True set before calling Tape.backward()"
+                )
+            loss.grad.fill_(1.0)
+            self.loss = loss
+        if grads is not None and not isinstance(grads, Mapping):
+            raise TypeError(f"`grads` is a dictionary from arrays to their gradients, not {type(grads).__name__}")
+        for given, gradient in (grads or {}).items():
+            if not isinstance(given, array) or not given.requires_grad:
+                raise RuntimeError("`grads` maps arrays that have requires_grad=True to their gradients")
+            if gradient is None:
+                raise RuntimeError(f"`grads` has None for an array of shape {given.shape}; give the gradient to start from")
+            if not isinstance(gradient, array) or gradient._element != given._element:
+                gradient = array(gradient, dtype=given.dtype, copy=False, device="cpu")
+            if gradient.size != given.size:
+                raise RuntimeError(
+                    f"an array of shape {given.shape} can't take a gradient of shape {gradient.shape}: there must be one for "
+                    "each element"
+                )
+            given.grad.assign(gradient)
+
+    def _collect(self, arrays: list[array]) -> None:
+        found = Gradients()
+        for one in arrays:
+            if one.requires_grad:
+                found._put(one, one.grad)
+        for one in self._compounds():
+            if isinstance(one, StructInstance):
+                found._put(one, _struct_gradient(one))
+            elif getattr(one, "_wp_indexed_", False) and one.requires_grad:
+                found._put(one, one.grad)
+        self.gradients = found
+
+    @property
+    def adjoints(self) -> Mapping[Any, Any]:
+        """Another name of `gradients`."""
+        return self.gradients
+
+    def zero(self) -> None:
+        """Sets the gradients of all recorded arrays to zero."""
+        with tape_record.paused():
+            for one in self._arrays():
+                if one.requires_grad:
+                    one.grad.zero_()
+
+    def reset(self) -> None:
+        """Forgets everything that was recorded, and sets the gradients to zero."""
+        self.zero()
+        self._clear()
+        self.gradients = Gradients()
+        self.scopes = []
+        self.loss = None
+
+    # ---- what was recorded -------------------------------------------------------------------------------------------
+
+    def _arrays(self) -> list[array]:
+        """Every array that was recorded, once; arrays in structs as they were then."""
+        found = {id(one): one for one in self._launch_arrays()}
+        for _, arrays in self._functions():
+            found.update((id(one), one) for one in arrays)
+        return list(found.values())
+
+    def visualize(
+        self,
+        filename: str | None = None,
+        simplify_graph: bool = True,
+        hide_readonly_arrays: bool = False,
+        array_labels: dict[array, str] | None = None,
+        choose_longest_node_name: bool = True,
+        ignore_graph_scopes: bool = False,
+        track_inputs: list[array] | None = None,
+        track_outputs: list[array] | None = None,
+        track_input_names: list[str] | None = None,
+        track_output_names: list[str] | None = None,
+        graph_direction: str = "LR",
+    ) -> str:
+        """The recorded operations as a graph in the DOT language; written to `filename` where one is given.
+
+        `simplify_graph` shows sequences that follow themselves once, in a group; `hide_readonly_arrays` leaves out arrays
+        that nothing writes, but for those to track. Arrays are named by `array_labels` or by `track_input_names` and
+        `track_output_names`, else as parameters are: by the longest name of all, or with `choose_longest_node_name=False`
+        by the first.
+        """
+        from warp._src.gradients.tape_graph import draw
+
+        if graph_direction not in ("LR", "RL", "TB", "BT"):
+            raise ValueError(f"graph_direction is one of LR, RL, TB and BT, not {graph_direction!r}")
+        labels = dict(array_labels or {})
+        for arrays, names in ((track_inputs, track_input_names), (track_outputs, track_output_names)):
+            for one, name in zip(arrays or [], names or []):
+                labels.setdefault(one, name)
+        text = draw(
+            self,
+            labels,
+            [*(track_inputs or ()), *(track_outputs or ())],
+            simplify=simplify_graph,
+            hide_readonly=hide_readonly_arrays,
+            longest_name=choose_longest_node_name,
+            ignore_scopes=ignore_graph_scopes,
+            direction=graph_direction,
+        )
+        if filename is not None:
+            with open(filename, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
+
+current: Tape | None = None
+"""The tape that records now."""
+
+
+def _holds_arrays(one: Any) -> bool:
+    return isinstance(one, (array, StructInstance)) or getattr(one, "_wp_indexed_", False)
+
+
+def _struct_gradient(one: Any) -> Any:
+    made = type(one)()
+    for name in type(one)._wp_fields_:
+        value = getattr(one, name)
+        if isinstance(value, array):
+            setattr(made, name, value.grad if value._valid and value.requires_grad else None)
+        elif isinstance(value, StructInstance):
+            setattr(made, name, _struct_gradient(value))
+    return made

@@ -1,0 +1,1 @@
+"""Work captured once and run again."""

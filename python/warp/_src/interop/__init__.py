@@ -1,0 +1,1 @@
+"""Devices and memory of other libraries and processes."""

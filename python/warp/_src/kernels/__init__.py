@@ -1,0 +1,1 @@
+"""What the decorators make, what its names mean, launching."""

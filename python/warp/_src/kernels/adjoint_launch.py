@@ -1,0 +1,116 @@
+"""Launches of a kernel's adjoint: `wp.launch(…, adjoint=True)` and the same with its arguments packed."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from warp import _weft
+from warp._src.arrays.array import array
+from warp._src.kernels.definitions import Kernel
+from warp._src.kernels.launching import Launch
+from warp._src.values.struct import StructInstance
+
+
+def launch_adjoint(
+    kernel: Kernel,
+    dim: object,
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    adj_inputs: Sequence[Any],
+    adj_outputs: Sequence[Any],
+    place: tuple = (),
+) -> None:
+    """Runs a kernel's adjoint: adds to the gradients of what it read what those of the written arrays say.
+
+    The adjoint of a store takes the gradient of what was stored away. Gradients of outputs that the caller gave, or that
+    lie in memory of others (a gradient that comes from PyTorch), are not written to: private copies take their place.
+    """
+    if not kernel._backward():
+        print(f"Warning: kernel '{kernel.key}' has enable_backward=False and passes no gradient on")
+        return
+    gradients = [
+        *_listed(kernel, inputs, adj_inputs, "adj_inputs"),
+        *(_private(o, g) for o, g in zip(outputs, _listed(kernel, outputs, adj_outputs, "adj_outputs"))),
+    ]
+    _weft.run_adjoint(kernel, dim, [*inputs, *outputs], gradients, *place)
+
+
+def _listed(kernel: Kernel, arguments: Sequence[Any], given: Any, name: str) -> list[Any]:
+    """One gradient or None (the array's own) for each argument; numbers have none that anybody could read."""
+    given = list(given or ())
+    if len(given) > len(arguments):
+        raise RuntimeError(f"{name} has {len(given)} entries for {len(arguments)} arguments of '{kernel.key}'")
+    given += [None] * (len(arguments) - len(given))
+    return [gradient if _has_place(argument) else None for argument, gradient in zip(arguments, given)]
+
+
+def _has_place(argument: Any) -> bool:
+    return isinstance(argument, (_weft.Array, StructInstance)) or getattr(argument, "_wp_indexed_", False)
+
+
+def _private(argument: Any, gradient: Any) -> Any:
+    if isinstance(argument, StructInstance):
+        if gradient is not None and type(gradient) is not type(argument):
+            return gradient  # C++ says what is wrong with it
+        made = type(argument)()
+        for name in type(argument)._wp_fields_:
+            value = getattr(argument, name)
+            if isinstance(value, (array, StructInstance)):
+                setattr(made, name, _private(value, None if gradient is None else getattr(gradient, name)))
+        return made
+    if getattr(argument, "_wp_indexed_", False):
+        return _private(argument.data, getattr(gradient, "data", gradient))
+    if gradient is None:
+        gradient = argument.grad if argument._valid and argument.requires_grad else None
+        if gradient is None or not _weft.is_foreign(gradient):
+            return None
+    if not isinstance(gradient, array) or not gradient._valid:
+        return gradient
+    made = gradient._reinterpret(gradient._element, gradient.shape, gradient.strides)
+    _weft.take_private_copy(made)
+    return made
+
+
+class AdjointLaunch(Launch):
+    """A launch of a kernel's adjoint; change arguments and gradients, then `launch()` again."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        dim: object,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        adj_inputs: Sequence[Any],
+        adj_outputs: Sequence[Any],
+        device: Any,
+        max_blocks: int,
+        block_dim: int | None,
+    ):
+        super().__init__(kernel, dim, inputs, outputs, device, max_blocks, block_dim)
+        self._gradients = [
+            *_listed(kernel, inputs, adj_inputs, "adj_inputs"),
+            *_listed(kernel, outputs, adj_outputs, "adj_outputs"),
+        ]
+
+    def set_param_at_index(self, index: int, value: object, adjoint: bool = False) -> None:
+        """Replaces an argument by its position, or with `adjoint` its gradient (None: the array's own)."""
+        self._check(index, False)
+        if not adjoint:
+            super().set_param_at_index(index, value)
+            return
+        self._gradients[index:index] = [None] * (index + 1 - len(self._gradients))
+        self._gradients[index] = value
+
+    def set_param_at_index_from_ctype(self, index: int, value: object, adjoint: bool = False) -> None:
+        """Replaces an argument by a ctypes value or a number; gradients are arrays."""
+        if adjoint:
+            raise TypeError("the gradient of an argument is an array; use set_param_at_index")
+        raise TypeError("an adjoint needs the arrays themselves; use set_param_at_index")
+
+    def launch(self, stream: Any = None) -> None:
+        """Runs the adjoint."""
+        count, max_blocks, block_dim = self._counts
+        place = (self._device.ordinal, max_blocks, block_dim, None if stream is None else stream._queue)
+        inputs, outputs = self._arguments[:count], self._arguments[count:]
+        adj_inputs, adj_outputs = self._gradients[:count], self._gradients[count:]
+        launch_adjoint(self.kernel, self.dim, inputs, outputs, adj_inputs, adj_outputs, place)

@@ -1,0 +1,169 @@
+"""Modules as programs handle them: options, compiling ahead, into the cache or into a folder to ship."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import time
+from typing import Any, Callable, Iterable, Sequence
+
+from warp import _weft
+from warp._src.devices.device import Device, get_device
+from warp._src.kernels import definitions
+from warp._src.kernels.definitions import Module, get_module
+from warp._src.session import config, logger, settings
+
+
+def _caller() -> str:
+    """The name of the module that called the function that calls this."""
+    return sys._getframe(2).f_globals.get("__name__", "__main__")
+
+
+def _name_of(module: Any) -> str:
+    if isinstance(module, Module):
+        return module.name
+    if inspect.ismodule(module):
+        return module.__name__
+    if isinstance(module, str):
+        return module
+    raise TypeError(f"Argument must be a module, got {type(module)}")
+
+
+def _devices(device: Any) -> list[Device]:
+    return [get_device(one) for one in (device if isinstance(device, (list, tuple)) else (device,))]
+
+
+def _kernels(modules: Iterable[Module], devices: list[Device]) -> list[Callable[[], None]]:
+    """What has to be compiled: one job per device and kernel whose types are known."""
+    jobs = []
+    for module in modules:
+        for kernel in list(module.kernels.values()):
+            if not kernel.is_generic:
+                for device in devices:
+                    jobs.append(lambda native=kernel.native(), place=device.ordinal: native.build([], 1, place))
+    return jobs
+
+
+def _load(modules: Sequence[Module], max_workers: int | None, devices: list[Device]) -> None:
+    start = time.perf_counter()
+    jobs = _kernels(modules, devices)
+    workers = config.load_module_max_workers if max_workers is None else max_workers
+    workers = min(len(jobs), workers if workers > 0 else os.cpu_count() or 1)
+    if workers <= 1:
+        for job in jobs:
+            job()
+    else:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(workers) as pool:
+            for done in [pool.submit(job) for job in jobs]:
+                done.result()
+    taken = (time.perf_counter() - start) * 1000.0
+    names = ", ".join(f"'{d.alias}'" for d in devices)
+    for module in modules:
+        logger.log_debug(
+            f"Module {module.name} {module.hash_module().hex()[:7]} load on device {names} took {taken:.2f} ms"
+        )
+
+
+def force_load(
+    device: Any = None,
+    modules: Sequence[Module] | None = None,
+    block_dim: int | None = None,
+    max_workers: int | None = None,
+) -> None:
+    """Compiles the kernels of these modules now, in parallel; of all modules if none are named."""
+    chosen = _devices(device)
+    _load(list(modules) if modules is not None else list(definitions._modules.values()), max_workers, chosen)
+
+
+def load_module(
+    module: Any = None,
+    device: Any = None,
+    recursive: bool = False,
+    block_dim: int | None = None,
+    max_workers: int | None = None,
+) -> None:
+    """Compiles a module's kernels now.
+
+    Args:
+        module: a Python module, its name, a wp.Module, or None for the caller's.
+        device: where it will run; one or several.
+        recursive: modules inside the package, too.
+        block_dim: of CUDA kernels.
+        max_workers: threads that compile; config.load_module_max_workers if not given.
+    """
+    name = _caller() if module is None else _name_of(module)
+    chosen = _devices(device)
+    known = list(definitions._modules.values())
+    found = [m for m in known if m.name == name or (recursive and m.name.startswith(name + "."))]
+    if isinstance(module, Module) and module not in found:
+        found.append(module)
+    _load(found, max_workers, chosen)
+
+
+def _target(module: Any, caller: str) -> Module:
+    if isinstance(module, Module):
+        return module
+    return get_module(caller if module is None else _name_of(module))
+
+
+def set_module_options(options: dict[str, Any], module: Any = None) -> None:
+    """Options for the kernels of the caller's module, or another: enable_backward, max_unroll, mode, fast_math, fuse_fp,
+    optimization_level… Kernels compiled afterwards follow them."""
+    if not isinstance(options, dict):
+        raise TypeError(f"options are a dictionary, got {type(options).__name__}")
+    if options.get("mode") not in (None, "release", "debug"):
+        raise ValueError(f"the option mode is 'release' or 'debug', not {options['mode']!r}")
+    _target(module, _caller()).options.update(options)
+    settings.bump()
+
+
+def get_module_options(module: Any = None) -> dict[str, Any]:
+    """The options of the caller's module, or another, with those of wp.config where the module sets none."""
+    return _target(module, _caller()).resolve_options(config)  # type: ignore[attr-defined]
+
+
+def compile_aot_module(
+    module: Any,
+    device: Any = None,
+    arch: Any = None,
+    module_dir: str | os.PathLike | None = None,
+    use_ptx: bool | None = None,
+    strip_hash: bool | None = None,
+) -> None:
+    """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
+
+    Args:
+        module: a wp.Module, a Python module or its name.
+        device: where it will run.
+        arch, use_ptx, strip_hash: of CUDA binaries.
+        module_dir: the folder; the kernel cache if not given.
+    """
+    target = _target(module, "")
+    chosen = _devices(device)
+    before = _weft.cache_folder()
+    if module_dir is not None:
+        _weft.set_cache_folder(os.path.realpath(module_dir))
+    try:
+        target.unload()
+        _load([target], None, chosen)
+    finally:
+        if module_dir is not None:
+            _weft.set_cache_folder(before)
+
+
+def get_cpu_kernel_cache_key(*, cpu_compiler_flags: str | None = None) -> str:
+    """Tells machines apart whose compiled kernels can't be exchanged."""
+    import hashlib
+
+    triple, cpu, lanes = _weft.host_target()
+    digest = hashlib.sha256(
+        f"{triple} {cpu} {lanes} {_weft.build_id()} {cpu_compiler_flags or ''}".encode()
+    ).hexdigest()
+    return f"{_weft.version()}-{triple}-{cpu}-{digest[:8]}"
+
+
+__all__ = ["compile_aot_module", "force_load", "get_cpu_kernel_cache_key", "get_module_options", "load_module"]
+__all__ += ["set_module_options"]

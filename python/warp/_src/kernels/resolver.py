@@ -1,0 +1,234 @@
+"""What a kernel's free names mean: the object behind the compiler's Scope.
+
+`lookup` answers from closure variables and globals, in that order, with the tuples that `src/bind/functions.cpp` lists;
+Python's builtins the compiler knows itself. A compile asks each question once (`src/bind/compile_session.h`).
+"""
+
+from __future__ import annotations
+
+import enum
+import types as _pytypes
+import typing
+
+from warp import _weft
+from warp._src.arrays.array import array
+from warp._src.values import types as wt
+from warp._src.values.builtins import BuiltinFunction
+
+_MISSING = object()
+
+
+def _is_warp_module(value: object) -> bool:
+    return isinstance(value, _pytypes.ModuleType) and (value.__name__ == "warp" or value.__name__.startswith("warp."))
+
+
+def describe(value: object) -> tuple | None:
+    """The compiler's view of a Python object, or None when the compiler should look itself."""
+    if type(value) is array:
+        known = value.__dict__.get("_answer")  # of an annotation that was described before
+        if known is not None:
+            return known
+    if _is_warp_module(value):
+        return ("warp",)
+    own = getattr(type(value), "_wp_answer_", None)  # functions and kernels, which are built on this module
+    if own is not None:
+        return own(value)
+    if isinstance(value, BuiltinFunction):
+        return ("builtin", value.key)
+    name = getattr(value, "_wp_builtin_", None)
+    if isinstance(name, str):
+        return ("builtin", name)
+    of = getattr(value, "_wp_grad_of_", None)
+    if of is not None and not isinstance(value, type):
+        return ("derivative", describe(of))
+    if value is True or value is False:
+        return ("bool", value)
+    if isinstance(value, enum.Enum):
+        return describe(value.value)
+    if isinstance(value, int):
+        return ("int", int(value))
+    if isinstance(value, float):
+        return ("float", float(value))
+    if isinstance(value, str):
+        return ("str", value)
+    if value is typing.Any:
+        return ("generic", "Any")
+    if value in (wt.Scalar, wt.Float, wt.Int) if isinstance(value, type) else False:
+        return ("generic", value.__name__)
+    if value is typing.Callable:
+        return ("generic", "Callable")
+    annotation = array_annotation(value)
+    if annotation is not None:
+        return annotation
+    if isinstance(value, type):
+        handle = wt.type_handle_or_none(value)
+        if handle is not None:
+            return ("type", handle)
+        return ("scope", ClassResolver(value))
+    handle = getattr(value, "_wp_type_", None)
+    if handle is not None and handle.kind != "array":
+        return ("typed", handle, wt.value_bytes(value))
+    if isinstance(value, _pytypes.ModuleType):
+        return ("scope", ModuleResolver(value))
+    if wt.is_numpy_scalar(value):
+        return ("typed", wt.type_handle(type(value)), value.tobytes())
+    if isinstance(value, _pytypes.FunctionType):
+        return ("other", f"the Python function '{value.__name__}'")
+    return ("other", f"a {type(value).__name__}")
+
+
+def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:
+    """What the annotations of a function that are objects already (not text) mean to the compiler: types of parameters by
+    name, and of what it returns in a list. Their text may have names that only the function around it knew."""
+    known: dict[str, typing.Any] = {}
+    for name, annotation in func.__annotations__.items():
+        if isinstance(annotation, str):
+            continue
+        several = _listed(annotation) if name == "return" else (annotation,)
+        answers = [describe(one) for one in several]
+        if all(answer is not None and answer[0] in ("type", "generic", "generic_array") for answer in answers):
+            known[name] = answers if name == "return" else answers[0]
+    return known
+
+
+def _listed(returned: object) -> tuple:
+    """The types of the values that a function returns."""
+    if returned is None:
+        return ()
+    if typing.get_origin(returned) is tuple:
+        return typing.get_args(returned)
+    return returned if isinstance(returned, tuple) else (returned,)
+
+
+def array_annotation(value: object) -> tuple | None:
+    """wp.array(dtype=…, ndim=…) or wp.indexedarray(…) used as an annotation or a name for one."""
+    if isinstance(value, type):  # the class itself, in the text of an annotation
+        name = "array" if value is array else "indexedarray" if hasattr(value, "_wp_indexed_") else ""
+        return ("builtin", name) if name else None
+    indexed = getattr(value, "_wp_indexed_", False)
+    if value.data is not None if indexed else not isinstance(value, array) or value._valid:
+        return None
+    dtype = value.dtype
+    element = describe(dtype) if dtype is not None else None
+    if element is not None and element[0] == "type":
+        make = _weft.type_indexed_array if indexed else _weft.type_array
+        answer = ("type", make(element[1], value.ndim))
+        if not indexed:
+            value.__dict__["_answer"] = answer  # kernels share annotations, and ask for them again and again
+        return answer
+    return ("generic_array", element, value.ndim, *(("indexed",) if indexed else ()))
+
+
+class _MemberResolver:
+    """Names inside a class or module."""
+
+    def __init__(self, owner: object):
+        self.owner = owner
+
+    def lookup(self, name: str) -> tuple | None:
+        try:
+            return describe(getattr(self.owner, name))
+        except AttributeError:
+            return None
+
+    def eval_static(self, text: str, local_values: dict) -> None:
+        return None
+
+
+class ClassResolver(_MemberResolver):
+    """Constants of a class: Config.N."""
+
+
+class ModuleResolver(_MemberResolver):
+    """Members of a Python module that is not warp: my_functions.square."""
+
+
+class FunctionResolver:
+    """Names of one Python function: closure first, then globals."""
+
+    def __init__(self, func: typing.Callable):
+        self.func = func
+        self._names: list[str] | None = None  # that its code takes from outside
+        # wp.static sees names as they were where the function was declared: loops declare many of one text.
+        self._declared = self._values(func.__code__) if "static" in func.__code__.co_names else {}
+
+    def namespace(self) -> dict[str, object]:
+        """Everything the function can see."""
+        names = dict(self.func.__globals__)
+        names.update(self.closure())
+        return names
+
+    def closure(self) -> dict[str, object]:
+        cells = self.func.__closure__ or ()
+        out = {}
+        for name, cell in zip(self.func.__code__.co_freevars, cells):
+            try:
+                out[name] = cell.cell_contents
+            except ValueError:  # not assigned yet
+                continue
+        return out
+
+    def _values(self, code: _pytypes.CodeType) -> dict[str, object]:
+        """What the names of a piece of code mean now, and of those within it (comprehensions)."""
+        known = self.func.__globals__
+        out = {name: known[name] for name in code.co_names if name in known}
+        for inner in code.co_consts:
+            if isinstance(inner, _pytypes.CodeType):
+                out.update(self._values(inner))
+        out.update(self.closure())
+        return out
+
+    def lookup(self, name: str) -> tuple | None:
+        code = self.func.__code__
+        if name in code.co_freevars:
+            try:
+                return describe(self.func.__closure__[code.co_freevars.index(name)].cell_contents)
+            except ValueError:  # not assigned yet
+                pass
+        value = self.func.__globals__.get(name, _MISSING)
+        return None if value is _MISSING else describe(value)
+
+    def lookup_all(self, names: list[str]) -> list[tuple | None]:
+        """The answers for many names; most of a function's names are its own variables and mean nothing outside."""
+        known, free = self.func.__globals__, self.func.__code__.co_freevars
+        return [self.lookup(name) if name in known or name in free else None for name in names]
+
+    def _named(self) -> list[str]:
+        if self._names is None:
+            import dis
+
+            code = dis.get_instructions(self.func.__code__)
+            self._names = sorted({one.argval for one in code if one.opname in ("LOAD_GLOBAL", "LOAD_DEREF")})
+        return self._names
+
+    def meaning(self, known: set[FunctionResolver] | None = None) -> tuple[bool, str]:
+        """What the constants, types and functions are that the code names, as text; and whether that may well change:
+        variables of an enclosing function and numbers are often those of a loop."""
+        free, names = self.func.__code__.co_freevars, self.namespace()
+        known = set() if known is None else known
+        known.add(self)
+        variable, texts = False, []
+        for name in self._named():
+            try:
+                answer = self.lookup(name)
+            except Exception:  # a launch that needs it says so
+                continue
+            if not answer or answer[0] not in ("int", "float", "bool", "str", "typed", "type", "functions"):
+                continue
+            variable |= name in free or answer[0] in ("int", "float", "bool", "typed")
+            if answer[0] != "functions":
+                texts.append(f"{name}={answer}")
+                continue
+            for one in (names[name], *names[name].others):
+                inner = one._resolver
+                changes, text = (False, "") if inner in known else inner.meaning(known)
+                variable |= changes
+                texts.append(f"{name}={id(one)}({text})")
+        return variable, "; ".join(texts)
+
+    def eval_static(self, text: str, local_values: dict) -> tuple | None:
+        names = self.namespace()
+        names.update(self._declared)
+        names.update(local_values)
+        answer = describe(eval(text, names))  # noqa: S307 - wp.static is the user's own expression
+        return answer

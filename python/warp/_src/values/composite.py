@@ -1,0 +1,350 @@
+"""What vectors, matrices, quaternions and transforms share in Python scope.
+
+A composite class is a ctypes array, so its objects are plain bytes with the buffer protocol, plus the operators of the
+kernel language, which call the builtins. Equal types are one class: classes are made once per (kind, scalar, shape).
+"""
+
+from __future__ import annotations
+
+import copyreg
+import ctypes
+from typing import Any, Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from warp import _weft
+from warp._src.values.scalars import (
+    PLAIN,
+    ScalarBase,
+    bfloat16,
+    bfloat_bits,
+    bfloat_from_bits,
+    bool_,
+    float16,
+    float_base,
+    half_bits,
+    half_from_bits,
+    is_number,
+    plain_number,
+    scalar_class,
+)
+
+_call = _weft.call_builtin
+_array_get = ctypes.Array.__getitem__
+_array_set = ctypes.Array.__setitem__
+_ALL = slice(None)
+_ARRAYS = (_weft.Array, np.ndarray)  # their own operators know what to do
+
+CLASSES: dict[_weft.Type, type[Composite]] = {}
+"""The class of every composite type made so far."""
+
+SUFFIXES = {
+    "float16": "h",
+    "bfloat16": "bf",
+    "float32": "f",
+    "float64": "d",
+    "int8": "b",
+    "uint8": "ub",
+    "int16": "s",
+    "uint16": "us",
+    "int32": "i",
+    "uint32": "ui",
+    "int64": "l",
+    "uint64": "ul",
+}
+
+FORMATS = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I"}
+FORMATS |= {"int64": "q", "uint64": "Q", "float16": "e", "bfloat16": "H", "float32": "f", "float64": "d"}
+"""Letters of the struct module and the buffer protocol; bfloat16 has none and goes by its bits."""
+
+_CODECS = {float16: (half_bits, half_from_bits), bfloat16: (bfloat_bits, bfloat_from_bits)}
+
+
+class CompositeMeta(type(ctypes.Array)):  # type: ignore[misc]
+    """Metaclass of the composite classes: they pickle by what they are, also where they have no public name."""
+
+
+def _class_of_parts(kind: str, scalar: str, rows: int, cols: int) -> type:
+    element = _weft.type_scalar(scalar)
+    if kind == "vec":
+        return class_of_handle(_weft.type_vec(element, rows))
+    if kind == "mat":
+        return class_of_handle(_weft.type_mat(element, rows, cols))
+    return class_of_handle(_weft.type_quat(element) if kind == "quat" else _weft.type_transform(element))
+
+
+def _reduce_class(cls: type) -> Any:
+    handle = cls.__dict__.get("_wp_type_")
+    if handle is None:  # a class that a program derived from one of ours
+        return cls.__qualname__
+    return _class_of_parts, (handle.kind, handle.scalar, handle.rows, handle.cols)
+
+
+copyreg.pickle(CompositeMeta, _reduce_class)  # type: ignore[arg-type]
+
+_makers: dict[str, Callable[[_weft.Type], type]] = {}
+
+
+def register_maker(kind: str, maker: Callable[[_weft.Type], type]) -> None:
+    """Says how the class of a handle of this kind is made."""
+    _makers[kind] = maker
+
+
+def class_of_handle(handle: _weft.Type) -> type:
+    """The class of a composite type, made if there is none yet."""
+    cls = CLASSES.get(handle)
+    return cls if cls is not None else CLASSES.setdefault(handle, _makers[handle.kind](handle))
+
+
+def make_class(base: type, handle: _weft.Type, name: str, shape: tuple[int, ...], members: dict[str, Any]) -> type:
+    """A class for a handle: a ctypes array of its scalars with the methods of `base`."""
+    scalar = scalar_class(_weft.type_scalar(handle.scalar))
+    assert scalar is not None
+    encode, decode = _CODECS.get(scalar, (None, None))
+    namespace = {
+        "__slots__": (),
+        "__module__": "warp.types",
+        "__qualname__": name,
+        "_length_": handle.components,
+        "_type_": scalar._type_,
+        "_shape_": shape,
+        "_wp_scalar_type_": scalar,
+        "_wp_type_": handle,
+        "_wp_type_params_": (*shape, scalar),
+        "_wp_encode_": staticmethod(encode) if encode else None,
+        "_wp_decode_": staticmethod(decode) if decode else None,
+        "_wp_plain_": scalar in PLAIN,
+        "_wp_direct_": encode is None and scalar is not bool_,
+        **members,
+    }
+    cls = CompositeMeta(name, (base, ctypes.Array), namespace)
+    _weft.set_buffer_layout(cls, FORMATS[handle.scalar], list(shape), ctypes.sizeof(scalar._type_))
+    return cls
+
+
+def component_numbers(value: Any) -> list | None:
+    """The numbers of a flat sequence, vector or NumPy array; None if it is a number or no sequence."""
+    if isinstance(value, Composite):
+        return value._numbers()
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if value.ndim else None
+    if isinstance(value, (str, bytes)) or is_number(value):
+        return None
+    if hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
+        return np.asarray(value).ravel().tolist()
+    return list(value) if isinstance(value, Iterable) else None
+
+
+def position_of(key: Any, count: int, what: str) -> int:
+    """An index as a position counted from the front; IndexError if there is no such one."""
+    if not hasattr(key, "__index__"):
+        raise KeyError(f"Invalid key {key}, expected int or slice")
+    index = key.__index__()
+    if not -count <= index < count:
+        raise IndexError(f"Invalid {what} index {index}, there are {count}")
+    return index + count if index < 0 else index
+
+
+def _binary(builtin: str) -> tuple[Callable, Callable]:
+    def forward(self: Composite, other: Any) -> Any:
+        if isinstance(other, _ARRAYS):
+            return NotImplemented
+        try:
+            return _call(builtin, self, other)
+        except TypeError:
+            return NotImplemented
+
+    def reflected(self: Composite, other: Any) -> Any:
+        if isinstance(other, _ARRAYS):
+            return NotImplemented
+        try:
+            return _call(builtin, other, self)
+        except TypeError:
+            return NotImplemented
+
+    return forward, reflected
+
+
+def _unary(builtin: str) -> Callable:
+    return lambda self: _call(builtin, self)
+
+
+class Composite:
+    """Methods of every vector, matrix, quaternion and transform."""
+
+    __slots__ = ()
+
+    _length_: int
+    _type_: Any
+    _shape_: tuple[int, ...]
+    _wp_scalar_type_: type[ScalarBase]
+    _wp_type_: _weft.Type
+    _wp_generic_type_str_: str
+    _wp_encode_: Any
+    _wp_decode_: Any
+    _wp_plain_: bool
+    _wp_direct_: bool
+
+    def _numbers(self) -> list:
+        """All components as Python numbers, row by row."""
+        raw = _array_get(self, _ALL)
+        return raw if self._wp_decode_ is None else [self._wp_decode_(bits) for bits in raw]
+
+    def _items(self) -> list:
+        """All components as Python scope shows them: float32, int32 and bool plain, other types as their scalars."""
+        numbers = self._numbers()
+        return numbers if self._wp_plain_ else [self._wp_scalar_type_(x) for x in numbers]
+
+    def _item(self, position: Any) -> Any:
+        try:
+            raw = _array_get(self, position)
+        except TypeError:
+            raise KeyError(f"Invalid key {position}, expected int or slice") from None
+        if self._wp_plain_:
+            return raw
+        return self._wp_scalar_type_(raw if self._wp_decode_ is None else self._wp_decode_(raw))
+
+    def _raw(self, value: Any) -> Any:
+        """A number as the ctypes array takes it; TypeError if it does not fit the component type."""
+        number = plain_number(value)
+        if self._wp_encode_ is not None:
+            return self._wp_encode_(float(number))
+        scalar = self._wp_scalar_type_
+        if isinstance(number, float) and scalar is not bool_ and not issubclass(scalar, float_base):
+            raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
+        return number
+
+    def _set_item(self, position: int, value: Any) -> None:
+        try:
+            raw = self._raw(value)
+        except TypeError:
+            given, wanted = type(value).__name__, self._wp_scalar_type_.__name__
+            raise TypeError(f"Expected to assign a `{wanted}` value but got `{given}` instead") from None
+        _array_set(self, position, raw)
+
+    def _set_all(self, numbers: Sequence[Any]) -> None:
+        if self._wp_direct_:  # ctypes itself refuses what is no number of the kind
+            _array_set(self, _ALL, numbers)
+        else:
+            _array_set(self, _ALL, [self._raw(x) for x in numbers])
+
+    def _set_positions(self, positions: Sequence[int], value: Any) -> None:
+        """Slice assignment: one number for all, or as many as there are places."""
+        numbers = component_numbers(value)
+        if numbers is None:
+            raw = self._raw(value)
+            for position in positions:
+                _array_set(self, position, raw)
+            return
+        if len(numbers) != len(positions):
+            raise ValueError(f"Can only assign sequence of same size: {len(positions)} places, {len(numbers)} numbers")
+        raw_numbers = [self._raw(x) for x in numbers]  # before the first write: all or nothing
+        for position, raw in zip(positions, raw_numbers):
+            _array_set(self, position, raw)
+
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("sub")
+    __mul__, __rmul__ = _binary("mul")
+    __matmul__, __rmatmul__ = _binary("mul")
+    __truediv__, __rtruediv__ = _binary("div")
+    __floordiv__, __rfloordiv__ = _binary("floordiv")
+    __mod__, __rmod__ = _binary("mod")
+    __pow__, __rpow__ = _binary("pow")
+    __neg__ = _unary("neg")
+    __pos__ = _unary("pos")
+
+    def __eq__(self, other: Any) -> bool:
+        if isinstance(other, Composite):
+            return self._shape_ == other._shape_ and self._numbers() == other._numbers()
+        if isinstance(other, (list, tuple)):
+            return self._nested() == _as_numbers(other)
+        if isinstance(other, np.ndarray):
+            return self._shape_ == other.shape and self._nested() == other.tolist()
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _converted(self, source: Composite) -> list:
+        """The numbers of another value, cast to this component type as a kernel does."""
+        numbers, scalar = source._numbers(), self._wp_scalar_type_
+        return numbers if source._wp_scalar_type_ is scalar else [scalar(x).value for x in numbers]
+
+    def _nested(self) -> list:
+        """The numbers in lists as the shape has them."""
+        return self._numbers()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items())
+
+    def __str__(self) -> str:
+        return "[" + ", ".join(map(str, self._numbers())) + "]"
+
+    def __repr__(self) -> str:
+        return f"{class_repr(type(self))}([{', '.join(map(repr, self._items()))}])"
+
+    def __copy__(self) -> Composite:
+        return type(self).from_buffer_copy(self)  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: dict) -> Composite:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple:
+        return _restore, (type(self), bytes(self))  # type: ignore[call-overload]
+
+    @classmethod
+    def from_ptr(cls, ptr: int) -> Composite:
+        """A copy of the value at an address."""
+        if not ptr:
+            raise ValueError("the address must not be null")
+        return cls.from_buffer_copy(ctypes.string_at(ptr, ctypes.sizeof(cls)))  # type: ignore[attr-defined,arg-type]
+
+
+def _as_numbers(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_as_numbers(x) for x in value]
+    return value._nested() if isinstance(value, Composite) else value.value if isinstance(value, ScalarBase) else value
+
+
+def _restore(cls: Any, data: bytes) -> Composite:
+    return cls.from_buffer_copy(data)
+
+
+def component(position: int, doc: str) -> property:
+    """A named component: v.x."""
+
+    def read(self: Composite) -> Any:
+        return self._item(position)
+
+    def write(self: Composite, value: Any) -> None:
+        self._set_item(position, value)
+
+    return property(read, write, doc=doc)
+
+
+def component_names(count: int) -> dict[str, property]:
+    """x, y, z, w as far as there are components."""
+    return {name: component(k, f"Component {k}.") for k, name in enumerate("xyzw"[:count])}
+
+
+def class_repr(cls: type) -> str:
+    """How a type is written: vec3f, mat23d, vector(length=5, dtype=float32)."""
+    handle = cls.__dict__.get("_wp_type_")
+    if handle is None:
+        return cls.__name__
+    shape = cls._shape_  # type: ignore[attr-defined]
+    suffix = SUFFIXES.get(handle.scalar)
+    if handle.kind in ("quat", "transform"):
+        return handle.kind + suffix
+    if suffix and max(shape) <= 4:
+        return ("vec" if len(shape) == 1 else "mat") + "".join(map(str, shape)) + suffix
+    if len(shape) == 1:
+        return f"vector(length={shape[0]}, dtype={handle.scalar})"
+    return f"matrix(shape={shape}, dtype={handle.scalar})"
+
+
+def checked_scalar(dtype: Any, what: str) -> _weft.Type:
+    """The handle of a component type; TypeError for anything else."""
+    scalar = scalar_class(dtype)
+    if scalar is None:
+        raise TypeError(f"the dtype of a {what} must be a scalar type such as wp.float32, got {dtype!r}")
+    return scalar._wp_type_

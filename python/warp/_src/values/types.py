@@ -1,0 +1,356 @@
+"""The types of the kernel language in Python: every public type, the maps to and from NumPy, and questions about types.
+
+`type_handle` and `class_of` go between Python classes and the compiler's types; everything else builds on them.
+"""
+
+from __future__ import annotations
+
+import builtins as _python
+from typing import Any, Callable, Iterable, Sequence, TypeVar
+
+import numpy as np
+
+from warp import _weft
+from warp._src.session import config
+from warp._src.values import matrix as _matrix
+from warp._src.values import quaternion as _quaternion
+from warp._src.values import vector as _vector
+from warp._src.values.composite import Composite, class_of_handle, class_repr
+from warp._src.values.matrix import Matrix, matrix  # noqa: F401
+from warp._src.values.quaternion import Quaternion, Transformation, quaternion, transform_expand, transformation  # noqa: F401
+from warp._src.values.scalars import (  # noqa: F401
+    NUMPY_NAMES,
+    SCALARS,
+    Float,
+    Int,
+    Scalar,
+    ScalarBase,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+    float_base,
+    float_types,
+    int8,
+    int16,
+    int32,
+    int64,
+    int_base,
+    int_types,
+    scalar_class,
+    scalar_types,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from warp._src.values.scalars import ScalarBase as scalar_base  # noqa: F401
+from warp._src.values.scalars import bool_ as bool  # noqa: A004
+from warp._src.values.vector import Vector, vector  # noqa: F401
+
+_NAMED: dict[str, type] = {**_vector.NAMES, **_matrix.NAMES, **_quaternion.NAMES}
+globals().update(_NAMED)
+
+Length = TypeVar("Length", bound=int)
+Rows = TypeVar("Rows", bound=int)
+Cols = TypeVar("Cols", bound=int)
+DType = TypeVar("DType")
+
+vector_types: tuple[type, ...] = tuple(dict.fromkeys(_NAMED.values()))
+"""Every named vector, matrix, quaternion and transform class."""
+
+warp_type_to_np_dtype: dict[type, Any] = {cls: NUMPY_NAMES.get(name, np.uint16) for name, cls in SCALARS.items()}
+"""NumPy's scalar class of each scalar type; bfloat16, which NumPy lacks, as the bits in uint16."""
+
+
+def dtype_from_numpy(numpy_dtype: Any) -> type:
+    """Our scalar type of a NumPy dtype; TypeError if there is none."""
+    try:
+        scalar = scalar_class(np.dtype(numpy_dtype))
+    except TypeError:
+        scalar = None
+    if scalar is None:
+        raise TypeError(f"Cannot convert {numpy_dtype} to a Warp type")
+    return scalar
+
+
+np_dtype_to_warp_type: dict[Any, type] = {}
+"""Our scalar type of NumPy's scalar classes and dtypes."""
+for _np_type in (*NUMPY_NAMES.values(), np.intc, np.uintc, np.longlong, np.ulonglong):
+    np_dtype_to_warp_type[_np_type] = np_dtype_to_warp_type[np.dtype(_np_type)] = dtype_from_numpy(_np_type)
+
+
+def type_handle_or_none(x: Any) -> _weft.Type | None:
+    """The compiler's type of a class or annotation; None if it has none."""
+    if isinstance(x, _weft.Type):
+        return x
+    if isinstance(x, type):
+        handle = getattr(x, "_wp_type_", None)
+        if isinstance(handle, _weft.Type):
+            return handle
+    scalar = scalar_class(x.dtype if isinstance(x, np.generic) else x)
+    if scalar is not None:
+        return scalar._wp_type_
+    if isinstance(x, _weft.Array) and not x._valid:  # wp.array(dtype=…, ndim=…) as an annotation
+        element = type_handle_or_none(x.dtype)
+        return _weft.type_array(element, x.ndim) if element is not None else None
+    return None
+
+
+def type_handle(x: Any) -> _weft.Type:
+    """The compiler's type of `float`, `wp.vec3`, `np.float32`, a struct, an array annotation…; TypeError if none."""
+    handle = type_handle_or_none(x)
+    if handle is None:
+        raise TypeError(f"{x!r} is not a type of the kernel language; use wp.float32, wp.vec3, a wp.struct…")
+    return handle
+
+
+_class_of_struct: Callable[[_weft.Type], type]  # structs are built on types: struct.py says how
+
+
+def class_of(handle: _weft.Type) -> type:
+    """The Python class of a scalar, composite or struct type."""
+    kind = handle.kind
+    if kind == "scalar":
+        return SCALARS[handle.scalar]
+    if kind == "struct":
+        return _class_of_struct(handle)
+    if kind in ("vec", "mat", "quat", "transform"):
+        return class_of_handle(handle)
+    raise TypeError(f"values of type {handle.name} have no class of their own")
+
+
+def make_value(handle: _weft.Type, data: bytes, number: Any) -> Any:
+    """The Python value of bytes in C layout: the binding calls it for all but float32, int32 and bool."""
+    if number is not None:
+        return number if config.legacy_scalar_return_types else SCALARS[handle.scalar](number)
+    if handle.kind == "struct":
+        return class_of(handle).from_bytes(data)  # type: ignore[attr-defined]
+    return class_of(handle).from_buffer_copy(data)  # type: ignore[attr-defined]
+
+
+def value_bytes(value: Any) -> bytes:
+    """The bytes of a value of a kernel type in C layout. Arrays in structs stay the caller's to keep alive."""
+    if isinstance(value, Composite):
+        return bytes(value)  # type: ignore[call-overload]
+    handle = type_of(value) if is_numpy_scalar(value) else getattr(value, "_wp_type_", None)
+    if handle is None:
+        handle = type_handle(type(value))
+    return _weft.pack(handle, value)
+
+
+def is_numpy_scalar(value: Any) -> _python.bool:
+    """Whether a value is a NumPy number or truth value."""
+    return isinstance(value, np.generic) and scalar_class(value.dtype) is not None
+
+
+def type_of(value: Any) -> _weft.Type | None:
+    """The type that a NumPy scalar has in the kernel language; None for other objects."""
+    scalar = scalar_class(value.dtype) if isinstance(value, np.generic) else None
+    return scalar._wp_type_ if scalar is not None else None
+
+
+def dtype_to_numpy(warp_dtype: Any) -> Any:
+    """NumPy's scalar class of one of our scalar types; TypeError for others."""
+    scalar = scalar_class(warp_dtype)
+    if scalar is None:
+        raise TypeError(f"Cannot convert {warp_dtype} to a NumPy type")
+    return warp_type_to_np_dtype[scalar]
+
+
+def types_equal(a: Any, b: Any, match_generic: _python.bool = False) -> _python.bool:
+    """Whether two annotations mean the same type; with match_generic, generic ones equal what they stand for."""
+    first, second = type_handle_or_none(a), type_handle_or_none(b)
+    if first is not None and second is not None:
+        return first == second
+    if match_generic:
+        return any(_stands_for(x, y) for x, y in ((a, second), (b, first)))
+    return a is b or (type(a) is type(b) and not isinstance(a, type) and _python.bool(a == b))
+
+
+def _stands_for(generic: Any, handle: _weft.Type | None) -> _python.bool:
+    if generic is Any:
+        return True
+    if handle is None or handle.kind != "scalar" or handle.scalar == "bool":
+        return False
+    is_float = "float" in handle.scalar
+    return generic is Scalar or (generic is Float and is_float) or (generic is Int and not is_float)
+
+
+def type_size(dtype: Any) -> int:
+    """How many scalars a value of the type holds."""
+    handle = type_handle(dtype)
+    if handle.kind == "scalar":
+        return 1
+    if handle.kind not in ("vec", "mat", "quat", "transform"):
+        raise TypeError(f"{type_repr(dtype)} is neither a scalar nor made of scalars of one type")
+    return handle.components
+
+
+type_length = type_size
+vec = vector  # the names of old programs
+mat = matrix
+non_atomic_types: tuple[type, ...] = (int8, uint8, int16, uint16, int64)
+"""Types that the original could not update atomically; here every scalar type can be."""
+
+
+def type_size_in_bytes(dtype: Any) -> int:
+    """How many bytes a value of the type takes."""
+    return type_handle(dtype).size
+
+
+def strides_from_shape(shape: Sequence[int] | int, dtype: Any) -> tuple[int, ...]:
+    """The strides in bytes of a contiguous array."""
+    extents: Iterable[int] = (shape,) if isinstance(shape, int) else shape
+    step = type_size_in_bytes(dtype)
+    strides: list[int] = []
+    for extent in reversed(tuple(extents)):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def type_repr(t: Any) -> str:
+    """A type as a person writes it."""
+    if isinstance(t, type):
+        if issubclass(t, Composite):
+            return class_repr(t)
+        return f"{t.__module__}.{t.__qualname__}" if type_is_struct(t) else t.__name__
+    if isinstance(t, _weft.Array):
+        dtype = t.dtype
+        return f"array(ndim={t.ndim}, dtype={type_repr(type_is_scalar(dtype) and scalar_class(dtype) or dtype)})"
+    return t.name if isinstance(t, _weft.Type) else str(t)
+
+
+def _kind(t: Any) -> str:
+    handle = type_handle_or_none(t)
+    return handle.kind if handle is not None else ""
+
+
+def type_is_int(t: Any) -> _python.bool:
+    """Whether a type is an integer type; bool is none."""
+    return scalar_class(t) in int_types
+
+
+def type_is_float(t: Any) -> _python.bool:
+    """Whether a type is a floating-point type."""
+    return scalar_class(t) in float_types
+
+
+def type_is_scalar(t: Any) -> _python.bool:
+    """Whether a type is a numeric scalar type; bool is none."""
+    return scalar_class(t) in scalar_types
+
+
+def type_is_vector(t: Any) -> _python.bool:
+    """Whether a type is a vector type."""
+    return _kind(t) == "vec"
+
+
+def type_is_matrix(t: Any) -> _python.bool:
+    """Whether a type is a matrix type."""
+    return _kind(t) == "mat"
+
+
+def type_is_quaternion(t: Any) -> _python.bool:
+    """Whether a type is a quaternion type."""
+    return _kind(t) == "quat"
+
+
+def type_is_transformation(t: Any) -> _python.bool:
+    """Whether a type is a transform type."""
+    return _kind(t) == "transform"
+
+
+def type_is_composite(t: Any) -> _python.bool:
+    """Whether a type is a vector, matrix, quaternion or transform type."""
+    return _kind(t) in ("vec", "mat", "quat", "transform")
+
+
+def type_is_struct(t: Any) -> _python.bool:
+    """Whether a type is a struct."""
+    return _kind(t) == "struct"
+
+
+def type_is_array(t: Any) -> _python.bool:
+    """Whether an annotation is an array."""
+    return isinstance(t, _weft.Array) or (isinstance(t, type) and issubclass(t, _weft.Array)) or _kind(t) == "array"
+
+
+def type_is_value(t: Any) -> _python.bool:
+    """Whether values of a type are copied into kernels: scalars and composites."""
+    return _kind(t) in ("scalar", "vec", "mat", "quat", "transform")
+
+
+def is_int(x: Any) -> _python.bool:
+    """Whether a value is an integer."""
+    return not isinstance(x, type) and type_is_int(type(x))
+
+
+def is_float(x: Any) -> _python.bool:
+    """Whether a value is a floating-point number."""
+    return not isinstance(x, type) and type_is_float(type(x))
+
+
+def is_scalar(x: Any) -> _python.bool:
+    """Whether a value is a number."""
+    return not isinstance(x, type) and type_is_scalar(type(x))
+
+
+def is_vector(x: Any) -> _python.bool:
+    """Whether a value is a vector."""
+    return isinstance(x, Vector)
+
+
+def is_matrix(x: Any) -> _python.bool:
+    """Whether a value is a matrix."""
+    return isinstance(x, Matrix)
+
+
+def is_quaternion(x: Any) -> _python.bool:
+    """Whether a value is a quaternion."""
+    return isinstance(x, Quaternion)
+
+
+def is_transformation(x: Any) -> _python.bool:
+    """Whether a value is a transform."""
+    return isinstance(x, Transformation)
+
+
+def is_composite(x: Any) -> _python.bool:
+    """Whether a value is a vector, matrix, quaternion or transform."""
+    return isinstance(x, Composite)
+
+
+def is_struct(x: Any) -> _python.bool:
+    """Whether a value is an instance of a struct."""
+    return not isinstance(x, type) and type_is_struct(type(x))
+
+
+def is_array(x: Any) -> _python.bool:
+    """Whether a value is an array."""
+    return isinstance(x, _weft.Array)
+
+
+def is_value(x: Any) -> _python.bool:
+    """Whether a value is copied into kernels: a number, vector, matrix, quaternion or transform."""
+    return not isinstance(x, type) and type_is_value(type(x))
+
+
+# The oldest documents' name for transforms.
+for _suffix in ("", "f", "d", "h"):
+    globals()[f"spatial_transform{_suffix}"] = globals()[f"transform{_suffix}"]
+
+__all__ = [
+    *SCALARS,
+    *_NAMED,
+    *(f"spatial_transform{suffix}" for suffix in ("", "f", "d", "h")),
+    "Float",
+    "Int",
+    "Scalar",
+    "dtype_from_numpy",
+    "dtype_to_numpy",
+    "mat",
+    "transform_expand",
+    "vec",
+]

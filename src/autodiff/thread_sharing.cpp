@@ -1,0 +1,74 @@
+// One walk over all accesses: the first one of an array sets its indices, any other ones make it shared.
+#include "autodiff/thread_sharing.h"
+
+#include <bit>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/walk.h"
+
+namespace weft::autodiff {
+namespace {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Value;
+
+/// The coordinate that an index is, widened or not; −1 for anything else.
+std::int64_t coordinate(const Value* index) {
+  while (index->kind == ir::ValueKind::result && index->op->code == OpCode::cast && index->type->is_int() &&
+         index->op->operand(0)->type->is_int() && index->type->size() >= index->op->operand(0)->type->size())
+    index = index->op->operand(0);
+  return index->kind == ir::ValueKind::result && index->op->code == OpCode::tid ? index->op->imm : -1;
+}
+
+bool one_thread_each(std::span<Value* const> indices, int rank) {
+  std::uint32_t seen = 0;
+  for (const Value* index : indices)
+    if (std::int64_t at = coordinate(index); at >= 0) seen |= 1u << at;
+  return (seen & ((1u << rank) - 1)) == (1u << rank) - 1;
+}
+
+/// A descriptor as the launch gave it, not a part of it.
+bool is_whole(const Value* array) {
+  while (array->kind == ir::ValueKind::result && array->op->code == OpCode::extract) array = array->op->operand(0);
+  return array->kind == ir::ValueKind::argument && !array->region->parent_op;
+}
+
+}  // namespace
+
+analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alias& alias) {
+  if (kernel.kind != ir::FunctionKind::kernel || !kernel.form.no_overlap || kernel.form.meet) return 0;
+  const analysis::BaseMask outside = ~alias.private_locals();
+  analysis::BaseMask shared = analysis::kUnknownBase;
+  std::unordered_map<analysis::BaseMask, std::vector<Value*>> indices;
+  ir::walk(*kernel.body, [&](const Op& op) {
+    analysis::BaseMask bases = alias.direct_reads(op) | alias.direct_writes(op);
+    if (op.code == OpCode::call)  // a gradient function may add to arrays that its function doesn't touch
+      for (const Value* operand : op.operands) bases |= alias.bases(operand);
+    bases &= outside;
+    if (!bases) return;
+    if (op.code == OpCode::call || !std::has_single_bit(bases) || !is_whole(op.operand(0))) {
+      shared |= alias.touched(bases);
+      return;
+    }
+    std::vector<Value*> here(op.indices().begin(), op.indices().end());
+    auto [it, fresh] = indices.try_emplace(bases, here);
+    if (it->second != here || !one_thread_each(here, kernel.form.rank)) shared |= bases;
+  });
+  analysis::BaseMask apart = 0;
+  for (const auto& [base, list] : indices) apart |= base;
+  return apart & ~shared;
+}
+
+analysis::BaseMask arrays_of_extremes(const ir::Function& kernel, const analysis::Alias& alias) {
+  analysis::BaseMask least = 0, most = 0, others = 0;
+  ir::walk(*kernel.body, [&](const Op& op) {
+    const bool extreme = op.code == OpCode::atomic && is_extreme(op);
+    const analysis::BaseMask here = alias.touched(alias.direct_reads(op) | alias.direct_writes(op));
+    (!extreme ? others : op.atomic == ir::AtomicKind::min ? least : most) |= here;
+  });
+  return (least ^ most) & ~others;
+}
+
+}  // namespace weft::autodiff

@@ -1,0 +1,302 @@
+// The frame around a CPU kernel's body. One lane: a loop over the threads. W lanes: a loop over groups of W neighbouring
+// threads, with one body for full groups that lie in one row and a masked one for all the rest. A light kernel over one
+// dimension has no masked body: the few threads behind its last full group run one by one, which costs them little and
+// saves LLVM much. Large kernels, and forms for strided arrays, have the masked body only.
+#include "codegen/cpu/lane_choice.h"
+#include "codegen/emit/add_queue.h"
+#include "codegen/emit/emitter.h"
+
+namespace weft::codegen {
+
+namespace {
+
+/// Kernels above this weight (cpu/lane_choice.h) get one body.
+constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
+
+/// Scalar state of the loop over threads: the linear index and, beyond rank 1, the coordinates of lane 0.
+struct Position {
+  llvm::Value* linear = nullptr;
+  llvm::SmallVector<llvm::Value*, 4> at;  // i64, outermost first; empty for rank 1
+};
+
+class KernelFrame {
+ public:
+  KernelFrame(CodeUnit& unit, const ir::Function& kernel)
+      : unit_(unit), kernel_(kernel), rank_(kernel.form.rank), b_(unit.context) {}
+
+  void emit() {
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(unit_.context),
+                                         {unit_.i64, unit_.i64, unit_.ptr, unit_.ptr}, false);
+    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_), *unit_.module);
+    function_->setDoesNotThrow();
+    function_->addParamAttr(2, llvm::Attribute::NoAlias);
+    function_->addParamAttr(2, llvm::Attribute::ReadOnly);
+    auto* entry = llvm::BasicBlock::Create(unit_.context, "entry", function_);
+    b_.SetInsertPoint(entry);
+    begin_ = function_->getArg(0), end_ = function_->getArg(1), context_ = function_->getArg(3);
+    load_params();
+    if (unit_.turns->counts(kernel_)) count_turns();
+    if (rank_ > 1)
+      for (int d = 0; d < rank_; ++d)
+        dims_.push_back(b_.CreateAlignedLoad(unit_.i64, b_.CreateConstGEP1_64(unit_.i64, context_, std::uint64_t(d)),
+                                             llvm::Align(8)));
+    if (unit_.lanes == 1) {
+      loop("threads", locate(begin_), end_, &KernelFrame::one_lane);
+    } else if (rank_ == 1 && !kernel_.form.strided && is_light(kernel_)) {
+      llvm::Value* lanes = b_.getInt64(std::uint64_t(unit_.lanes));
+      llvm::Value* count = b_.CreateSub(end_, begin_);
+      llvm::Value* behind = b_.CreateSub(end_, b_.CreateSRem(count, lanes));
+      queue_end_ = behind;
+      loop("whole", {begin_, {}}, behind, &KernelFrame::whole_group);
+      queue_end_ = nullptr;
+      BodyForm one(unit_, 1);
+      loop("rest", {behind, {}}, end_, &KernelFrame::one_lane);
+    } else {
+      loop("threads", locate(begin_), end_, &KernelFrame::any_group);
+    }
+    b_.CreateRetVoid();
+  }
+
+ private:
+  /// Emits a group of threads at a position and tells how many they are.
+  using Group = llvm::Value* (KernelFrame::*)(const Position&);
+
+  /// Runs groups from `start` while the linear index is below `end`, and goes on behind the loop.
+  void loop(const char* name, const Position& start, llvm::Value* end, Group group) {
+    auto* head = llvm::BasicBlock::Create(unit_.context, name, function_);
+    auto* exit = llvm::BasicBlock::Create(unit_.context, std::string(name) + ".done", function_);
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateICmpSLT(start.linear, end), head, exit);
+    b_.SetInsertPoint(head);
+    Position here;
+    here.linear = phi(start.linear, before);
+    for (llvm::Value* v : start.at) here.at.push_back(phi(v, before));
+    Position next = advance(here, (this->*group)(here));
+    llvm::BasicBlock* latch = b_.GetInsertBlock();
+    llvm::cast<llvm::PHINode>(here.linear)->addIncoming(next.linear, latch);
+    for (std::size_t d = 0; d < here.at.size(); ++d)
+      llvm::cast<llvm::PHINode>(here.at[d])->addIncoming(next.at[d], latch);
+    b_.CreateCondBr(b_.CreateICmpSLT(next.linear, end), head, exit);
+    b_.SetInsertPoint(exit);
+  }
+
+  llvm::PHINode* phi(llvm::Value* first, llvm::BasicBlock* from) {
+    llvm::PHINode* node = b_.CreatePHI(first->getType(), 2);
+    node->addIncoming(first, from);
+    return node;
+  }
+
+  void load_params() {
+    Emitter e(unit_, function_, kernel_, nullptr);
+    e.b.SetInsertPoint(b_.GetInsertBlock());
+    ParamLayout layout = param_layout(kernel_);
+    for (std::size_t k = 0; k < layout.params.size(); ++k) {
+      const ParamLayout::Param& param = layout.params[k];
+      params_.push_back(e.load_params(param.type, function_->getArg(2), param.offset, std::int32_t(k)));
+      if (!kernel_.form.strided) fix_inner_strides(unit_, param.type, params_.back());
+    }
+  }
+
+  /// All threads of the chunk share one number, so that those of short loops count, too.
+  void count_turns() {
+    stopped_ = llvm::BasicBlock::Create(unit_.context, "stopped", function_);
+    llvm::IRBuilder<>(stopped_).CreateRetVoid();
+    Emitter e(unit_, function_, kernel_, nullptr);
+    e.b.SetInsertPoint(b_.GetInsertBlock());
+    turns_ = e.begin_turns(b_.getInt32(runtime::kTurnsBetweenQuestions));
+  }
+
+  Position locate(llvm::Value* linear) {
+    Position p;
+    p.linear = linear;
+    if (rank_ == 1) return p;
+    p.at.resize(std::size_t(rank_));
+    llvm::Value* rest = linear;
+    for (int d = rank_ - 1; d > 0; --d) {
+      // A launch without threads may have a zero extent; its loop never runs.
+      llvm::Value* extent = b_.CreateSelect(b_.CreateICmpEQ(dims_[std::size_t(d)], b_.getInt64(0)), b_.getInt64(1),
+                                            dims_[std::size_t(d)]);
+      p.at[std::size_t(d)] = b_.CreateURem(rest, extent);
+      rest = b_.CreateUDiv(rest, extent);
+    }
+    p.at[0] = rest;
+    return p;
+  }
+
+  /// Moves by `step` threads; carries ripple outwards, by division only when a row ends.
+  Position advance(const Position& here, llvm::Value* step) {
+    Position next;
+    next.linear = b_.CreateAdd(here.linear, step);
+    if (rank_ == 1) return next;
+    next.at.assign(here.at.begin(), here.at.end());
+    llvm::Value* last = b_.CreateAdd(here.at.back(), step);
+    auto* carry = llvm::BasicBlock::Create(unit_.context, "row.end", function_);
+    auto* done = llvm::BasicBlock::Create(unit_.context, "advanced", function_);
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateICmpSGE(last, dims_.back()), carry, done);
+    b_.SetInsertPoint(carry);
+    llvm::SmallVector<llvm::Value*, 4> moved(here.at.begin(), here.at.end());
+    llvm::Value* value = last;
+    for (int d = rank_ - 1; d > 0; --d) {
+      std::size_t k = std::size_t(d);
+      llvm::Value* rows = b_.CreateUDiv(value, dims_[k]);
+      moved[k] = b_.CreateSub(value, b_.CreateMul(rows, dims_[k]));
+      value = b_.CreateAdd(here.at[k - 1], rows);
+    }
+    moved[0] = value;
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    for (std::size_t d = 0; d < next.at.size(); ++d) {
+      llvm::PHINode* node = b_.CreatePHI(unit_.i64, 2);
+      node->addIncoming(d + 1 == next.at.size() ? last : here.at[d], before);
+      node->addIncoming(moved[d], carry);
+      next.at[d] = node;
+    }
+    return next;
+  }
+
+  void run_body(const Position& here, const analysis::Uniformity* shapes, llvm::Value* mask,
+                llvm::ArrayRef<Part> tids) {
+    Emitter e(unit_, function_, kernel_, shapes);
+    e.b.SetInsertPoint(b_.GetInsertBlock());
+    e.thread.context = context_;
+    e.thread.turns = turns_, e.thread.stopped = stopped_;
+    e.thread.linear = Part{here.linear, unit_.lanes > 1 ? 1 : 0};
+    for (std::size_t d = 0; d < tids.size(); ++d) e.thread.tids[d] = tids[d];
+    e.mask = mask;
+    AddQueue queue;
+    if (queue_end_) e.queue = &queue;
+    for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
+    e.use_scopes();
+    e.emit_region(*kernel_.body);
+    if (!queue.empty()) {
+      llvm::Value* next = e.b.CreateAdd(here.linear, e.b.getInt64(std::uint64_t(unit_.lanes)));
+      queue.flush(e, e.b.CreateICmpSGE(next, queue_end_));
+    }
+    b_.SetInsertPoint(e.b.GetInsertBlock());
+  }
+
+  llvm::Value* one_lane(const Position& here) {
+    llvm::SmallVector<Part, 4> tids;
+    if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32)});
+    for (llvm::Value* v : here.at) tids.push_back({b_.CreateTrunc(v, unit_.i32)});
+    run_body(here, nullptr, nullptr, tids);
+    return b_.getInt64(1);
+  }
+
+  /// Coordinates of every lane of a group that may cross rows. Quotients of integers below 2^53 are exact in doubles, and
+  /// vectors of doubles divide fast.
+  llvm::SmallVector<Part, 4> lane_tids(Emitter& e, const Position& here) {
+    llvm::SmallVector<Part, 4> tids(std::size_t(rank_), Part{});
+    llvm::SmallVector<llvm::Constant*, 16> steps;
+    for (int k = 0; k < unit_.lanes; ++k) steps.push_back(llvm::ConstantFP::get(unit_.f64, k));
+    llvm::Value* carry = llvm::ConstantVector::get(steps);
+    for (int d = rank_ - 1; d >= 0; --d) {
+      std::size_t k = std::size_t(d);
+      llvm::Value* value = e.b.CreateFAdd(e.splat(e.b.CreateUIToFP(here.at[k], unit_.f64)), carry);
+      if (d > 0) {
+        llvm::Value* extent = e.splat(e.b.CreateUIToFP(dims_[k], unit_.f64));
+        carry = e.b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, e.b.CreateFDiv(value, extent));
+        value = e.b.CreateFSub(value, e.b.CreateFMul(carry, extent));
+      }
+      tids[k] = Part{e.b.CreateFPToSI(value, unit_.wide(unit_.i32))};
+    }
+    return tids;
+  }
+
+  /// W threads of one row, all of them there.
+  llvm::Value* whole_group(const Position& here) {
+    analysis::LaneEntry in_row;
+    in_row.tids[rank_ - 1] = in_row.thread = 1;
+    analysis::Uniformity shapes(kernel_, in_row);
+    llvm::SmallVector<Part, 4> tids;
+    if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32), 1});
+    for (std::size_t d = 0; d < here.at.size(); ++d)
+      tids.push_back({b_.CreateTrunc(here.at[d], unit_.i32), d + 1 == here.at.size() ? 1 : 0});
+    run_body(here, &shapes, nullptr, tids);
+    return b_.getInt64(std::uint64_t(unit_.lanes));
+  }
+
+  /// Up to W threads, as far as there are `left`, which may lie in several rows.
+  void masked_group(const Position& here, llvm::Value* left) {
+    analysis::LaneEntry crossing;
+    crossing.tids[rank_ - 1] = crossing.thread = 1;
+    if (rank_ > 1)
+      for (int d = 0; d < rank_; ++d) crossing.tids[d] = analysis::kVarying;
+    analysis::Uniformity shapes(kernel_, crossing);
+    Emitter e(unit_, function_, kernel_, nullptr);
+    e.b.SetInsertPoint(b_.GetInsertBlock());
+    llvm::Value* mask = e.b.CreateICmpSLT(e.iota(unit_.i64, 1), e.splat(left));
+    llvm::SmallVector<Part, 4> tids;
+    if (rank_ == 1)
+      tids.push_back({e.b.CreateTrunc(here.linear, unit_.i32), 1});
+    else
+      tids = lane_tids(e, here);
+    b_.SetInsertPoint(e.b.GetInsertBlock());
+    run_body(here, &shapes, mask, tids);
+  }
+
+  llvm::Value* any_group(const Position& here) {
+    llvm::Value* width = b_.getInt64(std::uint64_t(unit_.lanes));
+    llvm::Value* left = b_.CreateSub(end_, here.linear);
+    llvm::Value* full = b_.CreateICmpSGE(left, width);
+    llvm::Value* count = b_.CreateSelect(full, width, left);
+    if (kernel_.form.strided || kernel_weight(kernel_) > kMaxTwoBodyWeight) {
+      masked_group(here, left);
+      return count;
+    }
+    auto* whole = llvm::BasicBlock::Create(unit_.context, "whole", function_);
+    auto* masked = llvm::BasicBlock::Create(unit_.context, "masked", function_);
+    auto* done = llvm::BasicBlock::Create(unit_.context, "group.done", function_);
+    llvm::Value* fast = full;
+    if (rank_ > 1) fast = b_.CreateAnd(fast, b_.CreateICmpSLE(b_.CreateAdd(here.at.back(), width), dims_.back()));
+    b_.CreateCondBr(fast, whole, masked);
+    b_.SetInsertPoint(whole);
+    whole_group(here);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(masked);
+    masked_group(here, left);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    return count;
+  }
+
+  CodeUnit& unit_;
+  const ir::Function& kernel_;
+  const int rank_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_ = nullptr;
+  llvm::Value *begin_ = nullptr, *end_ = nullptr, *context_ = nullptr;
+  llvm::Value* turns_ = nullptr;  // see ThreadInfo
+  llvm::BasicBlock* stopped_ = nullptr;
+  llvm::Value* queue_end_ = nullptr;  // additions may wait up to there (add_queue.h); null: not at all
+  llvm::SmallVector<llvm::Value*, 4> dims_;
+  std::vector<Parts> params_;
+};
+
+}  // namespace
+
+void fix_inner_strides(CodeUnit& unit, const Type* type, llvm::MutableArrayRef<Part> parts) {
+  if (type->is_array()) {
+    Part& stride = parts[1 + 2 * type->rank()];
+    stride = Part{llvm::ConstantInt::get(unit.i64, type->element()->size())};
+  } else if (type->is_struct()) {
+    for (const Field& field : type->fields()) {
+      std::size_t count = unit.parts(field.type).parts.size();
+      fix_inner_strides(unit, field.type, parts.take_front(count));
+      parts = parts.drop_front(count);
+    }
+  }
+}
+
+void CodeUnit::emit_cpu_kernel(const ir::Function& kernel) { KernelFrame(*this, kernel).emit(); }
+
+void CodeUnit::emit_kernel(const ir::Function& kernel) {
+  if (traits.gpu)
+    emit_gpu_kernel(kernel);
+  else
+    emit_cpu_kernel(kernel);
+  emit_pending();
+}
+
+}  // namespace weft::codegen

@@ -1,0 +1,268 @@
+// Size measures of kernels and the search for loops that wait on memory.
+#include "codegen/cpu/lane_choice.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "codegen/codegen.h"
+#include "codegen/emit/limits.h"
+#include "ir/origin.h"
+
+namespace weft::codegen {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+namespace {
+
+template <class Fn>
+void each_op(const Region& region, const Fn& fn) {
+  for (const Op& op : region) {
+    fn(op);
+    for (const Region* inner : op.regions) each_op(*inner, fn);
+  }
+}
+
+std::uint64_t weight_of(const Op& op) {
+  std::uint64_t n = 1;
+  for (const Value* result : op.results)
+    if (result->type->is_numeric()) n = std::max<std::uint64_t>(n, result->type->component_count());
+  for (const Value* operand : op.operands)
+    if (operand->type->is_composite()) n = std::max<std::uint64_t>(n, operand->type->component_count());
+  if (n > kMaxRegisterComponents) return 8;
+  if (op.code == OpCode::matmul) n *= std::max(op.operand(0)->type->cols(), 2u);
+  return n;
+}
+
+void add_memory(const ir::Function& function, std::unordered_map<const ir::Function*, std::uint64_t>& known,
+                PrivateMemory& out);
+
+std::uint64_t callee_memory(const ir::Function& function,
+                            std::unordered_map<const ir::Function*, std::uint64_t>& known) {
+  auto [it, fresh] = known.try_emplace(&function, 0);
+  if (!fresh) return it->second;
+  PrivateMemory own;
+  add_memory(function, known, own);
+  return known[&function] = own.bytes;
+}
+
+void add_memory(const ir::Function& function, std::unordered_map<const ir::Function*, std::uint64_t>& known,
+                PrivateMemory& out) {
+  std::uint64_t deepest_call = 0, largest = 0;
+  each_op(*function.body, [&](const Op& op) {
+    std::uint64_t bytes = 0;
+    if (op.code == OpCode::local) {
+      bytes = op.result()->type->element()->size();
+      for (std::int64_t n : op.ints) bytes = n < 0 ? 0 : bytes > kMaxPrivateBytes ? bytes : bytes * std::uint64_t(n);
+    }
+    for (const Value* result : op.results)
+      if (result->type->is_composite() && result->type->component_count() > kMaxRegisterComponents)
+        bytes += result->type->size();
+    if (op.code == OpCode::call) deepest_call = std::max(deepest_call, callee_memory(*op.callee, known));
+    if (bytes > largest) largest = bytes, out.largest = &op;
+    out.bytes = std::min<std::uint64_t>(out.bytes + bytes, std::uint64_t(1) << 60);
+  });
+  out.bytes += deepest_call;
+}
+
+bool is_private(const Value* array) { return ir::origin_of(array).kind == ir::Origin::Kind::local; }
+
+bool stores(const Op& op) {
+  const ir::Access access = ir::access_of(op.code);
+  return access == ir::Access::writes || access == ir::Access::updates;
+}
+
+class SpinFinder {
+ public:
+  explicit SpinFinder(const ir::Function& function) : function_(function) {
+    each_op(*function.body, [&](const Op& op) {
+      if (stores(op) && !is_private(op.operand(0))) stored_.push_back(ir::origin_of(op.operand(0)));
+      if (op.code == OpCode::call && writes(*op.callee)) stored_.push_back({});
+    });
+  }
+
+  bool found() {
+    bool spins = false;
+    each_op(*function_.body, [&](const Op& op) {
+      if (op.code == OpCode::while_ && !stored_.empty()) spins = spins || exit_waits(op);
+      if (op.code == OpCode::call && !checked_.contains(op.callee)) {
+        checked_.insert(op.callee);
+        spins = spins || has_spin_loop(*op.callee);
+      }
+    });
+    return spins;
+  }
+
+ private:
+  bool writes(const ir::Function& callee) {
+    auto [it, fresh] = writes_.try_emplace(&callee, false);
+    if (!fresh) return it->second;
+    bool any = false;
+    each_op(*callee.body, [&](const Op& op) {
+      any |= stores(op) && !is_private(op.operand(0));
+      if (op.code == OpCode::call) any |= writes(*op.callee);
+    });
+    return writes_[&callee] = any;
+  }
+
+  /// Another thread of this kernel may change what is loaded here. Where the form says that arrays lie apart, one changes by
+  /// what is stored to it, or to memory that is not known; values don't change with gradients.
+  bool may_change(const Value* array) const {
+    const ir::Origin from = ir::origin_of(array);
+    if (from.kind == ir::Origin::Kind::local || from.kind == ir::Origin::Kind::fixed) return false;
+    const bool apart = function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap && from.is_parameter();
+    if (!apart) return !stored_.empty();
+    return std::any_of(stored_.begin(), stored_.end(), [&](const ir::Origin& to) {
+      if (to.kind != ir::Origin::Kind::parameter) return true;
+      return !to.gradient && (!to.param || (to.param == from.param && to.array == from.array));
+    });
+  }
+
+  /// Walks backwards from the test over everything that decides it.
+  bool exit_waits(const Op& loop) {
+    std::unordered_set<const Value*> seen;
+    std::vector<const Value*> todo;
+    auto want = [&](const Value* v) {
+      if (!v->is_constant() && seen.insert(v).second) todo.push_back(v);
+    };
+    want(loop.regions[0]->terminator()->operand(0));
+    while (!todo.empty()) {
+      const Value* v = todo.back();
+      todo.pop_back();
+      if (v->kind == ir::ValueKind::argument) {
+        const Op* owner = v->region->parent_op;
+        if (!owner) continue;
+        bool counted = owner->code == OpCode::for_;
+        if (counted && v->index == 0) {
+          for (std::size_t k = 0; k < 3; ++k) want(owner->operand(k));
+          continue;
+        }
+        std::size_t k = v->index - (counted ? 1 : 0);
+        want(owner->operand(k + (counted ? 3 : 0)));
+        want(owner->regions[owner->regions.size() - 1]->terminator()->operand(k));
+        continue;
+      }
+      const Op& op = *v->op;
+      if (op.code == OpCode::atomic) return true;
+      if (op.code == OpCode::load && may_change(op.operand(0))) return true;
+      if (op.code == OpCode::call && writes(*op.callee)) return true;
+      switch (op.code) {
+        case OpCode::if_:
+          want(op.operand(0));
+          for (const Region* side : op.regions) want(side->terminator()->operand(v->index));
+          break;
+        case OpCode::for_:
+          for (std::size_t k = 0; k < 3; ++k) want(op.operand(k));
+          want(op.regions[0]->args[1 + v->index]);
+          break;
+        case OpCode::while_:
+          want(op.regions[0]->terminator()->operand(0));
+          want(op.regions[0]->args[v->index]);
+          break;
+        default:  // safe: all that it is made of
+          for (const Value* operand : op.operands) want(operand);
+      }
+    }
+    return false;
+  }
+
+  const ir::Function& function_;
+  std::vector<ir::Origin> stored_;  // to what others may see; unknown: by functions that it calls
+  std::unordered_map<const ir::Function*, bool> writes_;
+  std::unordered_set<const ir::Function*> checked_;
+};
+
+/// Rough costs of a thread, alone and as one of many lanes. What runs lane by lane costs a little more there.
+struct Cost {
+  double one = 0, lanes = 0;
+  double numbers = 0, wide = 0;  // numeric results, and those of 64 bits
+};
+
+void add_cost(const Region& region, double times, int lanes, Cost& cost) {
+  constexpr double kLoopTurns = 8, kMath = 32, kAtomic = 8, kLaneByLane = 1.1, kVectorGain = 0.7;
+  for (const Op& op : region) {
+    if (op.code == OpCode::tid || op.code == OpCode::thread || ir::effect_of(op.code) == ir::Effect::end) continue;
+    double work = double(weight_of(op)) * times;
+    if (ir::class_of(op.code) == ir::OpClass::math) work *= kMath;
+    if (op.code == OpCode::atomic) {
+      work *= kAtomic;
+      cost.lanes += work * kLaneByLane;
+    } else {
+      cost.lanes += work / (lanes * kVectorGain);
+    }
+    cost.one += work;
+    if (!op.results.empty() && op.result()->type->is_numeric() && op.regions.empty()) {
+      cost.numbers += work;
+      if (scalar_bits(op.result()->type->scalar_kind()) == 64) cost.wide += work;
+    }
+    bool loop = op.code == OpCode::for_ || op.code == OpCode::while_;
+    for (const Region* inner : op.regions) add_cost(*inner, loop ? times * kLoopTurns : times, lanes, cost);
+  }
+}
+
+}  // namespace
+
+std::uint64_t kernel_weight(const ir::Function& function) {
+  std::uint64_t total = 0;
+  each_op(*function.body, [&](const Op& op) { total += weight_of(op); });
+  return total;
+}
+
+bool is_light(const ir::Function& function) {
+  constexpr std::uint64_t kMaxLightWeight = 400;
+  bool straight = true;
+  each_op(*function.body, [&](const Op& op) {
+    if (op.code == OpCode::for_ || op.code == OpCode::while_ || op.code == OpCode::call) straight = false;
+  });
+  return straight && kernel_weight(function) <= kMaxLightWeight;
+}
+
+std::uint64_t words_read(const ir::Function& kernel) {
+  std::uint64_t words = 0;
+  bool straight = true;
+  each_op(*kernel.body, [&](const Op& op) {
+    straight &=
+        op.code != OpCode::for_ && op.code != OpCode::while_ && op.code != OpCode::call && op.code != OpCode::atomic;
+    if (op.code == OpCode::load && !is_private(op.operand(0))) words += (op.result()->type->size() + 3) / 4;
+  });
+  return straight ? words : 0;
+}
+
+PrivateMemory private_memory(const ir::Function& function) {
+  PrivateMemory out;
+  std::unordered_map<const ir::Function*, std::uint64_t> known;
+  add_memory(function, known, out);
+  return out;
+}
+
+bool has_spin_loop(const ir::Function& function) { return SpinFinder(function).found(); }
+
+bool calls_native(const ir::Function& function) {
+  std::unordered_set<const ir::Function*> seen = {&function};
+  std::vector<const ir::Function*> work = {&function};
+  while (!work.empty()) {
+    const ir::Function* next = work.back();
+    work.pop_back();
+    if (!next->native.empty()) return true;
+    each_op(*next->body, [&](const Op& op) {
+      if (op.code == OpCode::call && seen.insert(op.callee).second) work.push_back(op.callee);
+    });
+  }
+  return false;
+}
+
+int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
+  int natural = natural_lanes(target);
+  if (natural == 1 || has_spin_loop(kernel) || calls_native(kernel)) return 1;
+  if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
+  Cost cost;
+  add_cost(*kernel.body, 1.0, natural, cost);
+  if (cost.lanes >= cost.one) return 1;
+  // Vectors of 64-bit elements hold half as many; a kernel mostly of those would only split every operation in two.
+  return cost.wide * 2 > cost.numbers ? natural / 2 : natural;
+}
+
+}  // namespace weft::codegen

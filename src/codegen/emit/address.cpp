@@ -1,0 +1,471 @@
+// Addresses of array elements, and the operations that only compute with descriptors. An index that grows by a constant
+// from lane to lane, times a stride known at compile time, keeps the address linear: a scalar pointer and a distance.
+#include "codegen/emit/emitter.h"
+#include "ir/infer.h"
+
+namespace weft::codegen {
+
+using ir::OpCode;
+using ir::Value;
+
+namespace {
+
+/// LLVM's number for the memory of a GPU that all threads see.
+constexpr unsigned kGlobalSpace = 1;
+
+/// True if the index can't be negative, as far as a short look shows.
+bool never_negative(const Value* v, int depth = 4) {
+  if (!v->type->is_signed_int()) return true;
+  if (v->is_constant()) return v->as_int() >= 0;
+  if (depth == 0) return false;
+  if (v->kind == ir::ValueKind::argument) {
+    const ir::Op* loop = v->region->parent_op;
+    return loop && loop->code == OpCode::for_ && v->index == 0 && loop->operand(2)->is_constant() &&
+           loop->operand(2)->as_int() > 0 && never_negative(loop->operand(0), depth - 1);
+  }
+  const ir::Op& op = *v->op;
+  auto operand = [&](std::size_t k) { return never_negative(op.operand(k), depth - 1); };
+  switch (op.code) {
+    case OpCode::tid:
+    case OpCode::thread:
+    case OpCode::dim: return true;
+    case OpCode::bit_and: return operand(0) || operand(1);
+    case OpCode::rem: return operand(0);
+    case OpCode::div:
+    case OpCode::floordiv: return operand(0) && op.operand(1)->is_constant() && op.operand(1)->as_int() > 0;
+    case OpCode::min: return operand(0) && operand(1);
+    case OpCode::max: return operand(0) || operand(1);
+    case OpCode::select: return operand(1) && operand(2);
+    case OpCode::cast:
+      return op.operand(0)->type->is_int() && op.operand(0)->type->size() < v->type->size() && operand(0);
+    default: return false;  // safe: it may be negative
+  }
+}
+
+/// The same for an index itself: a sum that overflows is out of bounds.
+bool index_never_negative(const Value* v, int depth = 4) {
+  const bool sum = depth > 0 && v->kind == ir::ValueKind::result && v->op->code == OpCode::add;
+  if (!sum || !v->type->is_signed_int()) return never_negative(v);
+  return index_never_negative(v->op->operand(0), depth - 1) && index_never_negative(v->op->operand(1), depth - 1);
+}
+
+/// The 32-bit number that an extent is: of a GPU's array argument (kernel_entry.cpp), or of a private array; null if it may
+/// be larger.
+llvm::Value* small_extent(llvm::Value* extent) {
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(extent); known && known->getValue().isSignedIntN(32))
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(known->getContext()), known->getValue().trunc(32));
+  auto* wide = llvm::dyn_cast<llvm::SExtInst>(extent);
+  return wide && wide->getOperand(0)->getType()->isIntegerTy(32) ? wide->getOperand(0) : nullptr;
+}
+
+/// index = base + a constant, where nothing wraps around: a GPU's loads and stores have constants in their addresses.
+struct Moved {
+  const Value* base;
+  std::int64_t by;
+};
+Moved take_constant(const Value* index) {
+  std::int64_t by = 0;
+  while (index->kind == ir::ValueKind::result && index->type->is_signed_int() && index->type->size() == 4) {
+    const ir::Op& op = *index->op;
+    if (op.code == OpCode::add && op.operand(1)->is_constant())
+      by += op.operand(1)->as_int(), index = op.operand(0);
+    else if (op.code == OpCode::add && op.operand(0)->is_constant())
+      by += op.operand(0)->as_int(), index = op.operand(1);
+    else if (op.code == OpCode::sub && op.operand(1)->is_constant())
+      by -= op.operand(1)->as_int(), index = op.operand(0);
+    else
+      break;
+  }
+  return {index, by};
+}
+
+bool is_loop_index(const Value* v) {
+  return v->kind == ir::ValueKind::argument && v->index == 0 && v->region->parent_op &&
+         v->region->parent_op->code == OpCode::for_;
+}
+
+/// One summand of an offset, in bytes.
+struct Term {
+  llvm::Value* scalar = nullptr;                 // uniform: its value; linear: lane 0's; null: varying
+  std::int64_t lane = 0;                         // linear: what a lane adds
+  std::function<llvm::Value*()> index_by_lane;   // makes <W x i64>; set unless uniform
+  std::function<llvm::Value*()> offset_by_lane;  // the same times the stride, where there is a shorter way
+  llvm::Value* indices = nullptr;                // varying, of an array: as they were computed
+  llvm::Value* element = nullptr;                // a GPU's loop index, with 64 bits: taken apart by the back end
+  llvm::Value* stride = nullptr;                 // multiplies the index
+};
+
+/// Indices that were read or computed often grow by one from lane to lane, as those of ordered meshes and of grids that
+/// wrap around do. A few instructions tell; whole vectors then take the place of gathers and scatters. Without that, the
+/// address stays as it is.
+void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at) {
+  Term* varying = nullptr;
+  for (Term& term : terms) {
+    if (term.scalar && term.lane == 0) continue;
+    if (varying) return;
+    varying = &term;
+  }
+  if (!varying || !varying->indices || (e.mask && !e.unit.traits.masked_moves)) return;
+  auto* stride = llvm::dyn_cast<llvm::ConstantInt>(varying->stride);
+  const unsigned bits = varying->indices->getType()->getScalarSizeInBits();
+  if (!stride || stride->getSExtValue() != std::int64_t(at.element_size) || bits < 32) return;
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Value* first = b.CreateExtractElement(varying->indices, std::uint64_t(0));
+  llvm::Value* expected = b.CreateAdd(e.splat(first), e.iota(b.getIntNTy(bits), 1));
+  llvm::Value* stray = b.CreateICmpNE(varying->indices, expected);
+  if (e.mask) stray = b.CreateAnd(stray, e.mask);
+  // Neither negative, which wraps around, nor so large that the last lane's overflows.
+  auto limit = llvm::APInt::getSignedMaxValue(bits) - unsigned(e.W);
+  at.fast_if = e.both(at.fast_if, b.CreateAnd(b.CreateICmpULT(first, b.getInt(limit)), b.CreateNot(e.any(stray))));
+  if (e.mask) at.fast_if = e.both(at.fast_if, b.CreateExtractElement(e.mask, std::uint64_t(0)));
+  varying->scalar = b.CreateMul(b.CreateZExtOrTrunc(first, e.unit.i64), stride);
+  varying->lane = stride->getSExtValue();
+}
+
+}  // namespace
+
+/// Sums index·stride terms: scalars where all lanes agree, a scalar and a distance where they are linear, else vectors.
+Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands) {
+  const Value* array = op.operand(0);
+  const Type* element = array->type->element();
+  std::uint32_t rank = array->type->rank();
+  const Parts desc = get(array);
+  Address at;
+  at.element_size = element->size();
+  at.scope = desc[0].scope;
+
+  std::vector<Term> terms;
+  int differ = 0;                // indices that are not the same in all lanes
+  llvm::Value* grows = nullptr;  // bytes from lane to lane by the last of these, if it grows or shrinks steadily
+  llvm::SmallVector<llvm::Value*, 4> steps;  // constants times strides come last: neighbours share what is before
+  for (std::uint32_t k = 0; k < op.num_indices; ++k) {
+    const Value* index = op.indices()[k];
+    const Part part = get(index)[0];
+    // Views may keep leading dimensions.
+    const std::uint32_t d = k + (op.code == OpCode::view ? std::uint32_t(op.imm) : 0);
+    llvm::Value* extent = plain(desc[2 + d]);
+    bool wraps = (op.wrap >> k & 1) && !index_never_negative(index);
+    auto resolved = [this, extent, wraps, type = index->type](llvm::Value* v) {
+      llvm::Value* small = wraps && type->size() == 4 && !v->getType()->isVectorTy() ? small_extent(extent) : nullptr;
+      if (small) return to_i64(b.CreateSelect(b.CreateICmpSLT(v, b.getInt32(0)), b.CreateAdd(v, small), v), type);
+      v = to_i64(v, type);
+      if (!wraps) return v;
+      llvm::Value* pair[] = {v, extent};
+      unify(pair);
+      llvm::Value* negative = b.CreateICmpSLT(pair[0], constant_like(pair[0], 0));
+      return select(negative, b.CreateAdd(pair[0], pair[1]), pair[0]);
+    };
+    Term term;
+    term.stride = plain(desc[2 + rank + d]);
+    auto* known = llvm::dyn_cast<llvm::ConstantInt>(term.stride);
+    term.index_by_lane = [this, part, resolved] { return resolved(vector(part)); };
+    // Wrapped around after scaling: arrays of one element size then share the product.
+    if (wraps && known && !extent->getType()->isVectorTy())
+      term.offset_by_lane = [this, part, extent, known, type = index->type] {
+        llvm::Value* v = to_i64(vector(part), type);
+        llvm::Value* negative = b.CreateICmpSLT(v, constant_like(v, 0));
+        llvm::Value* around = select(negative, b.CreateMul(extent, known), b.getInt64(0));
+        return b.CreateAdd(b.CreateMul(v, splat(known)), around);
+      };
+    // A wrapped-around unsigned index would not be linear in 64 bits; a signed one that overflows is out of bounds.
+    if (part.stride != 0 && known && index->type->is_signed_int()) {
+      llvm::Value* first = to_i64(part.v, index->type);
+      term.scalar = b.CreateMul(first, term.stride);
+      term.lane = part.stride * known->getSExtValue();
+      if (wraps) {
+        std::int64_t lowest = part.stride < 0 ? -std::int64_t(part.stride) * (W - 1) : 0;
+        at.fast_if = both(at.fast_if, b.CreateICmpSGE(first, b.getInt64(std::uint64_t(lowest))));
+      }
+    } else if (is_uniform(part) && !term.stride->getType()->isVectorTy() &&
+               (!wraps || !extent->getType()->isVectorTy())) {
+      const Moved moved = unit.traits.gpu && W == 1 && !wraps ? take_constant(index) : Moved{index, 0};
+      if (moved.by) {
+        term.scalar = b.CreateMul(to_i64(base(get(moved.base)[0]), moved.base->type), term.stride);
+        steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(moved.by)), term.stride));
+      } else {
+        term.scalar = b.CreateMul(resolved(part.v), term.stride);
+        if (unit.traits.gpu && W == 1 && !wraps && known && is_loop_index(index))
+          term.element = to_i64(part.v, index->type);
+      }
+    } else if (part.stride == 0 && !is_uniform(part)) {
+      term.indices = part.v;
+    }
+    if (!is_uniform(part)) {
+      ++differ;
+      grows = part.stride != 0 && index->type->is_signed_int() && !wraps ? term.stride : nullptr;
+    }
+    terms.push_back(std::move(term));
+  }
+
+  // The path inside the element: constant steps add up, dynamic ones are range-checked and clamped.
+  const Type* type = element;
+  std::size_t next = 0;
+  for (const ir::PathStep& step : op.path) {
+    const Type* inner = ir::step_type(type, step);
+    if (step.kind == ir::PathStep::field) {
+      at.offset += type->fields()[std::size_t(step.value)].offset;
+    } else {
+      Step s = resolve_step(step, type, step.dynamic ? path_operands[next++] : nullptr);
+      if (s.dynamic) {
+        at.valid = both(at.valid, s.valid);
+        Term term;
+        term.stride = b.getInt64(inner->size());
+        if (s.index->getType()->isVectorTy()) ++differ;
+        if (s.index->getType()->isVectorTy())
+          term.index_by_lane = [this, s] { return b.CreateZExt(s.index, unit.wide(unit.i64)); };
+        else
+          term.scalar = b.CreateMul(b.CreateZExt(s.index, unit.i64), term.stride);
+        terms.push_back(std::move(term));
+      } else if (s.in_range()) {
+        at.offset += s.value * inner->size();
+      } else {
+        at.valid = b.getFalse();
+      }
+    }
+    type = inner;
+  }
+
+  llvm::Value* data = plain(desc[0]);
+  auto by_lane = [this, terms, data]() -> llvm::Value* {
+    llvm::Value* from = data;
+    llvm::SmallVector<const Term*, 4> varying;
+    for (const Term& term : terms) {
+      if (term.scalar && term.lane == 0)
+        from = byte_offset(from, from->getType()->isVectorTy() ? splat(term.scalar) : term.scalar);
+      else
+        varying.push_back(&term);
+    }
+    // One index scaled by a machine-friendly stride is what gather instructions take.
+    if (varying.size() == 1 && !from->getType()->isVectorTy())
+      if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(varying[0]->stride)) {
+        std::int64_t bytes = known->getSExtValue();
+        if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)
+          return b.CreateGEP(b.getIntNTy(unsigned(bytes) * 8), from, varying[0]->index_by_lane());
+      }
+    for (const Term* term : varying) {
+      if (term->offset_by_lane) {
+        from = byte_offset(from, term->offset_by_lane());
+        continue;
+      }
+      llvm::Value* pair[] = {term->index_by_lane(), term->stride};
+      unify(pair);
+      from = byte_offset(from, b.CreateMul(pair[0], pair[1]));
+    }
+    return W > 1 && !from->getType()->isVectorTy() ? splat(from) : from;
+  };
+  if (auto own = woven_.find(array); own != woven_.end()) {  // lanes' elements side by side
+    data = own->second;
+    at.lane_stride = element->size();
+  }
+  bool scalar = !data->getType()->isVectorTy();
+  if (scalar && at.lane_stride == 0 && op.code != OpCode::view) guess_neighbours(*this, terms, at);
+  for (const Term& term : terms) scalar &= term.scalar != nullptr;
+  if (!scalar) {
+    at.fast_if = nullptr;
+    at.lane_stride = 0;
+    at.pointers = by_lane();
+    if (op.code == OpCode::atomic && differ == 1 && grows && !grows->getType()->isVectorTy() &&
+        !data->getType()->isVectorTy()) {
+      llvm::Value* size = b.getInt64(at.element_size);
+      at.apart_if = b.CreateICmpUGE(b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, grows, b.getFalse()), size);
+    }
+    return at;
+  }
+  at.pointer = data;
+  for (const Term& term : terms) {
+    if (term.element) {  // a type of that size: the back end finds constants in the index of an unrolled loop
+      const auto size = llvm::cast<llvm::ConstantInt>(term.stride)->getZExtValue();
+      at.pointer = b.CreateGEP(llvm::ArrayType::get(unit.i8, size), at.pointer, term.element);
+      continue;
+    }
+    at.pointer = byte_offset(at.pointer, term.scalar);
+    at.lane_stride += term.lane;
+  }
+  for (llvm::Value* step : steps) at.pointer = byte_offset(at.pointer, step);
+  if (at.fast_if) at.pointers_slow = by_lane;
+  return at;
+}
+
+void Emitter::emit_view(const ir::Op& op) {
+  Address at = address(op, {});
+  const Value* array = op.operand(0);
+  const Parts& desc = get(array);
+  std::uint32_t rank = array->type->rank(), left = op.result()->type->rank();
+  Parts out;
+  // Both pointers move by the same distance; a null gradient or null data stays null.
+  llvm::Value* data = plain(desc[0]);
+  llvm::Value* moved = at.pointer && at.lane_stride == 0 ? at.pointer : lane_pointers(at);
+  llvm::Value* null = llvm::ConstantPointerNull::get(unit.ptr);
+  auto is_null = [&](llvm::Value* p) { return b.CreateICmpEQ(p, p->getType()->isVectorTy() ? splat(null) : null); };
+  out.push_back({select(is_null(data), data, moved), 0, desc[0].scope});
+  llvm::Value* grad = plain(desc[1]);
+  auto as_int = [&](llvm::Value* p) {
+    return b.CreatePtrToInt(p, p->getType()->isVectorTy() ? unit.wide(unit.i64) : unit.i64);
+  };
+  llvm::Value* pair[] = {as_int(moved), as_int(data)};
+  unify(pair);
+  llvm::Value* offset = b.CreateSub(pair[0], pair[1]);
+  // Lanes with memory of their own still move by the same amount where their indices are the same.
+  if (offset->getType()->isVectorTy() && shape(op.result(), analysis::kUnitGrad) == analysis::kUniform)
+    offset = b.CreateExtractElement(offset, std::uint64_t(0));
+  out.push_back({select(is_null(grad), grad, byte_offset(grad, offset))});
+  auto from = [&](std::uint32_t d) { return d < op.imm ? d : d + rank - left; };
+  for (std::uint32_t d = 0; d < left; ++d) out.push_back(desc[2 + from(d)]);
+  for (std::uint32_t d = 0; d < left; ++d) out.push_back(desc[2 + rank + from(d)]);
+  set(op.result(), std::move(out));
+}
+
+/// Python's slice: negative bounds count from the end, both clamp to the extent, the step is at least 1.
+void Emitter::emit_slice(const ir::Op& op) {
+  const Value* array = op.operand(0);
+  Parts out = get(array);
+  std::uint32_t rank = array->type->rank(), d = std::uint32_t(op.imm);
+  llvm::Value* v[] = {plain(out[2 + d]), plain(out[2 + rank + d]), plain(op.operand(1)), plain(op.operand(2)),
+                      plain(op.operand(3))};
+  unify(v);
+  llvm::Value *extent = v[0], *stride = v[1];
+  auto c = [&](std::int64_t k) { return constant_like(extent, k); };
+  auto least = [&](llvm::Value* x, llvm::Value* y) { return select(b.CreateICmpSLT(x, y), x, y); };
+  auto most = [&](llvm::Value* x, llvm::Value* y) { return select(b.CreateICmpSGT(x, y), x, y); };
+  auto bound = [&](llvm::Value* x) {
+    x = select(b.CreateICmpSLT(x, c(0)), b.CreateAdd(x, extent), x);
+    return least(most(x, c(0)), extent);
+  };
+  llvm::Value* by = most(v[4], c(1));
+  llvm::Value* from = bound(v[2]);
+  llvm::Value* length = most(b.CreateSub(bound(v[3]), from), c(0));
+  // ceil(length / by) without overflow for huge steps.
+  llvm::Value* whole = b.CreateSDiv(length, by);
+  llvm::Value* rest = b.CreateICmpNE(b.CreateMul(whole, by), length);
+  llvm::Value* count = b.CreateAdd(whole, b.CreateZExt(rest, whole->getType()));
+  llvm::Value* offset = b.CreateMul(from, stride);
+  llvm::Value* null = llvm::ConstantPointerNull::get(unit.ptr);
+  for (int k = 0; k < 2; ++k) {
+    llvm::Value* p = plain(out[std::size_t(k)]);
+    llvm::Value* is_null = b.CreateICmpEQ(p, p->getType()->isVectorTy() ? splat(null) : null);
+    out[std::size_t(k)].v = select(is_null, p, byte_offset(p, offset));
+  }
+  out[2 + d] = Part{count};
+  out[2 + rank + d] = Part{b.CreateMul(stride, by)};
+  set(op.result(), std::move(out));
+}
+
+void Emitter::emit_dim(const ir::Op& op) {
+  llvm::Value* extent = plain(get(op.operand(0))[2 + std::size_t(op.imm)]);
+  set(op.result(), {Part{convert(extent, ScalarKind::i64, op.result()->type->scalar_kind())}});
+}
+
+void Emitter::emit_pointer_query(const ir::Op& op) {
+  llvm::Value* data = plain(get(op.operand(0))[0]);
+  bool varying = data->getType()->isVectorTy();
+  if (op.code == OpCode::data_ptr)
+    return set(op.result(), {Part{b.CreatePtrToInt(data, varying ? unit.wide(unit.i64) : unit.i64)}});
+  set(op.result(), {Part{b.CreateICmpNE(data, llvm::Constant::getNullValue(data->getType()))}});
+}
+
+void Emitter::emit_from_ptr(const ir::Op& op) {
+  const Type* type = op.result()->type;
+  std::uint32_t rank = type->rank();
+  llvm::Value* address = plain(op.operand(0));
+  Parts out;
+  const bool varying = address->getType()->isVectorTy(), fixed = op.imm != 0;
+  llvm::Value* data = b.CreateIntToPtr(address, varying ? unit.wide(unit.ptr) : unit.ptr);
+  if (fixed && unit.traits.gpu && !varying)  // reads of global memory that is never written have a cache of their own
+    data = b.CreateAddrSpaceCast(b.CreateAddrSpaceCast(data, b.getPtrTy(kGlobalSpace)), unit.ptr);
+  out.push_back({data, 0, fixed ? kFixedScope : -1});
+  out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
+  for (std::uint32_t d = 0; d < rank; ++d) out.push_back({plain(op.operand(1 + d))});
+  llvm::SmallVector<llvm::Value*, 4> strides(rank);
+  llvm::Value* stride = b.getInt64(type->element()->size());
+  for (std::uint32_t d = rank; d-- > 0;) {
+    strides[d] = stride;
+    llvm::Value* pair[] = {stride, plain(op.operand(1 + d))};
+    unify(pair);
+    if (d > 0) stride = b.CreateMul(pair[0], pair[1]);
+  }
+  for (llvm::Value* s : strides) out.push_back({s});
+  set(op.result(), std::move(out));
+}
+
+/// Descriptors as they travel: data first, then gradient. The gradient's memory is no parameter's own, so no scope.
+void Emitter::emit_gradient(const ir::Op& op) {
+  Parts out = get(op.operand(0));
+  if (op.code == OpCode::gradient) {
+    out[0] = Part{out[1].v};
+    out[1] = Part{llvm::ConstantPointerNull::get(unit.ptr)};
+  } else {
+    out[1] = Part{get(op.operand(1))[0].v};
+  }
+  set(op.result(), std::move(out));
+}
+
+/// Private memory: each lane has its own elements, one lane's after the other's. Zeroed each time it is executed.
+/// Private memory. Lanes have copies of their own, one behind the other, or, where nobody sees the difference, their
+/// elements side by side: what all of them do to the same element is then one vector access. If all lanes write the same,
+/// there is one copy.
+void Emitter::emit_local(const ir::Op& op) {
+  const Type* type = op.result()->type;
+  const std::uint64_t element = type->element()->size();
+  std::uint64_t count = 1;
+  for (std::int64_t n : op.ints) count *= std::uint64_t(n);
+  const bool hidden = W > 1 && shapes_ && shapes_->only_accessed(op.result());
+  const bool shared = hidden && shapes_->shape(op.result(), analysis::kUnitData) == analysis::kUniform;
+  const bool woven = hidden && !shared;
+  const std::uint64_t per_lane = (count * element + 15) / 16 * 16;
+  const std::uint64_t copies = shared ? 1 : std::uint64_t(W);
+  const std::uint64_t apart = woven ? element : per_lane;  // from lane to lane
+  Parts out;
+  llvm::Value* data = llvm::ConstantPointerNull::get(unit.ptr);
+  if (count * element != 0) {
+    llvm::AllocaInst* memory = entry_alloca(unit.i8, per_lane * copies, woven ? 64 : 16);
+    data = memory;
+    if (copies > 1) data = b.CreateGEP(unit.i8, memory, iota(unit.i64, std::int64_t(apart)));
+    if (woven) woven_[op.result()] = memory;
+    if (op.imm) {
+      // Raw memory: whoever reads has written before.
+    } else if (!mask || shared) {
+      b.CreateMemSet(memory, b.getInt8(0), per_lane * copies, llvm::MaybeAlign(16));
+    } else if (!woven) {
+      for_each_lane(mask, [&](llvm::Value* lane) {
+        llvm::Value* at = b.CreateGEP(unit.i8, memory, b.CreateMul(lane, b.getInt64(per_lane)));
+        b.CreateMemSet(at, b.getInt8(0), count * element, llvm::MaybeAlign(16));
+      });
+    } else {
+      clear_woven(memory, count, element);
+    }
+  } else if (copies > 1) {
+    data = splat(data);
+  }
+  out.push_back({data});
+  out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
+  for (std::int64_t n : op.ints) out.push_back({b.getInt64(std::uint64_t(n))});
+  llvm::SmallVector<std::uint64_t, 4> strides(op.ints.size());
+  std::uint64_t stride = woven ? element * std::uint64_t(W) : element;
+  for (std::size_t d = op.ints.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= std::uint64_t(op.ints[d]);
+  }
+  for (std::uint64_t s : strides) out.push_back({b.getInt64(s)});
+  set(op.result(), std::move(out));
+}
+
+/// Zeroes the elements of the lanes that run.
+void Emitter::clear_woven(llvm::Value* memory, std::uint64_t count, std::uint64_t element) {
+  if (element <= 8 && (element & (element - 1)) == 0) {
+    llvm::Type* lanes = unit.wide(b.getIntNTy(unsigned(element) * 8));
+    counted_loop(b.getInt64(count), [&](llvm::Value* index) {
+      llvm::Value* at = b.CreateGEP(unit.i8, memory, b.CreateMul(index, b.getInt64(element * std::uint64_t(W))));
+      b.CreateMaskedStore(llvm::Constant::getNullValue(lanes), at, llvm::Align(element), mask);
+    });
+    return;
+  }
+  for_each_lane(mask, [&](llvm::Value* lane) {
+    llvm::Value* own = b.CreateGEP(unit.i8, memory, b.CreateMul(lane, b.getInt64(element)));
+    counted_loop(b.getInt64(count), [&](llvm::Value* index) {
+      llvm::Value* at = b.CreateGEP(unit.i8, own, b.CreateMul(index, b.getInt64(element * std::uint64_t(W))));
+      b.CreateMemSet(at, b.getInt8(0), element, llvm::MaybeAlign(1));
+    });
+  });
+}
+
+}  // namespace weft::codegen

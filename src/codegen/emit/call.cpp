@@ -1,0 +1,197 @@
+// Calls of functions that were not inlined. A function is emitted once per combination of uniform and varying
+// parameters (few; then once more with all varying), with context, linear index and mask as extra arguments. Register
+// results come back in a struct, blocks through pointers. A function whose loops count their turns gets the turns that
+// are left as one more argument and returns them as one more result. Bodies are emitted from a list, not by recursion.
+#include "codegen/emit/emitter.h"
+
+namespace weft::codegen {
+
+using analysis::kUniform;
+using analysis::kVarying;
+using analysis::LaneShape;
+
+namespace {
+
+constexpr int kMaxVariants = 4;
+
+bool counts_turns(const CodeUnit& unit, const ir::Function& function) {
+  return unit.turns && unit.turns->counts(function);
+}
+
+llvm::StructType* result_struct(CodeUnit& unit, const ir::Function& function) {
+  llvm::SmallVector<llvm::Type*, 8> types;
+  for (const Type* type : function.result_types)
+    for (const PartInfo& part : unit.parts(type).parts)
+      if (part.kind != PartKind::block) types.push_back(unit.part_type(part, true));
+  if (counts_turns(unit, function)) types.push_back(unit.i32);
+  return llvm::StructType::get(unit.context, types);
+}
+
+}  // namespace
+
+const Variant& CodeUnit::variant(const ir::Function& function, const std::vector<LaneShape>& params) {
+  std::vector<LaneShape> wanted = params;
+  int& count = variant_count_[{&function, lanes, packed}];
+  if (!variants_.contains({&function, lanes, packed, wanted}) && count >= kMaxVariants)
+    std::fill(wanted.begin(), wanted.end(), kVarying);
+  auto [it, fresh] = variants_.try_emplace({&function, lanes, packed, wanted});
+  Variant& variant = it->second;
+  if (!fresh) return variant;
+  int number = count++;
+  variant.lanes = lanes;
+  variant.packed = packed;
+  variant.params = wanted;
+  llvm::SmallVector<llvm::Type*, 16> types = {ptr, i64};
+  if (lanes > 1) types.push_back(wide(i1));
+  if (counts_turns(*this, function)) types.push_back(i32);
+  std::size_t u = 0;
+  for (const ir::Value* param : function.params()) {
+    for (const PartInfo& part : parts(param->type).parts)
+      types.push_back(part_type(part, wanted[u + part.unit] != kUniform));
+    u += analysis::lane_units(param->type);
+  }
+  for (const Type* type : function.result_types)
+    for (const PartInfo& part : parts(type).parts)
+      if (part.kind == PartKind::block) types.push_back(ptr);
+  auto* type = llvm::FunctionType::get(result_struct(*this, function), types, false);
+  variant.function = llvm::Function::Create(
+      type, llvm::GlobalValue::InternalLinkage,
+      "f." + function.name + "." + (packed ? "p" : std::to_string(lanes)) + "x" + std::to_string(number), *module);
+  variant.function->setDoesNotThrow();
+  pending_.emplace_back(&function, &variant);
+  return variant;
+}
+
+void CodeUnit::emit_pending() {
+  while (!pending_.empty()) {
+    auto [function, variant] = pending_.back();
+    pending_.pop_back();
+    BodyForm own(*this, variant->lanes, variant->packed);
+    emit_variant(*function, *variant);
+  }
+}
+
+void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant) {
+  std::optional<analysis::Uniformity> shapes;
+  analysis::LaneEntry entry{variant.params, {}};
+  if (lanes > 1) shapes.emplace(function, entry);
+  Emitter e(*this, variant.function, function, shapes ? &*shapes : nullptr);
+  e.b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", variant.function));
+  llvm::Function::arg_iterator arg = variant.function->arg_begin();
+  e.thread.context = &*arg++;
+  e.thread.linear = Part{&*arg++, lanes > 1 ? 1 : 0};
+  if (lanes > 1) e.mask = &*arg++;
+  const bool counts = counts_turns(*this, function);
+  llvm::StructType* result_type = result_struct(*this, function);
+  if (counts) {
+    e.thread.turns = e.begin_turns(&*arg++);
+    e.thread.stopped = llvm::BasicBlock::Create(context, "stopped", variant.function);
+    llvm::IRBuilder<> at(e.thread.stopped);
+    at.CreateRet(
+        at.CreateInsertValue(llvm::PoisonValue::get(result_type), at.getInt32(0), result_type->getNumElements() - 1));
+  }
+  std::size_t u = 0;
+  for (const ir::Value* param : function.params()) {
+    Parts in;
+    for (const PartInfo& part : parts(param->type).parts) {
+      Part p{&*arg++};
+      p.wide = part.kind == PartKind::block && lanes > 1 && variant.params[u + part.unit] != kUniform;
+      in.push_back(p);
+    }
+    e.set(param, std::move(in));
+    u += analysis::lane_units(param->type);
+  }
+  llvm::SmallVector<llvm::Value*, 4> block_results;
+  while (arg != variant.function->arg_end()) block_results.push_back(&*arg++);
+  e.emit_region(*function.body);
+  const ir::Op* end = function.body->terminator();
+  llvm::Value* out = llvm::PoisonValue::get(result_type);
+  unsigned field = 0;
+  std::size_t next_block = 0;
+  for (std::size_t r = 0; r < function.result_types.size(); ++r) {
+    const Parts& from = e.get(end->operand(r));
+    const TypeParts& info = parts(function.result_types[r]);
+    for (std::size_t k = 0; k < info.parts.size(); ++k) {
+      const PartInfo& part = info.parts[k];
+      if (part.kind == PartKind::block) {
+        Part to{block_results[next_block++]};
+        to.wide = lanes > 1;
+        e.block_copy(to, from[k], part.scalar, part.count);
+      } else {
+        out = e.b.CreateInsertValue(out, e.vector(from[k]), field++);
+      }
+    }
+  }
+  if (counts) out = e.b.CreateInsertValue(out, e.turns_left(), field++);
+  e.b.CreateRet(out);
+}
+
+void Emitter::emit_native_call(const ir::Op& op) {
+  WEFT_CHECK(W == 1, "native functions run one lane at a time");
+  llvm::Function* native = unit.native(*op.callee);
+  llvm::SmallVector<llvm::Value*, 8> args;
+  auto slot = [&](const Type* type) {
+    args.push_back(entry_alloca(unit.i8, std::max(1u, type->size()), std::max(8u, type->align())));
+    return args.back();
+  };
+  for (const ir::Value* v : op.operands) write_bytes(v->type, get(v), slot(v->type), nullptr);
+  llvm::SmallVector<llvm::Value*, 1> results;
+  for (const ir::Value* v : op.results) results.push_back(slot(v->type));
+  b.CreateCall(native, args);
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    Address at;
+    at.pointer = results[r];
+    at.element_size = op.results[r]->type->size();
+    set(op.results[r], load_parts(op.results[r]->type, at));
+  }
+}
+
+void Emitter::emit_call(const ir::Op& op) {
+  const ir::Function& callee = *op.callee;
+  if (!callee.native.empty()) return emit_native_call(op);
+  if (callee.lanewise && !unit.traits.gpu && !unit.packed) return emit_lanewise_call(op);
+  if (callee.derives) throw Error("the derivative '" + callee.name + "' has not been written", op.loc);
+  std::vector<LaneShape> shapes;
+  for (const ir::Value* v : op.operands)
+    for (std::uint32_t u = 0, n = analysis::lane_units(v->type); u < n; ++u)
+      shapes.push_back(W > 1 && shape(v, u) != kUniform ? kVarying : kUniform);
+  const Variant& variant = unit.variant(callee, shapes);
+  llvm::SmallVector<llvm::Value*, 16> args = {thread.context, base(thread.linear)};
+  if (W > 1) args.push_back(mask_or_all());
+  const bool counts = counts_turns(unit, callee);
+  if (counts) args.push_back(turns_left());
+  std::size_t u = 0;
+  for (const ir::Value* v : op.operands) {
+    const TypeParts& info = parts_of(v);
+    const Parts parts = get(v);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      LaneShape want = W > 1 ? variant.params[u + info.parts[k].unit] : kUniform;
+      args.push_back(shaped(info.parts[k], parts[k], want).v);
+    }
+    u += analysis::lane_units(v->type);
+  }
+  std::vector<Parts> results(op.results.size());
+  for (std::size_t r = 0; r < op.results.size(); ++r)
+    for (const PartInfo& part : parts_of(op.results[r]).parts) {
+      Part out;
+      if (part.kind == PartKind::block) {
+        out = new_block(part.scalar, part.count, W > 1);
+        args.push_back(out.v);
+      }
+      results[r].push_back(out);
+    }
+  llvm::CallInst* call = b.CreateCall(variant.function, args);
+  call->setDoesNotThrow();
+  if (counts) {
+    b.CreateStore(b.CreateExtractValue(call, call->getType()->getStructNumElements() - 1), thread.turns);
+    leave_if_stopped();
+  }
+  unsigned field = 0;
+  for (std::size_t r = 0; r < op.results.size(); ++r) {
+    for (Part& part : results[r])
+      if (!part.v) part.v = b.CreateExtractValue(call, field++);
+    set(op.results[r], std::move(results[r]));
+  }
+}
+
+}  // namespace weft::codegen

@@ -1,0 +1,426 @@
+// Loops. Where all lanes agree on the trip count they are scalar loops; else they run while any lane is active and lanes
+// that are done keep their carried values. Carried blocks live in one place for the whole loop.
+#include "codegen/emit/emitter.h"
+
+namespace weft::codegen {
+
+using ir::OpCode;
+
+/// The carried values before the loop, in the form that the loop's arguments have.
+Emitter::Carried Emitter::carry_in(std::span<ir::Value* const> args, std::span<ir::Value* const> init) {
+  Carried in;
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    const TypeParts& info = parts_of(args[a]);
+    const Parts from = get(init[a]);
+    Parts parts;
+    for (std::size_t k = 0; k < info.parts.size(); ++k) {
+      const PartInfo& part = info.parts[k];
+      analysis::LaneShape want = shape(args[a], part.unit);
+      if (part.kind == PartKind::block) {
+        Part home = new_block(part.scalar, part.count, W > 1 && want != analysis::kUniform);
+        block_copy(home, from[k], part.scalar, part.count);
+        parts.push_back(home);
+      } else {
+        parts.push_back(shaped(part, from[k], want));
+      }
+    }
+    in.push_back(std::move(parts));
+  }
+  return in;
+}
+
+Emitter::Carried Emitter::carry_phis(std::span<ir::Value* const> args, const Carried& in, llvm::BasicBlock* from) {
+  Carried phis;
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    const TypeParts& info = parts_of(args[a]);
+    Parts parts;
+    for (std::size_t k = 0; k < info.parts.size(); ++k) {
+      Part part = in[a][k];
+      part.scope = -1;
+      if (info.parts[k].kind != PartKind::block) {
+        llvm::PHINode* phi = b.CreatePHI(part.v->getType(), 2);
+        phi->addIncoming(part.v, from);
+        part.v = phi;
+      }
+      parts.push_back(part);
+    }
+    phis.push_back(std::move(parts));
+  }
+  return phis;
+}
+
+/// At the end of the body: the next values go into the phis. `active` keeps lanes that did not take part.
+void Emitter::carry_next(std::span<ir::Value* const> args, Carried& phis, std::span<ir::Value* const> next,
+                         llvm::Value* active) {
+  struct Copy {
+    Part to, from;
+    ScalarKind kind;
+    std::uint32_t count;
+  };
+  std::vector<Copy> copies;
+  std::vector<std::vector<llvm::Value*>> values(args.size());
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    const TypeParts& info = parts_of(args[a]);
+    const Parts from = get(next[a]);
+    for (std::size_t k = 0; k < info.parts.size(); ++k) {
+      const PartInfo& part = info.parts[k];
+      values[a].push_back(nullptr);
+      if (part.kind == PartKind::block) {
+        copies.push_back({phis[a][k], from[k], part.scalar, part.count});
+        continue;
+      }
+      llvm::Value* v = shaped(part, from[k], shape(args[a], part.unit)).v;
+      values[a].back() = active ? select(active, v, phis[a][k].v) : v;
+    }
+  }
+  // Blocks that trade places go through a third one.
+  for (Copy& copy : copies)
+    for (const Copy& other : copies)
+      if (&other != &copy && other.to.v == copy.from.v) {
+        Part spare = new_block(copy.kind, copy.count, copy.from.wide);
+        block_copy(spare, copy.from, copy.kind, copy.count);
+        copy.from = spare;
+        break;
+      }
+  for (const Copy& copy : copies)
+    block_copy(copy.to, copy.from, copy.kind, copy.count, copy.to.wide ? active : nullptr);
+  llvm::BasicBlock* end = b.GetInsertBlock();
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < values[a].size(); ++k)
+      if (values[a][k]) llvm::cast<llvm::PHINode>(phis[a][k].v)->addIncoming(values[a][k], end);
+}
+
+void Emitter::emit_for(const ir::Op& op) {
+  if (divergent(op))
+    emit_divergent_for(op);
+  else
+    emit_uniform_for(op);
+}
+
+/// max(0, ceil((hi − lo) / step)) for either sign of the step, 0 for step 0, as an unsigned 64-bit number: the true
+/// difference of two 64-bit numbers fits there.
+llvm::Value* Emitter::trip_count(const ir::Op& op, bool by_lane) {
+  const Type* type = op.operand(0)->type;
+  llvm::Value* v[3];
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Part& part = get(op.operand(k))[0];
+    v[k] = to_i64(by_lane ? vector(part) : part.v, type);
+  }
+  llvm::Value *lo = v[0], *hi = v[1], *step = v[2];
+  llvm::Value* zero = llvm::Constant::getNullValue(lo->getType());
+  auto count = [&](llvm::Value* from, llvm::Value* to, llvm::Value* by) {
+    llvm::Value* runs = b.CreateICmpSLT(from, to);
+    llvm::Value* distance = b.CreateSub(to, from);
+    auto* known = llvm::dyn_cast<llvm::ConstantInt>(by);
+    llvm::Value* trips = distance;
+    if (!known || !known->isOne()) {
+      llvm::Value* safe = select(b.CreateICmpEQ(by, zero), constant_like(by, 1), by);
+      llvm::Value* steps = b.CreateUDiv(b.CreateSub(distance, constant_like(distance, 1)), safe);
+      trips = b.CreateAdd(steps, constant_like(steps, 1));
+    }
+    return select(runs, trips, zero);
+  };
+  if (op.operand(2)->is_constant()) {
+    std::int64_t by = op.operand(2)->as_int();
+    if (by == 0) return zero;
+    return by > 0 ? count(lo, hi, step) : count(hi, lo, b.CreateNeg(step));
+  }
+  llvm::Value* trips = select(b.CreateICmpSGT(step, zero), count(lo, hi, step), count(hi, lo, b.CreateNeg(step)));
+  return select(b.CreateICmpEQ(step, zero), zero, trips);
+}
+
+namespace {
+
+/// The most turns of a small loop that are taken at once.
+constexpr std::int64_t kMaxBulkTurns = 1 << 16;
+
+/// A GPU thread has nothing else to do while it waits for a load: small innermost loops are unrolled.
+constexpr int kMaxUnrolledOps = 48, kMaxOpsForEight = 24;
+
+/// How often; 1: not at all. Loops that may begin below zero have a copy for the usual case (passes/split_signs.h).
+int gpu_unrolling(const ir::Region& body) {
+  int ops = 0;
+  for (const ir::Op& op : body) {
+    if (!op.regions.empty() || op.code == OpCode::call || op.code == OpCode::atomic || ++ops > kMaxUnrolledOps)
+      return 1;
+    for (std::uint32_t k = 0; k < op.num_indices; ++k)
+      if ((op.wrap >> k & 1) && op.indices()[k] == body.args[0]) return 1;
+  }
+  // A loop from here to there is likely short, and what is left of it at the end counts.
+  const bool from_start = body.parent_op->operand(0)->is_constant();
+  return ops > kMaxOpsForEight || !from_start ? 4 : 8;
+}
+
+void ask_for_unrolling(llvm::Instruction* latch, int count) {
+  llvm::LLVMContext& context = latch->getContext();
+  llvm::Metadata* wish[] = {
+      llvm::MDString::get(context, "llvm.loop.unroll.count"),
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), std::uint64_t(count)))};
+  llvm::Metadata* parts[] = {nullptr, llvm::MDNode::get(context, wish)};
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, parts);
+  loop->replaceOperandWith(0, loop);
+  latch->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
+}  // namespace
+
+void Emitter::emit_straight_turns(const ir::Op& op, int turns, llvm::Value*& at, Carried& values, bool in_range,
+                                  const std::function<void(int)>& before_turn) {
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  overlaps_roots = true;
+  for (int turn = 0; turn < turns; ++turn) {
+    if (before_turn) before_turn(turn);
+    set(body.args[0], {Part{at}});
+    for (std::size_t a = 0; a < args.size(); ++a) set(args[a], values[a]);
+    emit_region(body);
+    values = carry_in(args, body.terminator()->operands);
+    at = b.CreateAdd(at, base(get(op.operand(2))[0]), "", false, in_range);
+  }
+  overlaps_roots = false;
+}
+
+/// GPU: loops from here to there that are unrolled four times. What is left, up to three turns, runs as a pair and a single
+/// one, so that loads of the pair run together, too; LLVM would take turn by turn. False for other loops.
+bool Emitter::emit_paired_rest(const ir::Op& op) {
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  const ir::Value* start = op.operand(0);
+  if (!unit.traits.gpu || W != 1 || start->is_constant() || !start->type->is_signed_int()) return false;
+  if (!op.operand(2)->is_constant() || op.operand(2)->as_int() != 1 || gpu_unrolling(body) != 4) return false;
+  for (const ir::Value* arg : args)
+    for (const PartInfo& part : parts_of(arg).parts)
+      if (part.kind == PartKind::block) return false;
+  llvm::Value *lo = base(get(op.operand(0))[0]), *hi = base(get(op.operand(1))[0]);
+  Carried carried = carry_in(args, op.operands.subspan(3));
+  auto number = [&](std::int64_t n) { return llvm::ConstantInt::getSigned(lo->getType(), n); };
+  llvm::Value* trips = b.CreateSelect(b.CreateICmpSLT(lo, hi), b.CreateSub(hi, lo), number(0));
+  llvm::Value* fours = b.CreateAnd(trips, number(-4));
+  llvm::Value* at = b.CreateAdd(lo, fours);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *rest = block("for.rest");
+  b.CreateCondBr(b.CreateIsNotNull(fours), loop, rest);
+  ForPart part = emit_for_part(op, {before, loop, rest}, {lo, at, nullptr}, carried, false);
+  b.SetInsertPoint(rest);
+  carried = join_carried(args, {{before, &carried}, {part.end, &part.out}});
+  for (int turns : {2, 1}) {
+    llvm::BasicBlock *from = b.GetInsertBlock(), *some = block("for.some"), *done = block("for.done");
+    b.CreateCondBr(b.CreateIsNotNull(b.CreateAnd(trips, number(turns))), some, done);
+    b.SetInsertPoint(some);
+    Carried now = carried;
+    llvm::Value* index = at;
+    emit_straight_turns(op, turns, index, now, true);
+    llvm::BasicBlock* end = b.GetInsertBlock();
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+    llvm::PHINode* next = b.CreatePHI(at->getType(), 2);
+    next->addIncoming(at, from);
+    next->addIncoming(index, end);
+    at = next;
+    carried = join_carried(args, {{from, &carried}, {end, &now}});
+  }
+  for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(carried[a]));
+  return true;
+}
+
+void Emitter::emit_uniform_for(const ir::Op& op) {
+  if (emit_grouped_for(op) || emit_paired_rest(op)) return;
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  LoopTurns::Way way = turns_of(op);
+  // Few threads run under a mask: their loops are worth no second copy.
+  if (way == LoopTurns::Way::bulk && mask) way = LoopTurns::Way::each;
+  llvm::Value *lo = base(get(op.operand(0))[0]), *hi = base(get(op.operand(1))[0]);
+  bool unit_step = op.operand(2)->is_constant() && op.operand(2)->as_int() == 1;
+  Carried in = carry_in(args, op.operands.subspan(3));
+  // Steps of one compare the index itself; other steps count down the trips.
+  llvm::Value* trips = unit_step ? nullptr : trip_count(op, false);
+  llvm::Value* runs = unit_step ? b.CreateICmpSLT(lo, hi) : b.CreateIsNotNull(trips);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *done = block("for.done");
+  if (way != LoopTurns::Way::bulk) {
+    b.CreateCondBr(runs, loop, done);
+    ForPart all = emit_for_part(op, {before, loop, done}, {lo, hi, trips}, in, way == LoopTurns::Way::each);
+    b.SetInsertPoint(done);
+    Carried out = join_carried(args, {{before, &in}, {all.end, &all.out}});
+    for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(out[a]));
+    return;
+  }
+  // The turns of a small loop are taken at once, behind it, which leaves the loop as it is. Long ones, which are rare, come
+  // back for the rest: they have always used up what there was.
+  static_assert(kMaxBulkTurns >= runtime::kTurnsBetweenQuestions);
+  llvm::BasicBlock *strip = block("for.strip"), *behind = block("for.bulk");
+  b.CreateCondBr(runs, strip, done);
+  b.SetInsertPoint(strip);
+  llvm::PHINode* from = b.CreatePHI(lo->getType(), 2);
+  from->addIncoming(lo, before);
+  llvm::PHINode* left = nullptr;
+  if (trips) {
+    left = b.CreatePHI(trips->getType(), 2);
+    left->addIncoming(trips, before);
+  }
+  Carried start = carry_phis(args, in, before);
+  llvm::Value* all = left ? left : b.CreateSub(hi, from);
+  llvm::Value* taken = all;
+  if (all->getType()->getIntegerBitWidth() > 16)
+    taken = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, all, constant_like(all, kMaxBulkTurns));
+  llvm::Value* to = left ? nullptr : b.CreateAdd(from, taken);
+  b.CreateBr(loop);
+  ForPart part = emit_for_part(op, {strip, loop, behind}, {from, to, left ? taken : nullptr}, start, false);
+  b.SetInsertPoint(behind);
+  take_turns(b.CreateZExtOrTrunc(taken, unit.i32), done);
+  llvm::BasicBlock* granted = b.GetInsertBlock();
+  from->addIncoming(part.next, granted);
+  if (left) left->addIncoming(b.CreateSub(left, taken), granted);
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < start[a].size(); ++k)
+      if (parts_of(args[a]).parts[k].kind != PartKind::block)
+        llvm::cast<llvm::PHINode>(start[a][k].v)->addIncoming(part.out[a][k].v, granted);
+  b.CreateCondBr(b.CreateICmpNE(taken, all), strip, done);
+  b.SetInsertPoint(done);
+  Carried out = join_carried(args, {{before, &in}, {behind, &part.out}, {granted, &part.out}});
+  for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(out[a]));
+}
+
+/// At the beginning of a block: carried values that come from several others.
+Emitter::Carried Emitter::join_carried(std::span<ir::Value* const> args,
+                                       std::initializer_list<std::pair<llvm::BasicBlock*, const Carried*>> ways) {
+  Carried out = *ways.begin()->second;
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < out[a].size(); ++k) {
+      out[a][k].scope = -1;
+      if (parts_of(args[a]).parts[k].kind == PartKind::block) continue;
+      llvm::PHINode* value = b.CreatePHI(out[a][k].v->getType(), unsigned(ways.size()));
+      for (const auto& [from, values] : ways) value->addIncoming((*values)[a][k].v, from);
+      out[a][k].v = value;
+    }
+  return out;
+}
+
+Emitter::ForPart Emitter::emit_for_part(const ir::Op& op, const ForBlocks& blocks, const ForRange& range,
+                                        const Carried& in, bool counts) {
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  b.SetInsertPoint(blocks.loop);
+  llvm::PHINode* index = b.CreatePHI(range.from->getType(), 2);
+  index->addIncoming(range.from, blocks.before);
+  llvm::PHINode* left = nullptr;
+  if (range.trips) {
+    left = b.CreatePHI(unit.i64, 2);
+    left->addIncoming(range.trips, blocks.before);
+  }
+  Carried phis = carry_phis(args, in, blocks.before);
+  set(body.args[0], {Part{index}});
+  for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
+  if (counts) take_turn();
+  const int times = unit.traits.gpu ? gpu_unrolling(body) : 1;
+  overlaps_roots = times > 1;
+  for (const ir::Op& inner : body) unit.gpu_unrolled |= times > 1 && inner.code == OpCode::load;
+  emit_region(body);
+  overlaps_roots = false;
+  carry_next(args, phis, body.terminator()->operands, nullptr);
+  // Steps of one end at `hi`: no overflow, and the back end takes the steps of an unrolled loop as parts of addresses.
+  const bool in_range = !left && op.operand(0)->type->is_signed_int();
+  llvm::Value* next = b.CreateAdd(index, base(get(op.operand(2))[0]), "", false, in_range);
+  llvm::Value* rest = left ? b.CreateSub(left, b.getInt64(1)) : nullptr;
+  ForPart part{next, phis, b.GetInsertBlock()};
+  index->addIncoming(next, part.end);
+  if (left) left->addIncoming(rest, part.end);
+  llvm::Instruction* latch =
+      b.CreateCondBr(left ? b.CreateIsNotNull(rest) : b.CreateICmpNE(next, range.to), blocks.loop, blocks.behind);
+  if (times > 1) ask_for_unrolling(latch, times);
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < phis[a].size(); ++k)
+      if (parts_of(args[a]).parts[k].kind != PartKind::block)
+        part.out[a][k].v = llvm::cast<llvm::PHINode>(phis[a][k].v)->getIncomingValueForBlock(part.end);
+  return part;
+}
+
+void Emitter::emit_divergent_for(const ir::Op& op) {
+  const ir::Region& body = *op.regions[0];
+  std::span<ir::Value* const> args = body.args.subspan(1);
+  llvm::Value* outer = mask;
+  Carried in = carry_in(args, op.operands.subspan(3));
+  llvm::Value* trips = trip_count(op, true);
+  llvm::Value* first = both(outer, b.CreateICmpNE(trips, llvm::Constant::getNullValue(trips->getType())));
+  // The index stays scalar while all lanes start together and step alike.
+  const Part lo = get(op.operand(0))[0], by = get(op.operand(2))[0];
+  bool scalar_index = shape(body.args[0], 0) != analysis::kVarying;
+  llvm::Value* start = scalar_index ? lo.v : vector(lo);
+  llvm::Value* step = scalar_index ? by.v : vector(by);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *done = block("for.done");
+  b.CreateCondBr(any(first), loop, done);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* index = b.CreatePHI(start->getType(), 2);
+  llvm::PHINode* turn = b.CreatePHI(unit.i64, 2);
+  llvm::PHINode* active = b.CreatePHI(first->getType(), 2);
+  index->addIncoming(start, before);
+  turn->addIncoming(b.getInt64(0), before);
+  active->addIncoming(first, before);
+  Carried phis = carry_phis(args, in, before);
+  set(body.args[0], {Part{index, scalar_index ? lo.stride : 0}});
+  for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
+  mask = active;
+  if (turns_of(op) != LoopTurns::Way::none) take_turn();
+  emit_region(body);
+  carry_next(args, phis, body.terminator()->operands, active);
+  llvm::Value* next_turn = b.CreateAdd(turn, b.getInt64(1));
+  llvm::Value* still = b.CreateAnd(active, b.CreateICmpUGT(trips, splat(next_turn)));
+  llvm::Value* next_index = b.CreateAdd(index, step);
+  llvm::BasicBlock* end = b.GetInsertBlock();
+  index->addIncoming(next_index, end);
+  turn->addIncoming(next_turn, end);
+  active->addIncoming(still, end);
+  b.CreateCondBr(any(still), loop, done);
+  b.SetInsertPoint(done);
+  mask = outer;
+  Carried next = phis;
+  for (std::size_t a = 0; a < args.size(); ++a)
+    for (std::size_t k = 0; k < next[a].size(); ++k)
+      if (parts_of(args[a]).parts[k].kind != PartKind::block)
+        next[a][k].v = llvm::cast<llvm::PHINode>(phis[a][k].v)->getIncomingValueForBlock(end);
+  Carried out = join_carried(args, {{before, &in}, {end, &next}});
+  for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(out[a]));
+}
+
+void Emitter::emit_while(const ir::Op& op) {
+  const ir::Region &test = *op.regions[0], &body = *op.regions[1];
+  bool diverges = divergent(op);
+  llvm::Value* outer = mask;
+  llvm::Value* first = diverges ? mask_or_all() : nullptr;
+  Carried in = carry_in(test.args, op.operands);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = block("while"), *inside = block("do"),
+                   *done = block("while.done");
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* active = nullptr;
+  if (diverges) {
+    active = b.CreatePHI(first->getType(), 2);
+    active->addIncoming(first, before);
+    mask = active;
+  }
+  Carried phis = carry_phis(test.args, in, before);
+  for (std::size_t a = 0; a < test.args.size(); ++a) {
+    set(test.args[a], phis[a]);
+    set(body.args[a], phis[a]);
+    set(op.results[a], phis[a]);
+  }
+  emit_region(test);
+  llvm::Value* go = plain(test.terminator()->operand(0));
+  llvm::Value* still = nullptr;
+  if (diverges) {
+    still = both(active, go);
+    b.CreateCondBr(any(still), inside, done);
+  } else {
+    b.CreateCondBr(go, inside, done);
+  }
+  b.SetInsertPoint(inside);
+  mask = diverges ? still : outer;
+  if (turns_of(op) != LoopTurns::Way::none) take_turn();
+  emit_region(body);
+  carry_next(test.args, phis, body.terminator()->operands, still);
+  if (active) active->addIncoming(still, b.GetInsertBlock());
+  b.CreateBr(head);
+  b.SetInsertPoint(done);
+  mask = outer;
+}
+
+}  // namespace weft::codegen

@@ -1,0 +1,71 @@
+// LLVM's own list of machine passes, kept from one kernel to the next: to make its 150 passes takes a tenth of what a
+// small kernel takes to compile. One difference: huge kernels, which run at a lowered level, skip the machine
+// scheduler. Its graph of a block and its search for cyclic critical paths grow faster than the block does: for a
+// kernel of 10,000 lines, one block after if-conversion, it took four fifths of all code generation.
+#include "codegen/llvm_passes/machine_passes.h"
+
+#include <map>
+#include <tuple>
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "support/check.h"
+
+namespace weft::codegen {
+
+namespace {
+
+/// What TargetMachine::addPassesToEmitFile does, with a pass taken out. True when the target can't.
+bool add_passes_without_scheduler(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine,
+                                  llvm::raw_pwrite_stream& out, llvm::CodeGenFileType type) {
+  auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);
+  auto* info = new llvm::MachineModuleInfoWrapperPass(&target);
+  llvm::TargetPassConfig* config = target.createPassConfig(passes);
+  config->setDisableVerify(true);
+  config->disablePass(&llvm::MachineSchedulerID);
+  passes.add(config);
+  passes.add(info);
+  if (config->addISelPasses()) return true;
+  config->addMachinePasses();
+  config->setInitialized();
+  if (target.addAsmPrinter(passes, out, nullptr, type, info->getMMI().getContext())) return true;
+  passes.add(llvm::createFreeMachineFunctionPass());
+  return false;
+}
+
+/// The passes for one target machine, and where they write.
+struct Pipeline {
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream out{bytes};
+  llvm::legacy::PassManager passes;
+};
+
+/// The pipeline of this thread for this kind of output; target machines live as long as the thread, too.
+Pipeline& pipeline(llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool scheduled) {
+  thread_local std::map<std::tuple<llvm::TargetMachine*, llvm::CodeGenFileType, bool>, Pipeline> known;
+  auto [it, fresh] = known.try_emplace({&machine, type, scheduled});
+  Pipeline& made = it->second;
+  if (!fresh) return made;
+  bool refused = scheduled ? machine.addPassesToEmitFile(made.passes, made.out, nullptr, type)
+                           : add_passes_without_scheduler(made.passes, machine, made.out, type);
+  WEFT_CHECK(!refused, "the target can't write this kind of file");
+  return made;
+}
+
+}  // namespace
+
+std::string write_machine_code(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                               int level) {
+  Pipeline& through = pipeline(machine, type, level >= 2);
+  through.bytes.clear();
+  through.passes.run(module);
+  return std::string(through.bytes.begin(), through.bytes.end());
+}
+
+}  // namespace weft::codegen

@@ -1,0 +1,284 @@
+// Signatures and variants of a kernel, and how one is run.
+#include "driver/kernel.h"
+
+#include <mutex>
+
+#include "autodiff/adjoint.h"
+#include "driver/gpu_launch.h"
+#include "driver/pipeline.h"
+#include "driver/race_check.h"
+#include "driver/settled_launch.h"
+#include "interp/interpreter.h"
+#include "runtime/array.h"
+#include "runtime/errors.h"
+#include "runtime/scheduler.h"
+#include "runtime/stopping.h"
+#include "support/hot.h"
+
+namespace weft::driver {
+
+Kernel::Kernel(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash,
+               bool interpret, std::string name)
+    : name_(name.empty() ? std::string(decl->def->name) : std::move(name)),
+      decl_(std::move(decl)),
+      options_(std::move(options)),
+      source_hash_(source_hash),
+      interpret_(interpret) {}
+
+const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
+  {
+    std::shared_lock lock(mutex_);
+    if (params_known_) return &params_;
+  }
+  std::size_t errors = sink.error_count();
+  auto read = sema::kernel_params(*decl_, sink);
+  if (sink.error_count() != errors) return nullptr;
+  if (options_.tangent)
+    for (std::size_t i = 0, own = read.size(); i < own; ++i) {
+      sema::KernelParam tangent;
+      tangent.name = read[i].name + std::string(autodiff::kTangentSuffix);
+      tangent.pattern = read[i].pattern;
+      read.push_back(std::move(tangent));
+    }
+  std::unique_lock lock(mutex_);
+  if (!params_known_) params_ = std::move(read);
+  params_known_ = true;
+  return &params_;
+}
+
+KernelSignature& Kernel::signature(const std::vector<const Type*>& types) {
+  {
+    std::shared_lock lock(mutex_);
+    for (const auto& s : signatures_)
+      if (s->types == types) return *s;
+  }
+  std::unique_lock lock(mutex_);
+  for (const auto& s : signatures_)
+    if (s->types == types) return *s;
+  auto fresh = std::make_unique<KernelSignature>();
+  fresh->types = types;
+  const std::span<const syntax::Param> own = decl_->def->params;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    fresh->layout.add(i < own.size() ? std::string(own[i].name)
+                                     : std::string(own[i - own.size()].name) + std::string(autodiff::kTangentSuffix),
+                      types[i]);
+  signatures_.push_back(std::move(fresh));
+  bool generic = false;
+  for (const sema::KernelParam& p : params_) generic = generic || p.pattern.is_generic();
+  if (params_known_ && !generic) plain_.store(signatures_.back().get(), std::memory_order_release);
+  return *signatures_.back();
+}
+
+std::atomic<const KernelVariant*>& Kernel::slot(KernelSignature& signature, LaunchForm form,
+                                                const cuda::Device* device) {
+  FormTable* table = &signature.host;
+  if (device) {
+    auto& known = signature.cuda[device->ordinal()];
+    table = known.load(std::memory_order_acquire);
+    if (!table) {
+      std::unique_lock lock(mutex_);
+      table = known.load(std::memory_order_relaxed);
+      if (!table) {
+        signature.tables.push_back(std::make_unique<FormTable>());
+        table = signature.tables.back().get();
+        known.store(table, std::memory_order_release);
+      }
+    }
+  }
+  return table->variants[form.index()];
+}
+
+BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm form) const {
+  BuildRequest request;
+  request.kernel = decl_.get();
+  request.arg_types = signature.types;
+  request.form = form;
+  request.options = options_;
+  return request;
+}
+
+BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm form, const SourceKey& source,
+                                 cuda::Device* device) const {
+  form.strided |= device && form.large;  // other forms compute with 32 bits there
+  BuildRequest request = request_for(signature, form);
+  request.device = device;
+  request.source_hash = source.hash;
+  request.source_complete = source.complete;
+  return request;
+}
+
+const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form, const SourceKey& source,
+                                     DiagnosticSink& sink, cuda::Device* device) {
+  std::atomic<const KernelVariant*>& slot = this->slot(signature, form, device);
+  if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
+  BuildRequest request = request_for(signature, form, source, device);
+  auto fresh = std::make_unique<KernelVariant>();
+  if (options_.tangent)
+    if (const TangentPlan& plan = tangent_plan(signature, form); plan.has_order()) fresh->plan = &plan;
+  // Minima and maxima that settle need an order on the CPU only, where nobody runs them twice.
+  request.form.in_order = (fresh->plan && (!device || !fresh->plan->ordered.empty())) ||
+                          (form.taped && !tape_facts(signature, form).ordered.empty());
+  fresh->in_order = request.form.in_order;
+  if (fresh->in_order)
+    request.options.lanes = 1;  // lanes would run a statement for several threads before the next one
+  fresh->param_bytes = form.taped ? log_layout(signature.layout).size : signature.layout.size;
+  if (interpret_ && !device) {
+    fresh->module = front_end(request, sink);
+    if (!fresh->module) return nullptr;
+    optimize(*fresh->module, request.options);
+    fresh->sites = describe_sites(*fresh->module);
+  } else {
+    fresh->binary = BinaryStore::shared().get(request, sink, &fresh->report);
+    if (!fresh->binary) return nullptr;
+  }
+  fresh->adjoint = form.adjoint;
+  if (form.adjoint) {
+    const TapeFacts& facts = tape_facts(signature, form);
+    fresh->ordered = facts.ordered;
+    fresh->any_order = facts.any_order && !form.meet && !fresh->plan;
+  }
+  std::unique_lock lock(mutex_);
+  if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
+  slot.store(fresh.get(), std::memory_order_release);
+  signature.owned.push_back(std::move(fresh));
+  return slot.load(std::memory_order_relaxed);
+}
+
+void Kernel::build_ahead(KernelSignature& signature, LaunchForm form, const SourceKey& source, cuda::Device* device) {
+  if ((interpret_ && !device) || signature.ready(form, device)) return;
+  BuildRequest request = request_for(signature, form, source, device);
+  request.ahead = true;
+  DiagnosticSink unheard;
+  BinaryStore::shared().get(request, unheard);
+}
+
+const TapeFacts& Kernel::tape_facts(KernelSignature& signature, LaunchForm form) {
+  form = form.plain();
+  auto& slot = signature.tape[form.plain_index()];
+  if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
+  const BuildRequest request = request_for(signature, form);
+  auto fresh = std::make_unique<TapeFacts>();
+  DiagnosticSink sink;
+  if (std::unique_ptr<ir::Module> module = front_end(request, sink, /*gradients=*/true))
+    *fresh = driver::tape_facts(*module, options_, sink);
+  if (sink.has_errors()) fresh->problem = sink.render_all();
+  std::unique_lock lock(mutex_);
+  if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;
+  slot.store(fresh.get(), std::memory_order_release);
+  signature.owned_facts.push_back(std::move(fresh));
+  return *slot.load(std::memory_order_relaxed);
+}
+
+const TangentPlan& Kernel::tangent_plan(KernelSignature& signature, LaunchForm form) {
+  form = form.plain();
+  auto& slot = signature.plans[form.plain_index()];
+  if (const TangentPlan* ready = slot.load(std::memory_order_acquire)) return *ready;
+  auto fresh = std::make_unique<TangentPlan>(plan_tangent(request_for(signature, form)));
+  std::unique_lock lock(mutex_);
+  if (const TangentPlan* ready = slot.load(std::memory_order_acquire)) return *ready;
+  slot.store(fresh.get(), std::memory_order_release);
+  signature.owned_plans.push_back(std::move(fresh));
+  return *slot.load(std::memory_order_relaxed);
+}
+
+std::string Kernel::find_race(KernelSignature& signature, LaunchForm form, const void* block,
+                              const LaunchRequest& request) {
+  form = form.plain();
+  const TapeFacts& facts = tape_facts(signature, form);
+  std::unique_ptr<ir::Module>& slot = signature.watched[form.plain_index()];
+  std::unique_lock lock(mutex_);
+  const ir::Module* module = slot.get();
+  lock.unlock();
+  if (!module) {
+    DiagnosticSink sink;
+    std::unique_ptr<ir::Module> made = front_end(request_for(signature, form), sink);
+    if (!made) return sink.render_all();
+    optimize(*made, options_);
+    lock.lock();
+    if (!slot) slot = std::move(made);
+    module = slot.get();
+    lock.unlock();
+  }
+  return driver::find_race(*module, signature.layout, facts.leaves, block, request.dims, request.options);
+}
+
+bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
+  constexpr int kManyWorkers = 6;  // an atomic addition costs about as much as so many plain ones
+  return variant.binary && !variant.binary->sums().empty() && !request.options.serial &&
+         runtime::thread_count() >= kManyWorkers &&
+         (request.options.max_threads == 0 || request.options.max_threads >= kManyWorkers) &&
+         !runtime::copies_pay(variant.binary->code(), block, variant.binary->sums(), request.dims, request.options) &&
+         runtime::plan_launch(variant.binary->code(), runtime::launch_size(variant.binary->code(), request.dims),
+                              runtime::thread_count(), request.options)
+                 .chunks >= kManyWorkers;
+}
+
+bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request) {
+  std::int64_t total = 1;
+  for (std::int64_t extent : request.dims) total *= extent;
+  if (total <= 1) return true;
+  if (!variant.binary || variant.in_order) return true;
+  return !variant.binary->gpu() && request.options.serial && variant.binary->code().lanes <= 1;
+}
+
+WEFT_HOT void Kernel::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  const bool on_gpu = variant.binary && variant.binary->gpu();
+  if (on_gpu && variant.plan && !variant.in_order && !variant.adjoint) return launch_settled(variant, block, request);
+  if (variant.in_order && !on_gpu) return run_in_order(variant, block, request);
+  run_as_asked(variant, block, request);
+}
+
+void Kernel::run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  LaunchRequest one = request;
+  one.options.serial = true;
+  one.options.descending = variant.adjoint;
+  run_as_asked(variant, block, one);
+}
+
+WEFT_HOT void Kernel::run_as_asked(const KernelVariant& variant, const void* block,
+                                   const LaunchRequest& request) const {
+  if (!variant.ordered.empty() && !in_thread_order(variant, request)) throw runtime::Error(variant.ordered);
+  if (variant.binary && variant.binary->gpu()) return launch_on_gpu(variant, block, request);
+  if (variant.binary) {
+    const std::span<const runtime::SumSlot> sums = variant.binary->sums();
+    if (request.options.descending && variant.any_order) {  // whole chunks at a time
+      LaunchRequest ascending = request;
+      ascending.options.descending = false;
+      return run_as_asked(variant, block, ascending);
+    }
+    if (sums.empty()) {
+      runtime::launch(variant.binary->code(), block, request.dims, request.options);
+    } else if (runtime::copies_pay(variant.binary->code(), block, sums, request.dims, request.options)) {
+      runtime::launch_with_sums(variant.binary->code(), block, variant.param_bytes, sums, request.dims,
+                                request.options);
+    } else {
+      runtime::LaunchOptions one = request.options;
+      one.max_threads = 1;  // plain additions: one worker at a time
+      runtime::launch(variant.binary->code(), block, request.dims, one);
+    }
+    return;
+  }
+  const ir::Function& kernel = *variant.module->functions.back();
+  runtime::KernelCode code;
+  code.name = kernel.name;
+  code.tid_dims_read = tid_dims_read(*variant.module);
+  std::int64_t total = runtime::launch_size(code, request.dims);
+  runtime::ErrorRecord record;
+  runtime::LaunchContext context;
+  context.rank = std::int32_t(request.dims.size());
+  context.serial = 1;
+  for (std::size_t d = 0; d < request.dims.size(); ++d) context.dims[d] = request.dims[d];
+  context.error = &record;
+  runtime::PrintBuffer buffer(1, request.options.print_sink);
+  context.print = &buffer;
+  const runtime::Questions questions(request.options, context);
+  if (request.options.descending || (variant.adjoint && !variant.ordered.empty()))
+    for (std::int64_t thread = total; thread-- > 0 && weft_rt_turns(&context) > 0;)
+      interp::run_kernel(*variant.module, kernel, block, context, thread, thread + 1);
+  else
+    interp::run_kernel(*variant.module, kernel, block, context, 0, total);
+  buffer.flush();
+  runtime::throw_if_failed(record, kernel.name, context.rank, variant.sites);
+}
+
+}  // namespace weft::driver

@@ -1,0 +1,198 @@
+// All compiled forms of one kernel: per argument types a signature with its parameter layout, per form of the launch
+// (launch_form.h) a variant with machine code (or, for the interpreter, optimised IR). Variants are built
+// on first use and shared by all threads. C++ programs and the Python binding both launch through this.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "driver/kernel_binary.h"
+#include "driver/launch_form.h"
+#include "driver/taping.h"
+#include "runtime/launch.h"
+#include "sema/sema.h"
+
+namespace weft::driver {
+
+class Kernel;
+
+/// One form of a kernel, ready to run.
+struct KernelVariant {
+  std::shared_ptr<const KernelBinary> binary;  // machine code
+  std::unique_ptr<ir::Module> module;          // interpreter
+  std::vector<runtime::CheckSite> sites;       // interpreter
+  BuildReport report;                          // machine code: where it came from
+  std::uint32_t param_bytes = 0;               // of the parameter block
+  std::string ordered;                         // an adjoint: TapeFacts::ordered
+  bool any_order = false;                      // an adjoint: its threads need not run in the opposite order
+  bool adjoint = false;                        // it is one
+  const TangentPlan* plan = nullptr;           // a tangent that has an order, or the adjoint of one
+  bool in_order = false;                       // threads run one after another, an adjoint's from the last
+};
+
+inline constexpr std::size_t kMaxCudaDevices = 64;  // of a process
+
+/// The forms of a signature on one device, by LaunchForm::index: set once, read without a lock.
+struct FormTable {
+  std::atomic<const KernelVariant*> variants[LaunchForm::kCount] = {};
+};
+
+/// A kernel for one list of argument types.
+struct KernelSignature {
+  std::vector<const Type*> types;
+  ParamLayout layout;
+  FormTable host;
+  std::atomic<FormTable*> cuda[kMaxCudaDevices] = {};  // by ordinal; made on first use
+  std::vector<std::unique_ptr<FormTable>> tables;      // own what `cuda` points to
+  std::vector<std::unique_ptr<const KernelVariant>> owned;
+  /// By LaunchForm::plain_index: set once, read without a lock.
+  std::atomic<const TapeFacts*> tape[LaunchForm::kPlainCount] = {};
+  std::vector<std::unique_ptr<const TapeFacts>> owned_facts;
+  std::unique_ptr<ir::Module> watched[LaunchForm::kPlainCount];         // for find_race, by the same
+  std::atomic<const TangentPlan*> plans[LaunchForm::kPlainCount] = {};  // of a tangent, by the same
+  std::vector<std::unique_ptr<const TangentPlan>> owned_plans;
+  std::atomic<double> log_words{0};  // that a thread of a launch on a GPU wrote down, at most on average
+
+  /// What tapes know of such a launch if somebody has asked already. No lock.
+  const TapeFacts* known_facts(LaunchForm form) const {
+    return tape[form.plain_index()].load(std::memory_order_acquire);
+  }
+  /// The form for such a launch if it was built already; a null device is the CPU. No lock.
+  const KernelVariant* ready(LaunchForm form, const cuda::Device* device = nullptr) const {
+    const FormTable* table = device ? cuda[device->ordinal()].load(std::memory_order_acquire) : &host;
+    return table ? table->variants[form.index()].load(std::memory_order_acquire) : nullptr;
+  }
+};
+
+/// What a launch on a GPU can be told.
+struct GpuLaunchOptions {
+  const cuda::Stream* stream = nullptr;  // null: the device's current one
+  int block_dim = 0;                     // threads per block; 0: 256, or what the kernel's registers allow
+  std::int64_t max_blocks = 0;           // 0: no limit; threads loop over what is left
+};
+
+struct LaunchRequest {
+  std::span<const std::int64_t> dims;
+  runtime::LaunchOptions options;
+  GpuLaunchOptions gpu = {};
+};
+
+/// Where and how a launch runs; a null device is the CPU.
+struct LaunchPlace {
+  cuda::Device* device = nullptr;
+  GpuLaunchOptions gpu = {};
+};
+
+/// A launch whose form is known, and what it works on.
+struct LaunchWork {
+  std::shared_ptr<Kernel> kernel;
+  KernelSignature& signature;
+  const KernelVariant& variant;
+  const char* block;
+  std::span<const std::int64_t> dims;
+  const LaunchPlace& place;
+  bool adjoint;                               // it is one of an adjoint
+  const std::vector<runtime::Array>& memory;  // that the block points to: graphs keep it
+  std::shared_ptr<void> owner;                // of what else it points to; the language knows what it is
+};
+
+/// Whether the threads of such a launch run one after another, in their order or in the opposite one.
+bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request);
+
+/// BuildRequest's source_hash and source_complete.
+struct SourceKey {
+  Hash128 hash;
+  std::function<bool()> complete;
+};
+
+/// A kernel under one set of options, and all its compiled forms. Languages derive their own from it: they say how it is
+/// compiled for a launch, what runs meanwhile, and who hears of it (the last group of functions).
+class Kernel {
+ public:
+  /// `name`: by which messages know it; empty: the function's.
+  Kernel(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash, bool interpret,
+         std::string name = {});
+  virtual ~Kernel() = default;
+
+  const std::string& name() const { return name_; }
+  const CompileOptions& options() const { return options_; }
+  const sema::FunctionDecl& decl() const { return *decl_; }
+  /// The signature of a kernel without generic parameters once it was asked for, else null. No lock.
+  KernelSignature* plain_signature() const { return plain_.load(std::memory_order_acquire); }
+  /// The parameters as annotated; read on first use. Errors go to the sink; then the result is null.
+  const std::vector<sema::KernelParam>* params(DiagnosticSink& sink);
+  /// The signature for these types, one per parameter, which must fit the annotations.
+  KernelSignature& signature(const std::vector<const Type*>& types);
+  /// Finds or builds a form; null with errors in the sink.
+  const KernelVariant* variant(KernelSignature& signature, LaunchForm form, DiagnosticSink& sink,
+                               cuda::Device* device = nullptr) {
+    return variant(signature, form, {source_hash_, {}}, sink, device);
+  }
+  /// The same for a host that hashes what its names mean at the time of building.
+  const KernelVariant* variant(KernelSignature& signature, LaunchForm form, const SourceKey& source,
+                               DiagnosticSink& sink, cuda::Device* device = nullptr);
+  /// Compiles the form that a launch will probably ask for, and leaves it to the store until one does. Errors are kept
+  /// for that launch.
+  void build_ahead(KernelSignature& signature, LaunchForm form, const SourceKey& source, cuda::Device* device);
+  /// The IR of a form, as the front end makes it; null with errors in the sink.
+  std::unique_ptr<ir::Module> module(KernelSignature& signature, LaunchForm form, DiagnosticSink& sink) const {
+    return front_end(request_for(signature, form), sink);
+  }
+  /// What a tape must know of the form for such a launch; found out on first use.
+  const TapeFacts& tape_facts(KernelSignature& signature, LaunchForm form);
+  /// The same, other threads of the language running meanwhile.
+  const TapeFacts& facts_for(KernelSignature& signature, LaunchForm form);
+  /// A tangent: what launches must know of the order of its threads; found out on first use.
+  const TangentPlan& tangent_plan(KernelSignature& signature, LaunchForm form);
+  /// Whether threads of such a launch meet in an element (driver/race_check.h); the block's arrays are used up.
+  std::string find_race(KernelSignature& signature, LaunchForm form, const void* block, const LaunchRequest& request);
+  /// Whether a launch should ask for the form with atomic_sums instead of this one: there are many workers, and copies
+  /// of the arrays that they add to would cost more than atomic operations.
+  static bool wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request);
+  /// Runs a form on a finished parameter block; on a GPU it is queued. Throws the runtime's errors.
+  void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  /// The form for a launch, built if need be.
+  const KernelVariant& form_for(KernelSignature& signature, std::span<const std::int64_t> dims, const char* block,
+                                LaunchForm form, cuda::Device* device = nullptr);
+
+  /// Whether the kernel's names may well stand for something else when its adjoint is wanted: tapes then build it at once.
+  bool names_may_change() const { return names_may_change_; }
+  void set_names_may_change(bool on) { names_may_change_ = on; }
+
+  // What languages have their own ways for; these are those of a program that has no language.
+
+  /// Builds a form for a launch. Throws what the language throws for text that does not compile.
+  virtual const KernelVariant& build(KernelSignature& signature, LaunchForm form, cuda::Device* device);
+  /// Runs a launch, queues it, or adds it to the graph that is captured.
+  virtual void start(const LaunchWork& launch);
+  /// How launches on the CPU run.
+  virtual runtime::LaunchOptions cpu_options() const { return {}; }
+  /// Does work that takes long; the language's other threads run meanwhile, and it may want to end the work.
+  virtual void run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) { work(cpu_options()); }
+  virtual void warn(const std::string&) {}
+
+ private:
+  BuildRequest request_for(const KernelSignature& signature, LaunchForm form, const SourceKey& source,
+                           cuda::Device* device) const;
+  BuildRequest request_for(const KernelSignature& signature, LaunchForm form) const;
+  void run_as_asked(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  /// On the CPU, one thread after another; an adjoint's from the last.
+  void run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  std::atomic<const KernelVariant*>& slot(KernelSignature& signature, LaunchForm form, const cuda::Device* device);
+
+  std::string name_;
+  std::shared_ptr<const sema::FunctionDecl> decl_;
+  CompileOptions options_;
+  Hash128 source_hash_;
+  bool interpret_;
+  std::atomic<bool> names_may_change_{false};
+  mutable std::shared_mutex mutex_;  // guards the rest
+  bool params_known_ = false;
+  std::vector<sema::KernelParam> params_;
+  std::vector<std::unique_ptr<KernelSignature>> signatures_;
+  std::atomic<KernelSignature*> plain_{nullptr};
+};
+
+}  // namespace weft::driver

@@ -1,0 +1,89 @@
+// Looking at the descriptors of a block.
+#include "driver/launch_form.h"
+
+#include "runtime/array.h"
+#include "support/hot.h"
+
+namespace weft::driver {
+
+ir::Form LaunchForm::in_ir() const {
+  ir::Form form;
+  form.no_overlap = no_overlap;
+  form.strided = strided;
+  form.taped = taped;
+  form.adjoint = adjoint;
+  form.meet = meet;
+  form.rank = rank;
+  return form;
+}
+
+LaunchForm LaunchForm::of(const ir::Form& form) {
+  LaunchForm out;
+  out.rank = form.rank;
+  out.no_overlap = form.no_overlap;
+  out.strided = form.strided;
+  out.taped = form.taped;
+  out.adjoint = form.adjoint;
+  out.meet = form.meet;
+  return out;
+}
+
+namespace {
+
+/// Calls visit(descriptor, element size) for every array of a block.
+template <class Visit>
+WEFT_HOT void visit_arrays(const Type* type, const char* at, const Visit& visit) {
+  if (type->is_struct())
+    for (const Field& f : type->fields()) visit_arrays(f.type, at + f.offset, visit);
+  else if (type->is_array())
+    visit(*reinterpret_cast<const ArrayDesc*>(at), *type);
+}
+
+}  // namespace
+
+bool gradients_may_meet(const ParamLayout& layout, const void* block) {
+  runtime::ByteRange seen[64];
+  std::size_t count = 0;
+  bool meet = false;
+  for (const ParamLayout::Param& p : layout.params)
+    visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
+      if (!desc.grad) return;
+      for (std::int32_t d = 0; d < desc.ndim; ++d) meet |= desc.shape[d] > 1 && desc.strides[d] == 0;
+      const runtime::ByteRange range = runtime::grad_range(desc, type.element()->size());
+      for (std::size_t k = 0; k < count; ++k) meet |= range.intersects(seen[k]);
+      if (count < std::size(seen))
+        seen[count++] = range;
+      else
+        meet = true;  // too many to compare: the careful form
+    });
+  return meet;
+}
+
+WEFT_HOT LaunchForm form_of(const ParamLayout& layout, const void* block, std::size_t rank) {
+  struct Seen {
+    const ArrayDesc* desc;
+    std::uint64_t element;
+  };
+  Seen seen[64];
+  std::size_t count = 0;
+  LaunchForm form;
+  form.rank = std::uint8_t(rank);
+  std::uint64_t beyond = 0;  // bits above the 32 of signed numbers
+  for (const ParamLayout::Param& p : layout.params)
+    visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
+      const std::uint64_t element = type.element()->size();
+      for (std::uint32_t d = 0; d < type.rank(); ++d)
+        beyond |= (std::uint64_t(desc.shape[d]) + 0x80000000u) | (std::uint64_t(desc.strides[d]) + 0x80000000u);
+      if (desc.data && desc.strides[type.rank() - 1] != std::int64_t(element)) form.strided = true;
+      for (std::size_t k = 0; k < count && form.no_overlap; ++k)
+        form.no_overlap = !runtime::overlaps(desc, element, *seen[k].desc, seen[k].element);
+      if (count < std::size(seen))
+        seen[count++] = {&desc, element};
+      else
+        form.no_overlap = false;  // too many to compare: the careful form
+    });
+  form.large = beyond >> 32;
+  return form;
+}
+
+}  // namespace weft::driver

@@ -1,0 +1,59 @@
+// The form of a launch: all that decides, beyond the types of the arguments, which code of a kernel runs. Found out by
+// looking at a launch, asked of the compiler, and part of the keys under which code is kept. A size of blocks that code is
+// made for would be one more field.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "ir/ir.h"
+#include "types/type.h"
+
+namespace weft::driver {
+
+struct LaunchForm {
+  std::uint8_t rank = 1;  // of the grid
+
+  // How the array arguments, fields of structs included, lie in memory.
+  bool no_overlap = true;  // no two share memory
+  bool strided = false;    // innermost elements of some lie apart
+  bool large = false;      // extents or distances of some need more than 31 bits
+
+  // What is asked for.
+  bool adjoint = false;  // the kernel's adjoint is to run
+  bool taped = false;    // with a log of what the adjoint can't compute again (driver/taping.h)
+  bool meet = false;     // adjoint: gradients may share memory, or elements of one array do
+
+  // How the work is done.
+  bool atomic_sums = false;  // CPU: arrays that are only added to get atomic operations: copies of them would cost more
+  bool in_order = false;     // threads run one after another, an adjoint's from the last; follows from all the rest
+
+  static constexpr std::size_t kCount = std::size_t(kMaxRank) << 7;
+  /// A number for each form that a launch can ask for, less than kCount.
+  std::size_t index() const {
+    return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint) + 8 * std::size_t(taped) +
+           16 * std::size_t(meet) + 32 * std::size_t(atomic_sums) + 64 * std::size_t(large) +
+           128 * (std::size_t(rank) - 1);
+  }
+
+  /// The plain form of the same grid and layout: what is known of a kernel without its being compiled goes by that.
+  LaunchForm plain() const {
+    LaunchForm out;
+    out.rank = rank, out.no_overlap = no_overlap, out.strided = strided;
+    return out;
+  }
+  static constexpr std::size_t kPlainCount = std::size_t(kMaxRank) << 2;
+  std::size_t plain_index() const {
+    return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * (std::size_t(rank) - 1);
+  }
+
+  /// What IR says of its form, and the other way round.
+  ir::Form in_ir() const;
+  static LaunchForm of(const ir::Form& form);
+};
+
+/// The form of a launch with a filled block; of the plain kernel, until somebody asks for more.
+LaunchForm form_of(const ParamLayout& layout, const void* block, std::size_t rank);
+/// Whether gradients of a block's arrays share memory, or elements of one of its arrays do: LaunchForm::meet.
+bool gradients_may_meet(const ParamLayout& layout, const void* block);
+
+}  // namespace weft::driver

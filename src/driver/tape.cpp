@@ -1,0 +1,127 @@
+// The list of a tape, which tape records, and what it hears of writes.
+#include "driver/tape.h"
+
+#include <unordered_set>
+
+#include "driver/graph_writes.h"
+#include "support/hot.h"
+
+namespace weft::driver {
+namespace {
+
+std::atomic<Tape*> recording{nullptr};
+thread_local int suspended = 0;    // reasons why this thread is not recorded: it goes back over a tape, for one
+std::atomic<bool> forward{false};  // some language's forward mode is active
+
+void follow() { work_is_followed = recording.load() || forward; }
+
+void announce_gradients_at(const Type* type, const char* at, const std::string& by) {
+  if (type->is_array()) {
+    const auto& desc = *reinterpret_cast<const ArrayDesc*>(at);
+    if (desc.grad) runtime::announce_write(runtime::grad_range(desc, type->element()->size()), nullptr, by);
+  }
+  if (type->is_struct() || type->is_indexed_array())
+    for (const Field& f : type->fields()) announce_gradients_at(f.type, at + f.offset, by);
+}
+
+}  // namespace
+
+std::atomic<bool> work_is_followed{false};
+
+void start_recording(Tape& tape) {
+  // A function that some tape calls on its way back may begin a tape of its own.
+  tape.outer_ = std::exchange(suspended, 0);
+  recording = &tape;
+  follow();
+}
+
+void stop_recording(Tape& tape) {
+  suspended += std::exchange(tape.outer_, 0);
+  recording = nullptr;
+  follow();
+}
+
+WEFT_HOT Tape* recording_tape() {
+  if (!work_is_followed.load(std::memory_order_relaxed)) return nullptr;
+  return suspended ? nullptr : recording.load(std::memory_order_acquire);
+}
+
+runtime::VersionKeeper* keeper_for_writes(Tape* tape) {
+  if (!tape && suspended) tape = recording.load(std::memory_order_acquire);
+  return tape ? &tape->keeper() : nullptr;
+}
+
+void suspend_recording(int by) { suspended += by; }
+
+bool forward_mode() { return forward.load(std::memory_order_relaxed) && suspended == 0; }
+
+void set_forward_mode(bool on) {
+  forward = on;
+  follow();
+}
+
+void announce_array_write(const runtime::Array& array, const char* by, const runtime::Array* part_of) {
+  if (GraphWrites* writes = captured_writes(array)) writes->add(array.range(), std::string(by) + " in a graph");
+  if (!runtime::writes_are_watched()) return;
+  Tape* tape = recording_tape();
+  const bool seen = !tape || (part_of ? part_of : &array)->has_grad();
+  const auto passage = seen ? runtime::Passage::recorded : runtime::Passage::unseen;
+  runtime::announce_write(array.range(), keeper_for_writes(tape), by, passage,
+                          {&array.desc(), array.element()->size()});
+}
+
+void announce_gradients(const KernelSignature& signature, const char* block, const std::string& kernel) {
+  if (!runtime::writes_are_watched()) return;
+  const std::string by = "the adjoint of kernel '" + kernel + "'";
+  for (const ParamLayout::Param& p : signature.layout.params) announce_gradients_at(p.type, block + p.offset, by);
+}
+
+void Tape::add(std::unique_ptr<TapedLaunch> launch) {
+  std::lock_guard lock(mutex_);
+  steps_.push_back({std::move(launch), nullptr});
+  keeper_.set_moment(steps_.size());
+}
+
+void Tape::add(std::unique_ptr<TapedFunction> function) {
+  std::lock_guard lock(mutex_);
+  for (const runtime::Array* one : function->arrays())
+    if (one->has_grad()) keeper_.note_use(one->range());
+  steps_.push_back({nullptr, std::move(function)});
+  keeper_.set_moment(steps_.size());
+}
+
+std::vector<Tape::Step> Tape::clear() {
+  std::vector<Step> gone;
+  {
+    std::lock_guard lock(mutex_);
+    gone.swap(steps_);
+  }
+  keeper_.clear();
+  return gone;
+}
+
+std::uint64_t Tape::log_bytes() const {
+  std::uint64_t total = 0;
+  for (const Step& step : steps_)
+    if (step.launch) total += step.launch->log.bytes();
+  return total;
+}
+
+std::vector<const runtime::Array*> Tape::arrays() const {
+  std::vector<const runtime::Array*> out;
+  std::unordered_set<const runtime::Array*> seen;
+  auto add = [&](const runtime::Array* one) {
+    if (one && seen.insert(one).second) out.push_back(one);
+  };
+  for (const Step& step : steps_) {
+    if (!step.launch) {
+      for (const runtime::Array* one : step.function->arrays()) add(one);
+      continue;
+    }
+    for (const TapedLaunch::Leaf& leaf : step.launch->leaves) add(leaf.array);
+    for (const runtime::Array* one : step.launch->held) add(one);
+  }
+  return out;
+}
+
+}  // namespace weft::driver

@@ -1,0 +1,102 @@
+// Going back over a whole tape, and what must be seen to between its steps: arrays that keep their gradients readable, and
+// writes that no gradient goes back over.
+#include "driver/gradient_values.h"
+#include "driver/unreversed_writes.h"
+
+namespace weft::driver {
+namespace {
+
+void reverse_step(const Tape::Step& step) {
+  if (step.launch)
+    reverse(*step.launch);
+  else
+    step.function->backward();
+}
+
+/// The gradient of an array's last values. A store's adjoint takes the gradient of what was written, element by element;
+/// what the last store to an element took is put back at the end.
+class RetainedGradient {
+ public:
+  explicit RetainedGradient(const runtime::Array& array) : array_(array), taken_(array), known_(taken_.size()) {}
+
+  void before(const Tape& tape, std::size_t index) {
+    now_.reset();
+    stored_.reset();
+    if (!tape.writes(index, array_)) return;
+    now_.emplace(array_);
+    if (tape.steps()[index].launch) find_stores(*tape.steps()[index].launch);
+  }
+
+  void after() {
+    if (!now_) return;
+    std::optional<GradientValues> left;
+    if (!stored_) left.emplace(array_);  // a function says nothing of its own: what it changed counts
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      const bool found = stored_ ? !stored_->negative(i) : left->value(i) != now_->value(i);
+      if (!found || known_[i]) continue;
+      taken_.take(i, *now_);
+      known_[i] = true;
+    }
+  }
+
+  void finish() {
+    GradientValues values(array_);
+    for (std::size_t i = 0; i < known_.size(); ++i)
+      if (known_[i]) values.take(i, taken_);
+    values.write_to(array_.grad());
+  }
+
+ private:
+  /// Which elements a launch stored is found by going back over it with a gradient of −0 alone: a store leaves +0.
+  void find_stores(TapedLaunch& launch) {
+    GradientValues nothing(array_);
+    nothing.set_all_negative_zero();
+    runtime::Array scratch = runtime::copy_of_memory(array_.grad());
+    nothing.write_to(scratch);
+    const Probe probe{runtime::grad_range(array_.desc(), array_.element()->size()),
+                      reinterpret_cast<char*>(scratch.range().lo)};
+    reverse(launch, &probe);
+    // Read as the gradient of an array, which is what it stood for.
+    runtime::Array seen = array_;
+    seen.set_grad(scratch);
+    stored_.emplace(seen);
+  }
+
+  const runtime::Array& array_;
+  GradientValues taken_;
+  std::vector<bool> known_;
+  std::optional<GradientValues> now_, stored_;
+};
+
+}  // namespace
+
+void Tape::backward(const std::function<void()>& seed, const std::vector<const runtime::Array*>& retained) {
+  const RecordingSuspended suspended;
+  std::vector<FarSide> far_sides;
+  for (const UnreversedWrite& one : unreversed_writes(*this)) far_sides.emplace_back(one);
+  seed();
+  std::vector<RetainedGradient> kept;
+  for (const runtime::Array* one : retained) kept.emplace_back(*one);
+  for (std::size_t k = steps_.size(); k-- > 0;) {
+    for (RetainedGradient& one : kept) one.before(*this, k);
+    reverse_step(steps_[k]);
+    for (RetainedGradient& one : kept) one.after();
+    for (const FarSide& one : far_sides)
+      if (one.moment() == k) one.check();
+  }
+  for (RetainedGradient& one : kept) one.finish();
+}
+
+bool Tape::writes(std::size_t step, const runtime::Array& array) const {
+  const TapedLaunch* launch = steps_.at(step).launch.get();
+  if (!launch) return true;
+  const TapeFacts& facts = *launch->facts;
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
+    const auto& desc = *reinterpret_cast<const ArrayDesc*>(launch->bytes() + facts.leaves[k].offset);
+    const std::size_t element = facts.leaves[k].type->element()->size();
+    if (facts.written[k] && runtime::data_range(desc, element).intersects(array.range())) return true;
+  }
+  return facts.written_elsewhere;
+}
+
+}  // namespace weft::driver

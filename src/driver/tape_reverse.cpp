@@ -1,0 +1,114 @@
+// Going back over one launch: its adjoint, on the values of then and the gradients of now.
+#include <algorithm>
+
+#include "driver/tape.h"
+#include "runtime/command_list.h"
+#include "runtime/errors.h"
+
+namespace weft::driver {
+namespace {
+
+ArrayDesc& desc_at(char* block, const autodiff::ArrayLeaf& leaf) {
+  return *reinterpret_cast<ArrayDesc*>(block + leaf.offset);
+}
+
+/// Whether going back over a launch reads values of arrays, or a log.
+bool needs_values(const TapeFacts& facts) {
+  return !facts.log.empty() || facts.needed_elsewhere ||
+         std::find(facts.needed.begin(), facts.needed.end(), true) != facts.needed.end();
+}
+
+/// Gives a block the gradients that arrays have now, which may have been given to them after the launch. Returns whether
+/// there are any.
+bool use_gradients(const TapedLaunch& l, char* bytes, const Probe* probe) {
+  bool any = false;
+  for (std::size_t k = 0; k < l.facts->leaves.size(); ++k) {
+    ArrayDesc& desc = desc_at(bytes, l.facts->leaves[k]);
+    const runtime::Array* array = l.leaves[k].array;
+    if (array && array->is_valid() && array->data() == desc.data) desc.grad = array->desc().grad;
+    if (probe) {
+      const auto at = reinterpret_cast<std::uintptr_t>(desc.grad);
+      const bool inside = at >= probe->gradient.lo && at < probe->gradient.hi;
+      desc.grad = inside ? probe->scratch + (at - probe->gradient.lo) : nullptr;
+    }
+    any |= desc.grad != nullptr;
+  }
+  for (const runtime::Array* one : l.held) any |= one->has_grad();
+  return any;
+}
+
+/// Throws if there is no gradient, or what it takes is not there.
+void check_reversible(TapedLaunch& l) {
+  const TapeFacts& facts = *l.facts;
+  const std::string& name = l.kernel->name();
+  if (!facts.problem.empty()) throw runtime::Error(facts.problem);
+  if (!facts.ordered.empty() && !l.in_order) throw runtime::Error(facts.ordered);
+  if (!l.active && needs_values(facts))
+    throw runtime::Error(
+        "the backward pass of kernel '" + name +
+        "' needs values of its arrays, and when it ran none of them had a gradient, so that nobody has "
+        "watched over them; set requires_grad before the launch");
+  for (const auto& version : l.held_versions)
+    if (version->data() != version->array().data())
+      throw runtime::Error("the backward pass of kernel '" + name +
+                           "' needs an array as it was that lies in a struct in memory, and a later operation has "
+                           "written to it; write to another array");
+  if (l.place.device && l.place.device->capture() && !l.log.settled())
+    throw runtime::Error("the backward pass of kernel '" + name +
+                         "' must know how much its launch wrote down, which can't be read while a graph is captured; "
+                         "record the launch before wp.capture_begin, or call backward when the graph has run");
+  if (facts.log.empty()) return;
+  try {
+    finish_log(l.log);
+  } catch (const runtime::Error& e) {
+    note_log(l);  // it could not be run again: the next launch gets what this one wanted
+    throw runtime::Error("kernel '" + name + "': " + e.what());
+  }
+}
+
+}  // namespace
+
+LaunchForm adjoint_form(const TapedLaunch& l, const char* block) {
+  LaunchForm form = l.form;
+  form.adjoint = true;
+  form.taped = !l.facts->log.empty() || !l.facts->ordered.empty();
+  form.meet = gradients_may_meet(l.signature->layout, block);
+  return form;
+}
+
+void reverse(TapedLaunch& l, const Probe* probe) {
+  const TapeFacts& facts = *l.facts;
+  std::vector<std::uint64_t> block = l.block;
+  char* bytes = reinterpret_cast<char*>(block.data());
+  if (!use_gradients(l, bytes, probe)) return;
+  if (!l.backward) {
+    // A warning is said once: the place tells kernels of the same name apart.
+    const SourceLoc& at = l.kernel->decl().def->name_loc;
+    return l.kernel->warn("kernel '" + l.kernel->name() + "' (" + (at.file ? at.file->name() : "") + ":" +
+                          std::to_string(at.line) + ") has enable_backward=False: gradients stop at its launch");
+  }
+  check_reversible(l);
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k)
+    if (const auto& version = l.leaves[k].version) desc_at(bytes, facts.leaves[k]).data = version->data();
+  if (runtime::writes_are_watched() && !probe) {
+    const std::string by = "the backward pass of kernel '" + l.kernel->name() + "'";
+    for (const autodiff::ArrayLeaf& leaf : facts.leaves)
+      if (const ArrayDesc& desc = desc_at(bytes, leaf); desc.grad)
+        runtime::announce_write(runtime::grad_range(desc, leaf.type->element()->size()), nullptr, by);
+  }
+  const LaunchForm form = adjoint_form(l, bytes);
+  const KernelVariant& variant = l.kernel->form_for(*l.signature, l.dims(), bytes, form, l.place.device);
+  std::vector<runtime::Array> memory = l.memory;
+  runtime::CommandList* list = l.place.device ? nullptr : runtime::recording();
+  if (list || (l.place.device && l.place.device->capture())) {
+    for (const TapedLaunch::Leaf& leaf : l.leaves) {
+      if (leaf.version) list ? list->keep(leaf.version) : l.place.device->keep_for_capture(leaf.version);
+      if (leaf.array) memory.push_back(*leaf.array);
+    }
+    if (l.logged)
+      for (const runtime::Array& one : l.log.arrays()) memory.push_back(one);
+  }
+  l.kernel->start({l.kernel, *l.signature, variant, bytes, l.dims(), l.place, true, memory, l.owner});
+}
+
+}  // namespace weft::driver

@@ -1,0 +1,187 @@
+// GPUs from C++: devices, copies, streams, events, launches, graphs, tapes. On a machine without one these run against the
+// fake driver (tests/fake_cuda), which takes kernels and does nothing: what they compute is looked at on a real one.
+#include <gtest/gtest.h>
+
+#include "weft/weft.h"
+
+namespace {
+
+using weft::Array;
+using weft::Device;
+using Floats = std::vector<float>;
+
+class Gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (Device::cuda_count() == 0) GTEST_SKIP() << Device::why_no_cuda();
+    gpu = Device::cuda();
+    computes = gpu.model().find("Fake") == std::string::npos;
+  }
+  Device gpu;
+  bool computes = false;
+};
+
+weft::Program program() {
+  weft::Options options;
+  options.cache = false;
+  return weft::Program::compile(R"(
+import warp as wp
+
+@wp.kernel
+def scale(x: wp.array(dtype=float), s: float):
+    i = wp.tid()
+    x[i] = x[i] * s
+
+@wp.kernel
+def total(x: wp.array(dtype=float), loss: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(loss, 0, x[i] * x[i])
+)",
+                                "device.py", options);
+}
+
+template <class E, class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const E& e) {
+    return e.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+TEST(NoGpu, SaysWhy) {
+  EXPECT_EQ(Device().name(), "cpu");
+  EXPECT_FALSE(Device().is_cuda());
+  Device().synchronize();
+  EXPECT_THROW(Device().stream(), weft::ArgumentError);
+  if (Device::cuda_count() > 0) GTEST_SKIP() << "there is one";
+  EXPECT_FALSE(Device::why_no_cuda().empty());
+  EXPECT_THROW(Device::cuda(), weft::DeviceError);
+}
+
+TEST_F(Gpu, Facts) {
+  EXPECT_EQ(gpu.name(), "cuda:0");
+  EXPECT_TRUE(gpu.is_cuda());
+  EXPECT_FALSE(gpu.model().empty());
+  EXPECT_GT(gpu.total_memory(), 0u);
+  EXPECT_EQ(gpu, Device::cuda(0));
+  EXPECT_NE(gpu, Device());
+  EXPECT_THROW(Device::cuda(63), weft::Error);
+}
+
+TEST_F(Gpu, ArraysAndCopies) {
+  const Array x = Array::from<float>({1, 2, 3, 4}, gpu);
+  EXPECT_EQ(x.device(), gpu);
+  EXPECT_EQ(x.read<float>(), (Floats{1, 2, 3, 4}));
+  EXPECT_EQ(x.slice(0, 0, 4, 2).read<float>(), (Floats{1, 3}));
+  EXPECT_NE(message_of<weft::ArgumentError>([&] { x.as<float>(); }).find("read() gives a copy"), std::string::npos);
+  const Array here = x.to(Device());
+  EXPECT_EQ(here.device(), Device());
+  here.fill(7);
+  x.slice(0, 1, 3).assign(here.slice(0, 0, 2));
+  EXPECT_EQ(x.read<float>(), (Floats{1, 7, 7, 4}));
+  const Array pinned = Array::pinned("float32", {4});
+  pinned.assign(x);
+  gpu.synchronize();
+  EXPECT_EQ(pinned.as<float>()[1], 7.0f);
+  x.fill_zero();
+  EXPECT_EQ(x.read<float>(), Floats(4));
+  x.set_requires_grad(true);
+  x.grad().fill(2);
+  EXPECT_EQ(x.grad().device(), gpu);
+  EXPECT_EQ(x.grad().read<float>(), Floats(4, 2.0f));
+}
+
+TEST_F(Gpu, Launches) {
+  const weft::Program kernels = program();
+  const Array x = Array::from<float>({1, 2, 3}, gpu);
+  for (int n = 0; n < 2; ++n) kernels.kernel("scale").launch({3}, x, 2.0);
+  if (computes) {
+    EXPECT_EQ(x.read<float>(), (Floats{4, 8, 12}));
+  }
+  weft::Place place;
+  place.stream = weft::Stream(gpu);
+  place.block_dim = 64;
+  kernels.kernel("scale").launch_at(place, {3}, x, 0.5);
+  place.stream.synchronize();
+  if (computes) {
+    EXPECT_EQ(x.read<float>(), (Floats{2, 4, 6}));
+  }
+  const std::string text =
+      message_of<weft::ArgumentError>([&] { kernels.kernel("total").launch({3}, x, Array::zeros("float32", {1})); });
+  EXPECT_NE(text.find("the array 'loss' lies on cpu, the launch runs on cuda:0"), std::string::npos) << text;
+  place.block_dim = 100000;
+  EXPECT_THROW(kernels.kernel("scale").launch_at(place, {3}, x, 0.5), weft::LaunchError);
+  kernels.build(gpu);
+}
+
+TEST_F(Gpu, StreamsAndEvents) {
+  const weft::Stream one(gpu), two(gpu);
+  const weft::Stream before = gpu.stream();
+  {
+    const weft::ScopedStream scope(one);
+    EXPECT_EQ(gpu.stream().internal(), one.internal());
+    Array::zeros("float32", {1000}, gpu).fill(3);
+  }
+  EXPECT_EQ(gpu.stream().internal(), before.internal());
+  weft::Event start(gpu, true), end(gpu, true);
+  two.wait(one);
+  two.record(start);
+  two.record(end);
+  one.wait(end);
+  end.synchronize();
+  EXPECT_TRUE(end.done());
+  EXPECT_GE(end.elapsed_since(start), 0.0f);
+  one.synchronize();
+  EXPECT_TRUE(one.done());
+  EXPECT_THROW(weft::Stream().synchronize(), weft::ArgumentError);
+}
+
+TEST_F(Gpu, Graphs) {
+  const weft::Program kernels = program();
+  const Array x = Array::from<float>({1, 2, 3}, gpu), y = Array::zeros("float32", {3}, gpu);
+  kernels.build(gpu);
+  const weft::Graph graph = weft::Graph::capture(gpu, [&] {
+    kernels.kernel("scale").launch({3}, x, 2.0);
+    y.assign(x);
+  });
+  EXPECT_EQ(graph.device(), gpu);
+  graph.launch();
+  graph.launch();
+  gpu.synchronize();
+  if (computes) {
+    EXPECT_EQ(y.read<float>(), (Floats{4, 8, 12}));
+  }
+  {
+    weft::Graph::Capture dropped(gpu);
+  }
+  x.fill(1);
+  EXPECT_EQ(x.read<float>(), Floats(3, 1.0f));
+}
+
+TEST_F(Gpu, Tapes) {
+  const weft::Program kernels = program();
+  const Array x = Array::from<float>({1, 2, 3}), there = Array::zeros("float32", {3}, gpu),
+              loss = Array::zeros("float32", {1}, gpu);
+  for (const Array& one : {x, there, loss}) one.set_requires_grad(true);
+  const weft::Tape tape;
+  tape.record([&] {
+    there.assign(x);  // from one device to another
+    kernels.kernel("scale").launch({3}, there, 3.0);
+    kernels.kernel("total").launch({3}, there, loss);
+    there.fill_zero();
+  });
+  EXPECT_EQ(tape.size(), 4u);
+  tape.backward(loss);
+  if (computes) {
+    EXPECT_EQ(loss.read<float>(), Floats{9 * 14});
+    EXPECT_EQ(x.grad().read<float>(), (Floats{18, 36, 54}));
+  }
+  tape.zero();
+  EXPECT_EQ(x.grad().read<float>(), Floats(3));
+  EXPECT_EQ(loss.grad().read<float>(), Floats(1));
+}
+
+}  // namespace
