@@ -117,16 +117,7 @@ void Activity::backward_op(const Op& op) {
     case OpCode::yield:
     case OpCode::test:
     case OpCode::load:
-    case OpCode::view:
-    case OpCode::slice:
-    case OpCode::dim:
-    case OpCode::nonnull:
-    case OpCode::prefetch:
-    case OpCode::data_ptr:
-    case OpCode::from_ptr:
-    case OpCode::gradient:
-    case OpCode::with_gradient:
-    case OpCode::recall:
+    case OpCode::prefetch: WEFT_CASES(WEFT_DESCRIPTOR_OPS)
     case OpCode::local:
     WEFT_CASES(WEFT_NUMBER_OPS)
     WEFT_CASES(WEFT_DATA_OPS)

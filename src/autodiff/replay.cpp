@@ -51,15 +51,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::return_:
     case OpCode::yield:
     case OpCode::test: return;  // whoever replays their region writes its end
-    case OpCode::view:
-    case OpCode::slice:
-    case OpCode::dim:
-    case OpCode::nonnull:
-    case OpCode::data_ptr:
-    case OpCode::from_ptr:
-    case OpCode::gradient:
-    case OpCode::with_gradient:
-    case OpCode::recall:
+    WEFT_CASES(WEFT_DESCRIPTOR_OPS)
     case OpCode::tid:
     case OpCode::thread:
     case OpCode::block_dim:
@@ -153,16 +145,9 @@ void Reverser::replay_memory(const Op& op, bool record) {
     case OpCode::store:
       if (is_private(op.operand(0)) && is_fresh(op.operand(0))) replay_plain(op);
       return;
-    case OpCode::view:
-    case OpCode::slice:
-    case OpCode::dim:
-    case OpCode::nonnull:
-    case OpCode::data_ptr:
-    case OpCode::from_ptr:
-    case OpCode::gradient:
-    case OpCode::with_gradient:
     case OpCode::prefetch:
-    case OpCode::recall: WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("no access to memory");
+    WEFT_CASES(WEFT_DESCRIPTOR_OPS)
+    WEFT_CASES(WEFT_OPS_BUT_MEMORY) WEFT_UNREACHABLE("no access to memory");
   }
 }
 

@@ -89,16 +89,7 @@ void Reverser::reverse_op(const Op& op) {
     case OpCode::return_:
     case OpCode::yield:
     case OpCode::test:
-    case OpCode::view:
-    case OpCode::slice:
-    case OpCode::dim:
-    case OpCode::nonnull:
-    case OpCode::prefetch:
-    case OpCode::data_ptr:
-    case OpCode::from_ptr:
-    case OpCode::gradient:
-    case OpCode::with_gradient:
-    case OpCode::recall:
+    case OpCode::prefetch: WEFT_CASES(WEFT_DESCRIPTOR_OPS)
     case OpCode::local:
     WEFT_CASES(WEFT_EFFECT_OPS) return;  // descriptors pass no derivative, and nothing else here is a float
     WEFT_CASES(WEFT_NUMBER_OPS)

@@ -191,16 +191,8 @@ void Tangent::visit(const Op& op) {
     case OpCode::return_:
     case OpCode::yield:
     case OpCode::test: return;  // whoever walks their region writes its end
-    case OpCode::view:
-    case OpCode::slice:
-    case OpCode::dim:
-    case OpCode::nonnull:
     case OpCode::prefetch:
-    case OpCode::data_ptr:
-    case OpCode::from_ptr:
-    case OpCode::gradient:
-    case OpCode::with_gradient:
-    case OpCode::recall:
+    WEFT_CASES(WEFT_DESCRIPTOR_OPS)
     WEFT_CASES(WEFT_NUMBER_OPS)
     WEFT_CASES(WEFT_DATA_OPS)
     WEFT_CASES(WEFT_EFFECT_OPS) break;
@@ -512,8 +504,12 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
   switch (code) {
     case OpCode::abs: return b_.select(is(OpCode::lt, x), negative(dx), dx);
     case OpCode::min:
+    case OpCode::max: {  // a NaN is ignored: the other one moves the result
+      Value* first = b_.binary(code == OpCode::min ? OpCode::lt : OpCode::gt, x, y);
+      Value* alone = b_.binary(OpCode::ne, y, y);
+      return b_.select(b_.binary(OpCode::bit_or, first, alone), dx, dy);
+    }
     case OpCode::least: return b_.select(b_.binary(OpCode::lt, x, y), dx, dy);
-    case OpCode::max:
     case OpCode::greatest: return b_.select(b_.binary(OpCode::gt, x, y), dx, dy);
     case OpCode::div: {
       Value* above = over(y);

@@ -40,6 +40,7 @@ bool is_singular(const Op& op) {
   switch (op.code) {
     case OpCode::div:
     case OpCode::rem:
+    case OpCode::sqrt:
     case OpCode::tan:
     case OpCode::sin_large:
     case OpCode::cos_large:
@@ -73,6 +74,11 @@ bool is_singular(const Op& op) {
     case OpCode::neg:
     case OpCode::abs:
     case OpCode::fma:
+    case OpCode::floor:
+    case OpCode::ceil:
+    case OpCode::trunc:
+    case OpCode::round:
+    case OpCode::rint:
     case OpCode::sin:
     case OpCode::cos:
     case OpCode::atan:
@@ -93,7 +99,6 @@ bool is_singular(const Op& op) {
     case OpCode::test:
     WEFT_CASES(WEFT_BITS_OPS)
     WEFT_CASES(WEFT_COMPARE_OPS)
-    WEFT_CASES(WEFT_ROUND_OPS)
     WEFT_CASES(WEFT_DATA_OPS)
     WEFT_CASES(WEFT_MEMORY_OPS)
     WEFT_CASES(WEFT_EFFECT_OPS) return false;

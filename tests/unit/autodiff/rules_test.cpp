@@ -29,6 +29,13 @@ INSTANTIATE_TEST_SUITE_P(All, ScalarRule,
                                            "wp.where(b > d(0.0), a * b, a - b)", "a ** d(3.0)",
                                            "(a if b > d(0.0) else b) * a"));
 
+TEST(Extremes, WhatIsNoNumberMovesNothing) {
+  // The root of a negative number is ignored, and so is all that would come of it.
+  expect_gradient(scalar("wp.max(d(0.1), wp.sqrt(b) * a)"));
+  expect_gradient(scalar("wp.min(a, wp.sqrt(b)) + wp.max(a, wp.sqrt(b))"));
+  expect_gradient(scalar("wp.min(wp.sqrt(b), a) + wp.max(wp.sqrt(b), a)"));
+}
+
 Check whole(const std::string& lines) {
   Check check;
   check.text =
