@@ -6,7 +6,7 @@ namespace weft::sema {
 
 using namespace syntax;
 
-void FunctionLowering::lower_query_loop(const ForStmt& stmt, const LoopInfo& info, const Argument& query,
+void FunctionLowering::lower_query_loop(const ForStmt& stmt, const LoopInfo& info, ir::Value* query,
                                         std::string_view next) {
   if (!enter_region(stmt)) return;
   // A query that a variable holds goes on there, as Python's iterators do: what a loop left, the next one finds. Any
@@ -28,7 +28,7 @@ void FunctionLowering::lower_query_loop(const ForStmt& stmt, const LoopInfo& inf
   const ExprKind kind = stmt.iterable->kind;
   const bool path = kind == ExprKind::name || kind == ExprKind::attribute || kind == ExprKind::subscript;
   const bool named = path && place_of(*stmt.iterable).root == Place::Root::variable;
-  const int own = named ? -1 : hidden("$query", query.entity.value);
+  const int own = named ? -1 : hidden("$query", query);
   open_while(stmt, info, std::span(&own, named ? 0 : 1));
   const auto& rows = builtins::rows(next);
   WEFT_CHECK(

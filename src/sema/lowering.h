@@ -212,8 +212,7 @@ class FunctionLowering {
   void close_while(const syntax::Stmt& stmt, const LoopInfo& info, const std::function<ir::Value*()>& condition_in_body,
                    const std::function<void()>& lower_body, syntax::Block else_body);
   /// A loop over a struct of the library: `next` is the builtin that goes on (lower_query.cpp).
-  void lower_query_loop(const syntax::ForStmt& stmt, const LoopInfo& info, const Argument& query,
-                        std::string_view next);
+  void lower_query_loop(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* query, std::string_view next);
   std::vector<int> carried_variables(const LoopInfo& info, const syntax::Node& at);
   std::vector<ir::Value*> values_of(std::span<const int> variables);
   void bind_arguments(ir::Region* region, const Loop& loop);

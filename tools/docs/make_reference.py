@@ -25,8 +25,8 @@ a letter that occurs twice is the same type both times. `vec[N,S]`, `mat[R,C,S]`
 `array[T]` are the [types](../types.md) made of them. `ref[…]` is a variable that the builtin changes.
 """
 STRUCTS = """
-What some builtins return and others take. Parameters of `@wp.func` functions and fields of structs may be annotated with
-them. Fields that are not listed are the library's own: such a value lives in variables and structs, not in arrays.
+What some builtins return and others take. Parameters of `@wp.func` functions and fields of structs may be of them.
+Fields that are not listed are the library's own: a value that has such fields can't lie in an array.
 """
 
 

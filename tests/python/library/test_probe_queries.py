@@ -75,6 +75,21 @@ def test_loops(device, lanes):
 
 
 @wp.kernel
+def keeps_the_last(out: wp.array(dtype=int)):
+    n = wp.tid()
+    i = int(-5)
+    for i in wp.probe_range(0, n, 2):
+        out[n] += 100
+    out[n] += i
+
+
+def test_the_variable_keeps_the_last_number(device):
+    out = wp.zeros(6, dtype=int, device=device)
+    wp.launch(keeps_the_last, 6, inputs=[out], device=device)
+    assert out.numpy().tolist() == [-5, 100, 100, 202, 202, 304]
+
+
+@wp.kernel
 def first_hit(out: wp.array(dtype=int), limit: int):
     n = wp.tid()
     for i in wp.probe_range(n, limit, 2):

@@ -23,7 +23,8 @@ def test_the_classes_are_there():
     assert not hasattr(wp, "_ProbePlace")
     assert wp.ProbeHit is wp.ProbeHit is wp.types.ProbeHit
     assert type(wp.probe_hit(1.0, wp.vec3(1.0))) is wp.ProbeHit
-    assert (wp.ProbeHit.__name__, wp.ProbeHit.__module__, wp.ProbeHit.__doc__) == ("ProbeHit", "warp", "What a probe finds.")
+    assert (wp.ProbeHit.__name__, wp.ProbeHit.__module__) == ("ProbeHit", "warp")
+    assert wp.ProbeHit.__doc__ == "What a probe finds."
     assert list(wp.ProbeHit.vars) == ["result", "face", "t", "normal"]
 
 
@@ -187,3 +188,14 @@ def test_gradients_of_struct_results(device):
     tape.backward(grads={out: wp.array(np.ones(3, np.float32), device=device)})
     np.testing.assert_allclose(out.numpy(), 4.5 * x.numpy() ** 2, rtol=1e-6)  # (2·2x + x/2)·x
     np.testing.assert_allclose(x.grad.numpy(), 9.0 * x.numpy(), rtol=1e-6)
+
+
+def test_printing_shows_public_fields(device, capfd):
+    @wp.kernel
+    def k():
+        print(wp.probe_range(1, 4, 2))
+        print(wp.probe_hit(2.0, wp.vec3(1.0)))
+
+    wp.launch(k, 1, device=device)
+    wp.synchronize()
+    assert capfd.readouterr().out == "ProbeRange(last=4)\nProbeHit(result=True, face=3, t=1, normal=1 1 2)\n"
