@@ -159,9 +159,17 @@ const std::vector<Stage>& stages() {
   return list;
 }
 
-}  // namespace
-
-namespace {
+/// Passes that stand inside of other stages or in prepare_gradients, so that tests can run them alone as well.
+const std::vector<Stage>& inner_passes() {
+  static const std::vector<Stage> list = {
+      on_each("hoist-locals", [](ir::Function& f) { passes::hoist_locals(f); }),
+      on_each("promote-locals", [](ir::Function& f) { passes::promote_locals(f); }),
+      on_each("move-tests", [](ir::Function& f) { passes::move_tests(f); }),
+      on_each("join-branches", [](ir::Function& f) { passes::join_branches(f); }),
+      on_each("sink-stores", [](ir::Function& f) { passes::sink_stores(f); }),
+  };
+  return list;
+}
 
 void verify_after(std::string_view stage, const ir::Module& module) {
 #ifdef WEFT_IR_CHECKS
@@ -227,12 +235,13 @@ void drop_dead_gradients(ir::Module& module, const ir::Function& root, const Com
 }
 
 bool run_stage(ir::Module& module, std::string_view name, const CompileOptions& options) {
-  for (const Stage& stage : stages()) {
-    if (stage.name != name) continue;
-    stage.run(module, options);
-    verify_after(name, module);
-    return true;
-  }
+  for (const std::vector<Stage>* list : {&stages(), &inner_passes()})
+    for (const Stage& stage : *list) {
+      if (stage.name != name) continue;
+      stage.run(module, options);
+      verify_after(name, module);
+      return true;
+    }
   return false;
 }
 

@@ -30,7 +30,8 @@ void drop_dead_gradients(ir::Module& module, const ir::Function& root, const Com
 /// Writes the bodies of functions that are derivatives of others (wp.grad). Errors go to the sink.
 void derive(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink);
 
-/// Runs one stage alone, by its name; false if there is none of that name. For tests of single passes.
+/// Runs one stage alone, by its name, or a pass that is part of one; false if there is none of that name. For tests of
+/// single passes.
 bool run_stage(ir::Module& module, std::string_view name, const CompileOptions& options);
 
 /// The names of the stages in order, for `weftc --after`.
