@@ -47,4 +47,22 @@ struct SortRequest {
   int begin_bit = 0, end_bit = 32;
 };
 
+/// Runs of equal values (int32, uint32, int64, uint64, float32, float64) among `count` packed ones: the value and the
+/// length of each, the latter int32 and only if there is an address for them. There is room for as many as can be. The
+/// runs of sorted values are the unique ones.
+struct RunsRequest {
+  ScalarKind kind = ScalarKind::i32;
+  Address values = 0, run_values = 0, run_lengths = 0;
+  std::int64_t count = 0;
+};
+
+/// How many of `count` packed values lie in each of `bins` stretches of equal width from `lower` to `upper`, the latter
+/// not included; int32. Values outside and not-a-numbers are counted nowhere.
+struct HistogramRequest {
+  ScalarKind kind = ScalarKind::i32;
+  Address values = 0, counts = 0;
+  std::int64_t count = 0, bins = 0;
+  double lower = 0, upper = 0;
+};
+
 }  // namespace weft::algorithms

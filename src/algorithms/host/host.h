@@ -1,6 +1,7 @@
 // The algorithms on the CPU, by several threads. Results have the same bytes for every number of threads. Each gives false
 // when the host wanted to stop before the end (LaunchOptions::interrupted); what was to be written is then in between.
 #pragma once
+#include <optional>
 #include <span>
 
 #include "algorithms/requests.h"
@@ -16,5 +17,8 @@ bool sort(const SortRequest& request, const runtime::LaunchOptions& options = {}
 /// sorted one after the other.
 bool sort_segments(const SortRequest& request, std::span<const std::int32_t> begins, std::span<const std::int32_t> ends,
                    const runtime::LaunchOptions& options = {});
+/// How many runs there are; nothing when it was stopped. The results overlap nothing.
+std::optional<std::int64_t> runs(const RunsRequest& request, const runtime::LaunchOptions& options = {});
+bool histogram(const HistogramRequest& request, const runtime::LaunchOptions& options = {});
 
 }  // namespace weft::algorithms::host

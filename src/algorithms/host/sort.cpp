@@ -7,11 +7,8 @@ namespace weft::algorithms::host {
 namespace {
 
 KeyOrder order_of(const SortRequest& r) {
-  KeyOrder order{0, 0, r.begin_bit, r.end_bit};
-  const std::uint64_t sign = std::uint64_t(1) << (scalar_bits(r.key) - 1);
-  if (r.key != ScalarKind::u32 && r.key != ScalarKind::u64) order.flip_always = sign;
-  if (r.key == ScalarKind::f32 || r.key == ScalarKind::f64) order.flip_negative = ~std::uint64_t(0);
-  return order;
+  const bool has_sign = r.key != ScalarKind::u32 && r.key != ScalarKind::u64;
+  return {has_sign ? std::uint64_t(1) << (scalar_bits(r.key) - 1) : 0, r.begin_bit, r.end_bit};
 }
 
 /// Calls f with the sorter for a request, its pairs and their spare.
@@ -20,7 +17,8 @@ bool with_sorter(const SortRequest& r, const F& f) {
   const auto call = [&]<class Key, class Value>(Key, Value) {
     const Pairs<Key, Value> a{pointer_to<Key>(r.keys), pointer_to<Value>(r.values)};
     const Pairs<Key, Value> b{pointer_to<Key>(r.spare_keys), pointer_to<Value>(r.spare_values)};
-    return f(Sorter<Key, Value>(order_of(r)), a, b);
+    if (r.key == ScalarKind::f32 || r.key == ScalarKind::f64) return f(Sorter<Key, Value, true>(order_of(r)), a, b);
+    return f(Sorter<Key, Value, false>(order_of(r)), a, b);
   };
   const auto with_key = [&]<class Key>(Key key) {
     if (r.value_bytes == 0) return call(key, NoValue{});
