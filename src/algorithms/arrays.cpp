@@ -195,15 +195,23 @@ bool sort_on_host(const Array& keys, const Array* values, const SortedPairs& wha
   const std::int64_t count = what.count, value = values ? element_bytes(*values) : 0;
   const Array first = first_of(keys, count, "a sort");
   const Array first_values = values ? first_of(*values, count, "a sort") : Array();
-  const bool packed = keys.is_contiguous() && keys.size() >= 2 * count &&
-                      (!values || (values->is_contiguous() && values->size() >= 2 * count &&
-                                   !keys.range().intersects(values->range()) && (value == 4 || value == 8)));
+  const bool packed =
+      first.is_contiguous() && (!values || (first_values.is_contiguous() && (value == 4 || value == 8) &&
+                                            !keys.range().intersects(values->range())));
   if (packed && !order) {
-    SortRequest request = sort_request(keys, keys, count, what);
-    request.spare_keys += std::uint64_t(count * element_bytes(keys));
+    // Scratch is the rest of an array, if that is large enough.
+    Array more_keys, more_values;
+    const auto spare = [&](const Array& array, Array& more) {
+      if (array.is_contiguous() && array.size() >= 2 * count)
+        return at(array) + std::uint64_t(count * element_bytes(array));
+      more = Array::empty(array.element(), {count});
+      return at(more);
+    };
+    SortRequest request = sort_request(first, first, count, what);
+    request.spare_keys = spare(keys, more_keys);
     request.value_bytes = int(value);
     request.values = values ? at(*values) : 0;
-    request.spare_values = request.values + std::uint64_t(count * value);
+    request.spare_values = values ? spare(*values, more_values) : 0;
     return sort_request_on_host(request, what, options);
   }
   const bool wide = order ? order->element() == types::i64() : count > INT32_MAX;

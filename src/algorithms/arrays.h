@@ -34,7 +34,7 @@ bool sort_packed(const Array& keys, const Array& values, const SortedPairs& what
                  const runtime::LaunchOptions& options = {});
 /// Sorts the first keys of an array and, where there is one, of an array of values with elements of any size, in place.
 /// Where there is an array `order` (int32 or int64, of `count` elements), it is told where each pair came from. On the CPU
-/// alone. Packed arrays that have room for as many elements again are sorted with that for scratch, if no order is wanted.
+/// alone. Where arrays have room for as many elements again, that may become scratch.
 bool sort_on_host(const Array& keys, const Array* values, const SortedPairs& what, const Array* order = nullptr,
                   const runtime::LaunchOptions& options = {});
 
