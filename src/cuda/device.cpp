@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cuda/algorithms/kernels.h"
+#include "cuda/algorithm_kernels.h"
 #include "cuda/graph.h"
 #include "cuda/transfer.h"
 

@@ -1,14 +1,11 @@
-"""Algorithms on whole arrays against NumPy, on every device; and the steps of those for CUDA devices on the CPU, with
-plain functions in place of the device's sums, prefix sums and sorts."""
+"""Algorithms on whole arrays against NumPy, on every device; and the steps of those for CUDA devices on the CPU."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import warp as wp
-from warp import _weft
 from warp._src.algorithms import device_algorithms
-from warp._src.arrays.array_interface import bfloat16_bits, host_numbers
 
 RNG = np.random.default_rng(3)
 LENGTHS = [1, 2, 31, 1000, 4096, 4097, 70_000]
@@ -22,45 +19,7 @@ def _steps(request, monkeypatch, _on_device):
         return
     if wp.get_device().is_cuda:
         pytest.skip("about the CPU")
-    monkeypatch.setattr(_weft, "cuda_scan", _plain_scan)
-    monkeypatch.setattr(_weft, "cuda_sum", _plain_sum)
-    monkeypatch.setattr(_weft, "cuda_sort", _plain_sort)
     monkeypatch.setattr(wp._src.algorithms.array_algorithms, "_on_device", lambda *arrays: device_algorithms)
-
-
-def _scalars(a: wp.array) -> np.ndarray:
-    return a.numpy().reshape(len(a), -1)
-
-
-def _plain_scan(source: wp.array, target: wp.array, component: int, inclusive: bool) -> None:
-    given = _scalars(source)[:, component].copy()
-    sums = np.cumsum(given, dtype=given.dtype)
-    if not inclusive:
-        sums = np.concatenate((sums[:1] * 0, sums[:-1]))
-    seen = target.numpy()
-    made = _scalars(target).copy()
-    made[:, component] = sums
-    seen[...] = made.reshape(seen.shape)
-
-
-def _plain_sum(a: wp.array, b: wp.array | None, out: wp.array, outer: int, length: int, inner: int) -> None:
-    terms = host_numbers(a).reshape(outer, length, inner)
-    if b is not None:
-        terms = terms * host_numbers(b).reshape(outer, length, inner)
-    sums = terms.sum(axis=1).reshape(out.numpy().shape)
-    if out.dtype is wp.bfloat16:
-        out.numpy().view(np.uint16)[...] = bfloat16_bits(sums)
-    else:
-        out.numpy()[...] = sums
-
-
-def _plain_sort(keys: wp.array, values: wp.array, count: int, begin: int, end: int) -> None:
-    assert keys.is_contiguous and values.is_contiguous and len(keys) >= 2 * count and len(values) >= 2 * count
-    k, v = keys.numpy(), values.numpy()
-    order = np.argsort(_bits(k[:count], begin, end), kind="stable")
-    k[:count], v[:count] = k[:count][order], v[:count][order]
-    k[count : 2 * count] = 0
-    v[count : 2 * count] = 0
 
 
 def _bits(keys: np.ndarray, begin: int, end: int) -> np.ndarray:

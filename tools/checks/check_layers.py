@@ -26,15 +26,16 @@ LAYERS = {
     "autodiff": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis"},
     "runtime": {"support", "types"},
     "cuda": {"support", "types", "runtime"},
+    "algorithms": {"support", "types", "runtime", "cuda"},
     # The executors read the runtime's headers for the layouts that compiled code shares with it.
     "interp": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff",
                "runtime"},
     "codegen": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff",
                 "runtime"},
     "driver": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
-               "codegen", "runtime", "cuda", "weft"},
+               "codegen", "runtime", "cuda", "algorithms", "weft"},
     "bind": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
-             "codegen", "runtime", "cuda", "driver", "weft"},
+             "codegen", "runtime", "cuda", "algorithms", "driver", "weft"},
     # Not C++ layers: the standard library is kernel source.
     "stdlib": set(),
 }

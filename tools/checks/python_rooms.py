@@ -26,7 +26,6 @@ LATE = {
     ("arrays.array_exchange", "arrays.cuda_dlpack"): _GPU,
     ("arrays.array_interface", "arrays.cuda_interface"): _GPU,
     ("kernels.launching", "kernels.adjoint_launch"): _RARE,
-    ("gradients.tape", "gradients.tape_backward"): _RARE,
     ("gradients.tape", "gradients.tape_graph"): _RARE,
     ("gradients.autograd", "gradients.autograd_plot"): "optional: draws with matplotlib",
     ("algorithms.array_algorithms", "algorithms.device_algorithms"): _GPU,

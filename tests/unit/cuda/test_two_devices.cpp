@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "cuda/algorithms/algorithms.h"
+#include "algorithms/algorithms.h"
 #include "cuda/device.h"
 #include "fake_driver.h"
 #include "runtime/array.h"
@@ -44,11 +44,11 @@ TEST_F(TwoDevices, HaveNamesContextsAndStreamsOfTheirOwn) {
 
 TEST_F(TwoDevices, KernelsAreLoadedOnEach) {
   Array a = counting(first, 100), b = counting(second, 100);
-  scan(first, {ScalarKind::i32, at(a), at(a), 4, 4, 100, true});
+  algorithms::gpu::scan(first, {ScalarKind::i32, at(a), at(a), 4, 4, 100, true});
   const int loads = fake::state().count("module_load");
-  scan(second, {ScalarKind::i32, at(b), at(b), 4, 4, 100, true});
+  algorithms::gpu::scan(second, {ScalarKind::i32, at(b), at(b), 4, 4, 100, true});
   EXPECT_EQ(fake::state().count("module_load"), 2 * loads);
-  scan(second, {ScalarKind::i32, at(b), at(b), 4, 4, 100, true});
+  algorithms::gpu::scan(second, {ScalarKind::i32, at(b), at(b), 4, 4, 100, true});
   EXPECT_EQ(fake::state().count("module_load"), 2 * loads);
 }
 
@@ -86,10 +86,10 @@ TEST_F(TwoDevices, StridedCopiesArePackedOnTheWay) {
 TEST_F(TwoDevices, AFailureOfOneLeavesTheOtherAlone) {
   fake::state().failing["launch"] = 700;
   Array a = counting(first, 10);
-  EXPECT_THROW(scan(first, {ScalarKind::i32, at(a), at(a), 4, 4, 10, true}), DriverError);
+  EXPECT_THROW(algorithms::gpu::scan(first, {ScalarKind::i32, at(a), at(a), 4, 4, 10, true}), DriverError);
   fake::state().failing.clear();
   Array b = counting(second, 10);
-  EXPECT_NO_THROW(scan(second, {ScalarKind::i32, at(b), at(b), 4, 4, 10, true}));
+  EXPECT_NO_THROW(algorithms::gpu::scan(second, {ScalarKind::i32, at(b), at(b), 4, 4, 10, true}));
 }
 
 TEST_F(TwoDevices, ThereIsNoThird) {

@@ -1,7 +1,8 @@
 """Algorithms on whole arrays: sums, inner products, prefix sums, sorting by key, run lengths, conversion.
 
-They work on NumPy's view of CPU arrays; results are the same on every machine. Arrays on a CUDA device are worked on
-there (device_algorithms.py). Tapes record those of floats.
+This module checks arguments and tells tapes, which record those of floats. The work is done where the arrays lie, by the
+algorithms of src/algorithms (device_algorithms.py); arrays of several devices go by way of the host. Results are the same
+for every number of threads.
 """
 
 from __future__ import annotations
@@ -41,18 +42,26 @@ def _target(a: array, by: str) -> np.ndarray:
     return memory.view(np.uint16) if _scalar_name(a) == "bfloat16" else memory
 
 
-def _fitting(numbers: np.ndarray, a: array) -> np.ndarray:
-    """Numbers to be written to an array's memory: bits for bfloat16."""
-    return _interface.bfloat16_bits(numbers) if _scalar_name(a) == "bfloat16" else numbers
+def _flat(a: Any, what: str) -> array:
+    """An array of one dimension; contiguous ones count as their flat memory."""
+    _check_array(a, what)
+    if a.ndim != 1 and a.is_contiguous:
+        a = a.flatten()
+    _check_array(a, what, 1)
+    return a
+
+
+def _here() -> Any:
+    from warp._src.algorithms import device_algorithms
+
+    return device_algorithms
 
 
 def _on_device(*arrays: Any) -> Any:
     """The algorithms of the CUDA device that all of these arrays lie on; None for other arrays."""
     if all(a is None or a._place < 0 for a in arrays):
         return None
-    from warp._src.algorithms import device_algorithms
-
-    return device_algorithms if device_algorithms.one_device(*arrays) is not None else None
+    return _here() if _here().one_device(*arrays) is not None else None
 
 
 def _rules() -> Any:
@@ -63,6 +72,7 @@ def _rules() -> Any:
 
 def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> None:
     """Writes the prefix sums of one array to another of the same type and length; exclusive ones start with zero."""
+    in_array, out_array = _flat(in_array, "in_array"), _flat(out_array, "out_array")
     _check_scan(in_array, out_array)
     there = _on_device(in_array, out_array)
     (_scan if there is None else there.scan)(in_array, out_array, inclusive)
@@ -83,8 +93,6 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
 
 
 def _check_scan(in_array: array, out_array: array) -> None:
-    _check_array(in_array, "in_array", 1)
-    _check_array(out_array, "out_array", 1)
     if in_array.size != out_array.size:
         raise RuntimeError(f"In and out array storage sizes do not match ({in_array.size} vs {out_array.size})")
     if not types.types_equal(in_array.dtype, out_array.dtype):
@@ -98,15 +106,7 @@ def _check_scan(in_array: array, out_array: array) -> None:
 
 @through_host("out_array", by="array_scan")
 def _scan(in_array: array, out_array: array, inclusive: bool) -> None:
-    if in_array.size == 0:
-        return
-    source, target = in_array.numpy(), _target(out_array, "array_scan")
-    sums = np.cumsum(source, axis=0, dtype=source.dtype)
-    if inclusive:
-        target[...] = sums
-    else:
-        target[1:] = sums[:-1]
-        target[0] = 0
+    _here().scan(in_array, out_array, inclusive)
 
 
 def _check_floats(a: array, function: str) -> None:
@@ -126,22 +126,6 @@ def _check_out(like: array, dtype: Any, out: array | None, axis: int | None) -> 
             f"{types.type_repr(out.dtype)} and {out.shape}"
         )
     return shape
-
-
-def _reduced(terms: np.ndarray, like: array, dtype: Any, out: array | None, axis: int | None) -> Any:
-    """Sums the terms over an axis, or over all of the array's dimensions, as array_sum and array_inner give it."""
-    if axis is None:
-        total = terms.sum(axis=tuple(range(like.ndim)), dtype=terms.dtype)
-    else:
-        total = terms.sum(axis=axis, keepdims=True, dtype=terms.dtype)
-    shape = _check_out(like, dtype, out, axis)
-    if out is None and axis is None:
-        return total
-    if out is None:
-        out = empty(shape, dtype=dtype, device=like.device)
-    target = _target(out, "a sum")
-    target[...] = _fitting(np.reshape(total, target.shape), out)
-    return out
 
 
 def _leading(a: array, count: int | None, axis: int | None) -> array:
@@ -168,11 +152,8 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
     if forward is not None and out is None and axis is None:
         forward._lost("array_sum", summed)
     there = _on_device(values, out)
-    if there is None:
-        result = _sum(summed, out, axis)
-    else:
-        _check_out(summed, values.dtype, out, axis)
-        result = there.total(summed, out, axis)
+    _check_out(summed, values.dtype, out, axis)
+    result = _sum(summed, out, axis) if there is None else there.total(summed, out, axis)
     if forward is not None and isinstance(result, array):
         _rules().linear(forward, lambda a, b: array_sum(a, out=b, axis=axis), summed, result)
     tape = recording(out)
@@ -190,7 +171,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
 
 @through_host("out", by="a sum")
 def _sum(values: array, out: array | None, axis: int | None) -> Any:
-    return _reduced(_interface.host_numbers(values), values, values.dtype, out, axis)
+    return _here().total(values, out, axis)
 
 
 def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
@@ -215,6 +196,7 @@ def array_inner(a: array, b: array, out: array | None = None, count: int | None 
 def _inner_taped(x: array, y: array, out: array | None, axis: int | None) -> Any:
     there = _on_device(x, y, out)
     tape = recording(out)
+    _check_out(x, getattr(types, _scalar_name(x)), out, axis)
     if there is not None:
         return _inner_there(there, x, y, out, axis, tape)
     if tape is None:
@@ -236,7 +218,6 @@ def _inner_taped(x: array, y: array, out: array | None, axis: int | None) -> Any
 def _inner_there(there: Any, x: array, y: array, out: array | None, axis: int | None, tape: Any) -> Any:
     """array_inner of arrays on a CUDA device."""
     dtype = getattr(types, _scalar_name(x))
-    _check_out(x, dtype, out, axis)
     if tape is None:
         return there.inner(x, y, dtype, out, axis)
     x_then, y_then = there.values_then(x, "array_inner"), there.values_then(y, "array_inner")
@@ -257,11 +238,7 @@ def _check_inner(a: array, b: array) -> None:
 
 @through_host("out", by="a sum")
 def _inner(a: array, b: array, out: array | None, axis: int | None) -> Any:
-    terms = _interface.host_numbers(a) * _interface.host_numbers(b)
-    inner = tuple(range(a.ndim, terms.ndim))
-    if inner:
-        terms = terms.sum(axis=inner, dtype=terms.dtype)
-    return _reduced(terms, a, getattr(types, _scalar_name(a)), out, axis)
+    return _here().inner(a, b, getattr(types, _scalar_name(a)), out, axis)
 
 
 def _as_numbers(numbers: np.ndarray, out: array) -> np.ndarray:
@@ -327,21 +304,7 @@ def _cast(in_array: array, out_array: array, count: int | None) -> None:
     target[:count] = _as_numbers(part.reshape(target[:count].shape), out_array)
 
 
-def _sortable(keys: np.ndarray) -> np.ndarray:
-    """Unsigned numbers whose order is that of the keys: signs flipped, negative floats reversed."""
-    width = keys.dtype.itemsize * 8
-    bits = keys.view(f"u{keys.dtype.itemsize}")
-    sign = bits.dtype.type(1 << (width - 1))
-    if keys.dtype.kind == "u":
-        return bits
-    if keys.dtype.kind == "i":
-        return bits ^ sign
-    return np.where(bits & sign, ~bits, bits | sign)
-
-
 def _check_pairs(keys: array, values: array, count: int, kinds: tuple[str, ...]) -> None:
-    _check_array(keys, "keys", 1)
-    _check_array(values, "values", 1)
     if _scalar_name(keys) not in kinds or types.type_handle(keys.dtype).kind != "scalar":
         raise RuntimeError(f"keys must be one of {', '.join(kinds)}, not {types.type_repr(keys.dtype)}")
     if count < 0:
@@ -381,37 +344,55 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
     """Sorts the first `count` keys in place, ascending and stable, and their values with them.
 
     Args:
-        keys: int32, uint32, int64, uint64 or float32, with room for 2*count elements (the second half is scratch).
+        keys: int32, uint32, int64, uint64, float32 or float64, with room for 2*count elements (the second half is
+            scratch). Arrays of several dimensions count as their flat memory.
         values: as long.
         count: how many are sorted.
         begin_bit, end_bit: only these bits of the keys decide.
     """
+    keys, values = _flat(keys, "keys"), _flat(values, "values")
     _check_pairs(keys, values, count, ("int32", "uint32", "int64", "uint64", "float32", "float64"))
     width = types.type_size_in_bytes(keys.dtype) * 8
     end = width if end_bit is None else end_bit
     if not 0 <= begin_bit <= end <= width:
         raise RuntimeError(f"bits must lie in 0 to {width}, got {begin_bit} to {end}")
     there = _on_device(keys, values)
-    if there is None:
-        _record_order(keys, values, _sort(keys, values, count, begin_bit, end))
-        return
-    wanted = recording(keys, values) is not None or follows() is not None
-    order = there.sort(keys, values, count, begin_bit, end, wanted)
-    if order is not None:
+    wanted = _order_wanted(keys, values)
+    sort = _sort if there is None else there.sort
+    order = sort(keys, values, count, begin_bit, end, wanted)
+    if wanted:
         _record_order(keys, values, order, there)
 
 
 @through_host("keys", "values", by="radix_sort_pairs")
-def _sort(keys: array, values: array, count: int, begin_bit: int, end: int) -> np.ndarray:
-    width = types.type_size_in_bytes(keys.dtype) * 8
-    key, value = _target(keys, "radix_sort_pairs")[:count], _target(values, "radix_sort_pairs")[:count]
-    bits = _sortable(np.ascontiguousarray(key))
-    if (begin_bit, end) != (0, width):
-        bits = (bits >> bits.dtype.type(begin_bit)) & bits.dtype.type((1 << (end - begin_bit)) - 1)
-    order = np.argsort(bits, kind="stable")
-    key[...] = key[order]
-    value[...] = value[order]
-    return order
+def _sort(keys: array, values: array, count: int, begin_bit: int, end: int, wanted: bool) -> np.ndarray | None:
+    return _sort_on_host(keys, values, count, (begin_bit, end), (None, None), "radix_sort_pairs", wanted)
+
+
+def _order_wanted(keys: array, values: array) -> bool:
+    """Whether somebody wants to know where pairs came from."""
+    wanted = recording(keys, values) is not None or follows() is not None
+    if wanted:
+        _weft.host_refuse("record a sort for gradients")
+    return wanted
+
+
+def _sort_on_host(
+    keys: array,
+    values: array,
+    count: int,
+    bits: tuple[int, int],
+    segments: tuple[array | None, array | None],
+    by: str,
+    wanted: bool,
+) -> np.ndarray | None:
+    """Sorts pairs on the CPU; gives where each came from if that is wanted."""
+    for one in (keys, values):
+        _weft.announce_write(one, by)
+    order = empty(count, dtype=types.int32, device="cpu") if wanted else None
+    if count:
+        _weft.sort_on_host(keys, values, count, *bits, *segments, order)
+    return None if order is None else order.numpy()
 
 
 def segmented_sort_pairs(
@@ -430,6 +411,7 @@ def segmented_sort_pairs(
 
     Segments don't overlap. On the CPU one that reaches beyond the elements is an error; on a CUDA device it is cut.
     """
+    keys, values = _flat(keys, "keys"), _flat(values, "values")
     _check_pairs(keys, values, count, ("int32", "float32"))
     there = _on_device(keys, values, segment_start_indices, segment_end_indices)
     if there is not None:
@@ -439,28 +421,29 @@ def segmented_sort_pairs(
         order = there.sort_segments(keys, values, count, segment_start_indices, segment_end_indices)
         _record_order(keys, values, order, there)
         return
-    _record_order(keys, values, _sort_segments(keys, values, count, segment_start_indices, segment_end_indices))
+    wanted = _order_wanted(keys, values)
+    order = _sort_segments(keys, values, count, segment_start_indices, segment_end_indices, wanted)
+    if wanted:
+        _record_order(keys, values, order)
 
 
 @through_host("keys", "values", by="segmented_sort_pairs")
-def _sort_segments(keys: array, values: array, count: int, first: array, last: array | None) -> np.ndarray:
-    starts = first.numpy()
+def _sort_segments(
+    keys: array, values: array, count: int, first: array, last: array | None, wanted: bool
+) -> np.ndarray | None:
+    starts = first.numpy().reshape(-1)
     if last is None:
         starts, ends = starts[:-1], starts[1:]
     else:
-        ends = last.numpy()
+        ends = last.numpy().reshape(-1)
     if len(starts) != len(ends):
         raise RuntimeError(f"there are {len(starts)} starts of segments and {len(ends)} ends")
-    key, value = _target(keys, "segmented_sort_pairs")[:count], _target(values, "segmented_sort_pairs")[:count]
-    whole = np.arange(count)
-    for start, end in zip(starts.tolist(), ends.tolist()):
-        if not 0 <= start <= end <= count:
-            raise RuntimeError(f"the segment {start} to {end} does not lie within 0 to {count}")
-        order = start + np.argsort(_sortable(np.ascontiguousarray(key[start:end])), kind="stable")
-        key[start:end] = key[order]
-        value[start:end] = value[order]
-        whole[start:end] = whole[order]
-    return whole
+    outside = np.flatnonzero((starts < 0) | (starts > ends) | (ends > count))
+    if outside.size:
+        start, end = starts[outside[0]], ends[outside[0]]
+        raise RuntimeError(f"the segment {start} to {end} does not lie within 0 to {count}")
+    segments = tuple(array(np.ascontiguousarray(edge, np.int32), dtype=types.int32, device="cpu") for edge in (starts, ends))
+    return _sort_on_host(keys, values, count, (0, 32), segments, "segmented_sort_pairs", wanted)
 
 
 def runlength_encode(
@@ -497,11 +480,9 @@ def runlength_encode(
 
 @through_host("run_values", "run_lengths", "run_count", by="runlength_encode")
 def _encode(values: array, run_values: array, run_lengths: array, run_count: array | None, count: int) -> Any:
-    source = values.numpy()[:count]
-    first = np.flatnonzero(np.concatenate(([True], source[1:] != source[:-1]))) if count else np.empty(0, np.int64)
-    runs = len(first)
-    _target(run_values, "runlength_encode")[:runs] = source[first]
-    _target(run_lengths, "runlength_encode")[:runs] = np.diff(np.append(first, count))
+    for one in (run_values, run_lengths):
+        _weft.announce_write(one, "runlength_encode")
+    runs = _weft.encode_runs(values, run_values, run_lengths, count) if count else 0
     if run_count is None:
         return runs
     _target(run_count, "runlength_encode")[0] = runs

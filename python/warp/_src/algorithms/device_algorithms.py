@@ -1,4 +1,5 @@
-"""The algorithms of array_algorithms for arrays on one CUDA device: queued there, capturable, without a look at any element.
+"""The algorithms of array_algorithms for arrays on one device, by those of src/algorithms and small kernels: on a CUDA device
+queued there, capturable, without a look at any element. Sums and prefix sums serve the CPU as well.
 
 Arguments were checked by array_algorithms. What can't be done here (arrays of several devices) goes by way of the host.
 """
@@ -44,12 +45,7 @@ def _writes(*names: str, by: str) -> Callable[[_F], _F]:
 @_writes("out_array", by="array_scan")
 def scan(in_array: array, out_array: array, inclusive: bool) -> None:
     """Prefix sums; each component of vectors and matrices for itself."""
-    if in_array._overlaps(out_array) and (in_array.ptr, in_array.strides) != (out_array.ptr, out_array.strides):
-        copied = _device.new_array(in_array, in_array.shape)
-        copied._copy_from(in_array)
-        in_array = copied
-    for component in range(_device.components(out_array)):
-        _weft.cuda_scan(in_array, out_array, component, inclusive)
+    _weft.scan_array(in_array, out_array, inclusive)
 
 
 def scan_backward(in_array: array, out_array: array, inclusive: bool) -> None:
@@ -74,15 +70,16 @@ def _reduced(a: array, b: array | None, dtype: Any, out: array | None, axis: int
             outer *= n
         shape = tuple(1 if d == axis else n for d, n in enumerate(a.shape))
     handle = types.type_handle(dtype)
-    result = out if out is not None and out.is_contiguous else _device.new_array(a, shape, handle)
+    straight = out is not None and out.is_contiguous and not any(one is not None and one._overlaps(out) for one in (a, b))
+    result = out if straight else _device.new_array(a, shape, handle)
     if b is None or per_element == _device.components(a) == 1:
-        _weft.cuda_sum(a, b, result, outer, length, inner)
+        _weft.sum_array(a, b, result, outer, length, inner)
     elif axis is None:  # one number of all products
-        _weft.cuda_sum(a, b, result, 1, length * per_element, 1)
+        _weft.sum_array(a, b, result, 1, length * per_element, 1)
     else:
         apart = _device.new_array(a, (outer * inner,), handle)
-        _weft.cuda_sum(a, b, apart, outer, length, inner)
-        _weft.cuda_sum(apart, None, result, outer * inner // per_element, per_element, 1)
+        _weft.sum_array(a, b, apart, outer, length, inner)
+        _weft.sum_array(apart, None, result, outer * inner // per_element, per_element, 1)
     if out is not None:
         if result is not out:
             out._take_back(result)
@@ -137,7 +134,7 @@ def cast(in_array: array, out_array: array) -> None:
 
 
 def _sort_packed(keys: array, values: array, count: int, begin_bit: int, end_bit: int) -> None:
-    _weft.cuda_sort(keys, values, count, begin_bit, end_bit)
+    _weft.sort_pairs(keys, values, count, begin_bit, end_bit)
 
 
 def _order_of(keys: array, count: int, begin_bit: int, end_bit: int) -> tuple[array, array]:
@@ -194,12 +191,12 @@ def sort_segments(keys: array, values: array, count: int, starts: array, ends: a
         if b < count:
             wp.atomic_add(inside, b, -1)"""
     _device.run(_device.kernel_of(("edges",), params, body, 1), starts.shape, starts, ends, inside, first, count)
-    _weft.cuda_scan(inside, inside, 0, True)
+    _weft.scan_array(inside, inside, True)
     body = """if inside[i] == 0:
         first[i] = 1"""
     params = "inside: wp.array(dtype=wp.int32), first: wp.array(dtype=wp.int32)"
     _device.run(_device.kernel_of(("outside",), params, body, 1), inside.shape, inside, first)
-    _weft.cuda_scan(first, first, 0, True)  # now the number of each element's segment
+    _weft.scan_array(first, first, True)  # now the number of each element's segment
     _, order = _order_of(keys, count, 0, 32)
     segments = _device.new_array(keys, (2 * count,), _INT32)
     _device.gather(segments[:count], first, order[:count])
@@ -237,7 +234,7 @@ def run_lengths(values: array, run_values: array, run_lengths: array, run_count:
     _device.run(_device.kernel_of(("heads",), f"values: {ints}, place: {ints}", body, 1), (count,), values, place)
     source = _device.new_array(values, (count,))
     source._copy_from(values[:count])  # results may overwrite the values
-    _weft.cuda_scan(place, place, 0, True)
+    _weft.scan_array(place, place, True)
     params = f"values: {ints}, place: {ints}, start: {ints}, run_values: {ints}, run_count: {ints}, n: wp.int32"
     body = """k = place[i] - 1
     new = bool(True)

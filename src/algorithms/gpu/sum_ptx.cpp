@@ -1,8 +1,8 @@
 // Sums along one dimension. Four sums are kept at once, so that as many loads are under way.
-#include "cuda/algorithms/kernels.h"
-#include "cuda/algorithms/ptx_text.h"
+#include "algorithms/gpu/kernels.h"
+#include "algorithms/gpu/ptx_text.h"
 
-namespace weft::cuda {
+namespace weft::algorithms::gpu {
 namespace {
 
 /// Adds the number (or product) at byte offset %d10 to a sum.
@@ -230,4 +230,4 @@ REST:
   return s + store_number(out, "%s0", "%d3", "") + "DONE:\n  ret;\n}\n";
 }
 
-}  // namespace weft::cuda
+}  // namespace weft::algorithms::gpu

@@ -1,13 +1,16 @@
 // The host's half of the algorithms: grids, scratch memory, passes.
-#include "cuda/algorithms/algorithms.h"
+#include "algorithms/gpu/gpu.h"
 
 #include <algorithm>
 
-#include "cuda/algorithms/kernels.h"
-#include "cuda/algorithms/ptx_text.h"
+#include "algorithms/gpu/kernels.h"
+#include "algorithms/gpu/ptx_text.h"
+#include "cuda/algorithm_kernels.h"
 
-namespace weft::cuda {
+namespace weft::algorithms::gpu {
 namespace {
+
+using cuda::ContextScope, cuda::Device, cuda::KernelCode, cuda::AlgorithmKernels;
 
 DevicePtr address(const std::shared_ptr<void>& memory) { return reinterpret_cast<DevicePtr>(memory.get()); }
 
@@ -15,8 +18,8 @@ std::string name_of(ScalarKind kind) { return std::string(scalar_text(kind)); }
 
 template <class Arguments>
 void run(Device& device, const KernelCode& code, std::int64_t blocks, unsigned threads, const Arguments& arguments) {
-  const std::shared_ptr<Stream> stream = device.stream();
-  const TimedScope timed(device, stream->handle(), kTimeBuiltin, "", code.entry());
+  const std::shared_ptr<cuda::Stream> stream = device.stream();
+  const cuda::TimedScope timed(device, stream->handle(), cuda::kTimeBuiltin, "", code.entry());
   code.launch(stream->handle(), unsigned(blocks), threads, &arguments, sizeof arguments);
 }
 
@@ -44,14 +47,6 @@ void scan_spine(Device& device, ScalarKind sum, const ScanArguments& arguments) 
   run(device, device.algorithm_kernels().get(name, [&] { return scan_spine_ptx(name, sum); }), 1, kSpineBlock,
       arguments);
 }
-
-}  // namespace
-
-std::unique_ptr<KernelCode> AlgorithmKernels::load(const std::string& name, const std::string& ptx) {
-  return std::make_unique<KernelCode>(device_, std::span(ptx.c_str(), ptx.size() + 1), name);
-}
-
-namespace {
 
 /// One sum of packed float32 or float64, by 128-bit loads; false for other requests.
 bool sum_packed(Device& device, const SumRequest& request) {
@@ -102,9 +97,10 @@ void sum(Device& device, const SumRequest& request) {
   sum_step(device, number.sum, request.kind, last, by_columns(outputs, a.parts, outputs));
 }
 
-void scan(Device& device, const ScanRequest& request) {
-  if (request.count == 0) return;
-  ContextScope scope(device);
+namespace {
+
+/// Prefix sums of one number of each element.
+void scan_component(Device& device, const ScanRequest& request) {
   const NumberText number = number_text(request.kind);
   const std::int64_t tiles = (request.count - 1) / kTile + 1;
   const std::shared_ptr<void> sums = device.allocate(std::uint64_t(tiles * number.sum_bytes), false);
@@ -121,6 +117,20 @@ void scan(Device& device, const ScanRequest& request) {
   const std::string apply = std::string(request.inclusive ? "weft_scan_inclusive_" : "weft_scan_exclusive_") + kind;
   run(device, kernels.get(apply, [&] { return scan_apply_ptx(apply, request.kind, request.inclusive, packed); }), tiles,
       kBlock, a);
+}
+
+}  // namespace
+
+void scan(Device& device, const ScanRequest& request) {
+  if (request.count == 0) return;
+  ContextScope scope(device);
+  for (std::int64_t c = 0; c < request.components; ++c) {
+    ScanRequest one = request;
+    const std::uint64_t offset = std::uint64_t(c) * std::uint64_t(number_text(request.kind).bytes);
+    one.in += offset;
+    one.out += offset;
+    scan_component(device, one);
+  }
 }
 
 void sort(Device& device, const SortRequest& request) {
@@ -144,7 +154,7 @@ void sort(Device& device, const SortRequest& request) {
     if (entries <= kSpineOnly)
       scan_spine(device, ScalarKind::u32, {0, 0, a.counts, 0, 0, entries});
     else
-      scan(device, {ScalarKind::u32, a.counts, a.counts, 4, 4, entries, false});
+      scan_component(device, {ScalarKind::u32, a.counts, a.counts, 4, 4, entries, false});
     run(device, kernels.get(move, [&] { return sort_move_ptx(move, request.key, request.value_bytes); }), tiles, kBlock,
         a);
     std::swap(a.keys, a.keys_out);
@@ -152,12 +162,12 @@ void sort(Device& device, const SortRequest& request) {
     there = !there;
   }
   if (!there) return;
-  const DriverTable& api = device.api();
-  const StreamHandle stream = device.stream()->handle();
+  const cuda::DriverTable& api = device.api();
+  const cuda::StreamHandle stream = device.stream()->handle();
   const std::size_t key_bytes = std::size_t(number_text(request.key).bytes);
   WEFT_CUDA(api, copy_async, request.keys, request.spare_keys, std::size_t(request.count) * key_bytes, stream);
   WEFT_CUDA(api, copy_async, request.values, request.spare_values,
             std::size_t(request.count) * std::size_t(request.value_bytes), stream);
 }
 
-}  // namespace weft::cuda
+}  // namespace weft::algorithms::gpu

@@ -8,7 +8,7 @@
 
 #include "types/type.h"
 
-namespace weft::cuda {
+namespace weft::algorithms::gpu {
 
 inline constexpr int kBlock = 256, kWarps = kBlock / 32, kItems = 16, kTile = kBlock * kItems;
 /// The block that scans the sums of tiles.
@@ -54,4 +54,4 @@ std::string module_head();
 std::string kernel_head(const std::string& name, int argument_bytes, int threads, const NumberText& number,
                         int resident = 1);
 
-}  // namespace weft::cuda
+}  // namespace weft::algorithms::gpu

@@ -2,14 +2,14 @@
 // when it is first used, and kept by the device.
 #pragma once
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <string>
 
-#include "cuda/module.h"
+#include "cuda/driver_types.h"
+#include "types/type.h"
 
-namespace weft::cuda {
+namespace weft::algorithms::gpu {
+
+using cuda::DevicePtr;
 
 /// Sums along the middle of (outer, length, inner) numbers: output o = (i, k) is the sum over l of (i, l, k). The length is
 /// cut into parts of `chunk`; part p of output o goes to out[p * outputs + o].
@@ -46,25 +46,4 @@ std::string scan_apply_ptx(const std::string& name, ScalarKind kind, bool inclus
 std::string sort_count_ptx(const std::string& name, ScalarKind key);
 std::string sort_move_ptx(const std::string& name, ScalarKind key, int value_bytes);
 
-/// The algorithms' kernels that a device has loaded.
-class AlgorithmKernels {
- public:
-  explicit AlgorithmKernels(Device& device) : device_(device) {}
-  /// The kernel of this name, made by `text` on first use.
-  template <class Text>
-  const KernelCode& get(const std::string& name, Text text) {
-    std::lock_guard lock(mutex_);
-    std::unique_ptr<KernelCode>& slot = kernels_[name];
-    if (!slot) slot = load(name, text());
-    return *slot;
-  }
-
- private:
-  std::unique_ptr<KernelCode> load(const std::string& name, const std::string& ptx);
-
-  Device& device_;
-  std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<KernelCode>> kernels_;
-};
-
-}  // namespace weft::cuda
+}  // namespace weft::algorithms::gpu

@@ -2,11 +2,11 @@
 // rows of 32. Keys of a row with equal digits find each other by eight votes; the first of them adds their number to the
 // warp's count of the digit, which gives each its rank. Keys then go through shared memory in the order of digits, so that
 // writes to memory are runs.
-#include "cuda/algorithms/kernels.h"
-#include "cuda/algorithms/ptx_text.h"
+#include "algorithms/gpu/kernels.h"
+#include "algorithms/gpu/ptx_text.h"
 #include "support/check.h"
 
-namespace weft::cuda {
+namespace weft::algorithms::gpu {
 namespace {
 
 bool wide(ScalarKind key) { return key == ScalarKind::i64 || key == ScalarKind::u64 || key == ScalarKind::f64; }
@@ -259,4 +259,4 @@ std::string sort_move_ptx(const std::string& name, ScalarKind key, int value_byt
   return s + "  ret;\n}\n";
 }
 
-}  // namespace weft::cuda
+}  // namespace weft::algorithms::gpu

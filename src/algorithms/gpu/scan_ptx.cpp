@@ -1,10 +1,10 @@
 // Prefix sums in three steps: sums of tiles, prefix sums of those, prefix sums within tiles. The order of additions is
 // fixed, so results are the same in every run. A warp takes 512 neighbouring numbers, in rows of 32 or, where they are
 // packed, of 32 128-bit accesses: each lane then adds up its few numbers alone, and there are fewer rows to scan.
-#include "cuda/algorithms/kernels.h"
-#include "cuda/algorithms/ptx_text.h"
+#include "algorithms/gpu/kernels.h"
+#include "algorithms/gpu/ptx_text.h"
 
-namespace weft::cuda {
+namespace weft::algorithms::gpu {
 namespace {
 
 /// Numbers that a lane has of each row.
@@ -239,4 +239,4 @@ std::string scan_apply_ptx(const std::string& name, ScalarKind kind, bool inclus
   return s + "  ret;\n}\n";
 }
 
-}  // namespace weft::cuda
+}  // namespace weft::algorithms::gpu

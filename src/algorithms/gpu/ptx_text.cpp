@@ -1,9 +1,9 @@
 // The shared pieces of PTX.
-#include "cuda/algorithms/ptx_text.h"
+#include "algorithms/gpu/ptx_text.h"
 
 #include "support/check.h"
 
-namespace weft::cuda {
+namespace weft::algorithms::gpu {
 
 NumberText number_text(ScalarKind kind) {
   switch (kind) {
@@ -137,4 +137,4 @@ std::string kernel_head(const std::string& name, int argument_bytes, int threads
                  {"type", number.type}});
 }
 
-}  // namespace weft::cuda
+}  // namespace weft::algorithms::gpu

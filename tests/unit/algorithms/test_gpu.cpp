@@ -7,19 +7,22 @@
 #include <numeric>
 #include <random>
 
-#include "cuda/algorithms/algorithms.h"
-#include "cuda/algorithms/kernels.h"
+#include "algorithms/algorithms.h"
+#include "algorithms/gpu/kernels.h"
 #include "cuda/graph.h"
 #include "fake_driver.h"
 #include "runtime/half.h"
 
-namespace weft::cuda {
+namespace weft::algorithms::gpu {
 namespace {
+
+using cuda::System, cuda::DriverError;
+namespace fake = cuda::fake;
 
 class Algorithms : public testing::Test {
  protected:
   System system{fake::open()};
-  Device& device = system.device(0);
+  cuda::Device& device = system.device(0);
   std::mt19937_64 random{7};
 
   /// Device memory with these numbers; in the fake driver it is the host's.
@@ -261,4 +264,4 @@ TEST_F(Algorithms, FailuresAreErrors) {
 }
 
 }  // namespace
-}  // namespace weft::cuda
+}  // namespace weft::algorithms::gpu
