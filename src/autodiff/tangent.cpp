@@ -2,12 +2,12 @@
 // where the tangents of its elements lie. Far simpler than the reverse, which makes it a good second opinion: the two
 // share nothing but the IR. A shadow may be null: its elements don't move, and what is stored there is not followed.
 #include <algorithm>
-#include <numbers>
 #include <unordered_map>
 
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
 #include "autodiff/float_leaves.h"
+#include "autodiff/tangent_elementary.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
 #include "ir/op_cases.h"
@@ -119,12 +119,6 @@ class Tangent {
   void memory(const Op& op);
   void atomic(const Op& op);
   Value* derivative(const Op& op);
-  struct Scalar {
-    Value* value = nullptr;
-    Value* tangent = nullptr;
-  };
-  /// The tangent of an elementwise operation on scalars with result r.
-  Value* elementary(OpCode code, Scalar a, Scalar b, Value* r);
 
   Value* number(const Type* type, double v) {
     if (type->is_scalar()) return target_.constant_float(type, v);
@@ -137,7 +131,6 @@ class Tangent {
   Value* mul(Value* a, Value* b) { return b_.binary(OpCode::mul, a, b); }
   Value* add(Value* a, Value* b) { return b_.binary(OpCode::add, a, b); }
   Value* sub(Value* a, Value* b) { return b_.binary(OpCode::sub, a, b); }
-  Value* div(Value* a, Value* b) { return b_.binary(OpCode::div, a, b); }
 
   const ir::Function& source_;
   ir::Function& target_;
@@ -465,121 +458,24 @@ Value* Tangent::derivative(const Op& op) {
   // Choices, quotients and elementary functions: component by component.
   const Type* type = op.result()->type;
   if (type->is_scalar()) {
-    Scalar second;
+    Moving second;
     if (op.operands.size() > 1) second = {v(1), d(1)};
-    return elementary(op.code, {v(0), d(0)}, second, r);
+    return elementary_tangent(b_, op.code, {v(0), d(0)}, second, r);
   }
   std::vector<Value*> parts;
   for (std::uint32_t k = 0; k < type->component_count(); ++k) {
     std::vector<ir::PathStep> path;
     if (type->is_mat()) path.push_back({ir::PathStep::index, false, false, std::int32_t(k / type->cols())});
     path.push_back({ir::PathStep::index, false, false, std::int32_t(type->is_mat() ? k % type->cols() : k)});
-    auto part = [&](std::size_t i) -> Scalar {
+    auto part = [&](std::size_t i) -> Moving {
       if (v(i)->type->is_scalar()) return {v(i), d(i)};  // by which all are divided
       return {b_.extract(v(i), path), b_.extract(d(i), path)};
     };
     const OpCode code = op.code == OpCode::unscale ? OpCode::div : op.code;
-    parts.push_back(elementary(code, part(0), op.operands.size() > 1 ? part(1) : Scalar{}, b_.extract(r, path)));
+    parts.push_back(
+        elementary_tangent(b_, code, part(0), op.operands.size() > 1 ? part(1) : Moving{}, b_.extract(r, path)));
   }
   return b_.construct(type, parts);
-}
-
-Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
-  Value *x = a.value, *dx = a.tangent, *y = b.value, *dy = b.tangent;
-  const Type* type = x->type;
-  Value* zero = b_.zero(type);
-  // Slopes are written by r, the result, where they can be: one call of an elementary function less.
-  auto one = [&] { return number(type, 1.0); };
-  auto f = [&](OpCode function) { return b_.unary(function, x); };
-  auto negative = [&](Value* value) { return b_.unary(OpCode::neg, value); };
-  auto is = [&](OpCode compare, Value* value) { return b_.binary(compare, value, zero); };
-  // What does not move contributes nothing, whatever the slope; corners are those of the reverse rules. Where it is a
-  // number it stays: its own derivative is not zero where the tangent is.
-  auto gated = [&](Value* moved, Value* value) {
-    Value* no_number = b_.binary(OpCode::ne, value, value);
-    return b_.select(b_.binary(OpCode::bit_and, is(OpCode::eq, moved), no_number), zero, value);
-  };
-  auto over = [&](Value* divisor) { return gated(dx, div(dx, divisor)); };
-  auto times = [&](Value* slope) { return gated(dx, mul(dx, slope)); };
-  switch (code) {
-    case OpCode::abs: return b_.select(is(OpCode::lt, x), negative(dx), dx);
-    case OpCode::min:
-    case OpCode::max: {  // a NaN is ignored: the other one moves the result
-      Value* first = b_.binary(code == OpCode::min ? OpCode::lt : OpCode::gt, x, y);
-      Value* alone = b_.binary(OpCode::ne, y, y);
-      return b_.select(b_.binary(OpCode::bit_or, first, alone), dx, dy);
-    }
-    case OpCode::least: return b_.select(b_.binary(OpCode::lt, x, y), dx, dy);
-    case OpCode::greatest: return b_.select(b_.binary(OpCode::gt, x, y), dx, dy);
-    case OpCode::div: {
-      Value* above = over(y);
-      return sub(above, gated(dy, div(mul(r, dy), y)));
-    }
-    case OpCode::rem: return sub(dx, gated(dy, mul(dy, b_.unary(OpCode::trunc, div(x, y)))));
-    case OpCode::sqrt: return over(mul(number(type, 2.0), r));
-    case OpCode::sin: return times(f(OpCode::cos));
-    case OpCode::sin_large: return times(f(OpCode::cos_large));
-    case OpCode::cos: return times(negative(f(OpCode::sin)));
-    case OpCode::cos_large: return times(negative(f(OpCode::sin_large)));
-    case OpCode::tan:
-    case OpCode::tan_large: {
-      Value* steep = is(OpCode::eq, f(code == OpCode::tan ? OpCode::cos : OpCode::cos_large));
-      return b_.select(steep, zero, times(add(one(), mul(r, r))));
-    }
-    case OpCode::asin:
-    case OpCode::acos: {
-      Value* d = sub(one(), mul(x, x));
-      Value* slope = over(b_.unary(OpCode::sqrt, d));
-      return b_.select(is(OpCode::gt, d), code == OpCode::asin ? slope : negative(slope), zero);
-    }
-    case OpCode::atan: return over(add(one(), mul(x, x)));
-    case OpCode::atan2: {
-      Value *xx = mul(x, x), *yy = mul(y, y), *d = add(xx, yy);
-      Value *there = is(OpCode::gt, d), *left = mul(dx, y), *right = mul(x, dy);
-      return b_.select(there, div(sub(left, right), d), zero);
-    }
-    case OpCode::sinh: return times(f(OpCode::cosh));
-    case OpCode::cosh: return times(f(OpCode::sinh));
-    case OpCode::tanh: return times(sub(one(), mul(r, r)));
-    case OpCode::exp: return times(r);
-    case OpCode::exp2: return times(mul(r, number(type, std::numbers::ln2)));
-    case OpCode::log: return over(x);
-    case OpCode::log2: return over(mul(x, number(type, std::numbers::ln2)));
-    case OpCode::log10: return over(mul(x, number(type, std::numbers::ln10)));
-    case OpCode::cbrt: return over(mul(number(type, 3.0), mul(r, r)));
-    case OpCode::erf:
-    case OpCode::erfc: {
-      Value* bell = b_.unary(OpCode::exp, negative(mul(x, x)));
-      return times(mul(number(type, (code == OpCode::erf ? 2.0 : -2.0) * std::numbers::inv_sqrtpi), bell));
-    }
-    case OpCode::erfinv:
-    case OpCode::erfcinv: {
-      double scale = (code == OpCode::erfinv ? 0.5 : -0.5) / std::numbers::inv_sqrtpi;
-      return times(mul(number(type, scale), b_.unary(OpCode::exp, mul(r, r))));
-    }
-    case OpCode::pow: {
-      Value* lower = b_.binary(OpCode::pow, x, sub(y, one()));
-      Value* by_base = b_.select(is(OpCode::eq, y), zero, times(mul(y, lower)));
-      Value* flat = b_.binary(OpCode::bit_and, is(OpCode::eq, x), is(OpCode::gt, y));
-      return add(by_base, gated(dy, b_.select(flat, zero, mul(dy, mul(r, f(OpCode::log))))));
-    }
-    case OpCode::add:  // as a whole: derivative()
-    case OpCode::sub:
-    case OpCode::neg:
-    case OpCode::mul:
-    case OpCode::fma:
-    case OpCode::floordiv:  // steps
-    case OpCode::floor:
-    case OpCode::ceil:
-    case OpCode::trunc:
-    case OpCode::round:
-    case OpCode::rint:
-    WEFT_CASES(WEFT_BITS_OPS)
-    WEFT_CASES(WEFT_COMPARE_OPS)
-    WEFT_CASES(WEFT_WHOLE_OPS)
-    WEFT_CASES(WEFT_OTHER_OPS) break;
-  }
-  WEFT_UNREACHABLE("no tangent of " + std::string(ir::name_of(code)));
 }
 
 }  // namespace
