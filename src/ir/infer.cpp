@@ -1,54 +1,33 @@
-// The typing rules of docs/design/ir.md, one function per group of operations. Errors are plain sentences that name the
+// The typing rules of docs/design/ir.md, one function per group of operations (infer_memory.cpp: arrays). Errors are plain sentences that name the
 // operation and the types at hand; structs are shown by name.
 #include "ir/infer.h"
 
+#include "ir/infer_rules.h"
 #include "ir/op_cases.h"
-#include "ir/text.h"
 
 namespace weft::ir {
-namespace {
 
-using Error = std::optional<std::string>;
-using Types = std::vector<const Type*>;
-
-bool is_int_kind(ScalarKind kind) { return kind >= ScalarKind::i8 && kind <= ScalarKind::u64; }
-bool is_float_kind(ScalarKind kind) { return kind >= ScalarKind::f16; }
-/// Made of numbers (not bool), scalar or composite.
-bool is_number(const Type* t) { return t->is_numeric() && t->scalar_kind() != ScalarKind::boolean; }
-bool is_floating(const Type* t) { return t->is_numeric() && is_float_kind(t->scalar_kind()); }
-bool is_integral(const Type* t) { return t->is_numeric() && is_int_kind(t->scalar_kind()); }
-
-const Type* component(const Type* t) { return t->is_scalar() ? t : t->element(); }
-
-const Type* operand_type(const Op& op, std::size_t i) { return op.operands[i]->type; }
-
-std::string head(const Op& op) { return std::string(name_of(op.code)) + ": "; }
-
-Error fail(const Op& op, const std::string& text) { return head(op) + text; }
-
-Error fail_operand(const Op& op, std::size_t i, const std::string& wanted) {
-  return fail(op, "operand " + std::to_string(i) + " must be " + wanted + ", not " + short_text(operand_type(op, i)));
-}
-
-Error need_operands(const Op& op, std::size_t n) {
-  if (op.operands.size() == n) return {};
-  return fail(op, "takes " + std::to_string(n) + (n == 1 ? " operand" : " operands") + ", not " +
-                      std::to_string(op.operands.size()));
-}
-
-Error need_one_type(const Op& op) {
-  for (std::size_t i = 1; i < op.operands.size(); ++i)
-    if (operand_type(op, i) != operand_type(op, 0))
-      return fail(op, "operands must have one type, not " + short_text(operand_type(op, 0)) + " and " +
-                          short_text(operand_type(op, i)));
+typing::Error typing::follow_path(const Op& op, const Type* from, std::size_t first, const Type*& at) {
+  at = from;
+  std::size_t operand = first;
+  for (const PathStep& step : op.path) {
+    const Type* next = step_type(at, step);
+    if (!next) {
+      std::string what = step.kind == PathStep::field ? "." + std::to_string(step.value)
+                         : step.dynamic               ? std::string("[…]")
+                                                      : "[" + std::to_string(step.value) + "]";
+      return fail(op, short_text(at) + " has no part " + what);
+    }
+    if (step.dynamic && !operand_type(op, operand++)->is_int())
+      return fail_operand(op, operand - 1, "an integer index");
+    at = next;
+  }
   return {};
 }
 
-/// Operations with a given result type: exactly one.
-Error need_given(const Op& op, const Types& results) {
-  if (results.size() == 1) return {};
-  return fail(op, "has one result, not " + std::to_string(results.size()));
-}
+namespace {
+
+using namespace typing;
 
 /// `n` operands of one type for which `accepts` holds; the result has that type.
 Error same_type(const Op& op, std::size_t n, bool (*accepts)(const Type*), const char* wanted, Types& results) {
@@ -175,31 +154,6 @@ Error infer_splat(const Op& op, const Types& results) {
   return {};
 }
 
-std::size_t dynamic_steps(const Op& op) {
-  std::size_t n = 0;
-  for (const PathStep& step : op.path) n += step.dynamic;
-  return n;
-}
-
-/// Follows the path from `from`, whose dynamic indices are the operands from `first` on; checks those too.
-Error follow_path(const Op& op, const Type* from, std::size_t first, const Type*& at) {
-  at = from;
-  std::size_t operand = first;
-  for (const PathStep& step : op.path) {
-    const Type* next = step_type(at, step);
-    if (!next) {
-      std::string what = step.kind == PathStep::field ? "." + std::to_string(step.value)
-                         : step.dynamic               ? std::string("[…]")
-                                                      : "[" + std::to_string(step.value) + "]";
-      return fail(op, short_text(at) + " has no part " + what);
-    }
-    if (step.dynamic && !operand_type(op, operand++)->is_int())
-      return fail_operand(op, operand - 1, "an integer index");
-    at = next;
-  }
-  return {};
-}
-
 Error infer_extract_insert(const Op& op, Types& results) {
   bool insert = op.code == OpCode::insert;
   std::size_t values = insert ? 2 : 1;
@@ -297,101 +251,6 @@ Error infer_whole(const Op& op, Types& results) {
   WEFT_UNREACHABLE("no operation on whole aggregates");
 }
 
-Error need_array(const Op& op, std::size_t operands) {
-  if (Error e = need_operands(op, operands)) return e;
-  if (!operand_type(op, 0)->is_array()) return fail_operand(op, 0, "an array");
-  return {};
-}
-
-Error need_dimension(const Op& op, std::int64_t rank) {
-  if (op.imm >= 0 && op.imm < rank) return {};
-  return fail(op, "dimension " + std::to_string(op.imm) + " does not exist");
-}
-
-Error need_indices(const Op& op) {
-  for (std::size_t i = 1; i <= op.num_indices; ++i)
-    if (!operand_type(op, i)->is_int()) return fail_operand(op, i, "an integer index");
-  if (op.wrap >> op.num_indices) return fail(op, "marks an index that does not exist as wrapping");
-  return {};
-}
-
-Error infer_access(const Op& op, Types& results) {
-  std::size_t values = op.code == OpCode::load ? 0 : op.code == OpCode::atomic && op.atomic == AtomicKind::cas ? 2 : 1;
-  std::size_t first = 1 + op.num_indices + dynamic_steps(op);
-  if (Error e = need_array(op, first + values)) return e;
-  const Type* array = operand_type(op, 0);
-  if (op.num_indices != array->rank())
-    return fail(op, short_text(array) + " takes " + std::to_string(array->rank()) + " indices, not " +
-                        std::to_string(op.num_indices));
-  if (Error e = need_indices(op)) return e;
-  const Type* part = nullptr;
-  if (Error e = follow_path(op, array->element(), 1 + op.num_indices, part)) return e;
-  if (op.code == OpCode::atomic) {
-    bool bits = op.atomic >= AtomicKind::bit_and;
-    if (bits ? !is_integral(part) : !is_number(part))
-      return fail(op, std::string(name_of(op.atomic)) + " is not defined on " + short_text(part));
-  }
-  for (std::size_t i = first; i < op.operands.size(); ++i)
-    if (operand_type(op, i) != part) return fail_operand(op, i, short_text(part));
-  if (op.code != OpCode::store) results = {part};
-  return {};
-}
-
-Error infer_view(const Op& op, Types& results) {
-  if (Error e = need_array(op, std::size_t(1) + op.num_indices)) return e;
-  const Type* array = operand_type(op, 0);
-  if (op.num_indices >= array->rank())
-    return fail(op, short_text(array) + " takes fewer than " + std::to_string(array->rank()) + " indices here, not " +
-                        std::to_string(op.num_indices));
-  if (op.imm < 0 || op.imm + op.num_indices > array->rank())
-    return fail(op, "has indices behind the last dimension of " + short_text(array));
-  results = {types::array(array->element(), array->rank() - op.num_indices)};
-  return need_indices(op);
-}
-
-Error infer_slice(const Op& op, Types& results) {
-  if (Error e = need_array(op, 4)) return e;
-  results = {operand_type(op, 0)};
-  for (std::size_t i = 1; i < 4; ++i)
-    if (operand_type(op, i) != types::i64()) return fail_operand(op, i, "i64");
-  return need_dimension(op, operand_type(op, 0)->rank());
-}
-
-Error infer_dim(const Op& op, const Types& results) {
-  if (Error e = need_array(op, 1)) return e;
-  if (Error e = need_given(op, results)) return e;
-  if (results[0] != types::i32() && results[0] != types::i64())
-    return fail(op, "the result must be i32 or i64, not " + short_text(results[0]));
-  return need_dimension(op, operand_type(op, 0)->rank());
-}
-
-Error infer_from_ptr(const Op& op, const Types& results) {
-  if (Error e = need_given(op, results)) return e;
-  if (!results[0]->is_array()) return fail(op, "the result must be an array, not " + short_text(results[0]));
-  if (Error e = need_operands(op, 1 + results[0]->rank())) return e;
-  if (operand_type(op, 0) != types::u64()) return fail_operand(op, 0, "u64");
-  for (std::size_t i = 1; i < op.operands.size(); ++i)
-    if (operand_type(op, i) != types::i64()) return fail_operand(op, i, "i64");
-  return {};
-}
-
-Error infer_local(const Op& op, const Types& results) {
-  if (Error e = need_operands(op, 0)) return e;
-  if (Error e = need_given(op, results)) return e;
-  if (!results[0]->is_array()) return fail(op, "the result must be an array, not " + short_text(results[0]));
-  if (op.ints.size() != results[0]->rank())
-    return fail(op, short_text(results[0]) + " needs " + std::to_string(results[0]->rank()) + " extents, not " +
-                        std::to_string(op.ints.size()));
-  std::uint64_t bytes = results[0]->element()->size();
-  for (std::int64_t extent : op.ints) {
-    if (extent < 0) return fail(op, "extent " + std::to_string(extent) + " is negative");
-    if (extent != 0 && bytes > kMaxLocalBytes / std::uint64_t(extent))
-      return fail(op, "is larger than " + std::to_string(kMaxLocalBytes) + " bytes");
-    bytes *= std::uint64_t(extent);
-  }
-  return {};
-}
-
 Error infer_loop(const Op& op, const Types& results, std::size_t bounds) {
   if (op.operands.size() < bounds) return need_operands(op, bounds);
   for (std::size_t i = 0; i < bounds; ++i) {
@@ -421,39 +280,6 @@ Error infer_call(const Op& op, Types& results) {
     if (operand_type(op, i) != params[i]->type) return fail_operand(op, i, short_text(params[i]->type));
   results.assign(op.callee->result_types.begin(), op.callee->result_types.end());
   return {};
-}
-
-Error infer_memory(const Op& op, Types& results) {
-  switch (op.code) {
-    case OpCode::view: return infer_view(op, results);
-    case OpCode::slice: return infer_slice(op, results);
-    case OpCode::dim: return infer_dim(op, results);
-    case OpCode::nonnull: results = {types::boolean()}; return need_array(op, 1);
-    case OpCode::data_ptr: results = {types::u64()}; return need_array(op, 1);
-    case OpCode::from_ptr: return infer_from_ptr(op, results);
-    case OpCode::recall:
-      if (Error e = need_operands(op, 0)) return e;
-      return need_given(op, results);
-    case OpCode::gradient:
-      if (Error e = need_array(op, 1)) return e;
-      results = {op.operand(0)->type};
-      return {};
-    case OpCode::with_gradient:
-      if (Error e = need_array(op, 2)) return e;
-      if (op.operand(0)->type != op.operand(1)->type) return fail(op, "needs two arrays of one type");
-      results = {op.operand(0)->type};
-      return {};
-    case OpCode::local: return infer_local(op, results);
-    case OpCode::prefetch:
-      if (Error e = need_array(op, std::size_t(1) + op.num_indices)) return e;
-      if (op.num_indices != operand_type(op, 0)->rank()) return fail(op, "needs an index for each dimension");
-      return need_indices(op);
-    case OpCode::load:
-    case OpCode::store:
-    case OpCode::atomic: return infer_access(op, results);
-    WEFT_CASES(WEFT_OPS_BUT_MEMORY) break;
-  }
-  WEFT_UNREACHABLE("not a memory operation");
 }
 
 Error infer_data(const Op& op, Types& results) {

@@ -26,7 +26,7 @@ class LibraryScope final : public Scope {
   }
 };
 
-/// The text of one definition: from its first line to the next that begins in column 0.
+/// The text of one definition: from its first line (decorators) to the next that begins in column 0.
 std::string_view definition_text(std::string_view file, std::size_t offset) {
   std::size_t end = offset;
   bool first = true;
@@ -35,7 +35,7 @@ std::string_view definition_text(std::string_view file, std::size_t offset) {
     char c = file[end];
     bool continues = first || c == ' ' || c == '\n' || c == ')' || line_end == end;
     if (!continues) break;
-    first = false;
+    first = first && c == '@';
     end = line_end + 1;
   }
   return file.substr(offset, std::min(end, file.size()) - offset);

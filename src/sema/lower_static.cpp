@@ -70,8 +70,10 @@ bool is_compile_time(const ir::Value* value) {
     if (v->is_constant() || !seen.insert(v).second) continue;
     if (v->kind != ir::ValueKind::result) return false;
     const ir::Op& op = *v->op;
-    bool fixed = ir::is_pure(op) && op.regions.empty() && op.code != ir::OpCode::tid && op.code != ir::OpCode::thread;
-    if (!fixed || ir::class_of(op.code) == ir::OpClass::memory) return false;
+    // What hangs on memory, the thread or the launch is known no sooner than these.
+    const ir::OpClass kind = ir::class_of(op.code);
+    const bool late = kind == ir::OpClass::memory || kind == ir::OpClass::effect;
+    if (late || !ir::is_pure(op) || !op.regions.empty()) return false;
     pending.insert(pending.end(), op.operands.begin(), op.operands.end());
   }
   return true;

@@ -100,6 +100,7 @@ def probe_decay_next(query: ref, index: ref, limit: float64):
     return True
 
 
+@lanewise
 def probe_corner(index: int):
     c = _PROBE_CORNERS[index]
     return vec3(c[0], c[1], c[2]) + _PROBE_AXES[index % 3] * _PROBE_CORNERS[1][0]

@@ -31,11 +31,18 @@ struct Entry {
 
 bool is_name_char(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); }
 
-/// Collects the names that begin at column 0: `name(` in rows; `def name(`, `class name:` and `name =` in library sources.
+/// Collects the names that begin at column 0: `name(` in rows; `def name(`, `class name:` and `name =` in library sources,
+/// where decorators on the lines above belong to a definition.
 void index_file(const std::string& text, bool rows, std::size_t file, std::vector<Entry>& out) {
   std::size_t line = 1;
+  std::size_t first = 0, first_line = 0;  // of the decorators above; line 0: there are none
   for (std::size_t at = 0; at < text.size(); ++line) {
     std::size_t end = std::min(text.find('\n', at), text.size());
+    if (!rows && text[at] == '@') {
+      if (!first_line) first = at, first_line = line;
+      at = end + 1;
+      continue;
+    }
     auto begins = [&](std::string_view word) { return !rows && text.compare(at, word.size(), word) == 0; };
     Kind kind = rows               ? Kind::row
                 : begins("def ")   ? Kind::function
@@ -46,7 +53,8 @@ void index_file(const std::string& text, bool rows, std::size_t file, std::vecto
     while (stop < end && is_name_char(text[stop])) ++stop;
     std::string_view follows = kind == Kind::structure ? ":" : kind == Kind::constant ? " = " : "(";
     if (stop > start && text.compare(stop, follows.size(), follows) == 0)
-      out.push_back({text.substr(start, stop - start), kind, file, at, line});
+      out.push_back({text.substr(start, stop - start), kind, file, first_line ? first : at, first_line ? first_line : line});
+    first_line = 0;
     at = end + 1;
   }
 }

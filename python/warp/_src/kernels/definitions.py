@@ -330,8 +330,14 @@ class _TangentKernel(Kernel):
         return {**super()._compile_options(), "tangent": True}
 
 
-def func(f: typing.Callable | None = None, *, name: str | None = None, module: object = None) -> typing.Any:
-    """Makes a function callable from kernels."""
+def func(
+    f: typing.Callable | None = None, *, name: str | None = None, module: object = None, lanewise: bool = False
+) -> typing.Any:
+    """Makes a function callable from kernels.
+
+    `lanewise=True`, which the compiler reads from the text, has it run for one thread at a time on CPUs, too, where
+    threads would each go another way (walks over trees); results are the same.
+    """
 
     def wrap(f: typing.Callable) -> Function:
         _check_function(f, "func")
