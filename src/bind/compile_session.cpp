@@ -136,6 +136,10 @@ class CompileSession::Fingerprint {
         break;
       // What a scope holds is asked by name, one member after the other. Ours are part of the build.
       case sema::Symbol::Kind::scope: hasher_.value(symbol->scope == sema::warp_scope()); break;
+      case sema::Symbol::Kind::tuple:
+        hasher_.value(symbol->elements.size());
+        for (const sema::Symbol& element : symbol->elements) add_answer({}, element);
+        break;
       case sema::Symbol::Kind::builtin:
       case sema::Symbol::Kind::other: break;
     }

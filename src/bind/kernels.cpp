@@ -316,10 +316,12 @@ runtime::LaunchOptions PythonKernel::cpu_options() const {
   return options;
 }
 
-void PythonKernel::run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) {
+void run_released(const std::function<void(const runtime::LaunchOptions&)>& work) {
   runtime::LaunchOptions options;
   run_interruptibly(options, true, {}, [&] { work(options); });
 }
+
+void PythonKernel::run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) { run_released(work); }
 
 void PythonKernel::warn(const std::string& text) {
   if (hooks().warn.is_valid()) hooks().warn(text);

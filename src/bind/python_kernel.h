@@ -117,6 +117,9 @@ const runtime::Array* as_array(PyObject* value);
 /// threads run, which may drop or replace them meanwhile.
 void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>& keep);
 
+/// Does work while other Python threads run; with the options that it is given, Ctrl-C ends it.
+void run_released(const std::function<void(const runtime::LaunchOptions&)>& work);
+
 /// The form for this block and rank, compiled if need be. Raises compile errors.
 const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::KernelSignature& signature,
                                          std::span<const std::int64_t> dims, const char* block, bool adjoint = false,
