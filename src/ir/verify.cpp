@@ -211,7 +211,8 @@ void Verifier::attributes(const Op& op) {
   bool accesses = op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic;
   if (!op.path.empty() && !accesses && op.code != OpCode::extract && op.code != OpCode::insert)
     report(op, "only an access has a path");
-  if ((op.num_indices || op.wrap) && !accesses && op.code != OpCode::view) report(op, "only an access has indices");
+  bool names_place = accesses || op.code == OpCode::view || op.code == OpCode::prefetch;
+  if ((op.num_indices || op.wrap) && !names_place) report(op, "only an access has indices");
   if (op.imm && accesses) report(op, "an access has no dimension");
   for (const PathStep& step : op.path)
     if (step.wrap && !step.dynamic) report(op, "a constant index does not wrap");

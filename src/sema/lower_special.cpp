@@ -318,7 +318,9 @@ Entity FunctionLowering::special_local(std::string_view name, std::vector<Argume
                 "allocate large arrays outside and pass them in");
   if (shape->empty() || shape->size() > std::size_t(kMaxRank))
     return fail(DiagCode::value_out_of_range, *shape_arg->expr, "an array has 1 to 4 dimensions");
-  return Entity::of(at(at_node).local(types::array(element, std::uint32_t(shape->size())), *shape));
+  // Stacks of walks are long and little used: whoever writes such code promises to read nothing before it is written.
+  const bool raw = name == "empty" && (decl_.library || function_.lanewise);
+  return Entity::of(at(at_node).local(types::array(element, std::uint32_t(shape->size())), *shape, raw));
 }
 
 Entity FunctionLowering::special_range(std::string_view name, const std::vector<Argument>& args, const Node& at_node) {

@@ -9,8 +9,6 @@ import warp as wp
 
 vec4 = wp.types.vector(length=4, dtype=wp.float32)
 vec8 = wp.types.vector(length=8, dtype=wp.float32)
-vec8i = wp.types.vector(length=8, dtype=wp.int32)
-vec5d = wp.types.vector(length=5, dtype=wp.float64)
 COUNT = 61
 
 
@@ -71,17 +69,6 @@ def test_operations(lanes: int) -> None:
     for held, want in [(out[0], np.minimum(a, b)), (out[1], np.maximum(a, b)), (out[2], np.where(a < b, a, b))]:
         np.testing.assert_array_equal(held.numpy(), np.where(ran[:, None], want, 0))
     np.testing.assert_array_equal(masks.numpy(), np.where(ran[:, None], np.stack([below, most, counts], 1), 0))
-
-
-def test_without_lanes_in_python() -> None:
-    """The same operations by the interpreter."""
-    assert wp._least(3, -2) == -2 and wp._greatest(3, -2) == 3
-    assert wp._least(0.5, 0.25) == 0.25 and wp._greatest(0.5, 0.25) == 0.5
-    assert wp._trailing_zeros(wp.int32(40)) == 3 and wp._trailing_zeros(wp.uint8(0)) == 8
-    assert wp._bit_count(wp.int64(-1)) == 64 and wp._bit_count(wp.uint16(0xF0F0)) == 8
-    a, b = vec5d(1.0, 2.0, 3.0, 4.0, float("nan")), vec5d(2.0, 2.0, 2.0, 5.0, 1.0)
-    assert wp._less_bits(a, b) == 0b01001 and wp._less_equal_bits(a, b) == 0b01011
-    assert list(wp._choose_bits(wp.uint32(5), a, b))[:4] == [1.0, 2.0, 3.0, 5.0]
 
 
 @wp.func(lanewise=True)
