@@ -8,7 +8,7 @@ copyright = "the Weft authors"  # noqa: A001
 version = release = getattr(warp, "__weft_version__", warp.__version__)
 
 extensions = ["myst_parser"]
-myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["misc.highlighting_failure"]
 
