@@ -44,9 +44,7 @@ void check_on_host(std::initializer_list<const Array*> arrays, const char* what)
   if (device_of(arrays)) throw ArgumentError(std::string(what) + " takes arrays that the CPU reaches");
 }
 
-bool sortable(ScalarKind kind) {
-  return (scalar_bits(kind) == 32 || scalar_bits(kind) == 64);
-}
+bool sortable(ScalarKind kind) { return (scalar_bits(kind) == 32 || scalar_bits(kind) == 64); }
 
 SortRequest sort_request(const Array& keys, const Array& spare_keys, std::int64_t count, const SortedPairs& what) {
   const Type* key = keys.element();
@@ -232,8 +230,7 @@ std::optional<std::int64_t> encode_runs(const Array& values, const Array& run_va
   const auto shared = [&](const Array& one) { return one.is_valid() && one.range().intersects(source.range()); };
   if (!source.is_contiguous() || shared(to_values) || shared(to_lengths)) source = source.copy();
   const Array out = to_values.is_contiguous() ? to_values : Array::empty(values.element(), {count});
-  const Array lengths =
-      !run_lengths || to_lengths.is_contiguous() ? to_lengths : Array::empty(types::i32(), {count});
+  const Array lengths = !run_lengths || to_lengths.is_contiguous() ? to_lengths : Array::empty(types::i32(), {count});
   const std::optional<std::int64_t> runs =
       host::runs({kind, at(source), at(out), run_lengths ? at(lengths) : 0, count}, options);
   if (!runs) return runs;

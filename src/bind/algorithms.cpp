@@ -51,19 +51,17 @@ void sum_array(Array a, Array b, Array out, std::int64_t outer, std::int64_t len
 }
 
 void sort_pairs(Array keys, Array values, std::int64_t count, int begin_bit, int end_bit) {
-  run({&keys, &values}, count, [&](const auto& options) {
-    algorithms::sort_packed(keys, values, {count, begin_bit, end_bit}, options);
-  });
+  run({&keys, &values}, count,
+      [&](const auto& options) { algorithms::sort_packed(keys, values, {count, begin_bit, end_bit}, options); });
 }
 
 void sort_on_host(Array keys, Array values, std::int64_t count, int begin_bit, int end_bit, Array begins, Array ends,
                   Array order) {
   const bool segments = begins.is_valid();
   run({&keys, &values}, count, [&](const auto& options) {
-    algorithms::sort_on_host(
-        keys, &values,
-        {count, begin_bit, end_bit, segments ? &begins : nullptr, segments ? &ends : nullptr},
-        order.is_valid() ? &order : nullptr, options);
+    algorithms::sort_on_host(keys, &values,
+                             {count, begin_bit, end_bit, segments ? &begins : nullptr, segments ? &ends : nullptr},
+                             order.is_valid() ? &order : nullptr, options);
   });
 }
 
@@ -154,10 +152,9 @@ void register_cuda_algorithms(nb::module_& m) {
       nb::arg("keys"), nb::arg("values"), nb::arg("count"), nb::arg("begin_bit"), nb::arg("end_bit"),
       nb::arg("begins").none(), nb::arg("ends").none(), nb::arg("order").none(),
       "Sorts pairs of any layout on the CPU, all together or within segments; `order` takes where each came from.");
-  m.def("encode_runs", [](const ArrayObject& values, const ArrayObject& run_values, const ArrayObject& run_lengths,
-                          std::int64_t count) {
-    return encode_runs(values.array, run_values.array, run_lengths.array, count);
-  });
+  m.def("encode_runs",
+        [](const ArrayObject& values, const ArrayObject& run_values, const ArrayObject& run_lengths,
+           std::int64_t count) { return encode_runs(values.array, run_values.array, run_lengths.array, count); });
   m.def(
       "cuda_matmul",
       [](const ArrayObject& a, const ArrayObject& b, const ArrayObject* c, const ArrayObject& d, double alpha,

@@ -252,6 +252,61 @@ def test_gradients():
     assert values.grad.list() == [3.0, 1.0, 2.0, 4.0, 5.0, 6.0]
 
 
+def test_arrays_of_several_dimensions_count_as_their_memory():
+    rows, columns = 30, 40
+    n = rows * columns
+    keys = RNG.integers(-99, 99, (rows, columns)).astype(np.float32)
+    held = wp.array(np.concatenate((keys, keys)), dtype=float)
+    values = wp.array(np.arange(2 * n, dtype=np.int32).reshape(2 * rows, columns))
+    starts = wp.array(np.arange(0, n + 1, columns, dtype=np.int32))
+    wp.utils.segmented_sort_pairs(held, values, n, starts)
+    order = np.argsort(keys, axis=1, kind="stable")
+    np.testing.assert_array_equal(held.numpy()[:rows], np.take_along_axis(keys, order, axis=1))
+    np.testing.assert_array_equal(values.numpy()[:rows], order + columns * np.arange(rows)[:, None])
+    wp.utils.radix_sort_pairs(held, values, n)
+    np.testing.assert_array_equal(held.numpy()[:rows].ravel(), np.sort(keys, axis=None))
+    out = wp.zeros((rows, columns), dtype=int)
+    wp.utils.array_scan(wp.ones((rows, columns), dtype=int), out)
+    np.testing.assert_array_equal(out.numpy().ravel(), np.arange(1, n + 1))
+    with pytest.raises(RuntimeError, match="must have 1 dimension"):
+        wp.utils.array_scan(wp.ones((columns, rows), dtype=int).transpose(), out)
+
+
+def test_sums_do_not_depend_on_threads():
+    if wp.get_device().is_cuda:
+        pytest.skip("about the CPU")
+    numbers = (1.0 / np.arange(1, 200_001)).astype(np.float32)
+    a, sums = wp.array(numbers), wp.zeros(200_000, dtype=float)
+    seen = set()
+    threads = wp.config.cpu_threads
+    try:
+        for wp.config.cpu_threads in (1, 2, 0):
+            wp.utils.array_scan(a, sums)
+            seen.add((float(wp.utils.array_sum(a)), float(wp.utils.array_inner(a, a)), sums.numpy().tobytes()))
+    finally:
+        wp.config.cpu_threads = threads
+    assert len(seen) == 1
+    assert np.all(np.diff(sums.numpy()) >= 0.0)
+
+
+def test_sorts_of_arrays_that_share_memory():
+    both = wp.array(RNG.integers(0, 1000, 80_000).astype(np.int32))
+    keys = both.numpy()[:20_000].copy()
+    wp.utils.radix_sort_pairs(both, both[20_000:], 20_000)
+    np.testing.assert_array_equal(both.numpy()[:20_000], np.sort(keys))
+
+
+def test_results_may_overwrite_values():
+    values = np.repeat(np.arange(5000, dtype=np.int32), 8)
+    a, lengths = wp.array(values), wp.zeros(values.size, dtype=int)
+    assert wp.utils.runlength_encode(a, a, lengths) == 5000
+    np.testing.assert_array_equal(a.numpy()[:5000], np.arange(5000))
+    assert set(lengths.numpy()[:5000].tolist()) == {8}
+    x = wp.array(np.arange(12, dtype=np.float32).reshape(3, 4))
+    wp.utils.array_sum(x, out=x[:1], axis=0)
+    assert x.numpy()[0].tolist() == [12.0, 15.0, 18.0, 21.0]
+
+
 def test_bad_arguments():
     a = wp.zeros(4)
     with pytest.raises(RuntimeError, match="sizes"):
@@ -264,6 +319,9 @@ def test_bad_arguments():
         wp.utils.radix_sort_pairs(a, a, 3)
     with pytest.raises(RuntimeError, match="scalars"):
         wp.utils.array_cast(a, wp.zeros(5))
+    if not wp.get_device().is_cuda and wp._src.array_utils._on_device(a) is None:
+        with pytest.raises(RuntimeError, match="the segment 1 to 9 does not lie within 0 to 2"):
+            wp.utils.segmented_sort_pairs(a, a, 2, wp.array([0, 1, 9], dtype=int))
     with pytest.raises(RuntimeError, match="floats"):
         wp.utils.array_sum(wp.zeros(3, dtype=int))
 

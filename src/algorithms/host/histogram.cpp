@@ -26,7 +26,8 @@ class Histogram {
     std::fill_n(counts_, r_.bins, 0);
     if (r_.count <= 0) return true;
     Workers workers(options);
-    const std::int64_t chunks = std::clamp<std::int64_t>(r_.count / kLeastChunk, 1, 4 * std::int64_t(workers.threads()));
+    const std::int64_t chunks =
+        std::clamp<std::int64_t>(r_.count / kLeastChunk, 1, 4 * std::int64_t(workers.threads()));
     const auto first = [&](std::int64_t c) { return r_.count * c / chunks; };
     if (r_.bins > kFewBins)
       return workers.run(chunks, [&](std::int64_t c) {

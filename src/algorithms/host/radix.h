@@ -248,7 +248,8 @@ class Sorter {
   template <class Place>
   void scatter(P a, P b, std::int64_t count, int shift, Key digit, Place* places) const {
     const Order order = order_;
-    for (std::int64_t i = 0; i < count; ++i) b.move(std::int64_t(places[Key(order(a.keys[i]) >> shift) & digit]++), a, i);
+    for (std::int64_t i = 0; i < count; ++i)
+      b.move(std::int64_t(places[Key(order(a.keys[i]) >> shift) & digit]++), a, i);
   }
 
   /// Sorts by the bits from low to high; those above are alike, or do not decide.

@@ -86,7 +86,8 @@ class Scan {
   void one_chunk(std::int64_t chunk, Workers& workers) {
     const std::int64_t first = chunk * stretch_ * kStretches;
     std::int64_t length[kStretches];
-    for (int s = 0; s < kStretches; ++s) length[s] = std::clamp<std::int64_t>(r_.count - first - s * stretch_, 0, stretch_);
+    for (int s = 0; s < kStretches; ++s)
+      length[s] = std::clamp<std::int64_t>(r_.count - first - s * stretch_, 0, stretch_);
     Sum few[kStretches * kFew];
     Sum* const sums = r_.components > kFew ? many_.data() + chunk * r_.components * kStretches : few;
     for (std::int64_t c = 0; c < r_.components; ++c)
@@ -108,7 +109,9 @@ class Scan {
       }
   }
 
-  Numbers in(std::int64_t component) const { return {pointer_to<char>(r_.in) + component * sizeof(Stored), r_.in_stride}; }
+  Numbers in(std::int64_t component) const {
+    return {pointer_to<char>(r_.in) + component * sizeof(Stored), r_.in_stride};
+  }
   Numbers out(std::int64_t component) const {
     return {pointer_to<char>(r_.out) + component * sizeof(Stored), r_.out_stride};
   }

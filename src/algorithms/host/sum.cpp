@@ -11,11 +11,11 @@
 namespace weft::algorithms::host {
 namespace {
 
-constexpr std::int64_t kUnit = 4096;       // numbers of a unit, about
-constexpr std::int64_t kColumns = 512;     // the widest unit
-constexpr std::int64_t kLeastRows = 64;    // of a unit, if there are so many
-constexpr std::int64_t kPiece = 32 * 1024; // numbers that are worth a piece of work
-constexpr int kLanes = 32;                 // of a sum of packed numbers
+constexpr std::int64_t kUnit = 4096;        // numbers of a unit, about
+constexpr std::int64_t kColumns = 512;      // the widest unit
+constexpr std::int64_t kLeastRows = 64;     // of a unit, if there are so many
+constexpr std::int64_t kPiece = 32 * 1024;  // numbers that are worth a piece of work
+constexpr int kLanes = 32;                  // of a sum of packed numbers
 
 template <class Number, bool kProduct>
 class Sums {

@@ -86,8 +86,15 @@ class HostAlgorithms : public testing::Test {
       std::vector<K> k = keys, spare(n);
       std::vector<V> v(n), spare_values(n);
       std::iota(v.begin(), v.end(), V(5));
-      SortRequest request{kind,      sizeof(V), address_of(k.data()), address_of(v.data()), address_of(spare.data()),
-                          address_of(spare_values.data()), std::int64_t(n), begin, end};
+      SortRequest request{kind,
+                          sizeof(V),
+                          address_of(k.data()),
+                          address_of(v.data()),
+                          address_of(spare.data()),
+                          address_of(spare_values.data()),
+                          std::int64_t(n),
+                          begin,
+                          end};
       ASSERT_TRUE(sort(request));
       for (std::size_t i = 0; i < n; ++i) {
         ASSERT_EQ(std::memcmp(&k[i], &keys[order[i]], sizeof(K)), 0) << i << " of " << n << ", threads " << threads;
@@ -265,8 +272,16 @@ TEST_F(HostAlgorithms, SumsAlongEveryDimension) {
   struct Extents {
     std::int64_t outer, length, inner;
   };
-  for (auto [outer, length, inner] : {Extents{1, 1, 1}, {1, 200'000, 1}, {1, 90'000, 3}, {300, 70, 1}, {1, 3000, 40},
-                                      {50, 7, 3}, {2, 0, 5}, {1, 300, 1100}, {70'000, 2, 1}, {2, 5000, 31}}) {
+  for (auto [outer, length, inner] : {Extents{1, 1, 1},
+                                      {1, 200'000, 1},
+                                      {1, 90'000, 3},
+                                      {300, 70, 1},
+                                      {1, 3000, 40},
+                                      {50, 7, 3},
+                                      {2, 0, 5},
+                                      {1, 300, 1100},
+                                      {70'000, 2, 1},
+                                      {2, 5000, 31}}) {
     const std::vector<double> values = small_numbers<double>(std::size_t(outer * length * inner));
     for (bool product : {false, true})
       for (int threads : kThreadCounts) {

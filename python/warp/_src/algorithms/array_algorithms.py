@@ -442,8 +442,8 @@ def _sort_segments(
     if outside.size:
         start, end = starts[outside[0]], ends[outside[0]]
         raise RuntimeError(f"the segment {start} to {end} does not lie within 0 to {count}")
-    segments = tuple(array(np.ascontiguousarray(edge, np.int32), dtype=types.int32, device="cpu") for edge in (starts, ends))
-    return _sort_on_host(keys, values, count, (0, 32), segments, "segmented_sort_pairs", wanted)
+    first, last = (array(np.ascontiguousarray(e, np.int32), dtype=types.int32, device="cpu") for e in (starts, ends))
+    return _sort_on_host(keys, values, count, (0, 32), (first, last), "segmented_sort_pairs", wanted)
 
 
 def runlength_encode(

@@ -70,8 +70,9 @@ def _reduced(a: array, b: array | None, dtype: Any, out: array | None, axis: int
             outer *= n
         shape = tuple(1 if d == axis else n for d, n in enumerate(a.shape))
     handle = types.type_handle(dtype)
-    straight = out is not None and out.is_contiguous and not any(one is not None and one._overlaps(out) for one in (a, b))
-    result = out if straight else _device.new_array(a, shape, handle)
+    result = out
+    if out is None or not out.is_contiguous or any(one is not None and one._overlaps(out) for one in (a, b)):
+        result = _device.new_array(a, shape, handle)
     if b is None or per_element == _device.components(a) == 1:
         _weft.sum_array(a, b, result, outer, length, inner)
     elif axis is None:  # one number of all products
