@@ -258,6 +258,31 @@ TEST(Tape, RecordingAndBackwardInAGraph) {
   EXPECT_EQ(gradient(x), (Floats{10, 10}));
 }
 
+TEST(Tape, StopsAtKernelsThatAreNotDifferentiated) {
+  weft::Options options;
+  options.cache = options.backward = false;
+  const Program stopped = Program::compile(kKernels, "stopped.py", options);
+  Array x = with_grad({1, 2}), y = with_grad({0, 0}), loss = with_grad({0});
+  Tape tape;
+  tape.record([&] {
+    stopped.kernel("square").launch({2}, x, y);
+    kernel("total").launch({2}, y, loss);
+  });
+  tape.backward(loss);
+  EXPECT_EQ(gradient(x), (Floats{0, 0}));
+  ASSERT_EQ(stopped.messages().size(), 1u);
+  EXPECT_NE(stopped.messages()[0].text.find("gradients stop at its launch"), std::string::npos);
+}
+
+TEST(TapeErrors, CopiesThatAreNotWanted) {
+  Array x = with_grad({1, 2}), y = with_grad({0, 0});
+  Tape tape(false);
+  const Tape::Recording recording(tape);
+  kernel("square").launch({2}, x, y);
+  EXPECT_NE(message_of<weft::Error>([&] { x.fill(3); }).find("kernel 'square'"), std::string::npos);
+  EXPECT_EQ(x.read<float>(), (Floats{1, 2})) << "it throws before anything is written";
+}
+
 TEST(TapeErrors, WritesThatNobodyRecorded) {
   Array x = with_grad({1, 2}), y = with_grad({0, 0}), loss = with_grad({0});
   Tape tape;
