@@ -1,5 +1,6 @@
 // Graphs: launches, copies and fills recorded once and run many times as one piece.
 #pragma once
+#include <functional>
 #include <utility>
 
 #include <weft/array.h>
@@ -47,5 +48,12 @@ class Graph {
   explicit Graph(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
+
+/// Runs one of two functions, either of which may be empty, by the value of an array of one int32. While work is captured
+/// where the array lies both become part of the graph, which decides when it runs (GPU: with a driver of CUDA 12.4 or
+/// newer, else DeviceError); otherwise this waits for the value.
+void run_if(const Array& condition, const std::function<void()>& on_true, const std::function<void()>& on_false = {});
+/// Runs a function while the value is not zero; captured likewise.
+void run_while(const Array& condition, const std::function<void()>& body);
 
 }  // namespace weft

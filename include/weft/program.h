@@ -51,6 +51,7 @@ struct Options {
   int max_unroll = 16;
   bool cache = true;       // keep compiled objects on disk
   bool interpret = false;  // run by the reference interpreter instead of machine code
+  bool backward = true;    // tapes go back over launches; else gradients stop there, and Program::messages says so
   bool serial = false;     // threads one after the other, in increasing order, on the calling thread (one lane)
 };
 

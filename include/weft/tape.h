@@ -14,7 +14,8 @@ namespace weft {
 /// where there is no gradient, with the reason.
 class Tape {
  public:
-  Tape();
+  /// Without `keep_copies`, an operation that overwrites what the backward pass still needs throws instead.
+  explicit Tape(bool keep_copies = true);
 
   /// While it lives the tape records what all threads of the program do. One at a time: a second one throws Error.
   class Recording {

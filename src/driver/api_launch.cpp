@@ -150,6 +150,7 @@ void Kernel::Impl::launch_slowly(const std::shared_ptr<Impl>& self, const Dims& 
     launch.arrays.push_back(&owner->arrays.back()->array);
   }
   launch.owner = std::move(owner);
+  launch.backward = program.options.backward;
   driver::Tape* tape = driver::recording_tape();
   if (tape || runtime::writes_are_watched()) return driver::launch_watched(std::move(launch), tape);
   const driver::LaunchForm form = driver::form_of(signature.layout, launch.block, dims.size());

@@ -80,7 +80,10 @@ void go_back(driver::Tape& tape, const std::function<void()>& seed) {
 
 }  // namespace
 
-Tape::Tape() : impl_(std::make_shared<Impl>()) {}
+Tape::Tape(bool keep_copies) : impl_(std::make_shared<Impl>()) {
+  using Policy = runtime::VersionKeeper::OnOverwrite;
+  impl_->tape.keeper().set_policy(keep_copies ? Policy::copy : Policy::refuse);
+}
 
 Tape::Recording::Recording(const Tape& tape) {
   if (recording.exchange(true)) throw Error("a tape records already, and only one can at a time");

@@ -48,6 +48,10 @@ def weigh(x: wp.array2d(dtype=wp.vec2), loss: wp.array(dtype=float)):
     wp.atomic_add(loss, 0, x[i, j][0] * 2.0 + x[i, j][1] * 3.0)
 
 @wp.kernel
+def count_down(n: wp.array(dtype=int)):
+    n[0] = n[0] - 1
+
+@wp.kernel
 def set_first(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[0] = x[0] * 10.0
 )";
@@ -254,6 +258,31 @@ TEST(Tape, RecordingAndBackwardInAGraph) {
   EXPECT_EQ(gradient(x), (Floats{10, 10}));
 }
 
+TEST(Tape, StopsAtKernelsThatAreNotDifferentiated) {
+  weft::Options options;
+  options.cache = options.backward = false;
+  const Program stopped = Program::compile(kKernels, "stopped.py", options);
+  Array x = with_grad({1, 2}), y = with_grad({0, 0}), loss = with_grad({0});
+  Tape tape;
+  tape.record([&] {
+    stopped.kernel("square").launch({2}, x, y);
+    kernel("total").launch({2}, y, loss);
+  });
+  tape.backward(loss);
+  EXPECT_EQ(gradient(x), (Floats{0, 0}));
+  ASSERT_EQ(stopped.messages().size(), 1u);
+  EXPECT_NE(stopped.messages()[0].text.find("gradients stop at its launch"), std::string::npos);
+}
+
+TEST(TapeErrors, CopiesThatAreNotWanted) {
+  Array x = with_grad({1, 2}), y = with_grad({0, 0});
+  Tape tape(false);
+  const Tape::Recording recording(tape);
+  kernel("square").launch({2}, x, y);
+  EXPECT_NE(message_of<weft::Error>([&] { x.fill(3); }).find("kernel 'square'"), std::string::npos);
+  EXPECT_EQ(x.read<float>(), (Floats{1, 2})) << "it throws before anything is written";
+}
+
 TEST(TapeErrors, WritesThatNobodyRecorded) {
   Array x = with_grad({1, 2}), y = with_grad({0, 0}), loss = with_grad({0});
   Tape tape;
@@ -328,6 +357,33 @@ TEST(Graph, RunsWhatWasCapturedOnTheCpu) {
     EXPECT_NE(message_of<weft::ArgumentError>([&] { x.read<float>(); }).find("can't read an array"), std::string::npos);
   }
   EXPECT_EQ(x.read<float>(), (Floats{9, 32}));
+}
+
+TEST(Graph, DecidesWhenItRuns) {
+  const Array count = Array::from<std::int32_t>({3}), x = Array::from<float>({1});
+  auto work = [&] {
+    weft::run_while(count, [&] {
+      kernel("scale").launch({1}, x, 2.0);
+      kernel("count_down").launch({1}, count);
+    });
+    weft::run_if(count, [&] { x.fill(-1); }, [&] { kernel("scale").launch({1}, x, 10.0); });
+    weft::run_if(count, {}, {});
+  };
+  work();
+  EXPECT_EQ(x.read<float>(), Floats{80});
+  const weft::Graph graph = weft::Graph::capture({}, work);
+  EXPECT_EQ(x.read<float>(), Floats{80});
+  count.fill(1);
+  graph.launch();
+  EXPECT_EQ(x.read<float>(), Floats{1600});
+  graph.launch();
+  EXPECT_EQ(x.read<float>(), Floats{16000});
+  EXPECT_NE(message_of<weft::ArgumentError>([&] { weft::run_while(x, [] {}); }).find("one int32"), std::string::npos);
+  EXPECT_THROW(weft::run_while(count, {}), weft::ArgumentError);
+  count.fill(1);
+  EXPECT_THROW(weft::Graph::capture({}, [&] { weft::run_if(count, [] { throw std::runtime_error("mine"); }); }),
+               std::runtime_error);
+  EXPECT_EQ(count.read<std::int32_t>()[0], 1) << "the capture has ended with the exception";
 }
 
 TEST(Arrays, ReadWriteAndFill) {
