@@ -116,7 +116,8 @@ class CompileSession::Fingerprint {
     if (const auto* known = session_.find(scope, Question::name, name)) return *known;
     try {
       held_.push_back(scope.lookup(name));  // scopes other than Python's are not remembered by the session
-    } catch (const nb::python_error&) {
+    } catch (const nb::python_error& error) {
+      if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C and exits are not about the name
       session_.note_unknown();
       held_.emplace_back();
     }

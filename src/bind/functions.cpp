@@ -67,7 +67,8 @@ class PythonScope final : public sema::Scope {
     nb::object known = resolver(), given;
     try {
       given = call_python([&] { return known.attr("lookup_all")(questions); });
-    } catch (const nb::python_error&) {
+    } catch (const nb::python_error& error) {
+      if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C and exits are not about the names
       return;
     }
     for (std::size_t i = 0; i < names.size(); ++i)

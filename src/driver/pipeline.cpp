@@ -104,8 +104,10 @@ const std::vector<Stage>& stages() {
 
       // Bring the bodies together.
       {"inline",
-       [](ir::Module& module, const CompileOptions&) {
-         passes::inline_calls(module);
+       [](ir::Module& module, const CompileOptions& options) {
+         passes::InlineLimits limits;
+         limits.lanewise = options.gpu.target;  // what is read there then counts as the kernel's own arrays
+         passes::inline_calls(module, limits);
          drop_unused(module);
        }},
       on_each("fold-2", [](ir::Function& f) { passes::fold(f); }),

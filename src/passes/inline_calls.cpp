@@ -29,8 +29,9 @@ class Inliner {
     bool changed = false;
     ir::Rewriter rewriter(function);
     rewriter.run(*function.body, [&](Op& op) {
-      // Native text is no IR; a derivative has no body yet (driver::derive writes it); a lanewise function would be widened.
-      if (op.code != OpCode::call || !op.callee->native.empty() || op.callee->lanewise || op.callee->derives) return;
+      // Native text is no IR; a derivative has no body yet (driver::derive writes it).
+      if (op.code != OpCode::call || !op.callee->native.empty() || op.callee->derives) return;
+      if (op.callee->lanewise && !limits_.lanewise) return;
       // A program's own gradient belongs to the call: without the call there would be nothing to hang it on.
       if (limits_.keep_custom && (op.callee->gradient || op.callee->replay)) return;
       std::size_t size = size_of(*op.callee);

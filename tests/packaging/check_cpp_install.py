@@ -44,7 +44,7 @@ def by_pkg_config(compiler, prefix, folder):
     program = folder / "by_pkg_config"
     run(compiler, "-std=c++20", folder / "consumer" / "main.cpp", "-o", program, *flags)
     (library,) = {path.parent for path in prefix.rglob("libweft.so")}
-    return run(program, LD_LIBRARY_PATH=str(library))
+    return run(program, LD_LIBRARY_PATH=":".join(filter(None, [str(library), os.environ.get("LD_LIBRARY_PATH")])))
 
 
 def main():

@@ -6,8 +6,10 @@ namespace {
 
 TEST(Lanewise, OperationsOfWalks) {
   Case c(R"(
+vec8 = wp.types.vector(length=8, dtype=wp.float32)
+
 @wp.func(lanewise=True)
-def work(a: wp.types.vector(length=8, dtype=wp.float32), b: wp.types.vector(length=8, dtype=wp.float32), n: int):
+def work(a: vec8, b: vec8, n: int):
     low = wp._least(a, b)
     high = wp._greatest(a, b)
     below = wp._less_bits(a, b)
@@ -26,8 +28,8 @@ def work(a: wp.types.vector(length=8, dtype=wp.float32), b: wp.types.vector(leng
 @wp.kernel
 def k(a: wp.array2d(dtype=float), out: wp.array(dtype=float), bits: wp.array(dtype=wp.uint32)):
     i = wp.tid()
-    v = wp.types.vector(length=8, dtype=wp.float32)()
-    w = wp.types.vector(length=8, dtype=wp.float32)()
+    v = vec8()
+    w = vec8()
     for c in range(8):
         v[c] = a[i, c]
         w[c] = a[i, 15 - c]

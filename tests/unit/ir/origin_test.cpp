@@ -62,7 +62,8 @@ TEST_F(OriginTest, Gradients) {
   Origin given = of("%w = with_gradient %x, %y\n%v = slice %w, 0, 0i64, 4i64, 1i64\n%it = gradient %v");
   EXPECT_EQ(given.param, param(1));
   EXPECT_FALSE(given.gradient) << "it was given the data of another array";
-  EXPECT_EQ(of("%it = with_gradient %x, %y").param, param(0));
+  Origin with_own = of("%it = with_gradient %x, %y");
+  EXPECT_EQ(with_own.param, param(0));
   EXPECT_EQ(of("%g = gradient %x\n%it = gradient %g").kind, Kind::none) << "gradients have none";
   EXPECT_EQ(of("%l = local : array<f32,1> [4]\n%it = gradient %l").kind, Kind::none);
 }
@@ -77,13 +78,15 @@ TEST_F(OriginTest, PrivateMemory) {
 }
 
 TEST_F(OriginTest, ChoicesAreJoined) {
-  EXPECT_EQ(of("%it = select %c, %x, %x").param, param(0));
+  Origin with_own = of("%it = select %c, %x, %x");
+  EXPECT_EQ(with_own.param, param(0));
   Origin either = of("%it = if %c : array<f32,1> {\n  yield %x\n} else {\n  yield %y\n}");
   EXPECT_EQ(either.kind, Kind::parameter);
   EXPECT_EQ(either.param, nullptr);
   EXPECT_FALSE(either.is_parameter());
   EXPECT_EQ(of("%l = local : array<f32,1> [4]\n%it = select %c, %x, %l").kind, Kind::unknown);
-  EXPECT_EQ(of("%it = select %c, %x, zero array<f32,1>").param, param(0)) << "no array is no other array";
+  Origin or_none = of("%it = select %c, %x, zero array<f32,1>");
+  EXPECT_EQ(or_none.param, param(0)) << "no array is no other array";
   std::string deep = "%v0 = select %c, %x, %x\n";
   for (int k = 1; k < 40; ++k)
     deep +=
