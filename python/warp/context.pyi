@@ -25,7 +25,11 @@ class Function(Generic[_P, _Result]):
 
 @_overload
 def func(f: Callable[_P, _Result], /) -> Function[_P, _Result]:
-    """Makes a function callable from kernels."""
+    """Makes a function callable from kernels.
+
+    `lanewise=True`, which the compiler reads from the text, has it run for one thread at a time on CPUs, too, where
+    threads would each go another way (walks over trees); results are the same.
+    """
 @_overload
 def func(
     f: None = None, *, name: str | None = None, module: Any = None, **options: Any
