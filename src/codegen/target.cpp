@@ -83,9 +83,9 @@ llvm::TargetMachine& target_machine(const TargetSpec& target, int opt_level) {
     machine.reset(found->createTargetMachine(target.triple, target.cpu_name, target.features, options,
                                              llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
     if (!machine) throw Error("no code generator for " + target.triple);
-    // AArch64 takes GlobalISel at its lowest level, and LLVM 19's turns <4 x float> into <4 x half> by bfcvtn, the
-    // instruction for bfloat16, where the processor has it. Blocks that FastISel can't do go to SelectionDAG, which all
-    // other levels use.
+    // At its lowest level AArch64 takes GlobalISel, and LLVM 19's turns <4 x float> into <4 x half> by bfcvtn, the
+    // instruction for bfloat16, where the processor has it. FastISel, next in line, wrote code for random programs that
+    // ends in a bus error. So every level goes by SelectionDAG there (machine_passes.cpp), which all other levels use.
     machine->setGlobalISel(false);
   }
   return *machine;

@@ -180,7 +180,7 @@ class Blocks {
     // there are.
     const std::size_t taken = blocks.take(context);
     if (taken == kNone) return;
-    blocks.entry_(begin, end, taken ? blocks.blocks_[taken - 1].params.data() : blocks.params_, context);
+    blocks.entry_(begin, end, blocks.params_of(taken), context);
     {
       std::lock_guard lock(blocks.mutex_);
       blocks.free_.push_back(taken);
@@ -207,6 +207,12 @@ class Blocks {
   };
 
   static constexpr std::size_t kNone = SIZE_MAX;
+
+  /// A block's parameters stay where they are, but the list of blocks may grow meanwhile.
+  const void* params_of(std::size_t taken) {
+    std::lock_guard lock(mutex_);
+    return taken ? blocks_[taken - 1].params.data() : params_;
+  }
 
   /// A block that nobody uses; waits for one when there is no memory for another. kNone: the launch was stopped meanwhile.
   std::size_t take(LaunchContext* context) {

@@ -55,6 +55,8 @@ Pipeline& pipeline(llvm::TargetMachine& machine, llvm::CodeGenFileType type, boo
   bool refused = scheduled ? machine.addPassesToEmitFile(made.passes, made.out, nullptr, type)
                            : add_passes_without_scheduler(made.passes, machine, made.out, type);
   WEFT_CHECK(!refused, "the target can't write this kind of file");
+  // Asked for while the passes run: on AArch64 every level goes by SelectionDAG, see target.cpp.
+  if (machine.getTargetTriple().isAArch64()) machine.setFastISel(false);
   return made;
 }
 
