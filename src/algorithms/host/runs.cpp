@@ -12,6 +12,7 @@ namespace weft::algorithms::host {
 namespace {
 
 constexpr std::int64_t kChunk = 16 * 1024;
+constexpr int kAtOnce = 16;  // a count that every compiler turns into vectors
 
 template <class T>
 class Runs {
@@ -47,10 +48,16 @@ class Runs {
   void count(std::int64_t number) {
     const std::int64_t from = number * kChunk, to = std::min(r_.count, from + kChunk);
     Chunk chunk;
-    for (std::int64_t i = from; i < to; ++i) {
-      if (chunk.first < 0 && begins(i)) chunk.first = i;
-      chunk.runs += begins(i);
+    chunk.runs = from == 0;
+    std::int64_t i = std::max<std::int64_t>(from, 1);
+    for (; i + kAtOnce <= to; i += kAtOnce) {
+      std::int32_t begun = 0;
+      for (int k = 0; k < kAtOnce; ++k) begun += values_[i + k] != values_[i + k - 1];
+      chunk.runs += begun;
     }
+    for (; i < to; ++i) chunk.runs += begins(i);
+    if (chunk.runs > 0)
+      for (chunk.first = from; !begins(chunk.first);) ++chunk.first;
     chunks_[std::size_t(number)] = chunk;
   }
 
@@ -60,14 +67,25 @@ class Runs {
     const std::int64_t to = std::min(r_.count, (number + 1) * kChunk);
     T* values = pointer_to<T>(r_.run_values);
     std::int32_t* lengths = r_.run_lengths ? pointer_to<std::int32_t>(r_.run_lengths) : nullptr;
+    if (lengths)
+      write<true>(chunk, to, values, lengths);
+    else
+      write<false>(chunk, to, values, nullptr);
+  }
+
+  /// Every element writes its run, as far as it is known by then: no branch has to be guessed.
+  template <bool kLengths>
+  void write(const Chunk& chunk, std::int64_t to, T* values, [[maybe_unused]] std::int32_t* lengths) const {
     std::int64_t run = chunk.runs, begin = chunk.first;
-    for (std::int64_t i = begin + 1; i <= to; ++i) {
-      if (i < to && !begins(i)) continue;
-      values[run] = values_[begin];
-      if (lengths) lengths[run] = std::int32_t((i < to ? i : chunk.next) - begin);
-      begin = i;
-      ++run;
+    for (std::int64_t i = begin + 1; i < to; ++i) {
+      const bool next = begins(i);
+      values[run] = values_[i - 1];
+      if constexpr (kLengths) lengths[run] = std::int32_t(i - begin);
+      run += next;
+      begin = next ? i : begin;
     }
+    values[run] = values_[to - 1];
+    if constexpr (kLengths) lengths[run] = std::int32_t(chunk.next - begin);
   }
 
   const RunsRequest& r_;

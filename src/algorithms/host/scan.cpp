@@ -1,7 +1,8 @@
 // Prefix sums on the CPU, in one walk over memory. A chunk has sixteen stretches: each is summed up for itself, four in
 // step, a lane of a vector for each; then, when the chunk before knows its sum, what precedes each stretch is added, while
 // the numbers still lie in the cache. The stretches have a fixed length, so results do not depend on threads; and since a
-// stretch's sum is the last of its own prefix sums, sums of numbers that are not negative never go down.
+// stretch's sum is the last of its own prefix sums, sums of numbers that are not negative never go down. Of integers, whose
+// sums do not depend on the order, a chunk finds its sum first and its prefix sums in one go then.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -41,6 +42,19 @@ struct Vector {
     return v;
   }
   static void store(void* to, Lanes v) { std::memcpy(to, &v, sizeof v); }
+  /// The prefix sums of its numbers, and the last one in all lanes.
+  static Lanes prefix(Lanes v) {
+    const Lanes zero = {};
+    if constexpr (kLanes == 2) return v + __builtin_shufflevector(zero, v, 1, 2);
+    if constexpr (kLanes == 4) {
+      v += __builtin_shufflevector(zero, v, 3, 4, 5, 6);
+      return v + __builtin_shufflevector(zero, v, 2, 3, 4, 5);
+    }
+  }
+  static Lanes last(Lanes v) {
+    if constexpr (kLanes == 2) return __builtin_shufflevector(v, v, 1, 1);
+    if constexpr (kLanes == 4) return __builtin_shufflevector(v, v, 3, 3, 3, 3);
+  }
   /// Rows become columns.
   static void turn(Lanes& a, Lanes& b) {
     const Lanes low = __builtin_shufflevector(a, b, 0, 2);
@@ -64,6 +78,7 @@ class Scan {
   using Numbers = Column<Stored, kPacked>;
   /// Rounded prefix sums can't take what precedes them any more: such numbers are summed once more instead.
   static constexpr bool kTwice = sizeof(Stored) != sizeof(Sum);
+  static constexpr bool kAnyOrder = kPacked && std::is_integral_v<Sum>;
 
  public:
   explicit Scan(const ScanRequest& r)
@@ -85,6 +100,7 @@ class Scan {
  private:
   void one_chunk(std::int64_t chunk, Workers& workers) {
     const std::int64_t first = chunk * stretch_ * kStretches;
+    if constexpr (kAnyOrder) return in_one_go(chunk, first, std::min(r_.count - first, stretch_ * kStretches), workers);
     std::int64_t length[kStretches];
     for (int s = 0; s < kStretches; ++s)
       length[s] = std::clamp<std::int64_t>(r_.count - first - s * stretch_, 0, stretch_);
@@ -107,6 +123,41 @@ class Scan {
         const std::int64_t from = first + s * stretch_;
         if (from > 0 || kTwice) add(in(c).from(from), out(c).from(from), length[s], sums[c * kStretches + s]);
       }
+  }
+
+  /// A chunk of packed integers.
+  void in_one_go(std::int64_t chunk, std::int64_t first, std::int64_t length, Workers& workers) {
+    using V = Vector<Sum>;
+    using Lanes = typename V::Lanes;
+    const Stored* in = pointer_to<const Stored>(r_.in) + first;
+    Stored* out = pointer_to<Stored>(r_.out) + first;
+    Lanes sums[4] = {};
+    std::int64_t i = 0;
+    for (; i + 4 * V::kLanes <= length; i += 4 * V::kLanes) {
+      sums[0] += V::load(in + i);
+      sums[1] += V::load(in + i + V::kLanes);
+      sums[2] += V::load(in + i + 2 * V::kLanes);
+      sums[3] += V::load(in + i + 3 * V::kLanes);
+    }
+    const Lanes all = sums[0] + sums[1] + sums[2] + sums[3];
+    Sum whole = 0;
+    for (int k = 0; k < V::kLanes; ++k) whole += all[k];
+    for (; i < length; ++i) whole += Number::load(in[i]);
+    if (!turns_.await(chunk, workers)) return;
+    Sum sum = carried_[0];
+    carried_[0] = sum + whole;
+    turns_.pass(chunk);
+    Lanes before = Lanes{} + sum;
+    for (i = 0; i + V::kLanes <= length; i += V::kLanes) {
+      const Lanes x = V::load(in + i), upto = V::prefix(x);
+      V::store(out + i, kInclusive ? before + upto : before + upto - x);
+      before += V::last(upto);
+    }
+    for (sum = before[0]; i < length; ++i) {
+      const Sum x = Number::load(in[i]);
+      out[i] = Number::store(kInclusive ? sum + x : sum);
+      sum += x;
+    }
   }
 
   Numbers in(std::int64_t component) const {
@@ -135,7 +186,7 @@ class Scan {
     const Numbers in1 = in.from(stretch_), in2 = in.from(2 * stretch_), in3 = in.from(3 * stretch_);
     const Numbers out1 = out.from(stretch_), out2 = out.from(2 * stretch_), out3 = out.from(3 * stretch_);
     std::int64_t i = 0;
-    if constexpr (kPacked && !kTwice) {
+    if constexpr (kPacked && !kTwice && !kAnyOrder) {
       Sum begun[kInStep] = {};
       i = in_vectors(&in[0], &out[0], length[3], begun);
       a = begun[0], b = begun[1], c = begun[2], d = begun[3];
@@ -222,7 +273,7 @@ bool scan(const ScanRequest& request, const runtime::LaunchOptions& options) {
   if (request.count <= 0 || request.components <= 0) return true;
   return with_number(request.kind, [&]<class Number>(Number) {
     constexpr std::int64_t size = sizeof(typename Number::Stored);
-    const bool packed = request.in_stride == size && request.out_stride == size;
+    const bool packed = request.components == 1 && request.in_stride == size && request.out_stride == size;
     if (packed && request.inclusive) return Scan<Number, true, true>(request).run(options);
     if (packed) return Scan<Number, true, false>(request).run(options);
     if (request.inclusive) return Scan<Number, false, true>(request).run(options);
