@@ -21,9 +21,11 @@ class Type;
 class DataType {
  public:
   /// Throws ArgumentError for an unknown name.
+  // NOLINTBEGIN(google-explicit-constructor): a name stands for its type wherever one is asked for
   DataType(std::string_view name);
   DataType(const char* name) : DataType(std::string_view(name)) {}
   DataType(const std::string& name) : DataType(std::string_view(name)) {}
+  // NOLINTEND(google-explicit-constructor)
   explicit DataType(const Type* type) : type_(type) {}
 
   std::string name() const;

@@ -10,6 +10,7 @@ namespace weft {
 class Argument {
  public:
   enum class Kind : std::uint8_t { boolean, integer, unsigned_integer, real, array, bytes };
+  // NOLINTBEGIN(google-explicit-constructor): launches take plain values
   Argument(bool v) : kind_(Kind::boolean) { number_.i = v; }
   template <class T>
     requires std::is_integral_v<T>
@@ -20,6 +21,7 @@ class Argument {
   Argument(float v) : Argument(double(v)) {}
   Argument(Array a) : kind_(Kind::array), array_(std::move(a)) {}
   Argument(std::nullptr_t) : kind_(Kind::array) {}
+  // NOLINTEND(google-explicit-constructor)
   /// `value` must have the type's layout: weft::Argument("vec3", v). Read during the call only.
   Argument(DataType type, const void* bytes) : kind_(Kind::bytes), type_(type.internal()), bytes_(bytes) {}
 
@@ -59,6 +61,7 @@ struct Options {
 /// that a launch takes, so that the error can show them.
 class Dims {
  public:
+  // NOLINTBEGIN(google-explicit-constructor): launches take plain lists
   Dims(std::initializer_list<std::int64_t> extents) : Dims(extents.begin(), extents.end()) {}
   Dims(std::span<const std::int64_t> extents) : Dims(extents.begin(), extents.end()) {}
   Dims(const std::vector<std::int64_t>& extents) : Dims(extents.begin(), extents.end()) {}
@@ -67,6 +70,7 @@ class Dims {
     for (; begin != end && size_ < kCapacity; ++begin) extents_[size_++] = *begin;
   }
   operator std::span<const std::int64_t>() const { return {extents_, size_}; }
+  // NOLINTEND(google-explicit-constructor)
   std::size_t size() const { return size_; }
 
  private:
