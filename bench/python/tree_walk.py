@@ -207,17 +207,17 @@ def walk_two(
     face = int(-1)
     stack = wp.empty(shape=(64,), dtype=wp.uint32)
     keys = wp.empty(shape=(64,), dtype=float)
-    top = int(0)
+    top = wp.uint32(0)
     word = wp.uint32(0)
     going = bool(True)
     while going:
         pops = bool(True)
         if (word & LEAF) == wp.uint32(0):
-            row = int(word) * 4
+            row = word * wp.uint32(4)
             a = nodes[row]
-            b = nodes[row + 1]
-            c = nodes[row + 2]
-            w = words[row + 3]
+            b = nodes[row + wp.uint32(1)]
+            c = nodes[row + wp.uint32(2)]
+            w = words[row + wp.uint32(3)]
             ax0 = (a[0] - o[0]) * rx
             ay0 = (a[1] - o[1]) * ry
             az0 = (a[2] - o[2]) * rz
@@ -251,15 +251,14 @@ def walk_two(
                 if in_a and in_b:
                     stack[top] = wp.where(b_first, w[0], w[1])
                     keys[top] = wp.where(b_first, a_in, b_in)
-                    top += 1
+                    top += wp.uint32(1)
         else:
-            count = int(word & wp.uint32(7))
-            first = int((word & wp.uint32(0x7FFFFFFF)) >> wp.uint32(3))
-            for k in range(count):
-                at = 3 * (first + k)
+            at = ((word & wp.uint32(0x7FFFFFFF)) >> wp.uint32(3)) * wp.uint32(3)
+            end = at + (word & wp.uint32(7)) * wp.uint32(3)
+            while at != end:
                 p = corners[at]
-                q = corners[at + 1]
-                r = corners[at + 2]
+                q = corners[at + wp.uint32(1)]
+                r = corners[at + wp.uint32(2)]
                 a3 = wp.vec3(p[0], p[1], p[2]) - o
                 b3 = wp.vec3(q[0], q[1], q[2]) - o
                 c3 = wp.vec3(r[0], r[1], r[2]) - o
@@ -280,12 +279,13 @@ def walk_two(
                     if t >= 0.0 and t < best:
                         best = t
                         face = numbers[at][3]
+                at += wp.uint32(3)
         while pops:
-            if top == 0:
+            if top == wp.uint32(0):
                 pops = False
                 going = False
             else:
-                top -= 1
+                top -= wp.uint32(1)
                 if keys[top] <= best:
                     word = stack[top]
                     pops = False

@@ -126,7 +126,7 @@ void drop_capsule(PyObject* capsule) {
 
 }  // namespace
 
-void register_cuda_algorithms(nb::module_& m) {
+void register_algorithms(nb::module_& m) {
   m.def("scan_array", [](const ArrayObject& in, const ArrayObject& out, bool inclusive) {
     scan_array(in.array, out.array, inclusive);
   });

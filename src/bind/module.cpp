@@ -16,7 +16,7 @@ NB_MODULE(_weft, m) {
   bind::register_kernels(m);
   bind::register_cuda(m);
   bind::register_cuda_work(m);
-  bind::register_cuda_algorithms(m);
+  bind::register_algorithms(m);
   bind::register_host_graphs(m);
   bind::register_graph_journal(m);
   bind::register_graph_writes(m);

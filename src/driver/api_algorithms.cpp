@@ -57,12 +57,28 @@ double total(const runtime::Array& a, const runtime::Array* b) {
   return number_at(here);
 }
 
-/// Keys, with as many elements again for scratch, sorted there and brought back.
+/// On a CUDA device: copies with room for scratch are sorted and brought back.
+void sort_on_device(const runtime::Array& keys, const runtime::Array* values, const algorithms::SortedPairs& what) {
+  const std::int64_t count = what.count;
+  const auto room_for = [&](const runtime::Array& array) {
+    const runtime::Array room = runtime::Array::empty(array.element(), {2 * count}, false, array.space());
+    room.slice(0, 0, count).assign(array.reshape({count}));
+    return room;
+  };
+  const runtime::Array sorted = room_for(keys);
+  const runtime::Array moved = values ? room_for(*values)  // keys alone take along whatever there is
+                                      : runtime::Array::empty(types::i32(), {2 * count}, false, keys.space());
+  algorithms::sort_packed(sorted, moved, what);
+  keys.reshape({count}).assign(sorted.slice(0, 0, count));
+  if (values) values->reshape({count}).assign(moved.slice(0, 0, count));
+}
+
 void sort_keys(const runtime::Array& keys, const runtime::Array* values, int begin_bit, int end_bit) {
   const std::int64_t count = keys.size();
   if (values && values->size() != count) throw ArgumentError("there must be as many values as keys");
   if (end_bit < 0) end_bit = int(keys.element()->size()) * 8;
   if (count == 0) return;
+  if (algorithms::device_of({&keys, values})) return sort_on_device(keys, values, {count, begin_bit, end_bit});
   algorithms::sort_on_host(keys, values, {count, begin_bit, end_bit});
 }
 
