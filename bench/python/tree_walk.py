@@ -292,7 +292,7 @@ def walk_two(
     return face, best
 
 
-@wp.kernel
+@wp.kernel(cuda_max_registers=40)  # as many as nvcc takes for its own: six blocks of 256 fit a multiprocessor
 def rays_two(
     nodes: wp.array(dtype=wp.vec4),
     words: wp.array(dtype=vec4u),
