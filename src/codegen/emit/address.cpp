@@ -1,6 +1,7 @@
 // Addresses of array elements, and the operations that only compute with descriptors. An index that grows by a constant
 // from lane to lane, times a stride known at compile time, keeps the address linear: a scalar pointer and a distance.
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/target_hooks.h"
 #include "ir/infer.h"
 
 namespace weft::codegen {
@@ -9,9 +10,6 @@ using ir::OpCode;
 using ir::Value;
 
 namespace {
-
-/// LLVM's number for the memory of a GPU that all threads see.
-constexpr unsigned kGlobalSpace = 1;
 
 /// True if the index can't be negative, as far as a short look shows.
 bool never_negative(const Value* v, int depth = 4) {
@@ -178,13 +176,14 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
       }
     } else if (is_uniform(part) && !term.stride->getType()->isVectorTy() &&
                (!wraps || !extent->getType()->isVectorTy())) {
-      const Moved moved = unit.traits.gpu && W == 1 && !wraps ? take_constant(index) : Moved{index, 0};
+      const Moved moved =
+          unit.hooks->addresses_take_constants() && W == 1 && !wraps ? take_constant(index) : Moved{index, 0};
       if (moved.by) {
         term.scalar = b.CreateMul(to_i64(base(get(moved.base)[0]), moved.base->type), term.stride);
         steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(moved.by)), term.stride));
       } else {
         term.scalar = b.CreateMul(resolved(part.v), term.stride);
-        if (unit.traits.gpu && W == 1 && !wraps && known && is_loop_index(index))
+        if (unit.hooks->addresses_take_constants() && W == 1 && !wraps && known && is_loop_index(index))
           term.element = to_i64(part.v, index->type);
       }
     } else if (part.stride == 0 && !is_uniform(part)) {
@@ -370,8 +369,7 @@ void Emitter::emit_from_ptr(const ir::Op& op) {
   Parts out;
   const bool varying = address->getType()->isVectorTy(), fixed = op.imm != 0;
   llvm::Value* data = b.CreateIntToPtr(address, varying ? unit.wide(unit.ptr) : unit.ptr);
-  if (fixed && unit.traits.gpu && !varying)  // reads of global memory that is never written have a cache of their own
-    data = b.CreateAddrSpaceCast(b.CreateAddrSpaceCast(data, b.getPtrTy(kGlobalSpace)), unit.ptr);
+  if (fixed && !varying) data = unit.hooks->fixed_memory(*this, data);
   out.push_back({data, 0, fixed ? kFixedScope : -1});
   out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
   for (std::uint32_t d = 0; d < rank; ++d) out.push_back({plain(op.operand(1 + d))});

@@ -1,14 +1,9 @@
-// Atomic read-modify-write: lane by lane in lane order, component by component. Relaxed ordering. Float min and max follow
-// the IR's rule for NaN, which no native instruction does, so they are compare-and-swap loops. cas compares bits.
-#include <llvm/IR/InlineAsm.h>
-#include <llvm/IR/IntrinsicsNVPTX.h>
-
+// Atomic read-modify-write: lane by lane in lane order, component by component.
 #include "analysis/private_sums.h"
 #include "codegen/emit/add_queue.h"
 #include "codegen/emit/emitter.h"
-#include "codegen/nvptx/grouped_adds.h"
-#include "codegen/nvptx/kernel_plan.h"
-#include "codegen/nvptx/warp.h"
+#include "codegen/emit/scalar_atomic.h"
+#include "codegen/emit/target_hooks.h"
 #include "ir/infer.h"
 #include "ir/origin.h"
 
@@ -18,38 +13,6 @@ using ir::AtomicKind;
 using ir::OpCode;
 
 namespace {
-
-constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
-
-/// The plain operation that a read-modify-write applies.
-OpCode plain_op(AtomicKind kind) {
-  switch (kind) {
-    case AtomicKind::add: return OpCode::add;
-    case AtomicKind::min: return OpCode::min;
-    case AtomicKind::max: return OpCode::max;
-    case AtomicKind::bit_and: return OpCode::bit_and;
-    case AtomicKind::bit_or: return OpCode::bit_or;
-    case AtomicKind::bit_xor: return OpCode::bit_xor;
-    case AtomicKind::exch:
-    case AtomicKind::cas: break;
-  }
-  WEFT_UNREACHABLE("no plain operation");
-}
-
-llvm::AtomicRMWInst::BinOp native_op(AtomicKind kind, bool is_signed_kind) {
-  using Op = llvm::AtomicRMWInst::BinOp;
-  switch (kind) {
-    case AtomicKind::add: return Op::Add;
-    case AtomicKind::min: return is_signed_kind ? Op::Min : Op::UMin;
-    case AtomicKind::max: return is_signed_kind ? Op::Max : Op::UMax;
-    case AtomicKind::exch: return Op::Xchg;
-    case AtomicKind::bit_and: return Op::And;
-    case AtomicKind::bit_or: return Op::Or;
-    case AtomicKind::bit_xor: return Op::Xor;
-    case AtomicKind::cas: break;
-  }
-  WEFT_UNREACHABLE("cas is no read-modify-write");
-}
 
 /// Whose memory an array is: the thread's own, where no other one takes part, or that of all threads.
 enum class Owner { thread, all, unknown };
@@ -66,125 +29,6 @@ Owner owner_of(const ir::Value* array) {
   }
   return Owner::unknown;
 }
-
-/// Reads, computes and swaps until nobody came between; `first` is what was read, in bits. A minimum or maximum that changes
-/// nothing writes nothing: most don't, and threads that only read don't wait for each other. Gives the old value.
-llvm::Value* swap_until_done(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value,
-                             llvm::Value* first) {
-  llvm::IRBuilder<>& b = e.b;
-  llvm::Type *type = e.unit.memory_type(scalar), *bits_type = first->getType();
-  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = e.block("cas"), *done = e.block("cas.done");
-  b.CreateBr(loop);
-  b.SetInsertPoint(loop);
-  llvm::PHINode* seen = b.CreatePHI(bits_type, 2);
-  seen->addIncoming(first, before);
-  llvm::Value* old = b.CreateBitCast(seen, type);
-  llvm::Value* next = b.CreateBitCast(e.arith(plain_op(kind), scalar, {old, value}), bits_type);
-  if (kind != AtomicKind::add) {
-    llvm::BasicBlock* change = e.block("cas.change");
-    b.CreateCondBr(b.CreateICmpEQ(next, seen), done, change);
-    b.SetInsertPoint(change);
-  }
-  const llvm::MaybeAlign align(bits_type->getScalarSizeInBits() / 8);
-  auto* result = b.CreateAtomicCmpXchg(at, seen, next, align, kOrder, kOrder);
-  seen->addIncoming(b.CreateExtractValue(result, 0), b.GetInsertBlock());
-  b.CreateCondBr(b.CreateExtractValue(result, 1), done, loop);
-  b.SetInsertPoint(done);
-  return old;
-}
-
-/// A minimum or maximum of floats in a GPU's memory whose old value nobody wants. What would change nothing is not written.
-/// Where the new value is the better one, and not merely a zero of the other sign or in place of a NaN, the operation on
-/// integers does: bits of positive numbers are in order, those of negative ones in the opposite one. False for halves.
-bool reduce_extreme(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value) {
-  if ((kind != AtomicKind::min && kind != AtomicKind::max) || !is_floating(scalar) || is_half(scalar)) return false;
-  llvm::IRBuilder<>& b = e.b;
-  const bool wide = scalar == ScalarKind::f64, most = kind == AtomicKind::max;
-  llvm::Type* bits_type = wide ? e.unit.i64 : e.unit.i32;
-  llvm::LoadInst* first = b.CreateAlignedLoad(bits_type, at, llvm::Align(wide ? 8 : 4));
-  first->setAtomic(kOrder);
-  llvm::Value* old = b.CreateBitCast(first, e.unit.memory_type(scalar));
-  e.either(
-      most ? b.CreateFCmpOGT(value, old) : b.CreateFCmpOLT(value, old),
-      [&] {
-        llvm::Value* bits = b.CreateBitCast(value, bits_type);
-        const AtomicKind other = most ? AtomicKind::min : AtomicKind::max;
-        e.either(
-            b.CreateICmpSGE(bits, llvm::ConstantInt::get(bits_type, 0)),
-            [&] { emit_reduction(e, kind, wide ? ScalarKind::i64 : ScalarKind::i32, at, bits); },
-            [&] { emit_reduction(e, other, wide ? ScalarKind::u64 : ScalarKind::u32, at, bits); });
-      },
-      [&] { swap_until_done(e, kind, scalar, at, value, first); });
-  return true;
-}
-
-/// One scalar at one address; gives the old value. `alone`: no other thread takes part.
-llvm::Value* atomic_scalar(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value,
-                           llvm::Value* expected, bool alone) {
-  llvm::IRBuilder<>& b = e.b;
-  CodeUnit& unit = e.unit;
-  bool floating = is_floating(scalar);
-  llvm::Type* type = unit.memory_type(scalar);
-  std::uint32_t bytes = type->getScalarSizeInBits() / 8;
-  llvm::Type* bits_type = b.getIntNTy(bytes * 8);
-  llvm::MaybeAlign align(bytes);
-  auto as_bits = [&](llvm::Value* v) { return b.CreateBitCast(v, bits_type); };
-  auto from_bits = [&](llvm::Value* v) { return b.CreateBitCast(v, type); };
-  auto swap = [&](llvm::Value* old_bits, llvm::Value* new_bits) {
-    auto* cas = b.CreateAtomicCmpXchg(at, old_bits, new_bits, align, kOrder, kOrder);
-    return cas;
-  };
-
-  if (alone) {
-    llvm::LoadInst* old = b.CreateAlignedLoad(type, at, align);
-    llvm::Value* next = value;
-    if (kind == AtomicKind::cas)
-      next = b.CreateSelect(b.CreateICmpEQ(as_bits(old), as_bits(expected)), value, old);
-    else if (kind != AtomicKind::exch)
-      next = e.arith(plain_op(kind), scalar, {old, value});
-    b.CreateAlignedStore(next, at, align);
-    return old;
-  }
-  if (kind == AtomicKind::cas) return from_bits(b.CreateExtractValue(swap(as_bits(expected), as_bits(value)), 0));
-  if (floating && kind == AtomicKind::add && unit.traits.gpu && !is_half(scalar))
-    return b.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, at, value, align, kOrder);
-  if (!floating) return b.CreateAtomicRMW(native_op(kind, is_signed(scalar)), at, value, align, kOrder);
-  if (kind == AtomicKind::exch)
-    return from_bits(b.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, at, as_bits(value), align, kOrder));
-
-  llvm::LoadInst* first = b.CreateAlignedLoad(bits_type, at, align);
-  first->setAtomic(kOrder);
-  return swap_until_done(e, kind, scalar, at, value, first);
-}
-
-/// The same on a GPU, where atomic operations are for memory of all threads and the address may be that of a thread's
-/// own: it tells itself.
-llvm::Value* atomic_anywhere(Emitter& e, AtomicKind kind, ScalarKind scalar, llvm::Value* at, llvm::Value* value,
-                             llvm::Value* expected) {
-  llvm::IRBuilder<>& b = e.b;
-  llvm::BasicBlock *own = e.block("own"), *shared = e.block("shared"), *done = e.block("anywhere");
-  b.CreateCondBr(b.CreateIntrinsic(llvm::Intrinsic::nvvm_isspacep_local, {}, {at}), own, shared);
-  b.SetInsertPoint(own);
-  llvm::Value* plain = atomic_scalar(e, kind, scalar, at, value, expected, true);
-  llvm::BasicBlock* own_end = b.GetInsertBlock();
-  b.CreateBr(done);
-  b.SetInsertPoint(shared);
-  // LLVM fails if it finds out that such an operation, which then never runs, is on private memory.
-  auto* type = llvm::FunctionType::get(e.unit.ptr, {e.unit.ptr}, false);
-  llvm::Value* hidden = b.CreateCall(type, llvm::InlineAsm::get(type, "mov.b64 $0, $1;", "=l,l", false), {at});
-  llvm::Value* atomic = atomic_scalar(e, kind, scalar, hidden, value, expected, false);
-  llvm::BasicBlock* shared_end = b.GetInsertBlock();
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
-  llvm::PHINode* old = b.CreatePHI(plain->getType(), 2);
-  old->addIncoming(plain, own_end);
-  old->addIncoming(atomic, shared_end);
-  return old;
-}
-
-}  // namespace
-
-namespace {
 
 /// Adds composites to memory that no other thread looks at, lane after lane. Two neighbours of 32 bits are added at once;
 /// each lane reads by the same widths as the one before wrote, so that it need not wait for memory.
@@ -237,24 +81,10 @@ void add_by_lane(Emitter& e, const TypeParts& info, const Parts& values, llvm::V
   }
 }
 
-/// A sum that a GPU thread keeps to itself: adds the lanes' values, one after the other.
-void add_to_sum(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> slots) {
-  ScalarKind kind = op.result()->type->scalar_kind();
-  const Parts values = e.get(op.operands.back());
-  for (std::size_t k = 0; k < slots.size(); ++k) {
-    llvm::Value* sum = e.b.CreateLoad(e.unit.type(kind), slots[k]);
-    llvm::Value* value = e.plain(values[k]);
-    for (int lane = 0; lane < e.W; ++lane)
-      sum = e.arith(ir::OpCode::add, kind, {sum, e.lane_of(value, e.b.getInt64(std::uint64_t(lane)))});
-    e.b.CreateStore(sum, slots[k]);
-  }
-  e.set(op.result(), e.zero_parts(op.result()->type));
-}
-
 }  // namespace
 
 void Emitter::emit_atomic(const ir::Op& op) {
-  if (auto it = unit.sums.find(&op); it != unit.sums.end()) return add_to_sum(*this, op, it->second);
+  if (unit.hooks->keep_addition(*this, op)) return set(op.result(), zero_parts(op.result()->type));
   bool is_cas = op.atomic == AtomicKind::cas;
   std::size_t values = is_cas ? 2 : 1;
   std::size_t first_path = 1u + op.num_indices, path_count = op.operands.size() - first_path - values;
@@ -263,8 +93,7 @@ void Emitter::emit_atomic(const ir::Op& op) {
   Address at = address(op, op.operands.subspan(first_path, path_count));
   const Type* type = op.result()->type;
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
-  if (group && group->put(*this, op, byte_offset(at.pointer, b.getInt64(at.offset))))
-    return set(op.result(), zero_parts(type));
+  if (unit.hooks->group_addition(*this, op, at)) return set(op.result(), zero_parts(type));
   const TypeParts& info = unit.parts(type);
   const Parts in = get(value);
   const Parts want = expected ? get(expected) : Parts{};
@@ -314,7 +143,7 @@ void Emitter::emit_atomic(const ir::Op& op) {
 
   const Owner owner = owner_of(op.operand(0));
   const bool alone = op.imm == analysis::kAddsAlone || owner == Owner::thread;
-  const bool anywhere = unit.traits.gpu && owner == Owner::unknown;
+  const bool anywhere = !alone && owner == Owner::unknown;
   auto one_lane = [&](llvm::Value* lane) {
     llvm::Value* base_pointer = lane_of(pointers, lane);
     auto component = [&](const PartInfo& part, std::size_t k, llvm::Value* i) {
@@ -327,12 +156,10 @@ void Emitter::emit_atomic(const ir::Op& op) {
       };
       llvm::Value* place = byte_offset(base_pointer, offset);
       llvm::Value *next = read(in), *if_equal = expected ? read(want) : nullptr;
-      if (unit.traits.gpu && !wanted && !alone && !anywhere &&
-          (emit_reduction(*this, op.atomic, part.scalar, place, next) ||
-           reduce_extreme(*this, op.atomic, part.scalar, place, next)))
-        return;
-      llvm::Value* old = anywhere ? atomic_anywhere(*this, op.atomic, part.scalar, place, next, if_equal)
-                                  : atomic_scalar(*this, op.atomic, part.scalar, place, next, if_equal, alone);
+      const ScalarAtomic atomic{op.atomic, part.scalar, place, next, if_equal};
+      if (!wanted && !alone && !anywhere && unit.hooks->reduce(*this, atomic)) return;
+      llvm::Value* old =
+          anywhere ? unit.hooks->atomic_anywhere(*this, atomic) : emit_scalar_atomic(*this, atomic, alone);
       if (!wanted) return;
       llvm::Type* element = unit.memory_type(part.scalar);
       llvm::Value* index =
@@ -349,14 +176,13 @@ void Emitter::emit_atomic(const ir::Op& op) {
   };
   // Native operations of all lanes are written out one by one; loops save code for the rest.
   /// Threads of a warp that add to one place do so together.
-  const bool together = unit.traits.gpu && op.atomic == AtomicKind::add && !wanted && !alone && !anywhere &&
-                        (W == 1 || sums_lanes) && unit.meeting_adds.contains(&op) && is_row_of_scalars(info) &&
-                        has_warp_add(info.parts.front().scalar);
+  const bool together = op.atomic == AtomicKind::add && !wanted && !alone && !anywhere && (W == 1 || sums_lanes) &&
+                        unit.hooks->adds_together(op, info);
   auto add_together = [&] {
     const ScalarKind scalar = info.parts.front().scalar;
     llvm::SmallVector<llvm::Value*, 16> sums;
     for (const Part& part : in) sums.push_back(W > 1 ? lane_sum(scalar, plain(part)) : plain(part));
-    emit_warp_add(*this, scalar, byte_offset(at.pointer, b.getInt64(at.offset)), sums, goes_to_one_place(op));
+    unit.hooks->add_together(*this, op, scalar, byte_offset(at.pointer, b.getInt64(at.offset)), sums);
   };
   bool write_out = !active && W > 1 && (alone ? info.parts.size() <= 4 : info.parts.size() == 1);
   // Lanes that add to elements of their own don't meet, and no other thread takes part.
