@@ -81,153 +81,207 @@ void add_by_lane(Emitter& e, const TypeParts& info, const Parts& values, llvm::V
   }
 }
 
+bool is_lanes(const llvm::Value* v) { return v && v->getType()->isVectorTy(); }
+
+/// One atomic operation on elements of an array, for all lanes.
+class ElementAtomic {
+ public:
+  ElementAtomic(Emitter& e, const ir::Op& op, Address at)
+      : e_(e),
+        b_(e.b),
+        op_(op),
+        at_(std::move(at)),
+        info_(e.unit.parts(op.result()->type)),
+        values_(e.get(op.operands.back())),
+        expected_(op.atomic == AtomicKind::cas ? e.get(op.operand(op.operands.size() - 2)) : Parts{}),
+        wanted_(e.is_used(op.result())) {
+    for (const PartInfo& part : info_.parts) halves_ |= is_half(part.scalar);
+    const Owner owner = owner_of(op.operand(0));
+    alone_ = op.imm == analysis::kAddsAlone || owner == Owner::thread;
+    anywhere_ = !alone_ && owner == Owner::unknown;
+  }
+
+  /// Gives the old values, or zeros where nobody wants them.
+  Parts emit() {
+    make_slots();
+    pointers_ = at_.pointers      ? at_.pointers
+                : at_.fast_if     ? nullptr  // made where they are needed
+                : at_.lane_stride ? e_.lane_pointers(at_)
+                                  : at_.pointer;
+    active_ = e_.mask;
+    if (is_lanes(at_.valid)) active_ = e_.both(active_, at_.valid);
+    // All lanes add to one place, or want the least or most there: first among themselves.
+    joins_lanes_ = e_.W > 1 && !halves_ && (adds() || (is_extreme() && !active_)) && !wanted_ && !at_.pointers &&
+                   !at_.fast_if && !at_.lane_stride && !is_lanes(at_.valid);
+    if (at_.valid && !is_lanes(at_.valid))
+      e_.when(at_.valid, [&] { run(); });
+    else
+      run();
+    return wanted_ ? old_values() : e_.zero_parts(op_.result()->type);
+  }
+
+ private:
+  bool adds() const { return op_.atomic == AtomicKind::add; }
+  bool is_extreme() const { return op_.atomic == AtomicKind::min || op_.atomic == AtomicKind::max; }
+
+  /// Old values go through memory: one slot of W per part. Most often nobody wants them.
+  void make_slots() {
+    for (const PartInfo& part : info_.parts)
+      if (wanted_) slots_.push_back(e_.new_block(part.scalar, part.count, e_.W > 1));
+    if (!at_.valid && !e_.mask) return;
+    for (std::size_t k = 0; k < slots_.size(); ++k) {
+      const PartInfo& part = info_.parts[k];
+      e_.counted_loop(part.count, [&](llvm::Value* i) {
+        e_.block_put(slots_[k], part.scalar, i, llvm::Constant::getNullValue(e_.unit.type(part.scalar)));
+      });
+    }
+  }
+
+  Parts old_values() {
+    Parts out;
+    for (std::size_t k = 0; k < slots_.size(); ++k)
+      out.push_back(info_.parts[k].kind == PartKind::block
+                        ? slots_[k]
+                        : Part{e_.block_get(slots_[k], info_.parts[k].scalar, b_.getInt64(0))});
+    return out;
+  }
+
+  void run() {
+    // Threads that run together and add to one place do so together.
+    const bool together = adds() && !wanted_ && !alone_ && !anywhere_ && (e_.W == 1 || joins_lanes_) &&
+                          e_.unit.hooks->adds_together(op_, info_);
+    if (together) return active_ ? e_.when(e_.any(active_), [&] { add_together(); }) : add_together();
+    if (joins_lanes_ && active_) return e_.when(e_.any(active_), [&] { one_lane(nullptr); });
+    if (joins_lanes_) return one_lane(nullptr);
+    llvm::Value* sure_if = at_.pointers ? at_.apart_if : at_.fast_if;
+    if (!adds_apart()) return by_lane();
+    auto at_once = [&] { e_.add_apart(info_.parts, values_, at_); };
+    if (sure_if)
+      e_.either(sure_if, at_once, [&] { by_lane(); });
+    else
+      at_once();
+  }
+
+  void add_together() {
+    const ScalarKind scalar = info_.parts.front().scalar;
+    llvm::SmallVector<llvm::Value*, 16> sums;
+    for (const Part& part : values_) sums.push_back(e_.W > 1 ? of_all_lanes(scalar, e_.plain(part)) : e_.plain(part));
+    e_.unit.hooks->add_together(e_, op_, scalar, e_.byte_offset(at_.pointer, b_.getInt64(at_.offset)), sums);
+  }
+
+  /// Whether lanes add to elements of their own, at once: they don't meet, and no other thread takes part.
+  bool adds_apart() const {
+    const TargetTraits& traits = e_.unit.traits;
+    const bool apart =
+        at_.pointers ? at_.apart_if != nullptr : std::abs(at_.lane_stride) >= std::int64_t(at_.element_size);
+    const bool side_by_side = !at_.pointers && at_.lane_stride == std::int64_t(at_.element_size);
+    for (const PartInfo& part : info_.parts)
+      if (part.kind == PartKind::block) return false;
+    return alone_ && adds() && !wanted_ && !halves_ && e_.W > 1 && active_ == e_.mask && apart &&
+           ((traits.scatters && (e_.mask || info_.parts.size() == 1)) ||
+            (side_by_side && (!e_.mask || traits.masked_moves)));
+  }
+
+  /// Whether the lanes are written out one by one, as native operations are; loops save code for the rest.
+  bool writes_out_lanes() const {
+    for (const PartInfo& part : info_.parts)
+      if (part.count != 1 || (!alone_ && is_floating(part.scalar))) return false;
+    return !active_ && e_.W > 1 && (alone_ ? info_.parts.size() <= 4 : info_.parts.size() == 1);
+  }
+
+  void by_lane() {
+    if (at_.fast_if) pointers_ = at_.pointers_slow();
+    if (!writes_out_lanes()) return e_.for_each_lane(active_, [&](llvm::Value* lane) { one_lane(lane); });
+    if (alone_ && adds() && !wanted_ && e_.W % 4 == 0) {
+      if (AddQueue::takes(e_, op_)) return e_.queue->put(e_, info_, values_, pointers_, at_.offset);
+      if (info_.parts.size() > 1) return add_by_lane(e_, info_, values_, pointers_, at_.offset);
+    }
+    for (int lane = 0; lane < e_.W; ++lane) one_lane(b_.getInt64(std::uint64_t(lane)));
+  }
+
+  void one_lane(llvm::Value* lane) {
+    llvm::Value* element = e_.lane_of(pointers_, lane);
+    for (std::size_t k = 0; k < info_.parts.size(); ++k) {
+      const PartInfo& part = info_.parts[k];
+      if (part.count == 1)
+        one_component(element, k, b_.getInt64(0), lane);
+      else
+        e_.counted_loop(part.count, [&](llvm::Value* i) { one_component(element, k, i, lane); });
+    }
+  }
+
+  void one_component(llvm::Value* element, std::size_t k, llvm::Value* i, llvm::Value* lane) {
+    const PartInfo& part = info_.parts[k];
+    const std::uint32_t bytes = e_.unit.memory_type(part.scalar)->getScalarSizeInBits() / 8;
+    llvm::Value* offset = b_.CreateAdd(b_.CreateMul(i, b_.getInt64(bytes)), b_.getInt64(at_.offset + part.offset));
+    auto read = [&](const Parts& from) {
+      llvm::Value* all = part.kind == PartKind::block ? e_.block_get(from[k], part.scalar, i) : e_.plain(from[k]);
+      return joins_lanes_ ? of_all_lanes(part.scalar, all) : e_.lane_of(all, lane);
+    };
+    llvm::Value* place = e_.byte_offset(element, offset);
+    llvm::Value *next = read(values_), *if_equal = op_.atomic == AtomicKind::cas ? read(expected_) : nullptr;
+    const ScalarAtomic atomic{op_.atomic, part.scalar, place, next, if_equal};
+    if (!wanted_ && !alone_ && !anywhere_ && e_.unit.hooks->reduce(e_, atomic)) return;
+    llvm::Value* old = anywhere_ ? e_.unit.hooks->atomic_anywhere(e_, atomic) : emit_scalar_atomic(e_, atomic, alone_);
+    if (!wanted_) return;
+    llvm::Value* index = i;
+    if (lane) {
+      llvm::Value* row = b_.CreateMul(i, b_.getInt64(std::uint64_t(e_.W)));
+      index = b_.CreateAdd(row, b_.CreateZExtOrTrunc(lane, e_.unit.i64));
+    }
+    llvm::Value* slot = b_.CreateGEP(e_.unit.memory_type(part.scalar), slots_[k].v, index);
+    b_.CreateAlignedStore(old, slot, llvm::Align(bytes));
+  }
+
+  /// What all lanes do to one place as one value.
+  llvm::Value* of_all_lanes(ScalarKind scalar, llvm::Value* v) {
+    if (is_extreme()) return is_lanes(v) ? extreme_of_lanes(scalar, v) : v;
+    if (!is_lanes(v)) v = e_.splat(v);
+    if (active_) v = b_.CreateSelect(active_, v, llvm::Constant::getNullValue(v->getType()));
+    if (!is_floating(scalar)) return b_.CreateAddReduce(v);
+    llvm::CallInst* sum = b_.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(v->getType()->getScalarType()), v);
+    sum->setHasAllowReassoc(true);
+    return sum;
+  }
+
+  /// Halves of the lanes, down to one: of equal ones the last counts, as if they came in their order.
+  llvm::Value* extreme_of_lanes(ScalarKind scalar, llvm::Value* v) {
+    for (int half = e_.W / 2; half > 0; half /= 2) {
+      llvm::SmallVector<int, 16> low, high;
+      for (int lane = 0; lane < half; ++lane) low.push_back(2 * lane), high.push_back(2 * lane + 1);
+      llvm::Value *x = b_.CreateShuffleVector(v, low), *y = b_.CreateShuffleVector(v, high);
+      if (half == 1) x = b_.CreateExtractElement(x, std::uint64_t(0)), y = b_.CreateExtractElement(y, std::uint64_t(0));
+      v = e_.arith(plain_op(op_.atomic), scalar, {x, y});
+    }
+    return v;
+  }
+
+  Emitter& e_;
+  llvm::IRBuilder<>& b_;
+  const ir::Op& op_;
+  const Address at_;
+  const TypeParts& info_;
+  const Parts values_, expected_;
+  const bool wanted_;  // the old values are
+  bool halves_ = false;
+  bool alone_ = false;        // no other thread takes part
+  bool anywhere_ = false;     // nobody knows whose memory it is
+  bool joins_lanes_ = false;  // all lanes go to one place, as one
+  Parts slots_;
+  llvm::Value* pointers_ = nullptr;  // of the lanes, or one for all
+  llvm::Value* active_ = nullptr;    // lanes that take part; null: all
+};
+
 }  // namespace
 
 void Emitter::emit_atomic(const ir::Op& op) {
-  if (unit.hooks->keep_addition(*this, op)) return set(op.result(), zero_parts(op.result()->type));
-  bool is_cas = op.atomic == AtomicKind::cas;
-  std::size_t values = is_cas ? 2 : 1;
-  std::size_t first_path = 1u + op.num_indices, path_count = op.operands.size() - first_path - values;
-  const ir::Value* value = op.operands.back();
-  const ir::Value* expected = is_cas ? op.operand(op.operands.size() - 2) : nullptr;
-  Address at = address(op, op.operands.subspan(first_path, path_count));
   const Type* type = op.result()->type;
-  if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
-  if (unit.hooks->group_addition(*this, op, at)) return set(op.result(), zero_parts(type));
-  const TypeParts& info = unit.parts(type);
-  const Parts in = get(value);
-  const Parts want = expected ? get(expected) : Parts{};
-  // Old values go through memory: one slot of W per part. Most often nobody wants them.
-  bool wanted = is_used(op.result());
-  Parts slots;
-  for (const PartInfo& part : info.parts)
-    if (wanted) slots.push_back(new_block(part.scalar, part.count, W > 1));
-  if (at.valid || mask)
-    for (std::size_t k = 0; k < slots.size(); ++k)
-      counted_loop(info.parts[k].count, [&](llvm::Value* i) {
-        block_put(slots[k], info.parts[k].scalar, i, llvm::Constant::getNullValue(unit.type(info.parts[k].scalar)));
-      });
-  llvm::Value* pointers = at.pointers      ? at.pointers
-                          : at.fast_if     ? nullptr  // made where they are needed
-                          : at.lane_stride ? lane_pointers(at)
-                                           : at.pointer;
-  llvm::Value* active = mask;
-  if (at.valid && at.valid->getType()->isVectorTy()) active = both(active, at.valid);
-
-  // All lanes add to one place, or want the least or most there: first among themselves.
-  bool halves = false;
-  for (const PartInfo& part : info.parts) halves |= is_half(part.scalar);
-  const bool extreme = op.atomic == AtomicKind::min || op.atomic == AtomicKind::max;
-  const bool sums_lanes = W > 1 && !halves && (op.atomic == AtomicKind::add || (extreme && !active)) && !wanted &&
-                          !at.pointers && !at.fast_if && !at.lane_stride &&
-                          !(at.valid && at.valid->getType()->isVectorTy());
-  auto lane_sum = [&](ScalarKind scalar, llvm::Value* v) {
-    if (!v->getType()->isVectorTy() && extreme) return v;
-    if (!v->getType()->isVectorTy()) v = splat(v);
-    if (extreme) {  // halves of the lanes, down to one: of equal ones the last counts, as if they came in their order
-      for (int half = W / 2; half > 0; half /= 2) {
-        llvm::SmallVector<int, 16> low, high;
-        for (int lane = 0; lane < half; ++lane) low.push_back(2 * lane), high.push_back(2 * lane + 1);
-        llvm::Value *x = b.CreateShuffleVector(v, low), *y = b.CreateShuffleVector(v, high);
-        if (half == 1) x = b.CreateExtractElement(x, std::uint64_t(0)), y = b.CreateExtractElement(y, std::uint64_t(0));
-        v = arith(plain_op(op.atomic), scalar, {x, y});
-      }
-      return v;
-    }
-    if (active) v = b.CreateSelect(active, v, llvm::Constant::getNullValue(v->getType()));
-    if (!is_floating(scalar)) return static_cast<llvm::Value*>(b.CreateAddReduce(v));
-    llvm::CallInst* sum = b.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(v->getType()->getScalarType()), v);
-    sum->setHasAllowReassoc(true);
-    return static_cast<llvm::Value*>(sum);
-  };
-
-  const Owner owner = owner_of(op.operand(0));
-  const bool alone = op.imm == analysis::kAddsAlone || owner == Owner::thread;
-  const bool anywhere = !alone && owner == Owner::unknown;
-  auto one_lane = [&](llvm::Value* lane) {
-    llvm::Value* base_pointer = lane_of(pointers, lane);
-    auto component = [&](const PartInfo& part, std::size_t k, llvm::Value* i) {
-      std::uint32_t bytes = unit.memory_type(part.scalar)->getScalarSizeInBits() / 8;
-      llvm::Value* offset = b.CreateAdd(b.CreateMul(i, b.getInt64(bytes)), b.getInt64(at.offset + part.offset));
-      auto read = [&](const Parts& from) {
-        bool is_block_part = part.kind == PartKind::block;
-        llvm::Value* all = is_block_part ? block_get(from[k], part.scalar, i) : plain(from[k]);
-        return sums_lanes ? lane_sum(part.scalar, all) : lane_of(all, lane);
-      };
-      llvm::Value* place = byte_offset(base_pointer, offset);
-      llvm::Value *next = read(in), *if_equal = expected ? read(want) : nullptr;
-      const ScalarAtomic atomic{op.atomic, part.scalar, place, next, if_equal};
-      if (!wanted && !alone && !anywhere && unit.hooks->reduce(*this, atomic)) return;
-      llvm::Value* old =
-          anywhere ? unit.hooks->atomic_anywhere(*this, atomic) : emit_scalar_atomic(*this, atomic, alone);
-      if (!wanted) return;
-      llvm::Type* element = unit.memory_type(part.scalar);
-      llvm::Value* index =
-          lane ? b.CreateAdd(b.CreateMul(i, b.getInt64(std::uint64_t(W))), b.CreateZExtOrTrunc(lane, unit.i64)) : i;
-      b.CreateAlignedStore(old, b.CreateGEP(element, slots[k].v, index), llvm::Align(bytes));
-    };
-    for (std::size_t k = 0; k < info.parts.size(); ++k) {
-      const PartInfo& part = info.parts[k];
-      if (part.count == 1)
-        component(part, k, b.getInt64(0));
-      else
-        counted_loop(part.count, [&](llvm::Value* i) { component(part, k, i); });
-    }
-  };
-  // Native operations of all lanes are written out one by one; loops save code for the rest.
-  /// Threads of a warp that add to one place do so together.
-  const bool together = op.atomic == AtomicKind::add && !wanted && !alone && !anywhere && (W == 1 || sums_lanes) &&
-                        unit.hooks->adds_together(op, info);
-  auto add_together = [&] {
-    const ScalarKind scalar = info.parts.front().scalar;
-    llvm::SmallVector<llvm::Value*, 16> sums;
-    for (const Part& part : in) sums.push_back(W > 1 ? lane_sum(scalar, plain(part)) : plain(part));
-    unit.hooks->add_together(*this, op, scalar, byte_offset(at.pointer, b.getInt64(at.offset)), sums);
-  };
-  bool write_out = !active && W > 1 && (alone ? info.parts.size() <= 4 : info.parts.size() == 1);
-  // Lanes that add to elements of their own don't meet, and no other thread takes part.
-  const bool apart = at.pointers ? at.apart_if != nullptr : std::abs(at.lane_stride) >= std::int64_t(at.element_size);
-  const bool side_by_side = !at.pointers && at.lane_stride == std::int64_t(at.element_size);
-  bool whole = alone && op.atomic == AtomicKind::add && !wanted && !halves && W > 1 && active == mask && apart &&
-               ((unit.traits.scatters && (mask || info.parts.size() == 1)) ||
-                (side_by_side && (!mask || unit.traits.masked_moves)));
-  for (const PartInfo& part : info.parts) {
-    write_out &= part.count == 1 && (alone || !is_floating(part.scalar));
-    whole &= part.kind != PartKind::block;
-  }
-  auto run = [&] {
-    if (together) return active ? when(any(active), add_together) : add_together();
-    if (sums_lanes && active) return when(any(active), [&] { one_lane(nullptr); });
-    if (sums_lanes) return one_lane(nullptr);
-    auto by_lane = [&] {
-      if (at.fast_if) pointers = at.pointers_slow();
-      if (!write_out) return for_each_lane(active, one_lane);
-      if (alone && op.atomic == AtomicKind::add && !wanted && W % 4 == 0) {
-        if (AddQueue::takes(*this, op)) return queue->put(*this, info, in, pointers, at.offset);
-        if (info.parts.size() > 1) return add_by_lane(*this, info, in, pointers, at.offset);
-      }
-      for (int lane = 0; lane < W; ++lane) one_lane(b.getInt64(std::uint64_t(lane)));
-    };
-    llvm::Value* sure_if = at.pointers ? at.apart_if : at.fast_if;
-    if (whole && sure_if)
-      either(sure_if, [&] { add_apart(info.parts, in, at); }, by_lane);
-    else if (whole)
-      add_apart(info.parts, in, at);
-    else
-      by_lane();
-  };
-  if (at.valid && !at.valid->getType()->isVectorTy())
-    when(at.valid, run);
-  else
-    run();
-
-  if (!wanted) return set(op.result(), zero_parts(type));
-  Parts out;
-  for (std::size_t k = 0; k < slots.size(); ++k)
-    out.push_back(info.parts[k].kind == PartKind::block
-                      ? slots[k]
-                      : Part{block_get(slots[k], info.parts[k].scalar, b.getInt64(0))});
-  set(op.result(), std::move(out));
+  if (unit.hooks->keep_addition(*this, op)) return set(op.result(), zero_parts(type));
+  const std::size_t values = op.atomic == AtomicKind::cas ? 2 : 1, first_path = 1u + op.num_indices;
+  Address at = address(op, op.operands.subspan(first_path, op.operands.size() - first_path - values));
+  const bool nowhere = at.valid && llvm::isa<llvm::ConstantInt>(at.valid);
+  if (nowhere || unit.hooks->group_addition(*this, op, at)) return set(op.result(), zero_parts(type));
+  set(op.result(), ElementAtomic(*this, op, std::move(at)).emit());
 }
 
 }  // namespace weft::codegen
