@@ -10,12 +10,11 @@
 #include "analysis/lifetimes.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/line_table.h"
+#include "codegen/emit/target_hooks.h"
 #include "codegen/llvm_passes/keep_selects.h"
 #include "codegen/llvm_passes/machine_passes.h"
 #include "codegen/llvm_passes/optimize.h"
-#include "codegen/nvptx/libdevice.h"
-#include "codegen/nvptx/line_table.h"
-#include "codegen/nvptx/parameters.h"
 #include "ir/walk.h"
 
 namespace weft::codegen {
@@ -82,10 +81,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   unit.module->setDataLayout(machine->createDataLayout());
   unit.emit_kernel(kernel);
   if (unit.lines) unit.lines->finish();
-  if (unit.traits.gpu) {
-    result.lanes = unit.gpu_lanes;
-    result.steps = unit.sums.empty() ? unit.gpu_steps : 0;
-  }
+  unit.hooks->describe(result);
   if (options.verify) {
     std::string problems;
     llvm::raw_string_ostream out(problems);
@@ -99,11 +95,8 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   }
 
   start = std::chrono::steady_clock::now();
-  bool linked = unit.has_natives();
-  if (unit.traits.gpu && (!options.libdevice.empty() || linked)) {  // native functions call it, if any
-    const std::string& given = options.libdevice;
-    linked |= link_libdevice(*unit.module, given.empty() ? find_libdevice("", {}) : given, options.fast_math);
-  }
+  const bool natives = unit.has_natives();
+  const bool linked = unit.hooks->link_libraries(*unit.module, options, natives) || natives;
   int level = effective_level(*unit.module, options.opt_level);
   machine = &target_machine(target, level);
   optimize(*unit.module, *machine, level, linked);
@@ -117,7 +110,7 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   start = std::chrono::steady_clock::now();
   auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
   result.bytes = write_machine_code(*unit.module, *machine, type, level);
-  if (unit.traits.gpu) allow_large_parameters(*unit.module, result.bytes);
+  unit.hooks->finish_output(*unit.module, result.bytes);
   result.seconds_codegen = seconds_since(start);
   return result;
 }

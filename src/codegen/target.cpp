@@ -55,7 +55,6 @@ int natural_lanes(const TargetSpec& target) {
 
 TargetTraits traits_of(const TargetSpec& target) {
   TargetTraits traits;
-  traits.gpu = target.arch == TargetSpec::nvptx;
   traits.x86 = is_x86(target);
   traits.half_convert = !traits.x86 || has_feature(target, "f16c") || has_feature(target, "avx512f");
   traits.masked_moves = traits.x86 && has_feature(target, "avx");

@@ -11,7 +11,6 @@ class TargetMachine;
 namespace weft::codegen {
 
 struct TargetTraits {
-  bool gpu = false;
   bool x86 = false;
   bool half_convert = false;  // f16 ↔ f32 conversions are instructions
   bool masked_moves = false;  // masked vector loads and stores are instructions

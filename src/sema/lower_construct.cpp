@@ -100,134 +100,182 @@ Entity FunctionLowering::construct_scalar(const Type* type, const std::vector<Ar
   return Entity::of(cast(value, type));
 }
 
-Entity FunctionLowering::construct_composite(const Type* type, std::vector<Argument> args, const Node& at_node) {
-  order_parts(type, args);
-  if (is_pose(type, args)) return call_builtin("transform_compose", std::move(args), at_node);
-  const Type* scalar = type->element();
-  std::uint32_t n = type->component_count();
-  builder_.set_loc(at_node.loc);
-  if (args.empty()) return Entity::of(function_.zero(type));
+/// A composite being made from its constructor's arguments: each way that these may be meant is a function.
+class FunctionLowering::CompositeMaker {
+ public:
+  CompositeMaker(FunctionLowering& lowering, const Type* type, const std::vector<Argument>& args, const Node& at_node)
+      : lower_(lowering),
+        type_(type),
+        scalar_(type->element()),
+        args_(args),
+        at_node_(at_node),
+        first_(args[0].entity),
+        first_composite_(first_.is_value() && first_.type()->is_composite()) {}
 
-  // The scalar components of an argument, converted where that is allowed: plain numbers always, values never.
-  std::vector<ir::Value*> parts;
-  auto add_scalar = [&](const Entity& e, const Node& node) {
+  Entity make() {
+    if (args_.size() == 1 && args_[0].keyword.empty())
+      if (std::optional<Entity> made = from_one()) return *made;
+    if (type_->is_mat() && first_composite_ && first_.type()->is_vec()) return from_columns();
+    if (type_->is_transform())
+      if (std::optional<Entity> made = from_position_and_rotation()) return *made;
+    if (type_->is_quat() && args_.size() == 2 && first_composite_ && first_.type() == types::vec(scalar_, 3))
+      return from_imaginary_and_real();
+    if (type_->is_vec() && count() == 6 && args_.size() == 2 && first_composite_) return from_halves();
+    return from_components();
+  }
+
+ private:
+  std::uint32_t count() const { return type_->component_count(); }
+  const Node& node(const Argument& arg) const { return node_of(arg, at_node_); }
+  Entity finish() { return Entity::of(lower_.at(at_node_).construct(type_, parts_)); }
+
+  /// Takes one component, converted where that is allowed: plain numbers always, values never. False after an error.
+  bool add_scalar(const Argument& arg) {
+    const Entity& e = arg.entity;
     if (e.is_literal()) {
-      parts.push_back(literal_as(e, scalar, node));
+      parts_.push_back(lower_.literal_as(e, scalar_, node(arg)));
       return true;
     }
-    ir::Value* v = value_of(e, node);
+    ir::Value* v = lower_.value_of(e, node(arg));
     if (!v) return false;
-    if (v->type == scalar) {
-      parts.push_back(v);
+    if (v->type == scalar_) {
+      parts_.push_back(v);
       return true;
     }
-    fail(DiagCode::type_mismatch, node,
-         type->user_name() + " takes " + scalar->user_name() + " components, not " + v->type->user_name(),
-         "convert it: " +
-             std::string(scalar == types::f32()   ? "float"
-                         : scalar == types::i32() ? "int"
-                                                  : "wp." + scalar->user_name()) +
-             "(…)");
+    const std::string converter = scalar_ == types::f32()   ? "float"
+                                  : scalar_ == types::i32() ? "int"
+                                                            : "wp." + scalar_->user_name();
+    lower_.fail(DiagCode::type_mismatch, node(arg),
+                type_->user_name() + " takes " + scalar_->user_name() + " components, not " + v->type->user_name(),
+                "convert it: " + converter + "(…)");
     return false;
-  };
-  auto add_components = [&](ir::Value* v) {
+  }
+
+  void add_components(ir::Value* v) {
     const Type* t = v->type;
     for (std::uint32_t r = 0; r < t->rows(); ++r)
       for (std::uint32_t c = 0; c < t->cols(); ++c) {
         ir::PathStep path[] = {{ir::PathStep::index, false, false, std::int32_t(r)},
                                {ir::PathStep::index, false, false, std::int32_t(c)}};
-        parts.push_back(builder_.extract(v, std::span(path, t->is_mat() ? 2 : 1)));
+        parts_.push_back(lower_.builder_.extract(v, std::span(path, t->is_mat() ? 2 : 1)));
       }
-  };
-  auto finish = [&] { return Entity::of(at(at_node).construct(type, parts)); };
+  }
 
-  const Entity& first = args[0].entity;
-  bool first_composite = first.is_value() && first.type()->is_composite();
-  if (args.size() == 1 && args[0].keyword.empty()) {
-    if (first_composite) {
-      if (first.type() == type) return first;
-      if (first.type()->component_count() == n && (first.type()->is_mat() == type->is_mat()) &&
-          first.type()->rows() == type->rows()) {
-        add_components(first.value);
-        for (ir::Value*& p : parts) p = cast(p, scalar);
+  /// Another composite of the same shape, whose components are converted, or a number that fills all; nothing if a single
+  /// argument is meant otherwise.
+  std::optional<Entity> from_one() {
+    if (first_composite_) {
+      const Type* from = first_.type();
+      if (from == type_) return first_;
+      if (from->component_count() == count() && from->is_mat() == type_->is_mat() && from->rows() == type_->rows()) {
+        add_components(first_.value);
+        for (ir::Value*& p : parts_) p = lower_.cast(p, scalar_);
         return finish();
       }
-      if (!type->is_transform())
-        return fail(DiagCode::bad_call, at_node,
-                    "can't make " + type->user_name() + " from " + first.type()->user_name());
-    } else if (type->is_vec() || type->is_mat() || n == 1) {  // one number fills all
-      if (!add_scalar(first, node_of(args[0], at_node))) return Entity::failed();
-      return parts[0]->is_zero() ? Entity::of(function_.zero(type)) : Entity::of(at(at_node).splat(type, parts[0]));
+      if (type_->is_transform()) return std::nullopt;
+      return lower_.fail(DiagCode::bad_call, at_node_,
+                         "can't make " + type_->user_name() + " from " + from->user_name());
     }
+    if (!type_->is_vec() && !type_->is_mat() && count() != 1) return std::nullopt;
+    if (!add_scalar(args_[0])) return Entity::failed();
+    return parts_[0]->is_zero() ? Entity::of(lower_.function_.zero(type_))
+                                : Entity::of(lower_.at(at_node_).splat(type_, parts_[0]));
   }
-  if (type->is_mat() && first_composite && first.type()->is_vec()) {  // vectors are columns
-    if (args.size() != type->cols())
-      return fail(DiagCode::bad_call, at_node,
-                  type->user_name() + " takes " + std::to_string(type->cols()) + " column vectors");
-    for (std::uint32_t r = 0; r < type->rows(); ++r)
-      for (const Argument& arg : args) {
+
+  Entity from_columns() {
+    if (args_.size() != type_->cols())
+      return lower_.fail(DiagCode::bad_call, at_node_,
+                         type_->user_name() + " takes " + std::to_string(type_->cols()) + " column vectors");
+    const Type* column = types::vec(scalar_, type_->rows());
+    for (std::uint32_t r = 0; r < type_->rows(); ++r)
+      for (const Argument& arg : args_) {
         const Entity& e = arg.entity;
-        if (!e.is_value() || e.type() != types::vec(scalar, type->rows()))
-          return fail(DiagCode::type_mismatch, node_of(arg, at_node),
-                      type->user_name() + " takes columns of type " + types::vec(scalar, type->rows())->user_name() +
-                          ", not " + describe(e));
-        parts.push_back(builder_.extract(e.value, std::int32_t(r)));
+        if (!e.is_value() || e.type() != column)
+          return lower_.fail(
+              DiagCode::type_mismatch, node(arg),
+              type_->user_name() + " takes columns of type " + column->user_name() + ", not " + lower_.describe(e));
+        parts_.push_back(lower_.builder_.extract(e.value, std::int32_t(r)));
       }
     return finish();
   }
-  if (type->is_transform()) {
-    const Type* p_type = types::vec(scalar, 3);
-    const Type* q_type = types::quat(scalar);
+
+  /// A transform's two parts, by name or in their order; nothing if the arguments are numbers.
+  std::optional<Entity> from_position_and_rotation() {
     const Argument *p = nullptr, *q = nullptr;
-    for (const Argument& arg : args) {
+    for (const Argument& arg : args_) {
       if (arg.keyword == "p" || arg.keyword == "pos")
         p = &arg;
       else if (arg.keyword == "q" || arg.keyword == "rot")
         q = &arg;
       else if (!arg.keyword.empty())
-        return fail(DiagCode::bad_call, node_of(arg, at_node), "a transform has p and q");
-      else if (args.size() <= 2 && !p)
+        return lower_.fail(DiagCode::bad_call, node(arg), "a transform has p and q");
+      else if (args_.size() <= 2 && !p)
         p = &arg;
-      else if (args.size() <= 2)
+      else if (args_.size() <= 2)
         q = &arg;
     }
-    if (p || q) {
-      auto wants = [&](const Argument* a, const Type* t) {
-        if (!a) return add_components(function_.zero(t)), true;
-        if (a->entity.is_value() && a->entity.type() == t) return add_components(a->entity.value), true;
-        fail(DiagCode::type_mismatch, node_of(*a, at_node),
-             type->user_name() + " takes " + t->user_name() + " here, not " + describe(a->entity));
-        return false;
-      };
-      if (!wants(p, p_type) || !wants(q, q_type)) return Entity::failed();
-      return finish();
-    }
-  }
-  if (type->is_quat() && args.size() == 2 && first_composite && first.type() == types::vec(scalar, 3)) {
-    add_components(first.value);
-    if (!add_scalar(args[1].entity, node_of(args[1], at_node))) return Entity::failed();
+    if (!p && !q) return std::nullopt;
+    if (!add_part(p, types::vec(scalar_, 3)) || !add_part(q, types::quat(scalar_))) return Entity::failed();
     return finish();
   }
-  if (type->is_vec() && n == 6 && args.size() == 2 && first_composite) {  // a spatial vector from two halves
-    for (const Argument& arg : args) {
-      if (!arg.entity.is_value() || arg.entity.type() != types::vec(scalar, 3))
-        return fail(DiagCode::type_mismatch, node_of(arg, at_node),
-                    "a spatial vector takes two " + types::vec(scalar, 3)->user_name());
+
+  /// Takes the components of a part, zeros if it was left out. False after an error.
+  bool add_part(const Argument* part, const Type* wanted) {
+    if (part && !(part->entity.is_value() && part->entity.type() == wanted)) {
+      lower_.fail(DiagCode::type_mismatch, node(*part),
+                  type_->user_name() + " takes " + wanted->user_name() + " here, not " + lower_.describe(part->entity));
+      return false;
+    }
+    add_components(part ? part->entity.value : lower_.function_.zero(wanted));
+    return true;
+  }
+
+  Entity from_imaginary_and_real() {
+    add_components(first_.value);
+    if (!add_scalar(args_[1])) return Entity::failed();
+    return finish();
+  }
+
+  /// A spatial vector.
+  Entity from_halves() {
+    const Type* half = types::vec(scalar_, 3);
+    for (const Argument& arg : args_) {
+      if (!arg.entity.is_value() || arg.entity.type() != half)
+        return lower_.fail(DiagCode::type_mismatch, node(arg), "a spatial vector takes two " + half->user_name());
       add_components(arg.entity.value);
     }
     return finish();
   }
-  for (const Argument& arg : args) {
-    if (!arg.keyword.empty())
-      return fail(DiagCode::bad_call, node_of(arg, at_node),
-                  type->user_name() + "() has no parameter '" + std::string(arg.keyword) + "'");
-    if (!add_scalar(arg.entity, node_of(arg, at_node))) return Entity::failed();
+
+  Entity from_components() {
+    for (const Argument& arg : args_) {
+      if (!arg.keyword.empty())
+        return lower_.fail(DiagCode::bad_call, node(arg),
+                           type_->user_name() + "() has no parameter '" + std::string(arg.keyword) + "'");
+      if (!add_scalar(arg)) return Entity::failed();
+    }
+    if (parts_.size() != count())
+      return lower_.fail(DiagCode::bad_call, at_node_,
+                         type_->user_name() + "() takes " + std::to_string(count()) + " components, got " +
+                             std::to_string(parts_.size()));
+    return finish();
   }
-  if (parts.size() != n)
-    return fail(
-        DiagCode::bad_call, at_node,
-        type->user_name() + "() takes " + std::to_string(n) + " components, got " + std::to_string(parts.size()));
-  return finish();
+
+  FunctionLowering& lower_;
+  const Type *type_, *scalar_;
+  const std::vector<Argument>& args_;
+  const Node& at_node_;
+  const Entity& first_;
+  const bool first_composite_;
+  std::vector<ir::Value*> parts_;
+};
+
+Entity FunctionLowering::construct_composite(const Type* type, std::vector<Argument> args, const Node& at_node) {
+  order_parts(type, args);
+  if (is_pose(type, args)) return call_builtin("transform_compose", std::move(args), at_node);
+  builder_.set_loc(at_node.loc);
+  if (args.empty()) return Entity::of(function_.zero(type));
+  return CompositeMaker(*this, type, args, at_node).make();
 }
 
 Entity FunctionLowering::construct_struct(const Type* type, const std::vector<Argument>& args, const Node& at_node) {

@@ -366,6 +366,7 @@ class FunctionLowering {
   Entity special_array(std::vector<Argument> args, const syntax::Node& at);
   Entity construct(const builtins::Pattern& pattern, std::vector<Argument> args, const syntax::Node& at);
   Entity construct_scalar(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
+  class CompositeMaker;
   Entity construct_composite(const Type* type, std::vector<Argument> args, const syntax::Node& at);
   Entity construct_struct(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
   Entity construct_untyped(std::string_view name, std::vector<Argument> args, const syntax::Node& at);

@@ -52,6 +52,11 @@ class Layers(TreeCase):
         self.assertEqual(self.include("src/codegen/a.cpp", '"runtime/kernel_abi.h"'), [])
         self.assertEqual(len(self.include("src/runtime/a.cpp", '"ir/ir.h"')), 1)
 
+    def test_rooms_for_all_targets_know_none(self):
+        self.assertEqual(self.include("src/codegen/emit/a.cpp", '"codegen/emit/b.h"', '"codegen/codegen.h"'), [])
+        self.assertEqual(len(self.include("src/codegen/emit/c.cpp", '"codegen/nvptx/warp.h"', '"codegen/cpu/host.h"')), 2)
+        self.assertEqual(len(self.include("src/codegen/nvptx/a.cpp", '"codegen/emit/b.h"', '"codegen/cpu/d.h"')), 2)
+
     def test_llvm_has_one_home(self):
         self.assertEqual(self.include("src/codegen/cpu/a.cpp", '"llvm/IR/IRBuilder.h"', "<llvm/ADT/APInt.h>"), [])
         self.assertEqual(self.include("tests/unit/codegen/a.cpp", '"llvm/IR/Module.h"'), [])

@@ -2,7 +2,7 @@
 """Fails when a folder of src/ includes, or one of python/warp imports, what lies above it.
 
 One table says what each folder may include; `#include "folder/…"` lines and the DEPS of weft_folder() are held against
-it. Some third-party headers have one home each. Public headers (include/weft) include nothing from src/, and examples
+it. Rooms that targets share include none of a target's. Some third-party headers have one home each. Public headers (include/weft) include nothing from src/, and examples
 only public headers. Imports of the Python package are checked in the same way: see python_rooms.py.
 """
 
@@ -39,6 +39,9 @@ LAYERS = {
     # Not C++ layers: the standard library is kernel source.
     "stdlib": set(),
 }
+
+# Rooms of a folder that are shared, and the folder's rooms that they may not know: targets answer through an interface.
+SHARED_ROOMS = {("codegen", "emit"): ("cpu", "nvptx")}
 
 # Third-party headers and the only folders (of src/ or tests/unit/) where they may appear.
 HOMES = [
@@ -84,6 +87,8 @@ def layer_finding(path, header, quoted):
         return None
     if target != folder and target not in LAYERS[folder]:
         return f"{folder} may not include {target} ({header}); it may include: {names(LAYERS[folder])}"
+    if target == folder and (header + "/").split("/")[1] in SHARED_ROOMS.get(path.parts[1:3], ()):
+        return f"{folder}/{path.parts[2]} is for all targets and may not include {header}"
     return None
 
 

@@ -2,6 +2,7 @@
 // threads, with one body for full groups that lie in one row and a masked one for all the rest. A light kernel over one
 // dimension has no masked body: the few threads behind its last full group run one by one, which costs them little and
 // saves LLVM much. Large kernels, and forms for strided arrays, have the masked body only.
+#include "codegen/cpu/cpu_hooks.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/add_queue.h"
 #include "codegen/emit/emitter.h"
@@ -289,14 +290,6 @@ void fix_inner_strides(CodeUnit& unit, const Type* type, llvm::MutableArrayRef<P
   }
 }
 
-void CodeUnit::emit_cpu_kernel(const ir::Function& kernel) { KernelFrame(*this, kernel).emit(); }
-
-void CodeUnit::emit_kernel(const ir::Function& kernel) {
-  if (traits.gpu)
-    emit_gpu_kernel(kernel);
-  else
-    emit_cpu_kernel(kernel);
-  emit_pending();
-}
+void emit_cpu_kernel(CodeUnit& unit, const ir::Function& kernel) { KernelFrame(unit, kernel).emit(); }
 
 }  // namespace weft::codegen

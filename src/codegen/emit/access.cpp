@@ -5,6 +5,7 @@
 
 #include "analysis/read_only.h"
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/target_hooks.h"
 #include "ir/infer.h"
 
 namespace weft::codegen {
@@ -20,7 +21,7 @@ std::uint32_t leaf_bytes(CodeUnit& unit, const PartInfo& leaf) {
 
 /// Neighbours of one type of 32 bits, which can be gathered and scattered as one of 64.
 bool are_pair(CodeUnit& unit, const PartInfo& a, const PartInfo& b) {
-  return !unit.traits.gpu && a.kind == PartKind::scalar && b.kind == PartKind::scalar &&
+  return unit.hooks->pairs_words() && a.kind == PartKind::scalar && b.kind == PartKind::scalar &&
          unit.memory_type(a) == unit.memory_type(b) && leaf_bytes(unit, a) == 4 && b.offset == a.offset + 4;
 }
 
@@ -32,7 +33,7 @@ void Emitter::use_scopes() {
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain("weft");
   for (std::size_t k = 0; k < source_.params().size(); ++k)
     scopes_.push_back(metadata.createAnonymousAliasScope(domain, "param"));
-  if (unit.traits.gpu) read_only_ = analysis::read_only_arrays(source_);
+  if (unit.hooks->marks_read_only_arrays()) read_only_ = analysis::read_only_arrays(source_);
 }
 
 void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
@@ -365,7 +366,6 @@ void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
   either(at.fast_if, linear, [&] { scatter(at.pointers_slow()); });
 }
 
-/// A plain addition to elements that no two lanes share, whatever `fast_if` says.
 void Emitter::add_apart(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at) {
   at.fast_if = nullptr;
   llvm::SmallVector<llvm::Value*, 4> sums;
@@ -436,9 +436,8 @@ void Emitter::emit_store(const ir::Op& op) {
     else
       uniform_guard = at.valid;
   }
-  // A GPU's store to memory that is still being loaded holds up all accesses behind it. So it waits for what was there, and
-  // is left out where that was zero already.
-  if (const ir::Op* load = unit.traits.gpu ? cleared_load(op) : nullptr)
+  // It waits for what was there, and is left out where that was zero already.
+  if (const ir::Op* load = unit.hooks->stores_wait_for_loads() ? cleared_load(op) : nullptr)
     if (llvm::Value* set = any_bit(load->result())) uniform_guard = both(uniform_guard, set);
   auto write = [&] {
     if (at.pointer && at.lane_stride == 0) {

@@ -1,6 +1,7 @@
 // Addresses of array elements, and the operations that only compute with descriptors. An index that grows by a constant
 // from lane to lane, times a stride known at compile time, keeps the address linear: a scalar pointer and a distance.
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/target_hooks.h"
 #include "ir/infer.h"
 
 namespace weft::codegen {
@@ -9,9 +10,6 @@ using ir::OpCode;
 using ir::Value;
 
 namespace {
-
-/// LLVM's number for the memory of a GPU that all threads see.
-constexpr unsigned kGlobalSpace = 1;
 
 /// True if the index can't be negative, as far as a short look shows.
 bool never_negative(const Value* v, int depth = 4) {
@@ -95,6 +93,139 @@ struct Term {
   llvm::Value* stride = nullptr;                 // multiplies the index
 };
 
+/// The offset of an element, being summed up.
+struct Offset {
+  std::vector<Term> terms;
+  llvm::SmallVector<llvm::Value*, 4> steps;  // constants times strides come last: neighbours share what is before
+  int differ = 0;                            // indices that are not the same in all lanes
+  llvm::Value* grows = nullptr;  // bytes from lane to lane by the last of these, if it grows or shrinks steadily
+};
+
+/// One index of an access.
+struct Index {
+  const Value* value;
+  Part part;
+  llvm::Value* extent;
+  bool wraps;  // it may be negative, and counts from the end then
+  llvm::Value* stride;
+
+  const Type* type() const { return value->type; }
+  llvm::ConstantInt* known_stride() const { return llvm::dyn_cast<llvm::ConstantInt>(stride); }
+};
+
+Index index_of(Emitter& e, const ir::Op& op, const Parts& desc, std::uint32_t k) {
+  const Value* value = op.indices()[k];
+  const Part part = e.get(value)[0];
+  // Views may keep leading dimensions.
+  const std::uint32_t d = k + (op.code == OpCode::view ? std::uint32_t(op.imm) : 0);
+  llvm::Value* extent = e.plain(desc[2 + d]);
+  const bool wraps = (op.wrap >> k & 1) && !index_never_negative(value);
+  return {value, part, extent, wraps, e.plain(desc[2 + op.operand(0)->type->rank() + d])};
+}
+
+/// The index, or those of all lanes, as i64 and from the beginning.
+llvm::Value* resolved(Emitter& e, const Index& index, llvm::Value* v) {
+  llvm::IRBuilder<>& b = e.b;
+  const Type* type = index.type();
+  const bool narrow = index.wraps && type->size() == 4 && !v->getType()->isVectorTy();
+  if (llvm::Value* small = narrow ? small_extent(index.extent) : nullptr)
+    return e.to_i64(b.CreateSelect(b.CreateICmpSLT(v, b.getInt32(0)), b.CreateAdd(v, small), v), type);
+  v = e.to_i64(v, type);
+  if (!index.wraps) return v;
+  llvm::Value* pair[] = {v, index.extent};
+  e.unify(pair);
+  llvm::Value* negative = b.CreateICmpSLT(pair[0], e.constant_like(pair[0], 0));
+  return e.select(negative, b.CreateAdd(pair[0], pair[1]), pair[0]);
+}
+
+/// Offsets of all lanes, wrapped around after scaling: arrays of one element size then share the product.
+llvm::Value* scaled_first(Emitter& e, const Index& index) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::ConstantInt* stride = index.known_stride();
+  llvm::Value* v = e.to_i64(e.vector(index.part), index.type());
+  llvm::Value* negative = b.CreateICmpSLT(v, e.constant_like(v, 0));
+  llvm::Value* around = e.select(negative, b.CreateMul(index.extent, stride), b.getInt64(0));
+  return b.CreateAdd(b.CreateMul(v, e.splat(stride)), around);
+}
+
+/// An index that grows by a constant from lane to lane.
+void add_linear(Emitter& e, const Index& index, Term& term, Address& at) {
+  llvm::Value* first = e.to_i64(index.part.v, index.type());
+  term.scalar = e.b.CreateMul(first, term.stride);
+  term.lane = index.part.stride * index.known_stride()->getSExtValue();
+  if (!index.wraps) return;
+  const std::int64_t lowest = index.part.stride < 0 ? -std::int64_t(index.part.stride) * (e.W - 1) : 0;
+  at.fast_if = e.both(at.fast_if, e.b.CreateICmpSGE(first, e.b.getInt64(std::uint64_t(lowest))));
+}
+
+/// An index that is the same in all lanes.
+void add_uniform(Emitter& e, const Index& index, Term& term, Offset& offset) {
+  llvm::IRBuilder<>& b = e.b;
+  const bool splits = e.unit.hooks->addresses_take_constants() && e.W == 1 && !index.wraps;
+  const Moved moved = splits ? take_constant(index.value) : Moved{index.value, 0};
+  if (moved.by) {
+    term.scalar = b.CreateMul(e.to_i64(e.base(e.get(moved.base)[0]), moved.base->type), term.stride);
+    offset.steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(moved.by)), term.stride));
+    return;
+  }
+  term.scalar = b.CreateMul(resolved(e, index, index.part.v), term.stride);
+  if (splits && index.known_stride() && is_loop_index(index.value)) term.element = e.to_i64(index.part.v, index.type());
+}
+
+void add_index(Emitter& e, const Index& index, Offset& offset, Address& at) {
+  const Part& part = index.part;
+  const bool is_known = index.known_stride() != nullptr, one_extent = !index.extent->getType()->isVectorTy();
+  // A wrapped-around unsigned index would not be linear in 64 bits; a signed one that overflows is out of bounds.
+  const bool is_linear = part.stride != 0 && index.type()->is_signed_int();
+  Term term;
+  term.stride = index.stride;
+  term.index_by_lane = [&e, index] { return resolved(e, index, e.vector(index.part)); };
+  if (index.wraps && is_known && one_extent) term.offset_by_lane = [&e, index] { return scaled_first(e, index); };
+  if (is_linear && is_known)
+    add_linear(e, index, term, at);
+  else if (e.is_uniform(part) && !term.stride->getType()->isVectorTy() && (!index.wraps || one_extent))
+    add_uniform(e, index, term, offset);
+  else if (part.stride == 0 && !e.is_uniform(part))
+    term.indices = part.v;
+  if (!e.is_uniform(part)) {
+    ++offset.differ;
+    offset.grows = is_linear && !index.wraps ? term.stride : nullptr;
+  }
+  offset.terms.push_back(std::move(term));
+}
+
+/// The path inside the element: constant steps add up, dynamic ones are range-checked and clamped.
+void add_path(Emitter& e, const ir::Op& op, std::span<Value* const> path_operands, Offset& offset, Address& at) {
+  llvm::IRBuilder<>& b = e.b;
+  const Type* type = op.operand(0)->type->element();
+  std::size_t next = 0;
+  for (const ir::PathStep& step : op.path) {
+    const Type* inner = ir::step_type(type, step);
+    if (step.kind == ir::PathStep::field) {
+      at.offset += type->fields()[std::size_t(step.value)].offset;
+    } else {
+      Emitter::Step s = e.resolve_step(step, type, step.dynamic ? path_operands[next++] : nullptr);
+      if (s.dynamic) {
+        at.valid = e.both(at.valid, s.valid);
+        Term term;
+        term.stride = b.getInt64(inner->size());
+        if (s.index->getType()->isVectorTy()) {
+          ++offset.differ;
+          term.index_by_lane = [&e, s] { return e.b.CreateZExt(s.index, e.unit.wide(e.unit.i64)); };
+        } else {
+          term.scalar = b.CreateMul(b.CreateZExt(s.index, e.unit.i64), term.stride);
+        }
+        offset.terms.push_back(std::move(term));
+      } else if (s.in_range()) {
+        at.offset += s.value * inner->size();
+      } else {
+        at.valid = b.getFalse();
+      }
+    }
+    type = inner;
+  }
+}
+
 /// Indices that were read or computed often grow by one from lane to lane, as those of ordered meshes and of grids that
 /// wrap around do. A few instructions tell; whole vectors then take the place of gathers and scatters. Without that, the
 /// address stays as it is.
@@ -122,166 +253,89 @@ void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at) {
   varying->lane = stride->getSExtValue();
 }
 
+/// The address of each lane, whatever the terms are.
+llvm::Value* pointers_by_lane(Emitter& e, const std::vector<Term>& terms, llvm::Value* from) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::SmallVector<const Term*, 4> varying;
+  for (const Term& term : terms) {
+    if (term.scalar && term.lane == 0)
+      from = e.byte_offset(from, from->getType()->isVectorTy() ? e.splat(term.scalar) : term.scalar);
+    else
+      varying.push_back(&term);
+  }
+  // One index scaled by a machine-friendly stride is what gather instructions take.
+  if (varying.size() == 1 && !from->getType()->isVectorTy())
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(varying[0]->stride)) {
+      std::int64_t bytes = known->getSExtValue();
+      if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)
+        return b.CreateGEP(b.getIntNTy(unsigned(bytes) * 8), from, varying[0]->index_by_lane());
+    }
+  for (const Term* term : varying) {
+    if (term->offset_by_lane) {
+      from = e.byte_offset(from, term->offset_by_lane());
+      continue;
+    }
+    llvm::Value* pair[] = {term->index_by_lane(), term->stride};
+    e.unify(pair);
+    from = e.byte_offset(from, b.CreateMul(pair[0], pair[1]));
+  }
+  return e.W > 1 && !from->getType()->isVectorTy() ? e.splat(from) : from;
+}
+
+/// Where lanes go by an index that grows steadily they don't meet, if it grows by an element at least.
+llvm::Value* apart_if(Emitter& e, const Offset& offset, const Address& at) {
+  if (offset.differ != 1 || !offset.grows || offset.grows->getType()->isVectorTy()) return nullptr;
+  llvm::Value* size = e.b.getInt64(at.element_size);
+  llvm::Value* distance = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, offset.grows, e.b.getFalse());
+  return e.b.CreateICmpUGE(distance, size);
+}
+
+/// A scalar pointer and what lanes add to it: for terms that all have scalars.
+void move_pointer(Emitter& e, const Offset& offset, Address& at) {
+  for (const Term& term : offset.terms) {
+    if (term.element) {  // a type of that size: the back end finds constants in the index of an unrolled loop
+      const auto size = llvm::cast<llvm::ConstantInt>(term.stride)->getZExtValue();
+      at.pointer = e.b.CreateGEP(llvm::ArrayType::get(e.unit.i8, size), at.pointer, term.element);
+      continue;
+    }
+    at.pointer = e.byte_offset(at.pointer, term.scalar);
+    at.lane_stride += term.lane;
+  }
+  for (llvm::Value* step : offset.steps) at.pointer = e.byte_offset(at.pointer, step);
+}
+
 }  // namespace
 
 /// Sums index·stride terms: scalars where all lanes agree, a scalar and a distance where they are linear, else vectors.
 Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands) {
   const Value* array = op.operand(0);
   const Type* element = array->type->element();
-  std::uint32_t rank = array->type->rank();
   const Parts desc = get(array);
   Address at;
   at.element_size = element->size();
   at.scope = desc[0].scope;
-
-  std::vector<Term> terms;
-  int differ = 0;                // indices that are not the same in all lanes
-  llvm::Value* grows = nullptr;  // bytes from lane to lane by the last of these, if it grows or shrinks steadily
-  llvm::SmallVector<llvm::Value*, 4> steps;  // constants times strides come last: neighbours share what is before
-  for (std::uint32_t k = 0; k < op.num_indices; ++k) {
-    const Value* index = op.indices()[k];
-    const Part part = get(index)[0];
-    // Views may keep leading dimensions.
-    const std::uint32_t d = k + (op.code == OpCode::view ? std::uint32_t(op.imm) : 0);
-    llvm::Value* extent = plain(desc[2 + d]);
-    bool wraps = (op.wrap >> k & 1) && !index_never_negative(index);
-    auto resolved = [this, extent, wraps, type = index->type](llvm::Value* v) {
-      llvm::Value* small = wraps && type->size() == 4 && !v->getType()->isVectorTy() ? small_extent(extent) : nullptr;
-      if (small) return to_i64(b.CreateSelect(b.CreateICmpSLT(v, b.getInt32(0)), b.CreateAdd(v, small), v), type);
-      v = to_i64(v, type);
-      if (!wraps) return v;
-      llvm::Value* pair[] = {v, extent};
-      unify(pair);
-      llvm::Value* negative = b.CreateICmpSLT(pair[0], constant_like(pair[0], 0));
-      return select(negative, b.CreateAdd(pair[0], pair[1]), pair[0]);
-    };
-    Term term;
-    term.stride = plain(desc[2 + rank + d]);
-    auto* known = llvm::dyn_cast<llvm::ConstantInt>(term.stride);
-    term.index_by_lane = [this, part, resolved] { return resolved(vector(part)); };
-    // Wrapped around after scaling: arrays of one element size then share the product.
-    if (wraps && known && !extent->getType()->isVectorTy())
-      term.offset_by_lane = [this, part, extent, known, type = index->type] {
-        llvm::Value* v = to_i64(vector(part), type);
-        llvm::Value* negative = b.CreateICmpSLT(v, constant_like(v, 0));
-        llvm::Value* around = select(negative, b.CreateMul(extent, known), b.getInt64(0));
-        return b.CreateAdd(b.CreateMul(v, splat(known)), around);
-      };
-    // A wrapped-around unsigned index would not be linear in 64 bits; a signed one that overflows is out of bounds.
-    if (part.stride != 0 && known && index->type->is_signed_int()) {
-      llvm::Value* first = to_i64(part.v, index->type);
-      term.scalar = b.CreateMul(first, term.stride);
-      term.lane = part.stride * known->getSExtValue();
-      if (wraps) {
-        std::int64_t lowest = part.stride < 0 ? -std::int64_t(part.stride) * (W - 1) : 0;
-        at.fast_if = both(at.fast_if, b.CreateICmpSGE(first, b.getInt64(std::uint64_t(lowest))));
-      }
-    } else if (is_uniform(part) && !term.stride->getType()->isVectorTy() &&
-               (!wraps || !extent->getType()->isVectorTy())) {
-      const Moved moved = unit.traits.gpu && W == 1 && !wraps ? take_constant(index) : Moved{index, 0};
-      if (moved.by) {
-        term.scalar = b.CreateMul(to_i64(base(get(moved.base)[0]), moved.base->type), term.stride);
-        steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(moved.by)), term.stride));
-      } else {
-        term.scalar = b.CreateMul(resolved(part.v), term.stride);
-        if (unit.traits.gpu && W == 1 && !wraps && known && is_loop_index(index))
-          term.element = to_i64(part.v, index->type);
-      }
-    } else if (part.stride == 0 && !is_uniform(part)) {
-      term.indices = part.v;
-    }
-    if (!is_uniform(part)) {
-      ++differ;
-      grows = part.stride != 0 && index->type->is_signed_int() && !wraps ? term.stride : nullptr;
-    }
-    terms.push_back(std::move(term));
-  }
-
-  // The path inside the element: constant steps add up, dynamic ones are range-checked and clamped.
-  const Type* type = element;
-  std::size_t next = 0;
-  for (const ir::PathStep& step : op.path) {
-    const Type* inner = ir::step_type(type, step);
-    if (step.kind == ir::PathStep::field) {
-      at.offset += type->fields()[std::size_t(step.value)].offset;
-    } else {
-      Step s = resolve_step(step, type, step.dynamic ? path_operands[next++] : nullptr);
-      if (s.dynamic) {
-        at.valid = both(at.valid, s.valid);
-        Term term;
-        term.stride = b.getInt64(inner->size());
-        if (s.index->getType()->isVectorTy()) ++differ;
-        if (s.index->getType()->isVectorTy())
-          term.index_by_lane = [this, s] { return b.CreateZExt(s.index, unit.wide(unit.i64)); };
-        else
-          term.scalar = b.CreateMul(b.CreateZExt(s.index, unit.i64), term.stride);
-        terms.push_back(std::move(term));
-      } else if (s.in_range()) {
-        at.offset += s.value * inner->size();
-      } else {
-        at.valid = b.getFalse();
-      }
-    }
-    type = inner;
-  }
+  Offset offset;
+  for (std::uint32_t k = 0; k < op.num_indices; ++k) add_index(*this, index_of(*this, op, desc, k), offset, at);
+  add_path(*this, op, path_operands, offset, at);
 
   llvm::Value* data = plain(desc[0]);
-  auto by_lane = [this, terms, data]() -> llvm::Value* {
-    llvm::Value* from = data;
-    llvm::SmallVector<const Term*, 4> varying;
-    for (const Term& term : terms) {
-      if (term.scalar && term.lane == 0)
-        from = byte_offset(from, from->getType()->isVectorTy() ? splat(term.scalar) : term.scalar);
-      else
-        varying.push_back(&term);
-    }
-    // One index scaled by a machine-friendly stride is what gather instructions take.
-    if (varying.size() == 1 && !from->getType()->isVectorTy())
-      if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(varying[0]->stride)) {
-        std::int64_t bytes = known->getSExtValue();
-        if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)
-          return b.CreateGEP(b.getIntNTy(unsigned(bytes) * 8), from, varying[0]->index_by_lane());
-      }
-    for (const Term* term : varying) {
-      if (term->offset_by_lane) {
-        from = byte_offset(from, term->offset_by_lane());
-        continue;
-      }
-      llvm::Value* pair[] = {term->index_by_lane(), term->stride};
-      unify(pair);
-      from = byte_offset(from, b.CreateMul(pair[0], pair[1]));
-    }
-    return W > 1 && !from->getType()->isVectorTy() ? splat(from) : from;
-  };
+  auto by_lane = [this, terms = offset.terms, data] { return pointers_by_lane(*this, terms, data); };
   if (auto own = woven_.find(array); own != woven_.end()) {  // lanes' elements side by side
     data = own->second;
     at.lane_stride = element->size();
   }
   bool scalar = !data->getType()->isVectorTy();
-  if (scalar && at.lane_stride == 0 && op.code != OpCode::view) guess_neighbours(*this, terms, at);
-  for (const Term& term : terms) scalar &= term.scalar != nullptr;
+  if (scalar && at.lane_stride == 0 && op.code != OpCode::view) guess_neighbours(*this, offset.terms, at);
+  for (const Term& term : offset.terms) scalar &= term.scalar != nullptr;
   if (!scalar) {
     at.fast_if = nullptr;
     at.lane_stride = 0;
     at.pointers = by_lane();
-    if (op.code == OpCode::atomic && differ == 1 && grows && !grows->getType()->isVectorTy() &&
-        !data->getType()->isVectorTy()) {
-      llvm::Value* size = b.getInt64(at.element_size);
-      at.apart_if = b.CreateICmpUGE(b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, grows, b.getFalse()), size);
-    }
+    if (op.code == OpCode::atomic && !data->getType()->isVectorTy()) at.apart_if = apart_if(*this, offset, at);
     return at;
   }
   at.pointer = data;
-  for (const Term& term : terms) {
-    if (term.element) {  // a type of that size: the back end finds constants in the index of an unrolled loop
-      const auto size = llvm::cast<llvm::ConstantInt>(term.stride)->getZExtValue();
-      at.pointer = b.CreateGEP(llvm::ArrayType::get(unit.i8, size), at.pointer, term.element);
-      continue;
-    }
-    at.pointer = byte_offset(at.pointer, term.scalar);
-    at.lane_stride += term.lane;
-  }
-  for (llvm::Value* step : steps) at.pointer = byte_offset(at.pointer, step);
+  move_pointer(*this, offset, at);
   if (at.fast_if) at.pointers_slow = by_lane;
   return at;
 }
@@ -370,8 +424,7 @@ void Emitter::emit_from_ptr(const ir::Op& op) {
   Parts out;
   const bool varying = address->getType()->isVectorTy(), fixed = op.imm != 0;
   llvm::Value* data = b.CreateIntToPtr(address, varying ? unit.wide(unit.ptr) : unit.ptr);
-  if (fixed && unit.traits.gpu && !varying)  // reads of global memory that is never written have a cache of their own
-    data = b.CreateAddrSpaceCast(b.CreateAddrSpaceCast(data, b.getPtrTy(kGlobalSpace)), unit.ptr);
+  if (fixed && !varying) data = unit.hooks->fixed_memory(*this, data);
   out.push_back({data, 0, fixed ? kFixedScope : -1});
   out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
   for (std::uint32_t d = 0; d < rank; ++d) out.push_back({plain(op.operand(1 + d))});

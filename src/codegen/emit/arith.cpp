@@ -1,8 +1,7 @@
 // Elementwise operations: arithmetic, bits, rounding and elementary functions, on scalars, composites and blocks.
 // docs/design/ir.md states each meaning; src/ir/scalar_eval.cpp is the same in plain C++ and the tests compare the two.
 #include "codegen/emit/emitter.h"
-#include "codegen/nvptx/extremes.h"
-#include "codegen/nvptx/roots.h"
+#include "codegen/emit/target_hooks.h"
 #include "ir/op_cases.h"
 
 namespace weft::codegen {
@@ -150,13 +149,13 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
     case OpCode::mul: return b.CreateFMul(x, y);
     case OpCode::div:
       if (plain_roots && llvm::isa<llvm::ConstantFP>(x) && llvm::cast<llvm::ConstantFP>(x)->isExactlyValue(1.0))
-        if (llvm::Value* inverse = emit_root_reciprocal(*this, y)) return inverse;
+        if (llvm::Value* inverse = unit.hooks->root_reciprocal(*this, y)) return inverse;
       return b.CreateFDiv(x, y);
     case OpCode::floordiv: return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFDiv(x, y));
     case OpCode::rem: return call_math(code, kind, operands);
     case OpCode::min:
     case OpCode::max:
-      if (unit.traits.gpu && kind == ScalarKind::f32) return emit_float_extreme(*this, code == OpCode::max, x, y);
+      if (llvm::Value* own = unit.hooks->float_extreme(*this, code == OpCode::max, kind, x, y)) return own;
       return float_extreme(code == OpCode::max ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y), x, y);
     case OpCode::least: return plain_extreme(false, x, y);
     case OpCode::greatest: return plain_extreme(true, x, y);
@@ -168,7 +167,9 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
     case OpCode::trunc: return intrinsic(llvm::Intrinsic::trunc);
     case OpCode::round: return intrinsic(llvm::Intrinsic::round);
     case OpCode::rint: return intrinsic(llvm::Intrinsic::rint);
-    case OpCode::sqrt: return plain_roots ? emit_square_root(*this, x) : intrinsic(llvm::Intrinsic::sqrt);
+    case OpCode::sqrt:
+      if (llvm::Value* root = plain_roots ? unit.hooks->root_in_loop(*this, x) : nullptr) return root;
+      return intrinsic(llvm::Intrinsic::sqrt);
     WEFT_CASES(WEFT_MATH_OPS) return call_math(code, kind, operands);
     WEFT_CASES(WEFT_BITS_OPS)
     WEFT_CASES(WEFT_COMPARE_OPS)

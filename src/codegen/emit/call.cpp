@@ -3,6 +3,7 @@
 // results come back in a struct, blocks through pointers. A function whose loops count their turns gets the turns that
 // are left as one more argument and returns them as one more result. Bodies are emitted from a list, not by recursion.
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/target_hooks.h"
 
 namespace weft::codegen {
 
@@ -60,6 +61,11 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
   variant.function->setDoesNotThrow();
   pending_.emplace_back(&function, &variant);
   return variant;
+}
+
+void CodeUnit::emit_kernel(const ir::Function& kernel) {
+  hooks->emit_kernel(*this, kernel);
+  emit_pending();
 }
 
 void CodeUnit::emit_pending() {
@@ -149,7 +155,7 @@ void Emitter::emit_native_call(const ir::Op& op) {
 void Emitter::emit_call(const ir::Op& op) {
   const ir::Function& callee = *op.callee;
   if (!callee.native.empty()) return emit_native_call(op);
-  if (callee.lanewise && !unit.traits.gpu && !unit.packed) return emit_lanewise_call(op);
+  if (callee.lanewise && unit.hooks->packs_lanewise_functions() && !unit.packed) return emit_lanewise_call(op);
   if (callee.derives) throw Error("the derivative '" + callee.name + "' has not been written", op.loc);
   std::vector<LaneShape> shapes;
   for (const ir::Value* v : op.operands)

@@ -4,7 +4,8 @@
 
 #include <llvm/IR/Verifier.h>
 
-#include "codegen/nvptx/line_table.h"
+#include "codegen/emit/line_table.h"
+#include "codegen/emit/target_hooks.h"
 
 namespace weft::codegen {
 
@@ -66,6 +67,7 @@ CodeUnit::CodeUnit(const ir::Module& source, const TargetSpec& target, const Emi
       options(options),
       lanes(lanes),
       traits(traits_of(target)),
+      hooks(target.arch == TargetSpec::nvptx ? gpu_hooks() : cpu_hooks()),
       sites(analysis::check_sites(source)) {
   module = std::make_unique<llvm::Module>("weft", context);
   i1 = llvm::Type::getInt1Ty(context);
@@ -76,8 +78,8 @@ CodeUnit::CodeUnit(const ir::Module& source, const TargetSpec& target, const Emi
   f32 = llvm::Type::getFloatTy(context);
   f64 = llvm::Type::getDoubleTy(context);
   ptr = llvm::PointerType::getUnqual(context);
-  if (!traits.gpu) turns.emplace(source);
-  if (options.line_info && traits.gpu) lines = std::make_unique<LineTable>(*module);
+  if (hooks->counts_turns()) turns.emplace(source);
+  if (options.line_info && hooks->tells_lines()) lines = std::make_unique<LineTable>(*module);
 }
 
 CodeUnit::~CodeUnit() = default;

@@ -1,7 +1,7 @@
 // Dispatch over operations, and `if`: a branch where all lanes agree, both sides under masks where they do not, selects
 // without any branch for short pure sides.
 #include "codegen/emit/emitter.h"
-#include "codegen/nvptx/line_table.h"
+#include "codegen/emit/line_table.h"
 
 namespace weft::codegen {
 

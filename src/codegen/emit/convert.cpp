@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "codegen/emit/emitter.h"
-#include "codegen/nvptx/conversions.h"
+#include "codegen/emit/target_hooks.h"
 
 namespace weft::codegen {
 
@@ -81,7 +81,7 @@ llvm::Value* Emitter::double_to_half(ScalarKind kind, llvm::Value* value) {
 /// Saturating, NaN to 0. On x86 LLVM takes its intrinsic for that apart, lane by lane; there vectors are clamped by
 /// compares and selects first, so that the plain conversion never sees a number outside its range.
 llvm::Value* Emitter::float_to_int(llvm::Value* v, ScalarKind to) {
-  if (unit.traits.gpu) return emit_float_to_int(*this, v, to);
+  if (llvm::Value* own = unit.hooks->float_to_int(*this, v, to)) return own;
   llvm::Type* target = like(v, unit.type(to));
   llvm::Type* type = v->getType();
   if (!unit.traits.x86 || !type->isVectorTy()) {

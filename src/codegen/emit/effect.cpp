@@ -1,8 +1,7 @@
-// What threads know and say: thread indices, the stop flag, failed checks, printing. Helpers of the runtime do the work;
-// on the GPU the error record is written here and printing takes a way of its own (nvptx/print.cpp).
+// What threads know and say: thread indices, the stop flag, failed checks, printing. How it gets to the host is the
+// target's affair.
 #include "codegen/emit/emitter.h"
-#include "codegen/nvptx/print.h"
-#include "codegen/nvptx/warp.h"
+#include "codegen/emit/target_hooks.h"
 #include "runtime/print_format.h"
 
 namespace weft::codegen {
@@ -13,45 +12,11 @@ void Emitter::emit_tid(const ir::Op& op) {
   set(op.result(), {part});
 }
 
-void Emitter::emit_block_dim(const ir::Op& op) {
-  llvm::Value* threads = b.getInt32(1);  // a thread of the CPU is a block of its own
-  if (unit.traits.gpu) threads = threads_of_block(*this);
-  set(op.result(), {Part{threads}});
-}
+void Emitter::emit_block_dim(const ir::Op& op) { set(op.result(), {Part{unit.hooks->threads_of_block(*this)}}); }
 
-/// On the GPU nothing: a trap without a debugger would end the context.
-void Emitter::emit_breakpoint() {
-  if (unit.traits.gpu) return;
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), {unit.ptr}, false);
-  auto stop = [&] { b.CreateCall(unit.helper("weft_rt_breakpoint", type, true), {thread.context}); };
-  if (mask)
-    when(any(mask), stop);
-  else
-    stop();
-}
+void Emitter::emit_breakpoint() { unit.hooks->breakpoint(*this); }
 
-void Emitter::emit_running(const ir::Op& op) {
-  if (!unit.traits.gpu) {
-    llvm::Value* at = b.CreateConstGEP1_64(unit.i8, thread.context, offsetof(runtime::LaunchContext, stop));
-    llvm::LoadInst* stop = b.CreateAlignedLoad(unit.i32, at, llvm::Align(4));
-    stop->setAtomic(llvm::AtomicOrdering::Monotonic);
-    return set(op.result(), {Part{b.CreateICmpEQ(stop, b.getInt32(0))}});
-  }
-  llvm::Value* at = b.CreateConstGEP1_64(unit.i8, thread.context, offsetof(GpuTrailer, stop));
-  llvm::Value* flag = b.CreateIntToPtr(b.CreateAlignedLoad(unit.i64, at, llvm::Align(8)), unit.ptr);
-  llvm::BasicBlock *before = b.GetInsertBlock(), *look = block("stop"), *done = block("stop.done");
-  b.CreateCondBr(b.CreateIsNotNull(flag), look, done);
-  b.SetInsertPoint(look);
-  llvm::LoadInst* stop = b.CreateAlignedLoad(unit.i32, flag, llvm::Align(4));
-  stop->setVolatile(true);
-  llvm::Value* running = b.CreateICmpEQ(stop, b.getInt32(0));
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
-  llvm::PHINode* result = b.CreatePHI(unit.i1, 2);
-  result->addIncoming(b.getTrue(), before);
-  result->addIncoming(running, look);
-  set(op.result(), {Part{result}});
-}
+void Emitter::emit_running(const ir::Op& op) { set(op.result(), {Part{unit.hooks->is_running(*this)}}); }
 
 void Emitter::emit_any(const ir::Op& op) {
   llvm::Value* v = plain(op.operand(0));
@@ -77,9 +42,7 @@ void Emitter::emit_failure(const ir::Op& op) {
     llvm::Value* linear = lane_of(plain(thread.linear), lane);
     llvm::Value* site = b.getInt32(std::uint32_t(unit.sites.number.at(&op)));
     llvm::Value *index = number(1), *extent = number(2);
-    if (unit.traits.gpu) return emit_gpu_failure(*this, site, linear, index, extent);
-    auto* type = llvm::FunctionType::get(b.getVoidTy(), {unit.ptr, unit.i32, unit.i64, unit.i64, unit.i64}, false);
-    b.CreateCall(unit.helper("weft_rt_fail", type, true), {thread.context, site, linear, index, extent});
+    unit.hooks->report_failure(*this, {site, linear, index, extent});
   };
   when(any(failed), record);
 }
@@ -94,17 +57,7 @@ void Emitter::emit_print(const ir::Op& op) {
   } catch (const std::invalid_argument& problem) {
     throw Error(problem.what(), op.loc);
   }
-  std::vector<std::uint32_t> offsets = runtime::operand_offsets(types);
-  if (unit.traits.gpu) return emit_gpu_print(*this, op, format, offsets);
-  llvm::AllocaInst* values = entry_alloca(unit.i8, std::max(offsets.back(), 8u), 16);
-  llvm::Constant* text = unit.text_constant(format);
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), {unit.ptr, unit.ptr, unit.i64, unit.ptr}, false);
-  for_each_lane(mask, [&](llvm::Value* lane) {
-    for (std::size_t k = 0; k < types.size(); ++k)
-      write_bytes(types[k], get(op.operand(k)), b.CreateConstGEP1_64(unit.i8, values, offsets[k]), lane);
-    llvm::Value* linear = lane_of(plain(thread.linear), lane);
-    b.CreateCall(unit.helper("weft_rt_print", type, true), {thread.context, text, linear, values});
-  });
+  unit.hooks->print(*this, op, format, runtime::operand_offsets(types));
 }
 
 }  // namespace weft::codegen

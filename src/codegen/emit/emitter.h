@@ -34,6 +34,7 @@ namespace weft::codegen {
 class AddQueue;
 class GroupedAdds;
 class LineTable;
+class TargetHooks;
 
 /// The scope of memory that nothing writes while kernels run.
 inline constexpr std::int32_t kFixedScope = -2;
@@ -113,23 +114,15 @@ class CodeUnit {
   const ir::Module& source;
   const TargetSpec& target;
   const EmitOptions& options;
-  int lanes;                  // of the body being emitted; see BodyForm
-  bool packed = false;        // in the body being emitted, vectors that fill registers are one part each
-  int gpu_lanes = 1;          // elements of a GPU thread in one step; set by emit_kernel
-  int gpu_steps = 1;          // see Emitted::steps
-  bool gpu_unrolled = false;  // loops were unrolled so that loads run ahead
-  /// GPU: atomic sums that a thread keeps to itself until the end, and where, a place for each of its numbers.
-  std::unordered_map<const ir::Op*, llvm::SmallVector<llvm::Value*, 4>> sums;
-  /// GPU: additions in which threads of a warp may meet (nvptx/kernel_plan.h).
-  std::unordered_set<const ir::Op*> meeting_adds;
-  /// GPU: additions to arrays that the kernel only adds to (analysis/private_sums.h): they may wait for each other.
-  std::unordered_set<const ir::Op*> lone_adds;
+  int lanes;            // of the body being emitted; see BodyForm
+  bool packed = false;  // in the body being emitted, vectors that fill registers are one part each
   const TargetTraits traits;
+  const std::unique_ptr<TargetHooks> hooks;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   analysis::CheckSites sites;
-  std::optional<LoopTurns> turns;    // CPU: which loops count their turns
-  std::unique_ptr<LineTable> lines;  // GPU, if asked for
+  std::optional<LoopTurns> turns;    // which loops count their turns, if any do
+  std::unique_ptr<LineTable> lines;  // if asked for
 
   llvm::Type *i1, *i8, *i16, *i32, *i64, *f32, *f64;
   llvm::PointerType* ptr;
@@ -139,8 +132,6 @@ class CodeUnit {
   std::map<std::string, llvm::Constant*> texts_;
   std::unordered_map<const ir::Function*, llvm::Function*> natives_;
   llvm::Function* math_function(const ir::Function& body, const std::string& name, ScalarKind kind, bool varying);
-  void emit_cpu_kernel(const ir::Function& kernel);
-  void emit_gpu_kernel(const ir::Function& kernel);
   void emit_pending();
   void emit_variant(const ir::Function& function, const Variant& variant);
 
@@ -334,9 +325,15 @@ class Emitter {
   void emit_local(const ir::Op& op);
   void clear_woven(llvm::Value* memory, std::uint64_t count, std::uint64_t element);
   Address address(const ir::Op& op, std::span<ir::Value* const> path_operands);
+  /// The address of each lane (W = 1: the one).
+  llvm::Value* lane_pointers(const Address& at);
+  /// A plain addition to elements that no two lanes share, whatever `fast_if` says.
+  void add_apart(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at);
 
   void emit_if(const ir::Op& op);
   void emit_for(const ir::Op& op);
+  /// GPU: several turns at once (nvptx/grouped_adds.h).
+  void emit_grouped_for(const ir::Op& op, GroupedAdds& adds);
   void emit_while(const ir::Op& op);
   void emit_call(const ir::Op& op);
   void emit_native_call(const ir::Op& op);
@@ -440,10 +437,8 @@ class Emitter {
   bool store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
   llvm::Value* any_bit(const ir::Value* loaded);
   void store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at);
-  void add_apart(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at);
   void load_block(const PartInfo& info, const Address& at, Part& into);
   void store_block(const PartInfo& info, const Part& from, const Address& at);
-  llvm::Value* lane_pointers(const Address& at);
   llvm::Value* from_memory(const PartInfo& leaf, llvm::Value* v);
   llvm::Value* to_memory(const PartInfo& leaf, llvm::Value* v);
   llvm::Value* replicate_mask(llvm::Value* m, unsigned times);
@@ -456,8 +451,6 @@ class Emitter {
   Parts shaped_parts(const ir::Value* as, const Parts& parts);
   void emit_uniform_for(const ir::Op& op);
   bool emit_paired_rest(const ir::Op& op);
-  /// GPU, several turns at once (nvptx/grouped_adds.h); false if there is nothing to gain.
-  bool emit_grouped_for(const ir::Op& op);
   void emit_divergent_for(const ir::Op& op);
   llvm::Value* trip_count(const ir::Op& op, bool by_lane);
   using Carried = std::vector<Parts>;

@@ -1,6 +1,7 @@
 // Loops. Where all lanes agree on the trip count they are scalar loops; else they run while any lane is active and lanes
 // that are done keep their carried values. Carried blocks live in one place for the whole loop.
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/target_hooks.h"
 
 namespace weft::codegen {
 
@@ -134,23 +135,6 @@ namespace {
 /// The most turns of a small loop that are taken at once.
 constexpr std::int64_t kMaxBulkTurns = 1 << 16;
 
-/// A GPU thread has nothing else to do while it waits for a load: small innermost loops are unrolled.
-constexpr int kMaxUnrolledOps = 48, kMaxOpsForEight = 24;
-
-/// How often; 1: not at all. Loops that may begin below zero have a copy for the usual case (passes/split_signs.h).
-int gpu_unrolling(const ir::Region& body) {
-  int ops = 0;
-  for (const ir::Op& op : body) {
-    if (!op.regions.empty() || op.code == OpCode::call || op.code == OpCode::atomic || ++ops > kMaxUnrolledOps)
-      return 1;
-    for (std::uint32_t k = 0; k < op.num_indices; ++k)
-      if ((op.wrap >> k & 1) && op.indices()[k] == body.args[0]) return 1;
-  }
-  // A loop from here to there is likely short, and what is left of it at the end counts.
-  const bool from_start = body.parent_op->operand(0)->is_constant();
-  return ops > kMaxOpsForEight || !from_start ? 4 : 8;
-}
-
 void ask_for_unrolling(llvm::Instruction* latch, int count) {
   llvm::LLVMContext& context = latch->getContext();
   llvm::Metadata* wish[] = {
@@ -180,14 +164,14 @@ void Emitter::emit_straight_turns(const ir::Op& op, int turns, llvm::Value*& at,
   overlaps_roots = false;
 }
 
-/// GPU: loops from here to there that are unrolled four times. What is left, up to three turns, runs as a pair and a single
+/// Loops from here to there that are unrolled four times. What is left, up to three turns, runs as a pair and a single
 /// one, so that loads of the pair run together, too; LLVM would take turn by turn. False for other loops.
 bool Emitter::emit_paired_rest(const ir::Op& op) {
   const ir::Region& body = *op.regions[0];
   std::span<ir::Value* const> args = body.args.subspan(1);
   const ir::Value* start = op.operand(0);
-  if (!unit.traits.gpu || W != 1 || start->is_constant() || !start->type->is_signed_int()) return false;
-  if (!op.operand(2)->is_constant() || op.operand(2)->as_int() != 1 || gpu_unrolling(body) != 4) return false;
+  if (W != 1 || start->is_constant() || !start->type->is_signed_int()) return false;
+  if (!op.operand(2)->is_constant() || op.operand(2)->as_int() != 1 || unit.hooks->unrolling(body) != 4) return false;
   for (const ir::Value* arg : args)
     for (const PartInfo& part : parts_of(arg).parts)
       if (part.kind == PartKind::block) return false;
@@ -223,7 +207,7 @@ bool Emitter::emit_paired_rest(const ir::Op& op) {
 }
 
 void Emitter::emit_uniform_for(const ir::Op& op) {
-  if (emit_grouped_for(op) || emit_paired_rest(op)) return;
+  if (unit.hooks->emit_grouped_for(*this, op) || emit_paired_rest(op)) return;
   const ir::Region& body = *op.regions[0];
   std::span<ir::Value* const> args = body.args.subspan(1);
   LoopTurns::Way way = turns_of(op);
@@ -311,9 +295,8 @@ Emitter::ForPart Emitter::emit_for_part(const ir::Op& op, const ForBlocks& block
   set(body.args[0], {Part{index}});
   for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
   if (counts) take_turn();
-  const int times = unit.traits.gpu ? gpu_unrolling(body) : 1;
+  const int times = unit.hooks->unrolling(body);
   overlaps_roots = times > 1;
-  for (const ir::Op& inner : body) unit.gpu_unrolled |= times > 1 && inner.code == OpCode::load;
   emit_region(body);
   overlaps_roots = false;
   carry_next(args, phis, body.terminator()->operands, nullptr);

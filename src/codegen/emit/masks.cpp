@@ -1,5 +1,6 @@
 // Vectors compared and chosen by bits of a number, and hints to the caches: what walks over trees are made of.
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/target_hooks.h"
 
 namespace weft::codegen {
 
@@ -49,8 +50,7 @@ void Emitter::emit_choose_bits(const ir::Op& op) {
 }
 
 void Emitter::emit_prefetch(const ir::Op& op) {
-  // A GPU hides its waits behind other warps; lanes that go to places apart would take as many instructions as loads.
-  if (unit.traits.gpu) return;
+  if (!unit.hooks->prefetches()) return;
   const Address at = address(op, {});
   if (!at.pointer || at.fast_if) return;
   llvm::Value* place = b.CreateConstGEP1_64(unit.i8, at.pointer, at.offset);

@@ -1,7 +1,7 @@
 // Elementary functions that were not inlined: one LLVM function each, on scalars or on all lanes, made from the library's
 // body. It takes no mask: it has no effects and no input is outside its domain, so inactive lanes only cost time.
 #include "codegen/emit/emitter.h"
-#include "codegen/nvptx/elementary.h"
+#include "codegen/emit/target_hooks.h"
 #include "math/library.h"
 
 namespace weft::codegen {
@@ -60,8 +60,7 @@ llvm::Value* Emitter::call_rare(ir::OpCode code, ScalarKind kind, llvm::Value* o
 }
 
 llvm::Value* Emitter::call_math(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands) {
-  if (unit.traits.gpu)
-    if (llvm::Value* result = emit_gpu_function(*this, code, kind, operands)) return result;
+  if (llvm::Value* result = unit.hooks->elementary(*this, code, kind, operands)) return result;
   if (math::is_rare_math(code) && operands[0]->getType()->isVectorTy()) return call_rare(code, kind, operands[0]);
   llvm::CallInst* call = b.CreateCall(unit.math(code, kind, operands[0]->getType()->isVectorTy()), operands);
   call->setDoesNotThrow();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/target_hooks.h"
 
 namespace weft::codegen {
 
@@ -40,7 +41,7 @@ bool only_reads_between(const ir::Op& first, const ir::Op& last) {
 }  // namespace
 
 void Emitter::find_row_products(const ir::Region& region) {
-  if (unit.traits.gpu) return;
+  if (!unit.hooks->multiplies_by_rows()) return;
   std::vector<std::uint32_t> uses;
   for (const ir::Op& store : region) {
     if (store.code != OpCode::store || !is_row_matrix(store.operands.back()->type)) continue;

@@ -2,7 +2,7 @@
 // linear and varying.
 #include "codegen/emit/emitter.h"
 
-#include "codegen/nvptx/line_table.h"
+#include "codegen/emit/line_table.h"
 #include "runtime/kernel_abi.h"
 
 namespace weft::codegen {

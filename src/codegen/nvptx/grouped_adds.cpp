@@ -50,8 +50,8 @@ bool comes_always(const Region& body, const Op& op) {
   return condition->kind == ir::ValueKind::result && condition->op->code == OpCode::nonnull && !is_in(body, condition);
 }
 
-bool can_wait(Emitter& e, const Region& body, const Op& op) {
-  if (op.code != OpCode::atomic || !e.unit.meeting_adds.contains(&op) || !e.unit.lone_adds.contains(&op)) return false;
+bool can_wait(const GpuHooks& gpu, const Region& body, const Op& op) {
+  if (op.code != OpCode::atomic || !gpu.meeting_adds.contains(&op) || !gpu.lone_adds.contains(&op)) return false;
   if (op.num_indices == 0 || !op.path.empty() || op.wrap != 0 || !comes_always(body, op)) return false;
   const auto indices = op.indices();
   const auto outer = indices.first(indices.size() - 1);
@@ -61,10 +61,10 @@ bool can_wait(Emitter& e, const Region& body, const Op& op) {
 
 }  // namespace
 
-GroupedAdds::GroupedAdds(Emitter& e, const Op& loop) {
+GroupedAdds::GroupedAdds(Emitter& e, const GpuHooks& gpu, const Op& loop) {
   const Region& body = *loop.regions[0];
   const Value* step = loop.operand(2);
-  if (!e.unit.traits.gpu || e.W != 1 || e.unit.lone_adds.empty() || !step->is_constant()) return;
+  if (e.W != 1 || gpu.lone_adds.empty() || !step->is_constant()) return;
   if (std::abs(step->as_int()) != 1 || body.function->form.strided) return;
   falls_ = step->as_int() < 0;
   int ops = 0;
@@ -74,7 +74,7 @@ GroupedAdds::GroupedAdds(Emitter& e, const Op& loop) {
     ++ops;
     simple &= op.code != OpCode::for_ && op.code != OpCode::while_ && op.code != OpCode::call &&
               op.code != OpCode::check && op.code != OpCode::assert_;
-    if (!can_wait(e, body, op)) return;
+    if (!can_wait(gpu, body, op)) return;
     const Type* element = op.result()->type;
     const TypeParts& info = e.unit.parts(element);
     if (!is_row_of_scalars(info) || !has_warp_add(info.parts.front().scalar)) return;
@@ -118,9 +118,7 @@ void GroupedAdds::end(Emitter& e) {
   }
 }
 
-bool Emitter::emit_grouped_for(const Op& op) {
-  GroupedAdds adds(*this, op);
-  if (adds.turns() == 1) return false;
+void Emitter::emit_grouped_for(const Op& op, GroupedAdds& adds) {
   const Region& body = *op.regions[0];
   const auto args = body.args.subspan(1);
   const auto several = std::uint64_t(adds.turns());
@@ -161,7 +159,6 @@ bool Emitter::emit_grouped_for(const Op& op) {
   b.SetInsertPoint(done);
   Carried all = join_carried(args, {{few, &start}, {last.end, &last.out}});
   for (std::size_t a = 0; a < args.size(); ++a) set(op.results[a], std::move(all[a]));
-  return true;
 }
 
 }  // namespace weft::codegen

@@ -4,14 +4,14 @@
 #pragma once
 #include <llvm/ADT/SmallVector.h>
 
-#include "codegen/emit/emitter.h"
+#include "codegen/nvptx/gpu_hooks.h"
 
 namespace weft::codegen {
 
 class GroupedAdds {
  public:
   /// Additions of a loop of a kernel that can be done so; `turns()` is 1 if there are none.
-  GroupedAdds(Emitter& e, const ir::Op& loop);
+  GroupedAdds(Emitter& e, const GpuHooks& gpu, const ir::Op& loop);
 
   /// Turns that are done at once.
   int turns() const { return turns_; }

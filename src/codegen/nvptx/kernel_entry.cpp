@@ -4,7 +4,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "codegen/cpu/lane_choice.h"
-#include "codegen/emit/emitter.h"
+#include "codegen/nvptx/gpu_hooks.h"
 #include "codegen/nvptx/kernel_plan.h"
 #include "codegen/nvptx/parameters.h"
 #include "codegen/nvptx/warp.h"
@@ -18,8 +18,9 @@ constexpr std::uint64_t kMaxBusyWeight = 120, kMinWordsAhead = 24, kMaxWordsAhea
 
 class GpuFrame {
  public:
-  GpuFrame(CodeUnit& unit, const ir::Function& kernel)
+  GpuFrame(CodeUnit& unit, GpuHooks& gpu, const ir::Function& kernel)
       : unit_(unit),
+        gpu_(gpu),
         kernel_(kernel),
         plan_(plan_gpu_kernel(kernel, unit.options.order)),
         rank_(kernel.form.rank),
@@ -46,8 +47,8 @@ class GpuFrame {
                           special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
     stride_ = b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), block_size);
     for (const auto& adds : plan_.sums) open_sum(adds);
-    unit_.meeting_adds = plan_.meeting_adds;
-    unit_.lone_adds = plan_.lone_adds;
+    gpu_.meeting_adds = plan_.meeting_adds;
+    gpu_.lone_adds = plan_.lone_adds;
     auto each = [&](llvm::Value* at, llvm::Value* low) { thread(at, low); };
 
     if (plan_.lanes > 1) {
@@ -109,7 +110,7 @@ class GpuFrame {
 
   /// Whether a thread has many loads that can run at the same time.
   bool loads_ahead() const {
-    if (unit_.gpu_unrolled) return kernel_weight(kernel_) <= kMaxBusyWeight;
+    if (gpu_.unrolled) return kernel_weight(kernel_) <= kMaxBusyWeight;
     const std::uint64_t words = plan_.lanes == 1 ? words_read(kernel_) : 0;
     return words >= kMinWordsAhead && words <= kMaxWordsAhead;
   }
@@ -308,7 +309,7 @@ class GpuFrame {
       slots.push_back(b_.CreateAlloca(type));
       b_.CreateStore(llvm::Constant::getNullValue(type), slots.back());
     }
-    for (const ir::Op* op : adds) unit_.sums[op] = slots;
+    for (const ir::Op* op : adds) gpu_.sums[op] = slots;
   }
 
   void close_sums() {
@@ -323,7 +324,7 @@ class GpuFrame {
       const Address at = e.address(op, {});
       PlaceSum sum{op.result()->type->scalar_kind(), e.byte_offset(at.pointer, e.b.getInt64(at.offset)), nullptr, {}};
       if (!is_parameter_array(array)) sum.wanted = e.b.CreateIsNotNull(e.get(array)[0].v);
-      for (llvm::Value* slot : unit_.sums[&op]) sum.values.push_back(e.b.CreateLoad(unit_.type(sum.kind), slot));
+      for (llvm::Value* slot : gpu_.sums[&op]) sum.values.push_back(e.b.CreateLoad(unit_.type(sum.kind), slot));
       sums.push_back(std::move(sum));
     }
     emit_block_add(e, sums);
@@ -340,6 +341,7 @@ class GpuFrame {
   }
 
   CodeUnit& unit_;
+  GpuHooks& gpu_;
   const ir::Function& kernel_;
   const GpuPlan plan_;
   const int rank_;
@@ -353,10 +355,10 @@ class GpuFrame {
 
 }  // namespace
 
-void CodeUnit::emit_gpu_kernel(const ir::Function& kernel) {
-  GpuFrame frame(*this, kernel);
-  gpu_lanes = frame.emit();
-  gpu_steps = frame.steps();
+void emit_gpu_kernel(CodeUnit& unit, GpuHooks& hooks, const ir::Function& kernel) {
+  GpuFrame frame(unit, hooks, kernel);
+  hooks.lanes = frame.emit();
+  hooks.steps = frame.steps();
 }
 
 }  // namespace weft::codegen

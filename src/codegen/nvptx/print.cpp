@@ -94,4 +94,22 @@ void emit_gpu_failure(Emitter& e, llvm::Value* site, llvm::Value* linear, llvm::
   });
 }
 
+llvm::Value* emit_gpu_running(Emitter& e) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Value* at = b.CreateConstGEP1_64(e.unit.i8, e.thread.context, offsetof(GpuTrailer, stop));
+  llvm::Value* flag = b.CreateIntToPtr(b.CreateAlignedLoad(e.unit.i64, at, llvm::Align(8)), e.unit.ptr);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *look = e.block("stop"), *done = e.block("stop.done");
+  b.CreateCondBr(b.CreateIsNotNull(flag), look, done);
+  b.SetInsertPoint(look);
+  llvm::LoadInst* stop = b.CreateAlignedLoad(e.unit.i32, flag, llvm::Align(4));
+  stop->setVolatile(true);
+  llvm::Value* running = b.CreateICmpEQ(stop, b.getInt32(0));
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(e.unit.i1, 2);
+  result->addIncoming(b.getTrue(), before);
+  result->addIncoming(running, look);
+  return result;
+}
+
 }  // namespace weft::codegen

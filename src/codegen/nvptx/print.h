@@ -1,4 +1,5 @@
-// Output of GPU threads: what they print and the record of a failed check, in page-locked memory.
+// What GPU threads and the host tell each other in page-locked memory: what is printed, the record of a failed check, and
+// whether to stop.
 #pragma once
 #include "codegen/emit/emitter.h"
 
@@ -8,5 +9,8 @@ namespace weft::codegen {
 void emit_gpu_print(Emitter& e, const ir::Op& op, const std::string& format, const std::vector<std::uint32_t>& offsets);
 /// Writes the launch's error record unless another thread was first.
 void emit_gpu_failure(Emitter& e, llvm::Value* site, llvm::Value* linear, llvm::Value* index, llvm::Value* extent);
+
+/// False once the launch is to stop; launches that can't be stopped have no flag.
+llvm::Value* emit_gpu_running(Emitter& e);
 
 }  // namespace weft::codegen

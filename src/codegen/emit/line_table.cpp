@@ -1,6 +1,6 @@
 // Each function is a subprogram of the file where its first line lies; lines of other files, of functions that were
 // inlined, lie in blocks of their own within it.
-#include "codegen/nvptx/line_table.h"
+#include "codegen/emit/line_table.h"
 
 #include <unordered_map>
 
