@@ -4,6 +4,7 @@
 // function that a lanewise one calls. Operations that work component by component, choices, moves and control flow take
 // such parts as they are; all others are emitted on components that are taken out before and put together behind.
 #include "codegen/emit/emitter.h"
+#include "ir/infer.h"
 
 namespace weft::codegen {
 
@@ -18,6 +19,13 @@ namespace {
 
 bool is_packed_part(const PartInfo& part) { return part.kind == PartKind::scalar && part.count > 1; }
 
+/// Rows of matrices are vectors, but matrices are not packed.
+bool names_row(const ir::Op& op) {
+  if (op.code != OpCode::extract && op.code != OpCode::insert) return false;
+  const Type* at = ir::type_at(op.operand(0)->type, op.path.first(op.path.size() - 1));
+  return at && at->is_mat();
+}
+
 }  // namespace
 
 bool Emitter::needs_components(const ir::Op& op) {
@@ -26,9 +34,9 @@ bool Emitter::needs_components(const ir::Op& op) {
   if (llvm::none_of(op.operands, packed_inside) && llvm::none_of(op.results, packed_inside)) return false;
   switch (ir::class_of(op.code)) {
     case ir::OpClass::arith: return op.code == OpCode::rem && is_floating(op.result()->type->scalar_kind());
+    case ir::OpClass::data: return names_row(op);
     case ir::OpClass::bits:
     case ir::OpClass::round:
-    case ir::OpClass::data:
     case ir::OpClass::control: return false;
     case ir::OpClass::whole:
       return op.code == OpCode::dot || op.code == OpCode::matmul || op.code == OpCode::transpose ||

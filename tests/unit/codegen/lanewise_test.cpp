@@ -141,6 +141,43 @@ kernel @k(%a: array<vec<f32,8>,1>, %x: array<f32,1>, %y: array<f32,1>) form(no_o
                      1);
 }
 
+TEST(Lanewise, RowsOfMatrices) {
+  expect_same<float>(R"(
+struct %Held { m: mat<f32,4,4>, v: vec<f32,4> }
+func @turn(%m: mat<f32,4,4>, %h: %Held, %k: i32) -> (f32, %Held) lanewise {
+  %row = extract %m[2]
+  %any = extract %m[%k]
+  %both = mul %row, %any
+  %n = insert %m, %both, [1]
+  %o = insert %n, %row, [%k]
+  %p = matmul %o, %both
+  %inner = extract %h.0[3]
+  %sum = add %p, %inner
+  %held = insert %h, %sum, .0[0]
+  %outer = insert %held, %any, .1
+  %d = dot %p, %sum
+  return %d, %outer
+}
+kernel @k(%a: array<vec<f32,8>,1>, %x: array<f32,1>, %y: array<f32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %v = load %x[%i]
+  %m = splat mat<f32,4,4>, %v
+  %q = insert %m, 5.0f32, [2][1]
+  %w = splat vec<f32,4>, %v
+  %h = construct %Held %q, %w
+  %k = bit_and %i, 3i32
+  %d, %held = call @turn(%q, %h, %k)
+  %e = extract %held.0[0][2]
+  %f = extract %held.1[1]
+  %s = add %d, %e
+  %r = add %s, %f
+  store %y[%i], %r
+  return
+}
+)",
+                     1);
+}
+
 TEST(Lanewise, VectorsFillRegisters) {
   Program program(R"(
 func @f(%a: array<vec<f32,8>,1>, %i: i32) -> (f32) lanewise {
