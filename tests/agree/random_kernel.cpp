@@ -87,7 +87,7 @@ class Writer {
     place.results = f.results;
     def.body = block(place, 1 + dice_.below(large_ ? 4 : 2));
     def.body.push_back({return_text(f.results), {}});
-    program_.lines.push_back({"@wp.func", {}});
+    program_.lines.push_back({dice_.chance(35) ? "@wp.func(lanewise=True)" : "@wp.func", {}});
     program_.lines.push_back(std::move(def));
     values_.variables = std::move(outer);
     values_.arrays.resize(arrays);

@@ -36,6 +36,8 @@ std::vector<const Type*> composite_types() {
   const Type *f32 = types::f32(), *f64 = types::f64(), *f16 = types::scalar(ScalarKind::f16);
   return {types::vec(f32, 3),
           types::vec(f32, 2),
+          types::vec(f32, 4),
+          types::vec(types::i32(), 4),
           types::vec(f64, 4),
           types::vec(f16, 3),
           types::vec(types::i32(), 3),
