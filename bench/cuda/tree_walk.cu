@@ -8,8 +8,9 @@ __device__ float apart_from_zero(float x) { return fabsf(x) < 1.0e-18f ? copysig
 __device__ float axis_of(float3 v, int a) { return a == 0 ? v.x : a == 1 ? v.y : v.z; }
 
 KERNEL rays_two(const float4* __restrict__ nodes, const uint4* __restrict__ words, const float4* __restrict__ corners,
-                const int4* __restrict__ numbers, const float3* __restrict__ starts, const float3* __restrict__ directions,
-                float max_t, int* __restrict__ faces, float* __restrict__ t_out, int n) {
+                const int4* __restrict__ numbers, const float3* __restrict__ starts,
+                const float3* __restrict__ directions, float max_t, int* __restrict__ faces, float* __restrict__ t_out,
+                int n) {
   THREAD(n);
   const float3 o = starts[i], d = directions[i];
   const float rx = 1.0f / apart_from_zero(d.x), ry = 1.0f / apart_from_zero(d.y), rz = 1.0f / apart_from_zero(d.z);
@@ -34,9 +35,11 @@ KERNEL rays_two(const float4* __restrict__ nodes, const uint4* __restrict__ word
       const float bx0 = (b.z - o.x) * rx, by0 = (b.w - o.y) * ry, bz0 = (c.x - o.z) * rz;
       const float bx1 = (c.y - o.x) * rx, by1 = (c.z - o.y) * ry, bz1 = (c.w - o.z) * rz;
       const float a_in = fmaxf(fmaxf(fminf(ax0, ax1), fminf(ay0, ay1)), fmaxf(fminf(az0, az1), 0.0f));
-      const float a_out = fminf(fminf(fmaxf(ax0, ax1), fmaxf(ay0, ay1)), fminf(fmaxf(az0, az1), best)) * (1.0f + 0x1p-21f);
+      const float a_out =
+          fminf(fminf(fmaxf(ax0, ax1), fmaxf(ay0, ay1)), fminf(fmaxf(az0, az1), best)) * (1.0f + 0x1p-21f);
       const float b_in = fmaxf(fmaxf(fminf(bx0, bx1), fminf(by0, by1)), fmaxf(fminf(bz0, bz1), 0.0f));
-      const float b_out = fminf(fminf(fmaxf(bx0, bx1), fmaxf(by0, by1)), fminf(fmaxf(bz0, bz1), best)) * (1.0f + 0x1p-21f);
+      const float b_out =
+          fminf(fminf(fmaxf(bx0, bx1), fmaxf(by0, by1)), fminf(fmaxf(bz0, bz1), best)) * (1.0f + 0x1p-21f);
       const bool in_a = a_in <= a_out, in_b = b_in <= b_out;
       if (in_a || in_b) {
         pops = false;

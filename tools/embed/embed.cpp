@@ -53,7 +53,8 @@ void index_file(const std::string& text, bool rows, std::size_t file, std::vecto
     while (stop < end && is_name_char(text[stop])) ++stop;
     std::string_view follows = kind == Kind::structure ? ":" : kind == Kind::constant ? " = " : "(";
     if (stop > start && text.compare(stop, follows.size(), follows) == 0)
-      out.push_back({text.substr(start, stop - start), kind, file, first_line ? first : at, first_line ? first_line : line});
+      out.push_back(
+          {text.substr(start, stop - start), kind, file, first_line ? first : at, first_line ? first_line : line});
     first_line = 0;
     at = end + 1;
   }
