@@ -238,11 +238,6 @@ class NarrowLayout {
 
 // ---- the walk, eight children at once ----
 
-typedef float f8 __attribute__((vector_size(32), aligned(4)));
-typedef float f4 __attribute__((vector_size(16), aligned(4)));
-typedef std::int32_t i8v __attribute__((vector_size(32)));
-typedef std::int32_t i4v __attribute__((vector_size(16)));
-
 #if defined(__ARM_NEON)
 struct F8 {
   float32x4_t a, b;
