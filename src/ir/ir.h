@@ -184,7 +184,7 @@ struct Function {
   std::uint32_t value_count = 0;  // ids are below this
   SourceLoc loc;
   bool from_library = false;  // written in the standard library
-  /// Runs for one thread at a time wherever it is called, on CPUs never inlined: walks over trees, whose lanes would each go
+  /// Runs for one thread at a time wherever it is called, on CPUs not inlined: walks over trees, whose lanes would each go
   /// another way. On CPUs its vectors of 4 and 8 numbers of 32 bits fill registers instead.
   bool lanewise = false;
   std::string native;  // C++ of a native function: code generation compiles it, the body only returns zeros
