@@ -17,10 +17,58 @@ from warp._src.algorithms.device_kernels import one_device, values_then  # noqa:
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays.array import array
 from warp._src.arrays.listeners import paused
+from warp._src.kernels.own_kernels import OwnKernel
 from warp._src.values import types
 
 _INT32 = types.type_handle(types.int32)
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+_INTS = "wp.array(dtype=wp.int32)"
+_EDGES = OwnKernel(
+    "segment_edges",
+    f"starts: {_INTS}, ends: {_INTS}, inside: {_INTS}, first: {_INTS}, count: wp.int32",
+    """a = wp.clamp(starts[i], 0, count)
+    b = wp.clamp(ends[i], 0, count)
+    if a < b:
+        wp.atomic_add(inside, a, 1)
+        first[a] = 1
+        if b < count:
+            wp.atomic_add(inside, b, -1)""",
+)
+_OUTSIDE = OwnKernel(
+    "segment_outside",
+    f"inside: {_INTS}, first: {_INTS}",
+    """if inside[i] == 0:
+        first[i] = 1""",
+)
+_HEADS = OwnKernel(
+    "run_heads",
+    f"values: {_INTS}, place: {_INTS}",
+    """place[i] = 1
+    if i > 0:
+        if values[i] == values[i - 1]:
+            place[i] = 0""",
+)
+_RUNS = OwnKernel(
+    "run_starts",
+    f"values: {_INTS}, place: {_INTS}, start: {_INTS}, run_values: {_INTS}, run_count: {_INTS}, n: wp.int32",
+    """k = place[i] - 1
+    new = bool(True)
+    if i > 0:
+        new = place[i - 1] == k
+    if new:
+        start[k] = i
+        run_values[k] = values[i]
+    if i == n - 1:
+        start[k + 1] = n
+        run_count[0] = k + 1""",
+)
+_LENGTHS = OwnKernel(
+    "run_lengths",
+    f"start: {_INTS}, run_lengths: {_INTS}, run_count: {_INTS}",
+    """if i < run_count[0]:
+        run_lengths[i] = start[i + 1] - start[i]""",
+)
 
 
 def _writes(*names: str, by: str) -> Callable[[_F], _F]:
@@ -182,21 +230,9 @@ def sort_segments(keys: array, values: array, count: int, starts: array, ends: a
     # 1 where a segment starts, -1 where one ends: prefix sums tell which elements are inside.
     inside = _weft.array_new(array, _INT32, (count,), True, False, keys._place)
     first = _weft.array_new(array, _INT32, (count,), True, False, keys._place)
-    params = "starts: wp.array(dtype=wp.int32), ends: wp.array(dtype=wp.int32), inside: wp.array(dtype=wp.int32), "
-    params += "first: wp.array(dtype=wp.int32), count: wp.int32"
-    body = """a = wp.clamp(starts[i], 0, count)
-    b = wp.clamp(ends[i], 0, count)
-    if a < b:
-        wp.atomic_add(inside, a, 1)
-        first[a] = 1
-        if b < count:
-            wp.atomic_add(inside, b, -1)"""
-    _device.run(_device.kernel_of(("edges",), params, body, 1), starts.shape, starts, ends, inside, first, count)
+    _EDGES.run(starts.shape, starts, ends, inside, first, count)
     _weft.scan_array(inside, inside, True)
-    body = """if inside[i] == 0:
-        first[i] = 1"""
-    params = "inside: wp.array(dtype=wp.int32), first: wp.array(dtype=wp.int32)"
-    _device.run(_device.kernel_of(("outside",), params, body, 1), inside.shape, inside, first)
+    _OUTSIDE.run(inside.shape, inside, first)
     _weft.scan_array(first, first, True)  # now the number of each element's segment
     _, order = _order_of(keys, count, 0, 32)
     segments = _device.new_array(keys, (2 * count,), _INT32)
@@ -227,30 +263,10 @@ def run_lengths(values: array, run_values: array, run_lengths: array, run_count:
         return 0 if given is None else given
     place = _device.new_array(values, (count,), _INT32)
     start = _device.new_array(values, (count + 1,), _INT32)
-    ints = "wp.array(dtype=wp.int32)"
-    body = """place[i] = 1
-    if i > 0:
-        if values[i] == values[i - 1]:
-            place[i] = 0"""
-    _device.run(_device.kernel_of(("heads",), f"values: {ints}, place: {ints}", body, 1), (count,), values, place)
+    _HEADS.run((count,), values, place)
     source = _device.new_array(values, (count,))
     source._copy_from(values[:count])  # results may overwrite the values
     _weft.scan_array(place, place, True)
-    params = f"values: {ints}, place: {ints}, start: {ints}, run_values: {ints}, run_count: {ints}, n: wp.int32"
-    body = """k = place[i] - 1
-    new = bool(True)
-    if i > 0:
-        new = place[i - 1] == k
-    if new:
-        start[k] = i
-        run_values[k] = values[i]
-    if i == n - 1:
-        start[k + 1] = n
-        run_count[0] = k + 1"""
-    kernel = _device.kernel_of(("runs",), params, body, 1)
-    _device.run(kernel, (count,), source, place, start, run_values, run_count, count)
-    params = f"start: {ints}, run_lengths: {ints}, run_count: {ints}"
-    body = """if i < run_count[0]:
-        run_lengths[i] = start[i + 1] - start[i]"""
-    _device.run(_device.kernel_of(("lengths",), params, body, 1), (count,), start, run_lengths, run_count)
+    _RUNS.run((count,), source, place, start, run_values, run_count, count)
+    _LENGTHS.run((count,), start, run_lengths, run_count)
     return int(run_count.numpy()[0]) if given is None else given

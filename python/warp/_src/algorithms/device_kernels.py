@@ -10,12 +10,31 @@ import numpy as np
 from warp import _weft
 from warp._src.arrays import array_interface
 from warp._src.arrays.array import array
-from warp._src.arrays.listeners import paused
-from warp._src.kernels.definitions import kernel_from_text
-from warp._src.kernels.launching import launch
+from warp._src.kernels.own_kernels import OwnKernel, index_with_zero
 from warp._src.values import types
 
-_kernels: dict[tuple, Any] = {}
+_ADD = OwnKernel("array_add", "to: {array}, amount: {array}", "to[{at}] = to[{at}] + amount[{at}]")
+_ADD_TIMES = OwnKernel(
+    "array_times",
+    "to: {array}, amount: {array}, factor: {wide}",
+    "to[{at}] = to.dtype({wide}(to[{at}]) + factor * {wide}(amount[{at}]))",
+)
+_ADD_SPREAD = OwnKernel("array_spread", "to: {array}, amount: {shares}", "to[{at}] = to[{at}] + amount[{share}]")
+_ADD_SCALED = OwnKernel(
+    "array_scaled",
+    "to: {array}, factor: {array}, amount: {shares}",
+    "to[{at}] = to[{at}] + factor[{at}] * amount[{share}]",
+)
+_GATHER = OwnKernel(
+    "array_gather", "to: {array}, source: {array}, order: wp.array(dtype=wp.int32)", "to[i] = source[order[i]]"
+)
+_SCATTER_ADD = OwnKernel(
+    "array_scatter_add",
+    "to: {array}, source: {array}, order: wp.array(dtype=wp.int32)",
+    "to[order[i]] = to[order[i]] + source[i]",
+)
+_COUNT_UP = OwnKernel("array_count_up", "to: wp.array(dtype=wp.int32)", "to[i] = i")
+_CONVERT = OwnKernel("array_convert", "to: {array}, source: {array}", "to[i] = to.dtype(source[i])")
 
 
 def one_device(*arrays: Any) -> int | None:
@@ -29,99 +48,54 @@ def new_array(like: array, shape: tuple[int, ...], handle: Any = None) -> array:
     return _weft.array_new(array, like._element if handle is None else handle, shape, False, False, like._place)
 
 
-def kernel_of(key: tuple, params: str, body: str, rank: int) -> Any:
-    """The kernel with these parameters and body, whose thread index is the first `rank` of i, j, k, l; made once."""
-    made = _kernels.get(key)
-    if made is None:
-        name = f"array_{key[0]}"
-        index = ", ".join("ijkl"[:rank])
-        text = f"def {name}({params}):\n    {index} = wp.tid()\n    {body}\n"
-        made = _kernels[key] = kernel_from_text(text, name)
-    return made
-
-
-def run(kernel: Any, shape: tuple[int, ...], *arguments: Any) -> None:
-    """Launches one of these kernels where its arrays lie; no tape sees it."""
-    if 0 in shape:
-        return
-    device = next(a for a in arguments if isinstance(a, _weft.Array)).device  # type: ignore[attr-defined]
-    with paused():
-        launch(kernel, dim=shape, inputs=list(arguments), device=device, record_tape=False)
-
-
-def _array(name: str, rank: int) -> str:
-    return f"{name}: wp.array(dtype=Any, ndim={rank})"
-
-
-def _index(rank: int) -> str:
-    return ", ".join("ijkl"[:rank])
-
-
 def add(to: array, amount: array) -> None:
     """to += amount, of one shape and type."""
     if to.is_contiguous and amount.is_contiguous:
         to, amount = as_scalars(to), as_scalars(amount)
-    rank = to.ndim
-    params = f"{_array('to', rank)}, {_array('amount', rank)}"
-    at = _index(rank)
-    run(kernel_of(("add", rank), params, f"to[{at}] = to[{at}] + amount[{at}]", rank), to.shape, to, amount)
+    _ADD.run(to.shape, to, amount)
 
 
 def add_times(to: array, amount: array, factor: float) -> None:
     """to += factor · amount, of one shape and type."""
     if to.is_contiguous and amount.is_contiguous:
         to, amount = as_scalars(to), as_scalars(amount)
-    rank = to.ndim
     wide = "float64" if to._element.scalar == "float64" else "float32"
-    params = f"{_array('to', rank)}, {_array('amount', rank)}, factor: wp.{wide}"
-    at = _index(rank)
-    body = f"to[{at}] = to.dtype(wp.{wide}(to[{at}]) + factor * wp.{wide}(amount[{at}]))"
-    run(kernel_of(("times", rank, wide), params, body, rank), to.shape, to, amount, factor)
+    _ADD_TIMES.run(to.shape, to, amount, factor, wide=f"wp.{wide}")
 
 
 def add_spread(to: array, amount: array, axis: int | None) -> None:
     """Adds to each element the sum's share: amount[0], or the one whose index along the axis is 0."""
-    rank = to.ndim
-    params = f"{_array('to', rank)}, {_array('amount', 1 if axis is None else rank)}"
-    at = _index(rank)
-    source = "0" if axis is None else ", ".join("0" if d == axis else "ijkl"[d] for d in range(rank))
-    key = ("spread", rank, axis)
-    run(kernel_of(key, params, f"to[{at}] = to[{at}] + amount[{source}]", rank), to.shape, to, amount)
+    _ADD_SPREAD.run(to.shape, to, amount, **_share(to.ndim, axis))
 
 
 def add_scaled(to: array, factor: array, amount: array, axis: int | None) -> None:
     """As add_spread, each share times an element of `factor`; shares are numbers."""
-    rank = to.ndim
-    params = f"{_array('to', rank)}, {_array('factor', rank)}, {_array('amount', 1 if axis is None else rank)}"
-    at = _index(rank)
-    source = "0" if axis is None else ", ".join("0" if d == axis else "ijkl"[d] for d in range(rank))
-    key = ("scaled", rank, axis)
-    body = f"to[{at}] = to[{at}] + factor[{at}] * amount[{source}]"
-    run(kernel_of(key, params, body, rank), to.shape, to, factor, amount)
+    _ADD_SCALED.run(to.shape, to, factor, amount, **_share(to.ndim, axis))
+
+
+def _share(rank: int, axis: int | None) -> dict[str, str]:
+    shares = 1 if axis is None else rank
+    return {"shares": f"wp.array(dtype=Any, ndim={shares})", "share": index_with_zero(rank, axis)}
 
 
 def gather(to: array, source: array, order: array) -> None:
     """to[i] = source[order[i]]."""
-    params = f"{_array('to', 1)}, {_array('source', 1)}, order: wp.array(dtype=wp.int32)"
-    run(kernel_of(("gather",), params, "to[i] = source[order[i]]", 1), to.shape, to, source, order)
+    _GATHER.run(to.shape, to, source, order)
 
 
 def scatter_add(to: array, source: array, order: array) -> None:
     """to[order[i]] += source[i]; no place is named twice."""
-    params = f"{_array('to', 1)}, {_array('source', 1)}, order: wp.array(dtype=wp.int32)"
-    body = "to[order[i]] = to[order[i]] + source[i]"
-    run(kernel_of(("scatter_add",), params, body, 1), source.shape, to, source, order)
+    _SCATTER_ADD.run(source.shape, to, source, order)
 
 
 def count_up(to: array) -> None:
     """to[i] = i."""
-    run(kernel_of(("count_up",), "to: wp.array(dtype=wp.int32)", "to[i] = i", 1), to.shape, to)
+    _COUNT_UP.run(to.shape, to)
 
 
 def convert(to: array, source: array) -> None:
     """to[i] = source[i] as kernels convert; 1-D arrays of scalars."""
-    params = f"{_array('to', 1)}, {_array('source', 1)}"
-    run(kernel_of(("convert",), params, "to[i] = to.dtype(source[i])", 1), to.shape, to, source)
+    _CONVERT.run(to.shape, to, source)
 
 
 def as_scalars(one: array) -> array:

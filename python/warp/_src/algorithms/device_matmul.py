@@ -12,8 +12,22 @@ from warp import _weft
 from warp._src.algorithms import device_kernels as _device
 from warp._src.arrays.array import array
 from warp._src.arrays.listeners import paused
+from warp._src.kernels.own_kernels import OwnKernel
 
 _DONE = -1
+
+_LOOP = """s = {wide}(0.0)
+    for n in range(a.shape[{inner}]):
+        s += {wide}(a[{left}]) * {wide}(b[{right}])
+    """
+_PRODUCT = OwnKernel(
+    "array_product", "a: {array}, b: {array}, d: {array}, alpha: {wide}", _LOOP + "d[{at}] = d.dtype(alpha * s)"
+)
+_PRODUCT_AND = OwnKernel(
+    "array_product_and",
+    "a: {array}, b: {array}, c: {array}, d: {array}, alpha: {wide}, beta: {wide}",
+    _LOOP + "d[{at}] = d.dtype(alpha * s + beta * {wide}(c[{at}]))",
+)
 
 
 @functools.cache
@@ -70,19 +84,13 @@ def _packed(one: array) -> array:
 
 def _by_kernel(a: array, b: array, c: array | None, d: array, alpha: float, beta: float) -> None:
     """A thread per element; 16-bit floats are summed in float32 and rounded once."""
-    rank, wide = d.ndim, "float64" if d._element.scalar == "float64" else "float32"
-    batch, at = ("i, ", "i, j, k") if rank == 3 else ("", "i, j")
-    row, column = ("j", "k") if rank == 3 else ("i", "j")
-    arrays = [f"{name}: wp.array(dtype=Any, ndim={rank})" for name in "abcd" if name != "c" or c is not None]
-    params = ", ".join([*arrays, f"alpha: wp.{wide}", f"beta: wp.{wide}"])
-    last = f" + beta * wp.{wide}(c[{at}])" if c is not None else ""
-    body = f"""s = wp.{wide}(0.0)
-    for n in range(a.shape[{rank - 1}]):
-        s += wp.{wide}(a[{batch}{row}, n]) * wp.{wide}(b[{batch}n, {column}])
-    d[{at}] = d.dtype(alpha * s{last})"""
-    kernel = _device.kernel_of(("product", rank, wide, c is None), params, body, rank)
-    given: list[Any] = [a, b, d] if c is None else [a, b, c, d]
-    _device.run(kernel, d.shape, *given, alpha, beta)
+    wide = "wp.float64" if d._element.scalar == "float64" else "wp.float32"
+    batch, row, column = ("i, ", "j", "k") if d.ndim == 3 else ("", "i", "j")
+    words = {"wide": wide, "left": f"{batch}{row}, n", "right": f"{batch}n, {column}", "inner": str(d.ndim - 1)}
+    if c is None:
+        _PRODUCT.run(d.shape, a, b, d, alpha, **words)
+    else:
+        _PRODUCT_AND.run(d.shape, a, b, c, d, alpha, beta, **words)
 
 
 def add_gradients(named: dict[str, Any], g: array, alpha: float, beta: float) -> None:

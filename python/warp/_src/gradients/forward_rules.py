@@ -13,27 +13,15 @@ import numpy as np
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import clone, copy, zeros
 from warp._src.arrays.listeners import aside
-from warp._src.kernels.definitions import kernel_from_text
-from warp._src.kernels.launching import launch
+from warp._src.kernels.own_kernels import OwnKernel
 
-_kernels: dict[tuple[str, int], Any] = {}
-
-_TEXTS = {
-    "sum": ("a: {0}, b: {0}, dest: {0}", "dest[{1}] = a[{1}] + b[{1}]"),
-    "scaled": ("a: {0}, factor: wp.float64, dest: {0}", "dest[{1}] = a[{1}] * a.dtype(factor)"),
-    "gather": ("a: {0}, order: wp.array(dtype=wp.int32), dest: {0}", "dest[{1}] = a[order[{1}]]"),
-}
-
-
-def _run(kind: str, dest: array, *inputs: Any) -> None:
-    kernel = _kernels.get((kind, dest.ndim))
-    if kernel is None:
-        index = ", ".join("ijkl"[: dest.ndim])
-        params, body = (text.format(f"wp.array(dtype=Any, ndim={dest.ndim})", index) for text in _TEXTS[kind])
-        text = f"def forward_{kind}({params}):\n    {index} = wp.tid()\n    {body}\n"
-        kernel = _kernels[kind, dest.ndim] = kernel_from_text(text, f"forward_{kind}")
-    if dest.size:
-        launch(kernel, dim=dest.shape, inputs=list(inputs), outputs=[dest], device=dest.device)
+_SUM = OwnKernel("forward_sum", "a: {array}, b: {array}, dest: {array}", "dest[{at}] = a[{at}] + b[{at}]")
+_SCALED = OwnKernel(
+    "forward_scaled", "a: {array}, factor: wp.float64, dest: {array}", "dest[{at}] = a[{at}] * a.dtype(factor)"
+)
+_GATHER = OwnKernel(
+    "forward_gather", "a: {array}, order: wp.array(dtype=wp.int32), dest: {array}", "dest[{at}] = a[order[{at}]]"
+)
 
 
 def linear(forward: Any, function: Callable[[array, array], Any], source: Any, dest: Any) -> None:
@@ -63,7 +51,8 @@ def reorder(forward: Any, order: Any, *arrays: array) -> None:
             tangent = forward._view(one[: len(order)])
             if isinstance(order, np.ndarray):
                 order = array(order, dtype=np.int32, device=one.device)
-            _run("gather", tangent, clone(tangent, requires_grad=tangent.requires_grad), order)
+            source = clone(tangent, requires_grad=tangent.requires_grad)
+            _GATHER.follow(tangent.shape, source, order, tangent)
 
 
 def _room(like: array, shape: Sequence[int], dtype: Any, out: array | None) -> array:
@@ -74,7 +63,7 @@ def _total(terms: list[array], out: array | None) -> array | None:
     if len(terms) < 2:
         return terms[0] if terms else None
     made = _room(terms[0], terms[0].shape, terms[0].dtype, out)
-    _run("sum", made, *terms)
+    _SUM.follow(made.shape, *terms, made)
     return made
 
 
@@ -107,7 +96,7 @@ def matmul(
         terms = []
         if c is not None and beta != 0.0 and forward._moves(c):
             terms.append(_room(d, d.shape, d.dtype, d))
-            _run("scaled", terms[-1], forward._view(c), beta)
+            _SCALED.follow(d.shape, forward._view(c), beta, terms[-1])
         pairs = [(forward._view(a), b)] if forward._moves(a) else []
         if forward._moves(b):
             pairs.append((a, forward._view(b)))

@@ -17,31 +17,15 @@ from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import copy
 from warp._src.arrays.listeners import aside, follows, paused, recording  # noqa: F401 - for those who record, too
 from warp._src.arrays.struct_elements import arrays_in
-from warp._src.kernels.definitions import kernel_from_text
+from warp._src.kernels.own_kernels import OwnKernel
 
-_kernels: dict[tuple[str, int], Any] = {}
-
-_BODIES = {
-    "copy": "dest[{0}] = src[{0}]",
-    "fill": "dest[{0}] = dest.dtype()",
-}
+# Their adjoints are those of copies and fills; they run backwards only.
+_COPY = OwnKernel("tape_copy", "src: {array}, dest: {array}", "dest[{at}] = src[{at}]")
+_FILL = OwnKernel("tape_fill", "dest: {array}", "dest[{at}] = dest.dtype()")
 
 
-def _kernel(kind: str, rank: int) -> Any:
-    """Kernels whose adjoints are those of copies and fills; they run backwards only."""
-    made = _kernels.get((kind, rank))
-    if made is None:
-        index = ", ".join("ijkl"[:rank])
-        params = f"dest: wp.array(dtype=Any, ndim={rank})"
-        if kind != "fill":
-            params = f"src: wp.array(dtype=Any, ndim={rank}), {params}"
-        text = f"def tape_{kind}({params}):\n    {index} = wp.tid()\n    {_BODIES[kind].format(index)}\n"
-        made = _kernels[kind, rank] = kernel_from_text(text, f"tape_{kind}")
-    return made
-
-
-def _record(kind: str, inputs: list[array], dest: array) -> None:
-    kernel = _kernel(kind, dest.ndim)
+def _record(own: OwnKernel, inputs: list[array], dest: array) -> None:
+    kernel = own.of(dest.ndim)
     kept = (kernel, dest.shape, 0, inputs, [dest], dest.device, None)
     _weft.run_launch(kernel, dest.shape, inputs, [dest], max(dest._place, -1), 0, None, None, kept, False)
 
@@ -54,19 +38,19 @@ def record_copy(dest: array, src: array) -> None:
     if not dest._has_grad or dest.size == 0 or _weft.recording_tape() is None:
         return
     if not src._has_grad:
-        _record("fill", [], dest)
+        _record(_FILL, [], dest)
     elif max(src._place, -1) != max(dest._place, -1) or dest.grad._overlaps(src.grad):
         # Elsewhere, or with gradients that share memory: what is taken from one must not be seen while it is added.
         _weft.recording_tape().record_func(lambda: _move_gradient(dest, src), [src, dest])
     else:
-        _record("copy", [src], dest)
+        _record(_COPY, [src], dest)
 
 
 def _move_gradient(dest: array, src: array) -> None:
     taken = _weft.array_new(array, dest._element, dest.shape, False, True, src._place)
     copy(taken.grad, dest.grad)
     dest.grad.zero_()
-    _weft.run_adjoint(_kernel("copy", dest.ndim), dest.shape, [src, taken], [None, None], max(src._place, -1))
+    _weft.run_adjoint(_COPY.of(dest.ndim), dest.shape, [src, taken], [None, None], max(src._place, -1))
 
 
 def record_fill(dest: array) -> None:
@@ -75,7 +59,7 @@ def record_fill(dest: array) -> None:
         with aside():
             listeners.forward._copied(dest, None)
     if dest._has_grad and dest.size and _weft.recording_tape() is not None:
-        _record("fill", [], dest)
+        _record(_FILL, [], dest)
 
 
 def record_assignment(dest: array, src: Any) -> None:
@@ -93,7 +77,7 @@ def record_assignment(dest: array, src: Any) -> None:
         if (dest.shape, dest.strides) == (src.shape, src.strides):
             return  # its own elements
     if not isinstance(src, array) or not src.requires_grad or not has_slopes(src):
-        _record("fill", [], dest)
+        _record(_FILL, [], dest)
         return
     tape.record_func(lambda: add_to_gradient(src, take_gradient(dest)), [src, dest])
 
