@@ -9,6 +9,8 @@ namespace {
 
 using ir::OpCode;
 
+// Loops nested six deep that pass descriptors around are nobody's code; generated ones get the safe answer instead of
+// a slow one.
 constexpr int kRounds = 6;
 
 }  // namespace
@@ -18,6 +20,8 @@ Alias::Alias(const ir::Function& function, Effects& effects) : function_(functio
   for (const ir::Value* param : function.params()) {
     if (!ir::has_array(param->type)) continue;
     Info& info = info_[param->id];
+    // Each array inside a struct parameter is a base of its own: `s.points` and `s.forces` are as different as two
+    // parameters.
     info.leaf = std::int32_t(leaves_.size());
     number_leaves(param->type);
     info.bases = leaf_bases(info.leaf, leaves_.size() - std::size_t(info.leaf));
@@ -31,6 +35,7 @@ Alias::Alias(const ir::Function& function, Effects& effects) : function_(functio
   collect_writes(*function.body);
 }
 
+/// A set of bases is one word. Functions with more than 64 arrays are rare, and all further ones may be anything.
 BaseMask Alias::new_base() { return next_base_ < 64 ? BaseMask(1) << next_base_++ : kUnknownBase; }
 
 void Alias::number_leaves(const Type* type) {
@@ -48,6 +53,7 @@ BaseMask Alias::leaf_bases(std::int32_t first, std::size_t count) const {
 void Alias::join(const ir::Value* into, BaseMask bases) {
   BaseMask& mask = info_[into->id].bases;
   if ((mask | bases) == mask) return;
+  // Growing straight to the top ends the walk after one more round.
   mask = give_up_ ? kAllBases : mask | bases;
   changed_ = true;
 }
@@ -76,6 +82,8 @@ void Alias::note_escapes(const ir::Op& op) {
   switch (ir::access_of(op.code)) {
     case ir::Access::writes:
     case ir::Access::updates: escaped_ |= bases(op.operands.back()); break;
+    // A private array whose address is known to others may be reached by any pointer from then on. Escapes are
+    // collected for the whole function, not from that place on: loops would bring them back.
     case ir::Access::address: escaped_ |= bases(op.operand(0)); break;
     case ir::Access::callee:
       if (effects_.of(*op.callee).leaks)
@@ -146,9 +154,13 @@ void Alias::transfer(const ir::Op& op) {
 }
 
 BaseMask Alias::touched(BaseMask bases) const {
+  // Fixed memory is written by no kernel, so a write through a descriptor that may be fixed hits its other bases.
   BaseMask all = bases & ~kFixedBase;
+  // A pointer from memory leads to any argument or to a private array that escaped, never to one that did not.
   if (bases & kUnknownBase) all |= params_ | escaped_;
   if (bases & (params_ | escaped_)) all |= kUnknownBase;
+  // The launch looked at the addresses and promises it for this form of the kernel; functions are called with
+  // anything.
   bool apart = function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap;
   if (!apart && (bases & params_)) all |= params_;
   return all;
@@ -187,6 +199,7 @@ BaseMask Alias::direct_writes(const ir::Op& op) const {
 }
 
 BaseMask Alias::writes(const ir::Op& op) const {
+  // Passes ask for whole loops often, so those are collected once.
   if (op.regions.empty()) return touched(direct_writes(op));
   auto it = nested_writes_.find(&op);
   return it != nested_writes_.end() ? it->second : kAllBases;

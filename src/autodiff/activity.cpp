@@ -23,10 +23,14 @@ bool is_step(const Op& op) { return ir::derivative_of(op.code) == ir::Derivative
 }  // namespace
 
 Activity::Activity(const ir::Function& function) : varied_(function.value_count), useful_(function.value_count) {
+  // A function is derived for whatever its callers pass; a kernel's numbers come from a launch and carry no adjoint,
+  // its data varies where it is loaded.
   if (function.kind == ir::FunctionKind::function)
     for (const Value* param : function.params()) vary(param);
   do {
     changed_ = false;
+    // Marks are only ever set, never taken back, so both rounds end; one round is enough unless a loop carries a mark
+    // back to its start.
     forward(*function.body);
   } while (changed_);
   do {
@@ -35,11 +39,14 @@ Activity::Activity(const ir::Function& function) : varied_(function.value_count)
   } while (changed_);
 }
 
+/// Marks a value that may change smoothly with data. Integers can't: they have no adjoint to carry.
 bool Activity::vary(const Value* value) {
   if (value->is_constant() || varied_[value->id] || !has_floats(value->type)) return false;
   return varied_[value->id] = changed_ = true;
 }
 
+/// Marks a value that a result is made of, of whatever type: an integer that chooses an element leads to floats
+/// again.
 bool Activity::use(const Value* value) {
   if (value->is_constant() || useful_[value->id]) return false;
   return useful_[value->id] = changed_ = true;
@@ -57,6 +64,8 @@ void Activity::forward_op(const Op& op) {
   if (is_loop(op)) {
     for (std::size_t k = 0; k < op.results.size(); ++k) {
       const Value* next = op.regions.back()->last->operand(k);
+      // What is carried varies if it starts so or becomes so; the argument, which stands for both, is marked before
+      // the body is walked, so that a round sees it.
       Value* pair[] = {op.operand(first_init(op) + k), const_cast<Value*>(next)};
       if (!any_varied(pair)) continue;
       for (const Region* inner : op.regions) vary(inner->args[first_carried(op) + k]);
@@ -74,8 +83,11 @@ void Activity::forward_op(const Op& op) {
   }
   if (is_step(op)) return;
   const ir::Access access = ir::access_of(op.code);
+  // Memory is where data comes from. No set of arrays is kept: an array that holds constants only is rare, and
+  // treating it as data costs an adjoint of zero, not a wrong one.
   bool source = access == ir::Access::reads || access == ir::Access::updates;
   if (op.code == OpCode::call)
+    // A callee that is given arrays, or structs of them, loads by itself.
     for (const Value* arg : op.operands) source |= !has_floats(arg->type) && !arg->type->is_numeric();
   if (source || any_varied(op.operands))
     for (const Value* result : op.results) vary(result);
@@ -93,6 +105,7 @@ void Activity::backward_op(const Op& op) {
       for (const Value* value : op.operands) use(value);
       return;
     case OpCode::store:
+    // What is written to memory counts: whether that memory has a gradient is known at the launch only.
     case OpCode::atomic: use(op.operands.back()); return;
     case OpCode::call:
       for (const Value* value : op.operands) use(value);
@@ -106,6 +119,8 @@ void Activity::backward_op(const Op& op) {
     case OpCode::while_:
       for (std::size_t k = 0; k < op.results.size(); ++k) {
         bool useful = useful_[op.result(k)->id];
+        // Used by a later turn or behind the loop: both ask for the value before the loop, for the one that the body
+        // yields, and for the arguments between them.
         for (const Region* inner : op.regions) useful = useful || useful_[inner->args[first_carried(op) + k]->id];
         if (!useful) continue;
         use(op.result(k));
@@ -124,6 +139,8 @@ void Activity::backward_op(const Op& op) {
     WEFT_CASES(WEFT_EFFECT_OPS) break;
   }
   for (auto it = op.regions.rbegin(); it != op.regions.rend(); ++it) backward(**it);
+  // No slope leads from a step's result to its operands, so nothing that is only needed for a comparison or a
+  // rounding is kept or gets an adjoint.
   if (!op.regions.empty() || is_step(op)) return;
   bool useful = std::any_of(op.results.begin(), op.results.end(), [&](const Value* v) { return useful_[v->id]; });
   if (!useful) return;
@@ -133,6 +150,7 @@ void Activity::backward_op(const Op& op) {
 bool Activity::matters(const Op& op) const {
   switch (ir::access_of(op.code)) {
     case ir::Access::writes:
+    // A store of constants takes part too: it ends the gradient of what stood there.
     case ir::Access::updates: return active(op.operands.back()) || has_floats(op.operands.back()->type);
     case ir::Access::callee:
       for (const Value* value : op.operands)
@@ -151,6 +169,7 @@ bool Activity::matters(const Op& op) const {
 }
 
 std::vector<Value*> active_from_outside(const Op& op, const Activity& activity) {
+  // In the order of their first use, so that the same kernel gives the same text, and the same cache key, every time.
   std::unordered_set<const Value*> inside, seen;
   std::vector<Value*> found;
   auto define = [&](const Region& region, auto& self) -> void {

@@ -32,6 +32,7 @@ std::uint64_t weight_of(const Op& op) {
     if (result->type->is_numeric()) n = std::max<std::uint64_t>(n, result->type->component_count());
   for (const Value* operand : op.operands)
     if (operand->type->is_composite()) n = std::max<std::uint64_t>(n, operand->type->component_count());
+  // Large composites are loops over memory: their code does not grow with them.
   if (n > kMaxRegisterComponents) return 8;
   if (op.code == OpCode::matmul) n *= std::max(op.operand(0)->type->cols(), 2u);
   return n;
@@ -42,6 +43,7 @@ void add_memory(const ir::Function& function, std::unordered_map<const ir::Funct
 
 std::uint64_t callee_memory(const ir::Function& function,
                             std::unordered_map<const ir::Function*, std::uint64_t>& known) {
+  // Each function once, though many call it: a tree of double calls would take exponential time.
   auto [it, fresh] = known.try_emplace(&function, 0);
   if (!fresh) return it->second;
   PrivateMemory own;
@@ -65,6 +67,7 @@ void add_memory(const ir::Function& function, std::unordered_map<const ir::Funct
     if (bytes > largest) largest = bytes, out.largest = &op;
     out.bytes = std::min<std::uint64_t>(out.bytes + bytes, std::uint64_t(1) << 60);
   });
+  // Frames of calls that follow each other share their place; those inside each other do not.
   out.bytes += deepest_call;
 }
 
@@ -75,6 +78,8 @@ bool stores(const Op& op) {
   return access == ir::Access::writes || access == ir::Access::updates;
 }
 
+/// Finds loops that wait until another thread of the same launch writes. Lanes of one group can't wait for each
+/// other: the one that waits is in the same instruction stream as the one that would write.
 class SpinFinder {
  public:
   explicit SpinFinder(const ir::Function& function) : function_(function) {
@@ -87,6 +92,7 @@ class SpinFinder {
   bool found() {
     bool spins = false;
     each_op(*function_.body, [&](const Op& op) {
+      // Without a store to shared memory nobody could end the wait.
       if (op.code == OpCode::while_ && !stored_.empty()) spins = spins || exit_waits(op);
       if (op.code == OpCode::call && !checked_.contains(op.callee)) {
         checked_.insert(op.callee);
@@ -146,6 +152,7 @@ class SpinFinder {
         continue;
       }
       const Op& op = *v->op;
+      // A lock: compare-and-swap until it succeeds.
       if (op.code == OpCode::atomic) return true;
       if (op.code == OpCode::load && may_change(op.operand(0))) return true;
       if (op.code == OpCode::call && writes(*op.callee)) return true;
@@ -181,6 +188,7 @@ struct Cost {
   double numbers = 0, wide = 0;  // numeric results, and those of 64 bits
 };
 
+/// Rough on purpose: all that is used is which of the two sums is larger, and near that border either choice is fine.
 void add_cost(const Region& region, double times, int lanes, Cost& cost) {
   constexpr double kLoopTurns = 8, kMath = 32, kAtomic = 8, kLaneByLane = 1.1, kVectorGain = 0.7;
   for (const Op& op : region) {
@@ -256,7 +264,10 @@ bool calls_native(const ir::Function& function) {
 
 int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   int natural = natural_lanes(target);
+  // A native function is compiled for one thread; a kernel that calls one would be taken apart for each call.
   if (natural == 1 || has_spin_loop(kernel) || calls_native(kernel)) return 1;
+  // Private arrays get one copy a lane; large ones would make all of them wait for memory that one
+  // lane at a time has at hand.
   if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
   Cost cost;
   add_cost(*kernel.body, 1.0, natural, cost);

@@ -1,6 +1,7 @@
 // Loads and stores of array elements. Uniform addresses are scalar accesses; consecutive ones vector accesses, small
-// aggregates de-interleaved by shuffles (larger ones: emit/quads.cpp); everything else gathers and scatters, which LLVM breaks up lane by lane (in
-// lane order) where the target has none. A masked region always has an active lane, so uniform loads need no guard.
+// aggregates de-interleaved by shuffles (larger ones: emit/quads.cpp); everything else gathers and scatters, which LLVM
+// breaks up lane by lane (in lane order) where the target has none. A masked region always has an active lane, so uniform
+// loads need no guard.
 #include <llvm/IR/MDBuilder.h>
 
 #include "analysis/read_only.h"
@@ -27,6 +28,8 @@ bool are_pair(CodeUnit& unit, const PartInfo& a, const PartInfo& b) {
 
 }  // namespace
 
+/// The launch saw that no two arrays overlap: one alias scope an array, so that LLVM may keep loads across stores to
+/// others.
 void Emitter::use_scopes() {
   if (!source_.form.no_overlap) return;
   llvm::MDBuilder metadata(unit.context);
@@ -43,6 +46,7 @@ void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
       access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
     return;
   }
+  // Of unknown descent: it may be any of the arrays, and says nothing.
   if (scope < 0 || std::size_t(scope) >= scopes_.size()) return;
   llvm::SmallVector<llvm::Metadata*, 8> others;
   for (std::size_t k = 0; k < scopes_.size(); ++k)
@@ -54,6 +58,8 @@ void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
     access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
 }
 
+/// Booleans are a byte in memory and a bit in registers. Any byte but 0 is true: arrays come from other programs,
+/// too.
 llvm::Value* Emitter::from_memory(const PartInfo& leaf, llvm::Value* v) {
   if (leaf.kind != PartKind::scalar && leaf.kind != PartKind::block) return v;
   return leaf.scalar == ScalarKind::boolean ? b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;

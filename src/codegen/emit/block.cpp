@@ -1,5 +1,6 @@
 // Blocks: composites too large for registers live in private memory, component after component, each component a scalar
-// or a vector of all lanes. An insert whose source dies works in place, so that n inserts cost O(n).
+// or a vector of all lanes. An insert whose source dies works in place, so that n inserts cost O(n). Composites of constants
+// (tables) are read-only data of the kernel: nothing fills them at run time.
 #include <algorithm>
 
 #include "codegen/emit/emitter.h"
@@ -14,6 +15,23 @@ Part Emitter::new_block(ScalarKind kind, std::uint32_t count, bool wide) {
   part.v = entry_alloca(element, scalars, wide ? 64 : 8);
   part.wide = wide;
   return part;
+}
+
+std::optional<Part> Emitter::constant_block(ScalarKind kind, std::span<const Part> components) {
+  llvm::Type* element = unit.memory_type(kind);
+  std::vector<llvm::Constant*> values;
+  for (const Part& component : components) {
+    auto* value = llvm::dyn_cast<llvm::Constant>(component.v);
+    if (!value || !is_uniform(component)) return std::nullopt;
+    if (kind == ScalarKind::boolean) value = llvm::ConstantInt::get(element, value->isOneValue());
+    values.push_back(value);
+  }
+  llvm::ArrayType* array = llvm::ArrayType::get(element, values.size());
+  auto* table = new llvm::GlobalVariable(*unit.module, array, true, llvm::GlobalValue::PrivateLinkage,
+                                         llvm::ConstantArray::get(array, values), "table");
+  table->setAlignment(llvm::Align(8));
+  table->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);  // equal tables may be one
+  return Part{table};
 }
 
 llvm::Value* Emitter::block_get(const Part& block, ScalarKind kind, llvm::Value* index) {
@@ -62,6 +80,7 @@ Part Emitter::as_block(const Type* composite, const Parts& parts) {
   bool wide = false;
   for (const Part& part : parts) wide |= !is_uniform(part);
   ScalarKind kind = composite->scalar_kind();
+  if (std::optional<Part> table = constant_block(kind, parts)) return *table;
   Part block = new_block(kind, composite->component_count(), wide);
   for (std::size_t k = 0; k < parts.size(); ++k) block_put(block, kind, b.getInt64(k), plain(parts[k]));
   return block;

@@ -13,6 +13,7 @@ using analysis::LaneShape;
 
 namespace {
 
+// A function of n parameters has 2ⁿ combinations; more than a few of them cost more time to compile than they save.
 constexpr int kMaxVariants = 4;
 
 bool counts_turns(const CodeUnit& unit, const ir::Function& function) {
@@ -34,6 +35,7 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
   std::vector<LaneShape> wanted = params;
   int& count = variant_count_[{&function, lanes, packed}];
   if (!variants_.contains({&function, lanes, packed, wanted}) && count >= kMaxVariants)
+    // All varying fits every call.
     std::fill(wanted.begin(), wanted.end(), kVarying);
   auto [it, fresh] = variants_.try_emplace({&function, lanes, packed, wanted});
   Variant& variant = it->second;
@@ -59,6 +61,7 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
       type, llvm::GlobalValue::InternalLinkage,
       "f." + function.name + "." + (packed ? "p" : std::to_string(lanes)) + "x" + std::to_string(number), *module);
   variant.function->setDoesNotThrow();
+  // Later: emitting it here would recurse as deep as the calls go, and this thread's stack is the user's.
   pending_.emplace_back(&function, &variant);
   return variant;
 }
@@ -72,6 +75,7 @@ void CodeUnit::emit_pending() {
   while (!pending_.empty()) {
     auto [function, variant] = pending_.back();
     pending_.pop_back();
+    // A lanewise function has one lane, or packed vectors, whatever the kernel around it has.
     BodyForm own(*this, variant->lanes, variant->packed);
     emit_variant(*function, *variant);
   }
@@ -91,6 +95,7 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
   llvm::StructType* result_type = result_struct(*this, function);
   if (counts) {
     e.thread.turns = e.begin_turns(&*arg++);
+    // Out of turns: no result counts any more, only the zero that tells the caller to leave, too.
     e.thread.stopped = llvm::BasicBlock::Create(context, "stopped", variant.function);
     llvm::IRBuilder<> at(e.thread.stopped);
     at.CreateRet(
@@ -146,6 +151,7 @@ void Emitter::emit_native_call(const ir::Op& op) {
   b.CreateCall(native, args);
   for (std::size_t r = 0; r < results.size(); ++r) {
     Address at;
+    // Results are read as elements of an array are: native code lays them out as memory does.
     at.pointer = results[r];
     at.element_size = op.results[r]->type->size();
     set(op.results[r], load_parts(op.results[r]->type, at));
@@ -156,13 +162,16 @@ void Emitter::emit_call(const ir::Op& op) {
   const ir::Function& callee = *op.callee;
   if (!callee.native.empty()) return emit_native_call(op);
   if (callee.lanewise && unit.hooks->packs_lanewise_functions() && !unit.packed) return emit_lanewise_call(op);
+  // Derivatives are written when a form is prepared; one that is missing would be a call into nothing.
   if (callee.derives) throw Error("the derivative '" + callee.name + "' has not been written", op.loc);
   std::vector<LaneShape> shapes;
   for (const ir::Value* v : op.operands)
     for (std::uint32_t u = 0, n = analysis::lane_units(v->type); u < n; ++u)
+      // Linear counts as varying: a variant for each stride would never end.
       shapes.push_back(W > 1 && shape(v, u) != kUniform ? kVarying : kUniform);
   const Variant& variant = unit.variant(callee, shapes);
   llvm::SmallVector<llvm::Value*, 16> args = {thread.context, base(thread.linear)};
+  // One signature for masked and unmasked calls: a constant mask folds away where the function is inlined by LLVM.
   if (W > 1) args.push_back(mask_or_all());
   const bool counts = counts_turns(unit, callee);
   if (counts) args.push_back(turns_left());

@@ -133,6 +133,9 @@ void Emitter::emit_op(const ir::Op& op) {
   WEFT_UNREACHABLE("a terminator is emitted by what owns its region");
 }
 
+/// Whether both sides run and each lane picks its own. A branch that lanes disagree on costs a test, two jumps and a
+/// mask for all it holds; a few cheap operations cost less than that. What touches memory, has an effect or is slow
+/// is never run for lanes that don't want it.
 bool Emitter::flattens(const ir::Op& op) {
   int count = 0;
   for (const ir::Value* result : op.results)
@@ -174,6 +177,8 @@ void Emitter::emit_if(const ir::Op& op) {
 
 void Emitter::emit_branch(const ir::Op& op) {
   llvm::Value* c = plain(op.operand(0));
+  // Tests on what is constant for this form of the kernel (a rank, a null gradient) are known only here; the other
+  // side may not even have code.
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(c)) {
     const ir::Region& taken = *op.regions[known->isOne() ? 0 : 1];
     emit_region(taken);
@@ -204,6 +209,7 @@ void Emitter::emit_branch(const ir::Op& op) {
       const PartInfo& part = info.parts[k];
       analysis::LaneShape want = shape(op.results[r], part.unit);
       Part p = sides[0][k], q = sides[1][k];
+      // Both sides pass a value on from before: no phi, so that it stays known to be linear or uniform.
       if (p.v == q.v && p.stride == q.stride && p.wide == q.wide) {
         results[r][k] = p;
         results[r][k].scope = p.scope == q.scope ? p.scope : -1;
@@ -226,6 +232,7 @@ void Emitter::emit_branch(const ir::Op& op) {
         ends[side] = b.GetInsertBlock();
       }
       joins.push_back(join);
+      // The analysis promised this shape before anything was emitted, so both ends agree on it.
       results[r][k].stride = W > 1 && want != analysis::kVarying ? want : 0;
       results[r][k].scope = p.scope == q.scope ? p.scope : -1;
     }
@@ -262,6 +269,7 @@ void Emitter::emit_flat_if(const ir::Op& op) {
 void Emitter::emit_masked_if(const ir::Op& op) {
   llvm::Value* c = plain(op.operand(0));
   llvm::Value* outer = mask;
+  // Inside of a side the mask is what lanes get there by all branches around it.
   llvm::Value* masks[2] = {both(outer, c), both(outer, b.CreateNot(c))};
   // chosen[side][result][part]: the side's value, or anything where no lane went there.
   std::vector<Parts> chosen[2];
@@ -281,6 +289,8 @@ void Emitter::emit_masked_if(const ir::Op& op) {
     }
     llvm::BasicBlock *start = block(side ? "else" : "then"), *done = block(side ? "merge" : "between");
     llvm::BasicBlock* before = b.GetInsertBlock();
+    // Skipped where no lane goes there: neighbouring threads often agree, and a masked region may rely on an active
+    // lane (uniform loads have no guard).
     b.CreateCondBr(any(masks[side]), start, done);
     b.SetInsertPoint(start);
     mask = masks[side];
@@ -317,6 +327,7 @@ void Emitter::emit_masked_if(const ir::Op& op) {
         Part& part = chosen[side][r][k];
         llvm::PHINode* phi = b.CreatePHI(part.v->getType(), 2);
         phi->addIncoming(part.v, end);
+        // Zero, not poison: the select below reads it for lanes of the other side, too.
         phi->addIncoming(llvm::Constant::getNullValue(part.v->getType()), before);
         part.v = phi;
       }

@@ -40,8 +40,11 @@ void Emitter::emit_select(const ir::Op& op) {
 void Emitter::emit_construct(const ir::Op& op) {
   const Type* type = op.result()->type;
   if (is_block(type)) {
+    Parts components;
+    for (const ir::Value* v : op.operands) components.push_back(get(v)[0]);
+    if (std::optional<Part> table = constant_block(type->scalar_kind(), components)) return set(op.result(), {*table});
     bool wide = false;
-    for (const ir::Value* v : op.operands) wide |= !is_uniform(get(v)[0]);
+    for (const Part& component : components) wide |= !is_uniform(component);
     Part block = new_block(type->scalar_kind(), type->component_count(), wide && W > 1);
     for (std::size_t k = 0; k < op.operands.size(); ++k)
       block_put(block, type->scalar_kind(), b.getInt64(k), plain(op.operand(k)));

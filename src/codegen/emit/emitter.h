@@ -257,6 +257,8 @@ class Emitter {
 
   // -- blocks: large composites in private memory (emit/block.cpp)
   Part new_block(ScalarKind kind, std::uint32_t count, bool wide);
+  /// Components that are all constants, as read-only data of the module; null if one is not.
+  std::optional<Part> constant_block(ScalarKind kind, std::span<const Part> components);
   llvm::Value* block_get(const Part& block, ScalarKind kind, llvm::Value* index);
   void block_put(const Part& block, ScalarKind kind, llvm::Value* index, llvm::Value* value,
                  llvm::Value* under = nullptr);
