@@ -85,6 +85,11 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::breakpoint:
       case OpCode::assert_:
       case OpCode::check: sum.outside = true; break;
+      case OpCode::barrier:  // from here on all that other threads wrote may be seen, wherever it lies
+        sum.outside = sum.reads_unknown = sum.writes_unknown = true;
+        sum.reads.assign(sum.reads.size(), true);
+        sum.writes.assign(sum.writes.size(), true);
+        break;
       case OpCode::running: sum.asks_running = true; break;
       case OpCode::data_ptr:
       case OpCode::with_gradient: sum.leaks = true; break;

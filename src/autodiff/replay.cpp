@@ -55,6 +55,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::tid:
     case OpCode::thread:
     case OpCode::block_dim:
+    case OpCode::barrier:
     case OpCode::running:
     case OpCode::any:
     WEFT_CASES(WEFT_NUMBER_OPS)

@@ -86,6 +86,8 @@ void Reverser::reverse_op(const Op& op) {
     case OpCode::atomic:
       if (follows(op.operand(0))) reverse_atomic(op);
       return;
+    // What threads did before it, others may have seen after it: on the way back it is the other way round.
+    case OpCode::barrier: b_.op_typed(OpCode::barrier, {}, {}); return;
     case OpCode::return_:
     case OpCode::yield:
     case OpCode::test:

@@ -324,7 +324,8 @@ Error infer_effect(const Op& op, Types& results) {
       return need_dimension(op, kMaxRank);
     case OpCode::thread: results = {types::i64()}; return need_operands(op, 0);
     case OpCode::block_dim: results = {types::i32()}; return need_operands(op, 0);
-    case OpCode::breakpoint: return need_operands(op, 0);
+    case OpCode::breakpoint:
+    case OpCode::barrier: return need_operands(op, 0);
     case OpCode::running: results = {types::boolean()}; return need_operands(op, 0);
     case OpCode::any:
       results = {types::boolean()};

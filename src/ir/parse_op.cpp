@@ -299,6 +299,7 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::thread:
     case OpCode::block_dim:
     case OpCode::breakpoint:
+    case OpCode::barrier:
     case OpCode::running: return;
     WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }

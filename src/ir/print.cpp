@@ -124,6 +124,7 @@ bool is_printable(const Op& op) {
     case OpCode::thread:
     case OpCode::block_dim:
     case OpCode::breakpoint:
+    case OpCode::barrier:
     case OpCode::print:
     case OpCode::printf:
     case OpCode::running: WEFT_CASES(WEFT_NUMBER_OPS) break;  // as many operands as there are
@@ -418,6 +419,7 @@ void Printer::effect(const Op& op) {
     case OpCode::thread:
     case OpCode::block_dim:
     case OpCode::breakpoint:
+    case OpCode::barrier:
     case OpCode::running: return;
     WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }

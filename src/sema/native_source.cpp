@@ -2,6 +2,7 @@
 // pass by address in C layout; the snippet becomes the body of a function whose parameters have the Python names.
 #include <map>
 
+#include "sema/known_natives.h"
 #include "sema/lowering.h"
 
 namespace weft::sema {
@@ -72,14 +73,48 @@ class CppTypes {
 
 }  // namespace
 
+namespace {
+
+/// The body of a native function that says what an operation does; false if it must be compiled.
+bool write_known(const std::string& snippet, std::span<const std::string> params, ir::Function& function) {
+  std::optional<KnownNative> known = known_native(snippet, params);
+  if (!known) return false;
+  ir::Builder builder(function, function.body);
+  builder.set_loc(function.loc);
+  const auto& results = function.result_types;
+  auto of_bits = [&](ir::OpCode code) {
+    ir::Value* value = function.params()[known->param];
+    const bool fits = results.size() == 1 && results[0]->is_int();
+    if (!fits || (value->type != types::i64() && value->type != types::u64())) return false;
+    ir::Value* out[] = {builder.cast(builder.unary(code, value), results[0])};
+    builder.ret(out);
+    return true;
+  };
+  switch (known->kind) {
+    case KnownNative::Kind::nothing:
+    case KnownNative::Kind::barrier:
+      if (!results.empty()) return false;  // it gives nothing back: clang says so
+      if (known->kind == KnownNative::Kind::barrier) builder.op_typed(ir::OpCode::barrier, {}, {});
+      builder.ret({});
+      return true;
+    case KnownNative::Kind::trailing_zeros: return of_bits(ir::OpCode::trailing_zeros);
+    case KnownNative::Kind::bit_count: return of_bits(ir::OpCode::bit_count);
+  }
+  return false;
+}
+
+}  // namespace
+
 void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Entity> args, ir::Function& function,
                                   Instance& instance) {
   const syntax::FunctionDef& def = *decl.def;
   std::string name(def.name);
   CppTypes types;
   std::string params, addresses, values;
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < def.params.size(); ++i) {
     std::string param(def.params[i].name);
+    names.push_back(param);
     std::string type = args[i].is_value() ? types.name(args[i].type()) : "";
     if (type.empty()) {
       sink_.report(DiagCode::bad_call, def.params[i].loc,
@@ -111,6 +146,8 @@ void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Enti
       addresses += (addresses.empty() ? "" : ", ") + result + "* result";
     }
   }
+  instance.num_results = zeros.size();
+  if (write_known(decl.native, names, function)) return;
   function.native = types.definitions() + "static inline __attribute__((always_inline)) " +
                     (result.empty() ? "void" : result) + " weft_body(" + params + ") {\n#line 1 \"" + name + "\"\n" +
                     decl.native + "\n}\nextern \"C\" void weft_native(" + addresses + ") { " +
@@ -118,7 +155,6 @@ void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Enti
   ir::Builder builder(function, function.body);
   builder.set_loc(def.loc);
   builder.ret(zeros);
-  instance.num_results = zeros.size();
 }
 
 namespace {

@@ -125,6 +125,7 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::any: return emit_any(op);
     case OpCode::block_dim: return emit_block_dim(op);
     case OpCode::breakpoint: return emit_breakpoint();
+    case OpCode::barrier: return unit.hooks->barrier(*this);
     case OpCode::recall: WEFT_UNREACHABLE("a value that nothing can recall is an error before code is made");
     case OpCode::return_:
     case OpCode::yield:

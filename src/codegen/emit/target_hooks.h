@@ -112,6 +112,8 @@ class TargetHooks {
                      const std::vector<std::uint32_t>& offsets) const = 0;
   /// Stops in the debugger.
   virtual void breakpoint(Emitter& e) const = 0;
+  /// Waits for the threads of a block.
+  virtual void barrier(Emitter& e) const = 0;
 };
 
 std::unique_ptr<TargetHooks> cpu_hooks();

@@ -103,7 +103,7 @@ bool run(const std::vector<std::string>& command, const std::string& errors) {
 std::string compile(const ir::Function& function, const std::string& clang, const TargetSpec& target) {
   ScratchFolder folder;
   std::string source = folder.file("native.cpp"), bitcode = folder.file("native.bc"), errors = folder.file("errors");
-  std::ofstream(source, std::ios::binary) << kNativePrelude << function.native;
+  std::ofstream(source, std::ios::binary) << kNativePrelude << kNativeNames << function.native;
   // Unoptimised but ready to be: LLVM's pipeline runs on the whole kernel.
   std::vector<std::string> command = {clang,
                                       "-x",

@@ -188,20 +188,24 @@ struct adjoint_t : array_t<T> {
   }
 };
 template <class T, class... I>
-T& address(const adjoint_t<T>& a, I... i) {
+T& index(const array_t<T>& a, I... i) {
   return a(i...);
 }
-template <class T>
-T& address(const array_t<T>& a, int64_t i) {
-  return a(i);
+template <class T, class... I>
+T& index(const adjoint_t<T>& a, I... i) {
+  return a(i...);
+}
+template <class T, class... I>
+T* address(const array_t<T>& a, I... i) {
+  return &a(i...);
+}
+template <class T, class... I>
+T* address(const adjoint_t<T>& a, I... i) {
+  return &a(i...);
 }
 template <class T>
-T& address(const array_t<T>& a, int64_t i, int64_t j) {
-  return a(i, j);
-}
-template <class T>
-T& address(const array_t<T>& a, int64_t i, int64_t j, int64_t k) {
-  return a(i, j, k);
+T load(const T* at) {
+  return *at;
 }
 template <class T>
 T* data_ptr(const array_t<T>& a) {
@@ -524,8 +528,6 @@ WEFT_FLOATS(f, float)
 WEFT_FLOATS(d, double)
 WEFT_FLOATS(h, half)
 
-}  // namespace wp
-using namespace wp;
 )text";
 
 }  // namespace weft::codegen

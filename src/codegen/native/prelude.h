@@ -5,7 +5,10 @@
 
 namespace weft::codegen {
 
-/// C++ text that stands before every native function.
+/// C++ text that stands before every native function: types, arrays, arithmetic and atomics.
 extern const std::string_view kNativePrelude;
+
+/// Stands behind it: functions of the kernel language, names of C's headers and of CUDA.
+extern const std::string_view kNativeNames;
 
 }  // namespace weft::codegen

@@ -13,6 +13,8 @@
 #include "codegen/nvptx/roots.h"
 #include "codegen/nvptx/warp.h"
 
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
 namespace weft::codegen {
 
 using ir::OpCode;
@@ -44,6 +46,8 @@ int turns_at_once(const ir::Region& body) {
 std::unique_ptr<TargetHooks> gpu_hooks() { return std::make_unique<GpuHooks>(); }
 
 void GpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_gpu_kernel(unit, *this, kernel); }
+
+void GpuHooks::barrier(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
 void GpuHooks::describe(Emitted& kernel) const {
   kernel.lanes = lanes;

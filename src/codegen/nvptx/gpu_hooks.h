@@ -54,6 +54,7 @@ class GpuHooks final : public TargetHooks {
              const std::vector<std::uint32_t>& offsets) const override;
   /// Nothing: a trap without a debugger would end the context.
   void breakpoint(Emitter&) const override {}
+  void barrier(Emitter& e) const override;
 
   int lanes = 1;          // elements of a thread in one step
   int steps = 1;          // see Emitted::steps

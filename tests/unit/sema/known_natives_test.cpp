@@ -1,0 +1,57 @@
+// Which native snippets are taken for an operation, and which are left to a compiler.
+#include "sema/known_natives.h"
+
+#include <gtest/gtest.h>
+
+namespace weft::sema {
+namespace {
+
+using Kind = KnownNative::Kind;
+
+std::optional<KnownNative> known(const std::string& text) {
+  const std::string params[] = {"x", "mask"};
+  return known_native(text, params);
+}
+
+TEST(KnownNatives, Barriers) {
+  for (const char* text : {"WP_TILE_SYNC();", "  WP_TILE_SYNC ( ) ;\n", "// wait\n__syncthreads();",
+                           "#if defined(__CUDA_ARCH__)\n__syncthreads();\n#endif\n",
+                           "#ifndef __CUDA_ARCH__\n#else\nWP_TILE_SYNC(); /* all */\n#endif"}) {
+    auto got = known(text);
+    ASSERT_TRUE(got) << text;
+    EXPECT_EQ(got->kind, Kind::barrier) << text;
+  }
+}
+
+TEST(KnownNatives, Nothing) {
+  for (const char* text : {"", " \n", "// nothing", "/* nothing */", "#ifdef __CUDA_ARCH__\n#endif"}) {
+    auto got = known(text);
+    ASSERT_TRUE(got) << text;
+    EXPECT_EQ(got->kind, Kind::nothing) << text;
+  }
+}
+
+TEST(KnownNatives, Bits) {
+  auto zeros = known(
+      "#if defined(__CUDA_ARCH__)\n  return __ffsll((long long)mask) - 1;\n#else\n"
+      "  return __builtin_ctzll((unsigned long long)mask);\n#endif");
+  ASSERT_TRUE(zeros);
+  EXPECT_EQ(zeros->kind, Kind::trailing_zeros);
+  EXPECT_EQ(zeros->param, 1u);
+  auto count = known("return __builtin_popcountll(x);");
+  ASSERT_TRUE(count);
+  EXPECT_EQ(count->kind, Kind::bit_count);
+  EXPECT_EQ(count->param, 0u);
+}
+
+TEST(KnownNatives, EverythingElseIsCompiled) {
+  for (const char* text :
+       {"return x;", "WP_TILE_SYNC(); x = 1;", "return __builtin_ctzll(y);", "return __builtin_ctzll(x) + 1;",
+        "return __builtin_ctzll((int)x);", "#ifdef OTHER\n#endif", "#ifdef __CUDA_ARCH__\nWP_TILE_SYNC();", "#endif",
+        "#ifdef __CUDA_ARCH__\nreturn __ffsll(x) - 1;\n#else\nreturn __builtin_ctzll(mask);\n#endif",
+        "#ifdef __CUDA_ARCH__\nx = 1;\n#else\nWP_TILE_SYNC();\n#endif", "/", "x = 1; /* open", "return__ffsll()-1;"})
+    EXPECT_FALSE(known(text)) << text;
+}
+
+}  // namespace
+}  // namespace weft::sema
