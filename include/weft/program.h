@@ -54,6 +54,7 @@ struct Options {
   bool cache = true;       // keep compiled objects on disk
   bool interpret = false;  // run by the reference interpreter instead of machine code
   bool backward = true;    // tapes go back over launches; else gradients stop there, and Program::messages says so
+  bool deterministic = false;  // sums of floats and other atomic operations give the same bits in every run
   bool serial = false;     // threads one after the other, in increasing order, on the calling thread (one lane)
 };
 

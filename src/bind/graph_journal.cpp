@@ -90,6 +90,7 @@ nb::list kernels_of(const GraphJournal& journal) {
     options["fast_math"] = k.options.fast_math;
     options["opt_level"] = k.options.opt_level;
     options["max_unroll"] = k.options.max_unroll;
+    options["deterministic"] = k.options.deterministic;
     options["line_info"] = k.options.gpu.line_info;
     out.append(nb::make_tuple(k.name, k.text, options));
   }

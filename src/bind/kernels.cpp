@@ -27,6 +27,7 @@ driver::CompileOptions options_from(nb::dict d) {
   flag("debug", o.debug);
   flag("verify_fp", o.verify_fp);
   flag("fuse_fp", o.fuse_fp);
+  flag("deterministic", o.deterministic);
   flag("fast_math", o.fast_math);
   flag("cache", o.use_cache);
   flag("tangent", o.tangent);

@@ -203,6 +203,7 @@ driver::CompileOptions options_of(const nb::dict& given) {
   o.fast_math = nb::cast<bool>(given["fast_math"]);
   o.opt_level = std::clamp(nb::cast<int>(given["opt_level"]), 0, 3);
   o.max_unroll = nb::cast<int>(given["max_unroll"]);
+  o.deterministic = nb::cast<bool>(given["deterministic"]);
   o.gpu.line_info = nb::cast<bool>(given["line_info"]);
   return o;
 }

@@ -107,6 +107,19 @@ BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm fo
   return request;
 }
 
+namespace {
+
+/// Whether a GPU's threads must take turns for the same bits in every run.
+bool needs_order(const BuildRequest& request) {
+  DiagnosticSink unheard;
+  std::unique_ptr<ir::Module> module = front_end(request, unheard);
+  if (!module) return false;  // the build will say what is wrong
+  optimize(*module, request.options);
+  return analysis::sum_order(*module->functions.back()) != analysis::SumOrder::free;
+}
+
+}  // namespace
+
 const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form, const SourceKey& source,
                                      DiagnosticSink& sink, cuda::Device* device) {
   std::atomic<const KernelVariant*>& slot = this->slot(signature, form, device);
@@ -117,7 +130,8 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
     if (const TangentPlan& plan = tangent_plan(signature, form); plan.has_order()) fresh->plan = &plan;
   // Minima and maxima that settle need an order on the CPU only, where nobody runs them twice.
   request.form.in_order = (fresh->plan && (!device || !fresh->plan->ordered.empty())) ||
-                          (form.taped && !tape_facts(signature, form).ordered.empty());
+                          (form.taped && !tape_facts(signature, form).ordered.empty()) ||
+                          (options_.deterministic && device && needs_order(request));
   fresh->in_order = request.form.in_order;
   if (fresh->in_order)
     request.options.lanes = 1;  // lanes would run a statement for several threads before the next one
@@ -202,7 +216,8 @@ std::string Kernel::find_race(KernelSignature& signature, LaunchForm form, const
   return driver::find_race(*module, signature.layout, facts.leaves, block, request.dims, request.options);
 }
 
-bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
+bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  if (options_.deterministic) return false;
   constexpr int kManyWorkers = 6;  // an atomic addition costs about as much as so many plain ones
   return variant.binary && !variant.binary->sums().empty() && !request.options.serial &&
          runtime::thread_count() >= kManyWorkers &&
@@ -235,6 +250,17 @@ void Kernel::run_in_order(const KernelVariant& variant, const void* block, const
   run_as_asked(variant, block, one);
 }
 
+void Kernel::run_deterministic(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  const KernelBinary& binary = *variant.binary;
+  if (binary.sum_order() == analysis::SumOrder::lone_sums &&
+      runtime::launch_in_parts(binary.code(), block, variant.param_bytes, binary.sums(), request.dims, request.options))
+    return;
+  runtime::LaunchOptions one = request.options;
+  one.max_threads = 1;  // chunk after chunk, in their order
+  one.steady = true;    // a kernel may add up what one call of it covers before it adds that to memory
+  runtime::launch(binary.code(), block, request.dims, one);
+}
+
 WEFT_HOT void Kernel::run_as_asked(const KernelVariant& variant, const void* block,
                                    const LaunchRequest& request) const {
   if (!variant.ordered.empty() && !in_thread_order(variant, request)) throw runtime::Error(variant.ordered);
@@ -246,6 +272,8 @@ WEFT_HOT void Kernel::run_as_asked(const KernelVariant& variant, const void* blo
       ascending.options.descending = false;
       return run_as_asked(variant, block, ascending);
     }
+    if (options_.deterministic && variant.binary->sum_order() != analysis::SumOrder::free && !request.options.serial)
+      return run_deterministic(variant, block, request);
     if (sums.empty()) {
       runtime::launch(variant.binary->code(), block, request.dims, request.options);
     } else if (runtime::copies_pay(variant.binary->code(), block, sums, request.dims, request.options)) {

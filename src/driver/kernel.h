@@ -150,7 +150,7 @@ class Kernel {
   std::string find_race(KernelSignature& signature, LaunchForm form, const void* block, const LaunchRequest& request);
   /// Whether a launch should ask for the form with atomic_sums instead of this one: there are many workers, and copies
   /// of the arrays that they add to would cost more than atomic operations.
-  static bool wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request);
+  bool wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   /// Runs a form on a finished parameter block; on a GPU it is queued. Throws the runtime's errors.
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   /// The form for a launch, built if need be.
@@ -180,6 +180,8 @@ class Kernel {
   void run_as_asked(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   /// On the CPU, one thread after another; an adjoint's from the last.
   void run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  /// On the CPU, with the same sums in every run.
+  void run_deterministic(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   std::atomic<const KernelVariant*>& slot(KernelSignature& signature, LaunchForm form, const cuda::Device* device);
 
   std::string name_;

@@ -302,6 +302,7 @@ class BinaryStore::Search {
     meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
     meta.opaque = codegen::calls_native(kernel);
     meta.loops = codegen::LoopTurns(module).counts(kernel);
+    meta.sum_order = std::uint8_t(analysis::sum_order(kernel));
     meta.sites = describe_sites(module);
     return std::move(emitted.bytes);
   }
@@ -319,6 +320,7 @@ class BinaryStore::Search {
     binary->code_.name = binary->name_;
     binary->code_.lanes = meta.lanes;
     binary->steps_ = meta.steps;
+    binary->sum_order_ = analysis::SumOrder(meta.sum_order);
     binary->sums_ = std::move(meta.sums);
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/sum_order.h"
 #include "cuda/module.h"
 #include "driver/launch_form.h"
 #include "driver/options.h"
@@ -28,6 +29,8 @@ class KernelBinary {
   int steps() const { return steps_; }
   /// CPU: arrays that the kernel only adds to, without atomic operations (runtime/private_sums.h).
   std::span<const runtime::SumSlot> sums() const { return sums_; }
+  /// CPU: whether its results depend on the order of threads.
+  analysis::SumOrder sum_order() const { return sum_order_; }
 
  private:
   friend class BinaryStore;
@@ -36,6 +39,7 @@ class KernelBinary {
   std::shared_ptr<codegen::LoadedCode> loaded_;
   std::unique_ptr<cuda::KernelCode> gpu_;
   int steps_ = 1;
+  analysis::SumOrder sum_order_ = analysis::SumOrder::free;
   std::vector<runtime::SumSlot> sums_;
   runtime::KernelCode code_;
 };

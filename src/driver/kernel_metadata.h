@@ -17,7 +17,7 @@ struct KernelMetadata {
   std::uint32_t tid_dims = 0;
   float ns_per_thread = 1;
   std::int32_t steps = 1;
-  std::uint8_t opaque = 0, loops = 1;
+  std::uint8_t opaque = 0, loops = 1, sum_order = 0;
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
 
@@ -36,6 +36,7 @@ struct KernelMetadata {
     number(steps);
     number(opaque);
     number(loops);
+    number(sum_order);
     number(std::uint32_t(sums.size()));
     for (const runtime::SumSlot& s : sums)
       number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
@@ -75,6 +76,7 @@ struct KernelMetadata {
     number(steps);
     number(opaque);
     number(loops);
+    number(sum_order);
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) {
       runtime::SumSlot s;

@@ -16,6 +16,7 @@ struct CompileOptions {
   int opt_level = 2;       // LLVM's effort: 0 to 3; huge kernels get less by themselves
   int lanes = 0;           // 0: chosen
   int max_unroll = 16;
+  bool deterministic = false;  // sums and other atomic operations give the same bits in every run
   bool tangent = false;   // the kernel's tangent (autodiff/adjoint.h), which has twice the parameters
   bool use_cache = true;  // the object cache on disk
 

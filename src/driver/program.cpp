@@ -19,6 +19,7 @@ CompileOptions to_compile_options(const Options& options) {
   // Threads in strict order: lanes would run a statement for several threads before the next one.
   c.lanes = options.serial && options.lanes == 0 ? 1 : options.lanes;
   c.max_unroll = options.max_unroll;
+  c.deterministic = options.deterministic;
   c.use_cache = options.cache;
   return c;
 }

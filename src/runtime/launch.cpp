@@ -114,7 +114,7 @@ struct Run {
   void pieces(std::int64_t begin, std::int64_t end) const noexcept {
     const std::int64_t least = std::int64_t(std::max(code.lanes, 1)) * (code.opaque ? 1 : kLaneSteps);
     // Shared by all chunks, so that each starts from what the last one found out. Lost updates do no harm.
-    std::int64_t size = piece.load(std::memory_order_relaxed);
+    std::int64_t size = options.steady ? 0 : piece.load(std::memory_order_relaxed);
     if (size == 0) {
       const double wanted = code.opaque ? 0 : kMinChunkNs / cost_of(code);
       size = (std::int64_t(wanted) / least + 1) * least;
@@ -126,6 +126,7 @@ struct Run {
       questions.ask();
       if (questions.stopped()) return;
       const auto took = Clock::now() - start;
+      if (options.steady) continue;
       if (took < kAskInterval / 8)
         size *= 2;  // ends: it never exceeds twice the chunk
       else if (took > kAskInterval)

@@ -33,6 +33,7 @@ struct KernelCode {
 struct LaunchOptions {
   bool serial = false;                    // threads in increasing order on the calling thread
   bool descending = false;                // with serial: in decreasing order, as adjoints undo what threads did
+  bool steady = false;                    // what one call of the entry covers does not depend on how fast it runs
   int max_threads = 0;                    // 0: thread_count()
   std::int64_t chunk_threads = 0;         // threads per chunk; 0: chosen from the cost
   const PrintSink* print_sink = nullptr;  // null: the process's sink (set_print_sink)

@@ -161,6 +161,9 @@ void add_up(const Target& t, char* part, std::int64_t begin, std::int64_t end) {
   }
 }
 
+/// How many parts a deterministic launch has, on any machine.
+constexpr std::int64_t kFixedParts = 8;
+
 /// The parameter blocks of a launch: the program's own first, then blocks with copies, made when they are needed.
 class Blocks {
  public:
@@ -188,10 +191,24 @@ class Blocks {
     blocks.freed_.notify_one();
   }
 
+  /// A block for each part but the first, which adds to the program's own memory; false without memory for them.
+  bool make_all(std::int64_t parts) {
+    while (std::int64_t(blocks_.size()) + 1 < parts)
+      if (!make()) return false;
+    return true;
+  }
+
+  /// As `chunk`, for launches whose every chunk has its own block.
+  static void part(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
+    auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
+    blocks.entry_(begin, end, blocks.params_of(std::size_t(begin / blocks.part_threads)), context);
+  }
+  std::int64_t part_threads = 1;
+
   void add_up_all() {
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       // In pieces over all cores, each piece over all copies in the order of blocks: the sums differ from run to run
-      // only by which chunks a block got, as atomic additions would.
+      // only by which chunks a block got, as atomic additions would, and not at all where that is fixed.
       const std::int64_t piece = 1 << 16, count = targets_[t].count;
       parallel_for((count + piece - 1) / piece, [&](std::int64_t k) {
         for (const Block& block : blocks_)
@@ -259,6 +276,12 @@ class Blocks {
   std::vector<std::size_t> free_ = {0};  // 0: the program's own block, k: blocks_[k - 1]
 };
 
+/// What was added stays added when a check failed.
+struct AddUp {
+  Blocks& blocks;
+  ~AddUp() { blocks.add_up_all(); }
+};
+
 }  // namespace
 
 bool copies_pay(const KernelCode& code, const void* params, std::span<const SumSlot> sums,
@@ -288,11 +311,34 @@ bool launch_with_sums(const KernelCode& code, const void* params, std::size_t pa
   Blocks blocks(code.entry, params, param_bytes, sums, targets);
   KernelCode wrapped = code;
   wrapped.entry = &Blocks::chunk;
-  struct AddUp {  // what was added stays added when a check failed
-    Blocks& blocks;
-    ~AddUp() { blocks.add_up_all(); }
-  } add_up_at_end{blocks};
+  AddUp add_up_at_end{blocks};
   return launch(wrapped, &blocks, dims, options);
+}
+
+bool launch_in_parts(const KernelCode& code, const void* params, std::size_t param_bytes, std::span<const SumSlot> sums,
+                     std::span<const std::int64_t> dims, const LaunchOptions& options) {
+  // All of this depends on the launch alone, never on the machine's cores or on how busy they are.
+  const std::int64_t total = launch_size(code, dims);
+  const std::int64_t lanes = std::max(code.lanes, 1);
+  const std::int64_t size = ((total + kFixedParts - 1) / kFixedParts + lanes - 1) / lanes * lanes;
+  const std::int64_t parts = total == 0 ? 0 : (total + size - 1) / size;
+  if (parts < 2) return false;
+  std::vector<Target> targets;
+  if (!find_targets(params, sums, targets)) return false;
+  const double alone = double(total) * code.ns_per_thread;
+  const double copies = double(bytes_of(targets)) * kNsPerCopiedByte * double(parts - 1);
+  if (alone / double(parts) + copies >= alone) return false;
+  Blocks blocks(code.entry, params, param_bytes, sums, targets);
+  if (!blocks.make_all(parts)) return false;
+  blocks.part_threads = size;
+  KernelCode wrapped = code;
+  wrapped.entry = &Blocks::part;
+  LaunchOptions fixed = options;
+  fixed.chunk_threads = size;
+  fixed.steady = true;
+  AddUp add_up_at_end{blocks};
+  launch(wrapped, &blocks, dims, fixed);
+  return true;
 }
 
 }  // namespace weft::runtime

@@ -24,4 +24,10 @@ bool copies_pay(const KernelCode& code, const void* params, std::span<const SumS
 bool launch_with_sums(const KernelCode& code, const void* params, std::size_t param_bytes,
                       std::span<const SumSlot> sums, std::span<const std::int64_t> dims, const LaunchOptions& options);
 
+/// The same with sums that come out alike in every run, whatever the number of workers: the grid falls into a fixed number
+/// of parts, each adds in the order of its threads, and parts are added up in their order. False, and nothing was done, if
+/// the copies would cost more than they save, or can't be made.
+bool launch_in_parts(const KernelCode& code, const void* params, std::size_t param_bytes, std::span<const SumSlot> sums,
+                     std::span<const std::int64_t> dims, const LaunchOptions& options);
+
 }  // namespace weft::runtime

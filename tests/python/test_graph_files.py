@@ -281,8 +281,8 @@ def test_files_that_are_none(tmp_path, device):
         (data[:-1], "damaged: its contents"),
         (data + b"x", "damaged: its contents"),
         (packed([], b""), "damaged: its header"),
-        (packed({"version": 2}, b""), "has version 2, this is for version 1"),
-        (packed({"version": 1}, b""), "damaged: the entries"),
+        (packed({"version": 3}, b""), "has version 3, this is for version 2"),
+        (packed({"version": 2}, b""), "damaged: the entries"),
         (b"WEFTGRPH" + hashlib.blake2b(b"x" * 8, digest_size=16).digest() + b"x" * 8, "ends too early"),
         (b"WEFTGRPH" + hashlib.blake2b(b"", digest_size=16).digest(), "damaged"),
     ):

@@ -27,7 +27,7 @@ from warp._src.graphs import capture
 from warp._src.values import types
 
 _MAGIC = b"WEFTGRPH"
-_VERSION = 1
+_VERSION = 2
 _START = len(_MAGIC) + 16 + 8
 _ALIGN = 256  # regions lie in memory as they lay, modulo this
 _DEPTH = 32  # of conditions in conditions
@@ -39,6 +39,7 @@ _OPTIONS = {
     "fast_math": bool,
     "opt_level": int,
     "max_unroll": int,
+    "deterministic": bool,
     "line_info": bool,
 }
 

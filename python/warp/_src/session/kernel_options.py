@@ -14,6 +14,7 @@ MODULE_OPTIONS = (
     "enable_backward",
     "fast_math",
     "fuse_fp",
+    "deterministic",
     "lineinfo",
     "cuda_output",
     "cuda_libdevice",

@@ -45,8 +45,6 @@ class _ConfigModule(_pytypes.ModuleType):
             _weft.set_thread_limit(value)
         elif name == "kernel_cache_dir":
             _use_cache_folder(value)
-        elif name == "deterministic":
-            _order_threads(bool(value))
         elif name == "verbose":
             _weft.set_build_hook(_tell_build if value else None)
         elif name == "native_compiler":
@@ -103,18 +101,6 @@ _CHECKS = {
     "ptx_target_arch": gpu_options.check_arch,
     "cuda_libdevice": gpu_options.check_libdevice,
 }
-_threads_before: int | None = None
-
-
-def _order_threads(wanted: bool) -> None:
-    """Deterministic results on the CPU: threads in increasing order on one core, so that atomics have an order."""
-    global _threads_before
-    if wanted and _threads_before is None:
-        _threads_before = config.cpu_threads
-        config.cpu_threads = 1
-    elif not wanted and _threads_before is not None:
-        config.cpu_threads = _threads_before
-        _threads_before = None
 
 
 def _unknown_flag(name: str) -> None:
@@ -149,6 +135,7 @@ def compile_options(module_options: dict[str, object]) -> dict[str, object]:
         "fuse_fp": bool(pick("fuse_fp")),
         "fast_math": bool(pick("fast_math")),
         "max_unroll": int(pick("max_unroll")),
+        "deterministic": bool(pick("deterministic")),
         # Serial mode keeps threads in strict order: no lanes, unless asked for.
         "lanes": int(config.cpu_lanes) or (1 if serial() else 0),
         "cache": bool(config.cache_kernels),

@@ -1,0 +1,59 @@
+// One walk over the kernel and all that it calls; the answer is the worst that any operation gives.
+#include "analysis/sum_order.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "analysis/private_sums.h"
+#include "analysis/uses.h"
+#include "ir/origin.h"
+#include "ir/walk.h"
+
+namespace weft::analysis {
+namespace {
+
+using ir::AtomicKind;
+using ir::Op;
+using ir::OpCode;
+
+SumOrder of_atomic(const Op& op, bool result_used) {
+  if (ir::origin_of(op.operand(0)).kind == ir::Origin::Kind::local) return SumOrder::free;  // no other thread sees it
+  if (result_used) return SumOrder::all;
+  const Type* type = op.operands.back()->type;
+  switch (op.atomic) {
+    case AtomicKind::add:
+      if (!type->is_numeric() || is_floating(type->scalar_kind()))
+        return op.imm == kAddsAlone ? SumOrder::lone_sums : SumOrder::all;
+      return SumOrder::free;  // integers wrap, in whatever order
+    case AtomicKind::min:
+    case AtomicKind::max:
+    case AtomicKind::bit_and:
+    case AtomicKind::bit_or:
+    case AtomicKind::bit_xor: return SumOrder::free;
+    case AtomicKind::exch:
+    case AtomicKind::cas: return SumOrder::all;
+  }
+  return SumOrder::all;
+}
+
+}  // namespace
+
+SumOrder sum_order(const ir::Function& kernel) {
+  SumOrder worst = SumOrder::free;
+  std::unordered_set<const ir::Function*> seen = {&kernel};
+  std::vector<const ir::Function*> todo = {&kernel};
+  while (!todo.empty()) {
+    const ir::Function& function = *todo.back();
+    todo.pop_back();
+    if (!function.native.empty()) return SumOrder::all;
+    const std::vector<std::uint32_t> uses = use_counts(function);
+    ir::walk(*function.body, [&](const Op& op) {
+      if (op.code == OpCode::atomic) worst = std::max(worst, of_atomic(op, uses[op.result()->id] != 0));
+      if (op.code == OpCode::call && seen.insert(op.callee).second) todo.push_back(op.callee);
+    });
+  }
+  return worst;
+}
+
+}  // namespace weft::analysis

@@ -1,0 +1,124 @@
+"""Deterministic kernels: sums and other atomic operations give the same bits in every run, on any number of cores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import warp as wp
+
+each_device = pytest.mark.parametrize("device", ["cpu", "cuda"], indirect=True)
+
+N = 60_000
+
+
+@wp.kernel(module="unique", module_options={"deterministic": True})
+def scatter(x: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float), total: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, to[i], x[i] * wp.sin(x[i]))
+    wp.atomic_add(total, 0, x[i])
+
+
+@wp.kernel(module="unique", module_options={"deterministic": True})
+def place(count: wp.array(dtype=int), slots: wp.array(dtype=int)):
+    slots[wp.atomic_add(count, 0, 1)] = wp.tid()
+
+
+@wp.kernel(module="unique", module_options={"deterministic": True})
+def read_back(x: wp.array(dtype=float), total: wp.array(dtype=float), seen: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(total, i % 3, x[i])
+    seen[i] = wp.atomic_add(total, 3, 1.0)
+
+
+def _data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    return (rng.normal(size=N) * 10.0 ** rng.integers(-6, 6, N)).astype(np.float32), rng.integers(0, 50, N, np.int32)
+
+
+def _runs(run):
+    """Bytes of several runs, on several numbers of threads."""
+    results = []
+    before = wp.config.cpu_threads
+    try:
+        for threads in (0, 2, 3, 5, 0):
+            wp.config.cpu_threads = threads
+            results.append([a.numpy().tobytes() for a in run()])
+    finally:
+        wp.config.cpu_threads = before
+    return results
+
+
+def _same(results) -> bool:
+    return all(r == results[0] for r in results)
+
+
+@each_device
+def test_sums_repeat(device):
+    x, to = (wp.array(a, device=device) for a in _data())
+
+    def run():
+        out, total = wp.zeros(50, dtype=float, device=device), wp.zeros(1, dtype=float, device=device)
+        wp.launch(scatter, N, [x, to, out, total], device=device)
+        return out, total
+
+    assert _same(_runs(run))
+    values, places = _data()
+    wanted = np.bincount(places, values.astype(np.float64) * np.sin(values.astype(np.float64)), 50)
+    np.testing.assert_allclose(run()[0].numpy(), wanted, rtol=1e-2, atol=1e-2 * np.abs(values).max())
+
+
+@each_device
+def test_slots_are_given_in_the_order_of_threads(device):
+    count, slots = wp.zeros(1, dtype=int, device=device), wp.zeros(N, dtype=int, device=device)
+    wp.launch(place, N, [count, slots], device=device)
+    np.testing.assert_array_equal(slots.numpy(), np.arange(N))
+
+
+@each_device
+def test_values_before_repeat(device):
+    x = wp.array(_data()[0], device=device)
+
+    def run():
+        total, seen = wp.zeros(4, dtype=float, device=device), wp.zeros(N, dtype=float, device=device)
+        wp.launch(read_back, N, [x, total, seen], device=device)
+        return total, seen
+
+    assert _same(_runs(run))
+
+
+@each_device
+def test_gradients_repeat(device):
+    values, places = _data()
+
+    @wp.kernel(module="unique", module_options={"deterministic": True})
+    def gather(x: wp.array(dtype=float), to: wp.array(dtype=int), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = x[to[i]] * x[to[i]]
+
+    to = wp.array(places, device=device)
+
+    def run():
+        x = wp.array(values[:50], device=device, requires_grad=True)
+        y = wp.zeros(N, dtype=float, device=device, requires_grad=True)
+        with wp.Tape() as tape:
+            wp.launch(gather, N, [x, to, y], device=device)
+        tape.backward(grads={y: wp.array(values, device=device)})
+        return (x.grad,)
+
+    assert _same(_runs(run))
+
+
+def test_the_flag_of_the_session_reaches_kernels():
+    @wp.kernel
+    def order(slot: wp.array(dtype=int), a: wp.array(dtype=int)):
+        a[wp.atomic_add(slot, 0, 1)] = wp.tid()
+
+    before = wp.config.deterministic
+    try:
+        wp.config.deterministic = wp.DeterministicMode.RUN_TO_RUN
+        a = wp.zeros(N, dtype=int)
+        wp.launch(order, N, [wp.zeros(1, dtype=int), a])
+    finally:
+        wp.config.deterministic = before
+    np.testing.assert_array_equal(a.numpy(), np.arange(N))
