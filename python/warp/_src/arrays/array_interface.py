@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from warp import _weft
-from warp._src.values.scalars import scalar_class
+from warp._src.values.scalars import NUMPY_NAMES, ScalarBase, scalar_class
 
 array_class: Any = None
 """The class `array`, which is built on this; `api/wiring.py` sets it."""
@@ -348,9 +348,20 @@ def as_ndarray(data: Any) -> np.ndarray:
     if isinstance(data, (str, bytes)):
         raise RuntimeError("text can't become an array; the data must be a sequence of numbers")
     try:
-        return np.asarray(data)
+        return np.asarray(data, dtype=_dtype_of_scalars(data))
     except (ValueError, TypeError, OverflowError) as error:
         raise RuntimeError(f"the data can't become an array: {error}") from error
+
+
+def _dtype_of_scalars(data: Any) -> Any:
+    """The dtype of lists of our scalars, all of one type; None for others. NumPy takes them for Python's numbers."""
+    first = data
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if not isinstance(first, ScalarBase):
+        return None
+    kinds = {type(x) for x in np.asarray(data, dtype=object).flat}
+    return NUMPY_NAMES.get(type(first).__name__, np.float32) if len(kinds) == 1 else None
 
 
 def alias(values: np.ndarray, known: Layout, target: Any) -> bool:

@@ -193,7 +193,7 @@ class Composite:
     def _items(self) -> list:
         """All components as Python scope shows them: float32, int32 and bool plain, other types as their scalars."""
         numbers = self._numbers()
-        return numbers if self._wp_plain_ else [self._wp_scalar_type_(x) for x in numbers]
+        return numbers if self._wp_plain_ else list(map(self._wp_scalar_type_._of, numbers))
 
     def _item(self, position: Any) -> Any:
         try:
@@ -202,7 +202,7 @@ class Composite:
             raise KeyError(f"Invalid key {position}, expected int or slice") from None
         if self._wp_plain_:
             return raw
-        return self._wp_scalar_type_(raw if self._wp_decode_ is None else self._wp_decode_(raw))
+        return self._wp_scalar_type_._of(raw if self._wp_decode_ is None else self._wp_decode_(raw))
 
     def _raw(self, value: Any) -> Any:
         """A number as the ctypes array takes it; TypeError if it does not fit the component type."""
@@ -302,7 +302,7 @@ class Composite:
 def _as_numbers(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_as_numbers(x) for x in value]
-    return value._nested() if isinstance(value, Composite) else value.value if isinstance(value, ScalarBase) else value
+    return value._nested() if isinstance(value, Composite) else value
 
 
 def _restore(cls: Any, data: bytes) -> Composite:

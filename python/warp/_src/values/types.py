@@ -123,7 +123,7 @@ def class_of(handle: _weft.Type) -> type:
 def make_value(handle: _weft.Type, data: bytes, number: Any) -> Any:
     """The Python value of bytes in C layout: the binding calls it for all but float32, int32 and bool."""
     if number is not None:
-        return number if config.legacy_scalar_return_types else SCALARS[handle.scalar](number)
+        return number if config.legacy_scalar_return_types else SCALARS[handle.scalar]._of(number)
     if handle.kind == "struct":
         return class_of(handle).from_bytes(data)  # type: ignore[attr-defined]
     return class_of(handle).from_buffer_copy(data)  # type: ignore[attr-defined]
