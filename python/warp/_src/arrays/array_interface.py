@@ -13,32 +13,13 @@ from typing import Any
 import numpy as np
 
 from warp import _weft
-from warp._src.values.scalars import NUMPY_NAMES, ScalarBase, scalar_class
+from warp._src.values.scalars import NUMPY_NAMES, ScalarBase, bfloat16_dtype, memory_dtype, scalar_class
+from warp._src.values.struct import numpy_dtype
 
 array_class: Any = None
 """The class `array`, which is built on this; `api/wiring.py` sets it."""
 
 INT64_MAX = (1 << 63) - 1
-
-# The descriptor of an array inside a struct: what generated code reads.
-_DESCRIPTOR = np.dtype(
-    [("data", "<u8"), ("grad", "<u8"), ("shape", "<i8", 4), ("strides", "<i8", 4), ("ndim", "<i4"), ("reserved", "<i4")]
-)
-
-_bfloat16_dtype: np.dtype | None = None
-
-
-def bfloat16_dtype() -> np.dtype:
-    """The NumPy dtype that bfloat16 memory shows: that of ml_dtypes if it is installed, else the bits as uint16."""
-    global _bfloat16_dtype
-    if _bfloat16_dtype is None:
-        try:
-            import ml_dtypes
-
-            _bfloat16_dtype = np.dtype(ml_dtypes.bfloat16)
-        except ImportError:
-            _bfloat16_dtype = np.dtype(np.uint16)
-    return _bfloat16_dtype
 
 
 class Layout:
@@ -59,16 +40,9 @@ class Layout:
             self.holds_arrays = any(
                 f.kind == "array" or (f.kind == "struct" and layout(f).holds_arrays) for _, f, _ in fields
             )
-            self.base = np.dtype(
-                {
-                    "names": [name for name, _, _ in fields],
-                    "formats": [_field_format(field) for _, field, _ in fields],
-                    "offsets": [offset for _, _, offset in fields],
-                    "itemsize": handle.size,
-                }
-            )
+            self.base = numpy_dtype(handle)
         elif kind in ("scalar", "vec", "mat", "quat", "transform"):
-            self.base = bfloat16_dtype() if self.scalar == "bfloat16" else np.dtype(self.scalar)
+            self.base = memory_dtype(self.scalar)
             if kind != "scalar":
                 self.inner = (handle.rows, handle.cols) if kind == "mat" else (handle.components,)
         else:
@@ -85,13 +59,6 @@ def layout(handle: _weft.Type) -> Layout:
     if known is None:
         known = _layouts[handle] = Layout(handle)
     return known
-
-
-def _field_format(handle: _weft.Type) -> Any:
-    if handle.kind == "array":
-        return _DESCRIPTOR
-    known = layout(handle)
-    return (known.base, known.inner) if known.inner else known.base
 
 
 def holds_arrays(handle: _weft.Type) -> bool:

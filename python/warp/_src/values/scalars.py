@@ -264,6 +264,26 @@ _CTYPES = {
 NUMPY_NAMES: dict[str, Any] = {name: getattr(np, name) for name in _CTYPES if name != "bfloat16"} | {"bool": np.bool_}
 """NumPy's scalar class by our name; bfloat16 has none."""
 
+_bfloat16_dtype: np.dtype | None = None
+
+
+def bfloat16_dtype() -> np.dtype:
+    """The NumPy dtype that bfloat16 memory shows: that of ml_dtypes if it is installed, else the bits as uint16."""
+    global _bfloat16_dtype
+    if _bfloat16_dtype is None:
+        try:
+            import ml_dtypes
+
+            _bfloat16_dtype = np.dtype(ml_dtypes.bfloat16)
+        except ImportError:
+            _bfloat16_dtype = np.dtype(np.uint16)
+    return _bfloat16_dtype
+
+
+def memory_dtype(name: str) -> np.dtype:
+    """The NumPy dtype that memory of a scalar type shows."""
+    return bfloat16_dtype() if name == "bfloat16" else np.dtype(NUMPY_NAMES[name])
+
 
 def _make(name: str) -> type[ScalarBase]:
     bits = ctypes.sizeof(_CTYPES[name]) * 8
