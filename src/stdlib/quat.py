@@ -192,9 +192,9 @@ def quat_slerp(a, b, t):
 
 
 def quat_between_vectors(a, b):
-    # (u × v, 1 + u·v), normalised; the real part as |u + v|² / 2, which keeps its digits where u and v are nearly
+    # (u × v, 1 + u·v), normalised; as (u × h, |h|² / 2) with h = u + v, which keeps its digits where u and v are nearly
     # opposite. The factor, a power of two, keeps squares above float16's underflow. Where only rounding errors are left
-    # of u + v, any axis at right angles to u serves.
+    # of h, any axis at right angles to u serves.
     u = normalize(a)
     v = normalize(b)
     h = u + v
@@ -203,7 +203,7 @@ def quat_between_vectors(a, b):
     axis = where(abs(u[0]) < 0.6, type(u)(zero, -u[2], u[1]), type(u)(-u[1], u[0], zero))
     w = where(dot(u, u) > 0, zero, one)
     if one + (abs(h[0]) + abs(h[1]) + abs(h[2])) * 0.125 > one:
-        axis = cross(u, v) * 64.0
+        axis = cross(u, h) * 64.0
         w = dot(h, h) * 32.0
     return normalize(quaternion(axis[0], axis[1], axis[2], w))
 
