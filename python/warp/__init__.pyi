@@ -1375,6 +1375,8 @@ def qr3(A: Matrix[_F, Literal[3], Literal[3]]) -> Any:
 @_overload
 def qr3(A: Matrix[_F, Literal[3], Literal[3]], Q: Matrix[_F, Literal[3], Literal[3]], R: Matrix[_F, Literal[3], Literal[3]]) -> None:
     """As above, written to the variables Q and R."""
+def quat_between_vectors(a: Vector[_F, Literal[3]], b: Vector[_F, Literal[3]]) -> Quaternion[_F]:
+    """The shortest rotation from the direction of a to that of b: half a turn if they are opposite, none if one is zero."""
 @_overload
 def quat_from_axis_angle(axis: Vector[_F, Literal[3]], angle: _F) -> Quaternion[_F]:
     """Rotation by angle (radians, right-handed) about a unit axis."""

@@ -17,20 +17,16 @@ struct Prepared {
   std::unique_ptr<ir::Module> module;  // its last function is the call
 };
 
-const Prepared& prepare(const std::string& name, const std::vector<const Type*>& types) {
+/// What a call on these types lowers to; null if no row takes them.
+const Prepared* prepare(const std::string& name, const std::vector<const Type*>& types) {
   static auto* prepared = new std::map<std::pair<std::string, std::vector<const Type*>>, Prepared>;
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   auto key = std::make_pair(name, types);
-  if (auto it = prepared->find(key); it != prepared->end()) return it->second;
+  if (auto it = prepared->find(key); it != prepared->end()) return &it->second;
   DiagnosticSink sink;
   auto module = sema::lower_builtin(name, types, {}, sink);
-  if (!module) {
-    std::string text = "Couldn't find a function '" + name + "' compatible with the arguments (";
-    for (std::size_t i = 0; i < types.size(); ++i) text += (i ? ", " : "") + types[i]->user_name();
-    PyErr_SetString(PyExc_RuntimeError, (text + ")").c_str());
-    throw nb::python_error();
-  }
+  if (!module) return nullptr;
   for (const builtins::Row& row : builtins::rows(name)) {
     bool updates = std::any_of(row.params.begin(), row.params.end(),
                                [](const builtins::RowParam& p) { return p.pattern.by_reference; });
@@ -46,7 +42,21 @@ const Prepared& prepare(const std::string& name, const std::vector<const Type*>&
   }
   // As in kernels: sums of products are fused where wp.config.fuse_fp says so by default.
   driver::optimize(*module, {});
-  return prepared->emplace(std::move(key), Prepared{std::move(module)}).first->second;
+  return &prepared->emplace(std::move(key), Prepared{std::move(module)}).first->second;
+}
+
+/// An argument's type as the user wrote it: Python's numbers by their Python name.
+std::string written_type(nb::handle arg, const Type* type) {
+  PyObject* p = arg.ptr();
+  if (PyBool_Check(p) || PyLong_CheckExact(p) || PyFloat_CheckExact(p)) return Py_TYPE(p)->tp_name;
+  return type->user_name();
+}
+
+[[noreturn]] void no_row_fits(const std::string& name, const nb::args& args, const std::vector<const Type*>& types) {
+  std::string text = "Couldn't find a function '" + name + "' compatible with the arguments '";
+  for (std::size_t i = 0; i < types.size(); ++i) text += (i ? ", " : "") + written_type(args[i], types[i]);
+  PyErr_SetString(PyExc_RuntimeError, (text + "'").c_str());
+  throw nb::python_error();
 }
 
 nb::object call_builtin(const std::string& name, nb::args args) {
@@ -66,8 +76,9 @@ nb::object call_builtin(const std::string& name, nb::args args) {
     types.push_back(type);
     data.push_back(std::move(d));
   }
-  const Prepared& prepared = prepare(name, types);
-  std::vector<interp::Datum> results = interp::call(*prepared.module->functions.back(), data);
+  const Prepared* prepared = prepare(name, types);
+  if (!prepared) no_row_fits(name, args, types);
+  std::vector<interp::Datum> results = interp::call(*prepared->module->functions.back(), data);
   if (results.empty()) return nb::none();
   if (results.size() == 1) return unpack_value(results[0].type, results[0].bytes.data());
   nb::list out;

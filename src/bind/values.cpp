@@ -25,16 +25,9 @@ std::string python_type_name(nb::handle value) {
   return nb::cast<std::string>(nb::borrow<nb::str>(nb::handle((PyObject*)Py_TYPE(value.ptr())).attr("__name__")));
 }
 
-/// A warp scalar (wp.float64(2.0)) holds its number in `value`; anything else is itself.
-nb::object plain_number(nb::handle value) {
-  if (PyFloat_CheckExact(value.ptr()) || PyLong_CheckExact(value.ptr())) return nb::borrow(value);
-  if (nb::hasattr(value, "_wp_scalar_")) return value.attr("value");
-  return nb::borrow(value);
-}
-
-/// The number as bits of the scalar kind. False when it is no number of a fitting sort.
-bool scalar_bits_of(nb::handle given, const Type* type, std::uint64_t& bits) {
-  nb::object value = plain_number(given);
+/// The number as bits of the scalar kind. False when it is no number of a fitting sort. Scalars of ours are Python
+/// numbers, too: wp.float64(2.0) is a float.
+bool scalar_bits_of(nb::handle value, const Type* type, std::uint64_t& bits) {
   PyObject* p = value.ptr();
   ScalarKind kind = type->scalar_kind();
   if (type->is_float()) {

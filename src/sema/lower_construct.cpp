@@ -161,6 +161,19 @@ class FunctionLowering::CompositeMaker {
       }
   }
 
+  /// The words of Warp, which programs look for. They name the two sizes the other way round.
+  std::string mismatch(const Type* from) const {
+    if (type_->is_vec() && from->is_vec())
+      return ": incompatible vector of length " + std::to_string(count()) +
+             " given when copy constructing a vector of length " + std::to_string(from->component_count());
+    if (!type_->is_mat() || !from->is_mat()) return "";
+    auto shape = [](const Type* t) {
+      return "(" + std::to_string(t->rows()) + ", " + std::to_string(t->cols()) + ")";
+    };
+    return ": incompatible matrix of shape " + shape(type_) + " given when copy constructing a matrix of shape " +
+           shape(from);
+  }
+
   /// Another composite of the same shape, whose components are converted, or a number that fills all; nothing if a single
   /// argument is meant otherwise.
   std::optional<Entity> from_one() {
@@ -174,7 +187,7 @@ class FunctionLowering::CompositeMaker {
       }
       if (type_->is_transform()) return std::nullopt;
       return lower_.fail(DiagCode::bad_call, at_node_,
-                         "can't make " + type_->user_name() + " from " + from->user_name());
+                         "can't make " + type_->user_name() + " from " + from->user_name() + mismatch(from));
     }
     if (!type_->is_vec() && !type_->is_mat() && count() != 1) return std::nullopt;
     if (!add_scalar(args_[0])) return Entity::failed();

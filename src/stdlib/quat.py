@@ -191,6 +191,23 @@ def quat_slerp(a, b, t):
     return a * type(a)(v[0], v[1], v[2], c)
 
 
+def quat_between_vectors(a, b):
+    # (u × v, 1 + u·v), normalised; as (u × h, |h|² / 2) with h = u + v, which keeps its digits where u and v are nearly
+    # opposite. The factor, a power of two, keeps squares above float16's underflow. Where only rounding errors are left
+    # of h, any axis at right angles to u serves.
+    u = normalize(a)
+    v = normalize(b)
+    h = u + v
+    one = type(u[0])(1)
+    zero = type(u[0])(0)
+    axis = where(abs(u[0]) < 0.6, type(u)(zero, -u[2], u[1]), type(u)(-u[1], u[0], zero))
+    w = where(dot(u, u) > 0, zero, one)
+    if one + (abs(h[0]) + abs(h[1]) + abs(h[2])) * 0.125 > one:
+        axis = cross(u, h) * 64.0
+        w = dot(h, h) * 32.0
+    return normalize(quaternion(axis[0], axis[1], axis[2], w))
+
+
 def quat_twist(axis, q):
     v = axis * (axis[0] * q[0] + axis[1] * q[1] + axis[2] * q[2])
     return normalize(type(q)(v[0], v[1], v[2], q[3]))

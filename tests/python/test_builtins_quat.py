@@ -157,6 +157,37 @@ def test_slerp_ends_at_its_ends() -> None:
 
 
 @scalars
+def test_between_vectors(scalar: type) -> None:
+    rng = np.random.default_rng(9)
+    a = rng.normal(size=(400, 3))
+    b = rng.normal(size=(400, 3)) * rng.uniform(0.1, 10, size=(400, 1))
+    b[100:150] = a[100:150] * 2
+    b[150:200] = -a[150:200]  # opposite ones
+    b[200:250] = -a[200:250] + rng.normal(size=(50, 3)) * np.logspace(-9, 0, 50)[:, None]  # and nearly so
+    a, b = rounded(a, scalar), rounded(b, scalar)
+    got = call("quat_between_vectors", [(a, vec(3, scalar)), (b, vec(3, scalar))], quat(scalar))
+    unit_a, unit_b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
+    np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=TOLERANCE[scalar])
+    np.testing.assert_allclose(rotate(got, unit_a), unit_b, atol=8 * TOLERANCE[scalar])
+    # The shortest way: it turns about an axis across, by at most half a turn.
+    assert (got[:, 3] >= -TOLERANCE[scalar]).all()
+    assert np.abs(np.sum(got[:, :3] * unit_a, axis=1)).max() < 8 * TOLERANCE[scalar]
+
+
+def test_between_vectors_at_the_corners() -> None:
+    x, y = wp.vec3(1.0, 0.0, 0.0), wp.vec3(0.0, 1.0, 0.0)
+    np.testing.assert_allclose(wp.quat_between_vectors(x, y * 3.0), [0, 0, 0.5**0.5, 0.5**0.5], atol=1e-6)
+    assert wp.quat_between_vectors(x, x) == wp.quat(0.0, 0.0, 0.0, 1.0) == wp.quat_between_vectors(a=x, b=x * 0.5)
+    for zero in ((wp.vec3(), y), (y, wp.vec3()), (wp.vec3(), wp.vec3())):
+        assert wp.quat_between_vectors(*zero) == wp.quat(0.0, 0.0, 0.0, 1.0)
+    for axis in (x, y, wp.vec3(0.0, 0.0, 1.0), wp.vec3(0.6, 0.8, 0.0)):
+        for forth, back in ((axis, -axis), (-axis, axis)):
+            turn = wp.quat_between_vectors(forth, back)
+            assert turn[3] == 0.0  # half a turn
+            np.testing.assert_allclose(wp.quat_rotate(turn, forth), back, atol=1e-6)
+
+
+@scalars
 def test_twist(scalar: type) -> None:
     rng = np.random.default_rng(6)
     axis = rng.normal(size=(400, 3))

@@ -52,6 +52,13 @@ def euler_error(q: np.ndarray, i: np.ndarray, j: np.ndarray, k: np.ndarray, e: n
     return np.minimum(np.abs(made - unit).max(axis=1), np.abs(made + unit).max(axis=1))
 
 
+def between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The shortest rotation from a to b: about their normal, by their angle."""
+    normal = cross(a, b)
+    size = np.linalg.norm(normal, axis=1)
+    return about(normal / np.where(size > 0, size, 1)[:, None], np.arctan2(size, dot(a, b)))
+
+
 def slerp(a: np.ndarray, b: np.ndarray, t: np.ndarray) -> np.ndarray:
     relative = multiply(a * CONJUGATE, b)
     relative *= np.where(relative[:, 3:] < 0, -1, 1)
@@ -175,6 +182,7 @@ TABLE: dict[str, Expected] = {
     "quat_from_euler": Expected(from_euler),
     "quat_to_euler": Expected(check=euler_error, loose=16),
     "quat_slerp": Expected(slerp, loose=16),
+    "quat_between_vectors": Expected(between),
     "quat_twist": Expected(twist),
     "quat_twist_angle": Expected(lambda a, q: np.abs(twist_angle(a, q))),
     "quat_twist_angle_signed": Expected(twist_angle),

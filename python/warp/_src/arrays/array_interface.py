@@ -13,32 +13,13 @@ from typing import Any
 import numpy as np
 
 from warp import _weft
-from warp._src.values.scalars import scalar_class
+from warp._src.values.scalars import NUMPY_NAMES, ScalarBase, bfloat16_dtype, memory_dtype, scalar_class
+from warp._src.values.struct import numpy_dtype
 
 array_class: Any = None
 """The class `array`, which is built on this; `api/wiring.py` sets it."""
 
 INT64_MAX = (1 << 63) - 1
-
-# The descriptor of an array inside a struct: what generated code reads.
-_DESCRIPTOR = np.dtype(
-    [("data", "<u8"), ("grad", "<u8"), ("shape", "<i8", 4), ("strides", "<i8", 4), ("ndim", "<i4"), ("reserved", "<i4")]
-)
-
-_bfloat16_dtype: np.dtype | None = None
-
-
-def bfloat16_dtype() -> np.dtype:
-    """The NumPy dtype that bfloat16 memory shows: that of ml_dtypes if it is installed, else the bits as uint16."""
-    global _bfloat16_dtype
-    if _bfloat16_dtype is None:
-        try:
-            import ml_dtypes
-
-            _bfloat16_dtype = np.dtype(ml_dtypes.bfloat16)
-        except ImportError:
-            _bfloat16_dtype = np.dtype(np.uint16)
-    return _bfloat16_dtype
 
 
 class Layout:
@@ -59,16 +40,9 @@ class Layout:
             self.holds_arrays = any(
                 f.kind == "array" or (f.kind == "struct" and layout(f).holds_arrays) for _, f, _ in fields
             )
-            self.base = np.dtype(
-                {
-                    "names": [name for name, _, _ in fields],
-                    "formats": [_field_format(field) for _, field, _ in fields],
-                    "offsets": [offset for _, _, offset in fields],
-                    "itemsize": handle.size,
-                }
-            )
+            self.base = numpy_dtype(handle)
         elif kind in ("scalar", "vec", "mat", "quat", "transform"):
-            self.base = bfloat16_dtype() if self.scalar == "bfloat16" else np.dtype(self.scalar)
+            self.base = memory_dtype(self.scalar)
             if kind != "scalar":
                 self.inner = (handle.rows, handle.cols) if kind == "mat" else (handle.components,)
         else:
@@ -85,13 +59,6 @@ def layout(handle: _weft.Type) -> Layout:
     if known is None:
         known = _layouts[handle] = Layout(handle)
     return known
-
-
-def _field_format(handle: _weft.Type) -> Any:
-    if handle.kind == "array":
-        return _DESCRIPTOR
-    known = layout(handle)
-    return (known.base, known.inner) if known.inner else known.base
 
 
 def holds_arrays(handle: _weft.Type) -> bool:
@@ -348,9 +315,20 @@ def as_ndarray(data: Any) -> np.ndarray:
     if isinstance(data, (str, bytes)):
         raise RuntimeError("text can't become an array; the data must be a sequence of numbers")
     try:
-        return np.asarray(data)
+        return np.asarray(data, dtype=_dtype_of_scalars(data))
     except (ValueError, TypeError, OverflowError) as error:
         raise RuntimeError(f"the data can't become an array: {error}") from error
+
+
+def _dtype_of_scalars(data: Any) -> Any:
+    """The dtype of lists of our scalars, all of one type; None for others. NumPy takes them for Python's numbers."""
+    first = data
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if not isinstance(first, ScalarBase):
+        return None
+    kinds = {type(x) for x in np.asarray(data, dtype=object).flat}
+    return NUMPY_NAMES.get(type(first).__name__, np.float32) if len(kinds) == 1 else None
 
 
 def alias(values: np.ndarray, known: Layout, target: Any) -> bool:

@@ -124,12 +124,11 @@ class _KernelQuestions:
                 found.append(annotations[name])
             elif isinstance(arg, _weft.Array):
                 found.append(type(arg)(dtype=arg.dtype, ndim=arg.ndim))
-            elif isinstance(arg, bool):
-                found.append(wt.bool)
-            elif isinstance(arg, (int, float)):
-                found.append(wt.int32 if isinstance(arg, int) else wt.float32)
             else:
-                found.append(wt.class_of(wt.type_handle(type(arg))))
+                handle = wt.type_handle_or_none(type(arg))
+                if handle is None and isinstance(arg, (int, float)):  # a member of an IntEnum
+                    handle = wt.type_handle(int if isinstance(arg, int) else float)
+                found.append(wt.class_of(handle or wt.type_handle(type(arg))))
         return found
 
     def _signature(self, arg_types: Any) -> tuple:

@@ -45,6 +45,8 @@ def describe(value: object) -> tuple | None:
         return ("bool", value)
     if isinstance(value, enum.Enum):
         return describe(value.value)
+    if isinstance(value, wt.ScalarBase):  # a Python number, too
+        return ("typed", value._wp_type_, wt.value_bytes(value))
     if isinstance(value, int):
         return ("int", int(value))
     if isinstance(value, float):

@@ -1,16 +1,19 @@
 """Builtins as Python functions: made from the compiler's rows on first use, evaluated by the interpreter.
 
 A builtin has the same result here as in a kernel: float32, int32 and bool come back as Python numbers, other scalars as
-their scalar types. Types must match exactly, as in kernels.
+their scalar types. Types must match exactly, as in kernels. Lists, tuples and NumPy arrays are taken for vectors and
+matrices, as old programs pass them, with a warning.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Callable
 
 import numpy as np
 
 from warp import _weft
+from warp._src.session.logger import warn
 from warp._src.values import constructors
 from warp._src.values import types as wt
 
@@ -63,8 +66,26 @@ class BuiltinFunction:
         try:
             return _call(self.key, *args)
         except (TypeError, RuntimeError):
+            if any(isinstance(arg, _SEQUENCES) for arg in args):
+                for result in self._with_sequences(args):
+                    return result
             self._explain(args)
             raise
+
+    def _with_sequences(self, args: tuple) -> Any:
+        """Results of the call with sequences as the vectors, matrices… that they may stand for, the likeliest first."""
+        for values in itertools.product(*map(_meanings, args)):
+            try:
+                result = _call(self.key, *values)
+            except (TypeError, RuntimeError):
+                continue
+            warn(
+                "lists, tuples and NumPy arrays as arguments of built-in functions are deprecated; make values of types "
+                "such as wp.vec3 or wp.mat33 of them",
+                DeprecationWarning,
+                stacklevel=3,
+            )
+            yield result
 
     def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
         """Keyword arguments in the order of the first row that has these names, today's or older ones.
@@ -104,6 +125,40 @@ class BuiltinFunction:
 
     def __reduce__(self) -> tuple:
         return python_function, (self.key,)
+
+
+_SEQUENCES = (list, tuple, np.ndarray)
+
+
+def _component_class(numbers: list) -> Any:
+    """The scalar type of numbers; None if they have several. Integers of Python may stand among its floats."""
+    found = {wt.scalar_class(type(x)) for x in numbers}
+    if found == {wt.float32, wt.int32} and all(type(x) in (int, float) for x in numbers):
+        return wt.float32
+    return found.pop() if len(found) == 1 else None
+
+
+def _meanings(value: Any) -> list:
+    """The values that a sequence of numbers may stand for; one of rows is a matrix, any other object itself."""
+    if not isinstance(value, _SEQUENCES):
+        return [value]
+    items = list(value)
+    rows = [list(item) for item in items if isinstance(item, (*_SEQUENCES, wt.Vector))]
+    numbers = [x for row in rows for x in row] if rows else items
+    scalar = _component_class(numbers)
+    if scalar is None or (rows and (len(rows) != len(items) or len({len(row) for row in rows}) != 1)):
+        return []
+    count = len(numbers)
+    if rows:
+        return [wt.matrix((len(rows), count // len(rows)), scalar)(*numbers)]
+    kinds: list[Any] = [wt.vector(count, scalar)]
+    if count == 4 and scalar in wt.float_types:
+        kinds.append(wt.quaternion(scalar))
+    if count == 7 and scalar in wt.float_types:
+        kinds.append(wt.transformation(scalar))
+    shapes = [(r, count // r) for r in range(2, count // 2 + 1) if count % r == 0]
+    shapes.sort(key=lambda shape: abs(shape[0] - shape[1]))  # square ones first
+    return [kind(*numbers) for kind in (*kinds, *(wt.matrix(shape, scalar) for shape in shapes))]
 
 
 def type_name(value: Any) -> str:

@@ -101,8 +101,7 @@ def make_class(base: type, handle: _weft.Type, name: str, shape: tuple[int, ...]
     scalar = scalar_class(_weft.type_scalar(handle.scalar))
     assert scalar is not None
     encode, decode = _CODECS.get(scalar, (None, None))
-    namespace = {
-        "__slots__": (),
+    namespace = {  # without __slots__: programs put attributes of their own on values
         "__module__": "warp.types",
         "__qualname__": name,
         "_length_": handle.components,
@@ -114,11 +113,13 @@ def make_class(base: type, handle: _weft.Type, name: str, shape: tuple[int, ...]
         "_wp_encode_": staticmethod(encode) if encode else None,
         "_wp_decode_": staticmethod(decode) if decode else None,
         "_wp_plain_": scalar in PLAIN,
+        "_wp_number_": None if scalar is bool_ else float if issubclass(scalar, float_base) else int,
         "_wp_direct_": encode is None and scalar is not bool_,
         **members,
     }
     cls = CompositeMeta(name, (base, ctypes.Array), namespace)
-    _weft.set_buffer_layout(cls, FORMATS[handle.scalar], list(shape), ctypes.sizeof(scalar._type_))
+    # Flat, also for matrices: programs reshape np.array(m), or store it into rows of as many numbers.
+    _weft.set_buffer_layout(cls, FORMATS[handle.scalar], [handle.components], ctypes.sizeof(scalar._type_))
     return cls
 
 
@@ -135,13 +136,13 @@ def component_numbers(value: Any) -> list | None:
     return list(value) if isinstance(value, Iterable) else None
 
 
-def position_of(key: Any, count: int, what: str) -> int:
+def position_of(key: Any, count: int, what: str, wanted: str = "int or slice") -> int:
     """An index as a position counted from the front; IndexError if there is no such one."""
     if not hasattr(key, "__index__"):
-        raise KeyError(f"Invalid key {key}, expected int or slice")
+        raise KeyError(f"Invalid key {key}, expected {wanted}")
     index = key.__index__()
     if not -count <= index < count:
-        raise IndexError(f"Invalid {what} index {index}, there are {count}")
+        raise IndexError(f"Invalid {what} index")
     return index + count if index < 0 else index
 
 
@@ -150,7 +151,7 @@ def _binary(builtin: str) -> tuple[Callable, Callable]:
         if isinstance(other, _ARRAYS):
             return NotImplemented
         try:
-            return _call(builtin, self, other)
+            return _call(builtin, self, other if isinstance(other, Composite) else self._operand(builtin, other))
         except TypeError:
             return NotImplemented
 
@@ -158,7 +159,7 @@ def _binary(builtin: str) -> tuple[Callable, Callable]:
         if isinstance(other, _ARRAYS):
             return NotImplemented
         try:
-            return _call(builtin, other, self)
+            return _call(builtin, self._operand(builtin, other), self)
         except TypeError:
             return NotImplemented
 
@@ -184,6 +185,8 @@ class Composite:
     _wp_decode_: Any
     _wp_plain_: bool
     _wp_direct_: bool
+    _wp_number_: type | None  # the class of Python's numbers that take the component type beside such a value
+    _wp_spreading_: frozenset[str] = frozenset()  # operators whose other side, if a number, counts for every component
 
     def _numbers(self) -> list:
         """All components as Python numbers, row by row."""
@@ -193,7 +196,7 @@ class Composite:
     def _items(self) -> list:
         """All components as Python scope shows them: float32, int32 and bool plain, other types as their scalars."""
         numbers = self._numbers()
-        return numbers if self._wp_plain_ else [self._wp_scalar_type_(x) for x in numbers]
+        return numbers if self._wp_plain_ else list(map(self._wp_scalar_type_._of, numbers))
 
     def _item(self, position: Any) -> Any:
         try:
@@ -202,7 +205,7 @@ class Composite:
             raise KeyError(f"Invalid key {position}, expected int or slice") from None
         if self._wp_plain_:
             return raw
-        return self._wp_scalar_type_(raw if self._wp_decode_ is None else self._wp_decode_(raw))
+        return self._wp_scalar_type_._of(raw if self._wp_decode_ is None else self._wp_decode_(raw))
 
     def _raw(self, value: Any) -> Any:
         """A number as the ctypes array takes it; TypeError if it does not fit the component type."""
@@ -213,6 +216,17 @@ class Composite:
         if isinstance(number, float) and scalar is not bool_ and not issubclass(scalar, float_base):
             raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
         return number
+
+    def _operand(self, builtin: str, other: Any) -> Any:
+        """The other side of an operator: Python's numbers get the component type, if they are of its sort."""
+        scalar = self._wp_scalar_type_
+        if type(other) is self._wp_number_ and not self._wp_plain_:
+            number, other = other, scalar(other)
+            if type(number) is int and number != other:
+                raise OverflowError(f"{number} does not fit {scalar.__name__}")
+        if builtin in self._wp_spreading_ and scalar_class(type(other)) is scalar:
+            return class_of_handle(self._wp_type_)(other)
+        return other
 
     def _set_item(self, position: int, value: Any) -> None:
         try:
@@ -236,9 +250,16 @@ class Composite:
             for position in positions:
                 _array_set(self, position, raw)
             return
+        raw_numbers = []  # all of them before the first write: all or nothing
+        for x in numbers:
+            try:
+                raw_numbers.append(self._raw(x))
+            except TypeError:
+                wanted, given = self._wp_scalar_type_.__name__, type(x).__name__
+                text = f"Expected to assign a slice from a sequence of `{wanted}` values but got `{given}` instead"
+                raise TypeError(text) from None
         if len(numbers) != len(positions):
             raise ValueError(f"Can only assign sequence of same size: {len(positions)} places, {len(numbers)} numbers")
-        raw_numbers = [self._raw(x) for x in numbers]  # before the first write: all or nothing
         for position, raw in zip(positions, raw_numbers):
             _array_set(self, position, raw)
 
@@ -295,14 +316,14 @@ class Composite:
     def from_ptr(cls, ptr: int) -> Composite:
         """A copy of the value at an address."""
         if not ptr:
-            raise ValueError("the address must not be null")
+            raise RuntimeError("NULL pointer exception")
         return cls.from_buffer_copy(ctypes.string_at(ptr, ctypes.sizeof(cls)))  # type: ignore[attr-defined,arg-type]
 
 
 def _as_numbers(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_as_numbers(x) for x in value]
-    return value._nested() if isinstance(value, Composite) else value.value if isinstance(value, ScalarBase) else value
+    return value._nested() if isinstance(value, Composite) else value
 
 
 def _restore(cls: Any, data: bytes) -> Composite:

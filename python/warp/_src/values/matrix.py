@@ -27,7 +27,7 @@ from warp._src.values.vector import Vector
 
 def _axis(key: Any, count: int, what: str) -> int | range:
     """One index of a matrix: a position, or the positions of a slice."""
-    return range(*key.indices(count)) if isinstance(key, slice) else position_of(key, count, what)
+    return range(*key.indices(count)) if isinstance(key, slice) else position_of(key, count, what, "int or pair of ints")
 
 
 class Matrix(Composite):
@@ -55,9 +55,9 @@ class Matrix(Composite):
 
     def _from_one(self, value: Any) -> Any:
         """One argument: a number for all places, a matrix or array of this shape, rows, or all numbers in a row."""
-        if isinstance(value, (Matrix, np.ndarray)) and len(shape := np.shape(value)) == 2 and shape[0] != 1:
-            if shape != self._shape_:
-                raise ValueError(f"Invalid argument in matrix constructor, expected shape {self._shape_}, got {shape}")
+        shape = value._shape_ if isinstance(value, Matrix) else value.shape if isinstance(value, np.ndarray) else ()
+        if len(shape) == 2 and shape[0] != 1 and shape != self._shape_:
+            raise ValueError(f"Invalid argument in matrix constructor, expected shape {self._shape_}, got {shape}")
         if isinstance(value, Composite):
             return self._converted(value)
         numbers = component_numbers(value)
@@ -72,7 +72,7 @@ class Matrix(Composite):
         for row in rows:
             part = component_numbers(row)
             if part is None or len(part) != self._shape_[1]:
-                raise ValueError(
+                raise TypeError(
                     f"Invalid argument in matrix constructor, expected row of length {self._shape_[1]}, got {row}"
                 )
             numbers += part

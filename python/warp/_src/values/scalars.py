@@ -1,8 +1,12 @@
 """Scalar types in Python scope: `wp.int8` … `wp.float64` and `wp.bool`.
 
 Calling a class converts a number by the rules of the kernel language: integers wrap, floats become integers by
-truncation and saturate, floats round to nearest even. Objects are immutable; arithmetic is that of the builtins, so
-that a sum has the value it would have in a kernel. A Python number beside a scalar takes the scalar's type.
+truncation and saturate, floats round to nearest even.
+
+The objects are numbers of Python: a `wp.float64` is a float, a `wp.int16` an int, equal to them, hashed and formatted as
+they are. Their class says which type they have where overloads are chosen and kernels launched. Arithmetic between two of
+one type is that of the builtins, so that a sum has the value it would have in a kernel; a Python float counts as float32
+there, and an int as int32. All other arithmetic is Python's, with a plain number as its result.
 """
 
 from __future__ import annotations
@@ -60,9 +64,7 @@ def plain_number(x: Any) -> int | float:
     """The Python number of a number-like object: Python and NumPy numbers, scalars of ours, objects with __index__ or
     __float__. TypeError for anything else, sequences and text among it."""
     if isinstance(x, (int, float)):
-        return x
-    if isinstance(x, ScalarBase):
-        return x.value
+        return x.value if isinstance(x, ScalarBase) else x
     if isinstance(x, (np.generic, np.ndarray)) and x.ndim == 0 and x.dtype.kind in "biuf":
         return x.item()
     if not isinstance(x, (str, bytes)) and not hasattr(x, "__len__"):
@@ -75,7 +77,7 @@ def plain_number(x: Any) -> int | float:
 
 def is_number(x: Any) -> bool:
     """Whether `plain_number` takes x."""
-    if isinstance(x, (int, float, ScalarBase)):
+    if isinstance(x, (int, float)):
         return True
     try:
         plain_number(x)
@@ -110,20 +112,27 @@ def _to_float(x: Any, name: str) -> float:
     return _ROUND[name](number)
 
 
-def _binary(builtin: str) -> tuple[Callable, Callable]:
-    """An operator and its reflected form."""
+def _is_alike(x: ScalarBase, other: Any) -> bool:
+    """Whether the other side of an operator has the type of x: a scalar, a NumPy number, a Python number where its type is
+    that of x and its value fits."""
+    kind = type(other)
+    if kind in x._wp_alike_:
+        return kind is not int or -0x80000000 <= other < 0x80000000
+    return isinstance(other, np.generic) and scalar_class(kind) is type(x)
+
+
+def _binary(builtin: str, own: Callable, own_reflected: Callable) -> tuple[Callable, Callable]:
+    """An operator and its reflected form: the builtin for operands of one type, Python's for others."""
 
     def forward(self: ScalarBase, other: Any) -> Any:
-        try:
-            return _call(builtin, self, self._operand(other))
-        except TypeError:
-            return NotImplemented
+        if _is_alike(self, other):
+            return _call(builtin, self, other)
+        return NotImplemented if isinstance(other, np.generic) else own(self, other)
 
     def reflected(self: ScalarBase, other: Any) -> Any:
-        try:
-            return _call(builtin, self._operand(other), self)
-        except TypeError:
-            return NotImplemented
+        if _is_alike(self, other):
+            return _call(builtin, other, self)
+        return NotImplemented if isinstance(other, np.generic) else own_reflected(self, other)
 
     return forward, reflected
 
@@ -132,82 +141,38 @@ def _unary(builtin: str) -> Callable:
     return lambda self: _call(builtin, self)
 
 
-def _compare(test: Callable[[Any, Any], bool]) -> Callable:
-    def method(self: ScalarBase, other: Any) -> bool:
-        if not isinstance(other, (ScalarBase, int, float, np.generic)):
-            return NotImplemented
-        return bool(test(self.value, other.value if isinstance(other, ScalarBase) else other))
-
-    return method
-
-
 class ScalarBase:
-    """What all scalar types have: one number in `value`."""
+    """What all scalar types have: a type of the kernel language, and the plain Python number in `value`."""
 
-    __slots__ = ("value",)
+    __slots__ = ()
     _wp_scalar_ = True
     _length_ = 1
     _wp_type_: _weft.Type
+    _wp_alike_: tuple[type, ...]  # classes of operands for which operators are builtins
     _type_: Any
     value: Any
-
-    def __init__(self, x: Any = 0) -> None:
-        _set_value(self, self._convert(x))
 
     @staticmethod
     def _convert(x: Any) -> Any:
         raise NotImplementedError
 
+    @classmethod
+    def _of(cls, number: Any) -> Any:
+        """The object of a Python number that the type has: nothing is converted."""
+        raise NotImplementedError
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a {type(self).__name__} can't be changed; make a new one")
 
-    def _operand(self, other: Any) -> Any:
-        """The other side of an operator: Python numbers take this scalar's type where no fraction is lost."""
-        if isinstance(other, _weft.Array):
-            raise TypeError  # the array's own operator takes over
-        return other
-
-    __add__, __radd__ = _binary("add")
-    __sub__, __rsub__ = _binary("sub")
-    __mul__, __rmul__ = _binary("mul")
-    __truediv__, __rtruediv__ = _binary("div")
-    __floordiv__, __rfloordiv__ = _binary("floordiv")
-    __mod__, __rmod__ = _binary("mod")
-    __pow__, __rpow__ = _binary("pow")
     __neg__ = _unary("neg")
     __pos__ = _unary("pos")
     __abs__ = _unary("abs")
-
-    __eq__ = _compare(lambda a, b: a == b)
-    __ne__ = _compare(lambda a, b: a != b)
-    __lt__ = _compare(lambda a, b: a < b)
-    __le__ = _compare(lambda a, b: a <= b)
-    __gt__ = _compare(lambda a, b: a > b)
-    __ge__ = _compare(lambda a, b: a >= b)
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
-
-    def __int__(self) -> int:
-        return int(self.value)
-
-    def __float__(self) -> float:
-        return float(self.value)
-
-    def __round__(self, ndigits: int | None = None) -> Any:
-        return round(self.value, ndigits)
 
     def __str__(self) -> str:
         return str(self.value)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.value})"
-
-    def __format__(self, spec: str) -> str:
-        return format(self.value, spec)
 
     def __reduce__(self) -> tuple:
         return type(self), (self.value,)
@@ -218,54 +183,64 @@ class ScalarBase:
         return np.array(self.value, dtype=dtype)
 
 
-_set_value = ScalarBase.value.__set__  # type: ignore[attr-defined]
-
-
-class int_base(ScalarBase):
+class int_base(ScalarBase, int):
     """Base of the integer types."""
 
     __slots__ = ()
+    _of = classmethod(int.__new__)
+    value = int.real  # always a plain int
 
-    def _operand(self, other: Any) -> Any:
-        if type(other) is not int:
-            return super()._operand(other)
-        same = type(self)(other)
-        if same.value != other:
-            raise OverflowError(f"{other} does not fit {type(self).__name__}")
-        return same
+    def __new__(cls, x: Any = 0) -> Any:
+        return int.__new__(cls, cls._convert(x))
 
-    def __index__(self) -> int:
-        return self.value
-
-    __and__, __rand__ = _binary("bit_and")
-    __or__, __ror__ = _binary("bit_or")
-    __xor__, __rxor__ = _binary("bit_xor")
-    __lshift__, __rlshift__ = _binary("lshift")
-    __rshift__, __rrshift__ = _binary("rshift")
+    __add__, __radd__ = _binary("add", int.__add__, int.__radd__)
+    __sub__, __rsub__ = _binary("sub", int.__sub__, int.__rsub__)
+    __mul__, __rmul__ = _binary("mul", int.__mul__, int.__rmul__)
+    __truediv__, __rtruediv__ = _binary("div", int.__truediv__, int.__rtruediv__)
+    __floordiv__, __rfloordiv__ = _binary("floordiv", int.__floordiv__, int.__rfloordiv__)
+    __mod__, __rmod__ = _binary("mod", int.__mod__, int.__rmod__)
+    __and__, __rand__ = _binary("bit_and", int.__and__, int.__rand__)
+    __or__, __ror__ = _binary("bit_or", int.__or__, int.__ror__)
+    __xor__, __rxor__ = _binary("bit_xor", int.__xor__, int.__rxor__)
+    __lshift__, __rlshift__ = _binary("lshift", int.__lshift__, int.__rlshift__)
+    __rshift__, __rrshift__ = _binary("rshift", int.__rshift__, int.__rrshift__)
     __invert__ = _unary("invert")
 
 
-class float_base(ScalarBase):
+class float_base(ScalarBase, float):
     """Base of the floating-point types."""
 
     __slots__ = ()
+    _of = classmethod(float.__new__)
+    value = float.real  # always a plain float
 
-    def _operand(self, other: Any) -> Any:
-        return type(self)(other) if type(other) in (int, float) else super()._operand(other)
+    def __new__(cls, x: Any = 0) -> Any:
+        return float.__new__(cls, cls._convert(x))
+
+    __add__, __radd__ = _binary("add", float.__add__, float.__radd__)
+    __sub__, __rsub__ = _binary("sub", float.__sub__, float.__rsub__)
+    __mul__, __rmul__ = _binary("mul", float.__mul__, float.__rmul__)
+    __truediv__, __rtruediv__ = _binary("div", float.__truediv__, float.__rtruediv__)
+    __floordiv__, __rfloordiv__ = _binary("floordiv", float.__floordiv__, float.__rfloordiv__)
+    __mod__, __rmod__ = _binary("mod", float.__mod__, float.__rmod__)
+    __pow__, __rpow__ = _binary("pow", float.__pow__, float.__rpow__)
 
 
-class bool_(ScalarBase):
-    """The type of truth values; it has no arithmetic."""
+class bool_(ScalarBase, int):
+    """The type of truth values. Python allows no class below its own `bool`: this one is an int, as that is, and its
+    arithmetic is an int's."""
 
     __slots__ = ()
     _wp_type_ = _weft.type_scalar("bool")
     _type_ = ctypes.c_bool
+    __numpy_dtype__ = np.dtype(np.bool_)
 
-    def __init__(self, x: Any = False) -> None:
-        _set_value(self, bool(plain_number(x)))
+    def __new__(cls, x: Any = False) -> Any:
+        return int.__new__(cls, bool(plain_number(x)))
 
-    def __index__(self) -> int:
-        return int(self.value)
+    _of = classmethod(int.__new__)
+    value = property(bool)
+    __neg__, __pos__, __abs__ = int.__neg__, int.__pos__, int.__abs__
 
 
 bool_.__name__ = bool_.__qualname__ = "bool"
@@ -289,6 +264,26 @@ _CTYPES = {
 NUMPY_NAMES: dict[str, Any] = {name: getattr(np, name) for name in _CTYPES if name != "bfloat16"} | {"bool": np.bool_}
 """NumPy's scalar class by our name; bfloat16 has none."""
 
+_bfloat16_dtype: np.dtype | None = None
+
+
+def bfloat16_dtype() -> np.dtype:
+    """The NumPy dtype that bfloat16 memory shows: that of ml_dtypes if it is installed, else the bits as uint16."""
+    global _bfloat16_dtype
+    if _bfloat16_dtype is None:
+        try:
+            import ml_dtypes
+
+            _bfloat16_dtype = np.dtype(ml_dtypes.bfloat16)
+        except ImportError:
+            _bfloat16_dtype = np.dtype(np.uint16)
+    return _bfloat16_dtype
+
+
+def memory_dtype(name: str) -> np.dtype:
+    """The NumPy dtype that memory of a scalar type shows."""
+    return bfloat16_dtype() if name == "bfloat16" else np.dtype(NUMPY_NAMES[name])
+
 
 def _make(name: str) -> type[ScalarBase]:
     bits = ctypes.sizeof(_CTYPES[name]) * 8
@@ -307,7 +302,11 @@ def _make(name: str) -> type[ScalarBase]:
         "_type_": _CTYPES[name],
         "_convert": staticmethod(convert),
     }
-    return type(name, (base,), members)
+    if name in NUMPY_NAMES:
+        members["__numpy_dtype__"] = np.dtype(NUMPY_NAMES[name])  # np.dtype(wp.float16), from NumPy 2.4
+    cls = type(name, (base,), members)
+    cls._wp_alike_ = (cls, *(plain for plain in (int, float) if name == f"{plain.__name__}32"))
+    return cls
 
 
 int8, uint8, int16, uint16 = _make("int8"), _make("uint8"), _make("int16"), _make("uint16")

@@ -1,7 +1,8 @@
 """Structs: `@wp.struct` makes a class whose instances have typed fields in C layout.
 
 Fields start at zero (arrays at None). Assignment checks and converts, and copies: vectors and inner structs are values,
-arrays are references. What is read back is what a kernel would see.
+arrays are references. What is read back is what a kernel would see. Instances are compared by identity, as programs put
+them into dictionaries.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from warp import _weft
 from warp._src.values import types as wt
 from warp._src.values.composite import FORMATS
-from warp._src.values.scalars import bfloat_from_bits, bool_, float_base, is_number, plain_number
+from warp._src.values.scalars import bfloat_from_bits, bool_, float_base, is_number, memory_dtype, plain_number
 
 _DESCRIPTOR = _bytes.Struct("<QQ4q4qii")
 _DESCRIPTOR_DTYPE = np.dtype(
@@ -137,20 +138,24 @@ class Field:
         given = "a single value" if is_number(value) and _GROUPS[self.handle.kind] == "composite" else "a value"
         return f"expects {self.handle.name} but got {given} of type {type(value).__name__}"
 
-    def numpy_format(self) -> Any:
-        """The field's format in a structured dtype."""
-        handle = self.handle
-        group = _GROUPS[handle.kind]
-        if group == "array":
-            return _DESCRIPTOR_DTYPE
-        if group == "struct":
-            return class_of_struct(handle).numpy_dtype()  # type: ignore[attr-defined]
-        scalar = np.dtype(wt.warp_type_to_np_dtype[wt.SCALARS[handle.scalar]])
-        return scalar if group == "scalar" else (scalar, wt.class_of(handle)._shape_)  # type: ignore[attr-defined]
-
 
 _GROUPS = {kind: "composite" for kind in ("vec", "mat", "quat", "transform")}
 _GROUPS |= {"scalar": "scalar", "struct": "struct", "array": "array"}
+
+
+def numpy_dtype(handle: _weft.Type) -> np.dtype:
+    """The NumPy dtype of a field: structs are structured dtypes of the same layout, arrays the descriptors that generated
+    code reads."""
+    group = _GROUPS[handle.kind]
+    if group == "array":
+        return _DESCRIPTOR_DTYPE
+    if group == "struct":
+        names, types, offsets = zip(*handle.fields) if handle.fields else ((), (), ())
+        formats = [numpy_dtype(field) for field in types]
+        layout = {"names": list(names), "formats": formats, "offsets": list(offsets), "itemsize": handle.size}
+        return np.dtype(layout)  # type: ignore[call-overload]
+    scalar = memory_dtype(handle.scalar)
+    return scalar if group == "scalar" else np.dtype((scalar, wt.class_of(handle)._shape_))  # type: ignore[attr-defined]
 
 
 class _Private:
@@ -197,15 +202,8 @@ class StructMeta(type):
         return name.startswith("_") and cls._wp_type_.is_library
 
     def numpy_dtype(cls) -> np.dtype:
-        """The structured dtype of the same layout. Array fields are descriptors."""
-        fields = cls._wp_fields_.values()
-        layout = {
-            "names": [field.label for field in fields],
-            "formats": [field.numpy_format() for field in fields],
-            "offsets": [field.offset for field in fields],
-            "itemsize": cls._wp_type_.size,
-        }
-        return np.dtype(layout)  # type: ignore[call-overload]
+        """The structured dtype of the same layout, that of arrays of the struct. Array fields are descriptors."""
+        return numpy_dtype(cls._wp_type_)
 
     def from_bytes(cls, data: bytes, offset: int = 0) -> Any:
         """The instance whose C layout these bytes are. Its arrays see memory that the caller keeps alive."""
@@ -219,7 +217,7 @@ class StructMeta(type):
     def from_ptr(cls, ptr: int) -> Any:
         """A copy of the struct at an address."""
         if not ptr:
-            raise ValueError("the address must not be null")
+            raise RuntimeError("NULL pointer exception")
         return cls.from_bytes(ctypes.string_at(ptr, cls._wp_type_.size))
 
 
@@ -244,17 +242,6 @@ class StructInstance:
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"the fields of a struct can't be deleted: '{name}'")
-
-    def __eq__(self, other: Any) -> bool:
-        if not isinstance(other, StructInstance) or other._wp_type_ != self._wp_type_:
-            return NotImplemented
-        for name, field in self._wp_fields_.items():
-            mine, its = self.__dict__[name], other.__dict__[name]
-            if (mine is not its) if field.handle.kind == "array" else (mine != its):
-                return False
-        return True
-
-    __hash__ = None  # type: ignore[assignment]
 
     def to_bytes(self) -> bytes:
         """The instance in C layout. Its arrays must be kept alive as long as the bytes are used."""
@@ -373,6 +360,7 @@ def _struct(c: Any, local_names: dict[str, Any]) -> Any:
         fields[name] = Field(name, annotation, handle)
     handle = _weft.type_struct(c.__name__, [(name, field.handle) for name, field in fields.items()])
     members = {"__doc__": c.__doc__, "__module__": c.__module__, "__qualname__": c.__qualname__, "_wp_class_": c}
+    members["__annotations__"] = dict(inspect.get_annotations(c))
     bases = (c,) if issubclass(c, StructInstance) else (StructInstance, c)
     return _finish(c.__name__, bases, members, fields, handle)
 

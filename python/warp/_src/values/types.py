@@ -123,7 +123,7 @@ def class_of(handle: _weft.Type) -> type:
 def make_value(handle: _weft.Type, data: bytes, number: Any) -> Any:
     """The Python value of bytes in C layout: the binding calls it for all but float32, int32 and bool."""
     if number is not None:
-        return number if config.legacy_scalar_return_types else SCALARS[handle.scalar](number)
+        return number if config.legacy_scalar_return_types else SCALARS[handle.scalar]._of(number)
     if handle.kind == "struct":
         return class_of(handle).from_bytes(data)  # type: ignore[attr-defined]
     return class_of(handle).from_buffer_copy(data)  # type: ignore[attr-defined]
@@ -190,6 +190,9 @@ def type_size(dtype: Any) -> int:
 type_length = type_size
 vec = vector  # the names of old programs
 mat = matrix
+scalar_and_bool_types = (*scalar_types, bool)
+ARRAY_MAX_DIMS = 4
+LAUNCH_MAX_DIMS = 4
 non_atomic_types: tuple[type, ...] = (int8, uint8, int16, uint16, int64)
 """Types that the original could not update atomically; here every scalar type can be."""
 
@@ -197,6 +200,70 @@ non_atomic_types: tuple[type, ...] = (int8, uint8, int16, uint16, int64)
 def type_size_in_bytes(dtype: Any) -> int:
     """How many bytes a value of the type takes."""
     return type_handle(dtype).size
+
+
+def type_scalar_type(dtype: Any) -> Any:
+    """The scalar type that a vector, matrix, quaternion or transform type is made of; any other type itself."""
+    return getattr(dtype, "_wp_scalar_type_", dtype)
+
+
+def type_to_warp(dtype: Any) -> Any:
+    """The scalar type that Python's `float`, `int` or `bool` means; any other type itself."""
+    return scalar_class(dtype) if dtype in (float, int, _python.bool) else dtype
+
+
+def type_ctype(dtype: Any) -> Any:
+    """The ctypes class of a scalar type, for 16-bit floats that of their bits; composite types are such classes themselves."""
+    if isinstance(dtype, type) and issubclass(dtype, Composite):
+        return dtype
+    scalar = scalar_class(dtype)
+    if scalar is None:
+        raise TypeError(f"{type_repr(dtype)} has no ctypes class")
+    return scalar._type_
+
+
+def type_typestr(dtype: Any) -> str:
+    """The scalars of a type as the array interface names them: '<f4'. bfloat16, which it lacks, goes by its bits."""
+    scalar = scalar_class(type_scalar_type(dtype))
+    if scalar is None:
+        raise TypeError(f"{type_repr(dtype)} is not made of scalars of one type")
+    return np.dtype(warp_type_to_np_dtype[scalar]).str
+
+
+def get_type_code(arg_type: Any) -> str:
+    """A short text for an annotation, another one for each type: 'f4', 'v3f4', 'm33f8', 'qf4', 'a2i4'; '?' for `Any`."""
+    if arg_type in (Any, Scalar, Float, Int) if isinstance(arg_type, type) or arg_type is Any else False:
+        return "?" if arg_type is Any else f"{arg_type.__name__[0].lower()}?"
+    prefix = "ia" if getattr(arg_type, "_wp_indexed_", False) else "a" if isinstance(arg_type, _weft.Array) else ""
+    if prefix and not isinstance(arg_type, type):
+        return f"{prefix}{arg_type.ndim}{get_type_code(arg_type.dtype)}"
+    handle = type_handle_or_none(arg_type)
+    if handle is None:
+        raise TypeError(f"Unrecognized type '{arg_type}'")
+    return _code(handle)
+
+
+def _code(handle: _weft.Type) -> str:
+    kind = handle.kind
+    if kind == "array":
+        return f"a{handle.rank}{_code(handle.element)}"  # type: ignore[arg-type]
+    if kind == "struct":
+        from zlib import crc32  # start-up does without
+
+        fields = ",".join(f"{name}:{_code(field)}" for name, field, _ in handle.fields)
+        return f"{handle.name}_{crc32(fields.encode()):08x}"  # structs of one name may differ
+    if handle.scalar == "bool":
+        scalar = "b"
+    else:
+        sort = {"f": "f", "b": "bf", "i": "i", "u": "u"}[handle.scalar[0]]
+        scalar = sort + str(_weft.type_scalar(handle.scalar).size)
+    shape = {"vec": f"{handle.rows}", "mat": f"{handle.rows}{handle.cols}"}.get(kind, "")
+    return scalar if kind == "scalar" else f"{kind[0]}{shape}{scalar}"
+
+
+def get_signature(arg_types: Iterable[Any]) -> str:
+    """The codes of several types in one text."""
+    return "_".join(map(get_type_code, arg_types))
 
 
 def strides_from_shape(shape: Sequence[int] | int, dtype: Any) -> tuple[int, ...]:

@@ -41,6 +41,7 @@ class Vector(Row):
     __slots__ = ()
     _wp_generic_type_str_ = "vec_t"
     _wp_constructor_ = "vector"
+    _wp_spreading_ = frozenset(("add", "sub", "mod"))  # in Python only: kernels want vectors on both sides
 
     def __init__(self, *args: Any) -> None:
         if not args:
