@@ -208,12 +208,12 @@ def clone(
     pinned: _b.bool | None = None,
     retain_grad: _b.bool = False,
 ) -> array[_E, _D]:
-    """A contiguous copy with memory of its own; its gradient, if it has one, starts at zero."""
+    """A contiguous copy with memory of its own; with that of its gradient, if both have one."""
 @_overload
 def copy(a: _T, /) -> _T:
     """Copies `count` elements (0: all from `src_offset` on) from one array to another of the same type, on any devices.
-    Offsets count elements of contiguous arrays. Copies that a CUDA device does are queued on `stream` or its current
-    stream; those to plain host memory are done on return.
+    Offsets count elements of contiguous arrays. Where both arrays have a gradient it is copied as well. Copies that a
+    CUDA device does are queued on `stream` or its current stream; those to plain host memory are done on return.
     """
 @_overload
 def copy(
@@ -742,7 +742,6 @@ class indexedarray:
     def fill_(self, value: Any) -> indexedarray:
         """Sets every element to a value."""
     def __len__(self) -> _b.int: ...
-    def __bool__(self) -> _b.bool: ...
     def __getitem__(self, key: Any) -> Any:
         """An element for integers in every dimension, else an indexedarray or array of what is selected."""
     def __setitem__(self, key: Any, value: Any) -> None: ...

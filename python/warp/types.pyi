@@ -422,16 +422,28 @@ class array(Generic[_E, _D]):
     @property
     def dtype(self) -> type[_E]:
         """The element type: a class such as wp.float32, wp.vec3 or a struct."""
+    @dtype.setter
+    def dtype(self, value: Any) -> None: ...
     @property
-    def shape(self) -> tuple[_b.int, ...]: ...
+    def shape(self) -> tuple[_b.int, ...]:
+        """Extents of the dimensions. A contiguous array can be given another shape of the same size, an annotation any
+        value.
+        """
+    @shape.setter
+    def shape(self, value: Any) -> None: ...
     @property
-    def strides(self) -> tuple[_b.int, ...]: ...
+    def strides(self) -> tuple[_b.int, ...]:
+        """Bytes from one element to the next, per dimension."""
+    @strides.setter
+    def strides(self, value: Any) -> None: ...
     @property
-    def ndim(self) -> _b.int: ...
+    def ndim(self) -> _b.int:
+        """Number of dimensions."""
+    @ndim.setter
+    def ndim(self, value: Any) -> None: ...
     @property
     def size(self) -> _b.int: ...
-    @property
-    def ptr(self) -> _b.int | None: ...
+    ptr: _b.int | None
     @property
     def capacity(self) -> _b.int:
         """Bytes of memory."""
@@ -508,13 +520,17 @@ class array(Generic[_E, _D]):
     @overload
     def __setitem__(self, key: slice | tuple[Any, ...] | npt.NDArray[Any], value: Any, /) -> None: ...
     def __matmul__(self, other: array[_E, Any], /) -> array[_E, Any]: ...
-    def numpy(self) -> npt.NDArray[Any]: ...
+    def numpy(self) -> npt.NDArray[Any]:
+        """A NumPy array over the same memory, without a copy; of an array on a CUDA device a copy, when the work queued
+        before is done. Vectors and matrices add dimensions, structs become records; bfloat16 shows as ml_dtypes' type, or
+        as bits in uint16 where that is not installed. An annotation has no elements.
+        """
     def list(self) -> _b.list[_E]:
         """All elements in one flat list: Python numbers, or vectors, matrices and structs."""
     def zero_(self) -> Self:
         """Sets all bytes to zero."""
     def fill_(self, value: Any) -> Self:
-        """Sets every element to a value; a number fills all components of vectors and matrices."""
+        """Sets every element to a value; a number fills all components of vectors and matrices, 0 clears structs."""
     def assign(self, src: Any) -> None:
         """Copies elements from another array or from data that converts to this dtype, in order."""
     @overload
@@ -540,8 +556,12 @@ class array(Generic[_E, _D]):
         """
     def to(self, device: _Device, requires_grad: _b.bool | None = None) -> Self:
         """This array, or a copy where it lies on another device or `requires_grad` differs."""
-    def cptr(self) -> Any: ...
-    def ipc_handle(self) -> NoReturn: ...
+    def cptr(self) -> Any:
+        """A ctypes pointer to the first element."""
+    def ipc_handle(self) -> NoReturn:
+        """64 bytes by which another process opens the array's memory (`wp.from_ipc_handle`). CUDA arrays only, made outside
+        of the memory pool: `with wp.ScopedMempool(device, False):`. The array must live while others use it.
+        """
     def mark_read(self) -> None:
         """Notes that a kernel read the array, for config.verify_autograd_array_access."""
     def mark_write(self, **kwargs: Any) -> None:

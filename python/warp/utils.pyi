@@ -45,5 +45,9 @@ class ScopedTimer:
     def __enter__(self) -> ScopedTimer: ...
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
 
+def check_p2p() -> _b.bool:
+    """Whether copies between CUDA devices that reach each other's memory arrive as they were sent; True where there is no
+    such pair. (Some machines are set up so that they don't: an IOMMU stands between the devices.)
+    """
 def create_warp_function(func: Any) -> _b.tuple[Any, Any]:
     """A `wp.func` of a Python function or lambda, whose parameters need no annotations, and the module it lies in."""

@@ -24,6 +24,18 @@ const runtime::Array& valid(const ArrayObject& a) {
   return a.array;
 }
 
+/// What an array without memory answers: it is an annotation, or lies at no address. Python knows.
+nb::object answer(nb::handle self, const char* name) { return self.attr("_without_memory")(name); }
+
+/// An attribute of an array: what `read` says of its memory, or what Python answers if there is none.
+template <class Read>
+auto attribute(const char* name, const Read& read) {
+  return [name, read](nb::handle self) -> nb::object {
+    const auto& a = nb::cast<const ArrayObject&>(self);
+    return a.array.is_valid() ? nb::object(read(a.array)) : answer(self, name);
+  };
+}
+
 nb::object to_tuple(const std::int64_t* values, std::int32_t n) {
   nb::object tuple = nb::steal(PyTuple_New(n));
   for (std::int32_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.ptr(), i, PyLong_FromLongLong(values[i]));
@@ -104,8 +116,19 @@ Extents read_shape(nb::handle shape) {
   return out;
 }
 
+/// Raises for an extent below 0.
+void check_extents(std::span<const std::int64_t> shape) {
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] < 0) {
+      PyErr_Format(PyExc_ValueError, "Array shapes must be non-negative, got %lld in dimension %zu",
+                   static_cast<long long>(shape[d]), d);
+      throw nb::python_error();
+    }
+}
+
 runtime::Array allocate(const Type* element, nb::handle shape, bool zero, bool requires_grad, int place) {
   const Extents extents = read_shape(shape);
+  check_extents(extents.span());
   runtime::MemorySpace* space = space_of(place);
   return zero ? runtime::Array::zeros(element, extents.span(), requires_grad, space)
               : runtime::Array::empty(element, extents.span(), requires_grad, space);
@@ -166,6 +189,7 @@ void copy_elements(const runtime::Array& to, const runtime::Array& from) {
 
 void wrap(nb::handle self, const TypeHandle& element, const Shape& shape, std::optional<Shape> strides,
           std::uintptr_t ptr, nb::object owner, nb::object deleter, std::uintptr_t grad, int place) {
+  check_extents(shape);
   runtime::Array::External memory;
   memory.space = space_of(place);
   memory.data = reinterpret_cast<void*>(ptr);
@@ -328,12 +352,8 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
   return nb::int_(reinterpret_cast<std::uintptr_t>(selection.element));
 }
 
-void fill(const runtime::Array& array, nb::handle value) {
-  driver::announce_array_write(array, "a fill");
-  const Type* element = array.element();
-  std::vector<std::uint64_t> bytes(element->size() / 8 + 1);
-  std::vector<nb::object> keep;
-  char* to = reinterpret_cast<char*>(bytes.data());
+/// The element that `fill_` writes everywhere; a number counts for every component.
+void pack_fill(nb::handle value, const Type* element, char* to, std::vector<nb::object>& keep) {
   if (element->is_composite() && (PyNumber_Check(value.ptr()) || nb::hasattr(value, "_wp_scalar_")) &&
       !PySequence_Check(value.ptr())) {
     const std::size_t step = element->element()->size();
@@ -342,6 +362,23 @@ void fill(const runtime::Array& array, nb::handle value) {
   } else {
     pack_value(value, element, to, "", "value", keep);
   }
+}
+
+void fill(const runtime::Array& array, nb::handle value) {
+  const Type* element = array.element();
+  std::vector<std::uint64_t> bytes(element->size() / 8 + 1);
+  std::vector<nb::object> keep;
+  char* to = reinterpret_cast<char*>(bytes.data());
+  try {
+    pack_fill(value, element, to, keep);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_RuntimeError) && !error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError) &&
+        !error.matches(PyExc_OverflowError))
+      throw;
+    const std::string why = nb::str(error.value()).c_str();
+    nb::raise_from(error, PyExc_ValueError, "Failed to convert the value to the array data type: %s", why.c_str());
+  }
+  driver::announce_array_write(array, "a fill");
   const runtime::Array target = array;
   if (target.bytes() < kReleaseGilBytes || !target.on_host()) return target.fill(to);
   GilRelease release;
@@ -501,36 +538,36 @@ void register_arrays(nb::module_& m) {
       .def_prop_ro("_has_grad", [](const ArrayObject& a) { return a.array.is_valid() && a.array.has_grad(); })
       .def_prop_ro("_grad_ptr",
                    [](const ArrayObject& a) { return reinterpret_cast<std::uintptr_t>(valid(a).desc().grad); })
+      .def_prop_ro("ptr",
+                   attribute("ptr",
+                             [](const runtime::Array& a) {
+                               return bytes_or_none(a.size() ? reinterpret_cast<std::uintptr_t>(a.data()) : 0);
+                             }),
+                   "Address of the first element; None when there are no elements.")
+      .def_prop_ro("shape",
+                   attribute("shape", [](const runtime::Array& a) { return to_tuple(a.desc().shape, a.desc().ndim); }),
+                   "Extents of the dimensions.")
       .def_prop_ro(
-          "ptr",
-          [](const ArrayObject& a) {
-            return bytes_or_none(a.array.size() ? reinterpret_cast<std::uintptr_t>(a.array.data()) : 0);
-          },
-          "Address of the first element; None when there are no elements.")
-      .def_prop_ro(
-          "shape", [](const ArrayObject& a) { return to_tuple(valid(a).desc().shape, a.array.desc().ndim); },
-          "Extents of the dimensions.")
-      .def_prop_ro(
-          "strides", [](const ArrayObject& a) { return to_tuple(valid(a).desc().strides, a.array.desc().ndim); },
+          "strides",
+          attribute("strides", [](const runtime::Array& a) { return to_tuple(a.desc().strides, a.desc().ndim); }),
           "Bytes from one element to the next, per dimension.")
-      .def_prop_ro(
-          "ndim",
-          [](nb::handle self) -> nb::object {
-            const auto& a = nb::cast<const ArrayObject&>(self);
-            return a.array.is_valid() ? nb::object(nb::int_(a.array.rank())) : self.attr("_annotated_ndim");
-          },
-          "Number of dimensions.")
-      .def_prop_ro(
-          "size", [](const ArrayObject& a) { return valid(a).size(); }, "Number of elements.")
+      .def_prop_ro("ndim", attribute("ndim", [](const runtime::Array& a) { return nb::int_(a.rank()); }),
+                   "Number of dimensions.")
+      .def_prop_ro("size", attribute("size", [](const runtime::Array& a) { return nb::int_(a.size()); }),
+                   "Number of elements.")
       .def_prop_ro("_bytes",
                    [](const ArrayObject& a) {
-                     const runtime::ByteRange range = valid(a).range();
+                     if (!a.array.is_valid()) return std::uintptr_t(0);
+                     const runtime::ByteRange range = a.array.range();
                      return range.hi - range.lo;
                    })
       .def_prop_ro(
-          "is_contiguous", [](const ArrayObject& a) { return valid(a).is_contiguous(); },
+          "is_contiguous", [](const ArrayObject& a) { return a.array.is_valid() && a.array.is_contiguous(); },
           "Whether elements lie one after the other, last index fastest.")
-      .def("__len__", [](const ArrayObject& a) { return valid(a).extent(0); });
+      .def("__len__", [](nb::handle self) {
+        const auto& a = nb::cast<const ArrayObject&>(self);
+        return a.array.is_valid() ? a.array.extent(0) : nb::cast<std::int64_t>(answer(self, "length"));
+      });
 
   m.def(
       "array_new",

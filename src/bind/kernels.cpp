@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "bind/compile_session.h"
 #include "bind/gil.h"
 #include "bind/graph_journal.h"
@@ -45,10 +47,17 @@ driver::CompileOptions options_from(nb::dict d) {
   return o;
 }
 
+/// Hands the warnings of a compile to Python, those of one kind together: it says one of each.
 void emit_warnings(const DiagnosticSink& sink) {
   if (!hooks().warn.is_valid()) return;
-  for (const Diagnostic& d : sink.all())
-    if (d.severity() == Severity::warning) hooks().warn(render(d));
+  std::vector<std::pair<DiagCode, nb::list>> kinds;
+  for (const Diagnostic& d : sink.all()) {
+    if (d.severity() != Severity::warning) continue;
+    auto kind = std::ranges::find(kinds, d.code, &std::pair<DiagCode, nb::list>::first);
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {d.code, nb::list()});
+    kind->second.append(render(d));
+  }
+  for (const auto& [code, texts] : kinds) hooks().warn(*texts);
 }
 
 /// Where the forms of this process came from; for reports and tests.

@@ -171,6 +171,12 @@ std::string describe_elements(nb::handle value, const Type& wanted) {
          "\"), or give it the shape of the parameter";
 }
 
+/// The type of an array at the address 0, which kernels get as it is; null for an annotation.
+const Type* type_at_no_address(nb::handle array) {
+  nb::object type = array.attr("_without_memory")("type");
+  return type.is_none() ? nullptr : nb::cast<const TypeHandle&>(type).type;
+}
+
 void pack_array(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
                 std::vector<nb::object>& keep) {
   if (value.is_none()) {
@@ -210,7 +216,17 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
     keep.push_back(array);
   }
   const runtime::Array& a = nb::cast<const ArrayObject&>(array).array;
-  if (!a.is_valid()) fail(PyExc_RuntimeError, kernel, param, "the array has no memory");
+  if (!a.is_valid()) {
+    const Type* given = type_at_no_address(array);
+    if (!given) fail(PyExc_RuntimeError, kernel, param, "the array is an annotation: it has no memory");
+    if (given != type)
+      fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + given->user_name());
+    nb::object bytes = nb::steal(PyObject_Bytes(array.attr("__ctype__")().ptr()));
+    if (!bytes.is_valid()) throw nb::python_error();
+    std::memcpy(to, PyBytes_AS_STRING(bytes.ptr()),
+                std::min(std::size_t(PyBytes_GET_SIZE(bytes.ptr())), sizeof(ArrayDesc)));
+    return;
+  }
   if (a.type() != type)
     fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + a.type()->user_name());
   if (!reachable(a))
@@ -328,7 +344,7 @@ const Type* type_of_value(nb::handle value) {
   if (PyFloat_CheckExact(p)) return types::f32();
   if (nb::isinstance<ArrayObject>(value)) {
     const runtime::Array& a = nb::cast<const ArrayObject&>(value).array;
-    return a.is_valid() ? a.type() : nullptr;
+    return a.is_valid() ? a.type() : type_at_no_address(value);
   }
   if (nb::hasattr(value, "_wp_type_")) {
     nb::object type = value.attr("_wp_type_");

@@ -9,6 +9,7 @@
     fake_driver_program.py refused             arguments that lie elsewhere
     fake_driver_program.py repeated            the same launch again, and others
     fake_driver_program.py messages            wrong arguments
+    fake_driver_program.py checks              gradients of the CPU's arrays while a GPU is the default
     fake_driver_program.py old                 what an older driver lacks
 
 Whatever fails, there is an exception that names the call or none at all, and everything works afterwards.
@@ -407,6 +408,39 @@ def order() -> None:
     assert len(said) == 1 and "'running'" in said[0] and "wp.atomic_add(total, 0, x[i])" in said[0], said
 
 
+@wp.kernel
+def cube(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i] * x[i]
+
+
+def checks() -> None:
+    """Jacobians and checks run where their arrays lie, and what functions make lies there, too."""
+    from warp import autograd
+
+    def cubes(x: wp.array) -> wp.array:
+        y = wp.zeros(3, requires_grad=True)
+        wp.launch(cube, dim=3, inputs=[x, y])
+        return y
+
+    x = wp.array([1.0, 2.0, 3.0], dtype=float, device="cpu", requires_grad=True)
+    y = wp.zeros(3, dtype=float, device="cpu", requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(cube, dim=3, inputs=[x], outputs=[y], device="cpu")
+    for default in ("cuda:1", "cpu"):
+        with wp.ScopedDevice(default):
+            calls = driver.weft_fake_calls()
+            slopes = autograd.jacobian(cube, dim=3, inputs=[x], outputs=[y])[0, 0]
+            assert slopes.device.is_cpu and np.allclose(np.diag(slopes.numpy()), [3.0, 12.0, 27.0])
+            differences = autograd.jacobian_fd(cube, dim=3, inputs=[x], outputs=[y])[0, 0]
+            assert np.allclose(differences.numpy(), slopes.numpy(), 1e-2)
+            assert autograd.gradcheck(cube, dim=3, inputs=[x], outputs=[y], show_summary=False)
+            assert autograd.gradcheck(cubes, inputs=[x], show_summary=False)
+            assert autograd.gradcheck_tape(tape, show_summary=False)
+            assert driver.weft_fake_calls() == calls and str(wp.get_device()) == default
+
+
 def messages() -> None:
     """Wrong arguments are told by name before the driver hears of them."""
     x, stream = wp.zeros(4, device="cuda:0"), wp.Stream("cuda:1")
@@ -482,6 +516,7 @@ RUNS: dict[str, Callable[[], None]] = {
     "repeated": repeated,
     "order": order,
     "messages": messages,
+    "checks": checks,
     "old": old,
 }
 

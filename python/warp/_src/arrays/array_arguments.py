@@ -84,6 +84,17 @@ def extents_of(shape: Any) -> tuple[int, ...]:
         raise TypeError(f"an array's shape must be an integer or a tuple of integers, not {shape!r}") from None
 
 
+def resolved_extents(extents: tuple[int, ...], scalars: int, components: int, data: str) -> tuple[int, ...]:
+    """A shape with one -1, which stands for as many as the data has."""
+    known = 1
+    for extent in extents:
+        known *= extent if extent != -1 else 1
+    count, rest = divmod(scalars, components)
+    if extents.count(-1) > 1 or known <= 0 or rest or count % known:
+        raise RuntimeError(f"{data} can't become an array of shape {extents}: one extent may be -1, if the others fit")
+    return tuple(count // known if extent == -1 else extent for extent in extents)
+
+
 def packed_strides(extents: tuple[int, ...], size: int) -> list[int]:
     """The strides of a contiguous array."""
     strides = []
@@ -127,11 +138,12 @@ def check_capacity(size: int, extents: tuple[int, ...], strides: list[int] | Non
 
 def strided_room(size: int, extents: tuple[int, ...], strides: Any, capacity: int | None) -> tuple[list[int], int]:
     """Strides and bytes of new memory with strides or room of its own."""
-    if any(e < 0 for e in extents):
-        raise RuntimeError(f"the shape {extents} has a negative extent")
+    for d, extent in enumerate(extents):
+        if extent < 0:
+            raise ValueError(f"Array shapes must be non-negative, got {extent} in dimension {d}")
     steps = packed_strides(extents, size) if strides is None else [int(s) for s in strides]
     if len(steps) != len(extents):
-        raise RuntimeError(f"an array of {len(extents)} dimensions needs as many strides, {len(steps)} were given")
+        raise ValueError(f"Invalid number of strides, expected {len(extents)} strides, got {len(steps)}")
     if any(s < 0 for s in steps):
         raise RuntimeError("new memory needs strides of 0 or more")
     needed = check_capacity(size, extents, steps, (1 << 63) - 1 if capacity is None else capacity)

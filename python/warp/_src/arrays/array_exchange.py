@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from warp import _weft
 from warp._src.arrays import array_interface as _interface
+from warp._src.arrays.array_attributes import ArrayAttributes
 from warp._src.devices.device import MemoryKind
 
 
-class ArrayExchange(_weft.Array):
+class ArrayExchange(ArrayAttributes):
     """The protocols of NumPy, DLPack and ctypes, for `array`."""
 
     __slots__ = ()
@@ -19,7 +20,9 @@ class ArrayExchange(_weft.Array):
     def numpy(self, *, _suppress_bfloat16_warning: bool = False) -> np.ndarray:
         """A NumPy array over the same memory, without a copy; of an array on a CUDA device a copy, when the work queued
         before is done. Vectors and matrices add dimensions, structs become records; bfloat16 shows as ml_dtypes' type, or
-        as bits in uint16 where that is not installed."""
+        as bits in uint16 where that is not installed. An annotation has no elements."""
+        if not self._valid and not self.size:
+            return _interface.no_elements(self)
         return _interface.host_view(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays.array import array
-from warp._src.arrays.array_arguments import element_handle, plain_handles
+from warp._src.arrays.array_arguments import element_handle, extents_of, plain_handles
 from warp._src.arrays.indexed_array import indexedarray, indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d
 from warp._src.arrays.listeners import paused
 from warp._src.arrays.ranked_array import array1d, array2d, array3d, array4d
@@ -58,13 +58,23 @@ def _make(
                 raise RuntimeError(f"give shape= or {name}=, not both")
             shape = kwargs.pop(name)
     kwargs.pop("owner", None)
+    kwargs.pop("ndim", None)  # the shape says it
+    strides = kwargs.pop("strides", None)
     if kwargs:
         raise TypeError(f"unexpected keyword argument {next(iter(kwargs))!r}")
     if shape is None:
-        raise RuntimeError("a new array needs a shape")
+        shape = 0
     handle = element_handle(dtype)
     holds = _interface.holds_arrays(handle)
-    made = _new(array, handle, shape, zero or holds, bool(requires_grad), place)
+    if strides is None:
+        made = _new(array, handle, shape, zero or holds, bool(requires_grad), place)
+    else:
+        made = array.__new__(array)
+        made._init_strided(handle, extents_of(shape), strides, None, place)
+        if zero or holds:
+            made._zero()
+        if requires_grad:
+            made._set_requires_grad(True)
     if handle.kind == "struct":
         made._dtype = class_of(handle) if isinstance(dtype, _weft.Type) else dtype
     if holds:
@@ -134,8 +144,11 @@ def _dtype_of_value(value: Any) -> Any:
     handle = getattr(value, "_wp_type_", None)
     if isinstance(handle, _weft.Type):
         return class_of(handle)
-    values = _interface.as_ndarray(value)
-    scalar = _interface.element_handle(values)
+    try:
+        values = _interface.as_ndarray(value)
+        scalar = _interface.element_handle(values)
+    except RuntimeError as error:
+        raise ValueError(f"Failed to convert the value to an array data type: {error}") from None
     if scalar.kind != "scalar":
         return class_of(scalar)
     if not isinstance(value, (np.ndarray, np.generic)):
@@ -146,7 +159,7 @@ def _dtype_of_value(value: Any) -> Any:
         return class_of(_weft.type_vec(scalar, values.shape[0]))
     if values.ndim == 2 and values.size:
         return class_of(_weft.type_mat(scalar, *values.shape))
-    raise RuntimeError(f"a value of shape {values.shape} is no vector or matrix; give dtype=")
+    raise ValueError(f"a value of shape {values.shape} is no vector or matrix; give dtype=")
 
 
 def full(
@@ -234,20 +247,28 @@ def clone(
     pinned: bool | None = None,
     retain_grad: bool = False,
 ) -> array:
-    """A contiguous copy with memory of its own; its gradient, if it has one, starts at zero."""
+    """A contiguous copy with memory of its own; with that of its gradient, if both have one."""
     made = _like(src, False, device, requires_grad, pinned, retain_grad)
-    copy(made, src)
+    if src.size:
+        copy(made, src)
     return made
 
 
 def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
     """Copies `count` elements (0: all from `src_offset` on) from one array to another of the same type, on any devices.
-    Offsets count elements of contiguous arrays. Copies that a CUDA device does are queued on `stream` or its current
-    stream; those to plain host memory are done on return."""
+    Offsets count elements of contiguous arrays. Where both arrays have a gradient it is copied as well. Copies that a
+    CUDA device does are queued on `stream` or its current stream; those to plain host memory are done on return."""
     if stream is not None:
         with ScopedStream(stream, sync_enter=False):
             copy(dest, src, dest_offset, src_offset, count)
         return
+    copy_values(dest, src, dest_offset, src_offset, count)
+    if dest.requires_grad and src.requires_grad and isinstance(dest, array) and isinstance(src, array):
+        copy_values(dest.grad, src.grad, dest_offset, src_offset, count)
+
+
+def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0) -> None:
+    """What `copy` does, gradients left as they are."""
     for one in (dest, src):
         if not isinstance(one, (array, indexedarray)):
             raise TypeError(f"wp.copy takes arrays, not {type(one).__name__}")
@@ -279,14 +300,24 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
         return
     if dest_offset == src_offset == 0 and amount == dest.size == src.size:
         if not dest.is_contiguous:
-            dest._copy_from(src.contiguous().reshape(dest.shape))
+            dest._copy_from(_packed(src).reshape(dest.shape))
             take_refs(dest, src, True)
             return
     elif not (dest.is_contiguous and src.is_contiguous):
         raise RuntimeError("parts of arrays can be copied between contiguous arrays only; copy between slices instead")
-    source = src.contiguous().flatten()
+    source = _packed(src).flatten()
     dest.flatten()[dest_offset : dest_offset + amount]._copy_from(source[src_offset : src_offset + amount])
     take_refs(dest, src, True)
+
+
+def _packed(src: array) -> array:
+    """An array whose elements lie in order: itself, or a copy."""
+    if src.is_contiguous:
+        return src
+    made = _like(src, False, None, None, None, False)
+    made._copy_from(src)
+    take_refs(made, src, True)
+    return made
 
 
 def from_numpy(

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from warp import _weft
-from warp._src.values.scalars import NUMPY_NAMES, ScalarBase, bfloat16_dtype, memory_dtype, scalar_class
+from warp._src.values.scalars import NUMPY_NAMES, ScalarBase, memory_dtype, scalar_class
 from warp._src.values.struct import numpy_dtype
+from warp._src.values.types import type_handle_or_none
 
 array_class: Any = None
 """The class `array`, which is built on this; `api/wiring.py` sets it."""
@@ -74,6 +75,13 @@ def numpy_view(array: Any, known: Layout | None = None) -> np.ndarray:
         return np.empty(array.shape + known.inner, known.base)
     memory, offset = array._memory()
     return np.ndarray(array.shape + known.inner, known.base, memory, offset, array.strides + known.strides)
+
+
+def no_elements(annotation: Any) -> np.ndarray:
+    """What `numpy_view` is of an annotation."""
+    handle = type_handle_or_none(annotation.dtype)
+    shape = (0,) * annotation.ndim
+    return np.empty(shape) if handle is None else np.empty(shape + layout(handle).inner, layout(handle).base)
 
 
 def on_host(array: Any) -> Any:
@@ -182,17 +190,22 @@ def element_handle(values: np.ndarray) -> _weft.Type:
 
 def folded_shape(shape: tuple[int, ...], known: Layout) -> tuple[int, ...]:
     """The array shape that data of this shape has when its trailing dimensions are vectors or matrices. Data in which
-    the components lie flat in the last dimension is taken as well; RuntimeError if the sizes do not fit."""
-    inner = known.inner
+    the components lie flat in the last dimension is taken as well, and extents of 1 behind them are left out;
+    RuntimeError if the sizes do not fit."""
+    inner, count = known.inner, known.components
     if not inner:
         return shape
-    if len(shape) >= len(inner) and shape[-len(inner) :] == inner:
-        return shape[: -len(inner)] or (1,)
-    count = known.components
-    if shape[-1] == count and len(shape) > 1:
-        return shape[:-1]
-    if shape[-1] % count == 0:
-        return (*shape[:-1], shape[-1] // count)
+    outer = shape
+    while outer:
+        if len(outer) >= len(inner) and outer[-len(inner) :] == inner:
+            return outer[: -len(inner)] or (1,)
+        if outer[-1] == count and len(outer) > 1:
+            return outer[:-1]
+        if outer[-1] % count == 0:
+            return (*outer[:-1], outer[-1] // count)
+        if outer[-1] != 1:
+            break
+        outer = outer[:-1]
     raise RuntimeError(
         f"data of shape {shape} can't become an array of {known.handle.name}: its last dimensions must be {inner}, or "
         f"the last one a multiple of {count}"
@@ -305,6 +318,15 @@ def foreign_ndarray(obj: Any) -> np.ndarray | None:
         made = np.asarray(obj)
         return made if made.dtype.kind != "O" else None
     return None
+
+
+def is_array_like(data: Any) -> bool:
+    """Whether data of no dimension is an array, of which it is the one element; numbers are not."""
+    return isinstance(data, np.ndarray) or (
+        not isinstance(data, np.generic)
+        and not hasattr(data, "_wp_type_")
+        and (hasattr(data, "__array_interface__") or hasattr(data, "__array__"))
+    )
 
 
 def as_ndarray(data: Any) -> np.ndarray:

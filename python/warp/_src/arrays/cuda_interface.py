@@ -109,7 +109,7 @@ def _handle(dtype: Any, base: np.dtype) -> _weft.Type:
     return element_handle(dtype)
 
 
-def init_elsewhere(target: Any, data: Any, dtype: Any, shape: Any, ndim: int | None, copy: bool, place: int) -> None:
+def init_elsewhere(target: Any, data: Any, dtype: Any, shape: Any, copy: bool, place: int) -> None:
     """Makes an array of data from or for memory that is not the host's plain memory. What needs converting is converted
     on the host."""
     array = _interface.array_class
@@ -125,11 +125,12 @@ def init_elsewhere(target: Any, data: Any, dtype: Any, shape: Any, ndim: int | N
     else:
         # A graph that is captured reads the values when it runs: they must be its own.
         captured = place >= 0 and _weft.cuda_capturing(place)
-        seen = array(data, dtype=dtype, shape=shape, ndim=ndim, device=CPU, copy=captured)
+        seen = array(data, dtype=dtype, shape=shape, device=CPU, copy=captured)
+        shape = None
     handle = seen._element if dtype is Any or dtype is None else element_handle(dtype)
     extents = seen.shape if shape is None else extents_of(shape)
-    if handle != seen._element or extents != seen.shape or ndim not in (None, len(extents)):
-        seen = array(_interface.host_view(seen), dtype=dtype, shape=shape, ndim=ndim, device=CPU, copy=False)
+    if handle != seen._element or extents != seen.shape:
+        seen = array(_interface.host_view(seen), dtype=dtype, shape=shape, device=CPU, copy=False)
     if not copy and seen._place == place:
         target._share(seen)
     else:

@@ -203,9 +203,6 @@ class indexedarray:
             raise RuntimeError("an indexedarray annotation has no elements")
         return self.shape[0]
 
-    def __bool__(self) -> bool:
-        return True
-
     def __getitem__(self, key: Any) -> Any:
         """An element for integers in every dimension, else an indexedarray or array of what is selected."""
         keys = list(key) if isinstance(key, tuple) else [key]

@@ -59,7 +59,10 @@ def struct_value(target: Any, value: Any) -> Any:
         return value
     fields = handle.fields
     if len(value) != len(fields):
-        raise ValueError(f"the struct {handle.name} has {len(fields)} fields, got {len(value)} values")
+        raise ValueError(
+            f"Failed to convert the value to the array data type: the struct {handle.name} has {len(fields)} fields, "
+            f"got {len(value)} values"
+        )
     made = class_of(handle)()
     for (name, _, _), item in zip(fields, value):
         setattr(made, name, item)

@@ -10,6 +10,7 @@ from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays.array import array
 from warp._src.arrays.struct_elements import arrays_of
+from warp._src.devices.device import ScopedDevice
 from warp._src.gradients import tape_record
 from warp._src.gradients.tape import Tape
 from warp._src.kernels.definitions import Kernel
@@ -63,9 +64,10 @@ class _Problem:
             )
         if not inputs:
             raise ValueError("there are no inputs to differentiate by; give inputs=[…]")
-        self.function, self.dim, self.options = function, dim, options
         self.inputs = list(inputs)
         self.given_outputs = list(outputs or ())
+        self.device = _device_of(options["device"], [*self.inputs, *self.given_outputs])
+        self.function, self.dim, self.options = function, dim, {**options, "device": self.device}
         self.from_inputs = isinstance(function, Kernel) and not self.given_outputs  # they are inputs that it writes
         self.metadata = metadata or FunctionMetadata()
         names = list(getattr(getattr(function, "func", function), "__code__", _NO_CODE).co_varnames)
@@ -104,7 +106,8 @@ class _Problem:
             launch(self.function, dim=self.dim, inputs=self.inputs, outputs=self.given_outputs, **self.options)
             results = self.inputs if self.from_inputs else self.given_outputs
         else:
-            made = self.function(*self.inputs)
+            with ScopedDevice(self.device):  # what it makes lies beside what it is given
+                made = self.function(*self.inputs)
             if made is None and self.given_outputs:
                 raise ValueError("a function that is differentiated returns its outputs; return the arrays")
             results = list(made) if isinstance(made, (tuple, list)) else [made]
@@ -171,6 +174,12 @@ def _differentiable(one: Any) -> bool:
 
 def _arrays_of(arguments: list[Any]) -> list[array]:
     return list({id(a): a for one in arguments for a in arrays_of(one)}.values())
+
+
+def _device_of(device: Any, arguments: list[Any]) -> Any:
+    """Where a function runs: on the device that is asked for, else where its first array lies."""
+    found = next(iter(_arrays_of(arguments)), None) if device is None else None
+    return device if found is None else found.device
 
 
 def _put(one: array, values: np.ndarray) -> None:

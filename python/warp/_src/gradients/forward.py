@@ -17,7 +17,7 @@ from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays import listeners
 from warp._src.arrays.array import array
-from warp._src.arrays.array_factories import clone, copy, ones_like, zeros
+from warp._src.arrays.array_factories import clone, copy_values, ones_like, zeros
 from warp._src.arrays.struct_elements import field_arrays
 from warp._src.devices.device import get_device
 from warp._src.gradients import tape_record
@@ -112,7 +112,7 @@ class ForwardMode:
             raise RuntimeError("forward mode is active already: it follows one direction at a time")
         for one, tangent in self._starts:
             with tape_record.paused():
-                copy(self._view(one), tangent)
+                copy_values(self._view(one), tangent)
         self._starts = []
         self._activate(self)
         return self
@@ -223,7 +223,7 @@ class ForwardMode:
     def _copied(self, dest: array, src: Any) -> None:
         """An array took the elements of another, or constants."""
         if self._moves(src) and _can_move(dest):
-            copy(self._view(dest), self._view(src))
+            copy_values(self._view(dest), self._view(src))
         elif self._moves(dest):
             self._view(dest).zero_()
 
@@ -238,7 +238,7 @@ class ForwardMode:
     def _gathered(self, dest: array, src: Any) -> None:
         """A new array took the elements of an indexed one."""
         if self._moves(src.data):
-            copy(self._view(dest), self._shadow(src, True))
+            copy_values(self._view(dest), self._shadow(src, True))
 
     def _scattered(self, dest: Any, src: Any) -> None:
         """The elements of an indexed array took those of another, or constants."""
@@ -321,7 +321,9 @@ def hvp(function: Callable, primals: Sequence[array], tangents: Sequence[array |
     """
     moving = dict(_directions(primals, tangents))
     with tape_record.paused():
-        own = {id(one): clone(one, requires_grad=True) for one in primals}
+        own = {id(one): clone(one, requires_grad=False) for one in primals}
+        for one in own.values():
+            one.requires_grad = True
     tape = Tape()
     with ForwardMode({own[id(one)]: tangent for one, tangent in moving.items()}) as forward, tape:
         value = function(*[own[id(one)] for one in primals])

@@ -11,7 +11,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from warp._src.arrays.array import array
-from warp._src.arrays.array_factories import clone, copy, zeros
+from warp._src.arrays.array_factories import clone, copy_values, zeros
 from warp._src.arrays.listeners import aside
 from warp._src.kernels.own_kernels import OwnKernel
 
@@ -37,7 +37,7 @@ def give(forward: Any, dest: Any, tangent: array | None) -> None:
     """Gives a result its tangent; None: it does not move."""
     with aside():
         if tangent is not None:
-            copy(forward._view(dest), tangent)
+            copy_values(forward._view(dest), tangent)
         elif forward._moves(dest):
             forward._view(dest).zero_()
 

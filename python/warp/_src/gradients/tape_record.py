@@ -14,7 +14,7 @@ from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays import listeners
 from warp._src.arrays.array import array
-from warp._src.arrays.array_factories import copy
+from warp._src.arrays.array_factories import copy_values
 from warp._src.arrays.listeners import aside, follows, paused, recording  # noqa: F401 - for those who record, too
 from warp._src.arrays.struct_elements import arrays_in
 from warp._src.kernels.own_kernels import OwnKernel
@@ -48,7 +48,7 @@ def record_copy(dest: array, src: array) -> None:
 
 def _move_gradient(dest: array, src: array) -> None:
     taken = _weft.array_new(array, dest._element, dest.shape, False, True, src._place)
-    copy(taken.grad, dest.grad)
+    copy_values(taken.grad, dest.grad)
     dest.grad.zero_()
     _weft.run_adjoint(_COPY.of(dest.ndim), dest.shape, [src, taken], [None, None], max(src._place, -1))
 
