@@ -17,7 +17,7 @@ from warp._src.arrays import array
 from warp._src.devices import device, streams
 from warp._src.gradients import tape
 from warp._src.graphs import capture
-from warp._src.kernels import definitions, launching, module_loading
+from warp._src.kernels import definitions, launching, module_loading, modules
 from warp._src.session import config, errors, kernel_cache, logger
 from warp._src.values import builtins, composite, constants, scalars, struct, types
 
@@ -95,7 +95,7 @@ context = _path(
         **_listed(module_loading),
         "init": startup.init,
         "type_str": _type_str,
-        "user_modules": definitions._modules,
+        "user_modules": modules._modules,
         "Devicelike": device.DeviceLike,
         "launch_bounds_t": launching.LaunchBounds,
     },
@@ -103,7 +103,13 @@ context = _path(
 _UTILS = "`warp.utils`: helpers that programs lean on, gathered from the modules that hold them."
 utils = _late_path("warp.utils", "warp._src.api.utils", _UTILS)
 codegen = _path(
-    "codegen", {**_listed(errors), "Struct": struct.StructMeta, "StructInstance": struct.StructInstance}
+    "codegen",
+    {
+        **_listed(errors),
+        "Struct": struct.StructMeta,
+        "StructInstance": struct.StructInstance,
+        "make_full_qualified_name": definitions.make_full_qualified_name,
+    },
 )
 
 types.__class__ = kernel_cache.__class__ = _Path  # further names of these paths come from warp

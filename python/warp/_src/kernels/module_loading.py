@@ -6,12 +6,11 @@ import inspect
 import os
 import sys
 import time
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Sequence
 
 from warp import _weft
 from warp._src.devices.device import Device, get_device
-from warp._src.kernels import definitions
-from warp._src.kernels.definitions import Module, get_module
+from warp._src.kernels.modules import Module, _modules, build_jobs, get_module, run_all
 from warp._src.session import config, logger, settings
 
 
@@ -34,31 +33,13 @@ def _devices(device: Any) -> list[Device]:
     return [get_device(one) for one in (device if isinstance(device, (list, tuple)) else (device,))]
 
 
-def _kernels(modules: Iterable[Module], devices: list[Device]) -> list[Callable[[], None]]:
-    """What has to be compiled: one job per device and kernel whose types are known."""
-    jobs = []
-    for module in modules:
-        for kernel in list(module.kernels.values()):
-            if not kernel.is_generic:
-                for device in devices:
-                    jobs.append(lambda native=kernel.native(), place=device.ordinal: native.build([], 1, place))
-    return jobs
-
-
 def _load(modules: Sequence[Module], max_workers: int | None, devices: list[Device]) -> None:
     start = time.perf_counter()
-    jobs = _kernels(modules, devices)
+    jobs = build_jobs(modules, [device.ordinal for device in devices])
     workers = config.load_module_max_workers if max_workers is None else max_workers
-    workers = min(len(jobs), workers if workers > 0 else os.cpu_count() or 1)
-    if workers <= 1:
-        for job in jobs:
-            job()
-    else:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(workers) as pool:
-            for done in [pool.submit(job) for job in jobs]:
-                done.result()
+    run_all(jobs, min(len(jobs), workers if workers > 0 else os.cpu_count() or 1))
+    if not logger.is_said(logger.LOG_DEBUG):
+        return
     taken = (time.perf_counter() - start) * 1000.0
     names = ", ".join(f"'{d.alias}'" for d in devices)
     for module in modules:
@@ -75,7 +56,7 @@ def force_load(
 ) -> None:
     """Compiles the kernels of these modules now, in parallel; of all modules if none are named."""
     chosen = _devices(device)
-    _load(list(modules) if modules is not None else list(definitions._modules.values()), max_workers, chosen)
+    _load(list(modules) if modules is not None else list(_modules.values()), max_workers, chosen)
 
 
 def load_module(
@@ -96,7 +77,7 @@ def load_module(
     """
     name = _caller() if module is None else _name_of(module)
     chosen = _devices(device)
-    known = list(definitions._modules.values())
+    known = list(_modules.values())
     found = [m for m in known if m.name == name or (recursive and m.name.startswith(name + "."))]
     if isinstance(module, Module) and module not in found:
         found.append(module)
