@@ -10,6 +10,7 @@ import importlib
 import sys
 import types as _pytypes
 import typing
+from collections.abc import Iterator, Mapping
 
 from warp import _src
 from warp._src.api import startup
@@ -59,8 +60,33 @@ class _LatePath(_pytypes.ModuleType):
         return sorted(self.__dict__)
 
 
-def _path(name: str, members: dict[str, object]) -> _pytypes.ModuleType:
-    made = _Path(f"warp.{name}", f"Names of warp under the path warp.{name}, for programs that import it.")
+class _ContextPath(_Path):
+    """`warp.context`."""
+
+    @property
+    def runtime(self) -> object:
+        """The running package; None until something starts it."""
+        return startup.runtime
+
+
+class _BuiltinFunctions(Mapping):
+    """Builtins by name, as functions of Python that are made when they are asked for."""
+
+    def __getitem__(self, name: str) -> object:
+        found = builtins.python_function(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(builtins.names())
+
+    def __len__(self) -> int:
+        return len(builtins.names())
+
+
+def _path(name: str, members: dict[str, object], kind: type[_Path] = _Path) -> _pytypes.ModuleType:
+    made = kind(f"warp.{name}", f"Names of warp under the path warp.{name}, for programs that import it.")
     made.__dict__.update(members)
     return made
 
@@ -98,7 +124,9 @@ context = _path(
         "user_modules": modules._modules,
         "Devicelike": device.DeviceLike,
         "launch_bounds_t": launching.LaunchBounds,
+        "builtin_functions": _BuiltinFunctions(),
     },
+    _ContextPath,
 )
 _UTILS = "`warp.utils`: helpers that programs lean on, gathered from the modules that hold them."
 utils = _late_path("warp.utils", "warp._src.api.utils", _UTILS)
@@ -149,7 +177,10 @@ _OLDER = {
 }
 """`warp._src.<name>`."""
 
-for _name, _module in DOCUMENTED.items():
+PATHS = {"math": _path("math", {}), "tape": tape}
+"""`warp.<name>`, which are no names of `warp` until somebody asks."""
+
+for _name, _module in {**DOCUMENTED, **PATHS}.items():
     sys.modules[f"warp.{_name}"] = _module
 for _name, _module in _OLDER.items():
     sys.modules[f"warp._src.{_name}"] = _module

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any, Sequence
 
 from warp import _weft
@@ -123,15 +125,42 @@ def compile_aot_module(
         module_dir: the folder; the kernel cache if not given.
     """
     target = _target(module, "")
-    chosen = _devices(device)
-    before = _weft.cache_folder()
-    if module_dir is not None:
-        _weft.set_cache_folder(os.path.realpath(module_dir))
-    try:
+    with _kernel_cache_in(module_dir):
         target.unload()
-        _load([target], None, chosen)
+        _load([target], None, _devices(device))
+
+
+def load_aot_module(
+    module: Any,
+    device: Any = None,
+    arch: Any = None,
+    module_dir: str | os.PathLike | None = None,
+    use_ptx: bool | None = None,
+    strip_hash: bool | None = None,
+) -> None:
+    """Loads a module's kernels from the folder that `compile_aot_module` filled; what is missing there is compiled.
+
+    Args:
+        module: a wp.Module, a Python module or its name.
+        device: where it will run.
+        arch, use_ptx, strip_hash: of CUDA binaries.
+        module_dir: the folder; the kernel cache if not given. FileNotFoundError if there is none.
+    """
+    if module_dir is not None and not os.path.isdir(module_dir):
+        raise FileNotFoundError(f"there is no folder {os.fspath(module_dir)!r}; wp.compile_aot_module fills one")
+    with _kernel_cache_in(module_dir):
+        _load([_target(module, "")], None, _devices(device))
+
+
+@contextlib.contextmanager
+def _kernel_cache_in(folder: str | os.PathLike | None) -> Iterator[None]:
+    before = _weft.cache_folder()
+    if folder is not None:
+        _weft.set_cache_folder(os.path.realpath(folder))
+    try:
+        yield
     finally:
-        if module_dir is not None:
+        if folder is not None:
             _weft.set_cache_folder(before)
 
 
@@ -146,5 +175,5 @@ def get_cpu_kernel_cache_key(*, cpu_compiler_flags: str | None = None) -> str:
     return f"{_weft.version()}-{triple}-{cpu}-{digest[:8]}"
 
 
-__all__ = ["compile_aot_module", "force_load", "get_cpu_kernel_cache_key", "get_module_options", "load_module"]
-__all__ += ["set_module_options"]
+__all__ = ["compile_aot_module", "force_load", "get_cpu_kernel_cache_key", "get_module_options"]
+__all__ += ["load_aot_module", "load_module", "set_module_options"]
