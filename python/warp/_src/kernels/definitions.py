@@ -150,6 +150,13 @@ class Function:
 class Kernel(_weft.KernelHandle):
     """A `@wp.kernel`. Launch it with `wp.launch`."""
 
+    overloads: typing.Mapping[str, Kernel] = {}
+    """Instances of a generic kernel that `wp.overload` made, by their types."""
+    generic_parent: Kernel | None = None
+    """The generic kernel of which it is an instance."""
+    _types: dict[str, tuple] | None = None  # of an overload: those of its parameters, for the compiler
+    _annotations: dict[str, typing.Any] | None = None  # and as they were given
+
     def __init__(
         self,
         func: typing.Callable,
@@ -167,11 +174,6 @@ class Kernel(_weft.KernelHandle):
         self._natives: dict[tuple, _weft.Kernel] = {}
         self._current: _weft.Kernel | None = None
         self._tangent: Kernel | None = None
-        self.overloads: dict[str, Kernel] = {}
-        """Instances of a generic kernel that `wp.overload` made, by their types."""
-        self.generic_parent: Kernel | None = None
-        self._types: dict[str, tuple] | None = None  # of an overload: those of its parameters, for the compiler
-        self._annotations: dict[str, typing.Any] | None = None  # and as they were given
         functools.update_wrapper(self, func)
         keep_text(func)
         code = func.__code__
@@ -352,7 +354,7 @@ def kernel(
     return wrap if f is None else wrap(f)
 
 
-def overload_key(types: typing.Sequence[_weft.Type]) -> str:
+def _overload_key(types: typing.Sequence[_weft.Type]) -> str:
     """What an instance of a generic kernel is known by: the types of its parameters."""
     return "_".join(t.name for t in types)
 
@@ -389,13 +391,13 @@ def overload(kernel: Kernel | typing.Callable, arg_types: object = None) -> typi
     for name, answer in answers.items():
         if answer is None or answer[0] != "type":
             raise RuntimeError(f"the type of argument '{name}' is not concrete: {types[name]!r}")
-    key = overload_key([answer[1] for answer in answers.values()])  # type: ignore[index]
+    key = _overload_key([answer[1] for answer in answers.values()])  # type: ignore[index]
     made = kernel.overloads.get(key)
     if made is None:
         made = Kernel(kernel.func, kernel.key, kernel.module, kernel.options)
         made._types, made.generic_parent, made._resolver = answers, kernel, kernel._resolver
         made._annotations = types
-        kernel.overloads[key] = made
+        kernel.overloads = {**kernel.overloads, key: made}
     return made
 
 

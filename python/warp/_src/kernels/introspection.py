@@ -168,7 +168,7 @@ class _KernelQuestions:
     def get_overload(self, arg_types: Any) -> Any:
         """The instance for these types, or None if there is none yet."""
         given = arg_types.values() if isinstance(arg_types, Mapping) else arg_types
-        return self.overloads.get(definitions.overload_key([wt.type_handle(t) for t in given]))
+        return self.overloads.get(definitions._overload_key([wt.type_handle(t) for t in given]))
 
     @property
     def hash(self) -> bytes:

@@ -21,6 +21,9 @@ class Launch(_weft.RecordedLaunch):
     quaternions are kept by reference: what is changed in them later counts for the next `launch()`.
     """
 
+    kernel: Kernel
+    """The kernel that it runs."""
+
     def __new__(cls, *args: object, **kwargs: object) -> Launch:
         """A launch of the adjoint is of another class."""
         if cls is Launch and (kwargs.get("adjoint") or (len(args) > 8 and args[8])):

@@ -5,7 +5,6 @@ A module knows its kernels weakly: one that the program has dropped is no part o
 
 from __future__ import annotations
 
-import itertools
 import typing
 import weakref
 from collections.abc import Callable, Iterable
@@ -18,7 +17,7 @@ from warp._src.session.kernel_options import ModuleOptions
 if typing.TYPE_CHECKING:
     from warp._src.kernels.definitions import Function, Kernel
 
-_numbers = itertools.count()
+_FIRST_LOOK = 256
 
 
 class Module:
@@ -26,21 +25,33 @@ class Module:
 
     def __init__(self, name: str):
         self.name = name
-        self.kernels: weakref.WeakValueDictionary[str, Kernel] = weakref.WeakValueDictionary()
         self.functions: dict[str, Function] = {}
         self.structs: dict[str, type] = {}
         self.options = ModuleOptions()
-        self._live: weakref.WeakValueDictionary[int, Kernel] = weakref.WeakValueDictionary()
+        self._declared: list[weakref.ref[Kernel]] = []
+        self._most = _FIRST_LOOK  # kernels before the list is looked through for dead ones
 
     @property
     def live_kernels(self) -> list[Kernel]:
         """The kernels that somebody still refers to, as they were declared: several may have one key."""
-        return list(self._live.values())
+        return [kernel for kernel in (ref() for ref in self._declared) if kernel is not None]
+
+    @property
+    def kernels(self) -> dict[str, Kernel]:
+        """The same by key: of several the last one."""
+        return {kernel.key: kernel for kernel in self.live_kernels}
+
+    @property
+    def kernel_count(self) -> int:
+        """About how many kernels there are; it changes when one is declared."""
+        return len(self._declared)
 
     def register_kernel(self, kernel: Kernel) -> None:
         """Makes a kernel part of the module."""
-        self.kernels[kernel.key] = kernel
-        self._live[next(_numbers)] = kernel
+        if len(self._declared) >= self._most:
+            self._declared = [ref for ref in self._declared if ref() is not None]
+            self._most = max(2 * len(self._declared), _FIRST_LOOK)
+        self._declared.append(weakref.ref(kernel))
 
     def find_kernel(self, func: typing.Callable) -> Kernel | None:
         """The kernel that was made of a Python function, or the one of its name; None if there is none."""

@@ -20,8 +20,9 @@ _read: dict[str, tuple[Any, list[str]]] = {}
 
 def keep_text(func: Callable) -> None:
     """Notes the lines of the file of a function that is being declared."""
-    if "_wp_lines_" not in func.__dict__ and "_wp_source_" not in func.__dict__:
-        func.__dict__["_wp_lines_"] = _lines_now(_written(func))
+    kept = func.__dict__
+    if "_wp_lines_" not in kept and "_wp_source_" not in kept:
+        kept["_wp_lines_"] = _lines_now(_written(func) if "__wrapped__" in kept else func)
 
 
 def lines_of(func: Callable) -> list[str]:
@@ -31,7 +32,7 @@ def lines_of(func: Callable) -> list[str]:
 
 
 def _written(func: Callable) -> Any:
-    return inspect.unwrap(func) if hasattr(func, "__wrapped__") else func
+    return inspect.unwrap(func) if "__wrapped__" in func.__dict__ else func
 
 
 def _lines_now(func: Any) -> list[str]:
@@ -39,9 +40,10 @@ def _lines_now(func: Any) -> list[str]:
     by a function of the module, stand in the text that was imported."""
     file, names = func.__code__.co_filename, func.__globals__
     imported = (names.get("__spec__") or names.get("__loader__")) if names.get("__file__") == file else None
-    known = _read.get(file)
-    if known is not None and imported is not None and known[0] is imported:
-        return known[1]
+    if imported is not None:
+        known = _read.get(file)
+        if known is not None and known[0] is imported:
+            return known[1]
     linecache.checkcache(file)
     lines = linecache.getlines(file, names)
     if imported is not None and lines:
