@@ -6,11 +6,12 @@ import enum as _enum
 import typing as _t
 from collections.abc import Sequence
 from typing import Any as Any, Callable as Callable, Iterator, SupportsIndex, TypeAlias, overload as _overload
-from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, types as types, utils as utils
+from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, math as math, tape as tape, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
-from warp.context import CaptureMode as CaptureMode, Device as Device, Event as Event, Function as Function, Graph as Graph, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedCapture as ScopedCapture, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, capture_begin as capture_begin, capture_debug_dot_print as capture_debug_dot_print, capture_end as capture_end, capture_if as capture_if, capture_launch as capture_launch, capture_while as capture_while, compile_aot_module as compile_aot_module, event_from_ipc_handle as event_from_ipc_handle, force_load as force_load, func as func, get_cpu_kernel_cache_key as get_cpu_kernel_cache_key, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_module_options as get_module_options, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_conditional_graph_supported as is_conditional_graph_supported, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, load_module as load_module, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_module_options as set_module_options, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
+from warp.context import CaptureMode as CaptureMode, Device as Device, Event as Event, Function as Function, Graph as Graph, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedCapture as ScopedCapture, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, capture_begin as capture_begin, capture_debug_dot_print as capture_debug_dot_print, capture_end as capture_end, capture_if as capture_if, capture_launch as capture_launch, capture_while as capture_while, compile_aot_module as compile_aot_module, event_from_ipc_handle as event_from_ipc_handle, force_load as force_load, func as func, get_cpu_kernel_cache_key as get_cpu_kernel_cache_key, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_cuda_toolkit_version as get_cuda_toolkit_version, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_module_options as get_module_options, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_conditional_graph_supported as is_conditional_graph_supported, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, load_aot_module as load_aot_module, load_module as load_module, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_module_options as set_module_options, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
+from warp.tape import Tape as Tape
 from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
 from warp.utils import ScopedTimer as ScopedTimer
 
@@ -539,61 +540,6 @@ TIMING_KERNEL: _b.int
 TIMING_KERNEL_BUILTIN: _b.int
 TIMING_MEMCPY: _b.int
 TIMING_MEMSET: _b.int
-class Tape:
-    """Records what runs inside its `with` block; `backward` computes the gradients of what went in.
-
-    Gradients are exact when arrays are overwritten later on, too: the tape keeps a copy of what the backward pass still
-    needs (`kept_bytes` says how much), and kernels that overwrite what they have read write it down (`log_bytes`). With
-    `keep_copies=False` the first is an error instead.
-    """
-    gradients: _t.Mapping[Any, Any]
-    loss: array[Any, Any] | None
-    scopes: _b.list[_b.tuple[_b.int, _b.str | None, _b.dict[Any, Any]]]
-    def __init__(self, keep_copies: _b.bool = True) -> None: ...
-    def __enter__(self) -> Tape: ...
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
-    def record_func(self, backward: Callable[[], Any], arrays: Any) -> None:
-        """Calls `backward` when the backward pass reaches this place; `arrays` are those whose gradients it touches."""
-    def record_scope_begin(self, scope_name: _b.str, metadata: _b.dict[Any, Any] | None = None) -> None:
-        """Opens a named group of operations for `visualize`."""
-    def record_scope_end(self, remove_scope_if_empty: _b.bool = True) -> None:
-        """Closes the group opened last."""
-    @_b.property
-    def launches(self) -> _b.list[Any]:
-        """What was recorded, in order: (kernel, dim, max_blocks, inputs, outputs, device, block_dim) of launches,
-        (function, arrays) of functions.
-        """
-    def backward(self, loss: array[Any, Any] | None = None, grads: _b.dict[array[Any, Any], array[Any, Any]] | None = None) -> None:
-        """Adds to the gradient of every array that was read what the gradients of the written ones say.
-
-        `loss` is an array of one element whose gradient becomes 1; `grads` maps arrays to the gradients they start with;
-        without either, the gradients that the arrays have are taken as they are.
-        """
-    @_b.property
-    def adjoints(self) -> _t.Mapping[Any, Any]:
-        """Another name of `gradients`."""
-    def zero(self) -> None:
-        """Sets the gradients of all recorded arrays to zero."""
-    def reset(self) -> None:
-        """Forgets everything that was recorded, and sets the gradients to zero."""
-    def visualize(self, filename: _b.str | None = None, simplify_graph: _b.bool = True, hide_readonly_arrays: _b.bool = False, array_labels: _b.dict[array[Any, Any], _b.str] | None = None, choose_longest_node_name: _b.bool = True, ignore_graph_scopes: _b.bool = False, track_inputs: _b.list[array[Any, Any]] | None = None, track_outputs: _b.list[array[Any, Any]] | None = None, track_input_names: _b.list[_b.str] | None = None, track_output_names: _b.list[_b.str] | None = None, graph_direction: _b.str = 'LR') -> _b.str:
-        """The recorded operations as a graph in the DOT language; written to `filename` where one is given.
-
-        `simplify_graph` shows sequences that follow themselves once, in a group; `hide_readonly_arrays` leaves out arrays
-        that nothing writes, but for those to track. Arrays are named by `array_labels` or by `track_input_names` and
-        `track_output_names`, else as parameters are: by the longest name of all, or with `choose_longest_node_name=False`
-        by the first.
-        """
-    @_b.property
-    def kept_bytes(self) -> _b.int:
-        """Bytes of arrays that the tape copied because a later operation overwrote them."""
-    @_b.property
-    def kept_copies(self) -> _b.int:
-        """How many such copies there are."""
-    @_b.property
-    def log_bytes(self) -> _b.int:
-        """Bytes that launches wrote down because their kernels overwrite what the backward pass needs."""
-
 class TimingResult:
     """How long one piece of work took on a device."""
     device: Any
@@ -760,7 +706,7 @@ def indexedarray4d(*args: Any, **kwargs: Any) -> indexedarray:
     """wp.indexedarray with ndim=4."""
 inf: _b.float
 def is_initialized() -> _b.bool:
-    """Whether `wp.init` was called."""
+    """Whether the runtime was started, by `wp.init` or by the first use of a device."""
 def jvp(function: Callable[..., Any] | Kernel, primals: _t.Sequence[Any], tangents: _t.Sequence[Any], *, dim: _b.int | _t.Sequence[_b.int] | None = None, outputs: _t.Iterable[array[Any, Any]] = ..., device: Any = None) -> _b.tuple[Any, Any]:
     """The results of a function and their derivative in a direction: a Jacobian times a vector, at the cost of two runs.
 

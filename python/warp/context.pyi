@@ -28,7 +28,8 @@ def func(f: Callable[_P, _Result], /) -> Function[_P, _Result]:
     """Makes a function callable from kernels.
 
     `lanewise=True`, which the compiler reads from the text, has it run for one thread at a time on CPUs, too, where
-    threads would each go another way (walks over trees); results are the same.
+    threads would each go another way (walks over trees); results are the same. `inline` is a hint that the compiler does
+    not need.
     """
 @_overload
 def func(
@@ -36,7 +37,11 @@ def func(
 ) -> Callable[[Callable[_P, _Result]], Function[_P, _Result]]: ...
 @_overload
 def kernel(f: Callable[..., Any], /) -> Kernel:
-    """Makes a function a kernel."""
+    """Makes a function a kernel.
+
+    `module="unique"` gives it a module of its own, with `module_options` as its options. Further keywords are options of the
+    kernel: launch_bounds, cuda_max_registers, cluster_dim, grid_stride, and those of modules.
+    """
 @_overload
 def kernel(
     f: None = None, *, enable_backward: _b.bool | None = None, module: Any = None, **options: Any
@@ -180,11 +185,15 @@ class Kernel:
     key: _b.str
     module: Module
     options: Any
+    overloads: _t.Mapping[_b.str, Kernel]
+    generic_parent: Kernel | None
     def __init__(self, func: Callable[..., Any], key: _b.str | None = None, module: Module | None = None, options: _b.dict[Any, Any] | None = None) -> None: ...
     def native(self) -> Any:
         """The compiled kernel for the settings of now."""
     def prepare(self) -> Any:
         """The kernel for the settings of now, parsed; its forms are compiled when they are launched."""
+    def parsed(self) -> Any:
+        """The kernel's text, parsed."""
     @_b.property
     def tangent(self) -> Kernel:
         """The kernel with its derivative in a direction: behind its own parameters there is a tangent for each."""
@@ -198,12 +207,15 @@ class Kernel:
         """Names of the parameters, in order."""
     def __call__(self, *args: _b.object, **kwargs: _b.object) -> None: ...
     @_b.property
+    def adj(self) -> Any:
+        """The parameters: `adj.args` has their names (`label`) and types (`type`)."""
+    @_b.property
     def arg_indices(self) -> _b.dict[_b.str, _b.int]:
         """Parameter names and their positions."""
     def infer_argument_types(self, args: _t.Sequence[Any]) -> _b.list[Any]:
         """The types of a kernel's parameters for these arguments; annotated ones are as annotated."""
     def add_overload(self, arg_types: Any) -> Any:
-        """Makes the instance of a generic kernel for these types now."""
+        """The instance of a generic kernel for these types, made if there is none yet."""
     def get_overload(self, arg_types: Any) -> Any:
         """The instance for these types, or None if there is none yet."""
     @_b.property
@@ -213,9 +225,24 @@ class Kernel:
         """The key and the beginning of the hash."""
 
 class Launch:
-    """A launch with its arguments packed once; change some, then `launch()` again."""
+    """A launch with its arguments packed once; change some, then `launch()` again.
+
+    `wp.launch(…, record_cmd=True)` makes one with arguments. Made by itself it has none: its parameters are zero, its arrays
+    None, its grid empty until `set_dim` and the setters of parameters say otherwise. Structs, vectors, matrices and
+    quaternions are kept by reference: what is changed in them later counts for the next `launch()`.
+    """
     kernel: Kernel
-    def __init__(self, kernel: Kernel, dim: _b.int | _t.Sequence[_b.int] | None, inputs: _t.Sequence[_b.object] = ..., outputs: _t.Sequence[_b.object] = ..., device: _b.object | None = None, max_blocks: _b.int = 0, block_dim: _b.int | None = None) -> None: ...
+    adjoint: _b.bool
+    def __init__(self, kernel: Kernel, device: _b.object | None = None, hooks: _b.object | None = None, params: _t.Sequence[_b.object] | None = None, params_addr: _b.object | None = None, bounds: LaunchBounds | _b.int | _t.Sequence[_b.int] | None = None, max_blocks: _b.int = 0, block_dim: _b.int | None = 256, adjoint: _b.bool = False) -> None: ...
+    @_b.classmethod
+    def of(cls, kernel: Kernel, dim: _b.int | _t.Sequence[_b.int] | None, inputs: _t.Sequence[_b.object], outputs: _t.Sequence[_b.object], device: Device, max_blocks: _b.int, block_dim: _b.int | None) -> Launch:
+        """A launch of a kernel with its arguments."""
+    @_b.property
+    def max_blocks(self) -> _b.int:
+        """The most CUDA blocks; 0: no limit."""
+    @_b.property
+    def block_dim(self) -> _b.int:
+        """Threads per CUDA block."""
     @_b.property
     def device(self) -> Device:
         """Where the launch runs."""
@@ -233,6 +260,8 @@ class Launch:
         """Replaces an argument by the parameter's name; ValueError if there is no such parameter."""
     def set_param_by_name_from_ctype(self, name: _b.str, value: _b.object, adjoint: _b.bool = False) -> None:
         """Replaces an argument by a ctypes value or a number, by the parameter's name."""
+    def set_params_from_ctypes(self, values: _t.Sequence[_b.object]) -> None:
+        """Replaces the first arguments by ctypes values or numbers, in order."""
     def set_params(self, values: _t.Sequence[_b.object]) -> None:
         """Replaces the first arguments, in order."""
     @_b.property
@@ -262,20 +291,35 @@ class MemoryKind(_enum.IntEnum):
 class Module:
     """The kernels, functions and structs of one Python module (or of one kernel, for module="unique")."""
     name: _b.str
-    kernels: _b.dict[_b.str, Kernel]
-    functions: _b.dict[_b.str, Function[..., Any]]
+    functions: _b.dict[_b.str, Any]
     structs: _b.dict[_b.str, _b.type[Any]]
-    options: _b.dict[_b.str, _b.object]
+    options: Any
     def __init__(self, name: _b.str) -> None: ...
+    @_b.property
+    def live_kernels(self) -> _b.list[Any]:
+        """The kernels that somebody still refers to, as they were declared: several may have one key."""
+    @_b.property
+    def kernels(self) -> _b.dict[_b.str, Any]:
+        """The same by key: of several the last one."""
+    @_b.property
+    def kernel_count(self) -> _b.int:
+        """About how many kernels there are; it changes when one is declared."""
+    def register_kernel(self, kernel: Any) -> None:
+        """Makes a kernel part of the module."""
+    def find_kernel(self, func: Callable[..., Any]) -> Any:
+        """The kernel that was made of a Python function, or the one of its name; None if there is none."""
     def load(self, device: _b.object | None = None, block_dim: _b.int | None = None) -> _b.bool:
-        """Compiles every kernel that needs no argument types."""
+        """Compiles every kernel that needs no argument types. Errors come at the end, all of them."""
     def unload(self) -> None:
         """Forgets compiled code; kernels compile again when launched."""
     def mark_modified(self) -> None:
         """Says that the module changed: its kernels compile again when launched."""
     def hash_module(self) -> _b.bytes:
-        """A hash of the module's sources and options."""
-    def get_kernel_hash(self, kernel: Kernel) -> _b.bytes: ...
+        """A hash of what the module's kernels and functions mean: their texts, the constants, closures, wp.static values,
+        functions and struct layouts that they name, and the options in force.
+        """
+    def get_kernel_hash(self, kernel: Any) -> _b.bytes:
+        """A hash of what one kernel means."""
     def resolve_options(self, config: Any, block_dim: _b.int | None = None) -> _b.dict[_b.str, Any]:
         """All options in force: the module's own, and those of a configuration."""
     def get_module_hash(self, block_dim: _b.int | None = None) -> _b.bytes:
@@ -284,8 +328,6 @@ class Module:
         """The module's name and the beginning of its hash."""
     def get_kernel_hooks(self, kernel: Any, device: Any = None) -> Any:
         """The compiled forms of a kernel."""
-    def register_kernel(self, kernel: Any) -> None:
-        """Makes a kernel part of the module."""
     def register_function(self, function: Any) -> None:
         """Makes a function part of the module."""
     def register_struct(self, struct: Any) -> None:
@@ -382,6 +424,7 @@ TIMING_KERNEL: _b.int
 TIMING_KERNEL_BUILTIN: _b.int
 TIMING_MEMCPY: _b.int
 TIMING_MEMSET: _b.int
+builtin_functions: Any
 def can_access(device: Any, resource: Any) -> _b.bool:
     """Whether kernels on a device can reach an array or another object that lies on a device."""
 def capture_begin(device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None:
@@ -432,6 +475,10 @@ def get_cuda_driver_version() -> _b.tuple[_b.int, _b.int] | None:
     """The newest CUDA version that the driver supports; None without one."""
 def get_cuda_supported_archs() -> _b.list[_b.int]:
     """Architectures that code can be compiled for on CUDA devices; empty where there is none."""
+def get_cuda_toolkit_version() -> _b.tuple[_b.int, _b.int] | None:
+    """The CUDA version that machine code for GPUs is made with: of the PTX compiler that is linked in, else of the driver;
+    None where there is neither.
+    """
 def get_device(ident: Any = None) -> Device:
     """The device of that name; None is the current one. ValueError for unknown names."""
 def get_devices() -> _b.list[Device]:
@@ -453,7 +500,9 @@ def get_preferred_device() -> Device:
 def get_stream(device: Any = None) -> Stream:
     """The current stream of a CUDA device; RuntimeError on the CPU."""
 def init() -> None:
-    """Starts the runtime and, unless `wp.config.quiet`, says what it found. Calling it again does nothing."""
+    """Starts the runtime and, unless `wp.config.quiet`, says what it found. Calling it again does nothing. Programs that
+    don't call it get the same when they first need a device.
+    """
 def is_conditional_graph_supported() -> _b.bool:
     """Whether graphs of CUDA devices can hold conditions: from drivers of CUDA 12.4 on."""
 def is_cpu_available() -> _b.bool:
@@ -477,6 +526,15 @@ def is_peer_access_supported(target_device: Any, peer_device: Any) -> _b.bool:
 def kernel_from_text(source: _b.str, name: _b.str, namespace: _b.dict[_b.str, _b.object] | None = None) -> Kernel:
     """A kernel from source text, its names looked up in `namespace`; by itself that is `wp` and `Any`."""
 launch_bounds_t = LaunchBounds
+def load_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
+    """Loads a module's kernels from the folder that `compile_aot_module` filled; what is missing there is compiled.
+
+    Args:
+        module: a wp.Module, a Python module or its name.
+        device: where it will run.
+        arch, use_ptx, strip_hash: of CUDA binaries.
+        module_dir: the folder; the kernel cache if not given. FileNotFoundError if there is none.
+    """
 def load_module(module: Any = None, device: Any = None, recursive: _b.bool = False, block_dim: _b.int | None = None, max_workers: _b.int | None = None) -> None:
     """Compiles a module's kernels now.
 
@@ -487,12 +545,18 @@ def load_module(module: Any = None, device: Any = None, recursive: _b.bool = Fal
         block_dim: of CUDA kernels.
         max_workers: threads that compile; config.load_module_max_workers if not given.
     """
+def make_full_qualified_name(func: Callable[..., Any] | _b.str) -> _b.str:
+    """The key of a function: its qualified name with two underscores for each dot, without other signs."""
 def map_cuda_device(alias: _b.str, context: Any = None) -> Device:
     """Gives a name to a CUDA context: a handle (a number or ctypes.c_void_p), or None for the one that is current in the
     calling thread. A device is made for a context that has none; the device of a known context gets the name.
     """
 def overload(kernel: Kernel | Callable[..., Any], arg_types: _b.object | None = None) -> Any:
-    """Makes an instance of a generic kernel for these types ahead of its launch."""
+    """Makes an instance of a generic kernel for these types: a kernel of its own, which compiles when it is launched or its
+    module is loaded. `arg_types` is a list, or a dictionary by the parameters' names, in which those that the kernel itself
+    says may be left out. As a decorator of a function with the kernel's name, `@wp.overload def k(x: …): ...`, it adds
+    the instance and gives the generic kernel back.
+    """
 def record_event(event: Event | None = None, external: _b.bool = False) -> Event:
     """Records an event on the current stream (of the event's device); RuntimeError on the CPU."""
 selection: Any

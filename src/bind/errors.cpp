@@ -2,6 +2,7 @@
 // hands in (set_error_classes), by the category of the first error; the runtime's errors to what wp.launch documents.
 #include "runtime/errors.h"
 #include "bind/bind.h"
+#include "bind/empty_launch.h"
 #include "bind/gil.h"
 #include "codegen/codegen.h"
 #include "interp/interpreter.h"
@@ -87,6 +88,12 @@ void raise_compile_error(const DiagnosticSink& sink) {
   if (error_classes().contains(category)) type = error_classes()[category];
   PyErr_SetString(type.ptr(), text.c_str());
   throw nb::python_error();
+}
+
+bool is_compile_error() {
+  for (auto [category, type] : error_classes())
+    if (PyErr_ExceptionMatches(type.ptr())) return true;
+  return false;
 }
 
 void register_errors(nb::module_& m) {

@@ -281,6 +281,14 @@ void register_functions(nb::module_& m) {
                    })
       .def_prop_ro("key", [](const FunctionObject& f) { return f.decl->key; })
       .def(
+          "fingerprint",
+          [](const FunctionObject& f) {
+            CompileSession session(*f.decl);
+            const std::string text = session.fingerprint(*f.decl, false).hex();
+            return nb::bytes(text.data(), text.size());
+          },
+          "A hash of the text and of what every name in it means now.")
+      .def(
           "set_custom",
           [](nb::handle self, nb::object gradient, nb::object replay, const std::string& native_gradient,
              const std::string& native_replay) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bind/empty_launch.h"
 #include "bind/recent_launch.h"
 #include "bind/tape.h"
 #include "support/hot.h"
@@ -182,6 +183,7 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
   if (place.device) std::memset(block.data(), 0, signature.layout.size);  // its padding is compared
   std::vector<nb::object> keep;
   fill_block(*kernel, signature, args, block.data(), keep, place.device);
+  if (has_no_threads(*kernel, dims)) return;
   if (tape || runtime::writes_are_watched()) [[unlikely]] {
     LaunchArrays found;
     for (std::size_t i = 0; i < args.size(); ++i) found.add(args[i], signature.types[i]);
@@ -224,6 +226,7 @@ void launch_adjoint(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, 
   std::vector<nb::object> keep;
   fill_block(*kernel, signature, args, block.data(), keep, place.device);
   use_gradients(*kernel, signature, given, block.data());
+  if (has_no_threads(*kernel, dims)) return;
   driver::announce_gradients(signature, block.data(), kernel->name());
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), true, place.device);
   if (place.device) {
@@ -260,6 +263,19 @@ nb::object arguments_for_tape(PyObject* const given[kArguments]) {
                         nb::handle(all[kBlockDim]));
 }
 
+/// Whether the error that is set is one of the compiler about a launch without threads, where it does no harm.
+bool is_harmless(PyObject* dim) {
+  if (!dim || !is_compile_error()) return false;
+  nb::error_scope error;
+  try {
+    std::int64_t extents[kMaxRank];
+    const std::size_t rank = read_dims(dim, extents);
+    return std::find(extents, extents + rank, 0) != extents + rank;
+  } catch (...) {
+    return false;
+  }
+}
+
 WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) noexcept {
   PyObject* given[kArguments] = {};
   if (!sort_arguments(args, count, keywords, given)) return nullptr;
@@ -280,6 +296,10 @@ WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t cou
     Py_RETURN_NONE;
   } catch (...) {
     set_python_error();
+    if (is_harmless(given[kDim])) {
+      PyErr_Clear();
+      Py_RETURN_NONE;
+    }
     return nullptr;
   }
 }

@@ -1,8 +1,11 @@
 // Recorded launches (wp.launch with record_cmd=True): arguments packed once, changed one by one, run any number of times.
+// Values that a program can change in place (structs, vectors, matrices, quaternions) are packed anew by every run.
+#include <algorithm>
 #include <optional>
 
 #include <nanobind/stl/shared_ptr.h>
 
+#include "bind/empty_launch.h"
 #include "bind/graph_journal.h"
 #include "bind/tape.h"
 #include "driver/default_argument.h"
@@ -30,6 +33,7 @@ struct RecordedLaunch {
   std::vector<std::uint64_t> block;
   std::vector<std::vector<nb::object>> keep;  // buffers, per parameter
   std::vector<LaunchArrays> arrays;           // per parameter
+  std::vector<std::size_t> followed;  // parameters whose values may change in place; Python's `_arguments` holds them
   std::int64_t extents[kMaxRank] = {};
   std::size_t rank = 0;
   LaunchPlace place;
@@ -45,8 +49,17 @@ RecordedLaunch& ready(RecordedLaunch& r) {
   return r;
 }
 
-void set_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
-  if (index >= ready(r).signature->types.size()) throw nb::index_error("there is no such parameter");
+/// Whether a program can change an argument in place: objects of Warp can be, what only stands for one was converted.
+bool is_followed(const Type* type, nb::handle value) {
+  return (type->is_composite() || (type->is_struct() && !type->is_indexed_array())) && nb::hasattr(value, "_wp_type_");
+}
+
+void follow(RecordedLaunch& r, std::size_t index, bool on) {
+  std::erase(r.followed, index);
+  if (on) r.followed.push_back(index);
+}
+
+void pack_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
   std::vector<nb::object> keep;
   LaunchArrays arrays;
   // Packed aside first: a value that does not fit leaves the launch as it was.
@@ -54,10 +67,24 @@ void set_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
   char* bytes = reinterpret_cast<char*>(fresh.data());
   fill_param(*r.kernel, *r.signature, index, value.ptr(), bytes, keep, r.place.device);
   arrays.add(value.ptr(), r.signature->types[index]);
-  r.block.swap(fresh);
-  r.on_gpu.reset();
+  if (r.block != fresh) {
+    r.block.swap(fresh);
+    r.on_gpu.reset();
+  }
   r.keep[index].swap(keep);
   std::swap(r.arrays[index], arrays);
+}
+
+void set_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
+  if (index >= ready(r).signature->types.size()) throw nb::index_error("there is no such parameter");
+  pack_param(r, index, value);
+  follow(r, index, is_followed(r.signature->types[index], value));
+}
+
+/// Packs what may have been changed in place since the last run.
+void pack_followed(nb::handle self, RecordedLaunch& r) {
+  const nb::object arguments = self.attr("_arguments");
+  for (std::size_t index : r.followed) pack_param(r, index, nb::object(arguments[index]));
 }
 
 void set_bytes(RecordedLaunch& r, std::size_t index, nb::handle value) {
@@ -75,6 +102,7 @@ void set_bytes(RecordedLaunch& r, std::size_t index, nb::handle value) {
     throw nb::python_error();
   }
   r.on_gpu.reset();
+  follow(r, index, false);
   r.keep[index] = {nb::borrow(value)};
   r.arrays[index].memory.clear();
   for (nb::object& one : r.arrays[index].objects) one = nb::none();
@@ -92,6 +120,26 @@ void set_dim(RecordedLaunch& r, nb::handle dim) {
   r.on_gpu.reset();
 }
 
+/// The signature of a kernel for which no argument is known yet.
+driver::KernelSignature& annotated_signature(PythonKernel& kernel) {
+  std::vector<const Type*> types;
+  for (const sema::KernelParam& p : kernel.params()) {
+    if (p.pattern.kind != builtins::Pattern::Kind::exact)
+      throw runtime::Error("kernel '" + kernel.name() + "' is generic: the type of '" + p.name +
+                           "' is known from arguments only; make an instance with wp.overload");
+    types.push_back(p.pattern.type);
+  }
+  return kernel.signature(types);
+}
+
+/// An argument that nobody gave yet.
+void fill_unset(RecordedLaunch& r, std::size_t index) {
+  const ParamLayout::Param& p = r.signature->layout.params[index];
+  std::memset(r.bytes() + p.offset, 0, p.type->size());
+  if (p.type->is_array()) fill_param(*r.kernel, *r.signature, index, Py_None, r.bytes(), r.keep[index], r.place.device);
+}
+
+/// `inputs` None: arguments come later; until then they are zero, and arrays None.
 void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs, int place,
           std::int64_t max_blocks, int block_dim) {
   KernelHandle* handle = find_kernel(kernel.ptr());
@@ -101,7 +149,8 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   r.kernel = current_kernel(kernel.ptr(), *handle);
   r.backward = handle->backward;
   const ArgumentList args(inputs.ptr(), outputs.ptr());
-  r.signature = &signature_for(*r.kernel, args);
+  const bool unset = inputs.is_none();
+  r.signature = unset ? &annotated_signature(*r.kernel) : &signature_for(*r.kernel, args);
   const std::size_t count = r.signature->types.size();
   r.block.resize((r.signature->layout.size + 7) / 8 + 1);
   r.keep.resize(count);
@@ -109,9 +158,13 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   for (std::size_t i = 0; i < args.size(); ++i) {
     fill_param(*r.kernel, *r.signature, i, args[i], r.bytes(), r.keep[i], r.place.device);
     r.arrays[i].add(args[i], r.signature->types[i]);
+    follow(r, i, is_followed(r.signature->types[i], args[i]));
   }
   for (std::size_t i = args.size(); i < count; ++i)
-    driver::write_default(r.kernel->name(), r.kernel->params()[i], r.signature->types[i],
+    if (unset && !r.kernel->params()[i].has_default)
+      fill_unset(r, i);
+    else
+      driver::write_default(r.kernel->name(), r.kernel->params()[i], r.signature->types[i],
                           r.bytes() + r.signature->layout.params[i].offset);
   set_dim(r, dim);
   new (self) RecordedLaunch(std::move(r));
@@ -133,6 +186,8 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
     self.attr("_launch_forward")();
     return;
   }
+  if (has_no_threads(*r.kernel, dims)) return;
+  if (!r.followed.empty()) pack_followed(self, r);
   LaunchPlace place = r.place;
   place.gpu.stream = stream;
   if (stream) stream->use();
@@ -187,7 +242,7 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
 /// Whether the usual launch on a GPU was queued: one that nobody follows, made ready before, on the current stream.
 WEFT_HOT bool run_usual(RecordedLaunch& r) {
   // Without the GIL another thread could replace the stream, and the arguments, at any time.
-  if (kFreeThreaded || !r.on_gpu || driver::work_is_followed.load(std::memory_order_relaxed) ||
+  if (kFreeThreaded || !r.on_gpu || !r.followed.empty() || driver::work_is_followed.load(std::memory_order_relaxed) ||
       runtime::writes_are_watched() || !launch_settings().plain)
     return false;
   const cuda::Stream* stream = r.place.device->stream_now();
@@ -237,7 +292,7 @@ PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
 void register_recorded_launch(nb::module_& m) {
   nb::class_<RecordedLaunch>(m, "RecordedLaunch", nb::type_slots(slots),
                              "A launch with its arguments packed; warp.Launch derives from it.")
-      .def("__init__", &init, nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"),
+      .def("__init__", &init, nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs").none(), nb::arg("outputs").none(),
            nb::arg("place") = kOnCpu, nb::arg("max_blocks") = 0, nb::arg("block_dim") = 0)
       // Without the GIL, one thread at a time changes or reads the packed arguments.
       .def("_set_param", &set_param, nb::lock_self(), nb::arg("index"), nb::arg("value").none())

@@ -134,6 +134,7 @@ void Cache::clear() noexcept {
     const Folder folder(options_.folder);
     if (!folder.dir) return;
     for (const Found& entry : scan(folder.dir, 0)) ::unlinkat(::dirfd(folder.dir), entry.name.c_str(), 0);
+    ::unlinkat(::dirfd(folder.dir), kStampName, 0);  // who prunes meanwhile keeps its lock; a second one does no harm
   } catch (...) {
     // Out of memory: some entries stay.
   }

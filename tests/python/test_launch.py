@@ -221,7 +221,7 @@ def test_too_many_threads_for_tid():
     out, unused = wp.zeros(1, dtype=int), wp.zeros(1, dtype=int)
     for _ in range(2):
         with pytest.raises(ValueError, match="count4.*int32"):
-            wp.launch(count4, dim=(1, 1, 2**31, 0), inputs=[out, unused])
+            wp.launch(count4, dim=(1, 1, 2**31, 1), inputs=[out, unused])
         wp.launch(count4, dim=(1, 1, 1, 1), inputs=[out, unused])
 
 

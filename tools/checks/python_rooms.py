@@ -18,6 +18,7 @@ _FORWARD = "start-up: only programs in forward mode need it"
 
 # Imports of our own modules inside of functions: where, what, and why not at the top.
 LATE = {
+    ("values.struct", "values.struct_ctypes"): _RARE,
     ("devices.device", "devices.cuda_device"): "start-up: only machines with a GPU need it; its class derives from Device",
     ("arrays.array", "arrays.array_factories"): "methods that give new arrays; the factories are built on the class",
     ("arrays.array", "arrays.indexed_array"): "a[indices] gives one; its class is built on array",
@@ -25,6 +26,7 @@ LATE = {
     ("arrays.array_exchange", "arrays.cuda_interface"): _GPU,
     ("arrays.array_exchange", "arrays.cuda_dlpack"): _GPU,
     ("arrays.array_interface", "arrays.cuda_interface"): _GPU,
+    ("arrays.array_exchange", "values.struct_ctypes"): _RARE,
     ("kernels.launching", "kernels.adjoint_launch"): _RARE,
     ("gradients.tape", "gradients.tape_graph"): _RARE,
     ("gradients.autograd", "gradients.autograd_plot"): "optional: draws with matplotlib",

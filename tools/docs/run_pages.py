@@ -93,6 +93,10 @@ def run_here(page: pathlib.Path, check: bool) -> int:
     """Runs one page in this process."""
     for stream in (sys.stdout, sys.stderr):  # each line at once, so that both and compiled code keep their order
         stream.reconfigure(line_buffering=True)
+    with captured_output([]):  # what the package says of the machine when it starts belongs to no example
+        import warp
+
+        warp.init()
     text = page.read_text(encoding="utf-8")
     filled, blocks, problems = fill_page(text)
     for problem in problems:

@@ -32,7 +32,7 @@ FIRST = ("types", "context")
 SOURCES = {  # whose names a module path has as its own
     "autograd": ("warp._src.gradients.autograd",),
     "builtins": ("warp._src.values.builtins",),
-    "context": ("warp._src.kernels.definitions", "warp._src.kernels.launching"),
+    "context": ("warp._src.kernels.modules", "warp._src.kernels.definitions", "warp._src.kernels.launching"),
     "utils": ("warp._src.api.utils",),
 }
 

@@ -10,6 +10,7 @@ import importlib
 import sys
 import types as _pytypes
 import typing
+from collections.abc import Iterator, Mapping
 
 from warp import _src
 from warp._src.api import startup
@@ -17,7 +18,7 @@ from warp._src.arrays import array
 from warp._src.devices import device, streams
 from warp._src.gradients import tape
 from warp._src.graphs import capture
-from warp._src.kernels import definitions, launching, module_loading
+from warp._src.kernels import definitions, launching, module_loading, modules
 from warp._src.session import config, errors, kernel_cache, logger
 from warp._src.values import builtins, composite, constants, scalars, struct, types
 
@@ -59,8 +60,33 @@ class _LatePath(_pytypes.ModuleType):
         return sorted(self.__dict__)
 
 
-def _path(name: str, members: dict[str, object]) -> _pytypes.ModuleType:
-    made = _Path(f"warp.{name}", f"Names of warp under the path warp.{name}, for programs that import it.")
+class _ContextPath(_Path):
+    """`warp.context`."""
+
+    @property
+    def runtime(self) -> object:
+        """The running package; None until something starts it."""
+        return startup.runtime
+
+
+class _BuiltinFunctions(Mapping):
+    """Builtins by name, as functions of Python that are made when they are asked for."""
+
+    def __getitem__(self, name: str) -> object:
+        found = builtins.python_function(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(builtins.names())
+
+    def __len__(self) -> int:
+        return len(builtins.names())
+
+
+def _path(name: str, members: dict[str, object], kind: type[_Path] = _Path) -> _pytypes.ModuleType:
+    made = kind(f"warp.{name}", f"Names of warp under the path warp.{name}, for programs that import it.")
     made.__dict__.update(members)
     return made
 
@@ -95,15 +121,23 @@ context = _path(
         **_listed(module_loading),
         "init": startup.init,
         "type_str": _type_str,
-        "user_modules": definitions._modules,
+        "user_modules": modules._modules,
         "Devicelike": device.DeviceLike,
         "launch_bounds_t": launching.LaunchBounds,
+        "builtin_functions": _BuiltinFunctions(),
     },
+    _ContextPath,
 )
 _UTILS = "`warp.utils`: helpers that programs lean on, gathered from the modules that hold them."
 utils = _late_path("warp.utils", "warp._src.api.utils", _UTILS)
 codegen = _path(
-    "codegen", {**_listed(errors), "Struct": struct.StructMeta, "StructInstance": struct.StructInstance}
+    "codegen",
+    {
+        **_listed(errors),
+        "Struct": struct.StructMeta,
+        "StructInstance": struct.StructInstance,
+        "make_full_qualified_name": definitions.make_full_qualified_name,
+    },
 )
 
 types.__class__ = kernel_cache.__class__ = _Path  # further names of these paths come from warp
@@ -143,7 +177,10 @@ _OLDER = {
 }
 """`warp._src.<name>`."""
 
-for _name, _module in DOCUMENTED.items():
+PATHS = {"math": _path("math", {}), "tape": tape}
+"""`warp.<name>`, which are no names of `warp` until somebody asks."""
+
+for _name, _module in {**DOCUMENTED, **PATHS}.items():
     sys.modules[f"warp.{_name}"] = _module
 for _name, _module in _OLDER.items():
     sys.modules[f"warp._src.{_name}"] = _module

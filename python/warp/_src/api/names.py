@@ -26,6 +26,7 @@ from warp._src.devices.device import (  # noqa: F401
     get_cuda_devices,
     get_cuda_driver_version,
     get_cuda_supported_archs,
+    get_cuda_toolkit_version,
     get_device,
     get_devices,
     get_preferred_device,
@@ -126,6 +127,8 @@ def __getattr__(name: str) -> object:
         import warp.autograd
 
         return warp.autograd
+    if name in _module_paths.PATHS:
+        return _module_paths.PATHS[name]
     module = _late_names.get(name)
     if module is None:
         value = _builtins.python_function(name) or _struct.library_struct(name)

@@ -6,19 +6,78 @@ import sys
 from typing import Any
 
 from warp import _weft
-from warp._src.devices.device import CPU, get_cuda_devices, get_devices, selection
+from warp._src.devices.device import CPU, get_cuda_devices, get_device, get_devices, selection, synchronize_device
 from warp._src.kernels import custom_functions
-from warp._src.session import config, gpu_options, logger
+from warp._src.session import config, gpu_options, logger, settings
 
-_initialized = False
+class Runtime:
+    """`warp.context.runtime`: the running package, as programs that reach into it know it."""
+
+    def __init__(self) -> None:
+        self.core = Core()
+
+    @property
+    def tape(self) -> Any:
+        """The tape that records now, or None."""
+        return _weft.recording_tape()
+
+    @property
+    def cpu_device(self) -> Any:
+        """The CPU."""
+        return CPU
+
+    @property
+    def cuda_devices(self) -> list:
+        """The CUDA devices."""
+        return get_cuda_devices()
+
+    @property
+    def default_device(self) -> Any:
+        """The current device."""
+        return get_device()
+
+    def get_device(self, ident: Any = None) -> Any:
+        """The device of that name; None is the current one."""
+        return get_device(ident)
+
+    def verify_cuda_device(self, device: Any = None) -> None:
+        """With `wp.config.verify_cuda`, waits for a CUDA device and raises what went wrong there."""
+        chosen = get_device(device)
+        if config.verify_cuda and chosen.is_cuda:
+            synchronize_device(chosen)
+
+
+class Core:
+    """`runtime.core`: of the native library's own functions, those that have a meaning here."""
+
+    def wp_is_cuda_enabled(self) -> bool:
+        """Whether code can be made for CUDA devices: it always can."""
+        return True
+
+    def wp_cuda_driver_version(self) -> int:
+        """The driver's newest CUDA version, such as 12040; 0 without a driver."""
+        get_cuda_devices()
+        return selection.version
+
+    def wp_cuda_device_get_count(self) -> int:
+        """How many CUDA devices there are."""
+        return len(get_cuda_devices())
+
+
+runtime: Runtime | None = None
+"""None until `wp.init`, or until something needs the devices."""
 
 
 def init() -> None:
-    """Starts the runtime and, unless `wp.config.quiet`, says what it found. Calling it again does nothing."""
-    global _initialized
-    if _initialized:
+    """Starts the runtime and, unless `wp.config.quiet`, says what it found. Calling it again does nothing. Programs that
+    don't call it get the same when they first need a device."""
+    global runtime
+    if runtime is not None:
         return
-    _initialized = True
+    runtime = Runtime()
+    folder = _weft.cache_folder()
+    if folder and config.kernel_cache_dir is None:
+        vars(config)["kernel_cache_dir"] = folder  # to be read; it is in use already
     if not logger.is_said(logger.LOG_INFO):
         return
     triple, cpu, lanes = _weft.host_target()
@@ -58,8 +117,8 @@ def _ptx_compiler_text() -> str:
 
 
 def is_initialized() -> bool:
-    """Whether `wp.init` was called."""
-    return _initialized
+    """Whether the runtime was started, by `wp.init` or by the first use of a device."""
+    return runtime is not None
 
 
 def diagnostics() -> dict[str, Any]:
@@ -99,7 +158,10 @@ def _changed_settings() -> dict[str, Any]:
         exec(compile(file.read(), config.__file__, "exec"), defaults)  # noqa: S102 - our own file
     now = vars(config)
     public = (name for name in getattr(config, "__annotations__", {}) if not name.startswith("_") and name != "NOTED")
-    return {name: now[name] for name in public if now[name] != defaults[name]}
+    changed = {name: now[name] for name in public if now[name] != defaults[name]}
+    if changed.get("kernel_cache_dir") == settings.default_cache_folder():
+        del changed["kernel_cache_dir"]  # init said so, not the program
+    return changed
 
 
 def report() -> str:

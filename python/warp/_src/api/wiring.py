@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from warp import _weft
 from warp._src.algorithms import elementwise, matmul
+from warp._src.api import startup
 from warp._src.arrays import array_interface, array_operators, listeners
 from warp._src.arrays.array import array
+from warp._src.devices.device import selection
 from warp._src.gradients import tape_record
 from warp._src.session import config, logger
 from warp._src.values import struct, types
@@ -39,6 +41,7 @@ array_operators.product = matmul.product
 listeners.record_assignment = tape_record.record_assignment
 listeners.record_gather = tape_record.record_gather
 listeners.record_scatter = tape_record.record_scatter
+selection.started = startup.init
 
 _weft.set_hooks(array_interface.as_array, types.make_value, array_interface.type_of, _warn)
 _weft.set_tape_hooks(tape_record.record_copy, tape_record.record_fill, tape_record.held_arrays)

@@ -65,6 +65,10 @@ class ArrayExchange(ArrayAttributes):
     def cptr(self) -> Any:
         """A ctypes pointer to the first element."""
         kind = self._element.kind
+        if kind == "struct":
+            from warp._src.values.struct_ctypes import structure_of
+
+            return ctypes.cast(self.ptr or 0, ctypes.POINTER(structure_of(self._element)))
         ctype = (
             self.dtype._type_
             if kind == "scalar"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 import os
-from typing import Any, Union
+from typing import Any, Callable, Union
 
 from warp import _weft
 
@@ -151,7 +151,7 @@ ON_CPU, ON_PINNED = -1, -2
 class _Selection:
     """The devices of the machine and the current one."""
 
-    __slots__ = ("aliases", "current", "devices", "last_cuda", "mapped", "on_cpu", "problem", "version")
+    __slots__ = ("aliases", "current", "devices", "last_cuda", "mapped", "on_cpu", "problem", "started", "version")
 
     def __init__(self) -> None:
         self.current: Device | None = None  # None: nobody has asked yet
@@ -162,6 +162,7 @@ class _Selection:
         self.on_cpu = False  # the current device is known to be the CPU
         self.problem = ""  # why there are no CUDA devices
         self.version = 0  # of the driver
+        self.started: Callable[[], None] | None = None  # told when devices were first asked for; `api/wiring.py` sets it
 
     def find(self) -> list[Device]:
         """The CUDA devices."""
@@ -175,6 +176,8 @@ class _Selection:
                 self.last_cuda = found[0]
             self.devices = found
             self.tell()
+            if self.started is not None:
+                self.started()
         return self.devices
 
     def tell(self) -> None:
@@ -352,6 +355,13 @@ def get_cuda_driver_version() -> tuple[int, int] | None:
     """The newest CUDA version that the driver supports; None without one."""
     selection.find()
     return (selection.version // 1000, selection.version % 1000 // 10) if selection.version else None
+
+
+def get_cuda_toolkit_version() -> tuple[int, int] | None:
+    """The CUDA version that machine code for GPUs is made with: of the PTX compiler that is linked in, else of the driver;
+    None where there is neither."""
+    version = _weft.cuda_ptx_compiler()[0]
+    return (version // 1000, version % 1000 // 10) if version else get_cuda_driver_version()
 
 
 def get_cuda_supported_archs() -> list[int]:

@@ -74,22 +74,29 @@ def _private(argument: Any, gradient: Any) -> Any:
 class AdjointLaunch(Launch):
     """A launch of a kernel's adjoint; change arguments and gradients, then `launch()` again."""
 
-    def __init__(
+    adjoint = True
+    _gradients: list[Any]
+
+    def _make(
         self,
         kernel: Kernel,
         dim: object,
-        inputs: Sequence[Any],
-        outputs: Sequence[Any],
-        adj_inputs: Sequence[Any],
-        adj_outputs: Sequence[Any],
+        inputs: Sequence[Any] | None,
+        outputs: Sequence[Any] | None,
         device: Any,
         max_blocks: int,
         block_dim: int | None,
-    ):
-        super().__init__(kernel, dim, inputs, outputs, device, max_blocks, block_dim)
+    ) -> None:
+        super()._make(kernel, dim, inputs, outputs, device, max_blocks, block_dim)
+        self._gradients = [None] * len(self._arguments)
+
+    def use_gradients(self, adj_inputs: Sequence[Any], adj_outputs: Sequence[Any]) -> None:
+        """Gives the gradients of the arguments: None is the array's own."""
+        count = self._counts[0]
+        inputs, outputs = self._arguments[:count], self._arguments[count:]
         self._gradients = [
-            *_listed(kernel, inputs, adj_inputs, "adj_inputs"),
-            *_listed(kernel, outputs, adj_outputs, "adj_outputs"),
+            *_listed(self.kernel, inputs, adj_inputs, "adj_inputs"),
+            *_listed(self.kernel, outputs, adj_outputs, "adj_outputs"),
         ]
 
     def set_param_at_index(self, index: int, value: object, adjoint: bool = False) -> None:

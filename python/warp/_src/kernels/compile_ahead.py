@@ -53,7 +53,7 @@ class _Neighbours:
         module = self.module()
         if not self.cold or module is None:
             return False
-        if self.kernels != len(module.kernels) or kernel not in self.place:
+        if self.kernels != module.kernel_count or kernel not in self.place:
             self._arrange(module)
         place = self.place.get(kernel)
         if place is None:
@@ -67,11 +67,12 @@ class _Neighbours:
 
     def _arrange(self, module: Module) -> None:
         begun = [self.order[i] for i in self.begun]
-        self.order = [weakref.ref(k) for k in module.kernels.values()]
-        self.place = weakref.WeakKeyDictionary({k: i for i, k in enumerate(module.kernels.values())})
+        alive = list(module.kernels.values())
+        self.order = [weakref.ref(k) for k in alive]
+        self.place = weakref.WeakKeyDictionary({k: i for i, k in enumerate(alive)})
         self.begun = {self.place[k] for k in (ref() for ref in begun) if k is not None and k in self.place}
         self.seen = set(self.begun)
-        self.kernels = len(module.kernels)
+        self.kernels = module.kernel_count
 
     def next(self) -> Kernel | None:
         """The kernel to compile now."""
@@ -105,7 +106,7 @@ def wanted(kernel: Kernel) -> None:
     if not config.compile_ahead:
         return
     module = kernel.module
-    if len(module.kernels) < 3:
+    if module.kernel_count < 3:
         return
     with _state:
         neighbours = _neighbours.get(module)

@@ -11,6 +11,7 @@ import os
 from typing import Any, Callable, Sequence
 
 from warp import _weft
+from warp._src.kernels.annotations import annotations_of
 from warp._src.kernels.definitions import Function, _check_function, _key_of, _module_for
 from warp._src.kernels.resolver import array_annotation
 from warp._src.session import settings
@@ -68,11 +69,7 @@ def _complete_annotations(f: Callable) -> None:
 
 
 def _inputs(f: Callable) -> list[tuple[str, Any]]:
-    try:
-        known = inspect.get_annotations(f, eval_str=True)
-    except Exception:  # noqa: BLE001 - whatever an annotation raises
-        known = f.__annotations__
-    return [(name, known[name]) for name in inspect.signature(f).parameters]
+    return [(name, annotation) for name, annotation in annotations_of(f).items() if name != "return"]
 
 
 def _same(a: Any, b: Any) -> bool:

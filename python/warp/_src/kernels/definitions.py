@@ -1,4 +1,4 @@
-"""Modules, kernels and functions: what the decorators make of a program's text."""
+"""Kernels and functions: what the decorators make of a program's text."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ import typing
 import weakref
 
 from warp import _weft
-from warp._src.devices.device import get_device
-from warp._src.kernels import compile_ahead
+from warp._src.kernels import compile_ahead, python_calls
+from warp._src.kernels.annotations import annotations_of, enclosing_names
+from warp._src.kernels.modules import Module, get_module
 from warp._src.kernels.resolver import FunctionResolver, describe, known_annotations
+from warp._src.kernels.source_text import keep_text, name_in_text
 from warp._src.kernels.source_text import source_of as _source_of
 from warp._src.session import config, kernel_options, settings
 
 _counter = itertools.count()
 
 
-def _key_of(func: typing.Callable) -> str:
-    return re.sub(r"[.<>]", "_", func.__qualname__)
+def make_full_qualified_name(func: typing.Callable | str) -> str:
+    """The key of a function: its qualified name with two underscores for each dot, without other signs."""
+    return re.sub(r"\W", "", (func if isinstance(func, str) else func.__qualname__).replace(".", "__"))
+
+
+_key_of = make_full_qualified_name
 
 
 def _check_function(func: typing.Callable, what: str) -> None:
@@ -33,14 +39,21 @@ def _check_function(func: typing.Callable, what: str) -> None:
         raise RuntimeError(f"a lambda can't be a {what}; write a def")
 
 
-def _native_function(func: typing.Callable, key: str, resolver: FunctionResolver, snippet: str = "") -> _weft.Function:
-    """Parses a function's text. Annotations that are objects already (not text) are answered by the resolver."""
-    annotations = known_annotations(func)
+def _native_function(
+    func: typing.Callable,
+    key: str,
+    resolver: FunctionResolver,
+    snippet: str = "",
+    types: dict[str, tuple] | None = None,
+) -> _weft.Function:
+    """Parses a function's text. Annotations that are objects already (not text) are answered by the resolver; `types` stand
+    for those of parameters."""
+    annotations = {**known_annotations(func), **(types or {})}
     unique = f"{key}#{next(_counter)}"
     native = (snippet,) if snippet else ()
 
     def make(source: str, file: str, first_line: int) -> _weft.Function:
-        return _weft.make_function(source, file, first_line, func.__name__, resolver, unique, annotations, *native)
+        return _weft.make_function(source, file, first_line, name_in_text(func), resolver, unique, annotations, *native)
 
     text = _source_of(func)
     try:
@@ -50,67 +63,6 @@ def _native_function(func: typing.Callable, key: str, resolver: FunctionResolver
         if exact == text:
             raise
     return make(*exact)
-
-
-class Module:
-    """The kernels, functions and structs of one Python module (or of one kernel, for module="unique")."""
-
-    def __init__(self, name: str):
-        self.name = name
-        self.kernels: dict[str, Kernel] = {}
-        self.functions: dict[str, Function] = {}
-        self.structs: dict[str, type] = {}
-        self.options: dict[str, object] = {}
-
-    def load(self, device: object = None, block_dim: int | None = None) -> bool:
-        """Compiles every kernel that needs no argument types."""
-        place = get_device(device).ordinal
-        for kernel in list(self.kernels.values()):
-            if not kernel.is_generic:
-                kernel.native().build([], 1, place)
-        return True
-
-    def unload(self) -> None:
-        """Forgets compiled code; kernels compile again when launched."""
-        for kernel in self.kernels.values():
-            kernel.forget()
-
-    def mark_modified(self) -> None:
-        """Says that the module changed: its kernels compile again when launched."""
-        self.unload()
-
-    def hash_module(self) -> bytes:
-        """A hash of the module's sources and options."""
-        import hashlib
-
-        digest = hashlib.sha256()
-        for key, item in sorted({**self.functions, **self.kernels}.items()):
-            digest.update(key.encode())
-            digest.update(_source_of(item.func)[0].encode())
-            for custom in (getattr(item, "grad_func", None), getattr(item, "replay_func", None)):
-                if custom is not None:
-                    digest.update(_source_of(custom.func)[0].encode())
-        digest.update(repr(sorted(self.options.items())).encode())
-        return digest.digest()
-
-    def get_kernel_hash(self, kernel: Kernel) -> bytes:
-        import hashlib
-
-        return hashlib.sha256(_source_of(kernel.func)[0].encode()).digest()
-
-    def __repr__(self) -> str:
-        return f"<warp module {self.name}>"
-
-
-_modules: dict[str, Module] = {}
-
-
-def get_module(name: str) -> Module:
-    """The module of that name, made on first use."""
-    module = _modules.get(name)
-    if module is None:
-        module = _modules[name] = Module(name)
-    return module
 
 
 def _module_for(func: typing.Callable, module: object, key: str) -> tuple[Module, str]:
@@ -143,7 +95,9 @@ class Function:
         self.replay_snippet: str | None = None
         self._native: _weft.Function | None = None
         self._resolver = FunctionResolver(func)
+        self._call_form: python_calls.CallForm | None = None
         functools.update_wrapper(self, func)
+        keep_text(func)
 
     @property
     def overloads(self) -> list[Function]:
@@ -163,6 +117,10 @@ class Function:
                 )
         return self._native
 
+    def parsed(self) -> _weft.Function:
+        """The function's text, parsed."""
+        return self.native()
+
     def customize(self, grad_func: Function | None = None, replay_func: Function | None = None) -> None:
         """Gives the function a gradient or replay of its own; kernels that call it look again."""
         self.grad_func = grad_func or self.grad_func
@@ -180,35 +138,7 @@ class Function:
     def __call__(self, *args: object, **kwargs: object) -> object:
         if self.native_snippet is not None:
             raise RuntimeError(f"the native function '{self.key}' can only be called in kernels")
-        for candidate in reversed(self.overloads):
-            try:
-                bound = inspect.signature(candidate.func).bind(*args, **kwargs)
-            except TypeError:
-                continue
-            if candidate._accepts(bound.arguments):
-                return candidate.func(*args, **kwargs)
-        if not self.others:
-            inspect.signature(self.func).bind(*args, **kwargs)  # raises with Python's own words
-        names = ", ".join(type(a).__name__ for a in args)
-        raise RuntimeError(f"Couldn't find a function '{self.key}' compatible with the arguments ({names})")
-
-    def _accepts(self, arguments: dict[str, object]) -> bool:
-        for name, value in arguments.items():
-            annotation = self.func.__annotations__.get(name)
-            if isinstance(annotation, str) or annotation is None:
-                continue
-            known = describe(annotation)
-            if known is None or known[0] != "type":
-                continue
-            kind, scalar = known[1].kind, known[1].scalar
-            if kind == "scalar" and isinstance(value, (int, float)):
-                if isinstance(value, float) and not scalar.startswith("float") and not scalar.startswith("bfloat"):
-                    return False
-                continue
-            given = getattr(value, "_wp_type_", None)
-            if given is not None and given != known[1]:
-                return False
-        return True
+        return python_calls.choose(self, args, kwargs)(*args, **kwargs)
 
     def __reduce__(self) -> str:
         return self.func.__qualname__  # pickled by name, as Python's functions are
@@ -219,6 +149,13 @@ class Function:
 
 class Kernel(_weft.KernelHandle):
     """A `@wp.kernel`. Launch it with `wp.launch`."""
+
+    overloads: typing.Mapping[str, Kernel] = {}
+    """Instances of a generic kernel that `wp.overload` made, by their types."""
+    generic_parent: Kernel | None = None
+    """The generic kernel of which it is an instance."""
+    _types: dict[str, tuple] | None = None  # of an overload: those of its parameters, for the compiler
+    _annotations: dict[str, typing.Any] | None = None  # and as they were given
 
     def __init__(
         self,
@@ -238,6 +175,7 @@ class Kernel(_weft.KernelHandle):
         self._current: _weft.Kernel | None = None
         self._tangent: Kernel | None = None
         functools.update_wrapper(self, func)
+        keep_text(func)
         code = func.__code__
         self._params = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         missing = [p for p in self._params if p not in func.__annotations__]
@@ -263,9 +201,7 @@ class Kernel(_weft.KernelHandle):
 
     def prepare(self) -> _weft.Kernel:
         """The kernel for the settings of now, parsed; its forms are compiled when they are launched."""
-        function = self._function  # another thread may forget it meanwhile
-        if function is None:
-            function = self._function = _native_function(self.func, self.key, self._resolver)
+        function = self.parsed()
         options = self._compile_options()
         key = tuple(sorted(options.items()))
         kernel = self._natives.get(key)
@@ -274,8 +210,15 @@ class Kernel(_weft.KernelHandle):
             kernel = self._natives[key] = _weft.Kernel(function, options, name=given)
         return kernel
 
+    def parsed(self) -> _weft.Function:
+        """The kernel's text, parsed."""
+        function = self._function  # another thread may forget it meanwhile
+        if function is None:
+            function = self._function = _native_function(self.func, self.key, self._resolver, types=self._types)
+        return function
+
     def _compile_options(self) -> dict[str, typing.Any]:
-        return settings.compile_options({**self.module.options, **self.options})
+        return settings.compile_options({**self.module.options.own, **self.options})
 
     @property
     def tangent(self) -> Kernel:
@@ -283,13 +226,13 @@ class Kernel(_weft.KernelHandle):
         if self._tangent is None:
             self.native()
             made = _TangentKernel(self.func, self.key, self.module, self.options)
-            made._function, made._resolver = self._function, self._resolver  # the text may be gone by now
+            made._function, made._resolver, made._types = self._function, self._resolver, self._types
             self._tangent = made
         return self._tangent
 
     def _backward(self) -> bool:
         """Whether tapes differentiate it."""
-        own = self.options.get("enable_backward", self.module.options.get("enable_backward"))
+        own = self.options.get("enable_backward", self.module.options.own.get("enable_backward"))
         return bool(config.enable_backward if own is None else own)
 
     def forget(self) -> None:
@@ -330,13 +273,27 @@ class _TangentKernel(Kernel):
         return {**super()._compile_options(), "tangent": True}
 
 
+def _declared_before(f: typing.Callable, key: str, module: Module) -> Function | None:
+    """The function of this name that a new one joins: of the same module or, inside of a function, of the same call of it."""
+    if "<locals>" not in f.__qualname__:
+        return module.functions.get(key)
+    earlier = enclosing_names(f, depth=2).get(f.__name__)
+    return earlier if isinstance(earlier, Function) and earlier.key == key else None
+
+
 def func(
-    f: typing.Callable | None = None, *, name: str | None = None, module: object = None, lanewise: bool = False
+    f: typing.Callable | None = None,
+    *,
+    name: str | None = None,
+    module: object = None,
+    lanewise: bool = False,
+    inline: bool | None = None,
 ) -> typing.Any:
     """Makes a function callable from kernels.
 
     `lanewise=True`, which the compiler reads from the text, has it run for one thread at a time on CPUs, too, where
-    threads would each go another way (walks over trees); results are the same.
+    threads would each go another way (walks over trees); results are the same. `inline` is a hint that the compiler does
+    not need.
     """
 
     def wrap(f: typing.Callable) -> Function:
@@ -344,16 +301,25 @@ def func(
         key = name or _key_of(f)
         target, key = _module_for(f, module, key)
         others: list[Function] = []
-        earlier = target.functions.get(key)
-        if earlier is not None and "<locals>" not in f.__qualname__:
-            same = list(f.__annotations__.values())
-            others = [o for o in earlier.overloads if list(o.func.__annotations__.values()) != same]
+        earlier = _declared_before(f, key, target)
+        if earlier is not None:
+            same = _signature_text(f)
+            others = [o for o in earlier.overloads if _signature_text(o.func) != same]
             settings.bump()  # kernels that call it look again
         made = Function(f, key, target, others)
         target.functions[key] = made
         return made
 
     return wrap if f is None else wrap(f)
+
+
+def _signature_text(f: typing.Callable) -> list[object]:
+    """What tells overloads apart: their parameters' types, or the text that stands for them."""
+    found: list[object] = []
+    for name, annotation in annotations_of(f).items():
+        if name != "return":
+            found.append(annotation if annotation is None or isinstance(annotation, str) else describe(annotation))
+    return found
 
 
 def kernel(
@@ -364,43 +330,75 @@ def kernel(
     module: object = None,
     **options: object,
 ) -> typing.Any:
-    """Makes a function a kernel."""
-    given = kernel_options.checked(options) if options else {}
+    """Makes a function a kernel.
+
+    `module="unique"` gives it a module of its own, with `module_options` as its options. Further keywords are options of the
+    kernel: launch_bounds, cuda_max_registers, cluster_dim, grid_stride, and those of modules.
+    """
+    given, of_module = kernel_options.checked(options) if options else ({}, {})
 
     def wrap(f: typing.Callable) -> Kernel:
         _check_function(f, "kernel")
         target, key = _module_for(f, module, name or _key_of(f))
+        own = dict(given)
+        if module == "unique":
+            target.options.update(of_module)
+        else:
+            own = {**of_module, **own}
         if enable_backward is not None:
-            given["enable_backward"] = enable_backward
-        made = Kernel(f, key, target, given)
-        target.kernels[key] = made
+            own["enable_backward"] = enable_backward
+        made = Kernel(f, key, target, own)
+        target.register_kernel(made)
         return made
 
     return wrap if f is None else wrap(f)
 
 
+def _overload_key(types: typing.Sequence[_weft.Type]) -> str:
+    """What an instance of a generic kernel is known by: the types of its parameters."""
+    return "_".join(t.name for t in types)
+
+
 def overload(kernel: Kernel | typing.Callable, arg_types: object = None) -> typing.Any:
-    """Makes an instance of a generic kernel for these types ahead of its launch."""
-    if not isinstance(kernel, Kernel):  # @wp.overload on a def … : ...
-        target = get_module(kernel.__module__).kernels.get(_key_of(kernel))
-        if target is None:
+    """Makes an instance of a generic kernel for these types: a kernel of its own, which compiles when it is launched or its
+    module is loaded. `arg_types` is a list, or a dictionary by the parameters' names, in which those that the kernel itself
+    says may be left out. As a decorator of a function with the kernel's name, `@wp.overload def k(x: …): ...`, it adds
+    the instance and gives the generic kernel back."""
+    if not isinstance(kernel, Kernel):
+        _check_function(kernel, "overload")
+        names = enclosing_names(kernel)
+        generic = names.get(kernel.__name__)
+        if not isinstance(generic, Kernel):
+            generic = get_module(kernel.__module__).kernels.get(_key_of(kernel))
+        if generic is None:
             raise RuntimeError(f"there is no generic kernel '{kernel.__name__}' to overload")
-        return overload(target, dict(kernel.__annotations__))
-    names = kernel.params
-    if isinstance(arg_types, dict):
-        given = [arg_types.get(n, kernel.func.__annotations__[n]) for n in names]
+        given = annotations_of(kernel, names)
+        given.pop("return", None)
+        overload(generic, given)
+        return generic
+    own = annotations_of(kernel.func)
+    if isinstance(arg_types, typing.Mapping):
+        unknown = [name for name in arg_types if name not in kernel.params]
+        if unknown:
+            raise RuntimeError(f"kernel '{kernel.key}' has no argument '{unknown[0]}'")
+        types = {name: arg_types.get(name, own[name]) for name in kernel.params}
     else:
-        given = list(arg_types or [])
-    if len(given) != len(names):
-        raise RuntimeError(f"kernel '{kernel.key}' takes {len(names)} argument types, got {len(given)}")
-    handles = []
-    for name, annotation in zip(names, given):
-        known = describe(annotation)
-        if known is None or known[0] != "type":
-            raise RuntimeError(f"the type of argument '{name}' is not concrete: {annotation!r}")
-        handles.append(known[1])
-    kernel.native().build(handles)
-    return kernel
+        types = dict(zip(kernel.params, arg_types or ()))  # type: ignore[call-overload]
+        count = len(arg_types or ())  # type: ignore[arg-type]
+        if count != len(kernel.params):
+            raise RuntimeError(f"kernel '{kernel.key}' takes {len(kernel.params)} argument types, got {count}")
+    answers = {name: describe(annotation) for name, annotation in types.items()}
+    for name, answer in answers.items():
+        if answer is None or answer[0] != "type":
+            raise RuntimeError(f"the type of argument '{name}' is not concrete: {types[name]!r}")
+    key = _overload_key([answer[1] for answer in answers.values()])  # type: ignore[index]
+    made = kernel.overloads.get(key)
+    if made is None:
+        made = Kernel(kernel.func, kernel.key, kernel.module, kernel.options)
+        made._types, made.generic_parent, made._resolver = answers, kernel, kernel._resolver
+        made._annotations = types
+        kernel.overloads = {**kernel.overloads, key: made}
+    return made
 
 
 def static(expr: object) -> object:

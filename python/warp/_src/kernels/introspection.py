@@ -10,6 +10,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 from warp import _weft
 from warp._src.kernels import definitions
+from warp._src.kernels.annotations import annotations_of
 from warp._src.kernels.resolver import describe
 from warp._src.session.kernel_options import MODULE_OPTIONS
 from warp._src.values import types as wt
@@ -17,11 +18,27 @@ from warp._src.values import types as wt
 
 def _annotations(func: Any) -> dict[str, Any]:
     """Parameter names and what they are annotated with; text that can't be evaluated stays text."""
-    try:
-        known = inspect.get_annotations(func, eval_str=True)
-    except Exception:  # noqa: BLE001 - whatever an annotation raises
-        known = func.__annotations__
-    return {name: known.get(name) for name in inspect.signature(func).parameters}
+    known = annotations_of(func)
+    known.pop("return", None)
+    return known
+
+
+class Parameter(NamedTuple):
+    """A parameter of a kernel or function: its name and its type."""
+
+    label: str
+    type: Any
+
+
+class Parameters:
+    """`kernel.adj`: what a kernel or function takes."""
+
+    def __init__(self, annotations: Mapping[str, Any]) -> None:
+        self.args = [Parameter(name, _PYTHON_TYPES.get(t, t) if isinstance(t, type) else t) for name, t in annotations.items()]
+        """Names and types of the parameters, in order; types of arrays have `dtype` and `ndim`."""
+
+
+_PYTHON_TYPES: dict[Any, Any] = {bool: wt.bool, int: wt.int32, float: wt.float32}
 
 
 def _type_text(annotation: Any) -> str:
@@ -41,6 +58,11 @@ class _FunctionQuestions:
     def input_types(self) -> dict[str, Any]:
         """Parameter names and their annotated types."""
         return _annotations(self.func)
+
+    @property
+    def adj(self) -> Parameters:
+        """The parameters: `adj.args` has their names (`label`) and types (`type`)."""
+        return Parameters(_annotations(self.func))
 
     @property
     def custom_grad_func(self) -> Any:
@@ -105,6 +127,13 @@ class _KernelQuestions:
     module: Any
     options: dict
     params: list[str]
+    overloads: dict
+    _annotations: dict | None
+
+    @property
+    def adj(self) -> Parameters:
+        """The parameters: `adj.args` has their names (`label`) and types (`type`)."""
+        return Parameters(self._annotations or _annotations(self.func))
 
     @property
     def arg_indices(self) -> dict[str, int]:
@@ -116,7 +145,7 @@ class _KernelQuestions:
         names = self.params
         if len(args) != len(names):
             raise RuntimeError(f"kernel '{self.key}' takes {len(names)} arguments, got {len(args)}")
-        annotations = _annotations(self.func)
+        annotations = self._annotations or _annotations(self.func)
         found = []
         for name, arg in zip(names, args):
             known = describe(annotations[name])
@@ -131,19 +160,14 @@ class _KernelQuestions:
                 found.append(wt.class_of(handle or wt.type_handle(type(arg))))
         return found
 
-    def _signature(self, arg_types: Any) -> tuple:
-        given = arg_types.values() if isinstance(arg_types, Mapping) else arg_types
-        return tuple(wt.type_handle(t) for t in given)
-
     def add_overload(self, arg_types: Any) -> Any:
-        """Makes the instance of a generic kernel for these types now."""
-        made = definitions.overload(self, arg_types)
-        self.__dict__.setdefault("_overloads", {})[self._signature(arg_types)] = made
-        return made
+        """The instance of a generic kernel for these types, made if there is none yet."""
+        return definitions.overload(self, arg_types)
 
     def get_overload(self, arg_types: Any) -> Any:
         """The instance for these types, or None if there is none yet."""
-        return self.__dict__.get("_overloads", {}).get(self._signature(arg_types))
+        given = arg_types.values() if isinstance(arg_types, Mapping) else arg_types
+        return self.overloads.get(definitions._overload_key([wt.type_handle(t) for t in given]))
 
     @property
     def hash(self) -> bytes:
@@ -166,16 +190,18 @@ class _ModuleQuestions:
     """Of `wp.Module`."""
 
     name: str
-    options: dict
-    kernels: dict
+    options: Any
+    kernels: Any
     functions: dict
     structs: dict
 
     def resolve_options(self, config: Any, block_dim: int | None = None) -> dict[str, Any]:
         """All options in force: the module's own, and those of a configuration."""
-        found = {name: getattr(config, name) for name in MODULE_OPTIONS}
-        found["block_dim"] = 256 if block_dim is None else block_dim
-        found.update({name: value for name, value in self.options.items() if value is not None})
+        found = {name: getattr(config, name, None) for name in MODULE_OPTIONS}
+        found.update({name: value for name, value in self.options.items() if name not in found})
+        if block_dim is not None:
+            found["block_dim"] = block_dim
+        found.update({name: value for name, value in self.options.own.items() if value is not None})
         return found
 
     def get_module_hash(self, block_dim: int | None = None) -> bytes:
@@ -189,10 +215,6 @@ class _ModuleQuestions:
     def get_kernel_hooks(self, kernel: Any, device: Any = None) -> KernelHooks:
         """The compiled forms of a kernel."""
         return KernelHooks(kernel.native())
-
-    def register_kernel(self, kernel: Any) -> None:
-        """Makes a kernel part of the module."""
-        self.kernels[kernel.key] = kernel
 
     def register_function(self, function: Any) -> None:
         """Makes a function part of the module."""

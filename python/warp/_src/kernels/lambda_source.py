@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import linecache
 import threading
 from collections.abc import Callable
 from types import CodeType
@@ -18,6 +17,7 @@ from typing import Any
 from warp import _weft
 from warp._src.kernels import definitions
 from warp._src.kernels.resolver import describe
+from warp._src.kernels.source_text import lines_of, name_in_text, source_of
 from warp._src.values.builtins import BuiltinFunction
 
 
@@ -45,21 +45,17 @@ class PlainFunction(definitions.Function):
 
     def native(self) -> _weft.Function:
         if self._native is None:
-            source, file, line = lambda_source(self.func) if self.key == "lambda" else _function_source(self.func)
+            source, file, line = lambda_source(self.func) if self.key == "lambda" else source_of(self.func)
             known: dict[str, tuple] = {}
             for name in inspect.signature(self.func).parameters:
                 annotation = self.func.__annotations__.get(name, Any)
                 answer = None if isinstance(annotation, str) else describe(annotation)
                 if answer is not None and answer[0] in ("type", "generic", "generic_array"):
                     known[name] = answer
-            name = "map_lambda" if self.key == "lambda" else self.func.__name__
+            name = "map_lambda" if self.key == "lambda" else name_in_text(self.func)
             unique = f"{self.key}#{next(definitions._counter)}"
             self._native = _weft.make_function(source, file, line, name, self._resolver, unique, known)
         return self._native
-
-
-def _function_source(func: Callable) -> tuple[str, str, int]:
-    return definitions._source_of(func)
 
 
 def lambda_source(func: Callable) -> tuple[str, str, int]:
@@ -76,8 +72,7 @@ def lambda_source(func: Callable) -> tuple[str, str, int]:
 
 def _find_lambda(func: Callable) -> ast.Lambda:
     code = func.__code__
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, func.__globals__)
+    lines = lines_of(func)
     try:
         with _parsing:
             tree = ast.parse("".join(lines))

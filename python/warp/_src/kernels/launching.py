@@ -14,23 +14,91 @@ from warp._src.session.logger import tell_launch
 
 
 class Launch(_weft.RecordedLaunch):
-    """A launch with its arguments packed once; change some, then `launch()` again."""
+    """A launch with its arguments packed once; change some, then `launch()` again.
+
+    `wp.launch(…, record_cmd=True)` makes one with arguments. Made by itself it has none: its parameters are zero, its arrays
+    None, its grid empty until `set_dim` and the setters of parameters say otherwise. Structs, vectors, matrices and
+    quaternions are kept by reference: what is changed in them later counts for the next `launch()`.
+    """
+
+    kernel: Kernel
+    """The kernel that it runs."""
+
+    def __new__(cls, *args: object, **kwargs: object) -> Launch:
+        """A launch of the adjoint is of another class."""
+        if cls is Launch and (kwargs.get("adjoint") or (len(args) > 8 and args[8])):
+            from warp._src.kernels.adjoint_launch import AdjointLaunch
+
+            cls = AdjointLaunch
+        return super().__new__(cls)
 
     def __init__(
         self,
         kernel: Kernel,
-        dim: object,
-        inputs: typing.Sequence[object] = (),
-        outputs: typing.Sequence[object] = (),
         device: object = None,
+        hooks: object = None,
+        params: typing.Sequence[object] | None = None,
+        params_addr: object = None,
+        bounds: LaunchBounds | int | typing.Sequence[int] | None = None,
         max_blocks: int = 0,
-        block_dim: int | None = None,
+        block_dim: int | None = 256,
+        adjoint: bool = False,
     ):
-        self._device = get_device(device)
-        super().__init__(kernel, dim, inputs, outputs, self._device.ordinal, max_blocks, block_dim or 0)
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"a launch is made for a kernel (a function decorated with @wp.kernel), not {kernel!r}")
+        if isinstance(bounds, LaunchBounds):
+            bounds = bounds.shape[: bounds.ndim]
+        self._make(kernel, 0 if bounds is None else bounds, None, None, get_device(device), max_blocks, block_dim)
+        values = [value for value in params or () if not isinstance(value, LaunchBounds)]
+        for index, value in enumerate(values):
+            self.set_param_at_index(index, value)
+
+    def _make(
+        self,
+        kernel: Kernel,
+        dim: object,
+        inputs: typing.Sequence[object] | None,
+        outputs: typing.Sequence[object] | None,
+        device: Device,
+        max_blocks: int,
+        block_dim: int | None,
+    ) -> None:
+        """Packs the arguments; None for both: they come later."""
+        self._device = device
+        super().__init__(kernel, dim, inputs, outputs, device.ordinal, max_blocks, block_dim or 0)
         self.kernel = kernel
-        self._arguments = [*(inputs or ()), *(outputs or ())]
+        given = [*(inputs or ()), *(outputs or ())]
+        self._arguments: list[object] = given if inputs is not None else [None] * len(kernel.params)
         self._counts = len(self._arguments) - len(outputs or ()), max_blocks, block_dim
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        dim: object,
+        inputs: typing.Sequence[object],
+        outputs: typing.Sequence[object],
+        device: Device,
+        max_blocks: int,
+        block_dim: int | None,
+    ) -> Launch:
+        """A launch of a kernel with its arguments."""
+        made = cls.__new__(cls)
+        made._make(kernel, dim, inputs or (), outputs or (), device, max_blocks, block_dim)
+        return made
+
+    adjoint = False
+    """Whether it runs the kernel's adjoint."""
+
+    @property
+    def max_blocks(self) -> int:
+        """The most CUDA blocks; 0: no limit."""
+        return self._counts[1]
+
+    @property
+    def block_dim(self) -> int:
+        """Threads per CUDA block."""
+        return self._counts[2] or 256
 
     _record_tape = True
 
@@ -110,6 +178,11 @@ class Launch(_weft.RecordedLaunch):
         """Replaces an argument by a ctypes value or a number, by the parameter's name."""
         self.set_param_at_index_from_ctype(self._index(name), value, adjoint)
 
+    def set_params_from_ctypes(self, values: typing.Sequence[object]) -> None:
+        """Replaces the first arguments by ctypes values or numbers, in order."""
+        for index, value in enumerate(values):
+            self.set_param_at_index_from_ctype(index, value)
+
     def set_params(self, values: typing.Sequence[object]) -> None:
         """Replaces the first arguments, in order."""
         for index, value in enumerate(values):
@@ -173,11 +246,13 @@ def _launch_rare(
         from warp._src.kernels.adjoint_launch import AdjointLaunch, launch_adjoint
 
         if record_cmd:
-            return AdjointLaunch(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, where, max_blocks, block_dim)
+            back = AdjointLaunch.of(kernel, dim, inputs, outputs, where, max_blocks, block_dim)
+            back.use_gradients(adj_inputs, adj_outputs)  # type: ignore[attr-defined]
+            return back
         launch_adjoint(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, place)
         return None
     if record_cmd:
-        made = Launch(kernel, dim, inputs, outputs, where, max_blocks, block_dim)
+        made = Launch.of(kernel, dim, inputs, outputs, where, max_blocks, block_dim)
         made._record_tape = record_tape
         return made
     request = (kernel, dim, max_blocks, list(inputs or ()), list(outputs or ()), device, block_dim)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import sys
 import time
-from typing import Any, Callable, Iterable, Sequence
+from collections.abc import Iterator
+from typing import Any, Sequence
 
 from warp import _weft
 from warp._src.devices.device import Device, get_device
-from warp._src.kernels import definitions
-from warp._src.kernels.definitions import Module, get_module
+from warp._src.kernels.modules import Module, _modules, build_jobs, get_module, run_all
 from warp._src.session import config, logger, settings
 
 
@@ -34,31 +35,13 @@ def _devices(device: Any) -> list[Device]:
     return [get_device(one) for one in (device if isinstance(device, (list, tuple)) else (device,))]
 
 
-def _kernels(modules: Iterable[Module], devices: list[Device]) -> list[Callable[[], None]]:
-    """What has to be compiled: one job per device and kernel whose types are known."""
-    jobs = []
-    for module in modules:
-        for kernel in list(module.kernels.values()):
-            if not kernel.is_generic:
-                for device in devices:
-                    jobs.append(lambda native=kernel.native(), place=device.ordinal: native.build([], 1, place))
-    return jobs
-
-
 def _load(modules: Sequence[Module], max_workers: int | None, devices: list[Device]) -> None:
     start = time.perf_counter()
-    jobs = _kernels(modules, devices)
+    jobs = build_jobs(modules, [device.ordinal for device in devices])
     workers = config.load_module_max_workers if max_workers is None else max_workers
-    workers = min(len(jobs), workers if workers > 0 else os.cpu_count() or 1)
-    if workers <= 1:
-        for job in jobs:
-            job()
-    else:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(workers) as pool:
-            for done in [pool.submit(job) for job in jobs]:
-                done.result()
+    run_all(jobs, min(len(jobs), workers if workers > 0 else os.cpu_count() or 1))
+    if not logger.is_said(logger.LOG_DEBUG):
+        return
     taken = (time.perf_counter() - start) * 1000.0
     names = ", ".join(f"'{d.alias}'" for d in devices)
     for module in modules:
@@ -75,7 +58,7 @@ def force_load(
 ) -> None:
     """Compiles the kernels of these modules now, in parallel; of all modules if none are named."""
     chosen = _devices(device)
-    _load(list(modules) if modules is not None else list(definitions._modules.values()), max_workers, chosen)
+    _load(list(modules) if modules is not None else list(_modules.values()), max_workers, chosen)
 
 
 def load_module(
@@ -96,7 +79,7 @@ def load_module(
     """
     name = _caller() if module is None else _name_of(module)
     chosen = _devices(device)
-    known = list(definitions._modules.values())
+    known = list(_modules.values())
     found = [m for m in known if m.name == name or (recursive and m.name.startswith(name + "."))]
     if isinstance(module, Module) and module not in found:
         found.append(module)
@@ -142,15 +125,42 @@ def compile_aot_module(
         module_dir: the folder; the kernel cache if not given.
     """
     target = _target(module, "")
-    chosen = _devices(device)
-    before = _weft.cache_folder()
-    if module_dir is not None:
-        _weft.set_cache_folder(os.path.realpath(module_dir))
-    try:
+    with _kernel_cache_in(module_dir):
         target.unload()
-        _load([target], None, chosen)
+        _load([target], None, _devices(device))
+
+
+def load_aot_module(
+    module: Any,
+    device: Any = None,
+    arch: Any = None,
+    module_dir: str | os.PathLike | None = None,
+    use_ptx: bool | None = None,
+    strip_hash: bool | None = None,
+) -> None:
+    """Loads a module's kernels from the folder that `compile_aot_module` filled; what is missing there is compiled.
+
+    Args:
+        module: a wp.Module, a Python module or its name.
+        device: where it will run.
+        arch, use_ptx, strip_hash: of CUDA binaries.
+        module_dir: the folder; the kernel cache if not given. FileNotFoundError if there is none.
+    """
+    if module_dir is not None and not os.path.isdir(module_dir):
+        raise FileNotFoundError(f"there is no folder {os.fspath(module_dir)!r}; wp.compile_aot_module fills one")
+    with _kernel_cache_in(module_dir):
+        _load([_target(module, "")], None, _devices(device))
+
+
+@contextlib.contextmanager
+def _kernel_cache_in(folder: str | os.PathLike | None) -> Iterator[None]:
+    before = _weft.cache_folder()
+    if folder is not None:
+        _weft.set_cache_folder(os.path.realpath(folder))
+    try:
+        yield
     finally:
-        if module_dir is not None:
+        if folder is not None:
             _weft.set_cache_folder(before)
 
 
@@ -165,5 +175,5 @@ def get_cpu_kernel_cache_key(*, cpu_compiler_flags: str | None = None) -> str:
     return f"{_weft.version()}-{triple}-{cpu}-{digest[:8]}"
 
 
-__all__ = ["compile_aot_module", "force_load", "get_cpu_kernel_cache_key", "get_module_options", "load_module"]
-__all__ += ["set_module_options"]
+__all__ = ["compile_aot_module", "force_load", "get_cpu_kernel_cache_key", "get_module_options"]
+__all__ += ["load_aot_module", "load_module", "set_module_options"]

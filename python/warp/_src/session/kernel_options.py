@@ -1,13 +1,15 @@
-"""What `@wp.kernel(…)` takes besides the function: checked where it is written.
+"""Options of modules, and what `@wp.kernel(…)` takes besides the function: checked where it is written.
 
-Options of modules (`wp.set_module_options`) hold for one kernel here. `launch_bounds` and `cuda_max_registers` are for the
+Options of modules (`wp.set_module_options`) can hold for one kernel. `launch_bounds` and `cuda_max_registers` are for the
 assembler of GPU code: blocks of launches are then no larger, and threads take no more registers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
+
+from warp._src.session import config, logger
 
 MODULE_OPTIONS = (
     "max_unroll",
@@ -20,13 +22,54 @@ MODULE_OPTIONS = (
     "cuda_libdevice",
     "mode",
     "optimization_level",
+    "deterministic",
+    "deterministic_max_records",
+    "default_grid_stride",
+    "enable_mathdx_gemm",
+    "enable_mathdx_fft",
+    "enable_mathdx_solver",
+    "cpu_compiler_flags",
+    "compile_time_trace",
 )
 """Options of modules whose default is the flag of `wp.config` of the same name."""
+_OTHERS = {"block_dim": 256, "strip_hash": False, "extra_build_options": None}
+"""Further options of modules, and their defaults."""
 
 _LARGEST_BLOCK = 1024
 _LARGEST_CLUSTER = 16
 _WITHOUT_EFFECT = {"enable_cuda_smem_spilling": bool, "grid_stride": bool, "entry_point_abi": str}
-_KNOWN = {*MODULE_OPTIONS, "block_dim", "launch_bounds", "cuda_max_registers", "cluster_dim", *_WITHOUT_EFFECT}
+_KNOWN = {*MODULE_OPTIONS, *_OTHERS, "launch_bounds", "cuda_max_registers", "cluster_dim", *_WITHOUT_EFFECT}
+
+
+class ModuleOptions(MutableMapping):
+    """The options of a module: those that were set (`own`), and the defaults of all others, which follow `wp.config`."""
+
+    __slots__ = ("own",)
+
+    def __init__(self) -> None:
+        self.own: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.own:
+            return self.own[name]
+        return _OTHERS[name] if name in _OTHERS else getattr(config, name) if name in MODULE_OPTIONS else self.own[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in self.own and name not in MODULE_OPTIONS and name not in _OTHERS:
+            logger.note_once(f"the module option {name!r} is not known here and has no effect")
+        self.own[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self.own[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**dict.fromkeys(MODULE_OPTIONS), **_OTHERS, **self.own})
+
+    def __len__(self) -> int:
+        return len({*MODULE_OPTIONS, *_OTHERS, *self.own})
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 def _count(what: str, value: object, most: int | None = None) -> int:
@@ -59,19 +102,22 @@ def bounds(options: Mapping[str, Any]) -> dict[str, object]:
     return found
 
 
-def checked(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a kernel. TypeError for names that there are not, and values of the wrong kind."""
-    inner = options.pop("module_options", None)
-    if inner is not None and not isinstance(inner, Mapping):
-        raise TypeError(f"module_options is a dictionary, not {inner!r}")
-    options = {**(inner or {}), **options}
-    for name, value in options.items():
+def checked(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of a kernel, and its `module_options`. TypeError for names that there are not, and values of the wrong kind;
+    options for the tuning of modules that are not known are noted."""
+    given = options.pop("module_options", None)
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"module_options is a dictionary, not {given!r}")
+    for name in options:
         if name not in _KNOWN:
             raise TypeError(f"kernel() got an unexpected keyword argument {name!r}")
-        kind = _WITHOUT_EFFECT.get(name)
-        if kind is not None and value is not None and not isinstance(value, kind):
+    of_module = dict(given or {})
+    both = {**of_module, **options}
+    for name, kind in _WITHOUT_EFFECT.items():
+        value = both.get(name)
+        if value is not None and not isinstance(value, kind):
             raise TypeError(f"{name} must be of type {kind.__name__}, not {value!r}")
-    if options.get("cluster_dim") is not None:
-        _count("cluster_dim", options["cluster_dim"], _LARGEST_CLUSTER)
-    bounds(options)
-    return options
+    if both.get("cluster_dim") is not None:
+        _count("cluster_dim", both["cluster_dim"], _LARGEST_CLUSTER)
+    bounds(both)
+    return options, of_module

@@ -62,10 +62,14 @@ _UNKNOWN = object()
 _default_cache_folder: str | None = None  # asked for only when it is changed: the environment may be set after import
 
 
+def default_cache_folder() -> str:
+    """Where kernels are cached unless a program chooses a folder."""
+    return _weft.cache_folder() if _default_cache_folder is None else _default_cache_folder
+
+
 def _use_cache_folder(folder: object) -> None:
     global _default_cache_folder
-    if _default_cache_folder is None:
-        _default_cache_folder = _weft.cache_folder()
+    _default_cache_folder = default_cache_folder()
     _weft.set_cache_folder(_default_cache_folder if folder is None else str(folder))
 
 

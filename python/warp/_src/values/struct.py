@@ -247,6 +247,12 @@ class StructInstance:
         """The instance in C layout. Its arrays must be kept alive as long as the bytes are used."""
         return _weft.pack(self._wp_type_, self)
 
+    def __ctype__(self) -> Any:
+        """A structure of ctypes with a copy of the instance's bytes. Its arrays must be kept alive meanwhile."""
+        from warp._src.values.struct_ctypes import structure_of
+
+        return structure_of(self._wp_type_).from_buffer_copy(self.to_bytes())
+
     def numpy_value(self) -> tuple:
         """The instance as a tuple that fits a structured array of its dtype."""
         return np.frombuffer(self.to_bytes(), dtype=type(self).numpy_dtype())[0].item()  # type: ignore[attr-defined]

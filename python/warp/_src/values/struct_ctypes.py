@@ -1,0 +1,47 @@
+"""Structs as structures of ctypes: `value.__ctype__()`, and pointers to the elements of arrays of structs."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from warp._src.values import types as wt
+
+
+class ArrayDescriptor(ctypes.Structure):
+    """An array as kernels see it."""
+
+    _fields_ = [
+        ("data", ctypes.c_uint64),
+        ("grad", ctypes.c_uint64),
+        ("shape", ctypes.c_int64 * 4),
+        ("strides", ctypes.c_int64 * 4),
+        ("ndim", ctypes.c_int32),
+        ("_", ctypes.c_int32),
+    ]
+
+
+_made: dict[Any, Any] = {}
+
+
+def structure_of(handle: Any) -> Any:
+    """The class of ctypes structures in the layout of a type, always the same."""
+    made = _made.get(handle)
+    if made is not None:
+        return made
+    if handle.kind == "array":
+        return ArrayDescriptor
+    if handle.kind != "struct":
+        cls: Any = wt.class_of(handle)
+        return cls._type_ if handle.kind == "scalar" else cls
+    fields: list[tuple[str, Any]] = []
+    end = 0
+    for name, field, offset in handle.fields:
+        if offset > end:
+            fields.append((f"_gap{end}", ctypes.c_uint8 * (offset - end)))
+        fields.append((name, structure_of(field)))
+        end = offset + field.size
+    if handle.size > end:
+        fields.append((f"_gap{end}", ctypes.c_uint8 * (handle.size - end)))
+    made = _made[handle] = type(handle.name, (ctypes.Structure,), {"_pack_": 1, "_fields_": fields})
+    return made
