@@ -22,7 +22,8 @@ bool is_step(const Op& op) { return ir::derivative_of(op.code) == ir::Derivative
 
 }  // namespace
 
-Activity::Activity(const ir::Function& function) : varied_(function.value_count), useful_(function.value_count) {
+Activity::Activity(const ir::Function& function, bool prints)
+    : varied_(function.value_count), useful_(function.value_count), prints_(prints) {
   if (function.kind == ir::FunctionKind::function)
     for (const Value* param : function.params()) vary(param);
   do {
@@ -131,6 +132,7 @@ void Activity::backward_op(const Op& op) {
 }
 
 bool Activity::matters(const Op& op) const {
+  if (prints_ && (op.code == OpCode::print || (op.code == OpCode::call && prints(*op.callee)))) return true;
   switch (ir::access_of(op.code)) {
     case ir::Access::writes:
     case ir::Access::updates: return active(op.operands.back()) || has_floats(op.operands.back()->type);
