@@ -1077,37 +1077,37 @@ def invert(a: Vector[_I, _N]) -> Vector[_I, _N]:
 def invert(a: Matrix[_I, _R, _C]) -> Matrix[_I, _R, _C]:
     """All bits flipped."""
 @_overload
-def isfinite(a: _AnyFloat) -> _b.bool:
-    """True for numbers that are neither infinite nor NaN."""
+def isfinite(a: _AnyNumber) -> _b.bool:
+    """True for numbers that are neither infinite nor NaN; always of integers."""
 @_overload
-def isfinite(a: Vector[_AnyFloat, Any]) -> _b.bool:
+def isfinite(a: Vector[_AnyNumber, Any]) -> _b.bool:
     """True if all components are finite."""
 @_overload
-def isfinite(a: Matrix[_AnyFloat, Any, Any]) -> _b.bool:
+def isfinite(a: Matrix[_AnyNumber, Any, Any]) -> _b.bool:
     """True if all components are finite."""
 @_overload
 def isfinite(a: Quaternion[_AnyFloat]) -> _b.bool:
     """True if all components are finite."""
 @_overload
-def isinf(a: _AnyFloat) -> _b.bool:
-    """True for plus and minus infinity."""
+def isinf(a: _AnyNumber) -> _b.bool:
+    """True for plus and minus infinity; never of integers."""
 @_overload
-def isinf(a: Vector[_AnyFloat, Any]) -> _b.bool:
+def isinf(a: Vector[_AnyNumber, Any]) -> _b.bool:
     """True if some component is infinite."""
 @_overload
-def isinf(a: Matrix[_AnyFloat, Any, Any]) -> _b.bool:
+def isinf(a: Matrix[_AnyNumber, Any, Any]) -> _b.bool:
     """True if some component is infinite."""
 @_overload
 def isinf(a: Quaternion[_AnyFloat]) -> _b.bool:
     """True if some component is infinite."""
 @_overload
-def isnan(a: _AnyFloat) -> _b.bool:
-    """True for NaN."""
+def isnan(a: _AnyNumber) -> _b.bool:
+    """True for NaN; never of integers."""
 @_overload
-def isnan(a: Vector[_AnyFloat, Any]) -> _b.bool:
+def isnan(a: Vector[_AnyNumber, Any]) -> _b.bool:
     """True if some component is NaN."""
 @_overload
-def isnan(a: Matrix[_AnyFloat, Any, Any]) -> _b.bool:
+def isnan(a: Matrix[_AnyNumber, Any, Any]) -> _b.bool:
     """True if some component is NaN."""
 @_overload
 def isnan(a: Quaternion[_AnyFloat]) -> _b.bool:

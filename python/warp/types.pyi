@@ -350,9 +350,9 @@ spatial_transformh: TypeAlias = Transformation[float16]
 
 
 def vector(length: _b.int, dtype: type[_S]) -> type[Vector[_S, Any]]:
-    """The class of vectors of this length and component type."""
+    """The class of vectors of this length and component type; Any, Int, Float, Scalar make one for annotations."""
 def matrix(shape: tuple[_b.int, _b.int], dtype: type[_S]) -> type[Matrix[_S, Any, Any]]:
-    """The class of matrices of this shape (rows, columns) and component type."""
+    """The class of matrices of this shape (rows, columns) and component type; Any, Int… make one for annotations."""
 def quaternion(dtype: type[_S] = ...) -> type[Quaternion[_S]]:
     """The class of quaternions of this component type."""
 def transformation(dtype: type[_S] = ...) -> type[Transformation[_S]]:
@@ -576,7 +576,7 @@ def dtype_from_numpy(numpy_dtype: Any) -> _b.type[Any]:
     """Our scalar type of a NumPy dtype; TypeError if there is none."""
 def dtype_to_numpy(warp_dtype: Any) -> Any:
     """NumPy's scalar class of one of our scalar types; TypeError for others."""
-def mat(shape: _b.tuple[_b.int, _b.int], dtype: Any) -> _b.type[Matrix]:
-    """The class of matrices of this shape (rows, columns) and component type."""
-def vec(length: _b.int, dtype: Any) -> _b.type[Vector]:
-    """The class of vectors of this length and component type."""
+def mat(shape: _b.tuple[Any, Any], dtype: Any) -> _b.type[Matrix]:
+    """The class of matrices of this shape (rows, columns) and component type; Any, Int… make one for annotations."""
+def vec(length: Any, dtype: Any) -> _b.type[Vector]:
+    """The class of vectors of this length and component type; Any, Int, Float, Scalar make one for annotations."""

@@ -22,7 +22,8 @@ bool is_step(const Op& op) { return ir::derivative_of(op.code) == ir::Derivative
 
 }  // namespace
 
-Activity::Activity(const ir::Function& function) : varied_(function.value_count), useful_(function.value_count) {
+Activity::Activity(const ir::Function& function, bool prints)
+    : varied_(function.value_count), useful_(function.value_count), prints_(prints) {
   // A function is derived for whatever its callers pass; a kernel's numbers come from a launch and carry no adjoint,
   // its data varies where it is loaded.
   if (function.kind == ir::FunctionKind::function)
@@ -148,6 +149,7 @@ void Activity::backward_op(const Op& op) {
 }
 
 bool Activity::matters(const Op& op) const {
+  if (prints_ && (op.code == OpCode::print || (op.code == OpCode::call && prints(*op.callee)))) return true;
   switch (ir::access_of(op.code)) {
     case ir::Access::writes:
     // A store of constants takes part too: it ends the gradient of what stood there.

@@ -9,12 +9,13 @@ namespace weft::autodiff {
 
 class Activity {
  public:
-  explicit Activity(const ir::Function& function);
+  /// `prints`: printing is something that reversing an operation does.
+  explicit Activity(const ir::Function& function, bool prints = false);
 
   bool active(const ir::Value* value) const {
     return !value->is_constant() && varied_[value->id] && useful_[value->id] && has_floats(value->type);
   }
-  /// Whether reversing the operation can do anything: it, or one inside it, passes derivatives on.
+  /// Whether reversing the operation can do anything: it, or one inside it, passes derivatives on, or prints.
   bool matters(const ir::Op& op) const;
 
  private:
@@ -28,7 +29,11 @@ class Activity {
 
   std::vector<bool> varied_, useful_;  // by value id
   bool changed_ = false;
+  const bool prints_;
 };
+
+/// Whether a function prints, itself or by functions that it calls.
+bool prints(const ir::Function& function);
 
 /// The active values from outside that operations inside the region use, in order of their first use.
 std::vector<ir::Value*> active_from_outside(const ir::Op& op, const Activity& activity);

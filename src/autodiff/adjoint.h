@@ -22,6 +22,8 @@ struct AdjointOptions {
   DiagnosticSink* ordered = nullptr;
   /// False: arrays count as constants, and only what is passed by value gets adjoints.
   bool into_arrays = true;
+  /// What the kernel prints is printed again in reverse, each with its adjoint behind it (prints.cpp).
+  bool prints = false;
 };
 
 /// Makes the kernel, the module's last function, its own adjoint: it keeps parameters and form, reads the arrays as they

@@ -28,7 +28,7 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
       sink_(sink),
       recorded_(recorded),
       alias_(source, effects_),
-      activity_(source),
+      activity_(source, options.prints),
       zero_adjoints_(source),
       b_(target, target.body) {
   ir::walk(*source.body, [&](const Op& op) {
@@ -72,6 +72,7 @@ void Reverser::reverse(const Region& region) {
 
 void Reverser::reverse_op(const Op& op) {
   auto follows = [&](const Value* array) { return options_.into_arrays || is_private(array); };
+  if (op.code == OpCode::print) return reverse_print(op);
   switch (op.code) {
     case OpCode::if_: return reverse_if(op);
     case OpCode::for_:

@@ -101,6 +101,15 @@ class Reverser {
   bool reads_changed(const ir::Op& op, const ir::Function& callee);
   void forget_adjoints(const ir::Region& region);
 
+  // -- prints (prints.cpp)
+  void reverse_print(const ir::Op& op);
+  /// A printf being made: its format, and the numbers that it shows.
+  struct Line {
+    std::string format;
+    std::vector<ir::Value*> numbers;
+  };
+  void append_numbers(const Type* type, ir::Value* value, bool adjoint, Line& line);
+
   // -- loops (loops.cpp)
   void replay_recorded(const ir::Op& loop);
   void reverse_loop(const ir::Op& loop);

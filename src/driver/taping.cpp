@@ -2,6 +2,7 @@
 // again, until nothing is missing. A recalled value may hang on conditions that need another one, so it can take rounds.
 #include "driver/taping.h"
 
+#include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
 #include "autodiff/tangent_order.h"
 #include "driver/pipeline.h"
@@ -19,13 +20,14 @@ autodiff::AdjointOptions adjoint_options(const CompileOptions& options, Diagnost
 }
 
 /// The adjoint of a prepared module, with a log of all that it can't compute again.
-std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options,
+std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options, bool prints,
                                               autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
   std::size_t errors = sink.error_count();
   for (;;) {
     std::unique_ptr<ir::Module> adjoint = ir::clone(prepared);
     autodiff::AdjointOptions how = adjoint_options(options, ordered);
     how.log = &log;
+    how.prints = prints;
     autodiff::make_adjoint(*adjoint, how, sink);
     if (sink.error_count() != errors) return adjoint;
     drop_dead_gradients(*adjoint, *adjoint->functions.back(), options);
@@ -38,6 +40,36 @@ std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const 
     log = autodiff::plan_log(*prepared.functions.back(), std::move(sites), sink);
     if (sink.error_count() != errors) return adjoint;
   }
+}
+
+/// The same; a kernel that prints does so in reverse, too, unless what it prints can be had again by no means.
+std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options,
+                                              autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
+  if (autodiff::prints(*prepared.functions.back())) {
+    DiagnosticSink trial, trial_order;
+    autodiff::LogPlan trial_log;
+    auto adjoint = recording_adjoint(prepared, options, true, trial_log, trial_order, trial);
+    if (!trial.has_errors()) {
+      log = std::move(trial_log);
+      ordered = std::move(trial_order);
+      return adjoint;
+    }
+  }
+  return recording_adjoint(prepared, options, false, log, ordered, sink);
+}
+
+/// Without a log: what the kernel prints is left out if the adjoint would have to recall it.
+bool make_printing_adjoint(ir::Module& module, const CompileOptions& options) {
+  std::unique_ptr<ir::Module> trial = ir::clone(module);
+  DiagnosticSink ordered, unheard;
+  autodiff::AdjointOptions how = adjoint_options(options, ordered);
+  how.prints = true;
+  autodiff::make_adjoint(*trial, how, unheard);
+  if (unheard.has_errors()) return false;
+  finish_gradients(*trial, *trial->functions.back(), options, unheard);
+  if (unheard.has_errors()) return false;
+  module.functions = std::move(trial->functions);
+  return true;
 }
 
 }  // namespace
@@ -83,6 +115,7 @@ void differentiate(ir::Module& module, const CompileOptions& options, Diagnostic
   prepare_gradients(module, *module.functions.back(), {}, options);
   if (!form.taped) {
     std::size_t errors = sink.error_count();
+    if (autodiff::prints(*module.functions.back()) && make_printing_adjoint(module, options)) return;
     DiagnosticSink ordered;  // Kernel asks tape_facts for it
     autodiff::make_adjoint(module, adjoint_options(options, ordered), sink);
     if (sink.error_count() == errors) finish_gradients(module, *module.functions.back(), options, sink);

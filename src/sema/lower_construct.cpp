@@ -66,6 +66,7 @@ Entity FunctionLowering::construct(const Pattern& pattern, std::vector<Argument>
       if (!dtype) return Entity::failed();
       if (*dtype) type = types::vec(*dtype, 6);
     }
+    if (!take_own_size(type, args, at_node)) return Entity::failed();
     order_parts(type, args);
     Entity made = construct_composite(type, args, at_node);
     bool from_vectors = !args.empty() && args[0].entity.is_value() && args[0].entity.type()->is_vec();
@@ -78,6 +79,24 @@ Entity FunctionLowering::construct(const Pattern& pattern, std::vector<Argument>
   }
   if (type->is_struct()) return construct_struct(type, args, at_node);
   return fail(DiagCode::bad_call, at_node, type->user_name() + " can't be constructed in a kernel");
+}
+
+bool FunctionLowering::take_own_size(const Type* type, std::vector<Argument>& args, const Node& at_node) {
+  if (!type->is_vec() && !type->is_mat()) return true;
+  const std::string_view word = type->is_vec() ? "length" : "shape";
+  auto given = std::find_if(args.begin(), args.end(), [&](const Argument& a) { return a.keyword == word; });
+  if (given == args.end()) return true;
+  const Entity size = given->entity;
+  const Node& node = node_of(*given, at_node);
+  args.erase(given);
+  auto n = constant_int(size);
+  auto shape = constant_shape(size);
+  const std::int64_t rows = type->rows(), cols = type->cols();
+  if (type->is_vec() ? n == rows : shape == std::vector<std::int64_t>{rows, cols} || (rows == cols && n == rows))
+    return true;
+  fail(DiagCode::bad_call, node, type->user_name() + " has another " + std::string(word),
+       "leave " + std::string(word) + "= out, or give it to wp." + (type->is_vec() ? "vector" : "matrix") + "(…)");
+  return false;
 }
 
 Entity FunctionLowering::construct_scalar(const Type* type, const std::vector<Argument>& args, const Node& at_node) {
@@ -381,6 +400,13 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
         break;
       }
     order_parts(types::mat(types::f32(), 4, 4), args);
+    const Argument* last = args.size() == 4 ? &args[3] : nullptr;
+    if (last && last->keyword.empty() && last->entity.kind == Entity::Kind::type) {  // (pos, rot, scale, dtype)
+      args[3].keyword = "dtype";
+      dtype = take_dtype(args, at_node);
+      if (!dtype) return Entity::failed();
+      scalar = *dtype;
+    }
     bool from_vectors = !args.empty() && args[0].entity.is_value() && args[0].entity.type()->is_vec();
     if (!shape && from_vectors && is_pose(types::mat(types::f32(), 4, 4), args))
       shape = std::vector<std::int64_t>{4, 4};

@@ -370,6 +370,8 @@ class FunctionLowering {
   Entity construct_composite(const Type* type, std::vector<Argument> args, const syntax::Node& at);
   Entity construct_struct(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);
   Entity construct_untyped(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  /// Takes `length=` or `shape=` of a type that has its size already; false, after an error, if they differ.
+  bool take_own_size(const Type* type, std::vector<Argument>& args, const syntax::Node& at);
   std::optional<const Type*> take_dtype(std::vector<Argument>& args, const syntax::Node& at);
   /// Puts a special form's arguments into the order of its parameters; false after an error. Left-out ones at the end are
   /// missing, in between an error.

@@ -16,7 +16,6 @@ MODULE_OPTIONS = (
     "enable_backward",
     "fast_math",
     "fuse_fp",
-    "deterministic",
     "lineinfo",
     "cuda_output",
     "cuda_libdevice",
