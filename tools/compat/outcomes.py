@@ -1,0 +1,85 @@
+"""Counts outcomes of tests by file and by cause, prints the tables and writes them as JSON."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+from collections import Counter, defaultdict
+
+from test_process import Outcome
+
+KINDS = ("passed", "failed", "error", "skipped", "later")
+
+
+def grouped(cause: str) -> str:
+    """A cause without what differs from test to test: addresses, figures, temporary names, ends of long lines."""
+    text = re.sub(r"0x[0-9a-fA-F]+", "0x…", cause)
+    text = re.sub(r"/(?:[\w.+-]+/)+", "…/", text)
+    text = re.sub(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])", "N", text)
+    return text if len(text) <= 160 else text[:159] + "…"
+
+
+class Table:
+    """The outcomes of some files. `later` is a pattern: failures that match need what a later version brings."""
+
+    def __init__(self, later: str = ""):
+        self.later = re.compile(later) if later else None
+        self.files: dict[str, list[Outcome]] = {}
+
+    def kind(self, outcome: Outcome) -> str:
+        red = outcome.outcome in ("failed", "error")
+        if red and self.later and self.later.search(outcome.cause):
+            return "later"
+        return outcome.outcome
+
+    def add(self, file: str, outcomes: list[Outcome]):
+        self.files[file] = outcomes
+
+    def counts(self, file: str) -> Counter:
+        return Counter(self.kind(outcome) for outcome in self.files[file])
+
+    def totals(self) -> Counter:
+        return sum((self.counts(file) for file in self.files), Counter())
+
+    def causes(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """What did not pass, by cause, with file and test; the commonest first."""
+        found = defaultdict(list)
+        for file, outcomes in self.files.items():
+            for outcome in outcomes:
+                if self.kind(outcome) in ("failed", "error", "later"):
+                    found[grouped(outcome.cause)].append((file, outcome.test))
+        return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+
+    def line(self, file: str) -> str:
+        counts = self.counts(file)
+        return f"{file:44}" + "".join(f"{counts[kind]:8}" for kind in KINDS)
+
+    @staticmethod
+    def head() -> str:
+        return f"{'file':44}" + "".join(f"{kind:>8}" for kind in KINDS)
+
+    def summary(self) -> str:
+        totals = self.totals()
+        ran = totals["passed"] + totals["failed"] + totals["error"]
+        share = 100.0 * totals["passed"] / ran if ran else 0.0
+        parts = ", ".join(f"{totals[kind]} {kind}" for kind in KINDS)
+        return f"{len(self.files)} files, {parts}: {share:.1f} % of {ran} pass"
+
+    def print_causes(self, most: int):
+        for cause, tests in self.causes()[:most]:
+            files = Counter(file for file, _ in tests)
+            places = ", ".join(f"{file} {count}" for file, count in files.most_common(4))
+            print(f"{len(tests):5}  {cause}\n       {places}{', …' if len(files) > 4 else ''}")
+
+    def write(self, path: pathlib.Path):
+        """Everything, as JSON."""
+        files = {
+            file: {
+                "counts": dict(self.counts(file)),
+                "tests": [{**vars(outcome), "kind": self.kind(outcome)} for outcome in outcomes],
+            }
+            for file, outcomes in self.files.items()
+        }
+        causes = {cause: [f"{file} {test}" for file, test in tests] for cause, tests in self.causes()}
+        path.write_text(json.dumps({"totals": dict(self.totals()), "causes": causes, "files": files}, indent=1))
