@@ -72,6 +72,18 @@ class Table:
             places = ", ".join(f"{file} {count}" for file, count in files.most_common(4))
             print(f"{len(tests):5}  {cause}\n       {places}{', …' if len(files) > 4 else ''}")
 
+    def report(self, causes: int, traces: bool, json_path: pathlib.Path | None):
+        """Prints causes and totals, with `traces` also every failure in full; writes everything to a file if asked to."""
+        for file, outcomes in self.files.items() if traces else ():
+            for outcome in outcomes:
+                if self.kind(outcome) in ("failed", "error"):
+                    print(f"\n== {file} {outcome.test}\n{outcome.trace or outcome.cause}")
+        print()
+        self.print_causes(causes)
+        print(f"\n{self.summary()}")
+        if json_path:
+            self.write(json_path)
+
     def write(self, path: pathlib.Path):
         """Everything, as JSON."""
         files = {

@@ -122,7 +122,7 @@ def main():
     parser.add_argument("module")
     parser.add_argument("record", type=pathlib.Path, help="file to append to")
     parser.add_argument("--map", metavar="PACKAGE=FOLDER", help="where to find a package that is not below its parent")
-    parser.add_argument("--before", type=pathlib.Path, help="a Python file to run first")
+    parser.add_argument("--before", type=pathlib.Path, action="append", default=[], help="a Python file to run first")
     parser.add_argument("--done", type=pathlib.Path, help="a JSON list of tests that need not run")
     parser.add_argument("--only", default="", help="run only tests that have this text in their name")
     parser.add_argument("--list", action="store_true", help="record the names of the tests instead of running them")
@@ -137,8 +137,8 @@ def main():
         result = Recorder(record, arguments.module)
         result.write({"begin": IMPORT})
         try:
-            if arguments.before:
-                runpy.run_path(str(arguments.before), run_name="before_tests")
+            for file in arguments.before:
+                runpy.run_path(str(file), run_name="before_tests")
             module = importlib.import_module(arguments.module)
         except unittest.SkipTest as skip:
             result.outcome(IMPORT, "skipped", reason=str(skip))

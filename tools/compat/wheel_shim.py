@@ -1,5 +1,9 @@
-"""Empty modules for those of warp-lang that are not part of this package, so that test files that use them in one test
-run their others. Runs before the wheel's tests (wheel_tests.py); a module that the package has is left alone.
+"""What the wheel's test files take for granted and this package does not have, so that one such name at the top of a file
+does not stop its other tests. Runs before them (wheel_tests.py); what the package has is left alone.
+
+- Modules that are not here yet are empty: each name with a capital that is asked of one is a struct of one number.
+- Fabric arrays can be named in annotations and derived from, not made.
+- Two conversions of bfloat16 with NumPy, internals by which the tests write down what they expect.
 """
 
 import importlib.abc
@@ -10,7 +14,7 @@ MISSING = ("warp.sim", "warp.fem", "warp.sparse", "warp.optim", "warp.render")
 
 
 class EmptyModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Comes after all other finders. Each name with a capital that is asked of a module is a struct of one number."""
+    """Comes after all other finders."""
 
     def find_spec(self, fullname, path=None, target=None):
         return importlib.machinery.ModuleSpec(fullname, self) if fullname in MISSING else None
@@ -31,4 +35,48 @@ class EmptyModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__getattr__ = stand_in
 
 
-sys.meta_path.append(EmptyModules())
+def fabric_arrays(wp):
+    """Classes for the annotations."""
+
+    def made(name):
+        class Named(wp.array):
+            def __init__(self, data=None, *args, dtype=None, ndim=1, **kwargs):
+                if data is not None or args or kwargs:
+                    raise AttributeError(f"module 'warp' has no attribute '{name}'")
+                super().__init__(dtype=dtype, ndim=ndim)
+
+        Named.__name__ = Named.__qualname__ = name
+        return Named
+
+    for name in ("fabricarray", "indexedfabricarray", "fabricarrayarray", "indexedfabricarrayarray"):
+        if not hasattr(wp, name):
+            setattr(wp, name, made(name))
+
+
+def bfloat16_bits(types):
+    """Both conversions, to nearest even."""
+    import numpy as np
+
+    def to_bits(values):
+        bits = np.asarray(values, dtype=np.float32).view(np.uint32)
+        rounded = ((bits + (0x7FFF + ((bits >> 16) & 1))) >> 16).astype(np.uint16)
+        return np.where(np.isnan(np.asarray(values, dtype=np.float32)), ((bits >> 16) | 0x40).astype(np.uint16), rounded)
+
+    def from_bits(bits):
+        return (np.asarray(bits, dtype=np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+    for name, function in (("_np_float32_to_bfloat16_bits", to_bits), ("_np_bfloat16_bits_to_float32", from_bits)):
+        if not hasattr(types, name):
+            setattr(types, name, function)
+
+
+def supply():
+    import warp as wp
+
+    sys.meta_path.append(EmptyModules())
+    if hasattr(wp, "array"):
+        fabric_arrays(wp)
+        bfloat16_bits(sys.modules["warp._src.types"])
+
+
+supply()
