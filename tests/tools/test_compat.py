@@ -31,6 +31,7 @@ class FolderCase(unittest.TestCase):
         self.write("site/warp/__init__.py", "raise ImportError('the wheel itself')\n")
         self.write("site/warp/tests/__init__.py", "")
         self.write("site/warp/tests/helpers.py", "import unittest\nimport warp\n")
+        self.write("package/warp/_src.py", "")
 
     def write(self, name, text):
         path = self.root / name
@@ -45,10 +46,8 @@ class FolderCase(unittest.TestCase):
         self.write(f"site/warp/tests/{name}.py", "\n".join(lines) + "\n")
 
     def child(self, limit=60.0):
-        options = ["--map", f"warp.tests={self.tests}"]
-        return test_process.Child(
-            sys.executable, wheel_tests.environment(self.root / "package", str(self.root / "cache")), options, limit
-        )
+        variables = wheel_tests.environment(self.root / "package", str(self.root / "cache"))
+        return test_process.Child(sys.executable, variables | {"WARP_TESTS_FOLDER": str(self.tests)}, limit=limit)
 
     def outcomes(self, name, **options):
         found = self.child(**options).outcomes(f"warp.tests.{name}")
@@ -110,7 +109,7 @@ class Process(FolderCase):
 
 class Counting(unittest.TestCase):
     def table(self):
-        table = outcomes.Table(r"attribute 'tile\w*'")
+        table = outcomes.Table(later=r"attribute 'tile\w*'", internals=r"attribute '_\w+'")
         made = test_process.Outcome
         table.add("a.py", [made("1", "passed"), made("2", "failed", "AssertionError: 3 != 4"), made("3", "skipped", "no GPU")])
         later = "AttributeError: module 'warp' has no attribute 'tile_load'"
@@ -121,11 +120,11 @@ class Counting(unittest.TestCase):
         table = self.table()
         self.assertEqual(table.counts("b.py"), {"failed": 1, "later": 1})
         self.assertEqual(
-            table.summary(), "2 files, 1 passed, 2 failed, 0 error, 1 skipped, 1 later: 33.3 % of 3 pass"
+            table.summary(), "2 files, 1 passed, 2 failed, 0 error, 1 skipped, 1 later, 0 internals: 33.3 % of 3 pass"
         )
 
     def test_causes_that_differ_in_figures_are_one(self):
-        self.assertEqual(self.table().causes()[0], ("AssertionError: N != N", [("a.py", "2"), ("b.py", "1")]))
+        self.assertEqual(self.table().causes("failed", "error")[0], ("AssertionError: N != N", [("a.py", "2"), ("b.py", "1")]))
 
     def test_addresses_and_folders_do_not_count(self):
         self.assertEqual(outcomes.grouped("at 0x7f00 in /tmp/xyz/a.py, vec3 of 1.5e-3"), "at 0x… in …/a.py, vec3 of N")
@@ -141,14 +140,17 @@ class Script(FolderCase):
         self.assertEqual(wheel_tests.chosen_files(self.tests, ["test_tile", "matrix/test_mat"]), ["tile/test_tile.py", "matrix/test_mat.py"])  # fmt: skip
 
     def test_counts_are_printed_and_written(self):
-        self.write_tests("test_one", "pass", "warp.launch_tiled", "warp.gone")
+        in_a_process = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import warp.tests.helpers'], check=True)"
+        self.write_tests("test_one", "pass", in_a_process, "warp.launch_tiled", "warp.gone")
+        uses = "from warp._src import helper\nimport unittest\nclass Made(unittest.TestCase):\n    def test_it(self): helper()\n"
+        self.write("site/warp/tests/test_two.py", uses)
         results = self.root / "results.json"
         command = [sys.executable, "-B", str(SCRIPT), str(self.root / "site"), "--package", str(self.root / "package")]
         done = subprocess.run([*command, "--json", str(results)], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 files, 2 passed, 0 failed, 1 error, 0 skipped, 1 later: 66.7 % of 3 pass", done.stdout)
+        self.assertIn("2 files, 3 passed, 0 failed, 1 error, 0 skipped, 1 later, 1 internals: 75.0 % of 4 pass", done.stdout)
         self.assertIn("AttributeError: module 'warp' has no attribute 'gone'", done.stdout)
-        self.assertEqual(json.loads(results.read_text())["files"]["test_one.py"]["counts"]["passed"], 2)
+        self.assertEqual(json.loads(results.read_text())["files"]["test_one.py"]["counts"]["passed"], 3)
 
     def test_a_wheel_that_is_not_there_is_said(self):
         done = subprocess.run([sys.executable, "-B", str(SCRIPT), str(self.root)], capture_output=True, text=True, check=False)

@@ -31,7 +31,6 @@ from wheel_tests import LATER, ROOT, environment  # noqa: E402
 
 PACKAGE = "mujoco_warp"
 SHIM = pathlib.Path(__file__).resolve().with_name("mujoco_shim.py")
-NEEDS = rf"NeedsLater|{LATER}"
 
 # Files that are about other frameworks.
 LEFT_OUT = ("jax_test", "io_jax_test")
@@ -67,7 +66,7 @@ def run(arguments: argparse.Namespace, folder: str) -> Table:
     options += ["--only", arguments.only] if arguments.only else []
     child = Child(arguments.python, environment(arguments.package, folder), options, arguments.limit)
     child.environment["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    table = Table(NEEDS)
+    table = Table(later=LATER)
     print(Table.head(), flush=True)
 
     def add(file: str, outcomes: list[Outcome], begun: float):

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 
 from test_process import Outcome
 
-KINDS = ("passed", "failed", "error", "skipped", "later")
+KINDS = ("passed", "failed", "error", "skipped", "later", "internals")
 
 
 def grouped(cause: str) -> str:
@@ -21,16 +21,21 @@ def grouped(cause: str) -> str:
 
 
 class Table:
-    """The outcomes of some files. `later` is a pattern: failures that match need what a later version brings."""
+    """The outcomes of some files.
 
-    def __init__(self, later: str = ""):
-        self.later = re.compile(later) if later else None
+    Failures are told apart by patterns: `later` need what a later version brings, `internals` are about parts of the
+    other implementation that no program uses.
+    """
+
+    def __init__(self, **patterns: str):
+        self.patterns = {kind: re.compile(pattern) for kind, pattern in patterns.items()}
         self.files: dict[str, list[Outcome]] = {}
 
     def kind(self, outcome: Outcome) -> str:
-        red = outcome.outcome in ("failed", "error")
-        if red and self.later and self.later.search(outcome.cause):
-            return "later"
+        if outcome.outcome in ("failed", "error"):
+            for kind, pattern in self.patterns.items():
+                if pattern.search(outcome.cause):
+                    return kind
         return outcome.outcome
 
     def add(self, file: str, outcomes: list[Outcome]):
@@ -42,22 +47,22 @@ class Table:
     def totals(self) -> Counter:
         return sum((self.counts(file) for file in self.files), Counter())
 
-    def causes(self) -> list[tuple[str, list[tuple[str, str]]]]:
+    def causes(self, *kinds: str) -> list[tuple[str, list[tuple[str, str]]]]:
         """What did not pass, by cause, with file and test; the commonest first."""
         found = defaultdict(list)
         for file, outcomes in self.files.items():
             for outcome in outcomes:
-                if self.kind(outcome) in ("failed", "error", "later"):
+                if self.kind(outcome) in kinds:
                     found[grouped(outcome.cause)].append((file, outcome.test))
         return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 
     def line(self, file: str) -> str:
         counts = self.counts(file)
-        return f"{file:44}" + "".join(f"{counts[kind]:8}" for kind in KINDS)
+        return f"{file:44}" + "".join(f"{counts[kind]:10}" for kind in KINDS)
 
     @staticmethod
     def head() -> str:
-        return f"{'file':44}" + "".join(f"{kind:>8}" for kind in KINDS)
+        return f"{'file':44}" + "".join(f"{kind:>10}" for kind in KINDS)
 
     def summary(self) -> str:
         totals = self.totals()
@@ -66,8 +71,11 @@ class Table:
         parts = ", ".join(f"{totals[kind]} {kind}" for kind in KINDS)
         return f"{len(self.files)} files, {parts}: {share:.1f} % of {ran} pass"
 
-    def print_causes(self, most: int):
-        for cause, tests in self.causes()[:most]:
+    def print_causes(self, most: int, *kinds: str):
+        causes = self.causes(*kinds)
+        if causes:
+            print(f"\n{' and '.join(kinds)}, by cause:")
+        for cause, tests in causes[:most]:
             files = Counter(file for file, _ in tests)
             places = ", ".join(f"{file} {count}" for file, count in files.most_common(4))
             print(f"{len(tests):5}  {cause}\n       {places}{', …' if len(files) > 4 else ''}")
@@ -78,8 +86,9 @@ class Table:
             for outcome in outcomes:
                 if self.kind(outcome) in ("failed", "error"):
                     print(f"\n== {file} {outcome.test}\n{outcome.trace or outcome.cause}")
-        print()
-        self.print_causes(causes)
+        self.print_causes(causes, "failed", "error")
+        for kind in self.patterns:
+            self.print_causes(causes, kind)
         print(f"\n{self.summary()}")
         if json_path:
             self.write(json_path)
@@ -93,5 +102,5 @@ class Table:
             }
             for file, outcomes in self.files.items()
         }
-        causes = {cause: [f"{file} {test}" for file, test in tests] for cause, tests in self.causes()}
+        causes = {cause: [f"{file} {test}" for file, test in tests] for cause, tests in self.causes(*KINDS[1:])}
         path.write_text(json.dumps({"totals": dict(self.totals()), "causes": causes, "files": files}, indent=1))

@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
 import pathlib
 import runpy
@@ -21,23 +18,6 @@ import traceback
 import unittest
 
 IMPORT = "import"  # the name under which a module's import is recorded
-
-
-class MappedPackage(importlib.abc.MetaPathFinder):
-    """Finds one package in a folder that is not below its parent's; what lies in it is then found as usual."""
-
-    def __init__(self, name: str, folder: pathlib.Path):
-        self.name, self.folder = name, folder
-
-    def find_spec(self, fullname, path=None, target=None):
-        if fullname != self.name:
-            return None
-        opening = self.folder / "__init__.py"
-        if not opening.exists():
-            spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
-            spec.submodule_search_locations = [str(self.folder)]
-            return spec
-        return importlib.util.spec_from_file_location(fullname, opening, submodule_search_locations=[str(self.folder)])
 
 
 def cause_of(kind: type, error: BaseException) -> str:
@@ -121,16 +101,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("module")
     parser.add_argument("record", type=pathlib.Path, help="file to append to")
-    parser.add_argument("--map", metavar="PACKAGE=FOLDER", help="where to find a package that is not below its parent")
-    parser.add_argument("--before", type=pathlib.Path, action="append", default=[], help="a Python file to run first")
+    parser.add_argument("--before", type=pathlib.Path, action="append", default=[], help="a Python file to run first, in which tested_module is the module's name")
     parser.add_argument("--done", type=pathlib.Path, help="a JSON list of tests that need not run")
     parser.add_argument("--only", default="", help="run only tests that have this text in their name")
     parser.add_argument("--list", action="store_true", help="record the names of the tests instead of running them")
     arguments = parser.parse_args()
 
-    if arguments.map:
-        name, _, folder = arguments.map.partition("=")
-        sys.meta_path.insert(0, MappedPackage(name, pathlib.Path(folder)))
     sys.argv = [sys.argv[0]]  # tests read the command line
     done = set(json.loads(arguments.done.read_text())) if arguments.done else set()
     with arguments.record.open("a", encoding="utf-8") as record:
@@ -138,7 +114,7 @@ def main():
         result.write({"begin": IMPORT})
         try:
             for file in arguments.before:
-                runpy.run_path(str(file), run_name="before_tests")
+                runpy.run_path(str(file), {"tested_module": arguments.module}, "before_tests")
             module = importlib.import_module(arguments.module)
         except unittest.SkipTest as skip:
             result.outcome(IMPORT, "skipped", reason=str(skip))
