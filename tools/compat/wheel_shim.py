@@ -1,0 +1,128 @@
+"""What the wheel's test files take for granted and this package does not have, so that one such name at the top of a file
+does not stop its other tests. Runs before them (wheel_tests.py); what the package has is left alone.
+
+- Modules that are not here yet are empty: a name with a capital that is asked of one is a struct of one number, any other
+  one can be handed around and nothing else.
+- Fabric arrays can be named in annotations and derived from, not made.
+- Internals that a file imports at its top can be imported; using one raises UsesInternals.
+- Two conversions of bfloat16 with NumPy, internals by which the tests write down what they expect.
+"""
+
+import ast
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+
+MISSING = ("warp.sim", "warp.fem", "warp.sparse", "warp.optim", "warp.render")
+
+
+class UsesInternals(Exception):
+    """A test needs a part of the other implementation."""
+
+
+class NeedsLater(Exception):
+    """A test needs something that is not part of the package yet."""
+
+
+class Absent:
+    """Stands for what is not there: it can be handed around and nothing else."""
+
+    def __init__(self, error, name):
+        self.__dict__.update(error=error, name=name)
+
+    def refuse(self, *_args, **_kwargs):
+        raise self.__dict__["error"](self.__dict__["name"])
+
+    __call__ = __getattr__ = __setattr__ = __getitem__ = __iter__ = __enter__ = __eq__ = __mro_entries__ = refuse
+    __hash__ = object.__hash__
+
+
+class EmptyModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Comes after all other finders."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        return importlib.machinery.ModuleSpec(fullname, self) if fullname in MISSING else None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        def stand_in(name):
+            if name.startswith("_"):
+                raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+            if not name[0].isupper():
+                return Absent(NeedsLater, f"{module.__name__}.{name}")
+            import warp as wp
+
+            value = wp.struct(type(name, (), {"__annotations__": {"stand_in": int}, "__module__": module.__name__}))
+            setattr(module, name, value)
+            return value
+
+        module.__getattr__ = stand_in
+
+
+def fabric_arrays(wp):
+    """Classes for the annotations."""
+
+    def made(name):
+        class Named(wp.array):
+            def __init__(self, data=None, *args, dtype=None, ndim=1, **kwargs):
+                if data is not None or args or kwargs:
+                    raise AttributeError(f"module 'warp' has no attribute '{name}'")
+                super().__init__(dtype=dtype, ndim=ndim)
+
+        Named.__name__ = Named.__qualname__ = name
+        return Named
+
+    for name in ("fabricarray", "indexedfabricarray", "fabricarrayarray", "indexedfabricarrayarray"):
+        if not hasattr(wp, name):
+            setattr(wp, name, made(name))
+
+
+def bfloat16_bits(types):
+    """Both conversions, to nearest even."""
+    import numpy as np
+
+    def to_bits(values):
+        bits = np.asarray(values, dtype=np.float32).view(np.uint32)
+        rounded = ((bits + (0x7FFF + ((bits >> 16) & 1))) >> 16).astype(np.uint16)
+        return np.where(np.isnan(np.asarray(values, dtype=np.float32)), ((bits >> 16) | 0x40).astype(np.uint16), rounded)
+
+    def from_bits(bits):
+        return (np.asarray(bits, dtype=np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+    for name, function in (("_np_float32_to_bfloat16_bits", to_bits), ("_np_bfloat16_bits_to_float32", from_bits)):
+        if not hasattr(types, name):
+            setattr(types, name, function)
+
+
+def internals(module_name):
+    """Sets what the tested file imports from internal modules and the package does not have."""
+    spec = importlib.util.find_spec(module_name)
+    text = pathlib.Path(spec.origin).read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("warp._src"):
+            continue
+        try:
+            module = importlib.import_module(node.module)
+        except ImportError:
+            continue
+        for alias in node.names:
+            if not hasattr(module, alias.name):
+                setattr(module, alias.name, Absent(UsesInternals, f"{node.module}.{alias.name}"))
+
+
+def supply():
+    import warp as wp
+
+    sys.meta_path.append(EmptyModules())
+    if hasattr(wp, "array"):
+        fabric_arrays(wp)
+        bfloat16_bits(sys.modules["warp._src.types"])
+    internals(tested_module)  # noqa: F821 - recorder.py sets it
+
+
+supply()
