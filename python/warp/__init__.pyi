@@ -213,7 +213,7 @@ def clone(
 @_overload
 def copy(a: _T, /) -> _T:
     """Copies `count` elements (0: all from `src_offset` on) from one array to another of the same type, on any devices.
-    Offsets count elements of contiguous arrays. Where both arrays have a gradient it is copied as well. Copies that a
+    Offsets count elements of contiguous arrays, or of those with one dimension. Where both arrays have a gradient it is copied as well. Copies that a
     CUDA device does are queued on `stream` or its current stream; those to plain host memory are done on return.
     """
 @_overload

@@ -251,7 +251,7 @@ runtime::Array sliced(const runtime::Array& array, int dim, nb::handle slice) {
     return value == Py_None ? missing : to_int64(value, "a slice's bound", true);
   };
   const std::int64_t step = bound(s->step, 1);
-  if (step == 0) throw nb::value_error("a slice's step can't be zero");
+  if (step == 0) throw nb::value_error("slice step cannot be zero");
   return array.slice(dim, bound(s->start, step < 0 ? INT64_MAX : 0), bound(s->stop, step < 0 ? INT64_MIN : INT64_MAX),
                      step);
 }

@@ -379,7 +379,7 @@ def test_copy_function():
         lambda: wp.copy(b, a, dest_offset=5, count=4),
         lambda: wp.copy(b, a, src_offset=9),
         lambda: wp.copy(b, a, count=-1),
-        lambda: wp.copy(b[::2], a[::4], src_offset=1, count=1),
+        lambda: wp.copy(wp.zeros((4, 4))[:, :2], a, src_offset=1, count=1),
     ):
         with pytest.raises(RuntimeError):
             bad()

@@ -136,6 +136,10 @@ def test_strides_with_values_and_gradients():
     assert not wp.zeros((3, 5), dtype=wp.vec3, strides=(64, 12)).numpy().any()
     with pytest.raises(ValueError, match="expected 2 strides, got 1"):
         wp.zeros((3, 5), dtype=float, strides=(4,))
+    with pytest.raises(NotImplementedError, match="Negative strides"):
+        wp.zeros((3, 3), dtype=int, strides=(16, -4))
+    with pytest.raises(ValueError, match="slice step cannot be zero"):
+        a[::0]
 
 
 class BothInterfaces:

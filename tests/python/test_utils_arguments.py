@@ -134,6 +134,50 @@ def test_cast_refuses():
         utils.array_cast([1, 2], wp.zeros(2))
 
 
+# ---- counts --------------------------------------------------------------------------------------------------------
+
+
+def test_sums_of_the_first_elements():
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    a = wp.array(values, dtype=float, requires_grad=True)
+    for count in (0, 1, 5, 24):
+        assert utils.array_sum(a, value_count=count) == values.ravel()[:count].sum()
+        assert utils.array_inner(a, a, count=count) == (values.ravel()[:count] ** 2).sum()
+        assert utils.array_sum(a.transpose(), value_count=count) == values.T.ravel()[:count].sum()
+    for axis in (0, 1, 2, -1, -3):
+        for count in range(values.shape[axis] + 1):
+            part = np.take(values, range(count), axis)
+            np.testing.assert_array_equal(
+                utils.array_sum(a, axis=axis, value_count=count).numpy(), part.sum(axis, keepdims=True)
+            )
+            np.testing.assert_array_equal(
+                utils.array_inner(a, a, axis=axis, count=count).numpy(), (part**2).sum(axis, keepdims=True)
+            )
+    with pytest.raises(RuntimeError):
+        utils.array_sum(a, value_count=25)
+    with pytest.raises(RuntimeError):
+        utils.array_sum(a, axis=1, value_count=4)
+    for axis in (3, -4):
+        with refused(IndexError, f"array_sum() axis {axis} is out of bounds"):
+            utils.array_sum(a, axis=axis)
+
+
+def test_gradients_of_sums_of_the_first_elements():
+    a, out = wp.ones((2, 3), requires_grad=True), wp.zeros(1, requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        utils.array_sum(a, out=out, value_count=4)
+    tape.backward(grads={out: wp.ones(1)})
+    assert a.grad.numpy().tolist() == [[1, 1, 1], [1, 0, 0]]
+    sums = wp.zeros((2, 1), requires_grad=True)
+    a.grad.zero_()
+    tape = wp.Tape()
+    with tape:
+        utils.array_sum(a, out=sums, axis=1, value_count=2)
+    tape.backward(grads={sums: wp.array([[1.0], [2.0]], dtype=float)})
+    assert a.grad.numpy().tolist() == [[1, 1, 0], [2, 2, 0]]
+
+
 # ---- words ---------------------------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,9 @@ from warp._src.algorithms.array_checks import (
     check_runs,
     check_scan,
     check_segments,
+    checked_axis,
     flat,
+    leading,
     scalar_name,
 )
 from warp._src.algorithms.cpu_fallback import through_host
@@ -87,26 +89,18 @@ def _scan(in_array: array, out_array: array, inclusive: bool) -> None:
     _here().scan(in_array, out_array, inclusive)
 
 
-def _leading(a: array, count: int | None, axis: int | None) -> array:
-    if count is None or axis is not None:
-        return a
-    if not 0 <= count <= a.shape[0]:
-        raise RuntimeError(f"Cannot reduce {count} elements: the array has {a.shape[0]}")
-    return a[:count]
-
-
 def array_sum(values: array, out: array | None = None, value_count: int | None = None, axis: int | None = None) -> Any:
     """The sum of an array of floats, vectors or matrices; with `axis`, an array whose length along that axis is 1.
 
     Args:
         values: what is summed.
         out: takes the result, which is a NumPy value otherwise when no axis is given.
-        value_count: sums only so many leading elements.
+        value_count: sums only so many elements, the first in memory's order, or the first along the axis.
         axis: sums along one dimension only.
     """
     check_floats(values, "array_sum")
-    summed = _leading(values, value_count, axis)
-    axis = None if axis is None else range(values.ndim)[axis]
+    axis = checked_axis(values, axis, "array_sum")
+    summed = leading(values, value_count, axis)
     forward = follows()
     if forward is not None and out is None and axis is None:
         forward._lost("array_sum", summed)
@@ -136,8 +130,8 @@ def _sum(values: array, out: array | None, axis: int | None) -> Any:
 def array_inner(a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None) -> Any:
     """The sum of the products (of vectors: dot products) of two arrays; arguments as for array_sum."""
     check_inner(a, b)
-    x, y = _leading(a, count, axis), _leading(b, count, axis)
-    axis = None if axis is None else range(a.ndim)[axis]
+    axis = checked_axis(a, axis, "array_inner")
+    x, y = leading(a, count, axis), leading(b, count, axis)
     forward = follows()
     if forward is None:
         return _inner_taped(x, y, out, axis)

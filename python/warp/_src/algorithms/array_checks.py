@@ -99,6 +99,27 @@ def check_out(like: array, dtype: Any, out: array | None, axis: int | None) -> t
     return shape
 
 
+def checked_axis(a: array, axis: int | None, function: str) -> int | None:
+    """An axis, counted from the first dimension."""
+    if axis is None or 0 <= axis < a.ndim:
+        return axis
+    if not -a.ndim <= axis < 0:
+        raise IndexError(f"{function}() axis {axis} is out of bounds for an array with {a.ndim} dimensions")
+    return axis + a.ndim
+
+
+def leading(a: array, count: int | None, axis: int | None) -> array:
+    """The first elements of an array: along an axis, or in the order of all."""
+    if count is None:
+        return a
+    most = a.size if axis is None else a.shape[axis]
+    if not 0 <= count <= most:
+        raise RuntimeError(f"Cannot reduce {count} elements: the array has {most}")
+    if axis is None:
+        return a.contiguous().flatten()[:count]
+    return a[(slice(None),) * axis + (slice(0, count),)]
+
+
 def check_pairs(keys: array, values: array, count: Any, kinds: tuple[str, ...], function: str) -> None:
     """Raises for keys that are not sorted, and for arrays without room for twice as many elements."""
     if isinstance(count, bool) or not hasattr(count, "__index__"):
@@ -151,10 +172,12 @@ def check_runs(values: array, run_values: array, run_lengths: array, run_count: 
     for name, one in (("run_lengths", run_lengths), ("run_count", run_count)):
         if one is not None and not types.types_equal(one.dtype, types.int32):
             raise RuntimeError(f"{name} array must be of type int32")
+    if count < 0:
+        raise AlgorithmValueError(f"value_count must be non-negative, got {count}")
     if run_values.size < count or run_lengths.size < count:
         words = "Output array storage sizes must be at least equal to value_count"
         raise RuntimeError(f"{words} ({count}): {words}")
-    if not 0 <= count <= values.size:
+    if count > values.size:
         raise AlgorithmValueError(f"value_count is {count}, the array has {values.size} values")
     if run_count is not None and run_count.size < 1:
         raise RuntimeError("run_count must have room for one number")

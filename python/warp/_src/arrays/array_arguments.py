@@ -145,6 +145,6 @@ def strided_room(size: int, extents: tuple[int, ...], strides: Any, capacity: in
     if len(steps) != len(extents):
         raise ValueError(f"Invalid number of strides, expected {len(extents)} strides, got {len(steps)}")
     if any(s < 0 for s in steps):
-        raise RuntimeError("new memory needs strides of 0 or more")
+        raise NotImplementedError("Negative strides are not for new memory; take a slice with a negative step")
     needed = check_capacity(size, extents, steps, (1 << 63) - 1 if capacity is None else capacity)
     return steps, max(needed, capacity or 0)

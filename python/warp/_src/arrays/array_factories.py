@@ -11,7 +11,7 @@ import numpy as np
 from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays.array import array
-from warp._src.arrays.array_arguments import element_handle, extents_of, plain_handles
+from warp._src.arrays.array_arguments import ArrayTypeError, element_handle, extents_of, plain_handles
 from warp._src.arrays.indexed_array import indexedarray, indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d
 from warp._src.arrays.listeners import paused
 from warp._src.arrays.ranked_array import array1d, array2d, array3d, array4d
@@ -256,7 +256,7 @@ def clone(
 
 def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
     """Copies `count` elements (0: all from `src_offset` on) from one array to another of the same type, on any devices.
-    Offsets count elements of contiguous arrays. Where both arrays have a gradient it is copied as well. Copies that a
+    Offsets count elements of contiguous arrays, or of those with one dimension. Where both arrays have a gradient it is copied as well. Copies that a
     CUDA device does are queued on `stream` or its current stream; those to plain host memory are done on return."""
     if stream is not None:
         with ScopedStream(stream, sync_enter=False):
@@ -271,7 +271,7 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
     """What `copy` does, gradients left as they are."""
     for one in (dest, src):
         if not isinstance(one, (array, indexedarray)):
-            raise TypeError(f"wp.copy takes arrays, not {type(one).__name__}")
+            raise ArrayTypeError(f"Copy source and destination must be arrays, not {type(one).__name__}")
     if dest.dtype is not src.dtype and element_handle(dest.dtype) != element_handle(src.dtype):
         raise RuntimeError(
             f"can't copy an array of {src.dtype.__name__} to one of {dest.dtype.__name__}: element types differ"
@@ -284,8 +284,9 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
         return
     if isinstance(src, indexedarray):
         src = src.contiguous()
-    if dest_offset < 0 or src_offset < 0 or count < 0:
-        raise RuntimeError("offsets and count of a copy are 0 or more")
+    for name, number in (("Source offset", src_offset), ("Destination offset", dest_offset), ("Copy count", count)):
+        if number < 0:
+            raise RuntimeError(f"{name} must be non-negative, got {number}")
     if whole and dest.shape == src.shape:
         dest._copy_from(src)
         take_refs(dest, src, True)
@@ -303,9 +304,12 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
             dest._copy_from(_packed(src).reshape(dest.shape))
             take_refs(dest, src, True)
             return
-    elif not (dest.is_contiguous and src.is_contiguous):
-        raise RuntimeError("parts of arrays can be copied between contiguous arrays only; copy between slices instead")
-    source = _packed(src).flatten()
+    elif any(not one.is_contiguous and one.ndim > 1 for one in (dest, src)):
+        raise RuntimeError(
+            "dest_offset, src_offset and count are only supported for 1-D arrays and for contiguous ones; copy between "
+            "slices instead"
+        )
+    source = src if src.ndim == 1 else _packed(src).flatten()
     dest.flatten()[dest_offset : dest_offset + amount]._copy_from(source[src_offset : src_offset + amount])
     take_refs(dest, src, True)
 

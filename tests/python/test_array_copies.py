@@ -1,4 +1,4 @@
-"""Gradients travel with copies: `wp.copy`, `wp.clone`, `assign`, on a tape or not."""
+"""Copies: gradients travel with them, on a tape or not (`wp.copy`, `wp.clone`, `assign`); parts of arrays."""
 
 from __future__ import annotations
 
@@ -108,6 +108,36 @@ def test_hessian_products_start_at_zero():
     x = with_gradient(5.0, value=3.0)
     _, products = wp.hvp(energy, [x], [wp.ones(4)])
     assert products[0].numpy().tolist() == [2.0] * 4
+
+
+def test_parts_of_strided_arrays():
+    a = wp.array(np.arange(12), dtype=float, requires_grad=True)
+    a.grad.assign(np.arange(12) + 100.0)
+    b = wp.zeros(12, requires_grad=True)
+    wp.copy(b[::2], a[1::3], dest_offset=1, src_offset=1, count=2)
+    assert np.flatnonzero(b.numpy()).tolist() == [2, 4] and b.numpy()[[2, 4]].tolist() == [4.0, 7.0]
+    assert b.grad.numpy()[[2, 4]].tolist() == [104.0, 107.0]
+    wp.copy(b, a[::-1], count=3)
+    assert b.numpy()[:3].tolist() == [11.0, 10.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"src_offset": -1}, "Source offset must be non-negative, got -1"),
+        ({"dest_offset": -1}, "Destination offset must be non-negative, got -1"),
+        ({"count": -1}, "Copy count must be non-negative, got -1"),
+        ({"count": 5}, "don't fit in the source array"),
+    ],
+)
+def test_copies_that_are_refused(options, words):
+    with pytest.raises(RuntimeError, match=words):
+        wp.copy(wp.zeros(4), wp.zeros(4), **options)
+    with pytest.raises(RuntimeError, match="only supported for 1-D"):
+        wp.copy(wp.zeros((4, 4))[:, :2], wp.zeros((4, 4)), count=2)
+    for error in (RuntimeError, TypeError):
+        with pytest.raises(error, match="must be arrays"):
+            wp.copy(wp.zeros(4), np.zeros(4))
 
 
 def test_captured_copies():
