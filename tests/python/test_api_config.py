@@ -58,7 +58,8 @@ def test_banner():
     assert '"cpu"' in shown and "Kernel cache:" in shown
     for quiet in ("quiet = True", "log_level = wp.LOG_WARNING"):
         assert python(f"import warp as wp; wp.config.{quiet}; wp.init(); wp.zeros(1)") == ""
-    assert "Devices" not in python("import warp as wp; wp.zeros(1)")  # nothing is said without init
+    assert python("import warp as wp; wp.zeros(1); wp.init()").count("Devices:") == 1  # the first use says it, too
+    assert python("import warp as wp") == ""
 
 
 def test_report_of_the_module():
@@ -201,6 +202,7 @@ def test_legacy_scalar_return_types():
 def test_cache_folder_settings(tmp_path):
     program = """
 import os, warp as wp
+wp.config.quiet = True
 @wp.kernel
 def k(a: wp.array(dtype=float)):
     a[0] = 123.25

@@ -183,6 +183,7 @@ def test_cached_by_content(tmp_path):
     """A second process needs no compiler for what the first one made."""
     program = """
 import warp as wp
+wp.config.quiet = True
 wp.config.kernel_cache_dir = CACHE
 @wp.func_native("return x + 40.0f;")
 def plus(x: float) -> float: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,35 @@ def test_kernels_that_nobody_has_leave_their_module(device):
     assert value_of(good) == 2.0
 
 
+def test_kernels_at_module_level_stay(device):
+    namespace = {"wp": wp, "__name__": "a_module_of_text"}
+    text = "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[wp.tid()] = 4.5\n"
+    linecache.cache["<a module of text>"] = (len(text), None, text.splitlines(True), "<a module of text>")
+    exec(compile(text, "<a module of text>", "exec"), namespace)
+    module = wp.get_module("a_module_of_text")
+    before = module.hash_module()
+    del namespace
+    gc.collect()
+    assert list(module.kernels) == ["k"] and module.hash_module() == before
+    wp.load_module("a_module_of_text", device)
+
+
+def test_modules_that_hold_nothing():
+    for module in ("no_such_module", "json", linecache):
+        with pytest.raises(RuntimeError, match="does not contain any Warp kernels, functions, or structs"):
+            wp.load_module(module)
+
+
+def test_errors_hold_no_kernels():
+    module = wp.Module("released")
+    bad, good = broken(module), set_to(module, 1.5)
+    with pytest.raises(KeyError) as raised:
+        wp.load_module(module, "cpu")
+    del bad
+    gc.collect()
+    assert module.live_kernels == [good] and raised.value is not None
+
+
 def test_kernels_of_one_key_are_all_alive():
     module = wp.Module("twins")
     one, two = set_to(module, 1.0), set_to(module, 2.0)
@@ -186,6 +216,10 @@ def test_module_options_of_a_kernel(device):
     assert unique().module is not kernel.module
     assert value_of(kernel) == 1.0
     wp.set_module_options({"default_grid_stride": False}, kernel.module)
+    assert unique().module.name != kernel.module.name
+    for value, error in ((True, TypeError), (1.5, TypeError), (-1, ValueError)):
+        with pytest.raises(error, match="deterministic_max_records"):
+            unique(deterministic_max_records=value)
 
 
 def test_unknown_options_are_noted(capsys):

@@ -65,13 +65,13 @@ def _native_function(
     return make(*exact)
 
 
-def _module_for(func: typing.Callable, module: object, key: str) -> tuple[Module, str]:
+def _module_for(func: typing.Callable, module: object, key: str, options: object = ()) -> tuple[Module, str]:
     if module == "unique":
         source = _source_of(func)[0]
         closure = repr(sorted((k, repr(v)) for k, v in FunctionResolver(func).closure().items()))
         import hashlib
 
-        digest = hashlib.sha256((source + closure).encode()).hexdigest()[:8]
+        digest = hashlib.sha256((source + closure + repr(options)).encode()).hexdigest()[:8]
         return Module(f"{key}_{digest}"), key
     if isinstance(module, Module):
         return module, key
@@ -339,7 +339,7 @@ def kernel(
 
     def wrap(f: typing.Callable) -> Kernel:
         _check_function(f, "kernel")
-        target, key = _module_for(f, module, name or _key_of(f))
+        target, key = _module_for(f, module, name or _key_of(f), (enable_backward, given, of_module))
         own = dict(given)
         if module == "unique":
             target.options.update(of_module)

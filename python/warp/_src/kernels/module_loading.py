@@ -14,6 +14,7 @@ from warp import _weft
 from warp._src.devices.device import Device, get_device
 from warp._src.kernels.modules import Module, _modules, build_jobs, get_module, run_all
 from warp._src.session import config, logger, settings
+from warp._src.values.struct import StructMeta
 
 
 def _caller() -> str:
@@ -83,7 +84,17 @@ def load_module(
     found = [m for m in known if m.name == name or (recursive and m.name.startswith(name + "."))]
     if isinstance(module, Module) and module not in found:
         found.append(module)
+    filled = any(m.kernel_count or m.functions or m.structs for m in found)
+    if not filled and name.partition(".")[0] != "warp" and not _has_structs(name):
+        raise RuntimeError(
+            f"Module '{name}' does not contain any Warp kernels, functions, or structs, or has not been imported yet."
+        )
     _load(found, max_workers, chosen)
+
+
+def _has_structs(name: str) -> bool:
+    """Whether a Python module has a name for a struct: structs belong to no module of ours."""
+    return any(isinstance(value, StructMeta) for value in list(vars(sys.modules.get(name, sys)).values()))
 
 
 def _target(module: Any, caller: str) -> Module:

@@ -1,6 +1,7 @@
 """Modules: the kernels, functions and structs of one Python module, or of one kernel, and their options.
 
-A module knows its kernels weakly: one that the program has dropped is no part of it any more, whatever was wrong with it.
+A module knows kernels that were made in functions weakly: one that the program has dropped is no part of it any more, whatever
+was wrong with it. Those at module level stay, the last one of each name, whoever holds the Python module.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Module:
         self.functions: dict[str, Function] = {}
         self.structs: dict[str, type] = {}
         self.options = ModuleOptions()
+        self._kept: dict[str, Kernel] = {}
         self._declared: list[weakref.ref[Kernel]] = []
         self._most = _FIRST_LOOK  # kernels before the list is looked through for dead ones
 
@@ -52,6 +54,8 @@ class Module:
             self._declared = [ref for ref in self._declared if ref() is not None]
             self._most = max(2 * len(self._declared), _FIRST_LOOK)
         self._declared.append(weakref.ref(kernel))
+        if "<locals>" not in kernel.func.__qualname__ and _modules.get(self.name) is self:
+            self._kept[kernel.key] = kernel
 
     def find_kernel(self, func: typing.Callable) -> Kernel | None:
         """The kernel that was made of a Python function, or the one of its name; None if there is none."""
@@ -136,18 +140,19 @@ def run_all(jobs: list[Callable[[], None]], workers: int = 1) -> None:
             errors.append(error)
 
     if workers <= 1:
-        for job in jobs:
-            attempt(job)
+        while jobs:
+            attempt(jobs.pop(0))
     else:
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(attempt, jobs))
-    if len(errors) == 1:
-        raise errors[0]
+        jobs.clear()  # who keeps an error keeps no kernel
     if errors:
+        first = errors[0].with_traceback(None)
         texts = list(dict.fromkeys(str(error) for error in errors))
-        raise type(errors[0])("\n\n".join(texts)) from errors[0]
+        errors.clear()
+        raise first if len(texts) == 1 else type(first)("\n\n".join(texts))
 
 
 _modules: dict[str, Module] = {}

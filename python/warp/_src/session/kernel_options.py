@@ -54,7 +54,12 @@ class ModuleOptions(MutableMapping):
         return _OTHERS[name] if name in _OTHERS else getattr(config, name) if name in MODULE_OPTIONS else self.own[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        if name not in self.own and name not in MODULE_OPTIONS and name not in _OTHERS:
+        if name == "deterministic_max_records":
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"deterministic_max_records must be an integer, not {value!r}")
+            if value < 0:
+                raise ValueError(f"deterministic_max_records is 0 or more, not {value}")
+        elif name not in self.own and name not in MODULE_OPTIONS and name not in _OTHERS:
             logger.note_once(f"the module option {name!r} is not known here and has no effect")
         self.own[name] = value
 
@@ -106,7 +111,7 @@ def checked(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     options for the tuning of modules that are not known are noted."""
     given = options.pop("module_options", None)
     if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f"module_options is a dictionary, not {given!r}")
+        raise TypeError(f"module_options must be a dict, not {given!r}")
     for name in options:
         if name not in _KNOWN:
             raise TypeError(f"kernel() got an unexpected keyword argument {name!r}")
