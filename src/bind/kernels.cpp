@@ -46,8 +46,25 @@ driver::CompileOptions options_from(nb::dict d) {
 
 void emit_warnings(const DiagnosticSink& sink) {
   if (!hooks().warn.is_valid()) return;
-  for (const Diagnostic& d : sink.all())
-    if (d.severity() == Severity::warning) hooks().warn(render(d));
+  // One kernel may read many names that only one branch assigned, all under the same condition: the first one tells.
+  const Diagnostic* unassigned = nullptr;
+  std::size_t more = 0;
+  for (const Diagnostic& d : sink.all()) {
+    if (d.severity() != Severity::warning) continue;
+    if (d.code != DiagCode::maybe_unassigned)
+      hooks().warn(render(d));
+    else if (unassigned)
+      ++more;
+    else
+      unassigned = &d;
+  }
+  if (!unassigned) return;
+  Diagnostic first = *unassigned;
+  if (more)
+    first.notes.push_back({{},
+                           "so it is at " + std::to_string(more) + " more place" + (more == 1 ? "" : "s") +
+                               " of this kernel and its functions"});
+  hooks().warn(render(first));
 }
 
 /// Where the forms of this process came from; for reports and tests.

@@ -40,7 +40,7 @@ def _native_function(func: typing.Callable, key: str, resolver: FunctionResolver
     native = (snippet,) if snippet else ()
 
     def make(source: str, file: str, first_line: int) -> _weft.Function:
-        return _weft.make_function(source, file, first_line, func.__name__, resolver, unique, annotations, *native)
+        return _weft.make_function(source, file, first_line, func.__code__.co_name, resolver, unique, annotations, *native)
 
     text = _source_of(func)
     try:
