@@ -27,6 +27,8 @@ void add_pattern(Hasher& hasher, const builtins::Pattern& p) {
   for (const builtins::Extent* e : {&p.rows, &p.cols}) hasher.value(e->fixed).text(e->variable);
   hasher.value(p.element != nullptr);
   if (p.element) add_pattern(hasher, *p.element);
+  hasher.value(p.elements.size());
+  for (const builtins::Pattern& element : p.elements) add_pattern(hasher, element);
 }
 
 void add_constant(Hasher& hasher, const sema::Constant& c) {

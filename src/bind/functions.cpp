@@ -5,6 +5,8 @@
 //   ("type", Type) ("generic", "Any"|"Scalar"|"Float"|"Int"|"Callable")
 //   ("generic_array", ("type", T)|("generic", …)|None, rank)        wp.array(dtype=Any, ndim=…)
 //   ("generic_array", …, rank, "indexed")                          wp.indexedarray(dtype=Any, ndim=…)
+//   ("generic_vector", element, length) ("generic_matrix", element, rows, cols)   0: any; element as above
+//   ("tuple_type", …)                                              tuple[int, …] of such types
 //   ("functions", [Function, …])  ("builtin", "sin")  ("scope", resolver)  ("warp",)
 //   ("other", "a list", "<class 'list'>")                          what kernels can't use
 //   ("derivative", ("functions", …)|("builtin", …))                wp.grad(f)
@@ -251,6 +253,18 @@ Symbol symbol_alone(nb::tuple t, const std::string& kind) {
     p.rows.fixed = nb::cast<std::uint32_t>(t[2]);
     return Symbol::of_pattern(p);
   }
+  if (kind == "generic_vector" || kind == "generic_matrix") {  // extents: 0 for any
+    Pattern p = Pattern::of(t.size() > 3 ? Pattern::Kind::mat : Pattern::Kind::vec);
+    p.element = std::make_shared<const Pattern>(to_symbol(t[1]).pattern);
+    p.rows.fixed = nb::cast<std::uint32_t>(t[2]);
+    if (t.size() > 3) p.cols.fixed = nb::cast<std::uint32_t>(t[3]);
+    return Symbol::of_pattern(p);
+  }
+  if (kind == "tuple_type") {
+    std::vector<Pattern> elements;
+    for (std::size_t i = 1; i < t.size(); ++i) elements.push_back(to_symbol(t[i]).pattern);
+    return Symbol::of_pattern(Pattern::tuple_of(std::move(elements)));
+  }
   if (kind == "functions") {
     std::vector<std::shared_ptr<const sema::FunctionDecl>> list;
     for (nb::handle f : nb::cast<nb::list>(t[1])) list.push_back(hold_function(f));
@@ -350,6 +364,13 @@ void register_functions(nb::module_& m) {
           "What the program says about differentiating the function.");
   m.def("make_function", &make_function, nb::arg("source"), nb::arg("file"), nb::arg("first_line"), nb::arg("name"),
         nb::arg("resolver"), nb::arg("key"), nb::arg("annotations"), nb::arg("native") = "");
+  m.def(
+      "annotation_takes",
+      [](nb::tuple answer, const TypeHandle& type) {
+        builtins::Bindings bindings;
+        return builtins::match(to_symbol(answer).pattern, type.type, bindings);
+      },
+      "Whether a parameter whose annotation has this answer takes arguments of a type.");
   m.def(
       "result_types",
       [](const FunctionObject& f, const std::vector<TypeHandle>& types) {

@@ -37,11 +37,16 @@ std::string word_of(Pattern::Kind kind) {
     case Pattern::Kind::array: return "array";
     case Pattern::Kind::indexed_array: return "indexedarray";
     case Pattern::Kind::callable: return "Callable";
+    case Pattern::Kind::tuple: return "tuple";
     case Pattern::Kind::library_struct:
     case Pattern::Kind::any:
     case Pattern::Kind::exact: return "Any";
   }
   return "Any";
+}
+
+bool covers_extent(const Extent& general, const Extent& special) {
+  return !general.fixed || general.fixed == special.fixed;
 }
 
 }  // namespace
@@ -50,6 +55,16 @@ Pattern Pattern::exactly(const Type* type) {
   Pattern p;
   p.kind = Kind::exact;
   p.type = type;
+  return p;
+}
+
+Pattern Pattern::tuple_of(std::vector<Pattern> elements) {
+  std::vector<const Type*> types;
+  for (const Pattern& element : elements)
+    if (element.kind == Kind::exact) types.push_back(element.type);
+  if (types.size() == elements.size()) return exactly(types::tuple(types));
+  Pattern p = of(Kind::tuple);
+  p.elements = std::move(elements);
   return p;
 }
 
@@ -77,9 +92,35 @@ bool match(const Pattern& pattern, const Type* type, Bindings& bindings) {
     case Pattern::Kind::indexed_array:
       return type->is_indexed_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
     case Pattern::Kind::library_struct: return is_library_struct(type) && type->user_name() == pattern.variable;
+    case Pattern::Kind::tuple: {
+      if (!type->is_tuple() || type->fields().size() != pattern.elements.size()) return false;
+      for (std::size_t k = 0; k < pattern.elements.size(); ++k)
+        if (!match(pattern.elements[k], type->fields()[k].type, bindings)) return false;
+      return true;
+    }
     case Pattern::Kind::callable: return type->kind() == TypeKind::function;
   }
   return false;
+}
+
+bool covers(const Pattern& general, const Pattern& special) {
+  using Kind = Pattern::Kind;
+  if (general.kind == Kind::any) return true;
+  if (special.kind == Kind::exact) {
+    Bindings bindings;
+    return match(general, special.type, bindings);
+  }
+  const bool number = special.kind == Kind::integer || special.kind == Kind::floating;
+  if (general.kind == Kind::scalar && number) return true;
+  if (general.kind == Kind::number_or_bool && (number || special.kind == Kind::scalar)) return true;
+  if (general.kind != special.kind || general.kind == Kind::exact) return false;
+  if (general.kind == Kind::library_struct) return general.variable == special.variable;
+  if (general.elements.size() != special.elements.size()) return false;
+  for (std::size_t k = 0; k < general.elements.size(); ++k)
+    if (!covers(general.elements[k], special.elements[k])) return false;
+  if (!covers_extent(general.rows, special.rows) || !covers_extent(general.cols, special.cols)) return false;
+  const Pattern anything;
+  return !general.element || covers(*general.element, special.element ? *special.element : anything);
 }
 
 std::string to_string(const Pattern& pattern) {
@@ -100,6 +141,11 @@ std::string to_string(const Pattern& pattern) {
       out += "]";
       break;
     case Pattern::Kind::library_struct: out += pattern.variable; break;
+    case Pattern::Kind::tuple:
+      out += "tuple[";
+      for (const Pattern& one : pattern.elements) out += (&one == pattern.elements.data() ? "" : ", ") + to_string(one);
+      out += "]";
+      break;
     default: out += word_of(pattern.kind); break;
   }
   return out + (pattern.by_reference ? "]" : "");

@@ -32,6 +32,7 @@ struct Pattern {
     array,
     indexed_array,
     library_struct,
+    tuple,
     callable,
   };
   Kind kind = Kind::any;
@@ -39,9 +40,11 @@ struct Pattern {
   std::string variable;                    // any … floating: name bound to the type; library_struct: its own
   std::shared_ptr<const Pattern> element;  // vec, mat, quat, transform: component; arrays: element; null: anything
   Extent rows, cols;                       // vec: rows; mat: both; arrays: rows is the rank
+  std::vector<Pattern> elements;           // tuple, if one of them is generic; else the tuple is `exact`
   bool by_reference = false;               // ref[T]: the caller's variable is updated
 
   static Pattern exactly(const Type* type);
+  static Pattern tuple_of(std::vector<Pattern> elements);
   static Pattern of(Kind kind) {
     Pattern p;
     p.kind = kind;
@@ -59,6 +62,8 @@ struct Bindings {
 
 /// True if the type fits; binds variables on the way (on failure the bindings are left in an unspecified state).
 bool match(const Pattern& pattern, const Type* type, Bindings& bindings);
+/// True if all that `special` takes is taken by `general` as well; variables count as "anything" of their kind.
+bool covers(const Pattern& general, const Pattern& special);
 /// As the documentation shows it: "vec[N,F]", "array[float32]", "Float".
 std::string to_string(const Pattern& pattern);
 

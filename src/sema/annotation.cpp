@@ -17,6 +17,12 @@ std::optional<std::int64_t> as_integer(const std::optional<Symbol>& symbol) {
                                    : std::int64_t(symbol->constant.magnitude);
 }
 
+/// What tuple types are written with: tuple[int, float], typing.Tuple[int, float].
+bool is_tuple_word(const Expr& expr) {
+  const std::string name = to_source(expr);
+  return name == "tuple" || name == "Tuple" || name.ends_with(".Tuple");
+}
+
 class AnnotationReader {
  public:
   AnnotationReader(Scope& scope, DiagnosticSink* sink) : scope_(scope), sink_(sink) {}
@@ -109,6 +115,28 @@ class AnnotationReader {
     return std::uint32_t(*n);
   }
 
+  /// A length that is left open.
+  bool is_any(const Expr* expr) {
+    auto pattern = expr ? AnnotationReader(scope_, nullptr).read(*expr) : std::nullopt;
+    return pattern && pattern->kind == Pattern::Kind::any;
+  }
+
+  /// Whether a pattern stands for scalars alone.
+  static bool is_number(const Pattern& p) {
+    return p.kind == Pattern::Kind::exact ? p.type->is_scalar()
+                                          : p.kind == Pattern::Kind::any || p.kind == Pattern::Kind::scalar ||
+                                                p.kind == Pattern::Kind::integer || p.kind == Pattern::Kind::floating;
+  }
+
+  /// Vectors or matrices whose extents the caller fixes or leaves open.
+  std::optional<Pattern> generic_composite(const Expr& expr, Pattern::Kind kind, const std::optional<Pattern>& scalar) {
+    if (!scalar) return std::nullopt;
+    if (!is_number(*scalar)) return bad(expr, "dtype must be a scalar type");
+    Pattern p = Pattern::of(kind);
+    p.element = std::make_shared<const Pattern>(*scalar);
+    return p;
+  }
+
   std::optional<Pattern> from_call(const CallExpr& call) {
     auto symbol = resolve_dotted(*call.callee, scope_);
     if (!symbol || symbol->kind != Symbol::Kind::builtin) return bad(call, "'" + to_source(call) + "' is not a type");
@@ -134,8 +162,8 @@ class AnnotationReader {
     auto composite = [&](const std::optional<Pattern>& scalar, auto make,
                          Pattern::Kind kind) -> std::optional<Pattern> {
       if (!scalar) return std::nullopt;
+      if (!is_number(*scalar)) return bad(call, "dtype must be a scalar type");
       if (scalar->kind == Pattern::Kind::exact) {
-        if (!scalar->type->is_scalar()) return bad(call, "dtype must be a scalar type");
         bool rotation = kind == Pattern::Kind::quat || kind == Pattern::Kind::transform;
         if (rotation && !scalar->type->is_float()) return bad(call, "dtype must be a float type");
         return Pattern::exactly(make(scalar->type));
@@ -147,14 +175,8 @@ class AnnotationReader {
     if (name == "vector" || name == "vec") {
       const Expr* length = argument(call, 0, {"length"});
       auto n = extent(length);
-      if (!n) {
-        auto generic = length ? AnnotationReader(scope_, nullptr).read(*length) : std::nullopt;
-        if (!generic || generic->kind != Pattern::Kind::any)
-          return bad(call, "a vector type needs length=, a number from 1 to 65536");
-        Pattern p = Pattern::of(Pattern::Kind::vec);
-        if (auto s = scalar_at(1)) p.element = std::make_shared<const Pattern>(*s);
-        return p;
-      }
+      if (!n && is_any(length)) return generic_composite(call, Pattern::Kind::vec, scalar_at(1));
+      if (!n) return bad(call, "a vector type needs length=, a number from 1 to 65536 or Any");
       auto p = composite(scalar_at(1), [&](const Type* s) { return types::vec(s, *n); }, Pattern::Kind::vec);
       if (p && p->kind == Pattern::Kind::vec) p->rows.fixed = *n;
       return p;
@@ -165,11 +187,11 @@ class AnnotationReader {
       if (!pair || pair->elements.size() != 2) return bad(call, "a matrix type needs shape=(rows, columns)");
       auto r = extent(pair->elements[0]), c = extent(pair->elements[1]);
       if (r && c && *r > 65536 / *c) return bad(*shape, "a matrix has at most 65536 components");
+      if ((!r && !is_any(pair->elements[0])) || (!c && !is_any(pair->elements[1])))
+        return bad(*shape, "the shape of a matrix type is made of numbers from 1 to 65536 and Any");
       if (!r || !c) {
-        Pattern p = Pattern::of(Pattern::Kind::mat);
-        if (r) p.rows.fixed = *r;
-        if (c) p.cols.fixed = *c;
-        if (auto s = scalar_at(1)) p.element = std::make_shared<const Pattern>(*s);
+        auto p = generic_composite(call, Pattern::Kind::mat, scalar_at(1));
+        if (p) p->rows.fixed = r.value_or(0), p->cols.fixed = c.value_or(0);
         return p;
       }
       auto p = composite(scalar_at(1), [&](const Type* s) { return types::mat(s, *r, *c); }, Pattern::Kind::mat);
@@ -204,6 +226,15 @@ class AnnotationReader {
     }
     if (symbol && symbol->kind == Symbol::Kind::pattern && symbol->pattern.kind == Pattern::Kind::callable)
       return symbol->pattern;
+    if (is_tuple_word(*expr.object)) {
+      std::vector<Pattern> elements;
+      for (const Expr* index : expr.indices) {
+        auto element = read(*index);
+        if (!element) return std::nullopt;
+        elements.push_back(*std::move(element));
+      }
+      return Pattern::tuple_of(std::move(elements));
+    }
     return bad(expr, "'" + to_source(expr) + "' is not a type");
   }
 
@@ -222,10 +253,8 @@ std::optional<std::vector<Pattern>> return_patterns(const Expr& expr, Scope& sco
   if (expr.kind == ExprKind::none_literal) return out;
   std::span<Expr* const> several;
   if (const auto* tuple = expr.as_if<TupleExpr>()) several = tuple->elements;
-  if (const auto* subscript = expr.as_if<SubscriptExpr>()) {
-    std::string name = to_source(*subscript->object);
-    if (name == "tuple" || name == "Tuple" || name == "typing.Tuple") several = subscript->indices;
-  }
+  if (const auto* subscript = expr.as_if<SubscriptExpr>(); subscript && is_tuple_word(*subscript->object))
+    several = subscript->indices;
   if (const auto* text = expr.as_if<StringLiteral>()) {  // the text is read as if it stood there
     Tree tree;
     tree.source = std::make_shared<SourceFile>("<annotation>", std::string(text->value));

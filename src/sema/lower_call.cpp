@@ -1,4 +1,5 @@
 // Calls: arguments, user functions and their overloads, builtins by row.
+#include <algorithm>
 #include <charconv>
 
 #include "sema/lowering.h"
@@ -21,6 +22,16 @@ bool fits_literal(const Pattern& pattern, const Entity& literal) {
       return pattern.type->is_float() || (pattern.type->is_int() && literal.kind == Entity::Kind::integer);
     default: return false;
   }
+}
+
+/// Whether the parameters of one overload take less than those of another.
+bool is_narrower(const std::vector<Pattern>& a, const std::vector<Pattern>& b) {
+  bool less = false;
+  for (std::size_t p = 0; p < std::min(a.size(), b.size()); ++p) {
+    if (!builtins::covers(b[p], a[p])) return false;
+    less = less || !builtins::covers(a[p], b[p]);
+  }
+  return less;
 }
 
 bool is_compile_time(const Entity& e) {
@@ -312,6 +323,7 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
     std::vector<Entity> bound;
     std::vector<const Argument*> given;
     bool generic = false;
+    const std::vector<Pattern>* patterns = nullptr;
   };
   std::optional<Match> best;
   for (const auto& decl : overloads) {
@@ -324,6 +336,7 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
     candidates.push_back(signature + ")");
     Match match;
     match.decl = decl;
+    match.patterns = patterns;
     match.bound.assign(params.size(), Entity::nothing());
     match.given.assign(params.size(), nullptr);
     std::vector<bool> have(params.size(), false);
@@ -380,7 +393,9 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
       ok = builtins::match(pattern, v->type, bindings);
     }
     if (!ok) continue;
-    if (!best || (best->generic && !match.generic)) best = std::move(match);
+    // Concrete types before generic ones, narrow ones before wide ones, else the first.
+    bool narrower = best && best->generic && (!match.generic || is_narrower(*match.patterns, *best->patterns));
+    if (!best || narrower) best = std::move(match);
   }
   if (!best) return no_overload(overloads[0]->def->name, args, at_node, candidates);
   module_.keep(best->decl);

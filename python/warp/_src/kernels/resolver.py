@@ -67,11 +67,16 @@ def describe(value: object) -> tuple | None:
     annotation = array_annotation(value)
     if annotation is not None:
         return annotation
+    if typing.get_origin(value) is tuple:  # a tuple inside a tuple of results
+        inner = [describe(one) for one in typing.get_args(value)]
+        if all(answer is not None and answer[0] in _TYPE_ANSWERS for answer in inner):
+            return ("tuple_type", *inner)
     if isinstance(value, type):
         handle = wt.type_handle_or_none(value)
         if handle is not None:
             return ("type", handle)
-        return ("scope", ClassResolver(value))
+        pattern = value.__dict__.get("_wp_pattern_")  # a vector or matrix with something left open
+        return ("scope", ClassResolver(value)) if pattern is None else pattern
     handle = getattr(value, "_wp_type_", None)
     if handle is not None and handle.kind != "array":
         return ("typed", handle, wt.value_bytes(value))
@@ -103,6 +108,9 @@ def describe_member_of_warp(name: str) -> tuple | None:
     return None if answer is None or answer[0] in ("other", "warp", "builtin") else answer
 
 
+_TYPE_ANSWERS = ("type", "generic", "generic_array", "generic_vector", "generic_matrix", "tuple_type")
+
+
 def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:
     """What the annotations of a function that are objects already (not text) mean to the compiler: types of parameters by
     name, and of what it returns in a list. Their text may have names that only the function around it knew."""
@@ -112,7 +120,7 @@ def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:
             continue
         several = _listed(annotation) if name == "return" else (annotation,)
         answers = [describe(one) for one in several]
-        if all(answer is not None and answer[0] in ("type", "generic", "generic_array") for answer in answers):
+        if all(answer is not None and answer[0] in _TYPE_ANSWERS for answer in answers):
             known[name] = answers if name == "return" else answers[0]
     return known
 

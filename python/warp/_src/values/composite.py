@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import ctypes
+import math
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -15,6 +16,9 @@ import numpy as np
 from warp import _weft
 from warp._src.values.scalars import (
     PLAIN,
+    Float,
+    Int,
+    Scalar,
     ScalarBase,
     bfloat16,
     bfloat_bits,
@@ -330,7 +334,7 @@ def class_repr(cls: type) -> str:
     """How a type is written: vec3f, mat23d, vector(length=5, dtype=float32)."""
     handle = cls.__dict__.get("_wp_type_")
     if handle is None:
-        return cls.__name__
+        return _generic_repr(cls) if "_wp_pattern_" in cls.__dict__ else cls.__name__
     shape = cls._shape_  # type: ignore[attr-defined]
     suffix = SUFFIXES.get(handle.scalar)
     if handle.kind in ("quat", "transform"):
@@ -340,6 +344,53 @@ def class_repr(cls: type) -> str:
     if len(shape) == 1:
         return f"vector(length={shape[0]}, dtype={handle.scalar})"
     return f"matrix(shape={shape}, dtype={handle.scalar})"
+
+
+_GENERIC_SCALARS: dict[Any, str] = {Any: "Any", Scalar: "Scalar", Float: "Float", Int: "Int"}
+_generic_classes: dict[tuple, type] = {}
+
+
+def is_generic(dtype: Any, *extents: Any) -> bool:
+    """Whether a component type or an extent is left open, as annotations may have it."""
+    return any(n is Any for n in extents) or (isinstance(dtype, type) or dtype is Any) and dtype in _GENERIC_SCALARS
+
+
+def generic_class(base: type, shape: tuple[Any, ...], dtype: Any) -> type:
+    """What stands for all vectors or matrices of some extents and component types in an annotation."""
+    what = base._wp_constructor_  # type: ignore[attr-defined]
+    name = _GENERIC_SCALARS.get(dtype) if isinstance(dtype, type) or dtype is Any else None
+    component = dtype if name else scalar_class(dtype)
+    element = ("generic", name) if name else ("type", checked_scalar(dtype, what))
+    extents = tuple(0 if n is Any else n for n in shape)
+    known = _generic_classes.get((base, extents, component))
+    if known is not None:
+        return known
+    namespace = {
+        "__slots__": (),
+        "__module__": "warp.types",
+        "__doc__": f"A {what} type with something left open: for annotations.",
+        "__new__": _refuse_generic,
+        "_length_": math.prod(extents),
+        "_shape_": extents,
+        "_wp_scalar_type_": component,
+        "_wp_type_params_": (*shape, component),
+        "_wp_pattern_": (f"generic_{what}", element, *extents),
+    }
+    made = type(base._wp_generic_type_str_, (base,), namespace)  # type: ignore[attr-defined]
+    return _generic_classes.setdefault((base, extents, component), made)
+
+
+def _refuse_generic(cls: type, *args: Any, **kwargs: Any) -> Any:
+    raise TypeError(f"{class_repr(cls)} has no values: it stands for types in annotations; use a type with all extents")
+
+
+def _generic_repr(cls: Any) -> str:
+    *shape, dtype = cls._wp_type_params_
+    words = ["Any" if n is Any else str(n) for n in shape]
+    name = "Any" if dtype is Any else dtype.__name__
+    if len(words) == 1:
+        return f"vector(length={words[0]}, dtype={name})"
+    return f"matrix(shape=({', '.join(words)}), dtype={name})"
 
 
 def checked_scalar(dtype: Any, what: str) -> _weft.Type:

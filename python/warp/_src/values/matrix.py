@@ -17,6 +17,8 @@ from warp._src.values.composite import (
     class_of_handle,
     class_repr,
     component_numbers,
+    generic_class,
+    is_generic,
     make_class,
     position_of,
     register_maker,
@@ -163,16 +165,18 @@ def _block(value: Any, rows: int, cols: int) -> Any:
     return [x for part in parts for x in part]  # type: ignore[union-attr]
 
 
-def matrix(shape: tuple[int, int], dtype: Any) -> type[Matrix]:
-    """The class of matrices of this shape (rows, columns) and component type."""
+def matrix(shape: tuple[Any, Any], dtype: Any) -> type[Matrix]:
+    """The class of matrices of this shape (rows, columns) and component type; Any, Int… make one for annotations."""
     try:
-        sizes = tuple(n.__index__() for n in shape)
+        sizes = tuple(1 if n is Any else n.__index__() for n in shape)
     except (AttributeError, TypeError):
         raise TypeError(f"the shape of a matrix is a pair of integers, got {shape!r}") from None
     if len(sizes) != 2:
         raise ValueError(f"Matrix shape must have exactly two dimensions, got {len(sizes)} in shape {shape}")
     if min(sizes) < 1 or sizes[0] * sizes[1] > 65536:
         raise ValueError(f"a matrix has 1 to 65536 components, got shape {shape}")
+    if is_generic(dtype, *shape):
+        return generic_class(Matrix, tuple(shape), dtype)
     return class_of_handle(_weft.type_mat(checked_scalar(dtype, "matrix"), *sizes))
 
 

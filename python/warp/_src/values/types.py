@@ -171,6 +171,9 @@ def types_equal(a: Any, b: Any, match_generic: _python.bool = False) -> _python.
 def _stands_for(generic: Any, handle: _weft.Type | None) -> _python.bool:
     if generic is Any:
         return True
+    pattern = generic.__dict__.get("_wp_pattern_") if isinstance(generic, type) else None
+    if handle is not None and pattern is not None:
+        return _weft.annotation_takes(pattern, handle)
     if handle is None or handle.kind != "scalar" or handle.scalar == "bool":
         return False
     is_float = "float" in handle.scalar
@@ -224,6 +227,8 @@ def type_repr(t: Any) -> str:
 
 def _kind(t: Any) -> str:
     handle = type_handle_or_none(t)
+    if handle is None and isinstance(t, type) and "_wp_pattern_" in t.__dict__:
+        return "vec" if issubclass(t, Vector) else "mat"
     return handle.kind if handle is not None else ""
 
 

@@ -12,6 +12,8 @@ from warp._src.values.composite import (
     class_of_handle,
     component_names,
     component_numbers,
+    generic_class,
+    is_generic,
     make_class,
     position_of,
     register_maker,
@@ -71,13 +73,19 @@ def part(source: Composite, positions: range) -> Any:
     return cls(*[numbers[k] for k in positions])
 
 
-def vector(length: int, dtype: Any) -> type[Vector]:
-    """The class of vectors of this length and component type."""
+def vector(length: Any, dtype: Any) -> type[Vector]:
+    """The class of vectors of this length and component type; Any, Int, Float, Scalar make one for annotations."""
+    if is_generic(dtype, length):
+        return generic_class(Vector, (length if length is Any else _checked_length(length),), dtype)
+    return class_of_handle(_weft.type_vec(checked_scalar(dtype, "vector"), _checked_length(length)))
+
+
+def _checked_length(length: Any) -> int:
     if isinstance(length, bool) or not hasattr(length, "__index__"):
         raise TypeError(f"the length of a vector must be an integer, got {length!r}")
     if not 1 <= length.__index__() <= 65536:
         raise ValueError(f"a vector has 1 to 65536 components, got {length}")
-    return class_of_handle(_weft.type_vec(checked_scalar(dtype, "vector"), length.__index__()))
+    return length.__index__()
 
 
 def _make(handle: _weft.Type) -> type:
