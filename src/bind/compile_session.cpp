@@ -1,6 +1,7 @@
 // Answers of a compile and the hash of a kernel's meaning.
 #include "bind/compile_session.h"
 
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <stdexcept>
@@ -85,14 +86,20 @@ class CompileSession::Fingerprint {
       if (begins_name(i) && fresh.insert(text_of(i)).second) names.emplace_back(text_of(i));
     ask_names(scope, names);
     for (const std::string& name : names) add_answer(name, ask(scope, name));
-    // Members of modules and classes, by the dotted names of the text.
+    const sema::FunctionScan scan = sema::scan(def);
+    auto is_own = [&](std::string_view name) {
+      auto is_it = [&](const syntax::Param& p) { return p.name == name; };
+      return scan.assigned.count(name) || std::any_of(def.params.begin(), def.params.end(), is_it);
+    };
+    // Members of modules, classes and objects, by the dotted names of the text. Looking into an object runs code of the
+    // program's, so it is left alone if only its name is the same as that of a variable here.
     std::set<std::string> done;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!begins_name(i) || !is(i + 1, syntax::TokenKind::dot)) continue;
       std::string path(text_of(i));
       const CompileSession::Answer* answer = &ask(scope, path);
-      for (std::size_t at = i + 1; *answer && (*answer)->kind == sema::Symbol::Kind::scope && (*answer)->scope;
-           at += 2) {
+      if (*answer && (*answer)->kind != sema::Symbol::Kind::scope && is_own(path)) continue;
+      for (std::size_t at = i + 1; *answer && (*answer)->scope; at += 2) {
         if (!is(at, syntax::TokenKind::dot) || !is(at + 1, syntax::TokenKind::name)) break;
         sema::Scope& inner = *(*answer)->scope;
         answer = &ask(inner, text_of(at + 1));
@@ -100,7 +107,6 @@ class CompileSession::Fingerprint {
         if (done.insert(path).second) add_answer(path, *answer);
       }
     }
-    const sema::FunctionScan scan = sema::scan(def);
     if (session_.ahead_ && !scan.statics.empty()) throw NotAhead{};
     for (const syntax::CallExpr* call : scan.statics) {
       if (call->args.size() != 1) continue;
@@ -138,7 +144,7 @@ class CompileSession::Fingerprint {
         for (const auto& f : symbol->functions) add_function(*f);
         break;
       // What a scope holds is asked by name, one member after the other. Ours are part of the build.
-      case sema::Symbol::Kind::scope: hasher_.value(symbol->scope == sema::warp_scope()); break;
+      case sema::Symbol::Kind::scope: hasher_.value(is_warp(*symbol->scope)); break;
       case sema::Symbol::Kind::tuple:
         hasher_.value(symbol->elements.size());
         for (const sema::Symbol& element : symbol->elements) add_answer({}, element);

@@ -72,6 +72,9 @@ struct __attribute__((visibility("hidden"))) Meaning {
 };
 Meaning meaning_of(const sema::FunctionDecl& kernel);
 
+/// Whether a scope is the module `warp`.
+bool is_warp(const sema::Scope& scope);
+
 /// Asks a function's scope for many names in one call, for the session of this thread to remember. Names whose lookup
 /// raises stay unanswered.
 void ask_names(sema::Scope& scope, const std::vector<std::string>& names);

@@ -7,9 +7,11 @@
 //   ("generic_array", …, rank, "indexed")                          wp.indexedarray(dtype=Any, ndim=…)
 //   ("generic_vector", element, length) ("generic_matrix", element, rows, cols)   0: any; element as above
 //   ("tuple_type", …)                                              tuple[int, …] of such types
-//   ("functions", [Function, …])  ("builtin", "sin")  ("scope", resolver)  ("other", "a list")
+//   ("functions", [Function, …])  ("builtin", "sin")  ("scope", resolver)  ("warp",)
+//   ("other", "a list", "<class 'list'>")                          what kernels can't use
 //   ("derivative", ("functions", …)|("builtin", …))                wp.grad(f)
-// and `eval_static(text, {name: value})` the same for wp.static.
+// and `eval_static(text, {name: value})` the same for wp.static. Behind a constant, functions and "other" there may be a
+// further resolver, for their attributes: Mode.FAST.value, self.act(x).
 #include "bind/bind.h"
 #include "bind/compile_session.h"
 #include "bind/gil.h"
@@ -113,8 +115,12 @@ class PythonScope final : public sema::Scope {
     } catch (nb::python_error& error) {
       if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C and exits are not about the expression
       // The expression is the user's; a traceback through this package would hide what is wrong with it.
-      throw sema::StaticError(nb::cast<std::string>(error.type().attr("__name__")) + ": " +
-                              nb::cast<std::string>(nb::str(error.value())));
+      std::string what = nb::cast<std::string>(nb::str(error.value()));
+      if (error.matches(PyExc_NameError))
+        what += ". Make sure all variables used in the static expression are constant.";
+      else
+        what += " (" + nb::cast<std::string>(error.type().attr("__name__")) + ")";
+      throw sema::StaticError(what);
     }
   }
 
@@ -177,9 +183,51 @@ Pattern generic_pattern(const std::string& name) {
   return Pattern::of(Pattern::Kind::any);
 }
 
+/// The module `warp` in kernels: the language's own names, then those of its Python side that are none of them, modules
+/// below it and enums.
+class WarpModuleScope final : public sema::Scope {
+ public:
+  std::optional<Symbol> lookup(std::string_view name) override {
+    if (auto known = sema::warp_scope()->lookup(name)) return known;
+    CompileSession* session = CompileSession::current();
+    if (!session) return ask(name);
+    return session->remember(*this, CompileSession::Question::name, name, [&] { return ask(name); });
+  }
+
+ private:
+  static std::optional<Symbol> ask(std::string_view name) {
+    GilAcquire gil;
+    nb::object question = nb::str(name.data(), name.size());
+    nb::object answer = call_python(
+        [&] { return nb::module_::import_("warp._src.kernels.resolver").attr("describe_member_of_warp")(question); });
+    if (answer.is_none()) return std::nullopt;
+    return to_symbol(answer);
+  }
+};
+
+std::shared_ptr<sema::Scope> warp_module() {
+  static auto scope = std::make_shared<WarpModuleScope>();
+  return scope;
+}
+
+Symbol symbol_alone(nb::tuple t, const std::string& kind);
+
+/// How many entries an answer has without the resolver for its attributes.
+std::size_t plain_size(const std::string& kind) {
+  if (kind == "int" || kind == "float" || kind == "bool" || kind == "str" || kind == "functions") return 2;
+  return kind == "typed" || kind == "other" ? 3 : SIZE_MAX;
+}
+
 Symbol to_symbol(nb::handle answer) {
   nb::tuple t = nb::cast<nb::tuple>(answer);
   std::string kind = nb::cast<std::string>(t[0]);
+  Symbol symbol = symbol_alone(t, kind);
+  if (std::size_t n = plain_size(kind); t.size() > n && !nb::handle(t[n]).is_none())
+    symbol.scope = std::make_shared<PythonScope>(nb::borrow(t[n]));
+  return symbol;
+}
+
+Symbol symbol_alone(nb::tuple t, const std::string& kind) {
   if (kind == "int") {
     nb::object value = nb::borrow(t[1]);
     int overflow = 0;
@@ -228,9 +276,9 @@ Symbol to_symbol(nb::handle answer) {
     symbol.derivative = symbol.kind == Symbol::Kind::functions || symbol.kind == Symbol::Kind::builtin;
     return symbol;
   }
-  if (kind == "warp") return Symbol::of_scope(sema::warp_scope());
+  if (kind == "warp") return Symbol::of_scope(warp_module());
   if (kind == "scope") return Symbol::of_scope(std::make_shared<PythonScope>(nb::borrow(t[1])));
-  return Symbol::of_other(nb::cast<std::string>(t[1]));
+  return Symbol::of_other(nb::cast<std::string>(t[1]), t.size() > 2 ? nb::cast<std::string>(t[2]) : std::string());
 }
 
 nb::object make_function(const std::string& source, const std::string& file, std::uint32_t first_line,
@@ -270,6 +318,8 @@ nb::object make_function(const std::string& source, const std::string& file, std
 }
 
 }  // namespace
+
+bool is_warp(const sema::Scope& scope) { return &scope == warp_module().get() || &scope == sema::warp_scope().get(); }
 
 void ask_names(sema::Scope& scope, const std::vector<std::string>& names) {
   CompileSession* session = CompileSession::current();

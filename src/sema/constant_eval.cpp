@@ -249,7 +249,8 @@ std::optional<Symbol> resolve_dotted(const Expr& expr, Scope& scope) {
   if (const auto* attribute = expr.as_if<AttributeExpr>()) {
     auto object = resolve_dotted(*attribute->object, scope);
     if (!object) return std::nullopt;
-    if (object->kind == Symbol::Kind::scope) return object->scope->lookup(attribute->name);
+    if (object->scope)
+      if (auto member = object->scope->lookup(attribute->name)) return member;
     std::size_t k = std::string_view("xyzw").find(attribute->name);
     if (attribute->name.size() == 1 && k != std::string_view::npos) return component(*object, std::int64_t(k));
   }

@@ -30,7 +30,9 @@ struct Entity {
   };
   Kind kind = Kind::none;
   ir::Value* value = nullptr;
-  std::shared_ptr<const Symbol> symbol;  // integer, real, string (constant), type, functions, builtin, scope
+  /// integer, real, string (constant), type, functions, builtin, scope; of a value the constant that it is, if that has
+  /// attributes
+  std::shared_ptr<const Symbol> symbol;
   std::shared_ptr<const std::vector<Entity>> elements;  // tuple, range
   bool reversed = false;                                // range
   bool maybe_unset = false;  // value of a variable that some path left unassigned (zero there)

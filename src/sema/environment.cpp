@@ -95,6 +95,29 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
   set_variable(variable, std::move(value));
 }
 
+void FunctionLowering::renew_variable(const syntax::Expr& target, const Type* type) {
+  std::string_view name = target.as<syntax::NameExpr>().name;
+  auto known = variable_index_.find(name);
+  if (known == variable_index_.end()) return;
+  const Type* before = variables_[std::size_t(known->second)].type;
+  if (!before || before == type) return;
+  renewed_.emplace_back(name, known->second);
+  for (int variable : renewals_) {  // of the other branch, or of the trip before: it is the same one
+    const Variable& var = variables_[std::size_t(variable)];
+    if (var.name == name && (!var.type || var.type == type)) {
+      known->second = variable;
+      return;
+    }
+  }
+  known->second = new_variable(name);
+  variables_[std::size_t(known->second)].first = target.loc;
+  renewals_.push_back(known->second);
+}
+
+void FunctionLowering::restore_names(std::size_t mark) {
+  for (; renewed_.size() > mark; renewed_.pop_back()) variable_index_[renewed_.back().first] = renewed_.back().second;
+}
+
 void FunctionLowering::poison(std::string_view name) {
   int variable = find_variable(name);
   if (variable < 0) {
@@ -212,11 +235,21 @@ Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then
   ir::Op* op = at(at_node).if_op(condition, {});
   Entity result[2];
   std::vector<std::pair<int, Entity>> changed[2];
+  std::vector<std::pair<std::string_view, int>> renewed;  // by the first side; the second one begins as the first did
   for (std::size_t side = 0; side < 2; ++side) {
     builder_.set_place(op->regions[side]);
-    std::size_t mark = enter_frame();
+    std::size_t mark = enter_frame(), names = renewed_.size();
     result[side] = side == 0 ? then_fn() : else_fn();
     changed[side] = leave_frame(mark);
+    if (side == 1) break;
+    for (std::size_t i = names; i < renewed_.size(); ++i)
+      renewed.emplace_back(renewed_[i].first, variable_index_[renewed_[i].first]);
+    restore_names(names);
+  }
+  for (const auto& [name, variable] : renewed) {
+    int& now = variable_index_[name];
+    if (now != variable) renewed_.emplace_back(name, now);
+    now = variable;
   }
   // Variables changed on either side, in order of their numbers.
   std::map<int, std::pair<const Entity*, const Entity*>> merged;

@@ -19,8 +19,10 @@ void FunctionLowering::assign_target(const Expr& target, Entity value, const Nod
   switch (target.kind) {
     case ExprKind::name:
       if (value.is_literal()) {  // gets its type here, where it stands
+        std::shared_ptr<const Symbol> constant = value.symbol;
         ir::Value* typed = value_of(value, at_node);
         value = typed ? Entity::of(typed) : Entity::failed();
+        if (typed && constant->scope) value.symbol = std::move(constant);  // m = Mode.FAST, then m.value
       }
       return assign_variable(target, target.as<NameExpr>().name, std::move(value));
     case ExprKind::tuple: return unpack(target.as<TupleExpr>().elements, std::move(value), at_node);

@@ -68,6 +68,22 @@ Argument FunctionLowering::place_argument(const Expr& expr) {
   return {{}, std::move(value), &expr, stays ? std::move(place) : nullptr};
 }
 
+std::optional<std::int64_t> FunctionLowering::slice_count(const Expr& expr) {
+  const SliceExpr* slice = nullptr;
+  if (const auto* subscript = expr.as_if<SubscriptExpr>())
+    for (const Expr* index : subscript->indices)
+      if (const auto* one = index->as_if<SliceExpr>()) slice = one;
+  if (!slice || !slice->upper) return std::nullopt;
+  auto bound = [&](const Expr* part, std::int64_t otherwise) {
+    return part ? constant_int(lower_expr(*part)) : std::optional(otherwise);
+  };
+  auto lower = bound(slice->lower, 0), upper = bound(slice->upper, 0), step = bound(slice->step, 1);
+  constexpr std::int64_t kMost = 256;  // more arguments than any function has
+  if (!lower || !upper || !step || *lower < 0 || *upper < 0 || *step < 1 || *upper - *lower > kMost)
+    return std::nullopt;
+  return *upper > *lower ? (*upper - *lower + *step - 1) / *step : 0;
+}
+
 bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::vector<Argument>& out) {
   bool ok = true;
   for (const Expr* arg : expr.args) {
@@ -103,8 +119,18 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::v
           path = {{ir::PathStep::index, false, false, std::int32_t(k)}};
         out.push_back({{}, Entity::of(at(*arg).extract(value.value, path)), arg, nullptr});
       }
+    } else if (auto n = value.is_value() && value.type()->is_array() && value.type()->rank() == 1
+                            ? slice_count(*starred->value)
+                            : std::nullopt) {
+      for (std::int64_t k = 0; k < *n; ++k) {
+        ir::Value* index = builder_.i32(k);
+        out.push_back({{}, Entity::of(at(*arg).load(value.value, std::span(&index, 1), 0)), arg, nullptr});
+      }
     } else {
-      fail(DiagCode::bad_call, *arg, "only vectors, matrices, quaternions and tuples can be spread with '*'");
+      fail(
+          DiagCode::bad_call, *arg,
+          "only vectors, matrices, quaternions, tuples and slices of arrays whose bounds are compile-time numbers can be "
+          "spread with '*'");
       ok = false;
     }
   }
@@ -134,7 +160,15 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::v
 Entity FunctionLowering::lower_call(const CallExpr& expr) {
   int arity = tid_arity_;
   tid_arity_ = 1;
-  Entity callee = lower_expr(*expr.callee);
+  Entity callee = lower_any(*expr.callee);
+  if (callee.kind == Entity::Kind::other || callee.kind == Entity::Kind::scope) {
+    // What no kernel can call means the builtin of its name: math.sqrt(x), np.cross(u, v), a Python function `lerp`.
+    const auto* member = expr.callee->as_if<AttributeExpr>();
+    const auto* plain = expr.callee->as_if<NameExpr>();
+    std::string_view name = member ? member->name : plain ? plain->name : std::string_view();
+    if (builtins::is_builtin(name))
+      callee = Entity::of_symbol(Entity::Kind::builtin, Symbol::of_builtin(std::string(name)));
+  }
   if (callee.kind == Entity::Kind::builtin && callee.symbol->text == "static") return lower_static(expr);
   std::vector<Argument> args;
   bool ok = lower_arguments(expr, takes_references(callee), args);
@@ -237,13 +271,23 @@ Entity FunctionLowering::call_builtin(std::string_view name, std::vector<Argumen
     candidates.push_back(row.signature);
   }
   // Equal scalars are what most rows want: say so first when that is the reason.
+  auto scalar_of = [&](const Entity& e) -> const Type* {
+    if (e.is_literal()) return type_of_literal(e);
+    return e.is_value() && e.type()->is_scalar() ? e.type() : nullptr;
+  };
+  auto wants_one_type = [&](std::size_t i) {  // of its first argument and this one
+    for (const builtins::Row& row : rows)
+      if (row.params.size() > i && !row.params[0].pattern.variable.empty() &&
+          row.params[0].pattern.variable == row.params[i].pattern.variable)
+        return true;
+    return false;
+  };
   for (std::size_t i = 1; i < args.size(); ++i) {
-    const Entity &a = args[0].entity, &b = args[i].entity;
-    if (a.is_value() && b.is_value() && a.type()->is_scalar() && b.type()->is_scalar() && a.type() != b.type() &&
-        rows.size() > 0)
+    const Type *a = scalar_of(args[0].entity), *b = scalar_of(args[i].entity);
+    if (a && b && a != b && wants_one_type(i))
       return fail(DiagCode::no_overload, at_node,
                   "Couldn't find a function '" + std::string(name) + "' that takes (" + describe(args) +
-                      "): Input types must be the same",
+                      "): " + same_types_wanted(a, b),
                   "convert the arguments to one type");
   }
   return no_overload(name, args, at_node, candidates);

@@ -1,14 +1,24 @@
-// Expressions: names, attributes, subscripts, literals, conditions.
+// Expressions: names, subscripts, literals, conditions.
 #include "sema/lowering.h"
-
-#include "builtins/near_name.h"
-#include "syntax/print.h"
 
 namespace weft::sema {
 
 using namespace syntax;
 
 Entity FunctionLowering::lower_expr(const Expr& expr) {
+  Entity entity = lower_any(expr);
+  return entity.kind == Entity::Kind::other ? foreign_value(entity, expr) : entity;
+}
+
+Entity FunctionLowering::foreign_value(const Entity& entity, const Node& at_node) {
+  const Symbol& symbol = *entity.symbol;
+  if (symbol.host_type.empty())
+    return fail(DiagCode::bad_call, at_node, symbol.text + " can't be used as a value in kernels");
+  return fail(DiagCode::foreign_value, at_node, "Invalid external reference type: " + symbol.host_type,
+              "kernels can't read " + symbol.text + "; pass it as an argument, or what you need of it by wp.static(…)");
+}
+
+Entity FunctionLowering::lower_any(const Expr& expr) {
   builder_.set_loc(expr.loc);
   switch (expr.kind) {
     case ExprKind::name: return lower_name(expr.as<NameExpr>());
@@ -69,7 +79,7 @@ Entity FunctionLowering::lower_name(const NameExpr& expr) {
                 symbol ? "this function assigns the name, so the constant outside is hidden; use another name"
                        : "give it a value before this line");
   if (!symbol)
-    return fail(DiagCode::unknown_name, expr, "unknown name '" + std::string(expr.name) + "'",
+    return fail(DiagCode::unknown_name, expr, "Referencing undefined symbol: " + std::string(expr.name),
                 "kernels see their parameters, local variables, constants, types and @wp.func functions");
   return from_symbol(*symbol, expr);
 }
@@ -84,7 +94,10 @@ Entity FunctionLowering::from_symbol(const Symbol& symbol, const Node& at_node) 
         case Constant::Form::text: return Entity::of_symbol(Entity::Kind::string, symbol);
         case Constant::Form::typed: {
           ir::Value* value = constant_value(symbol.constant, at_node);
-          return value ? Entity::of(value) : Entity::failed();
+          if (!value) return Entity::failed();
+          Entity constant = Entity::of(value);
+          if (symbol.scope) constant.symbol = std::make_shared<const Symbol>(symbol);
+          return constant;
         }
       }
       return Entity::failed();
@@ -126,84 +139,16 @@ ir::Value* FunctionLowering::constant_value(const Constant& constant, const Node
   return build(constant.type);
 }
 
-Entity FunctionLowering::lower_attribute(const AttributeExpr& expr) {
-  // A part of an element is read alone: p[i].mass loads the mass.
-  if (expr.object->kind == ExprKind::subscript || expr.object->kind == ExprKind::attribute) {
-    const Expr& root = root_of(expr);
-    int variable = root.kind == ExprKind::name ? find_variable(root.as<NameExpr>().name) : -1;
-    if (variable >= 0 && read_variable(variable, nullptr).is_value()) {
-      Place place = place_of(*expr.object);
-      if (place.root == Place::Root::none) return Entity::failed();
-      builder_.set_loc(expr.loc);
-      if (attribute_step(place, expr.name)) return read_place(place);
-      return value_attribute(read_place(place), expr);
-    }
-  }
-  Entity object = lower_expr(*expr.object);
-  builder_.set_loc(expr.loc);
-  switch (object.kind) {
-    case Entity::Kind::error: return object;
-    case Entity::Kind::scope: {
-      if (auto symbol = object.symbol->scope->lookup(expr.name)) return from_symbol(*symbol, expr);
-      std::string_view near = builtins::near_name(expr.name);
-      if (!near.empty() && !object.symbol->scope->lookup(near)) near = {};
-      return fail(DiagCode::unknown_attribute, expr,
-                  "there is no '" + std::string(expr.name) + "' in '" + to_source(*expr.object) + "'",
-                  near.empty() ? "" : "did you mean '" + std::string(near) + "'?");
-    }
-    case Entity::Kind::value: return value_attribute(object, expr);
-    case Entity::Kind::type: {
-      if (object.symbol->pattern.kind == builtins::Pattern::Kind::exact && expr.name == "dtype" &&
-          object.symbol->pattern.type->element())
-        return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(object.symbol->pattern.type->element()));
-      break;
-    }
-    default: break;
-  }
-  return fail(DiagCode::unknown_attribute, expr,
-              describe(object) + " has no attribute '" + std::string(expr.name) + "'");
-}
-
-Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& expr) {
-  const Type* type = object.type();
-  Place place;
-  place.root = Place::Root::temporary;
-  place.base = object.value;
-  place.type = type;
-  if (attribute_step(place, expr.name)) return read_place(place);
-  if (type->is_array() || type->is_indexed_array()) {
-    if (expr.name == "shape") {
-      std::vector<Entity> extents;
-      for (std::uint32_t d = 0; d < type->rank(); ++d) extents.push_back(Entity::of(extent_of(object.value, d)));
-      return Entity::of_tuple(std::move(extents));
-    }
-    if (expr.name == "ndim") return Entity::of(builder_.i32(type->rank()));
-    if (expr.name == "size") {
-      ir::Value* size = extent_of(object.value, 0);
-      for (std::uint32_t d = 1; d < type->rank(); ++d)
-        size = builder_.binary(ir::OpCode::mul, size, extent_of(object.value, d));
-      return Entity::of(size);
-    }
-    if (expr.name == "dtype") return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type->element()));
-    if (expr.name == "ptr" && type->is_array()) {
-      ir::Value* operands[] = {object.value};
-      return Entity::of(builder_.op(ir::OpCode::data_ptr, operands)->result());
-    }
-  }
-  if (type->is_composite() && expr.name == "dtype")
-    return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type->element()));
-  std::string cure;
-  if (type->is_struct() && !type->is_indexed_array()) {
-    for (const Field& f : type->fields())
-      if (library() || !is_private(type, f)) cure += (cure.empty() ? "its fields are " : ", ") + std::string(f.name);
-    if (type->field_index(expr.name) >= 0)
-      return fail(DiagCode::unknown_attribute, expr,
-                  "the field '" + std::string(expr.name) + "' of " + type->user_name() + " is the library's own", cure);
-  } else if (type->is_vec() || type->is_quat()) {
-    cure = "components are single letters (x, y, z, w) or indices; several at once need a slice";
-  }
-  return fail(DiagCode::unknown_attribute, expr,
-              type->user_name() + " has no attribute '" + std::string(expr.name) + "'", cure);
+Entity FunctionLowering::element_of_tuple(const Entity& tuple, const SubscriptExpr& expr) {
+  if (expr.indices.size() != 1) return fail(DiagCode::bad_index, expr, "a tuple takes one constant index");
+  auto k = need_constant(lower_expr(*expr.indices[0]), *expr.indices[0], "the index of a tuple");
+  if (!k) return Entity::failed();
+  std::int64_t n = std::int64_t(tuple.elements->size());
+  std::int64_t index = *k < 0 ? *k + n : *k;
+  if (index < 0 || index >= n)
+    return fail(DiagCode::bad_index, *expr.indices[0],
+                "index " + std::to_string(*k) + " is out of range for a tuple of " + std::to_string(n));
+  return (*tuple.elements)[std::size_t(index)];
 }
 
 Entity FunctionLowering::lower_subscript(const SubscriptExpr& expr) {
@@ -215,17 +160,7 @@ Entity FunctionLowering::lower_subscript(const SubscriptExpr& expr) {
     if (shape || expr.object->kind == ExprKind::tuple) {
       Entity object = lower_expr(*expr.object);
       if (object.is_error()) return object;
-      if (object.kind == Entity::Kind::tuple) {
-        if (expr.indices.size() != 1) return fail(DiagCode::bad_index, expr, "a tuple takes one constant index");
-        auto k = need_constant(lower_expr(*expr.indices[0]), *expr.indices[0], "the index of a tuple");
-        if (!k) return Entity::failed();
-        std::int64_t n = std::int64_t(object.elements->size());
-        std::int64_t index = *k < 0 ? *k + n : *k;
-        if (index < 0 || index >= n)
-          return fail(DiagCode::bad_index, *expr.indices[0],
-                      "index " + std::to_string(*k) + " is out of range for a tuple of " + std::to_string(n));
-        return (*object.elements)[std::size_t(index)];
-      }
+      if (object.kind == Entity::Kind::tuple) return element_of_tuple(object, expr);
     }
   }
   if (const auto* root = library() ? root_of(expr).as_if<NameExpr>() : nullptr)
@@ -235,14 +170,7 @@ Entity FunctionLowering::lower_subscript(const SubscriptExpr& expr) {
     int variable = find_variable(name->name);
     if (variable >= 0) {
       Entity held = read_variable(variable, nullptr);
-      if (held.kind == Entity::Kind::tuple) {  // a tuple of compile-time things
-        auto k = expr.indices.size() == 1
-                     ? need_constant(lower_expr(*expr.indices[0]), *expr.indices[0], "the index of a tuple")
-                     : std::nullopt;
-        if (!k || *k < 0 || *k >= std::int64_t(held.elements->size()))
-          return fail(DiagCode::bad_index, expr, "bad index of a tuple");
-        return (*held.elements)[std::size_t(*k)];
-      }
+      if (held.kind == Entity::Kind::tuple) return element_of_tuple(held, expr);
     }
   }
   Place place = place_of(expr);

@@ -163,6 +163,8 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
     fail(DiagCode::value_out_of_range, *stmt.iterable, "the step of range() is zero");
     return give_up_loop(stmt, info);
   }
+  std::size_t names = renewed_.size();
+  renew_variable(*stmt.target, lo->type);
   bool constant = lo->is_constant() && hi->is_constant() && step->is_constant();
   std::int64_t trips = constant ? trip_count(lo, hi, step)->as_int() : -1;
   auto unroll = [&] {
@@ -193,6 +195,8 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
   } catch (const UnrollRequest& request) {
     if (request.loop != &stmt) throw;
     leave_frame(mark);
+    restore_names(names);
+    renew_variable(*stmt.target, lo->type);
     loops_.resize(depth);
     builder_.set_place(region);
     region->last = last;
@@ -228,7 +232,9 @@ void FunctionLowering::lower_unrolled(const ForStmt& stmt, const LoopInfo& info,
   loop.stmt = &stmt;
   if (info.exits & kExitBreak) loop.on = new_flag("$on", true);
   loops_.push_back(loop);
+  const std::size_t names = renewed_.size();
   for (std::int64_t k = 0; k < trips; ++k) {
+    restore_names(names);
     ir::Value* alive = flags_alive(loops_.back(), info.exits);
     lower_branches(
         alive,

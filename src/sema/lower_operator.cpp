@@ -168,9 +168,7 @@ Entity FunctionLowering::binary(BinaryOp op, Entity a, Entity b, const Node& at_
   const Type* ta = va->type;
   const Type* tb = vb->type;
   if (ta->is_scalar() && tb->is_scalar() && ta != tb)
-    return fail(DiagCode::type_mismatch, at_node,
-                "Input types must be the same, got " + ta->user_name() + " and " + tb->user_name(),
-                conversion_cure(ta, tb));
+    return fail(DiagCode::type_mismatch, at_node, same_types_wanted(ta, tb), conversion_cure(ta, tb));
   std::vector<Argument> args = {{{}, Entity::of(va), nullptr, nullptr}, {{}, Entity::of(vb), nullptr, nullptr}};
   return call_builtin(name, std::move(args), at_node);
 }
@@ -269,8 +267,7 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
     return fail(DiagCode::type_mismatch, at_node,
                 ta->user_name() + " values can't be " + (equality ? "compared" : "ordered"),
                 "compare their components");
-  return fail(DiagCode::type_mismatch, at_node,
-              "Input types must be the same, got " + ta->user_name() + " and " + tb->user_name());
+  return fail(DiagCode::type_mismatch, at_node, same_types_wanted(ta, tb));
 }
 
 }  // namespace weft::sema

@@ -2,6 +2,8 @@
 // with a path into it, so that `p[i].mass` and `out[0][2]` touch only those bytes, reading as well as writing.
 #include "sema/lowering.h"
 
+#include <utility>
+
 #include "ir/infer.h"
 
 namespace weft::sema {
@@ -25,28 +27,40 @@ bool FunctionLowering::is_foreign(const Expr& expr) const {
   return name && find_variable(name->name) < 0;
 }
 
-Place FunctionLowering::place_of(const Expr& expr) {
-  if (const auto* attribute = expr.as_if<AttributeExpr>(); attribute && !is_foreign(expr)) {
-    Place place = place_of(*attribute->object);
-    if (place.root == Place::Root::none) return place;
-    if (place.type && attribute_step(place, attribute->name)) return place;
-    Place temporary;
-    Entity value = value_attribute(read_place(place), *attribute);
+Place FunctionLowering::place_of(const Expr& expr, Entity* instead) {
+  auto temporary = [&](Entity value) -> Place {
     if (!value.is_value()) {
-      if (!value.is_error())
+      if (instead && !value.is_error())
+        *instead = std::move(value);
+      else if (!value.is_error())
         fail(DiagCode::bad_assignment, expr, "this can't be assigned to or indexed: " + describe(value));
       return {};
     }
-    temporary.root = Place::Root::temporary;
-    temporary.base = value.value;
-    temporary.type = value.type();
-    return temporary;
+    Place place;
+    place.root = Place::Root::temporary;
+    place.base = value.value;
+    place.type = value.type();
+    return place;
+  };
+  auto taken = [&] { return instead ? std::exchange(*instead, Entity::nothing()) : Entity::nothing(); };
+  if (const auto* attribute = expr.as_if<AttributeExpr>(); attribute && !is_foreign(expr)) {
+    Place place = place_of(*attribute->object, instead);
+    if (place.root == Place::Root::none) {
+      Entity object = taken();
+      return object.kind == Entity::Kind::none ? place : temporary(attribute_of(object, *attribute));
+    }
+    if (place.type && attribute_step(place, attribute->name)) return place;
+    return temporary(value_attribute(read_place(place), *attribute));
   }
   if (const auto* subscript = expr.as_if<SubscriptExpr>()) {
     if (is_adjoint(*subscript)) return adjoint_place(*subscript);
-    Place place = place_of(*subscript->object);
-    if (place.root == Place::Root::none) return place;
-    return subscript_place(std::move(place), *subscript);
+    Place place = place_of(*subscript->object, instead);
+    if (place.root != Place::Root::none) return subscript_place(std::move(place), *subscript);
+    Entity object = taken();
+    if (object.kind == Entity::Kind::tuple) return temporary(element_of_tuple(object, *subscript));
+    if (object.kind != Entity::Kind::none)
+      fail(DiagCode::bad_index, *subscript->object, describe(object) + " can't be indexed");
+    return {};
   }
   Place place;
   if (const auto* name = expr.as_if<NameExpr>()) {

@@ -25,16 +25,17 @@ void FunctionLowering::lower_query_loop(const ForStmt& stmt, const LoopInfo& inf
     set_variable(variable, Entity::of(value));
     return variable;
   };
-  const ExprKind kind = stmt.iterable->kind;
-  const bool path = kind == ExprKind::name || kind == ExprKind::attribute || kind == ExprKind::subscript;
-  const bool named = path && place_of(*stmt.iterable).root == Place::Root::variable;
-  const int own = named ? -1 : hidden("$query", query);
-  open_while(stmt, info, std::span(&own, named ? 0 : 1));
   const auto& rows = builtins::rows(next);
   WEFT_CHECK(
       !rows.empty() && rows[0].params.size() >= 2 && rows[0].params[1].pattern.kind == builtins::Pattern::Kind::exact,
       "'" + std::string(next) + "' can't go on in a loop");
   const Type* index_type = rows[0].params[1].pattern.type;
+  renew_variable(*stmt.target, index_type);
+  const ExprKind kind = stmt.iterable->kind;
+  const bool path = kind == ExprKind::name || kind == ExprKind::attribute || kind == ExprKind::subscript;
+  const bool named = path && place_of(*stmt.iterable).root == Place::Root::variable;
+  const int own = named ? -1 : hidden("$query", query);
+  open_while(stmt, info, std::span(&own, named ? 0 : 1));
   int index = -1;
   auto find_next = [&]() -> ir::Value* {
     index = hidden("$index", function_.zero(index_type));

@@ -277,9 +277,7 @@ Entity FunctionLowering::special_select(std::string_view name, std::vector<Argum
   ir::Value* vb = value_of(b, at_node);
   if (!condition || !va || !vb) return Entity::failed();
   if (va->type != vb->type)
-    return fail(DiagCode::type_mismatch, at_node,
-                std::string(name) + "(): Input types must be the same, got " + va->type->user_name() + " and " +
-                    vb->type->user_name());
+    return fail(DiagCode::type_mismatch, at_node, std::string(name) + "(): " + same_types_wanted(va->type, vb->type));
   if (condition->is_constant()) return Entity::of(condition->bits ? va : vb);
   return Entity::of(at(at_node).select(condition, va, vb));
 }

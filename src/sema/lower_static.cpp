@@ -1,4 +1,5 @@
 // wp.static: the host evaluates the expression if it can (Python does); otherwise it is evaluated here.
+#include <algorithm>
 #include <cctype>
 
 #include "sema/lowering.h"
@@ -8,7 +9,7 @@ namespace weft::sema {
 using namespace syntax;
 
 // Host expressions may hold what kernels don't know (lambdas, comprehensions), so their text is taken as written.
-std::string source_text(const Expr& expr) {
+std::string source_text(const Expr& expr, std::span<const TextEdit> edits) {
   std::string out;
   if (!expr.loc.file) return out;
   for (std::uint32_t line = expr.loc.line; line <= expr.end_line; ++line) {
@@ -16,7 +17,13 @@ std::string source_text(const Expr& expr) {
     std::size_t begin = line == expr.loc.line ? expr.loc.col - 1 : 0;
     std::size_t end = line == expr.end_line ? expr.end_col - 1 : text.size();
     if (!out.empty()) out += "\n";
-    if (begin < end && end <= text.size()) out += text.substr(begin, end - begin);
+    if (begin >= end || end > text.size()) continue;
+    std::string piece(text.substr(begin, end - begin));
+    // From the right, so that the others keep their place.
+    for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit)
+      if (edit->at->loc.line == line)
+        piece.replace(edit->at->loc.col - 1 - begin, edit->at->end_col - edit->at->loc.col, edit->text);
+    out += piece;
   }
   return expr.end_line == expr.loc.line ? out : "(" + out + ")";
 }
@@ -81,11 +88,40 @@ bool is_compile_time(const ir::Value* value) {
 
 }  // namespace
 
+std::string FunctionLowering::static_text(const Expr& inner) {
+  std::vector<TextEdit> edits;
+  for_each_call(inner, [&](const CallExpr& call) {
+    const auto* callee = call.callee->as_if<NameExpr>();
+    if (!callee || callee->name != "len" || call.args.size() != 1 || call.loc.line != call.end_line) return;
+    const auto* root = root_of(*call.args[0]).as_if<NameExpr>();
+    if (!root || find_variable(root->name) < 0) return;
+    auto holds_call = [&](const TextEdit& edit) {
+      return edit.at->loc.line == call.loc.line && edit.at->loc.col < call.loc.col && call.end_col <= edit.at->end_col;
+    };
+    if (std::any_of(edits.begin(), edits.end(), holds_call)) return;
+    ir::Region* outer = builder_.region();
+    builder_.set_place(function_.make_region(nullptr));  // only the type counts
+    std::size_t mark = enter_frame();
+    Entity value = lower_expr(*call.args[0]);
+    const bool fixed = value.kind == Entity::Kind::tuple ||
+                       (value.is_value() && (value.type()->is_composite() || value.type()->is_tuple()));
+    auto n = fixed ? constant_int(special_len({{{}, value, call.args[0], nullptr}}, call)) : std::nullopt;
+    leave_frame(mark);
+    builder_.set_place(outer);
+    if (n) edits.push_back({&call, std::to_string(*n)});
+  });
+  auto place = [](const TextEdit& edit) { return std::pair(edit.at->loc.line, edit.at->loc.col); };
+  std::sort(edits.begin(), edits.end(), [&](const TextEdit& a, const TextEdit& b) { return place(a) < place(b); });
+  return source_text(inner, edits);
+}
+
 Entity FunctionLowering::lower_static(const CallExpr& expr) {
   if (expr.args.size() != 1 || !expr.keywords.empty() || expr.args[0]->kind == ExprKind::starred)
     return fail(DiagCode::bad_static, expr, "wp.static() takes one expression");
   const Expr& inner = *expr.args[0];
-  std::string text = source_text(inner);
+  const std::size_t errors = sink_.error_count();
+  std::string text = static_text(inner);
+  if (sink_.error_count() != errors) return Entity::failed();
   std::vector<std::pair<std::string, Constant>> locals;
   std::set<std::string_view> hidden;
   std::string_view run_time;  // a number among them that no unrolling makes constant
@@ -111,7 +147,7 @@ Entity FunctionLowering::lower_static(const CallExpr& expr) {
   try {
     if (auto symbol = scope_->eval_static(text, locals)) return from_symbol(*symbol, expr);
   } catch (const StaticError& error) {
-    return fail(DiagCode::bad_static, inner, std::string("wp.static: ") + error.what());
+    return fail(DiagCode::bad_static, inner, std::string("Error evaluating static expression: ") + error.what());
   }
   if (!run_time.empty())
     return fail(DiagCode::bad_static, inner,

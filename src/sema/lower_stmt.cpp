@@ -231,6 +231,7 @@ void FunctionLowering::run(std::span<const Entity> args, std::span<const builtin
     std::string_view name = def.params[i].name;
     int variable = new_variable(name);
     variable_index_.emplace(name, variable);
+    param_variables_.push_back(variable);
     Variable& var = variables_[std::size_t(variable)];
     var.first = def.params[i].loc;
     if (args[i].is_value()) {  // a stand-in that carries the type
@@ -264,7 +265,7 @@ void FunctionLowering::finish(Instance& instance, const FunctionDef& def, std::s
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     if (!patterns[i].by_reference) continue;
     instance.ref_params.push_back(i);
-    Entity value = read_variable(find_variable(def.params[i].name), nullptr);
+    Entity value = read_variable(param_variables_[i], nullptr);
     if (value.is_value()) results.push_back(value.value);
   }
   for (ir::Value* v : results) function_.result_types.push_back(v->type);

@@ -125,6 +125,10 @@ std::string_view next_of_struct(const syntax::ClassDef& def);
 /// What is said about arrays of structs that holds_private() finds something in, and the cure.
 inline std::string no_array_of(const Type* type) { return "a " + type->user_name() + " can't lie in an array"; }
 inline constexpr const char* kKeepInVariables = "keep it in a variable, or pass it to a function";
+/// What is said where two operands or arguments should have one type.
+inline std::string same_types_wanted(const Type* a, const Type* b) {
+  return "Input types must be the same, got ['" + a->user_name() + "', '" + b->user_name() + "']";
+}
 /// The scope that a function's free names are looked up in.
 std::shared_ptr<Scope> scope_of(const FunctionDecl& decl);
 
@@ -169,6 +173,10 @@ class FunctionLowering {
   void set_variable(int variable, Entity value);
   void assign_variable(const syntax::Node& at, std::string_view name, Entity value);
   Entity read_variable(int variable, const syntax::Node* at);
+  /// From here on the name is a new variable if the one that it was has another type: the target of a loop.
+  void renew_variable(const syntax::Expr& target, const Type* type);
+  /// Names that were renewed since `mark` are again what they were.
+  void restore_names(std::size_t mark);
   std::size_t enter_frame();
   std::vector<std::pair<int, Entity>> leave_frame(std::size_t mark);
   ir::Value* undefined_value(int variable, const Type* type, std::size_t loop_depth);
@@ -235,7 +243,9 @@ class FunctionLowering {
   Entity storable(Entity value, const Type* type, const syntax::Node& at, const char* what);
 
   // places (lower_place.cpp)
-  Place place_of(const syntax::Expr& expr);
+  /// `instead`: receives what the expression is if it is no value but something of compile time (a.dtype); without it
+  /// that is an error.
+  Place place_of(const syntax::Expr& expr, Entity* instead = nullptr);
   Place subscript_place(Place base, const syntax::SubscriptExpr& expr);
   Place array_place(Place base, const syntax::SubscriptExpr& expr);
   /// A dotted name that begins outside the function: a module's or class's member.
@@ -297,10 +307,23 @@ class FunctionLowering {
 
   // expressions (lower_expr.cpp, lower_operator.cpp)
   Entity lower_expr(const syntax::Expr& expr);
+  /// As lower_expr, but may be something of the host that kernels can't use: a callee, or what stands left of a dot.
+  Entity lower_any(const syntax::Expr& expr);
+  /// Reports that a kernel reads something of the host that it can't use.
+  Entity foreign_value(const Entity& entity, const syntax::Node& at);
   Entity lower_name(const syntax::NameExpr& expr);
-  Entity lower_attribute(const syntax::AttributeExpr& expr);
-  Entity value_attribute(Entity object, const syntax::AttributeExpr& expr);
   Entity lower_subscript(const syntax::SubscriptExpr& expr);
+  /// One element of a tuple of compile-time things.
+  Entity element_of_tuple(const Entity& tuple, const syntax::SubscriptExpr& expr);
+
+  // attributes (lower_attribute.cpp)
+  Entity lower_attribute(const syntax::AttributeExpr& expr);
+  Entity attribute_of(const Entity& object, const syntax::AttributeExpr& expr);
+  Entity value_attribute(Entity object, const syntax::AttributeExpr& expr);
+  Entity type_attribute(const builtins::Pattern& type, const syntax::AttributeExpr& expr);
+  Entity no_attribute(const std::string& what, const syntax::AttributeExpr& expr, std::string cure = {});
+
+  // further expressions
   /// Of a constant of the library (lower_table.cpp).
   Entity table_element(const Entity& table, const syntax::SubscriptExpr& expr);
   Entity chosen_element(const std::vector<Entity>& elements, ir::Value* index, const syntax::Node& at);
@@ -321,6 +344,8 @@ class FunctionLowering {
   Entity lower_call(const syntax::CallExpr& expr);
   /// `places`: the callee may update arguments, so their places are kept.
   bool lower_arguments(const syntax::CallExpr& expr, bool places, std::vector<Argument>& out);
+  /// The elements that a slice of an array has by its bounds alone; nullopt if these are not known.
+  std::optional<std::int64_t> slice_count(const syntax::Expr& expr);
   bool takes_references(const Entity& callee);
   Argument place_argument(const syntax::Expr& expr);
   Entity call_functions(const std::vector<std::shared_ptr<const FunctionDecl>>& overloads, std::vector<Argument> args,
@@ -351,6 +376,8 @@ class FunctionLowering {
   // special forms and constructors (lower_special.cpp, lower_construct.cpp)
   Entity call_special(std::string_view name, std::vector<Argument> args, const syntax::Node& at, bool& handled);
   Entity lower_static(const syntax::CallExpr& expr);
+  /// The text of a wp.static expression, with numbers in place of `len(v)` of variables whose size is fixed.
+  std::string static_text(const syntax::Expr& inner);
   Entity special_tid(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_print(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_printf(const std::vector<Argument>& args, const syntax::Node& at);
@@ -413,7 +440,10 @@ class FunctionLowering {
 
   std::vector<Variable> variables_;
   std::unordered_map<std::string_view, int> variable_index_;
-  std::vector<std::pair<int, Entity>> journal_;  // what variables held before they were set, newest last
+  std::vector<std::pair<int, Entity>> journal_;            // what variables held before they were set, newest last
+  std::vector<std::pair<std::string_view, int>> renewed_;  // names that became other variables, and what they were
+  std::vector<int> renewals_;                              // those other variables
+  std::vector<int> param_variables_;
   std::vector<Loop> loops_;
   int live_ = -1;                                                    // flag: false after return
   std::vector<std::pair<std::string_view, int>> adjoint_variables_;  // of a gradient function: parameter, variable

@@ -83,7 +83,7 @@ bool ModuleLowering::check_returns(const FunctionDecl& decl, const Instance& ins
   if (fits) return true;
   std::string wanted;
   for (const builtins::Pattern& p : *annotated) wanted += (wanted.empty() ? "" : ", ") + builtins::to_string(p);
-  sink_.report(DiagCode::return_mismatch, annotation.loc,
+  sink_.report(DiagCode::result_annotation, annotation.loc,
                "'" + std::string(decl.def->name) + "' returns " + (given.empty() ? "nothing" : given) +
                    ", its annotation says " + (wanted.empty() ? "nothing" : wanted),
                "change the annotation or what the function returns", annotation.underline());

@@ -232,6 +232,11 @@ FunctionScan scan(const FunctionDef& def) {
   return std::move(scanner.result);
 }
 
+void for_each_call(const Expr& expr, const std::function<void(const CallExpr&)>& visit) {
+  if (const auto* call = expr.as_if<CallExpr>()) visit(*call);
+  for_each_child(expr, [&](const Expr& child) { for_each_call(child, visit); });
+}
+
 bool mentions(const Expr& expr, std::string_view name) {
   if (const auto* n = expr.as_if<NameExpr>()) return n->name == name;
   bool found = false;

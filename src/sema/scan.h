@@ -2,6 +2,8 @@
 // their block early, where a name is read last, and which loops hold wp.static. One walk, linear in the text.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -56,8 +58,16 @@ struct FunctionScan {
 FunctionScan scan(const syntax::FunctionDef& def);
 /// What stands left of all subscripts and attributes: p in p[i].v.x.
 const syntax::Expr& root_of(const syntax::Expr& expr);
+/// Other text for a part of an expression that stands on one line.
+struct TextEdit {
+  const syntax::Expr* at;
+  std::string text;
+};
 /// The text of an expression as written, in parentheses if it has several lines: what a host evaluates for wp.static.
-std::string source_text(const syntax::Expr& expr);
+/// `edits`: what is to stand in it instead, from left to right.
+std::string source_text(const syntax::Expr& expr, std::span<const TextEdit> edits = {});
+/// Every call inside an expression, from the outside in and from left to right.
+void for_each_call(const syntax::Expr& expr, const std::function<void(const syntax::CallExpr&)>& visit);
 /// True if the name occurs in the expression.
 bool mentions(const syntax::Expr& expr, std::string_view name);
 

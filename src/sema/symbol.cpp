@@ -82,10 +82,11 @@ Symbol Symbol::of_builtin(std::string name) {
   return s;
 }
 
-Symbol Symbol::of_other(std::string what) {
+Symbol Symbol::of_other(std::string what, std::string host_type) {
   Symbol s;
   s.kind = Kind::other;
   s.text = std::move(what);
+  s.host_type = std::move(host_type);
   return s;
 }
 

@@ -71,10 +71,11 @@ struct Symbol {
   builtins::Pattern pattern;
   std::vector<Symbol> elements;  // tuple
   std::vector<std::shared_ptr<const FunctionDecl>> functions;
-  std::shared_ptr<Scope> scope;
-  std::string text;         // builtin: its name; other: a description for the message
-  bool reported = false;    // other: what is wrong with it was reported; its uses make no further noise
-  bool derivative = false;  // functions, builtin: not they themselves but wp.grad of them
+  std::shared_ptr<Scope> scope;  // scope; of anything else: what its attributes mean (Mode.FAST.value), if it has some
+  std::string text;              // builtin: its name; other: a description for the message
+  std::string host_type;         // other: its type in the words of the host, <class 'list'>
+  bool reported = false;         // other: what is wrong with it was reported; its uses make no further noise
+  bool derivative = false;       // functions, builtin: not they themselves but wp.grad of them
 
   static Symbol of(Constant value);
   static Symbol of_type(const Type* type);
@@ -83,7 +84,7 @@ struct Symbol {
   static Symbol of_functions(std::vector<std::shared_ptr<const FunctionDecl>> functions);
   static Symbol of_scope(std::shared_ptr<Scope> scope);
   static Symbol of_builtin(std::string name);
-  static Symbol of_other(std::string what);
+  static Symbol of_other(std::string what, std::string host_type = {});
 };
 
 /// The Resolver.

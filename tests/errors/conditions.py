@@ -42,7 +42,7 @@ def conditions(out: wp.array(dtype=float), v: wp.vec3, i: int):
 # CHECK-NEXT:{{^}}        if not v or missing:{{$}}
 # CHECK-NEXT:{{^}}               ^{{$}}
 # CHECK-NEXT:{{^}}    note: compare it with something{{$}}
-# CHECK-NEXT:{{^}}conditions.py:19:17: error: unknown name 'missing' [unknown_name]{{$}}
+# CHECK-NEXT:{{^}}conditions.py:19:17: error: Referencing undefined symbol: missing [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        if not v or missing:{{$}}
 # CHECK-NEXT:{{^}}                    ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: kernels see their parameters, local variables, constants, types and @wp.func functions{{$}}

@@ -188,7 +188,7 @@ def loops_over_things(out: wp.array(dtype=float), v: wp.vec3):
 # CHECK-NEXT:{{^}}constructs.py:99:14: error: reversed() takes a range, not array(dtype=float32) [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        for f in reversed(out):{{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}constructs.py:101:14: error: unknown name 'missing' [unknown_name]{{$}}
+# CHECK-NEXT:{{^}}constructs.py:101:14: error: Referencing undefined symbol: missing [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        for g in missing:{{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: kernels see their parameters, local variables, constants, types and @wp.func functions{{$}}

@@ -50,7 +50,7 @@ def second(out: wp.array(dtype=float)):
     i, j, k, l, m = wp.tid()
     n = wp.tid(1)
 
-# CHECK:{{^}}functions.py:10:16: error: unknown name 'undefined' [unknown_name]{{$}}
+# CHECK:{{^}}functions.py:10:16: error: Referencing undefined symbol: undefined [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        return x + undefined{{$}}
 # CHECK-NEXT:{{^}}                   ^~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: kernels see their parameters, local variables, constants, types and @wp.func functions{{$}}

@@ -105,7 +105,7 @@ def temporary(a: wp.array(dtype=float), out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}        wp.adjoint[y] += adj{{$}}
 # CHECK-NEXT:{{^}}                   ^{{$}}
 # CHECK-NEXT:{{^}}    note: there is wp.adjoint[…] of x{{$}}
-# CHECK-NEXT:{{^}}gradients.py:47:5: error: Input types must be the same, got float32 and int32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}gradients.py:47:5: error: Input types must be the same, got ['float32', 'int32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        wp.adjoint[x] += 1{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write float(…) around the right or int(…) around the left operand{{$}}

@@ -50,10 +50,10 @@ def bad(a: wp.indexedarray(dtype=float, ndim=5), b: wp.indexedarray5d(dtype=floa
 # CHECK-NEXT:{{^}}indexed_arrays.py:22:18: error: too many indices: indexedarray2d(dtype=float32) has 2 dimensions, got 3 [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x5 = a[0, 1, 2]{{$}}
 # CHECK-NEXT:{{^}}                     ^{{$}}
-# CHECK-NEXT:{{^}}indexed_arrays.py:23:10: error: indexedarray2d(dtype=float32) has no attribute 'data' [unknown_attribute]{{$}}
+# CHECK-NEXT:{{^}}indexed_arrays.py:23:10: error: `data` is not an attribute of 'a' (indexedarray2d(dtype=float32)) [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        x6 = a.data{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~{{$}}
-# CHECK-NEXT:{{^}}indexed_arrays.py:24:10: error: indexedarray2d(dtype=float32) has no attribute 'ptr' [unknown_attribute]{{$}}
+# CHECK-NEXT:{{^}}indexed_arrays.py:24:10: error: `ptr` is not an attribute of 'a' (indexedarray2d(dtype=float32)) [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        x7 = a.ptr{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
 # CHECK-NEXT:{{^}}indexed_arrays.py:25:12: error: can't store float32 in a component of type indexedarray(dtype=float32) [type_mismatch]{{$}}

@@ -10,11 +10,11 @@ def k(v: wp.array(dtype=wp.vec3)):
     v[i] = wp.unheard_of(v[i])
 
 
-# CHECK:{{^}}near_names.py:9:12: error: there is no 'nomalize' in 'wp' [unknown_attribute]{{$}}
+# CHECK:{{^}}near_names.py:9:12: error: `nomalize` is not an attribute of 'wp' [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        v[i] = wp.nomalize(v[i]){{$}}
 # CHECK-NEXT:{{^}}               ^~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: did you mean 'normalize'?{{$}}
-# CHECK-NEXT:{{^}}near_names.py:10:12: error: there is no 'unheard_of' in 'wp' [unknown_attribute]{{$}}
+# CHECK-NEXT:{{^}}near_names.py:10:12: error: `unheard_of` is not an attribute of 'wp' [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        v[i] = wp.unheard_of(v[i]){{$}}
 # CHECK-NEXT:{{^}}               ^~~~~~~~~~~~~{{$}}
 # CHECK-NOT:{{error|warning}}:

@@ -54,39 +54,39 @@ def uncomparable(h: Holder, a: wp.array(dtype=float)):
     x0 = h == h
     x1 = a == a
 
-# CHECK:{{^}}operand_types.py:8:10: error: Input types must be the same, got int32 and float32 [type_mismatch]{{$}}
+# CHECK:{{^}}operand_types.py:8:10: error: Input types must be the same, got ['int32', 'float32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x0 = i + f{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write int(…) around the right or float(…) around the left operand{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:9:10: error: Input types must be the same, got float64 and float32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:9:10: error: Input types must be the same, got ['float64', 'float32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x1 = d * 2.0{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write wp.float64(…) around the right or float(…) around the left operand{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:10:10: error: Input types must be the same, got uint32 and int32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:10:10: error: Input types must be the same, got ['uint32', 'int32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x2 = u + 1{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write wp.uint32(…) around the right or int(…) around the left operand{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:11:10: error: Input types must be the same, got int32 and uint32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:11:10: error: Input types must be the same, got ['int32', 'uint32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x3 = i & u{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write int(…) around the right or wp.uint32(…) around the left operand{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:12:10: error: Input types must be the same, got float32 and int32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:12:10: error: Input types must be the same, got ['float32', 'int32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x4 = f % i{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write float(…) around the right or int(…) around the left operand{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:13:10: error: Input types must be the same, got float16 and float32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:13:10: error: Input types must be the same, got ['float16', 'float32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x5 = h - f{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write wp.float16(…) around the right or float(…) around the left operand{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:14:10: error: Input types must be the same, got int32 and float32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:14:10: error: Input types must be the same, got ['int32', 'float32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x6 = 1 + 2.0{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write int(…) around the right or float(…) around the left operand{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:15:10: error: Input types must be the same, got int32 and uint32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:15:10: error: Input types must be the same, got ['int32', 'uint32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x7 = i << u{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write int(…) around the right or wp.uint32(…) around the left operand{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:16:5: error: Input types must be the same, got float32 and int32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:16:5: error: Input types must be the same, got ['float32', 'int32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        f += i{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write float(…) around the right or int(…) around the left operand{{$}}
@@ -188,10 +188,10 @@ def uncomparable(h: Holder, a: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}        x0 = v < v{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: compare their components{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:37:10: error: Input types must be the same, got vec3f and int32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:37:10: error: Input types must be the same, got ['vec3f', 'int32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x1 = v == i{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~{{$}}
-# CHECK-NEXT:{{^}}operand_types.py:38:10: error: Input types must be the same, got vec3f and vec2f [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}operand_types.py:38:10: error: Input types must be the same, got ['vec3f', 'vec2f'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x2 = v == w{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:39:14: error: the operands of a chained comparison must have the same type, got int32 and float32 [chained_types]{{$}}

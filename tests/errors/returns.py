@@ -66,23 +66,23 @@ def returns(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}returns.py:16:9: note: the earlier 'return' is here; all must have the same types{{$}}
 # CHECK-NEXT:{{^}}            return 1.0, 2.0{{$}}
 # CHECK-NEXT:{{^}}            ^{{$}}
-# CHECK-NEXT:{{^}}returns.py:21:27: error: 'says_int' returns float32, its annotation says int32 [return_mismatch]{{$}}
+# CHECK-NEXT:{{^}}returns.py:21:27: error: 'says_int' returns float32, its annotation says int32 [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def says_int(x: float) -> int:{{$}}
 # CHECK-NEXT:{{^}}                              ^~~{{$}}
 # CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
-# CHECK-NEXT:{{^}}returns.py:26:27: error: 'says_two' returns float32, its annotation says float32, float32 [return_mismatch]{{$}}
+# CHECK-NEXT:{{^}}returns.py:26:27: error: 'says_two' returns float32, its annotation says float32, float32 [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def says_two(x: float) -> tuple[float, float]:{{$}}
 # CHECK-NEXT:{{^}}                              ^~~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
-# CHECK-NEXT:{{^}}returns.py:31:29: error: 'says_value' returns nothing, its annotation says float32 [return_mismatch]{{$}}
+# CHECK-NEXT:{{^}}returns.py:31:29: error: 'says_value' returns nothing, its annotation says float32 [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def says_value(x: float) -> float:{{$}}
 # CHECK-NEXT:{{^}}                                ^~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
-# CHECK-NEXT:{{^}}returns.py:36:31: error: 'says_nothing' returns float32, its annotation says nothing [return_mismatch]{{$}}
+# CHECK-NEXT:{{^}}returns.py:36:31: error: 'says_nothing' returns float32, its annotation says nothing [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def says_nothing(x: float) -> None:{{$}}
 # CHECK-NEXT:{{^}}                                  ^~~~{{$}}
 # CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
-# CHECK-NEXT:{{^}}returns.py:42:12: error: Input types must be the same, got float32 and int32 [type_mismatch]{{$}}
+# CHECK-NEXT:{{^}}returns.py:42:12: error: Input types must be the same, got ['float32', 'int32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        return x + 1{{$}}
 # CHECK-NEXT:{{^}}               ^~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is no implicit conversion: write float(…) around the right or int(…) around the left operand{{$}}

@@ -34,7 +34,7 @@ def statics(out: wp.array(dtype=float), n: int):
 # CHECK-NEXT:{{^}}static.py:13:14: error: wp.static() takes one expression [bad_static]{{$}}
 # CHECK-NEXT:{{^}}        out[3] = wp.static(1.0, 2.0){{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}static.py:14:24: error: unknown name 'missing' [unknown_name]{{$}}
+# CHECK-NEXT:{{^}}static.py:14:24: error: Referencing undefined symbol: missing [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        out[4] = wp.static(missing){{$}}
 # CHECK-NEXT:{{^}}                           ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: kernels see their parameters, local variables, constants, types and @wp.func functions{{$}}

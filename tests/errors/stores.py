@@ -120,7 +120,7 @@ def no_place(out: wp.array(dtype=float), v: wp.vec3):
 # CHECK-NEXT:{{^}}stores.py:42:5: error: this can't be assigned to or indexed: tuple(int32) [bad_assignment]{{$}}
 # CHECK-NEXT:{{^}}        out.shape[0] = 1{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}stores.py:43:5: error: float32 has no attribute 'x' [unknown_attribute]{{$}}
+# CHECK-NEXT:{{^}}stores.py:43:5: error: `x` is not an attribute of 'make()' (float32) [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        make().x = 1.0{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~{{$}}
 # CHECK-NOT:{{error|warning}}:

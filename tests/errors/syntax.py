@@ -69,11 +69,11 @@ def indentation(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}          y = 2.0{{$}}
 # CHECK-NEXT:{{^}}          ^{{$}}
 # CHECK-NEXT:{{^}}    note: align this line with the one above; only a line that ends in ':' opens a block{{$}}
-# CHECK-NEXT:{{^}}syntax.py:12:14: error: unknown name 'missing' [unknown_name]{{$}}
+# CHECK-NEXT:{{^}}syntax.py:12:14: error: Referencing undefined symbol: missing [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        out[0] = missing{{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: kernels see their parameters, local variables, constants, types and @wp.func functions{{$}}
-# CHECK-NEXT:{{^}}syntax.py:30:14: error: unknown name 'missing' [unknown_name]{{$}}
+# CHECK-NEXT:{{^}}syntax.py:30:14: error: Referencing undefined symbol: missing [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        out[0] = missing{{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: kernels see their parameters, local variables, constants, types and @wp.func functions{{$}}

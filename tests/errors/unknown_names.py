@@ -31,7 +31,7 @@ def unknown(out: wp.array(dtype=float)):
 
 @wp.kernel
 def foreign(out: wp.array(dtype=float)):
-    out[0] = np.sin(1.0)
+    out[0] = np.hypot(1.0, 2.0)
     out[1] = plain(1.0)
     out[2] = other
     other(out)
@@ -45,18 +45,18 @@ def hidden_constant(out: wp.array(dtype=float)):
         out[i] = float(N)
         N = i
 
-# CHECK:{{^}}unknown_names.py:21:14: error: unknown name 'missing' [unknown_name]{{$}}
+# CHECK:{{^}}unknown_names.py:21:14: error: Referencing undefined symbol: missing [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        out[0] = missing{{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: kernels see their parameters, local variables, constants, types and @wp.func functions{{$}}
-# CHECK-NEXT:{{^}}unknown_names.py:22:20: error: unknown name 'missing2' [unknown_name]{{$}}
+# CHECK-NEXT:{{^}}unknown_names.py:22:20: error: Referencing undefined symbol: missing2 [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        out[1] = 1.0 + missing2 * 2.0{{$}}
 # CHECK-NEXT:{{^}}                       ^~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: kernels see their parameters, local variables, constants, types and @wp.func functions{{$}}
-# CHECK-NEXT:{{^}}unknown_names.py:23:14: error: there is no 'nosuch' in 'wp' [unknown_attribute]{{$}}
+# CHECK-NEXT:{{^}}unknown_names.py:23:14: error: `nosuch` is not an attribute of 'wp' [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        out[2] = wp.nosuch(1.0){{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}unknown_names.py:24:9: error: unknown name 'undefined_function' [unknown_name]{{$}}
+# CHECK-NEXT:{{^}}unknown_names.py:24:9: error: Referencing undefined symbol: undefined_function [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        x = undefined_function(3){{$}}
 # CHECK-NEXT:{{^}}            ^~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: kernels see their parameters, local variables, constants, types and @wp.func functions{{$}}
@@ -68,9 +68,10 @@ def hidden_constant(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}        never += 1.0{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: give it a value first{{$}}
-# CHECK-NEXT:{{^}}unknown_names.py:34:14: error: the module 'numpy' has no attribute 'sin' [unknown_attribute]{{$}}
-# CHECK-NEXT:{{^}}        out[0] = np.sin(1.0){{$}}
-# CHECK-NEXT:{{^}}                 ^~~~~~{{$}}
+# CHECK-NEXT:{{^}}unknown_names.py:34:14: error: 'hypot' of the module 'numpy' can't be called in kernels [bad_call]{{$}}
+# CHECK-NEXT:{{^}}        out[0] = np.hypot(1.0, 2.0){{$}}
+# CHECK-NEXT:{{^}}                 ^~~~~~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}    note: a function must be annotated with @wp.func{{$}}
 # CHECK-NEXT:{{^}}unknown_names.py:35:14: error: the Python function 'plain' can't be called in kernels [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        out[1] = plain(1.0){{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~~~~{{$}}

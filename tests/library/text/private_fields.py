@@ -107,7 +107,7 @@ def calls(out: wp.array(dtype=int)):
 # CHECK-NEXT:{{^}}private_fields.py:31:27: error: the field '_at' of ProbeRange is the library's own [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        c = wp.ProbeRange(_at=2){{$}}
 # CHECK-NEXT:{{^}}                              ^{{$}}
-# CHECK-NEXT:{{^}}private_fields.py:32:9: error: there is no '_ProbePlace' in 'wp' [unknown_attribute]{{$}}
+# CHECK-NEXT:{{^}}private_fields.py:32:9: error: `_ProbePlace` is not an attribute of 'wp' [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        d = wp._ProbePlace(){{$}}
 # CHECK-NEXT:{{^}}            ^~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}private_fields.py:36:17: error: a ProbeRange can't lie in an array [bad_annotation]{{$}}

@@ -26,6 +26,8 @@ from warp._src.values import builtins, composite, constants, scalars, struct, ty
 class _Path(_pytypes.ModuleType):
     """A module path that programs of other versions import; names that are not its own come from `warp`."""
 
+    _wp_stands_for_warp_ = True  # in kernels, too
+
     def __getattr__(self, name: str) -> object:
         if name.startswith("_"):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")

@@ -7,6 +7,7 @@ Python's builtins the compiler knows itself. A compile asks each question once (
 from __future__ import annotations
 
 import enum
+import sys
 import types as _pytypes
 import typing
 
@@ -19,7 +20,10 @@ _MISSING = object()
 
 
 def _is_warp_module(value: object) -> bool:
-    return isinstance(value, _pytypes.ModuleType) and (value.__name__ == "warp" or value.__name__.startswith("warp."))
+    """Whether kernels find the language's own names in it: `warp`, and the paths that stand for it (module_paths.py)."""
+    if not isinstance(value, _pytypes.ModuleType):
+        return False
+    return value.__name__ == "warp" or getattr(type(value), "_wp_stands_for_warp_", False)
 
 
 def describe(value: object) -> tuple | None:
@@ -32,7 +36,8 @@ def describe(value: object) -> tuple | None:
         return ("warp",)
     own = getattr(type(value), "_wp_answer_", None)  # functions and kernels, which are built on this module
     if own is not None:
-        return own(value)
+        answer = own(value)
+        return (*answer, ObjectResolver(value)) if answer[0] == "functions" else answer
     if isinstance(value, BuiltinFunction):
         return ("builtin", value.key)
     name = getattr(value, "_wp_builtin_", None)
@@ -44,7 +49,9 @@ def describe(value: object) -> tuple | None:
     if value is True or value is False:
         return ("bool", value)
     if isinstance(value, enum.Enum):
-        return describe(value.value)
+        known = describe(value.value)
+        size = _ENTRIES.get(known[0]) if known else None
+        return (*known[:size], EnumMemberResolver(value)) if known and size else known
     if isinstance(value, wt.ScalarBase):  # a Python number, too
         return ("typed", value._wp_type_, wt.value_bytes(value))
     if isinstance(value, int):
@@ -80,8 +87,27 @@ def describe(value: object) -> tuple | None:
     if wt.is_numpy_scalar(value):
         return ("typed", wt.type_handle(type(value)), value.tobytes())
     if isinstance(value, _pytypes.FunctionType):
-        return ("other", f"the Python function '{value.__name__}'")
-    return ("other", f"a {type(value).__name__}")
+        return _unusable(value, f"the Python function '{value.__name__}'")
+    name = type(value).__name__
+    return _unusable(value, f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}")
+
+
+_ENTRIES = {"int": 2, "float": 2, "bool": 2, "str": 2, "typed": 3, "other": 3}
+"""Answers that a resolver for attributes may follow, and how many entries they have before it."""
+
+
+def _unusable(value: object, what: str) -> tuple:
+    """The answer for an object that kernels can't use as a value; the functions and types it has they can."""
+    kind = type(value)
+    holds_values = kind is array or isinstance(value, (list, tuple, dict, set, frozenset)) or isinstance(value, wt.np.ndarray)
+    return ("other", what, repr(kind), None if holds_values else ObjectResolver(value))
+
+
+def describe_member_of_warp(name: str) -> tuple | None:
+    """What `wp.name` is in kernels if it is no name of the language: a module below `warp`, an enum, a number."""
+    found = getattr(sys.modules["warp"], name, None)
+    answer = describe(found) if found is not None and not name.startswith("_") else None
+    return None if answer is None or answer[0] in ("other", "warp", "builtin") else answer
 
 
 _TYPE_ANSWERS = ("type", "generic", "generic_array", "generic_vector", "generic_matrix", "tuple_type")
@@ -143,6 +169,30 @@ class _MemberResolver:
 
     def eval_static(self, text: str, local_values: dict) -> None:
         return None
+
+
+    def __repr__(self) -> str:  # part of texts that are compared (FunctionResolver.meaning)
+        return type(self).__name__
+
+
+class EnumMemberResolver(_MemberResolver):
+    """What kernels may ask of an enum member: Mode.FAST.value."""
+
+    def lookup(self, name: str) -> tuple | None:
+        return describe(self.owner.value) if name == "value" else None
+
+
+class ObjectResolver(_MemberResolver):
+    """Functions and types that an object has: self.act(x), ops.square(x), f.fallback(x). Its numbers belong to the program
+    while it runs, not to the text of a kernel."""
+
+    def lookup(self, name: str) -> tuple | None:
+        answer = super().lookup(name)
+        if answer is None or answer[0] not in ("int", "float", "bool", "str", "typed"):
+            return answer
+        if isinstance(getattr(self.owner, name), enum.Enum):
+            return answer
+        return ("other", f"'{name}' of an object", repr(type(self.owner)), None)
 
 
 class ClassResolver(_MemberResolver):

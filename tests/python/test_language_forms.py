@@ -1,0 +1,263 @@
+"""Forms of the kernel language that large programs lean on: sizes in wp.static, targets of loops, spread arguments, classes
+derived from vectors, functions that were renamed, names of one branch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import warp as wp
+
+
+@wp.kernel
+def sizes(out: wp.array(dtype=float), u: wp.vec2, t: wp.transform):
+    v = wp.vec3(1.0, 2.0, 3.0)
+    m = wp.identity(n=wp.static(len(u) + len(v)), dtype=float)
+    out[0] = m[4, 4] + float(len(m))
+    out[1] = float(wp.static(10 * len(t) + len(m[0])))
+    out[2] = float(wp.static(max(len(v), 1) if len(u) == 2 else 0))
+    out[3] = float(
+        wp.static(
+            len(u)
+            * 100
+            + len(v)
+        )
+    )
+
+
+def test_sizes_in_static(device: wp.Device) -> None:
+    out = wp.zeros(4, dtype=float)
+    wp.launch(sizes, dim=1, inputs=[out, wp.vec2(), wp.transform()])
+    assert out.numpy().tolist() == [6.0, 75.0, 3.0, 203.0]
+
+
+@wp.func
+def concatenated(u: Any, v: Any):
+    r = wp.vector(length=wp.static(len(u) + len(v)), dtype=float)
+    for i in range(wp.static(len(u))):
+        r[i] = u[i]
+    for i in range(wp.static(len(v))):
+        r[wp.static(len(u)) + i] = v[i]
+    return r
+
+
+@wp.kernel
+def concatenate(out: wp.array(dtype=float)):
+    r = concatenated(wp.vec2(1.0, 2.0), concatenated(wp.vec3(3.0, 4.0, 5.0), wp.vec2(6.0, 7.0)))
+    for i in range(len(r)):
+        out[i] = r[i]
+
+
+def test_sizes_of_generic_arguments(device: wp.Device) -> None:
+    out = wp.zeros(7, dtype=float)
+    wp.launch(concatenate, dim=1, inputs=[out])
+    assert out.numpy().tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+
+
+@wp.kernel
+def reused_target(x: wp.array(dtype=float), n: int, out: wp.array(dtype=float)):
+    i = wp.tid()
+    if x[i] > 2.0:
+        k = wp.ceil(x[i])
+        out[i] = k
+    for k in range(n):
+        out[i] += float(k)
+    out[i] += 100.0 * float(k)
+
+
+@wp.func
+def counts(k: wp.ref[float], n: int):
+    k = k + 1.0
+    total = int(0)
+    for k in range(n):
+        total += k
+    return total
+
+
+@wp.kernel
+def reused_reference(out: wp.array(dtype=float)):
+    x = float(5.0)
+    n = counts(x, 4)
+    out[0] = x
+    out[1] = float(n)
+
+
+def test_loop_targets_that_had_another_type(device: wp.Device) -> None:
+    x, out = wp.array([1.0, 2.5, 4.5], dtype=float), wp.zeros(3, dtype=float)
+    wp.launch(reused_target, dim=3, inputs=[x, 3], outputs=[out])
+    assert out.numpy().tolist() == [203.0, 206.0, 208.0]
+    out = wp.zeros(2, dtype=float)
+    wp.launch(reused_reference, dim=1, inputs=[out])
+    assert out.numpy().tolist() == [6.0, 6.0]
+
+
+def test_gradients_past_a_reused_target(device: wp.Device) -> None:
+    @wp.kernel(module="unique")
+    def work(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        k = x[i] * 3.0
+        s = k * k
+        for k in range(3):
+            s += x[i] * float(k)
+        y[i] = s
+
+    x = wp.array([1.0, 2.0], dtype=float, requires_grad=True)
+    y = wp.zeros(2, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(work, dim=2, inputs=[x], outputs=[y])
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    assert y.numpy().tolist() == [12.0, 42.0]
+    assert x.grad.numpy().tolist() == [21.0, 39.0]
+
+
+@pytest.mark.cpu_only
+def test_a_reused_target_keeps_its_new_type() -> None:
+    @wp.kernel(module="unique")
+    def back(x: wp.array(dtype=float)):
+        k = x[0]
+        for k in range(3):
+            x[0] += 1.0
+        k = 1.5
+        x[1] = k
+
+    with pytest.raises(TypeError, match="assigning to existing symbol 'k' \\(int32\\)"):
+        wp.launch(back, dim=1, inputs=[wp.zeros(2)])
+
+
+@wp.func
+def joined(a: float, b: float, c: float):
+    return 100.0 * a + 10.0 * b + c
+
+
+@wp.func
+def pair():
+    return 1.0, 2.0
+
+
+@wp.kernel
+def spread(a: wp.array(dtype=float), b: wp.array2d(dtype=float), out: wp.array(dtype=float)):
+    v = wp.vec3(1.0, 2.0, 3.0)
+    t = (4.0, 5.0)
+    out[0] = joined(*v)
+    out[1] = joined(9.0, *t)
+    out[2] = joined(*pair(), 7.0)
+    out[3] = joined(*a[1:4])
+    out[4] = joined(*b[1, 0:6:2])
+    out[5] = wp.max(*v[0:2]) + wp.vec2(*a[:2])[1]
+
+
+def test_spread_arguments(device: wp.Device) -> None:
+    a = wp.array([0.0, 1.0, 2.0, 3.0], dtype=float)
+    b = wp.array([[0.0] * 6, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], dtype=float)
+    out = wp.zeros(6, dtype=float)
+    wp.launch(spread, dim=1, inputs=[a, b, out])
+    assert out.numpy().tolist() == [123.0, 945.0, 127.0, 123.0, 135.0, 3.0]
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("argument", ["*a", "*a[1:]", "*a[0:n]", "*n"])
+def test_what_can_not_be_spread(argument: str) -> None:
+    source = (
+        "@wp.kernel\ndef run(a: wp.array(dtype=float), n: int):\n"
+        f"    a[0] = wp.min({argument})\n"
+    )
+    kernel = wp._src.kernels.definitions.kernel_from_text(source, "run")
+    with pytest.raises(RuntimeError, match="can be spread"):
+        wp.launch(kernel, dim=1, inputs=[wp.zeros(2), 2])
+
+
+class Five(wp.types.vector(length=5, dtype=float)):
+    """A type of a program's own."""
+
+
+class Block(wp.types.matrix(shape=(2, 3), dtype=wp.float64)):
+    """And a matrix."""
+
+
+@wp.func
+def last(v: Five) -> Five:
+    return v * 2.0 + Five(v[4])
+
+
+@wp.kernel
+def derived(v: Five, a: wp.array(dtype=Five), m: wp.array(dtype=Block)):
+    i = wp.tid()
+    a[i] = last(v) + Five(1.0, 2.0, 3.0, 4.0, 5.0)
+    block = Block()
+    block[1, 2] = wp.float64(7.0)
+    m[i] = block
+
+
+def test_classes_derived_from_vectors(device: wp.Device) -> None:
+    a, m = wp.zeros(2, dtype=Five), wp.zeros(2, dtype=Block)
+    wp.launch(derived, dim=2, inputs=[Five(1.0), a, m])
+    assert a.numpy().tolist() == [[4.0, 5.0, 6.0, 7.0, 8.0]] * 2
+    assert m.numpy()[1].tolist() == [[0.0] * 3, [0.0, 0.0, 7.0]]
+
+
+def shifted(n: int) -> Any:
+    @wp.func
+    def shift(x: float):
+        return x + float(n)
+
+    return shift
+
+
+@wp.kernel
+def made_here(out: wp.array(dtype=float)):
+    out[0] = wp.static(shifted(3))(1.0) + wp.static(shifted(40))(out[0])
+
+
+def test_functions_made_by_static(device: wp.Device) -> None:
+    out = wp.zeros(1, dtype=float)
+    wp.launch(made_here, dim=1, inputs=[out])
+    assert out.numpy()[0] == 44.0
+
+
+def test_functions_that_were_renamed(device: wp.Device) -> None:
+    made = []
+    for n in range(2):
+
+        def text(out: wp.array(dtype=float)):
+            out[0] = float(n + 1)
+
+        text.__name__ = f"kernel_{n}"
+        text.__qualname__ = f"kernel_{n}"
+        made.append(wp.kernel(text, module="unique"))
+
+    def named_later(x: float):
+        return x * 4.0
+
+    named_later.__name__ = "four_times"
+    function = wp.func(named_later)
+
+    @wp.kernel(module="unique")
+    def use(out: wp.array(dtype=float)):
+        out[1] = function(2.0)
+
+    assert [k.key for k in made] == ["kernel_0", "kernel_1"]
+    out = wp.zeros(2, dtype=float)
+    wp.launch(use, dim=1, inputs=[out])
+    wp.launch(made[1], dim=1, inputs=[out])
+    assert out.numpy().tolist() == [2.0, 8.0]
+
+
+@pytest.mark.cpu_only
+def test_names_of_one_branch_are_warned_of_once(capsys: pytest.CaptureFixture[str]) -> None:
+    @wp.kernel(module="unique")
+    def branches(x: wp.array(dtype=float), c: int):
+        i = wp.tid()
+        if c > 0:
+            a = x[i]
+            b = x[i] * 2.0
+        x[i] = x[i] + 1.0
+        if c > 0:
+            x[i] = a + b
+            x[i] += a
+
+    x = wp.ones(2, dtype=float)
+    wp.launch(branches, dim=2, inputs=[x, 1])
+    text = capsys.readouterr().err
+    assert x.numpy().tolist() == [4.0, 4.0]
+    assert text.count("warning: ") == 1 and "may be unassigned here" in text
