@@ -163,7 +163,7 @@ void build_ahead(PythonKernel& kernel) {
     }
     CompileSession session(kernel.decl(), /*ahead=*/true);
     driver::SourceKey source;
-    source.hash = session.fingerprint(kernel.decl(), kernel.options().debug);
+    source.hash = session.fingerprint(kernel.decl(), kernel.options().names_places());
     if (session.asked_more()) return;
     source.complete = [&] { return !session.asked_more(); };
     cuda::Device* device = last_device;
@@ -199,7 +199,7 @@ bool PythonKernel::unchanged() {
     if (mixed_) return false;
   }
   CompileSession session(decl());
-  const Hash128 now = session.fingerprint(decl(), options().debug);
+  const Hash128 now = session.fingerprint(decl(), options().names_places());
   std::lock_guard lock(mutex_);
   return *fingerprint_ == now;
 }
@@ -215,7 +215,7 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
                                                  cuda::Device* device) {
   CompileSession session(decl());
   driver::SourceKey source;
-  source.hash = session.fingerprint(decl(), options().debug);
+  source.hash = session.fingerprint(decl(), options().names_places());
   source.complete = [&] { return !session.asked_more(); };
   {
     std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "runtime/print_buffer.h"
 #include "runtime/print_format.h"
 #include "runtime/print_record.h"
+#include "support/print_marks.h"
 
 namespace weft::cuda {
 namespace {
@@ -71,9 +73,12 @@ std::string PrintBoard::take() {
            std::tie(b.launch, b.inside, b.record->linear, b.order);
   });
   std::string text;
+  std::set<std::tuple<std::uint64_t, std::uint64_t, std::string_view>> said;  // by places that speak once for a launch
   for (const Found& one : found) {
     const char* format = reinterpret_cast<const char*>(one.record + 1);
-    runtime::format_values(format, format + one.record->text_bytes, text);
+    const char* values = format + one.record->text_bytes;
+    if (*format == kOncePerLaunch && !said.emplace(one.launch, one.inside, format++).second) continue;
+    runtime::format_values(format, values, text);
   }
   if (const std::uint64_t lost = look(head->lost); lost != lost_shown_) {
     text += "[" + std::to_string(lost - lost_shown_) + " more prints on " + device_.name() +

@@ -55,7 +55,7 @@ Hash128 content_key(const ir::Module& module, const BuildRequest& request, const
   ir::PrintOptions canonical;
   canonical.names = false;
   // Checks report places, and so do line tables.
-  canonical.locations = request.options.debug || (request.device && request.options.gpu.line_info);
+  canonical.locations = request.options.names_places() || (request.device && request.options.gpu.line_info);
   Hasher hasher;
   hasher.text(ir::print(module, canonical)).text(build_id());
   request.options.hash_into(hasher);

@@ -10,7 +10,7 @@ namespace weft::driver {
 
 struct CompileOptions {
   bool debug = false;      // bounds, division and assert checks; loops can be stopped
-  bool verify_fp = false;  // debug: floats that are stored must be finite
+  bool verify_fp = false;  // what is not finite is printed with its place; debug: a store of it is an error
   bool fuse_fp = true;     // a product used once by a sum becomes a fused multiply-add
   bool fast_math = false;  // LLVM may reassociate; results then differ between lane counts
   int opt_level = 2;       // LLVM's effort: 0 to 3; huge kernels get less by themselves
@@ -30,6 +30,9 @@ struct CompileOptions {
     codegen::GpuBounds bounds;
   };
   Gpu gpu;
+
+  /// The code tells places of the source.
+  bool names_places() const { return debug || verify_fp; }
 
   void hash_into(Hasher& hasher) const;
   /// The same for what concerns GPUs; names libdevice by its path, size and time.

@@ -24,6 +24,7 @@
 #include "passes/plain_roots.h"
 #include "passes/promote_locals.h"
 #include "passes/raw_locals.h"
+#include "passes/report_not_finite.h"
 #include "passes/simplify.h"
 #include "passes/split_signs.h"
 #include "passes/unroll.h"
@@ -91,7 +92,13 @@ const std::vector<Stage>& stages() {
       // Debug checks first: they must see every access exactly as the program wrote it.
       {"bounds-check",
        [](ir::Module& module, const CompileOptions& options) {
-         if (!options.debug) return;
+         if (!options.debug && !options.verify_fp) return;
+         const bool adjoint = module.functions.back()->form.adjoint;
+         if (!options.debug) {
+           for (auto& function : module.functions)
+             if (!function->from_library) passes::report_not_finite(*function, adjoint);
+           return;
+         }
          passes::CheckOptions checks;
          checks.not_finite = options.verify_fp;
          for (auto& function : module.functions) passes::bounds_check(*function, checks);

@@ -1,12 +1,11 @@
 // One walk that rewrites accesses and loops. Inserted operations are never visited again.
 #include "passes/bounds_check.h"
 
-#include <limits>
-
 #include "ir/builder.h"
 #include "ir/infer.h"
 #include "ir/op_cases.h"
 #include "ir/walk.h"
+#include "passes/finite.h"
 #include "passes/move_tests.h"
 #include "passes/rewrite.h"
 
@@ -244,10 +243,8 @@ class Checker {
   }
 
   void check_finite(Op& op) {
-    Value* ok = nullptr;
-    Value* value = op.operands.back();
     at(op);
-    finite(value, ok);
+    Value* ok = all_finite(build_, op.operands.back());
     if (!ok) return;
     // The element's indices travel in the two numbers that a check reports: whole up to two of them, in halves beyond.
     Value* words[] = {build_.i64(0), build_.i64(0)};
@@ -264,30 +261,6 @@ class Checker {
     }
     if (op.num_indices > 0) text += "]";
     check(ir::CheckKind::not_finite, ok, words[0], words[1], text);
-  }
-
-  /// Joins |x| < ∞ (false for NaN) for every float in the value.
-  void finite(Value* value, Value*& ok) {
-    if (value->type->is_numeric() && value->type->scalar_kind() >= ScalarKind::f16) {
-      Value* infinity =
-          function_.constant_float(types::scalar(value->type->scalar_kind()), std::numeric_limits<double>::infinity());
-      for_components(value, [&](Value* part) {
-        ok = both(ok, build_.binary(OpCode::lt, build_.unary(OpCode::abs, part), infinity));
-      });
-    } else if (value->type->is_struct()) {
-      for (std::size_t k = 0; k < value->type->fields().size(); ++k) {
-        ir::PathStep step{ir::PathStep::field, false, false, std::int32_t(k)};
-        if (holds_float(value->type->fields()[k].type)) finite(build_.extract(value, {&step, 1}), ok);
-      }
-    }
-  }
-
-  static bool holds_float(const Type* type) {
-    if (type->is_numeric()) return type->scalar_kind() >= ScalarKind::f16;
-    if (!type->is_struct()) return false;
-    for (const Field& field : type->fields())
-      if (holds_float(field.type)) return true;
-    return false;
   }
 
   template <class Visit>

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "support/print_marks.h"
+
 namespace weft::runtime {
 namespace {
 
@@ -43,6 +45,11 @@ void PrintBuffer::add(std::int64_t linear, const char* format, const void* value
   // In serial mode order matters more than memory: a chunk's output is sorted before it is written.
   const std::size_t limit = group_size_ == 1 ? std::size_t(64) << 20 : std::size_t(1) << 20;
   try {
+    if (*format == kOncePerLaunch) {
+      std::lock_guard lock(mutex_);
+      if (said_.contains(std::string_view(format))) return;
+      said_.emplace(format++);
+    }
     std::string line;
     format_values(format, values, line);
     std::string text;

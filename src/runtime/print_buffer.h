@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,7 @@ struct PrintBuffer {
   std::mutex mutex_;
   std::string text_;
   std::vector<Record> records_;
+  std::set<std::string, std::less<>> said_;  // formats of places that print one line for a launch, and did
 };
 
 }  // namespace weft::runtime

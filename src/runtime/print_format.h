@@ -9,6 +9,7 @@
 //                          after every row
 //   %<offset>:a            shape of an array descriptor, "null" without data
 //   %<offset>:<k>=<spec>;  printf conversion of one scalar, spec as in C without length modifier
+// In front of everything kOncePerLaunch may stand (support/print_marks.h), which is no text.
 // k is a letter: 'A' + ScalarKind. Operands lie one after the other, each at the next multiple of 8 bytes.
 #pragma once
 #include <span>

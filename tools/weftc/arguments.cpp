@@ -51,6 +51,7 @@ std::string help_text() {
   --type name=T       type of a generic parameter: float32, vec3, array(dtype=float)…
   -O0 … -O3           LLVM's effort
   --debug             bounds, division and assert checks
+  --verify-fp         print values that are not finite; with --debug, stores of them fail
   --no-fuse           no fused multiply-add
   --fast-math         let LLVM reassociate; on a GPU, approximate elementary functions
   --libdevice[=PATH]  GPU: NVIDIA's elementary functions instead of the library's own
@@ -125,7 +126,7 @@ Arguments parse_arguments(int argc, char** argv) {
     else if (name == "--debug")
       args.options.debug = true;
     else if (name == "--verify-fp")
-      args.options.debug = args.options.verify_fp = true;
+      args.options.verify_fp = true;
     else if (name == "--no-fuse")
       args.options.fuse_fp = false;
     else if (name == "--fast-math")

@@ -173,6 +173,38 @@ def k(a: wp.array(dtype=float), out: wp.array(dtype=float)):
   }
 }
 
+TEST(Report, VerifyFpPrintsOutsideOfDebugMode) {
+  Case c(R"(
+@wp.func
+def inverse(x: float):
+    return 1.0 / x
+
+@wp.kernel
+def k(a: wp.array(dtype=float), out: wp.array(dtype=wp.vec2)):
+    i = wp.tid()
+    v = wp.vec2(inverse(a[i] - 5.0), wp.sqrt(a[i] - 2.0))
+    for j in range(i):
+        v = v * 2.0
+    out[i] = v
+)",
+         {20});
+  c.array("float32", {20}, Fill::counting).array("vec2", {20});
+  Executor reference = Executor::interpreter();
+  reference.options.verify_fp = true;
+  const std::string printed = Prepared(c, reference).run().printed;
+  EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 3) << printed;
+  EXPECT_NE(printed.find(": not finite: inf\n"), std::string::npos) << printed;
+  EXPECT_NE(printed.find(": not finite: nan\n"), std::string::npos) << printed;
+  EXPECT_EQ(printed.find('\x01'), std::string::npos);
+  for (int lanes : {1, 8}) {
+    Executor native = Executor::native(lanes, 1);
+    native.options.verify_fp = true;
+    const Outcome outcome = Prepared(c, native).run();
+    EXPECT_EQ(std::count(outcome.printed.begin(), outcome.printed.end(), '\n'), 3) << outcome.printed;
+    EXPECT_EQ(outcome.error, "");
+  }
+}
+
 TEST(Report, EndlessLoopsStopAfterAFailure) {
   Case c(R"(
 @wp.kernel
