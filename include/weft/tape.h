@@ -45,6 +45,11 @@ class Tape {
   /// The same from the gradients that arrays have.
   void backward() const;
 
+  /// Runs everything that was recorded again, on the values that arrays have now, and goes back over that from then on. A
+  /// program that does the same launches, copies and fills itself, in the same order and outside of a recording, needs no
+  /// call: the tape sees it.
+  void replay() const;
+
   /// Sets the gradients of all recorded arrays to zero.
   void zero() const;
   /// The same, and forgets what was recorded.

@@ -486,7 +486,7 @@ void register_arrays(nb::module_& m) {
           "_fill",
           [](nb::handle self, nb::handle value) {
             fill(valid(nb::cast<const ArrayObject&>(self)), value);
-            if (copies_are_heard()) tape_hooks().filled(self);
+            if (copies_are_heard()) tape_hooks().filled(self, value);
           },
           nb::arg("value").none())
       .def("_zero",
@@ -494,7 +494,7 @@ void register_arrays(nb::module_& m) {
              const runtime::Array to = valid(nb::cast<const ArrayObject&>(self));
              driver::announce_array_write(to, "a fill with zeros");
              zero(to);
-             if (copies_are_heard()) tape_hooks().filled(self);
+             if (copies_are_heard()) tape_hooks().filled(self, nb::none());
            })
       .def("_read",
            [](const ArrayObject& a, const Shape& index) {

@@ -385,19 +385,22 @@ void register_launch(nb::module_& m) {
   m.def(
       "run_launch",
       [](nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs, int place, nb::handle max_blocks,
-         nb::handle block_dim, const std::shared_ptr<cuda::Stream>& stream, nb::object arguments, bool run) {
+         nb::handle block_dim, const std::shared_ptr<cuda::Stream>& stream, nb::object arguments, bool run,
+         nb::object again) {
         KernelHandle* handle = find_kernel(kernel.ptr());
         if (!handle) throw nb::type_error("not a kernel");
         LaunchOnTape on_tape{arguments.is_none() ? nullptr : driver::recording_tape(), arguments, run,
-                             handle->backward};
+                             handle->backward, std::move(again)};
         launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr(),
-               gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()), on_tape.tape ? &on_tape : nullptr);
+               gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()),
+               on_tape.tape || !run ? &on_tape : nullptr);
       },
       nb::arg("kernel"), nb::arg("dim"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("place") = kOnCpu,
       nb::arg("max_blocks").none() = nb::none(), nb::arg("block_dim").none() = nb::none(),
       nb::arg("stream").none() = nb::none(), nb::arg("arguments").none() = nb::none(), nb::arg("run") = true,
+      nb::arg("again").none() = nb::none(),
       "Launches on a device: -1 is the CPU. `arguments` is what the tape that records shall keep, None: it does not "
-      "record; run=False records a launch whose work was done by other means.");
+      "record; run=False records a launch whose work was done by other means, and that `again` does once more.");
 
   m.def(
       "run_adjoint",

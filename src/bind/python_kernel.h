@@ -59,6 +59,7 @@ class __attribute__((visibility("hidden"))) PythonKernel final : public driver::
 /// What a launch from Python holds: on a tape, as long as it stands there.
 struct __attribute__((visibility("hidden"))) PythonLaunch {
   std::vector<nb::object> keep;  // buffers and the like, which the block points to
+  nb::object again;              // does the work once more, where it was done by other means
   nb::object arguments;          // (kernel, dim, max_blocks, inputs, outputs, device, block_dim) for those who look
   std::vector<nb::object> arrays, held;  // those of driver::WatchedLaunch
 };

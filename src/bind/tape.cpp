@@ -17,12 +17,28 @@ struct TapeObject {
   driver::Tape tape;
 };
 
+/// Tapes that wait for work which they have recorded before.
+struct RepeatedWork {};
+
 nb::object recording;  // the TapeObject that records; Python's tape sees to it that it is one at a time
+
+std::vector<const runtime::Array*> arrays_in(const nb::list& objects) {
+  std::vector<const runtime::Array*> out;
+  for (nb::handle one : objects)
+    if (const runtime::Array* array = as_array(one.ptr())) out.push_back(array);
+  return out;
+}
 
 /// A function of Python to be called on the way back.
 class PythonStep final : public driver::TapedFunction {
  public:
   PythonStep(nb::object function, nb::list arrays) : function(std::move(function)), objects(std::move(arrays)) {}
+  /// Goes back over work of ours that has written to some arrays; `again`, which may be None, does it once more.
+  PythonStep(nb::object function, nb::list arrays, nb::list written, nb::object again)
+      : function(std::move(function)),
+        objects(std::move(arrays)),
+        written_objects(std::move(written)),
+        again(std::move(again)) {}
 
   void backward() override {
     if (capturing_on_cpu())
@@ -30,21 +46,24 @@ class PythonStep final : public driver::TapedFunction {
     else
       function();
   }
-  std::vector<const runtime::Array*> arrays() const override {
-    std::vector<const runtime::Array*> out;
-    for (nb::handle one : objects)
-      if (const runtime::Array* array = as_array(one.ptr())) out.push_back(array);
-    return out;
+  std::vector<const runtime::Array*> arrays() const override { return arrays_in(objects); }
+  std::vector<const runtime::Array*> written() const override {
+    return is_known() ? arrays_in(nb::borrow<nb::list>(written_objects)) : arrays();
   }
+  bool is_known() const override { return written_objects.is_valid(); }
+  bool can_run_again() const override { return again.is_valid() && !again.is_none(); }
+  void run_again() override { again(); }
 
   nb::object function;
-  nb::list objects;  // whose gradients it touches
+  nb::list objects;            // whose gradients it touches
+  nb::object written_objects;  // a list; invalid: it is the program's
+  nb::object again;
 };
 
 const PythonStep& function_of(const driver::Tape::Step& step) { return static_cast<const PythonStep&>(*step.function); }
 
-const PythonLaunch& launch_of(const driver::Tape::Step& step) {
-  return *static_cast<const PythonLaunch*>(step.launch->owner.get());
+PythonLaunch& launch_of(const driver::Tape::Step& step) {
+  return *static_cast<PythonLaunch*>(step.launch->owner.get());
 }
 
 /// Arrays of an argument, fields of structs included, in the order of TapeFacts::leaves.
@@ -103,11 +122,21 @@ nb::list list_functions(const TapeObject& self) {
   return out;
 }
 
+/// As lists, which programs may compare and edit.
 nb::list list_steps(const TapeObject& self) {
   nb::list out;
-  for (const driver::Tape::Step& step : self.tape.steps())
-    out.append(step.launch ? launch_of(step).arguments
-                           : nb::make_tuple(function_of(step).function, function_of(step).objects));
+  for (const driver::Tape::Step& step : self.tape.steps()) {
+    if (!step.launch) {
+      nb::list function;
+      function.append(function_of(step).function);
+      function.append(function_of(step).objects);
+      out.append(function);
+      continue;
+    }
+    nb::object& arguments = launch_of(step).arguments;
+    if (PyTuple_Check(arguments.ptr())) arguments = nb::list(arguments);
+    out.append(arguments);
+  }
   return out;
 }
 
@@ -126,17 +155,28 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     for (const nb::object& one : list) Py_VISIT(one.ptr());
     return 0;
   };
-  for (const driver::Tape::Step& step : nb::inst_ptr<TapeObject>(self)->tape.steps()) {
+  auto visit_step = [&](const driver::Tape::Step& step) {
     if (!step.launch) {
-      Py_VISIT(function_of(step).function.ptr());
-      Py_VISIT(function_of(step).objects.ptr());
-      continue;
+      const PythonStep& one = function_of(step);
+      for (PyObject* object : {one.function.ptr(), one.objects.ptr(), one.written_objects.ptr(), one.again.ptr()})
+        Py_VISIT(object);
+      return 0;
     }
     const PythonLaunch& launch = launch_of(step);
     Py_VISIT(launch.arguments.ptr());
+    Py_VISIT(launch.again.ptr());
     for (const auto* list : {&launch.arrays, &launch.held, &launch.keep})
       if (const int stop = visit_all(*list)) return stop;
-  }
+    return 0;
+  };
+  // Takes share launches' owners, and functions of the program: what is shared is visited once.
+  std::unordered_set<const void*> seen;
+  for (const auto& take : nb::inst_ptr<TapeObject>(self)->tape.takes())
+    for (const driver::Tape::Step& step : take->steps) {
+      const void* owner = step.launch ? step.launch->owner.get() : static_cast<const void*>(step.function.get());
+      if (!seen.insert(owner).second) continue;
+      if (const int stop = visit_step(step)) return stop;
+    }
   return 0;
 }
 
@@ -164,6 +204,9 @@ void launch_watched(driver::WatchedLaunch launch, LaunchArrays arrays, std::vect
   auto owner = std::make_shared<PythonLaunch>();
   owner->keep = std::move(keep);
   owner->arguments = std::move(how.arguments);
+  owner->again = std::move(how.again);
+  if (owner->again.is_valid() && !owner->again.is_none())
+    launch.again = [one = owner.get()] { one->again(); };  // the tape holds the owner
   launch.memory = std::move(arrays.memory);
   launch.run = how.run;
   launch.backward = how.backward;
@@ -207,8 +250,16 @@ void register_tape(nb::module_& m) {
            [](TapeObject& t, nb::object function, nb::list arrays) {
              t.tape.add(std::make_unique<PythonStep>(std::move(function), std::move(arrays)));
            })
+      .def(
+          "_add_work",
+          [](TapeObject& t, nb::object function, nb::list arrays, nb::list written, nb::object again) {
+            t.tape.add(std::make_unique<PythonStep>(std::move(function), std::move(arrays), std::move(written),
+                                                    std::move(again)));
+          },
+          nb::arg("function"), nb::arg("arrays"), nb::arg("written"), nb::arg("again").none())
       .def("_need",
-           [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.tape.keeper().need(a.array, by); })
+           [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.tape.need(a.array, by); })
+      .def("_replay", [](TapeObject& t) { t.tape.replay(); })
       .def("_steps", &list_steps)
       .def("_launch_arrays", &list_arrays)
       .def("_compounds", &list_compounds)
@@ -235,9 +286,31 @@ void register_tape(nb::module_& m) {
       .def_prop_ro(
           "log_bytes", [](const TapeObject& t) { return t.tape.log_bytes(); },
           "Bytes that launches wrote down because their kernels overwrite what the backward pass needs.");
+  nb::class_<RepeatedWork>(m, "RepeatedWork", "Stands for tapes that wait for work which they have recorded before.")
+      .def("_add_work",
+           [](RepeatedWork&, nb::object function, nb::list arrays, nb::list written, nb::object again) {
+             driver::Repeats::add(std::make_unique<PythonStep>(std::move(function), std::move(arrays),
+                                                               std::move(written), std::move(again)));
+           })
+      .def("_need", [](RepeatedWork&, const ArrayObject& a, const std::string& by) {
+        // Nobody may want the values; whoever asks gets them as they are.
+        std::shared_ptr<runtime::Version> found = driver::Repeats::need(a.array, by);
+        return found ? found : runtime::VersionKeeper().need(a.array, by);
+      });
   m.def(
       "recording_tape", [] { return driver::recording_tape() ? recording : nb::none(); },
       "The tape that records what this thread does, or None.");
+  m.def(
+      "work_listener",
+      [] {
+        if (driver::recording_tape()) return recording;
+        return driver::Repeats::wait_for_function() ? nb::cast(RepeatedWork{}) : nb::none();
+      },
+      "Who wants to hear of work on arrays other than launches, copies and fills: the tape that records what this thread "
+      "does, tapes for which it may repeat a step, or None.");
+  m.def(
+      "copies_are_followed", &driver::copies_are_followed,
+      "Whether the tape that records, or one of which they may repeat a step, wants to hear of copies and fills.");
   m.def("set_forward_mode", &driver::set_forward_mode);
   m.def("forward_mode", &driver::forward_mode, "Whether forward mode follows what this thread does.");
   m.def(
@@ -269,9 +342,10 @@ void register_tape(nb::module_& m) {
   });
   m.def(
       "note_fill",
-      [](nb::handle array) {
-        if (copies_are_heard()) tape_hooks().filled(array);
+      [](nb::handle array, nb::object again) {
+        if (copies_are_heard()) tape_hooks().filled(array, again);
       },
+      nb::arg("array"), nb::arg("again").none() = nb::none(),
       "Tells the tape that records that an array was overwritten with values that depend on no array.");
   m.def(
       "take_private_copy", [](ArrayObject& a) { a.array = runtime::copy_of_memory(a.array); },

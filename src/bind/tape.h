@@ -2,7 +2,7 @@
 // objects.
 #pragma once
 #include "bind/python_kernel.h"
-#include "driver/tape.h"
+#include "driver/tape_repeat.h"
 
 namespace weft::bind {
 
@@ -12,6 +12,7 @@ struct __attribute__((visibility("hidden"))) LaunchOnTape {
   nb::object arguments;          // as PythonLaunch
   bool run = true;               // false: the work was done by other means
   bool backward = true;          // enable_backward of the kernel
+  nb::object again;              // run is false: a function that does the work, or None
 };
 
 /// The arrays of a launch's arguments.
@@ -26,13 +27,13 @@ struct __attribute__((visibility("hidden"))) LaunchArrays {
 /// set.
 void launch_watched(driver::WatchedLaunch launch, LaunchArrays arrays, std::vector<nb::object> keep, LaunchOnTape how);
 
-/// Python functions that record copies (dest, src) and fills (dest) between and of arrays, and that list the arrays which
+/// Python functions that record copies (dest, src) and fills (dest, value; None: with zeros) between and of arrays, and that list the arrays which
 /// the structs in an array hold.
 struct __attribute__((visibility("hidden"))) TapeHooks {
   nb::object copied, filled, held;
 };
 TapeHooks& tape_hooks();
 /// Whether the hooks want to hear of copies and fills by this thread.
-inline bool copies_are_heard() { return driver::recording_tape() || driver::forward_mode(); }
+inline bool copies_are_heard() { return driver::copies_are_followed() || driver::forward_mode(); }
 
 }  // namespace weft::bind

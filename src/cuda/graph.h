@@ -59,6 +59,7 @@ class Capture {
   /// What follows is done if the condition holds (in a loop, while the value is not zero), until end_branch.
   void begin_branch(ConditionHandle condition, DevicePtr value, bool loop);
   void end_branch();
+  bool in_branch() const { return !branches_.empty(); }
   /// Throws for something that can't be done while capturing.
   [[noreturn]] void refuse(const std::string& what) const;
 

@@ -162,14 +162,16 @@ void Array::assign(const Array& source) const {
     const runtime::Array& from = valid(source.impl_);
     driver::announce_array_write(valid(impl_), "a copy");
     impl_->array.assign(from);
-    driver::record_copy(impl_, source.impl_);
+    if (driver::copies_are_followed())
+      driver::record_copy(impl_, source.impl_, [to = *this, source] { to.assign(source); });
   });
 }
 void Array::fill_zero() const {
   guarded([&] {
     driver::announce_array_write(valid(impl_), "a fill with zeros");
     impl_->array.fill_zero();
-    driver::record_copy(impl_, nullptr);
+    if (driver::copies_are_followed())
+      driver::record_copy(impl_, nullptr, [to = *this] { to.fill_zero(); });
   });
 }
 void Array::fill(double value) const {
@@ -178,7 +180,8 @@ void Array::fill(double value) const {
     write_scalars(impl_->array.element(), value, element.data());
     driver::announce_array_write(impl_->array, "a fill");
     impl_->array.fill(element.data());
-    driver::record_copy(impl_, nullptr);
+    if (driver::copies_are_followed())
+      driver::record_copy(impl_, nullptr, [to = *this, value] { to.fill(value); });
   });
 }
 Array Array::copy() const { return to(device()); }

@@ -122,6 +122,10 @@ void Tape::backward() const {
   go_back(impl_->tape, [] {});
 }
 
+void Tape::replay() const {
+  guarded([&] { impl_->tape.replay(); });
+}
+
 void Tape::zero() const {
   guarded([&] {
     const driver::RecordingSuspended suspended;

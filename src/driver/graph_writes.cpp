@@ -6,6 +6,9 @@
 #include <map>
 #include <mutex>
 
+#include "driver/graph_repeats.h"
+#include "driver/tape_repeat.h"
+#include "runtime/command_list.h"
 #include "driver/taping.h"
 
 namespace weft::driver {
@@ -36,13 +39,22 @@ void visit_arrays(const Type* type, const char* at, const Visit& visit) {
 
 GraphWrites::GraphWrites() : number_(next_number()) {}
 
-void GraphWrites::add_launch(std::shared_ptr<Kernel> kernel, KernelSignature& signature, const char* block,
-                             std::size_t rank) {
-  Launch launch{std::move(kernel), &signature, {}, rank};
-  launch.block.resize((signature.layout.size + 7) / 8);
-  std::memcpy(launch.block.data(), block, signature.layout.size);
-  launches_.push_back(std::move(launch));
+void GraphWrites::add(runtime::ByteRange range, std::string by) {
+  Work& work = work_.emplace_back();
+  work.ranges.push_back({range, std::move(by)});
+  work.sure = !runtime::in_branch();
 }
+
+void GraphWrites::add(const LaunchWork& launch) {
+  Work& work = work_.emplace_back();
+  work.launch = std::make_unique<Launch>();
+  *work.launch = {launch.kernel, &launch.signature, {}, {launch.dims.begin(), launch.dims.end()}, launch.place};
+  work.launch->block.resize((launch.signature.layout.size + 7) / 8);
+  std::memcpy(work.launch->block.data(), launch.block, launch.signature.layout.size);
+  work.sure = is_unconditional(launch.place.device);
+}
+
+void GraphWrites::include(std::shared_ptr<GraphWrites> graph) { work_.emplace_back().part = std::move(graph); }
 
 void GraphWrites::add_gradients(const KernelSignature& signature, const char* block, const std::string& by) {
   for (const ParamLayout::Param& p : signature.layout.params)
@@ -51,26 +63,44 @@ void GraphWrites::add_gradients(const KernelSignature& signature, const char* bl
     });
 }
 
-void GraphWrites::settle(const Launch& launch) {
-  const char* block = reinterpret_cast<const char*>(launch.block.data());
-  const LaunchForm form = form_of(launch.signature->layout, block, launch.rank);
+void GraphWrites::settle(Work& work) {
+  const Launch& launch = *work.launch;
+  const LaunchForm form = form_of(launch.signature->layout, launch.bytes(), launch.dims.size());
   const TapeFacts* facts = &launch.kernel->facts_for(*launch.signature, form);
   const std::string by = "a graph with kernel '" + launch.kernel->name() + "'";
-  if (facts->written_elsewhere) add(runtime::kAnywhere, by);
+  if (facts->written_elsewhere) work.ranges.push_back({runtime::kAnywhere, by});
   for (std::size_t k = 0; k < facts->leaves.size(); ++k) {
-    const auto& desc = *reinterpret_cast<const ArrayDesc*>(block + facts->leaves[k].offset);
-    if (facts->written[k]) add(runtime::data_range(desc, facts->leaves[k].type->element()->size()), by);
+    const auto& desc = *reinterpret_cast<const ArrayDesc*>(launch.bytes() + facts->leaves[k].offset);
+    if (facts->written[k])
+      work.ranges.push_back({runtime::data_range(desc, facts->leaves[k].type->element()->size()), by});
   }
+  work.settled = true;
 }
 
 void GraphWrites::announce() {
-  if (runtime::writes_are_watched()) announce_for(number_);
+  if (!runtime::writes_are_watched()) return;
+  GraphRepeats repeats;
+  announce_for(number_, &repeats);
+  Repeats::graph_runs(number_);
 }
 
-void GraphWrites::announce_for(std::uint64_t number) {
-  for (const Launch& launch : std::exchange(launches_, {})) settle(launch);
-  for (const Range& one : ranges_) runtime::announce_graph_write(one.range, number, one.by);
-  for (const std::shared_ptr<GraphWrites>& part : parts_) part->announce_for(number);
+void GraphWrites::announce_for(std::uint64_t number, GraphRepeats* repeats) {
+  for (Work& work : work_) {
+    // Whether a part is a branch is not known here.
+    if (work.part) work.part->announce_for(number, nullptr);
+    if (work.launch && !work.settled) settle(work);
+    std::vector<runtime::ByteRange> written;
+    for (const Range& one : work.ranges) {
+      runtime::announce_graph_write(one.range, number, one.by);
+      written.push_back(one.range);
+    }
+    if (!repeats) continue;
+    if (work.launch && work.sure)
+      repeats->note(*work.launch, written);
+    else
+      repeats->note(work.part ? "a graph" : work.sure ? work.ranges.front().by : "a branch",
+                    work.part ? std::vector{runtime::kAnywhere} : written);
+  }
 }
 
 GraphWrites* captured_writes(const cuda::Device* device) {
@@ -96,7 +126,7 @@ void note_graph_launch(const LaunchWork& launch) {
   if (launch.adjoint || launch.variant.adjoint)
     writes->add_gradients(launch.signature, launch.block, "a graph with the adjoint of kernel '" + name + "'");
   else
-    writes->add_launch(launch.kernel, launch.signature, launch.block, launch.dims.size());
+    writes->add(launch);
 }
 
 void begin_graph_writes(const cuda::Device* device) {
@@ -121,6 +151,14 @@ std::shared_ptr<GraphWrites> end_graph_writes(const cuda::Device* device) {
   }
   if (ended) --captures, runtime::set_capture(0);
   return ended;
+}
+
+std::shared_ptr<GraphWrites> graph_writes_of(std::uint64_t number) {
+  if (on_cpu && on_cpu->number() == number) return on_cpu;
+  std::lock_guard lock(mutex);
+  for (const auto& [device, writes] : on_devices())
+    if (writes->number() == number) return writes;
+  return nullptr;
 }
 
 std::shared_ptr<GraphWrites> graph_writes_now(const cuda::Device* device) {

@@ -10,18 +10,32 @@
 
 namespace weft::driver {
 
+class GraphRepeats;
+
 class GraphWrites {
  public:
+  /// A launch that the graph holds.
+  struct Launch {
+    std::shared_ptr<Kernel> kernel;
+    KernelSignature* signature;
+    std::vector<std::uint64_t> block;
+    std::vector<std::int64_t> dims;
+    LaunchPlace place;
+
+    const char* bytes() const { return reinterpret_cast<const char*>(block.data()); }
+  };
+
   GraphWrites();
+  GraphWrites(const GraphWrites&) = delete;
 
   /// The writes to one range, and their author.
-  void add(runtime::ByteRange range, std::string by) { ranges_.push_back({range, std::move(by)}); }
+  void add(runtime::ByteRange range, std::string by);
   /// A launch; which of its arrays it writes is found out when somebody wants to know.
-  void add_launch(std::shared_ptr<Kernel> kernel, KernelSignature& signature, const char* block, std::size_t rank);
+  void add(const LaunchWork& launch);
   /// Gradients, which an adjoint writes.
   void add_gradients(const KernelSignature& signature, const char* block, const std::string& by);
   /// Another graph that becomes part of this one.
-  void include(std::shared_ptr<GraphWrites> graph) { parts_.push_back(std::move(graph)); }
+  void include(std::shared_ptr<GraphWrites> graph);
   /// To be called before the graph runs. What tapes need of values that the graph itself makes stays as it is.
   void announce();
   std::uint64_t number() const { return number_; }
@@ -31,18 +45,18 @@ class GraphWrites {
     runtime::ByteRange range;
     std::string by;
   };
-  struct Launch {
-    std::shared_ptr<Kernel> kernel;
-    KernelSignature* signature;
-    std::vector<std::uint64_t> block;
-    std::size_t rank;
+  /// One piece of work, in the order of the graph.
+  struct Work {
+    std::unique_ptr<Launch> launch;     // its ranges are known once it is settled; or
+    std::shared_ptr<GraphWrites> part;  // another graph; or nothing but
+    std::vector<Range> ranges;
+    bool settled = false;
+    bool sure = true;  // not in a branch
   };
-  void settle(const Launch& launch);
-  void announce_for(std::uint64_t number);
+  static void settle(Work& work);
+  void announce_for(std::uint64_t number, GraphRepeats* repeats);
 
-  std::vector<Range> ranges_;
-  std::vector<Launch> launches_;  // that nobody has asked about so far
-  std::vector<std::shared_ptr<GraphWrites>> parts_;
+  std::vector<Work> work_;
   std::uint64_t number_;
 };
 
@@ -57,6 +71,8 @@ void note_graph_launch(const LaunchWork& launch);
 void begin_graph_writes(const cuda::Device* device);
 /// Ends that and gives it; null if it had not begun.
 std::shared_ptr<GraphWrites> end_graph_writes(const cuda::Device* device);
+/// What is gathered now for the graph of this number; null: it is not captured any more.
+std::shared_ptr<GraphWrites> graph_writes_of(std::uint64_t number);
 /// What is gathered now; null: nothing.
 std::shared_ptr<GraphWrites> graph_writes_now(const cuda::Device* device);
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "driver/graph_writes.h"
+#include "driver/tape_repeat.h"
 #include "support/hot.h"
 
 namespace weft::driver {
@@ -46,12 +47,15 @@ WEFT_HOT Tape* recording_tape() {
   return suspended ? nullptr : recording.load(std::memory_order_acquire);
 }
 
+const Tape* tape_in_block() { return recording.load(std::memory_order_acquire); }
+
 runtime::VersionKeeper* keeper_for_writes(Tape* tape) {
   if (!tape && suspended) tape = recording.load(std::memory_order_acquire);
   return tape ? &tape->keeper() : nullptr;
 }
 
 void suspend_recording(int by) { suspended += by; }
+bool recording_is_suspended() { return suspended != 0; }
 
 bool forward_mode() { return forward.load(std::memory_order_relaxed) && suspended == 0; }
 
@@ -65,9 +69,12 @@ void announce_array_write(const runtime::Array& array, const char* by, const run
   if (!runtime::writes_are_watched()) return;
   Tape* tape = recording_tape();
   const bool seen = !tape || (part_of ? part_of : &array)->has_grad();
-  const auto passage = seen ? runtime::Passage::recorded : runtime::Passage::unseen;
-  runtime::announce_write(array.range(), keeper_for_writes(tape), by, passage,
-                          {&array.desc(), array.element()->size()});
+  std::vector<runtime::Recorder> recorders;
+  if (runtime::VersionKeeper* keeper = keeper_for_writes(tape))
+    recorders.push_back({keeper, seen ? runtime::Passage::recorded : runtime::Passage::unseen});
+  const std::vector<Repeat> repeats = Repeats::of_write(array);  // they hold the takes
+  for (const Repeat& one : repeats) recorders.push_back({&one.take->keeper, runtime::Passage::recorded});
+  runtime::announce_write(array.range(), recorders, by, true, {&array.desc(), array.element()->size()});
 }
 
 void announce_gradients(const KernelSignature& signature, const char* block, const std::string& kernel) {
@@ -76,33 +83,52 @@ void announce_gradients(const KernelSignature& signature, const char* block, con
   for (const ParamLayout::Param& p : signature.layout.params) announce_gradients_at(p.type, block + p.offset, by);
 }
 
+Tape::Tape() { Repeats::enroll(*this); }
+Tape::~Tape() { Repeats::dismiss(*this); }
+
 void Tape::add(std::unique_ptr<TapedLaunch> launch) {
-  std::lock_guard lock(mutex_);
-  steps_.push_back({std::move(launch), nullptr});
-  keeper_.set_moment(steps_.size());
+  {
+    std::lock_guard lock(mutex_);
+    take_->steps.push_back({std::move(launch), nullptr});
+    keeper().set_moment(steps().size());
+  }
+  Repeats::forget(*this);
 }
 
 void Tape::add(std::unique_ptr<TapedFunction> function) {
+  {
+    std::lock_guard lock(mutex_);
+    for (const runtime::Array* one : function->arrays())
+      if (one->has_grad()) keeper().note_use(one->range());
+    take_->steps.push_back({nullptr, std::move(function), std::exchange(take_->asked_for, {})});
+    keeper().set_moment(steps().size());
+  }
+  Repeats::forget(*this);
+}
+
+std::shared_ptr<runtime::Version> Tape::need(const runtime::Array& array, std::string_view by) {
+  std::shared_ptr<runtime::Version> version = keeper().need(array, by);
   std::lock_guard lock(mutex_);
-  for (const runtime::Array* one : function->arrays())
-    if (one->has_grad()) keeper_.note_use(one->range());
-  steps_.push_back({nullptr, std::move(function)});
-  keeper_.set_moment(steps_.size());
+  take_->asked_for.push_back(version);
+  return version;
 }
 
 std::vector<Tape::Step> Tape::clear() {
+  // The keeper stays, with what it was told to do; graphs hold what they need.
   std::vector<Step> gone;
   {
     std::lock_guard lock(mutex_);
-    gone.swap(steps_);
+    gone.swap(take_->steps);
+    take_->asked_for.clear();
   }
-  keeper_.clear();
+  keeper().clear();
+  Repeats::forget(*this);
   return gone;
 }
 
 std::uint64_t Tape::log_bytes() const {
   std::uint64_t total = 0;
-  for (const Step& step : steps_)
+  for (const Step& step : steps())
     if (step.launch) total += step.launch->log.bytes();
   return total;
 }
@@ -113,7 +139,7 @@ std::vector<const runtime::Array*> Tape::arrays() const {
   auto add = [&](const runtime::Array* one) {
     if (one && seen.insert(one).second) out.push_back(one);
   };
-  for (const Step& step : steps_) {
+  for (const Step& step : steps()) {
     if (!step.launch) {
       for (const runtime::Array* one : step.function->arrays()) add(one);
       continue;

@@ -19,20 +19,46 @@ class TapedFunction {
   virtual void backward() = 0;
   /// The arrays whose gradients it touches.
   virtual std::vector<const runtime::Array*> arrays() const = 0;
+  /// Those of them whose elements were set by the work that it goes back over.
+  virtual std::vector<const runtime::Array*> written() const { return arrays(); }
+  /// Whether the work is one of Weft's, so that it is noticed when it is done again.
+  virtual bool is_known() const { return false; }
+  /// Whether it can be done again from here, and doing so.
+  virtual bool can_run_again() const { return false; }
+  virtual void run_again() {}
 };
+
+class GraphWrites;
 
 class Tape {
  public:
   struct Step {
-    std::unique_ptr<TapedLaunch> launch;  // or:
-    std::unique_ptr<TapedFunction> function;
+    std::shared_ptr<TapedLaunch> launch;      // or:
+    std::shared_ptr<TapedFunction> function;  // and the values that it needs
+    std::vector<std::shared_ptr<runtime::Version>> versions{};
   };
 
-  runtime::VersionKeeper& keeper() { return keeper_; }
-  const runtime::VersionKeeper& keeper() const { return keeper_; }
-  const std::vector<Step>& steps() const { return steps_; }
+  /// One run of what the tape recorded: what was asked for and written down then. The same launches, run again, are
+  /// another take (tape_repeat.h).
+  struct Take {
+    runtime::VersionKeeper keeper;
+    std::vector<Step> steps;
+    std::vector<std::shared_ptr<runtime::Version>> asked_for;  // for the function that comes next
+    std::uint64_t capture = 0;                                 // the graph that was captured then; 0: none
+    std::weak_ptr<GraphWrites> graph;                          // the same
+  };
+
+  Tape();
+  ~Tape();
+  Tape(const Tape&) = delete;
+
+  runtime::VersionKeeper& keeper() { return take_->keeper; }
+  const runtime::VersionKeeper& keeper() const { return take_->keeper; }
+  const std::vector<Step>& steps() const { return take_->steps; }
   void add(std::unique_ptr<TapedLaunch> launch);
   void add(std::unique_ptr<TapedFunction> function);
+  /// The array's values of now, for the function that is added next.
+  std::shared_ptr<runtime::Version> need(const runtime::Array& array, std::string_view by);
   /// Forgets everything, and gives it to who wants to look at it.
   std::vector<Step> clear();
   /// Bytes that launches wrote down because their kernels overwrite what the backward pass needs.
@@ -44,6 +70,8 @@ class Tape {
   /// `retained` are arrays whose gradients are to be read afterwards though operations wrote to them. Throws
   /// runtime::Error where there is no gradient.
   void backward(const std::function<void()>& seed, const std::vector<const runtime::Array*>& retained = {});
+  /// Runs everything that was recorded again, on the values that arrays have now; a backward pass then goes back over that.
+  void replay();
   /// Whether a step writes to an array's memory; functions may.
   bool writes(std::size_t step, const runtime::Array& array) const;
 
@@ -51,14 +79,22 @@ class Tape {
   void watch_threads(bool on) { watch_threads_ = on; }
   bool watches_threads() const { return watch_threads_; }
 
+  /// Everything that the tape holds: this take, one that has begun, those of graphs.
+  std::vector<std::shared_ptr<Take>> takes() const;
+
  private:
   friend void start_recording(Tape& tape);  // outer_
   friend void stop_recording(Tape& tape);
+  friend class Repeats;
+  void go_back(const std::function<void()>& seed, const std::vector<const runtime::Array*>& retained);
 
-  runtime::VersionKeeper keeper_;
-  std::mutex mutex_;  // guards the list against launches of several threads
-  std::vector<Step> steps_;
+  std::shared_ptr<Take> take_ = std::make_shared<Take>();
+  std::shared_ptr<Take> next_;                // launches that repeat those of the tape, so far
+  std::vector<std::shared_ptr<Take>> graphs_;  // made while graphs were captured, complete
+  mutable std::mutex mutex_;                  // guards the list against launches of several threads
   bool watch_threads_ = false;
+  bool goes_back_ = false;
+  bool listens_ = false;  // there are steps that are no launches
   int outer_ = 0;  // why the work of the thread was not to be recorded when recording began
 };
 
@@ -69,8 +105,11 @@ void start_recording(Tape& tape);
 void stop_recording(Tape& tape);
 /// The tape that records what this thread does, or null.
 Tape* recording_tape();
+/// The tape whose block it is, if the work of this thread is recorded or not; may be null.
+const Tape* tape_in_block();
 /// Counts why this thread's work is not to be recorded.
 void suspend_recording(int by);
+bool recording_is_suspended();
 class RecordingSuspended {
  public:
   RecordingSuspended() { suspend_recording(1); }

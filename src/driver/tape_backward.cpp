@@ -1,7 +1,9 @@
 // Going back over a whole tape, and what must be seen to between its steps: arrays that keep their gradients readable, and
 // writes that no gradient goes back over.
 #include "driver/gradient_values.h"
+#include "driver/tape_repeat.h"
 #include "driver/unreversed_writes.h"
+#include "runtime/errors.h"
 
 namespace weft::driver {
 namespace {
@@ -68,18 +70,43 @@ class RetainedGradient {
   std::optional<GradientValues> now_, stored_;
 };
 
+/// While it lives, a tape goes back.
+class GoingBack {
+ public:
+  explicit GoingBack(Tape& tape) : tape_(tape) { Repeats::set_going_back(tape_, true); }
+  ~GoingBack() { Repeats::set_going_back(tape_, false); }
+  GoingBack(const GoingBack&) = delete;
+
+ private:
+  Tape& tape_;
+  RecordingSuspended suspended_;
+};
+
 }  // namespace
 
 void Tape::backward(const std::function<void()>& seed, const std::vector<const runtime::Array*>& retained) {
-  const RecordingSuspended suspended;
+  const GoingBack going_back(*this);
+  // In a graph that holds the launches, too, it goes back over those.
+  const std::shared_ptr<Take> last = std::exchange(take_, Repeats::take_for_backward(*this));
+  try {
+    renew_rewritten(*take_);
+    go_back(seed, retained);
+  } catch (...) {
+    take_ = last;
+    throw;
+  }
+  take_ = last;
+}
+
+void Tape::go_back(const std::function<void()>& seed, const std::vector<const runtime::Array*>& retained) {
   std::vector<FarSide> far_sides;
   for (const UnreversedWrite& one : unreversed_writes(*this)) far_sides.emplace_back(one);
   seed();
   std::vector<RetainedGradient> kept;
   for (const runtime::Array* one : retained) kept.emplace_back(*one);
-  for (std::size_t k = steps_.size(); k-- > 0;) {
+  for (std::size_t k = steps().size(); k-- > 0;) {
     for (RetainedGradient& one : kept) one.before(*this, k);
-    reverse_step(steps_[k]);
+    reverse_step(steps()[k]);
     for (RetainedGradient& one : kept) one.after();
     for (const FarSide& one : far_sides)
       if (one.moment() == k) one.check();
@@ -87,8 +114,31 @@ void Tape::backward(const std::function<void()>& seed, const std::vector<const r
   for (RetainedGradient& one : kept) one.finish();
 }
 
+void Tape::replay() {
+  if (tape_in_block() == this) throw runtime::Error("a tape can't replay in its own block: what it runs would be recorded");
+  const std::shared_ptr<Take> first = take_;
+  for (const Step& step : first->steps)
+    if (step.launch ? !step.launch->run && !step.launch->again : !step.function->can_run_again())
+      throw runtime::Error("the tape can't run again what it only knows how to go back over (a function given to "
+                           "record_func, or values that came from outside of arrays); run it yourself, with the "
+                           "recorded launches in their order: the tape sees that, and goes back over it");
+  Repeats::forget_begun(*this);
+  for (const Step& step : first->steps) {
+    std::vector<std::uint64_t> block;
+    if (!step.launch)
+      step.function->run_again();
+    else if (step.launch->run)
+      launch_watched(launch_again(*step.launch, block), recording_tape());
+    else
+      step.launch->again();
+  }
+  if (take_ == first && Repeats::take_for_backward(*this) == first && !first->steps.empty())
+    throw runtime::Error("what the tape ran again is not what it has recorded: arrays have changed their memory, or other "
+                         "threads have written to them meanwhile; reset the tape and record anew");
+}
+
 bool Tape::writes(std::size_t step, const runtime::Array& array) const {
-  const TapedLaunch* launch = steps_.at(step).launch.get();
+  const TapedLaunch* launch = steps().at(step).launch.get();
   if (!launch) return true;
   const TapeFacts& facts = *launch->facts;
   for (std::size_t k = 0; k < facts.leaves.size(); ++k) {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "driver/tape.h"
+#include "driver/tape_repeat.h"
 
 namespace weft::driver {
 namespace {
@@ -50,7 +50,8 @@ struct CopyLaunch {
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
 };
 
-void record(const char* kind, const std::vector<std::shared_ptr<Array::Impl>>& arrays, Tape& tape) {
+void record(const char* kind, const std::vector<std::shared_ptr<Array::Impl>>& arrays, Tape* tape,
+            std::function<void()> again) {
   std::vector<runtime::Array> memory;
   std::vector<const runtime::Array*> leaves;
   for (const auto& one : arrays) {
@@ -63,15 +64,16 @@ void record(const char* kind, const std::vector<std::shared_ptr<Array::Impl>>& a
   watched.arrays = std::move(leaves);
   watched.owner = std::make_shared<ArrayOwner>(ArrayOwner{arrays});
   watched.run = false;
-  launch_watched(std::move(watched), &tape);
+  watched.again = std::move(again);
+  launch_watched(std::move(watched), tape);
 }
 
 /// A copy to another device, or between arrays whose gradients share memory: what is taken from one must not be seen while
 /// it is added to the other.
 class MovedGradient final : public TapedFunction {
  public:
-  MovedGradient(std::shared_ptr<Array::Impl> to, std::shared_ptr<Array::Impl> from)
-      : to_(std::move(to)), from_(std::move(from)) {}
+  MovedGradient(std::shared_ptr<Array::Impl> to, std::shared_ptr<Array::Impl> from, std::function<void()> again)
+      : to_(std::move(to)), from_(std::move(from)), again_(std::move(again)) {}
 
   void backward() override {
     const runtime::Array &to = to_->array, &from = from_->array;
@@ -91,22 +93,28 @@ class MovedGradient final : public TapedFunction {
         {launch.kernel, *launch.signature, variant, launch.bytes(), launch.dims, launch.place, true, memory, nullptr});
   }
   std::vector<const runtime::Array*> arrays() const override { return {&from_->array, &to_->array}; }
+  std::vector<const runtime::Array*> written() const override { return {&to_->array}; }
+  bool is_known() const override { return true; }
+  bool can_run_again() const override { return true; }
+  void run_again() override { again_(); }
 
  private:
   std::shared_ptr<Array::Impl> to_, from_;
+  std::function<void()> again_;
 };
 
 }  // namespace
 
-void record_copy(const std::shared_ptr<Array::Impl>& to, const std::shared_ptr<Array::Impl>& from) {
+void record_copy(const std::shared_ptr<Array::Impl>& to, const std::shared_ptr<Array::Impl>& from,
+                 std::function<void()> again) {
   Tape* tape = recording_tape();
-  if (!tape || !to->array.has_grad() || to->array.size() == 0) return;
-  if (!from || !from->array.has_grad()) return record("fill_", {to}, *tape);
+  if (!to->array.has_grad() || to->array.size() == 0) return;
+  if (!from || !from->array.has_grad()) return record("fill_", {to}, tape, std::move(again));
   const bool apart = gpu_of(to->array) != gpu_of(from->array);
-  if (apart || to->array.grad().range().intersects(from->array.grad().range()))
-    tape->add(std::make_unique<MovedGradient>(to, from));
-  else
-    record("copy_", {from, to}, *tape);
+  if (!apart && !to->array.grad().range().intersects(from->array.grad().range()))
+    return record("copy_", {from, to}, tape, std::move(again));
+  auto moved = std::make_unique<MovedGradient>(to, from, std::move(again));
+  tape ? tape->add(std::move(moved)) : Repeats::add(std::move(moved));
 }
 
 }  // namespace weft::driver

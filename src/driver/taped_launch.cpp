@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "driver/tape.h"
+#include "driver/tape_repeat.h"
 
 namespace weft::driver {
 namespace {
@@ -18,20 +18,30 @@ runtime::ByteRange range_at(const char* block, const autodiff::ArrayLeaf& leaf) 
   return runtime::data_range(desc_at(block, leaf), leaf.type->element()->size());
 }
 
-void announce(const WatchedLaunch& launch, const TapeFacts& facts, Tape* tape) {
+/// Somebody who records a launch, with the gradients that are his.
+struct Recording {
+  runtime::VersionKeeper* keeper;
+  const char* block;  // null: whoever suspended recording tells the tape what is done
+  bool backward;
+};
+
+void announce(const WatchedLaunch& launch, const TapeFacts& facts, std::span<const Recording> recordings) {
   using runtime::Passage;
   const std::string by = "kernel '" + launch.kernel->name() + "'";
-  runtime::VersionKeeper* keeper = keeper_for_writes(tape);
-  if (facts.written_elsewhere) runtime::announce_write(runtime::kAnywhere, keeper, by);
+  std::vector<runtime::Recorder> recorders(recordings.size());
+  for (std::size_t i = 0; i < recordings.size(); ++i) recorders[i].keeper = recordings[i].keeper;
+  if (facts.written_elsewhere) runtime::announce_write(runtime::kAnywhere, recorders, by, true);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
     if (!facts.written[k]) continue;
-    const ArrayDesc& desc = desc_at(launch.block, facts.leaves[k]);
-    const Passage passage = !facts.replaced[k]   ? Passage::unchanged
-                            : !launch.backward   ? Passage::disabled
-                            : desc.grad || !tape ? Passage::recorded
-                                                 : Passage::unseen;
-    const runtime::ArrayView view{&desc, facts.leaves[k].type->element()->size()};
-    runtime::announce_write(range_at(launch.block, facts.leaves[k]), keeper, by, passage, view);
+    for (std::size_t i = 0; i < recordings.size(); ++i) {
+      const char* block = recordings[i].block;
+      recorders[i].passage = !facts.replaced[k]                               ? Passage::unchanged
+                             : !recordings[i].backward                        ? Passage::disabled
+                             : block && !desc_at(block, facts.leaves[k]).grad ? Passage::unseen
+                                                                              : Passage::recorded;
+    }
+    const runtime::ArrayView view{&desc_at(launch.block, facts.leaves[k]), facts.leaves[k].type->element()->size()};
+    runtime::announce_write(range_at(launch.block, facts.leaves[k]), recorders, by, facts.replaced[k], view);
   }
 }
 
@@ -73,52 +83,37 @@ void build_adjoint_now(TapedLaunch& l) {
 }
 
 /// Asks for the values that going back will need, and says which arrays gradients go through.
-void ask_for_values(TapedLaunch& l, Tape& tape) {
+void ask_for_values(TapedLaunch& l, runtime::VersionKeeper& keeper) {
   const TapeFacts& facts = *l.facts;
   const std::string by = "kernel '" + l.kernel->name() + "'";
   if (facts.problem.empty()) {
     for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
       if (!facts.needed[k] && !facts.needed_elsewhere) continue;
       const ArrayDesc& desc = desc_at(l.bytes(), facts.leaves[k]);
-      if (desc.data) l.leaves[k].version = tape.keeper().need(owner_of(l, facts.leaves[k], desc), by);
+      if (desc.data) l.leaves[k].version = keeper.need(owner_of(l, facts.leaves[k], desc), by);
     }
     if (facts.needed_elsewhere)
-      for (const runtime::Array* one : l.held) l.held_versions.push_back(tape.keeper().need(*one, by));
+      for (const runtime::Array* one : l.held) l.held_versions.push_back(keeper.need(*one, by));
   }
   for (const autodiff::ArrayLeaf& leaf : facts.leaves)
-    if (desc_at(l.bytes(), leaf).grad) tape.keeper().note_use(range_at(l.bytes(), leaf));
+    if (desc_at(l.bytes(), leaf).grad) keeper.note_use(range_at(l.bytes(), leaf));
 }
 
-}  // namespace
-
-void launch_watched(WatchedLaunch launch, Tape* tape) {
-  const std::shared_ptr<Kernel>& kernel = launch.kernel;
+/// What a tape keeps of a launch that is about to run.
+std::unique_ptr<TapedLaunch> make_taped(WatchedLaunch launch) {
   KernelSignature& signature = launch.signature;
-  const LaunchPlace& place = launch.place;
-  const std::span<const std::int64_t> dims = launch.dims;
-  const LaunchForm form = form_of(signature.layout, launch.block, dims.size());
-  const TapeFacts& facts = kernel->facts_for(signature, form);
-  const bool serial = kernel->cpu_options().serial;
-  if (tape && tape->watches_threads() && launch.run && (place.device || !serial) && !has_order(launch, form))
-    check_races(launch, facts, form);
-  announce(launch, facts, tape);
-  if (!tape) {
-    const KernelVariant& variant = kernel->form_for(signature, dims, launch.block, form, place.device);
-    return kernel->start({kernel, signature, variant, launch.block, dims, place, false, launch.memory, launch.owner});
-  }
-
   auto made = std::make_unique<TapedLaunch>();
-  made->kernel = kernel;
+  made->kernel = launch.kernel;
   made->signature = &signature;
+  made->form = form_of(signature.layout, launch.block, launch.dims.size());
+  const TapeFacts& facts = launch.kernel->facts_for(signature, made->form);
   made->facts = &facts;
-  made->form = form;
-  std::copy_n(dims.begin(), dims.size(), made->extents);
-  made->rank = dims.size();
-  made->place = place;
+  std::copy_n(launch.dims.begin(), launch.dims.size(), made->extents);
+  made->rank = launch.dims.size();
+  made->place = launch.place;
   made->owner = std::move(launch.owner);
-  // What depends on the order of threads has to keep it, or nobody could go back.
-  const bool ordered = !facts.ordered.empty();
-  const ParamLayout extended = facts.log.empty() && !ordered ? ParamLayout() : log_layout(signature.layout);
+  const ParamLayout extended =
+      facts.log.empty() && facts.ordered.empty() ? ParamLayout() : log_layout(signature.layout);
   made->block.resize((std::max(extended.size, signature.layout.size) + 7) / 8 + 1);
   std::memcpy(made->bytes(), launch.block, signature.layout.size);
   made->memory = std::move(launch.memory);
@@ -130,26 +125,125 @@ void launch_watched(WatchedLaunch launch, Tape* tape) {
     any |= desc_at(made->bytes(), facts.leaves[k]).grad != nullptr;
   }
   for (const runtime::Array* one : made->held) any |= one->has_grad();
+  made->run = launch.run;
+  made->again = std::move(launch.again);
   made->backward = launch.backward;
-  made->active = any = any && launch.backward;
-  made->logged = any && !facts.log.empty() && facts.problem.empty() && launch.run;
-  LaunchForm run_form = form;
-  run_form.taped = made->logged || (ordered && any && facts.problem.empty());
-  if (made->logged) make_log(*made);
-  if (launch.run) {
-    const KernelVariant& variant = kernel->form_for(signature, dims, made->bytes(), run_form, place.device);
-    LaunchRequest request{dims, {}};
-    request.options.serial = serial;
-    made->in_order = in_thread_order(variant, request);
-    auto work = [&] {
-      kernel->start({kernel, signature, variant, made->bytes(), dims, place, false, made->memory, made->owner});
-    };
-    made->logged ? run_with_log(*made, work) : work();
-    if (any) build_adjoint_now(*made);
+  made->active = any && launch.backward;
+  made->logged = made->active && !facts.log.empty() && facts.problem.empty() && launch.run;
+  return made;
+}
+
+/// Whether a launch must keep the order of its threads, or nobody could go back.
+bool keeps_order(const TapedLaunch& l) { return l.active && !l.facts->ordered.empty() && l.facts->problem.empty(); }
+
+void run_taped(TapedLaunch& l) {
+  Kernel& kernel = *l.kernel;
+  LaunchForm form = l.form;
+  form.taped = l.logged || keeps_order(l);
+  if (l.logged) make_log(l);
+  const KernelVariant& variant = kernel.form_for(*l.signature, l.dims(), l.bytes(), form, l.place.device);
+  LaunchRequest request{l.dims(), {}};
+  request.options.serial = kernel.cpu_options().serial;
+  l.in_order = in_thread_order(variant, request);
+  auto work = [&] {
+    kernel.start({l.kernel, *l.signature, variant, l.bytes(), l.dims(), l.place, false, l.memory, l.owner});
+  };
+  l.logged ? run_with_log(l, work) : work();
+}
+
+/// Gives a launch on another tape what the one that ran has written down. False: it wants something else.
+bool take_over(TapedLaunch& l, const TapedLaunch& ran) {
+  if (l.logged && (!ran.logged || l.facts != ran.facts)) return false;
+  if (l.logged) {
+    const std::size_t own = l.signature->layout.size;
+    std::memcpy(l.bytes() + own, ran.bytes() + own, l.block.size() * 8 - own);
+    l.log = ran.log;
   }
-  made->place.gpu.stream = nullptr;  // backward passes go to the stream that is current then; this one may be gone
-  if (any) ask_for_values(*made, *tape);
-  tape->add(std::move(made));
+  l.in_order = ran.in_order;
+  return true;
+}
+
+/// Runs a launch that tapes record, `repeats` of it as a step of before.
+void record(WatchedLaunch launch, Tape* tape, const std::vector<Repeat>& repeats,
+            std::vector<std::unique_ptr<TapedLaunch>> again) {
+  std::unique_ptr<TapedLaunch> own = tape ? make_taped(std::move(launch)) : nullptr;
+  // One runs for all: one that has something to write down.
+  TapedLaunch* first = own.get();
+  for (const auto& one : again)
+    if (!first || (!first->logged && (one->logged || keeps_order(*one)))) first = one.get();
+  if (first->run) run_taped(*first);
+  auto settle = [&](TapedLaunch& l, runtime::VersionKeeper& keeper) {
+    if (l.run && l.active) build_adjoint_now(l);
+    l.place.gpu.stream = nullptr;  // backward passes go to the stream that is current then; this one may be gone
+    if (l.active) ask_for_values(l, keeper);
+  };
+  for (std::size_t k = 0; k < again.size(); ++k) {
+    if (again[k].get() != first && !take_over(*again[k], *first)) {
+      Repeats::give_up(repeats[k]);
+      continue;
+    }
+    if (again[k].get() == first && own) take_over(*own, *first);
+    settle(*again[k], repeats[k].take->keeper);
+  }
+  if (own) settle(*own, tape->keeper());
+  for (std::size_t k = 0; k < again.size(); ++k) Repeats::finish(repeats[k], {std::move(again[k]), nullptr});
+  if (own) tape->add(std::move(own));
+}
+
+}  // namespace
+
+WatchedLaunch launch_again(const TapedLaunch& l, std::vector<std::uint64_t>& block) {
+  block = l.block;
+  char* bytes = reinterpret_cast<char*>(block.data());
+  WatchedLaunch launch{l.kernel, *l.signature, bytes, l.dims(), l.place};
+  launch.memory = l.memory;
+  for (std::size_t k = 0; k < l.leaves.size(); ++k) {
+    const runtime::Array* array = l.leaves[k].array;
+    auto& desc = *reinterpret_cast<ArrayDesc*>(bytes + l.facts->leaves[k].offset);
+    if (array && array->is_valid() && array->data() == desc.data) desc.grad = array->desc().grad;
+    launch.arrays.push_back(array);
+  }
+  launch.held = l.held;
+  launch.owner = l.owner;
+  launch.run = l.run;
+  launch.backward = l.backward;
+  launch.again = l.again;
+  return launch;
+}
+
+void launch_watched(WatchedLaunch launch, Tape* tape) {
+  const std::shared_ptr<Kernel>& kernel = launch.kernel;
+  KernelSignature& signature = launch.signature;
+  const LaunchPlace& place = launch.place;
+  const LaunchForm form = form_of(signature.layout, launch.block, launch.dims.size());
+  const TapeFacts& facts = kernel->facts_for(signature, form);
+  const bool serial = kernel->cpu_options().serial;
+  if (tape && tape->watches_threads() && launch.run && (place.device || !serial) && !has_order(launch, form))
+    check_races(launch, facts, form);
+  std::vector<Recording> recordings;
+  if (runtime::VersionKeeper* keeper = keeper_for_writes(tape))
+    recordings.push_back({keeper, tape ? launch.block : nullptr, launch.backward});
+  const std::vector<Repeat> repeats = Repeats::of_launch(launch, tape);
+  std::vector<std::unique_ptr<TapedLaunch>> again;
+  std::vector<std::uint64_t> block;
+  for (const Repeat& one : repeats) {
+    WatchedLaunch same = launch_again(*one.launch, block);
+    same.place = launch.place;
+    again.push_back(make_taped(std::move(same)));
+    recordings.push_back({&one.take->keeper, again.back()->bytes(), one.launch->backward});
+  }
+  if (launch.run || !recordings.empty()) announce(launch, facts, recordings);  // else it was announced when it was done
+  if (tape || !repeats.empty()) {
+    try {
+      return record(std::move(launch), tape, repeats, std::move(again));
+    } catch (...) {
+      for (const Repeat& one : repeats) Repeats::give_up(one);
+      throw;
+    }
+  }
+  if (!launch.run) return;
+  const KernelVariant& variant = kernel->form_for(signature, launch.dims, launch.block, form, place.device);
+  kernel->start({kernel, signature, variant, launch.block, launch.dims, place, false, launch.memory, launch.owner});
 }
 
 }  // namespace weft::driver

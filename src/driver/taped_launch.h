@@ -26,9 +26,10 @@ struct WatchedLaunch {
   std::shared_ptr<void> owner = {};              // of `arrays` and `held`, and of what else the block points to
   bool run = true;                               // false: the work was done by other means
   bool backward = true;                          // enable_backward of the kernel
+  std::function<void()> again = {};              // then: does it once more
 };
 
-/// Runs it; a tape, if one is given, records it.
+/// Runs it; a tape, if one is given, records it, and so do tapes of which it repeats a step.
 void launch_watched(WatchedLaunch launch, Tape* tape);
 
 /// A launch as it ran.
@@ -56,6 +57,8 @@ struct TapedLaunch {
   bool active = false;   // there was a gradient when it ran
   bool backward = true;  // enable_backward of the kernel
   bool in_order = true;  // its threads ran one after another
+  bool run = true;       // as in WatchedLaunch, and:
+  std::function<void()> again;
 
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
   const char* bytes() const { return reinterpret_cast<const char*>(block.data()); }
@@ -80,6 +83,8 @@ struct Probe {
   runtime::ByteRange gradient;
   char* scratch = nullptr;  // laid out as the gradient
 };
+/// The same launch on the values of now, with the gradients that arrays have; `block` keeps its parameters.
+WatchedLaunch launch_again(const TapedLaunch& launch, std::vector<std::uint64_t>& block);
 /// Goes back over one launch.
 void reverse(TapedLaunch& launch, const Probe* probe = nullptr);
 /// The form that does so, for a block with these gradients.

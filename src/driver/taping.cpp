@@ -140,6 +140,7 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   facts.read = std::move(forward.read);
   facts.written = std::move(forward.written);
   facts.replaced = std::move(forward.replaced);
+  facts.read_elsewhere = forward.read_elsewhere;
   facts.written_elsewhere = forward.written_elsewhere;
   DiagnosticSink ordered;
   std::unique_ptr<ir::Module> adjoint = recording_adjoint(module, options, facts.log, ordered, sink);

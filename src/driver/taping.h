@@ -16,7 +16,8 @@ struct TapeFacts {
   std::vector<autodiff::ArrayLeaf> leaves;  // the arrays of its parameter block
   std::vector<bool> read, written, needed;  // by leaf; needed: the reverse reads values of it
   std::vector<bool> replaced;               // by leaf: written by more than additions
-  bool written_elsewhere = false;           // arrays that came out of memory
+  bool read_elsewhere = false;              // arrays that came out of memory
+  bool written_elsewhere = false;
   bool needed_elsewhere = false;
   std::string problem;     // why the kernel has no adjoint; empty: it has one
   std::string ordered;     // why its adjoint is right only for threads that ran one after another; empty: it always is

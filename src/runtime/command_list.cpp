@@ -252,6 +252,8 @@ void begin_branch() {
   mine.open.push_back(std::make_shared<CommandList>());
 }
 
+bool in_branch() { return mine.open.size() > 1; }
+
 std::shared_ptr<CommandList> end_branch() {
   if (mine.open.size() < 2) throw ArgumentError("the graph capture that a branch belongs to was ended inside of it");
   std::shared_ptr<CommandList> made = std::move(mine.open.back());

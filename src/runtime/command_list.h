@@ -87,6 +87,8 @@ void begin_recording();
 std::shared_ptr<CommandList> end_recording();
 /// While a thread records: what follows goes into a list of its own, until end_branch.
 void begin_branch();
+/// Whether what this thread records now is part of a branch: it may be done several times, or never.
+bool in_branch();
 std::shared_ptr<CommandList> end_branch();
 
 /// Whether work that the calling thread has recorded may write to this memory: its values are not there yet.

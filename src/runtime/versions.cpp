@@ -70,22 +70,40 @@ Array copy_of_memory(const Array& array) {
   return Array::wrap(array.element(), array.shape(), std::move(memory));
 }
 
-void* Version::data() const {
-  std::lock_guard lock(mutex);
+bool Version::is_lost() const {
   // When the recording is run again it makes its values anew, and a write from outside since then means nothing. A
   // write inside of the recording, behind their making, comes again with them: those are lost.
   const bool made_again = recording_ && recording_ == repeated_recording && lost_in_ != recording_;
-  if (lost_ && !made_again)
+  return (lost_ && !made_again) || (lost_when_ && lost_when_ == captured_graph);
+}
+
+bool Version::differs() const {
+  // Only in debug mode: a NumPy view writes without telling anybody.
+  return !kept_.is_valid() && sum_ && *sum_ != sum_of(range_);
+}
+
+bool Version::is_stale() const {
+  std::lock_guard lock(mutex);
+  return is_lost() || differs();
+}
+
+bool Version::is_kept() const {
+  std::lock_guard lock(mutex);
+  return kept_.is_valid();
+}
+
+void* Version::data() const {
+  std::lock_guard lock(mutex);
+  if (is_lost())
     throw Error("the backward pass of " + needed_by_ + " needs an array of shape " + shape_text(array_) +
                 " as it was, and " + lost_to_ +
-                " has written to it since, outside of the tape; record that write too, or write to another array");
-  if (!kept_.is_valid()) {
-    // Only in debug mode: a NumPy view writes without telling anybody.
-    if (sum_ && *sum_ != sum_of(range_))
-      throw Error("the backward pass of " + needed_by_ + " needs an array of shape " + shape_text(array_) +
-                  " as it was, and somebody has written to its memory since, past all that Weft can see");
-    return array_.data();
-  }
+                " has written to it since, outside of the tape; record that write too, or write to another array; "
+                "tape.replay() runs the recorded launches again, on the values of now");
+  if (differs())
+    throw Error("the backward pass of " + needed_by_ + " needs an array of shape " + shape_text(array_) +
+                " as it was, and somebody has written to its memory since, past all that Weft can see; tape.replay() "
+                "runs the recorded launches again, on the values of now");
+  if (!kept_.is_valid()) return array_.data();
   // Where the array's first element lies in the copied stretch.
   return static_cast<char*>(kept_.data()) + (reinterpret_cast<std::uintptr_t>(array_.data()) - range_.lo);
 }
@@ -99,6 +117,7 @@ void Version::keep_copy() {
   if (recording_ != recording_number()) now.emplace();
   if (CommandList* list = recording()) list->keep(std::make_shared<const Array>(array_));
   kept_ = bytes_at(array_, range_).copy();
+  kept_in_ = captured_graph;
 }
 
 Array Version::values(const Array& view) const {
@@ -126,8 +145,10 @@ void VersionKeeper::clear() {
   std::lock_guard lock(mutex);
   if (watches()) --watching_keepers;
   live_.clear();
+  gone_.clear();
   uses_.clear();
   strays_.clear();
+  disturbed_ = false;
   longest_live_ = longest_use_ = 0;
   moment_ = 0;
   kept_bytes_ = copies_ = 0;
@@ -160,13 +181,55 @@ std::shared_ptr<Version> VersionKeeper::need(const Array& array, std::string_vie
   made->recording_ = recording_number();
   made->capture_ = captured_graph;
   if (verify_ && array.on_host() && range.lo < range.hi && !recording()) made->sum_ = sum_of(range);
+  watch(made);
+  return made;
+}
+
+void VersionKeeper::watch(const std::shared_ptr<Version>& version) {
+  const ByteRange range = version->range_;
   // Before the entry is in: the counter says whether this keeper has any.
   if (!watches()) ++watching_keepers;
-  live_.emplace(range.lo, made);
+  live_.emplace(range.lo, version);
   // Ranges are ordered by where they begin; the longest bounds how far before a write one may begin that still reaches
   // into it. An interval tree would be exact, and is not needed: arrays of a program are of like sizes.
   longest_live_ = std::max(longest_live_, range.hi - range.lo);
-  return made;
+}
+
+bool VersionKeeper::is_disturbed() const {
+  std::lock_guard lock(mutex);
+  return disturbed_;
+}
+
+void VersionKeeper::renew(const std::shared_ptr<Version>& version) {
+  std::lock_guard lock(mutex);
+  version->lost_when_ = 0;
+  if (version->sum_) version->sum_ = sum_of(version->range_);
+  if (!version->lost_) return;
+  version->lost_ = false;
+  watch(version);
+}
+
+void VersionKeeper::renew_unseen(const std::shared_ptr<Version>& version) {
+  {
+    std::lock_guard lock(mutex);
+    version->sum_.reset();
+  }
+  renew(version);
+}
+
+void VersionKeeper::renew_made_by(std::uint64_t graph) {
+  std::lock_guard lock(mutex);
+  auto again = [&](const std::weak_ptr<Version>& entry) {
+    const std::shared_ptr<Version> version = entry.lock();
+    if (version && version->capture_ != graph) return false;
+    if (version) {
+      version->lost_ = false;
+      version->kept_ = {};
+      watch(version);
+    }
+    return true;
+  };
+  std::erase_if(gone_, again);
 }
 
 void VersionKeeper::set_moment(std::size_t moment) {
@@ -184,17 +247,21 @@ void VersionKeeper::note_use(ByteRange range) {
   longest_use_ = std::max(longest_use_, range.hi - range.lo);
 }
 
+bool VersionKeeper::uses(ByteRange range) const {
+  for (auto it = first_near(uses_, range.lo, longest_use_); it != uses_.end() && it->first < range.hi; ++it)
+    if (range.intersects({it->first, it->second})) return true;
+  return false;
+}
+
 void VersionKeeper::note_stray(ByteRange range, std::string_view by, Passage passage, const ArrayView& view) {
   // Only writes to what the tape has used matter; a temporary buffer that it never saw may be written freely.
-  for (auto it = first_near(uses_, range.lo, longest_use_); it != uses_.end() && it->first < range.hi; ++it) {
-    if (!range.intersects({it->first, it->second})) continue;
-    for (const Stray& known : strays_)
-      if (known.moment == moment_ && known.range.lo == range.lo && known.range.hi == range.hi &&
-          known.layout == layout_of(view))
-        return;
-    strays_.push_back({range, std::string(by), moment_, passage, layout_of(view)});
-    return;
-  }
+  if (!uses(range)) return;
+  disturbed_ = disturbed_ || passage == Passage::recorded;
+  for (const Stray& known : strays_)
+    if (known.moment == moment_ && known.range.lo == range.lo && known.range.hi == range.hi &&
+        known.layout == layout_of(view))
+      return;
+  strays_.push_back({range, std::string(by), moment_, passage, layout_of(view)});
 }
 
 void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view by, std::uint64_t graph) {
@@ -219,27 +286,43 @@ void VersionKeeper::overwrite(ByteRange range, bool recorded, std::string_view b
         notes_.push_back(std::string(by) + " overwrites an array of shape " + shape_text(version->array_) +
                          " that the backward pass of " + version->needed_by_ + " needs; the tape keeps " +
                          std::to_string(bytes) + " bytes");
+    } else if (version && captured_graph && version->capture_ != captured_graph) {
+      // The write happens when the graph runs, and is announced again then; for what the graph does next it is done.
+      version->lost_when_ = captured_graph;
+      version->lost_to_ = by;
+      disturbed_ = true;
+      ++it;
+      continue;
     } else if (version) {
       version->lost_ = true;
       version->lost_to_ = by;
       version->lost_in_ = recording_number();
+      disturbed_ = true;
     }
+    // What the graph copies itself it will copy again.
+    if (version && version->capture_ && (version->lost_ || version->kept_in_ != version->capture_))
+      gone_.push_back(version);
     // Copied or lost, no later write can change it; dead ones go as well.
     it = live_.erase(it);
   }
 }
 
-void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by, Passage passage,
+void announce_write(ByteRange range, std::span<const Recorder> recorders, std::string_view by, bool replaces,
                     const ArrayView& view) {
   if (range.lo >= range.hi) return;
   std::lock_guard lock(mutex);
   for (VersionKeeper* keeper : keepers()) {
     if (!keeper->watches()) continue;
+    const auto recorder =
+        std::find_if(recorders.begin(), recorders.end(), [&](const Recorder& one) { return one.keeper == keeper; });
+    const bool recorded = recorder != recorders.end();
     // Every other tape sees a write that it did not record: its gradient can't know of it.
-    keeper->overwrite(range, keeper == recording, by);
-    const Passage here = keeper == recording || passage == Passage::unchanged ? passage : Passage::recorded;
-    if (here != Passage::unchanged && (keeper != recording || here != Passage::recorded))
-      keeper->note_stray(range, by, here, view);
+    keeper->overwrite(range, recorded, by);
+    if (!recorded && replaces) {
+      keeper->note_stray(range, by, Passage::recorded, view);
+    } else if (recorded && (recorder->passage == Passage::disabled || recorder->passage == Passage::unseen)) {
+      keeper->note_stray(range, by, recorder->passage, view);
+    }
     if (!keeper->watches()) --watching_keepers;
   }
 }
@@ -250,10 +333,12 @@ void announce_graph_write(ByteRange range, std::uint64_t graph, std::string_view
   for (VersionKeeper* keeper : keepers()) {
     if (!keeper->watches()) continue;
     keeper->overwrite(range, false, by, graph);
+    keeper->disturbed_ = keeper->disturbed_ || keeper->uses(range);
     if (!keeper->watches()) --watching_keepers;
   }
 }
 
 void set_capture(std::uint64_t graph) { captured_graph = graph; }
+std::uint64_t capture_now() { return captured_graph; }
 
 }  // namespace weft::runtime

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,12 @@ struct ArrayView {
   std::size_t element = 0;  // bytes
 };
 
+/// Who records a write, and what it does to gradients there.
+struct Recorder {
+  VersionKeeper* keeper = nullptr;
+  Passage passage = Passage::recorded;
+};
+
 /// Address, bytes, extents and strides of the elements; empty without a descriptor.
 std::vector<std::int64_t> layout_of(const ArrayView& view);
 
@@ -45,12 +52,19 @@ class Version {
   /// The values as an array like `view`, which starts at the same address and spreads over the same bytes: the memory
   /// itself where nothing was written, else the copy.
   Array values(const Array& view) const;
+  ByteRange range() const { return range_; }
+  /// Whether the array was written to since, and nobody kept what it held: then data() throws.
+  bool is_stale() const;
+  /// Whether it is a copy.
+  bool is_kept() const;
 
  private:
   friend class VersionKeeper;
-  friend void announce_write(ByteRange, VersionKeeper*, std::string_view, Passage, const ArrayView&);
+  friend void announce_write(ByteRange, std::span<const Recorder>, std::string_view, bool, const ArrayView&);
   friend void announce_graph_write(ByteRange, std::uint64_t, std::string_view);
   void keep_copy();
+  bool is_lost() const;
+  bool differs() const;
   Array array_;
   ByteRange range_;
   std::string needed_by_;
@@ -60,6 +74,8 @@ class Version {
   std::uint64_t recording_ = 0;  // whose result the values are (runtime/command_list.h); 0: they are there
   std::uint64_t capture_ = 0;    // the graph that makes them each time it runs (set_capture)
   std::uint64_t lost_in_ = 0;    // the recording in which that was; 0: in none
+  std::uint64_t lost_when_ = 0;  // a graph that writes there when it runs, captured since; lost_to_ has its writer
+  std::uint64_t kept_in_ = 0;    // the graph that was captured when it was copied
   bool lost_ = false;
 };
 
@@ -100,10 +116,19 @@ class VersionKeeper {
   /// Says how many operations the tape has.
   void set_moment(std::size_t moment);
   std::vector<Stray> strays() const;
+  /// Whether somebody else has written where the tape knows of values.
+  bool is_disturbed() const;
+  /// Says that what the array holds now are the values of a version that was overwritten.
+  void renew(const std::shared_ptr<Version>& version);
+  /// The same for values that are about to be written, which nobody can check.
+  void renew_unseen(const std::shared_ptr<Version>& version);
+  /// The same for all that a graph makes, which is about to run.
+  void renew_made_by(std::uint64_t graph);
   /// Forgets all.
   void clear();
   /// Notes every copy that is made, and checks by sums that nobody wrote unannounced (a NumPy view can).
   void set_verify(bool on) { verify_ = on; }
+  bool verifies() const { return verify_; }
   std::vector<std::string> take_notes();
   void set_policy(OnOverwrite policy) { policy_ = policy; }
   OnOverwrite policy() const { return policy_; }
@@ -112,7 +137,7 @@ class VersionKeeper {
   std::uint64_t copies() const { return copies_; }
 
  private:
-  friend void announce_write(ByteRange, VersionKeeper*, std::string_view, Passage, const ArrayView&);
+  friend void announce_write(ByteRange, std::span<const Recorder>, std::string_view, bool, const ArrayView&);
   friend void announce_graph_write(ByteRange, std::uint64_t, std::string_view);
   using Live = std::multimap<std::uintptr_t, std::weak_ptr<Version>>;
   /// The first entry whose range may reach an address; ranges are no longer than the longest.
@@ -122,13 +147,17 @@ class VersionKeeper {
   }
   bool watches() const { return !live_.empty() || !uses_.empty(); }
   void overwrite(ByteRange range, bool recorded, std::string_view by, std::uint64_t graph = 0);
+  bool uses(ByteRange range) const;
+  void watch(const std::shared_ptr<Version>& version);
   void note_stray(ByteRange range, std::string_view by, Passage passage, const ArrayView& view);
 
   Live live_;  // not overwritten so far, by first address
+  std::vector<std::weak_ptr<Version>> gone_;  // made by graphs, and overwritten since
   std::uintptr_t longest_live_ = 0, longest_use_ = 0;
   std::multimap<std::uintptr_t, std::uintptr_t> uses_;  // ranges, by first address
   std::vector<Stray> strays_;
   std::size_t moment_ = 0;
+  bool disturbed_ = false;
   OnOverwrite policy_ = OnOverwrite::copy;
   std::uint64_t kept_bytes_ = 0, copies_ = 0;
   bool verify_ = false;
@@ -142,14 +171,21 @@ Array copy_of_memory(const Array& array);
 extern std::atomic<int> watching_keepers;
 inline bool writes_are_watched() { return watching_keepers.load(std::memory_order_relaxed) > 0; }
 
-/// To be called before memory is written. `recording` is the keeper of the tape that records this write, or null. Throws
-/// Error if the keeper refuses.
-void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by, Passage passage = Passage::recorded,
+/// To be called before memory is written. `recorders` are the keepers of the tapes that record this write; `replaces`:
+/// others see more than an addition. Throws Error if a keeper refuses.
+void announce_write(ByteRange range, std::span<const Recorder> recorders, std::string_view by, bool replaces,
                     const ArrayView& view = {});
+/// The same with one recorder, or none (null).
+inline void announce_write(ByteRange range, VersionKeeper* recording, std::string_view by,
+                           Passage passage = Passage::recorded, const ArrayView& view = {}) {
+  const Recorder recorder{recording, passage};
+  announce_write(range, {&recorder, recording ? 1U : 0U}, by, passage != Passage::unchanged, view);
+}
 /// The same for a write of a graph that is about to run: values that the graph itself made in the first place come again.
 void announce_graph_write(ByteRange range, std::uint64_t graph, std::string_view by);
 /// Says which graph the calling thread captures; 0: none.
 void set_capture(std::uint64_t graph);
+std::uint64_t capture_now();
 /// The same for writes whose place nobody knows.
 inline constexpr ByteRange kAnywhere{0, UINTPTR_MAX};
 

@@ -321,6 +321,7 @@ def test_a_matrix_product_notices_writes() -> None:
     a, b = (wp.array(np.eye(2), dtype=float, requires_grad=True) for _ in range(2))
     tape = wp.Tape()
     with tape:
+        b += b
         c = a @ b
     b.zero_()
     with pytest.raises(RuntimeError, match="backward pass of a matrix product.*fill with zeros"):
@@ -381,7 +382,7 @@ def test_a_gradient_given_too_late_raises() -> None:
 @pytest.mark.cpu_only  # of an array on a GPU NumPy sees a copy
 @pytest.mark.parametrize("setting", ["debug", "verify"])
 def test_writes_through_numpy_are_found(setting: str) -> None:
-    x, y = doubles(X), zeros(5)
+    x, y, z = doubles(X), zeros(5), zeros(5)
     saved = wp.config.mode, wp.config.verify_autograd_array_access
     try:
         if setting == "debug":
@@ -391,10 +392,11 @@ def test_writes_through_numpy_are_found(setting: str) -> None:
         tape = wp.Tape()
         with tape:
             wp.launch(square, 5, [x], [y])
-        tape.backward(grads={y: np.ones(5)})
+            wp.launch(square, 5, [y], [z])
+        tape.backward(grads={z: np.ones(5)})
         x.numpy()[2] = 9.0
         with pytest.raises(RuntimeError, match="square.*somebody has written to its memory"):
-            tape.backward(grads={y: np.ones(5)})
+            tape.backward(grads={z: np.ones(5)})
     finally:
         wp.config.mode, wp.config.verify_autograd_array_access = saved
 
@@ -450,7 +452,8 @@ def test_gradients_written_behind_a_tape() -> None:
     g = x.grad
     g.requires_grad = True
     with second:
-        wp.launch(square, 5, [g], [z])
+        wp.launch(square, 5, [g], [y])
+        wp.launch(square, 5, [y], [z])
     first.backward(grads={y: np.ones(5)})
     with pytest.raises(RuntimeError, match="backward pass of kernel 'square'.*has written"):
         second.backward(grads={z: np.ones(5)})

@@ -8,7 +8,7 @@ for every number of threads.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -81,7 +81,9 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
         later = np.cumsum(taken[::-1], axis=0, dtype=taken.dtype)[::-1]
         add_to_gradient(in_array, later if inclusive else later - taken)
 
-    tape.record_func(backward, [in_array, out_array])
+    tape._add_work(
+        backward, [in_array, out_array], [out_array], lambda: array_scan(in_array, out_array, inclusive)
+    )
 
 
 @through_host("out_array", by="array_scan")
@@ -118,7 +120,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
             taken = take_gradient(out)
             add_to_gradient(summed, np.broadcast_to(taken, summed.shape + taken.shape[out.ndim :]))
 
-        tape.record_func(backward, [values, out])
+        tape._add_work(backward, [values, out], [out], lambda: array_sum(summed, out, axis=axis))
     return result
 
 
@@ -164,7 +166,7 @@ def _inner_taped(x: array, y: array, out: array | None, axis: int | None) -> Any
         add_to_gradient(x, parts[0])
         add_to_gradient(y, parts[1])
 
-    tape.record_func(backward, [x, y, out])
+    tape._add_work(backward, [x, y, out], [out], lambda: _inner_taped(x, y, out, axis))
     return result
 
 
@@ -175,7 +177,12 @@ def _inner_there(there: Any, x: array, y: array, out: array | None, axis: int | 
         return there.inner(x, y, dtype, out, axis)
     x_then, y_then = there.values_then(x, "array_inner"), there.values_then(y, "array_inner")
     result = there.inner(x, y, dtype, out, axis)
-    tape.record_func(lambda: there.inner_backward(x, y, x_then, y_then, out, axis), [x, y, out])
+    tape._add_work(
+        lambda: there.inner_backward(x, y, x_then, y_then, out, axis),
+        [x, y, out],
+        [out],
+        lambda: _inner_taped(x, y, out, axis),
+    )
     return result
 
 
@@ -196,7 +203,7 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
         _rules().linear(forward, array_cast, source, target)
     if recording(out_array) is not None:
         with aside():
-            record_assignment(target, source)
+            record_assignment(target, source, True)
 
 
 @through_host("out_array", by="array_cast")
@@ -204,18 +211,20 @@ def _cast(in_array: array, out_array: array) -> None:
     _here().cast(in_array, out_array)
 
 
-def _record_order(keys: array, values: array, order: Any, there: Any = None) -> None:
+def _record_order(keys: array, values: array, order: Any, again: Callable[[], None], there: Any = None) -> None:
     """Tells the tape, and forward mode, that the first elements were put into another order: NumPy's, or an array on their
-    device."""
+    device. `again` sorts once more."""
     if forward := follows():
         _rules().reorder(forward, order, keys, values)
+    sorts = [again]  # both are sorted by one call, which tells of both
     for one in (keys, values):
         tape = recording(one)
         if tape is None:
             continue
         part = one[: len(order)]
+        once = sorts.pop() if sorts else _nothing
         if there is not None:
-            tape.record_func(functools.partial(there.order_backward, part, order), [one])
+            tape._add_work(functools.partial(there.order_backward, part, order), [one], [one], once)
             continue
 
         def backward(part: array = part) -> None:
@@ -224,7 +233,11 @@ def _record_order(keys: array, values: array, order: Any, there: Any = None) -> 
             before[order] = taken
             add_to_gradient(part, before)
 
-        tape.record_func(backward, [one])
+        tape._add_work(backward, [one], [one], once)
+
+
+def _nothing() -> None:
+    pass
 
 
 def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0, end_bit: int | None = None) -> None:
@@ -247,7 +260,7 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin_bit: int = 0,
     sort = _sort if there is None else there.sort
     order = sort(keys, values, count, begin_bit, end, wanted)
     if wanted:
-        _record_order(keys, values, order, there)
+        _record_order(keys, values, order, lambda: radix_sort_pairs(keys, values, count, begin_bit, end), there)
 
 
 @through_host("keys", "values", by="radix_sort_pairs")
@@ -301,14 +314,18 @@ def segmented_sort_pairs(
     check_pairs(keys, values, count, ("int32", "float32"), "segmented_sort_pairs")
     check_segments(segment_start_indices, segment_end_indices)
     there = _on_device(keys, values, segment_start_indices, segment_end_indices)
+
+    def again() -> None:
+        segmented_sort_pairs(keys, values, count, segment_start_indices, segment_end_indices)
+
     if there is not None:
         order = there.sort_segments(keys, values, count, segment_start_indices, segment_end_indices)
-        _record_order(keys, values, order, there)
+        _record_order(keys, values, order, again, there)
         return
     wanted = _order_wanted(keys, values)
     order = _sort_segments(keys, values, count, segment_start_indices, segment_end_indices, wanted)
     if wanted:
-        _record_order(keys, values, order)
+        _record_order(keys, values, order, again)
 
 
 @through_host("keys", "values", by="segmented_sort_pairs")

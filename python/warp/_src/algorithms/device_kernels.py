@@ -134,7 +134,7 @@ def give(one: array | None, amount: array) -> None:
 
 def values_then(one: array, by: str) -> Any:
     """A function that gives the values which an array has now as an array on its device, on the way back."""
-    version = _weft.recording_tape()._need(one, by)
+    version = _weft.work_listener()._need(one, by)
 
     def values() -> array:
         view = one._reinterpret(one._element, one.shape, one.strides)

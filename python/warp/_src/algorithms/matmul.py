@@ -153,7 +153,8 @@ def _taped(a: array, b: array, c: array | None, d: array, alpha: float, beta: fl
         _weft.announce_write(d, "a matrix product")
         there.multiply(a, b, c, d, alpha, beta)
     if tape is not None:
-        tape.record_func(backward, [one for one in (a, b, c, d) if one is not None])
+        arrays = [one for one in (a, b, c, d) if one is not None]
+        tape._add_work(backward, arrays, [d], lambda: _taped(a, b, c, d, alpha, beta))
 
 
 def matmul(

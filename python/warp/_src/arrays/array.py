@@ -144,7 +144,7 @@ class array(ArrayExchange):
                 self._refs = {}
         self._init_grad(grad, requires_grad, retain_grad)
         if requires_grad and (hasattr(data, "_wp_indexed_") or (isinstance(data, array) and data.ptr != self.ptr)):
-            self._record_values(data)
+            self._record_values(data, True)
 
     # ---- construction ----------------------------------------------------------------------------------------------
 
@@ -163,10 +163,10 @@ class array(ArrayExchange):
         if retain_grad:
             self._retain = True
 
-    def _record_values(self, source: Any) -> None:
-        """Tells the tape that records, if any, and forward mode where the elements came from."""
-        if (self._has_grad and _weft.recording_tape() is not None) or _weft.forward_mode():
-            listeners.record_assignment(self, source)
+    def _record_values(self, source: Any, in_order: bool = False) -> None:
+        """Tells tapes that want to know, and forward mode, where the elements came from: as `assign` takes them?"""
+        if (self._has_grad and _weft.copies_are_followed()) or _weft.forward_mode():
+            listeners.record_assignment(self, source, in_order)
 
     def _init_data(self, data: Any, dtype: Any, shape: Any, copy: bool) -> None:
         handle = None if dtype is Any or dtype is None else element_handle(dtype)
@@ -376,7 +376,7 @@ class array(ArrayExchange):
                 self._refs[written] = field_arrays(value)
             if self._has_grad or _weft.forward_mode():
                 keys = key if isinstance(key, tuple) else (key,)
-                _weft.note_fill(self[tuple(k if k is ... else slice(k, k + 1 or None) for k in keys)])
+                _weft.note_fill(self[tuple(k if k is ... else slice(k, k + 1 or None) for k in keys)], value)
 
     def __str__(self) -> str:
         if not self._valid:
@@ -464,9 +464,11 @@ class array(ArrayExchange):
         given = src
         if not isinstance(src, array) or src._element != self._element:
             src = array(src, dtype=self.dtype, copy=False, device=CPU)
-        copy(self, src)
-        if src is not given:
-            (self if src.size == self.size else self.flatten()[: src.size])._record_values(given)
+        if src is given:
+            return copy(self, src)
+        with listeners.paused():  # what comes next says more
+            copy(self, src)
+        (self if src.size == self.size else self.flatten()[: src.size])._record_values(given, True)
 
     def _assign_values(self, value: Any) -> None:
         """What `a[1:3] = value` does: elements of the same shape, or values that NumPy broadcasts."""

@@ -128,14 +128,19 @@ class indexedarray:
             raise RuntimeError("an indexedarray annotation has no elements")
         _weft.host_refuse("write to an indexed array outside of a kernel")
         selection = self._selection()
-        tape = _weft.recording_tape() if self.requires_grad else None
+        tape = listeners.recording(self)
         _weft.announce_write(self.data, "an assignment")
         host = _interface.on_host(self.data)
         _interface.numpy_view(host)[selection] = values
         if host is not self.data:
             self.data._take_back(host)
         if tape is not None:
-            listeners.record_scatter(self.data, selection, source)
+            listeners.record_scatter(
+                self.data,
+                selection,
+                source,
+                lambda: self._store(values if source is None else _interface.host_view(source), source),
+            )
         if forward := listeners.follows():
             with listeners.aside():
                 forward._scattered(self, source)
@@ -159,7 +164,7 @@ class indexedarray:
         selection = self._selection()
         made = array(shape=self.shape, dtype=self.dtype, requires_grad=self.requires_grad, device="cpu")
         np.copyto(_interface.numpy_view(made), values[selection])
-        if self.requires_grad and _weft.recording_tape() is not None:
+        if listeners.recording(self) is not None:
             listeners.record_gather(made, self.data, selection)
         made = made if self.device.is_cpu else made.to(self.device)
         if forward := listeners.follows():

@@ -34,8 +34,9 @@ def aside() -> Iterator[None]:
 
 
 def recording(*arrays: Any) -> Any:
-    """The tape that records what this thread does, if one of the arrays has a gradient; else None."""
-    return _weft.recording_tape() if any(a is not None and a.requires_grad for a in arrays) else None
+    """Who hears of work on arrays, if one of them has a gradient: the tape that records what this thread does, or tapes that
+    wait for what they have recorded before; else None."""
+    return _weft.work_listener() if any(a is not None and a.requires_grad for a in arrays) else None
 
 
 @contextlib.contextmanager
@@ -49,6 +50,6 @@ def paused() -> Iterator[None]:
 
 
 # `api/wiring.py` sets these; gradients/tape_record.py says what they do.
-record_assignment: Callable[[Any, Any], None]
+record_assignment: Callable[[Any, Any, bool], None]
 record_gather: Callable[[Any, Any, tuple], None]
 record_scatter: Callable[..., None]

@@ -174,6 +174,14 @@ class Tape(_weft.TapeCore):
                 found._put(one, one.grad)
         self.gradients = found
 
+    def replay(self) -> None:
+        """Runs everything that was recorded again, in its order, on the values that arrays have now; `backward` then gives the
+        gradient there.
+
+        A program that does the same launches, copies and fills itself, outside of the tape, needs no call: the tape sees it.
+        """
+        self._replay()
+
     @property
     def adjoints(self) -> Mapping[Any, Any]:
         """Another name of `gradients`."""

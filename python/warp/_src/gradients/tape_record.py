@@ -24,26 +24,33 @@ _COPY = OwnKernel("tape_copy", "src: {array}, dest: {array}", "dest[{at}] = src[
 _FILL = OwnKernel("tape_fill", "dest: {array}", "dest[{at}] = dest.dtype()")
 
 
-def _record(own: OwnKernel, inputs: list[array], dest: array) -> None:
+def _record(own: OwnKernel, inputs: list[array], dest: array, again: Callable[[], Any]) -> None:
+    """`again` does the same once more, and tells of it."""
     kernel = own.of(dest.ndim)
     kept = (kernel, dest.shape, 0, inputs, [dest], dest.device, None)
-    _weft.run_launch(kernel, dest.shape, inputs, [dest], max(dest._place, -1), 0, None, None, kept, False)
+    _weft.run_launch(kernel, dest.shape, inputs, [dest], max(dest._place, -1), 0, None, None, kept, False, again)
 
 
 def record_copy(dest: array, src: array) -> None:
-    """Called by every copy between arrays while a tape records or forward mode follows."""
+    """Called by every copy between arrays while a tape records, or waits for one that it has recorded before, or forward mode
+    follows."""
     if follows():
         with aside():
             listeners.forward._copied(dest, src)
-    if not dest._has_grad or dest.size == 0 or _weft.recording_tape() is None:
+    if not dest._has_grad or dest.size == 0 or not _weft.copies_are_followed():
         return
+
+    def again() -> None:
+        dest._copy_from(src)
+
     if not src._has_grad:
-        _record(_FILL, [], dest)
+        _record(_FILL, [], dest, again)
     elif max(src._place, -1) != max(dest._place, -1) or dest.grad._overlaps(src.grad):
         # Elsewhere, or with gradients that share memory: what is taken from one must not be seen while it is added.
-        _weft.recording_tape().record_func(lambda: _move_gradient(dest, src), [src, dest])
+        if tape := _weft.work_listener():
+            tape._add_work(lambda: _move_gradient(dest, src), [src, dest], [dest], again)
     else:
-        _record(_COPY, [src], dest)
+        _record(_COPY, [src], dest, again)
 
 
 def _move_gradient(dest: array, src: array) -> None:
@@ -53,33 +60,38 @@ def _move_gradient(dest: array, src: array) -> None:
     _weft.run_adjoint(_COPY.of(dest.ndim), dest.shape, [src, taken], [None, None], max(src._place, -1))
 
 
-def record_fill(dest: array) -> None:
-    """Called by every fill of an array while a tape records or forward mode follows."""
+def record_fill(dest: array, value: Any) -> None:
+    """Called by every fill of an array, with zeros where there is no value, while a tape records, or waits for one that it has
+    recorded before, or forward mode follows."""
     if follows():
         with aside():
             listeners.forward._copied(dest, None)
-    if dest._has_grad and dest.size and _weft.recording_tape() is not None:
-        _record(_FILL, [], dest)
+    if dest._has_grad and dest.size and _weft.copies_are_followed():
+        _record(_FILL, [], dest, dest.zero_ if value is None else lambda: dest.fill_(value))
 
 
-def record_assignment(dest: array, src: Any) -> None:
+def record_assignment(dest: array, src: Any, in_order: bool) -> None:
     """Records that an array took the numbers of another, converted and broadcast by NumPy or in their order. To be called
-    when it is done, whatever was recorded of it by then."""
+    when it is done."""
     if follows():
         with aside():
             listeners.forward._assigned(dest, src)
-    tape = recording(dest)
-    if tape is None or dest.size == 0:
+    if not dest._has_grad or dest.size == 0 or not _weft.copies_are_followed():
         return
+    given = src
+
+    def again() -> None:
+        (dest.assign if in_order else dest._assign_values)(given)
+
     if getattr(src, "_wp_indexed_", False):
         src = src.contiguous()
     if isinstance(src, array) and src._valid and dest.ptr == src.ptr and dest._element == src._element:
         if (dest.shape, dest.strides) == (src.shape, src.strides):
             return  # its own elements
     if not isinstance(src, array) or not src.requires_grad or not has_slopes(src):
-        _record(_FILL, [], dest)
-        return
-    tape.record_func(lambda: add_to_gradient(src, take_gradient(dest)), [src, dest])
+        _record(_FILL, [], dest, again)
+    elif tape := _weft.work_listener():
+        tape._add_work(lambda: add_to_gradient(src, take_gradient(dest)), [src, dest], [dest], again)
 
 
 def record_gather(dest: array, data: array, selection: tuple) -> None:
@@ -91,12 +103,18 @@ def record_gather(dest: array, data: array, selection: tuple) -> None:
         np.add.at(amount, selection, taken)
         add_to_gradient(data, amount)
 
-    _weft.recording_tape().record_func(backward, [data, dest])
+    def again() -> None:
+        _weft.announce_write(dest, "a gather")
+        np.copyto(_interface.numpy_view(dest), _interface.host_view(data)[selection])
+        if recording(data) is not None:
+            record_gather(dest, data, selection)
+
+    _weft.work_listener()._add_work(backward, [data, dest], [dest], again)
 
 
-def record_scatter(data: array, selection: tuple, src: Any = None) -> None:
+def record_scatter(data: array, selection: tuple, src: Any, again: Callable[[], None]) -> None:
     """Records that elements of an array were set to those of `src`, broadcast by NumPy, or to constants. Where an element
-    was set several times the last one counts."""
+    was set several times the last one counts. `again` does the same once more."""
     places = np.arange(data.size).reshape(data.shape)[selection]
     last = np.zeros(data.size, np.int64)
     order = np.arange(places.size).reshape(places.shape)
@@ -112,7 +130,7 @@ def record_scatter(data: array, selection: tuple, src: Any = None) -> None:
         data.grad.assign(full)
         add_to_gradient(source, taken)
 
-    _weft.recording_tape().record_func(backward, [data] if source is None else [data, source])
+    _weft.work_listener()._add_work(backward, [data] if source is None else [data, source], [data], again)
 
 
 def has_slopes(one: array) -> bool:
@@ -130,7 +148,7 @@ def held_arrays(one: array) -> Iterable[array]:
 
 def values_now(one: array, by: str) -> Callable[[], np.ndarray]:
     """A function that gives the values which an array has now, on the way back over the tape that records."""
-    version = _weft.recording_tape()._need(one, by)
+    version = _weft.work_listener()._need(one, by)
 
     def values() -> np.ndarray:
         view = one._reinterpret(one._element, one.shape, one.strides)
