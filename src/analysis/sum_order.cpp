@@ -23,7 +23,7 @@ SumOrder of_atomic(const Op& op, bool result_used) {
   const Type* type = op.operands.back()->type;
   switch (op.atomic) {
     case AtomicKind::add:
-      if (!type->is_numeric() || is_floating(type->scalar_kind()))
+      if (!type->is_numeric() || types::scalar(type->scalar_kind())->is_float())
         return op.imm == kAddsAlone ? SumOrder::lone_sums : SumOrder::all;
       return SumOrder::free;  // integers wrap, in whatever order
     case AtomicKind::min:

@@ -73,6 +73,11 @@ void Reverser::reverse(const Region& region) {
 void Reverser::reverse_op(const Op& op) {
   auto follows = [&](const Value* array) { return options_.into_arrays || is_private(array); };
   if (op.code == OpCode::print) return reverse_print(op);
+  if (op.code == OpCode::barrier) {
+    // What threads did before it, others may have seen after it: on the way back it is the other way round.
+    b_.op_typed(OpCode::barrier, {}, {});
+    return;
+  }
   switch (op.code) {
     case OpCode::if_: return reverse_if(op);
     case OpCode::for_:
@@ -87,8 +92,6 @@ void Reverser::reverse_op(const Op& op) {
     case OpCode::atomic:
       if (follows(op.operand(0))) reverse_atomic(op);
       return;
-    // What threads did before it, others may have seen after it: on the way back it is the other way round.
-    case OpCode::barrier: b_.op_typed(OpCode::barrier, {}, {}); return;
     case OpCode::return_:
     case OpCode::yield:
     case OpCode::test:

@@ -2,6 +2,7 @@
 // without any branch for short pure sides.
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/line_table.h"
+#include "codegen/emit/target_hooks.h"
 
 namespace weft::codegen {
 
