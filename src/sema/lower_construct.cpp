@@ -186,9 +186,7 @@ class FunctionLowering::CompositeMaker {
       return ": incompatible vector of length " + std::to_string(count()) +
              " given when copy constructing a vector of length " + std::to_string(from->component_count());
     if (!type_->is_mat() || !from->is_mat()) return "";
-    auto shape = [](const Type* t) {
-      return "(" + std::to_string(t->rows()) + ", " + std::to_string(t->cols()) + ")";
-    };
+    auto shape = [](const Type* t) { return "(" + std::to_string(t->rows()) + ", " + std::to_string(t->cols()) + ")"; };
     return ": incompatible matrix of shape " + shape(type_) + " given when copy constructing a matrix of shape " +
            shape(from);
   }

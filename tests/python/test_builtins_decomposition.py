@@ -193,7 +193,7 @@ def test_from_python():
     assert type(u) is wp.mat33 and type(s) is wp.vec3 and type(v) is wp.mat33
     np.testing.assert_allclose(np.array(s), [17.412506, 0.8751614, -0.19686685], rtol=1e-6)
     q, r = wp.qr3(wp.mat33d(1, 2, 3, 4, 5, 6, 7, 8, 10))
-    np.testing.assert_allclose(np.array(r)[2], [0, 0, -0.408248290], atol=1e-9)
+    np.testing.assert_allclose(np.array(r[2]), [0, 0, -0.408248290], atol=1e-9)
     assert type(wp.eig3(wp.mat33d())[1]) is wp.vec3d and type(wp.svd2(wp.mat22())[1]) is wp.vec2
 
 

@@ -39,7 +39,8 @@ def quat(values: np.ndarray, scalar: type) -> object:
 
 
 def plain(value: object) -> np.ndarray:
-    return np.array(value, dtype=np.float64)
+    numbers = np.array(value, dtype=np.float64)
+    return numbers.reshape(getattr(value, "_shape_", numbers.shape))
 
 
 @every_type

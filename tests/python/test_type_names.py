@@ -69,6 +69,8 @@ def test_c_types_and_interface_names():
         (typing.Any, "?"),
         (wp.array(dtype=typing.Any), "a1?"),
         (wp.Scalar, "s?"),
+        (tuple[float, wp.vec3], "tpl2f4v3f4"),
+        (tuple[wp.vec3, ...], "tpl2v3f4?"),
         (wp.array(dtype=wp.Float, ndim=2), "a2f?"),
     ],
 )

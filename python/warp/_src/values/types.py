@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import builtins as _python
-from typing import Any, Callable, Iterable, Sequence, TypeVar
+from typing import Any, Callable, Iterable, Sequence, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -235,8 +235,13 @@ def type_typestr(dtype: Any) -> str:
 
 def get_type_code(arg_type: Any) -> str:
     """A short text for an annotation, another one for each type: 'f4', 'v3f4', 'm33f8', 'qf4', 'a2i4'; '?' for `Any`."""
-    if arg_type in (Any, Scalar, Float, Int) if isinstance(arg_type, type) or arg_type is Any else False:
-        return "?" if arg_type is Any else f"{arg_type.__name__[0].lower()}?"
+    if arg_type is Any or arg_type is Ellipsis:
+        return "?"
+    if arg_type is Scalar or arg_type is Float or arg_type is Int:
+        return f"{arg_type.__name__[0].lower()}?"
+    if get_origin(arg_type) is tuple:
+        parts = get_args(arg_type)
+        return f"tpl{len(parts)}{''.join(map(get_type_code, parts))}"
     prefix = "ia" if getattr(arg_type, "_wp_indexed_", False) else "a" if isinstance(arg_type, _weft.Array) else ""
     if prefix and not isinstance(arg_type, type):
         return f"{prefix}{arg_type.ndim}{get_type_code(arg_type.dtype)}"
