@@ -50,6 +50,9 @@ def arrays() -> None:
     wp.copy(a, b)
     assert (a.numpy() == numbers).all()
     a.fill_(3.0)
+    vectors = wp.array(numbers, dtype=wp.vec3, shape=(-1, 2), device="cuda:0")
+    assert vectors.shape == (4, 2) and (wp.array(vectors, shape=-1).numpy().ravel() == numbers).all()
+    assert wp.array(np.array(2.5), dtype=float, device="cuda:0").numpy().tolist() == [2.5]
     square = wp.zeros((4, 6), device="cuda:0")
     wp.copy(square[::2, ::3], wp.ones((2, 2), device="cuda:0"))
     square[1:3].fill_(2.0)

@@ -127,6 +127,8 @@ def test_parts_of_strided_arrays():
         ({"src_offset": -1}, "Source offset must be non-negative, got -1"),
         ({"dest_offset": -1}, "Destination offset must be non-negative, got -1"),
         ({"count": -1}, "Copy count must be non-negative, got -1"),
+        ({"count": 2.0}, "must be integers"),
+        ({"src_offset": 1.5}, "must be integers"),
         ({"count": 5}, "don't fit in the source array"),
     ],
 )
@@ -135,6 +137,8 @@ def test_copies_that_are_refused(options, words):
         wp.copy(wp.zeros(4), wp.zeros(4), **options)
     with pytest.raises(RuntimeError, match="only supported for 1-D"):
         wp.copy(wp.zeros((4, 4))[:, :2], wp.zeros((4, 4)), count=2)
+    with pytest.raises(RuntimeError, match="destination dtype=float64, source dtype=float32"):
+        wp.copy(wp.zeros(4, dtype=wp.float64), wp.zeros(4))
     for error in (RuntimeError, TypeError):
         with pytest.raises(error, match="must be arrays"):
             wp.copy(wp.zeros(4), np.zeros(4))

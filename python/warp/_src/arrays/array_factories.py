@@ -274,7 +274,8 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
             raise ArrayTypeError(f"Copy source and destination must be arrays, not {type(one).__name__}")
     if dest.dtype is not src.dtype and element_handle(dest.dtype) != element_handle(src.dtype):
         raise RuntimeError(
-            f"can't copy an array of {src.dtype.__name__} to one of {dest.dtype.__name__}: element types differ"
+            f"can't copy between arrays of different element types: destination dtype={dest.dtype.__name__}, source "
+            f"dtype={src.dtype.__name__}"
         )
     whole = dest_offset == 0 and src_offset == 0 and count in (0, src.size)
     if isinstance(dest, indexedarray):
@@ -285,6 +286,8 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
     if isinstance(src, indexedarray):
         src = src.contiguous()
     for name, number in (("Source offset", src_offset), ("Destination offset", dest_offset), ("Copy count", count)):
+        if not hasattr(number, "__index__"):
+            raise ArrayTypeError(f"offsets and count of a copy must be integers, not {type(number).__name__}")
         if number < 0:
             raise RuntimeError(f"{name} must be non-negative, got {number}")
     if whole and dest.shape == src.shape:

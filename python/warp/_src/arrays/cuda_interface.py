@@ -130,7 +130,8 @@ def init_elsewhere(target: Any, data: Any, dtype: Any, shape: Any, copy: bool, p
     handle = seen._element if dtype is Any or dtype is None else element_handle(dtype)
     extents = seen.shape if shape is None else extents_of(shape)
     if handle != seen._element or extents != seen.shape:
-        seen = array(_interface.host_view(seen), dtype=dtype, shape=shape, device=CPU, copy=False)
+        wanted = seen.dtype if dtype is Any or dtype is None else dtype
+        seen = array(_interface.host_view(seen), dtype=wanted, shape=shape, device=CPU, copy=False)
     if not copy and seen._place == place:
         target._share(seen)
     else:
