@@ -424,7 +424,6 @@ TIMING_KERNEL: _b.int
 TIMING_KERNEL_BUILTIN: _b.int
 TIMING_MEMCPY: _b.int
 TIMING_MEMSET: _b.int
-builtin_functions: Any
 def can_access(device: Any, resource: Any) -> _b.bool:
     """Whether kernels on a device can reach an array or another object that lies on a device."""
 def capture_begin(device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None:

@@ -33,6 +33,7 @@ struct RecordedLaunch {
   std::vector<std::uint64_t> block;
   std::vector<std::vector<nb::object>> keep;  // buffers, per parameter
   std::vector<LaunchArrays> arrays;           // per parameter
+  std::vector<std::uint64_t> scratch;         // where they are packed to be compared
   std::vector<std::size_t> followed;  // parameters whose values may change in place; Python's `_arguments` holds them
   std::int64_t extents[kMaxRank] = {};
   std::size_t rank = 0;
@@ -84,7 +85,20 @@ void set_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
 /// Packs what may have been changed in place since the last run.
 void pack_followed(nb::handle self, RecordedLaunch& r) {
   const nb::object arguments = self.attr("_arguments");
-  for (std::size_t index : r.followed) pack_param(r, index, nb::object(arguments[index]));
+  for (std::size_t index : r.followed) {
+    const nb::object value = arguments[index];
+    const ParamLayout::Param& p = r.signature->layout.params[index];
+    if (p.type->is_struct()) {  // it may hold arrays, and others than before
+      pack_param(r, index, value);
+      continue;
+    }
+    r.scratch.resize(r.block.size());
+    char* fresh = reinterpret_cast<char*>(r.scratch.data());
+    fill_param(*r.kernel, *r.signature, index, value.ptr(), fresh, r.keep[index], r.place.device);
+    if (std::memcmp(fresh + p.offset, r.bytes() + p.offset, p.type->size()) == 0) continue;
+    std::memcpy(r.bytes() + p.offset, fresh + p.offset, p.type->size());
+    r.on_gpu.reset();
+  }
 }
 
 void set_bytes(RecordedLaunch& r, std::size_t index, nb::handle value) {

@@ -148,7 +148,7 @@ class Solver:
 def test_kernels_in_classes():
     assert run(Solver.kernel) == [8.0] and run(Solver().kernel) == [8.0]
     assert run(Solver.Inner.kernel) == [4.5]
-    assert Solver.kernel.key == "Solver_kernel" and Solver.Inner.kernel.key == "Solver_Inner_kernel"
+    assert Solver.kernel.key == "Solver__kernel" and Solver.Inner.kernel.key == "Solver__Inner__kernel"
 
 
 def test_keys():

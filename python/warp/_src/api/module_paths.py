@@ -10,7 +10,6 @@ import importlib
 import sys
 import types as _pytypes
 import typing
-from collections.abc import Iterator, Mapping
 
 from warp import _src
 from warp._src.api import startup
@@ -70,21 +69,10 @@ class _ContextPath(_Path):
         """The running package; None until something starts it."""
         return startup.runtime
 
-
-class _BuiltinFunctions(Mapping):
-    """Builtins by name, as functions of Python that are made when they are asked for."""
-
-    def __getitem__(self, name: str) -> object:
-        found = builtins.python_function(name)
-        if found is None:
-            raise KeyError(name)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(builtins.names())
-
-    def __len__(self) -> int:
-        return len(builtins.names())
+    @property
+    def builtin_functions(self) -> dict[str, object]:
+        """All builtins by name, as functions of Python."""
+        return {name: builtins.python_function(name) for name in sorted(builtins.names())}
 
 
 def _path(name: str, members: dict[str, object], kind: type[_Path] = _Path) -> _pytypes.ModuleType:
@@ -126,7 +114,6 @@ context = _path(
         "user_modules": modules._modules,
         "Devicelike": device.DeviceLike,
         "launch_bounds_t": launching.LaunchBounds,
-        "builtin_functions": _BuiltinFunctions(),
     },
     _ContextPath,
 )

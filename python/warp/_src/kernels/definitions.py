@@ -13,7 +13,7 @@ import typing
 import weakref
 
 from warp import _weft
-from warp._src.kernels import compile_ahead, python_calls
+from warp._src.kernels import compile_ahead
 from warp._src.kernels.annotations import annotations_of, enclosing_names
 from warp._src.kernels.modules import Module, get_module
 from warp._src.kernels.resolver import FunctionResolver, describe, known_annotations
@@ -83,6 +83,8 @@ def _module_for(func: typing.Callable, module: object, key: str, options: object
 class Function:
     """A `@wp.func`: callable in kernels, and in Python, where its body runs as it stands."""
 
+    _call_form: typing.Any = None  # python_calls.CallForm, once it was called from Python
+
     def __init__(self, func: typing.Callable, key: str, module: Module, others: typing.Sequence[Function] = ()):
         self.func = func
         self.key = key
@@ -95,7 +97,6 @@ class Function:
         self.replay_snippet: str | None = None
         self._native: _weft.Function | None = None
         self._resolver = FunctionResolver(func)
-        self._call_form: python_calls.CallForm | None = None
         functools.update_wrapper(self, func)
         keep_text(func)
 
@@ -138,7 +139,9 @@ class Function:
     def __call__(self, *args: object, **kwargs: object) -> object:
         if self.native_snippet is not None:
             raise RuntimeError(f"the native function '{self.key}' can only be called in kernels")
-        return python_calls.choose(self, args, kwargs)(*args, **kwargs)
+        from warp._src.kernels.python_calls import choose
+
+        return choose(self, args, kwargs)(*args, **kwargs)
 
     def __reduce__(self) -> str:
         return self.func.__qualname__  # pickled by name, as Python's functions are

@@ -23,11 +23,17 @@ def _annotations(func: Any) -> dict[str, Any]:
     return known
 
 
-class Parameter(NamedTuple):
+class Parameter:
     """A parameter of a kernel or function: its name and its type."""
 
-    label: str
-    type: Any
+    __slots__ = ("label", "type")
+
+    def __init__(self, label: str, type: Any) -> None:
+        self.label = label
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"{self.label}: {_type_text(self.type)}"
 
 
 class Parameters:
