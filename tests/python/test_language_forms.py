@@ -3,7 +3,7 @@ derived from vectors, functions that were renamed, names of one branch."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Tuple
 
 import pytest
 
@@ -153,6 +153,50 @@ def test_spread_arguments(device: wp.Device) -> None:
     out = wp.zeros(6, dtype=float)
     wp.launch(spread, dim=1, inputs=[a, b, out])
     assert out.numpy().tolist() == [123.0, 945.0, 127.0, 123.0, 135.0, 3.0]
+
+
+Cell = tuple[int, int]
+
+
+@wp.func
+def place(cell: tuple[int, int], width: int) -> int:
+    return cell[0] * width + cell[1]
+
+
+@wp.func
+def moved(cell: Cell, by: Tuple[int, wp.vec2i]) -> Cell:
+    i, j = cell
+    n, v = by
+    return i + n * v[0], j + n * v[1]
+
+
+@wp.func
+def first(values: tuple[Any, float]):
+    return values[0]
+
+
+@wp.kernel
+def tuples(out: wp.array(dtype=int)):
+    i, j = wp.tid()
+    cell = (i, j)
+    out[place(cell, 3)] = place((j, i), 10)
+    out[place((i, j), 3)] += place(moved(cell, (2, wp.vec2i(1, 3))), 100) + first((1000, 2.0))
+
+
+def test_parameters_that_are_tuples(device: wp.Device) -> None:
+    out = wp.zeros(6, dtype=int)
+    wp.launch(tuples, dim=(2, 3), inputs=[out])
+    wanted = [j * 10 + i + (i + 2) * 100 + (j + 6) + 1000 for i in range(2) for j in range(3)]
+    assert out.numpy().tolist() == wanted
+
+
+@pytest.mark.cpu_only
+def test_tuples_of_other_types_do_not_fit() -> None:
+    for argument in ("(1, 2.0)", "(1, 2, 3)", "1"):
+        source = f"@wp.kernel\ndef run(a: wp.array(dtype=int)):\n    a[0] = place({argument}, 3)\n"
+        kernel = wp._src.kernels.definitions.kernel_from_text(source, "run", {"wp": wp, "place": place})
+        with pytest.raises(RuntimeError, match="Couldn't find a function 'place'"):
+            wp.launch(kernel, dim=1, inputs=[wp.zeros(1, dtype=int)])
 
 
 @pytest.mark.cpu_only
