@@ -102,7 +102,7 @@ def local_annotation(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}annotations.py:21:108: error: 'wp.sin' is not a type [bad_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def unknown(a: nosuch, b: wp.array(dtype=nosuch), c: 3, d: "no such", e: wp.array(dtype=float, ndim=5), f: wp.sin):{{$}}
 # CHECK-NEXT:{{^}}                                                                                                               ^~~~~~{{$}}
-# CHECK-NEXT:{{^}}annotations.py:26:15: error: a vector type needs length=, a number from 1 to 65536 [bad_annotation]{{$}}
+# CHECK-NEXT:{{^}}annotations.py:26:15: error: a vector type needs length=, a number from 1 to 65536 or Any [bad_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=0, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
 # CHECK-NEXT:{{^}}                  ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}annotations.py:26:58: error: a matrix type needs shape=(rows, columns) [bad_annotation]{{$}}

@@ -144,7 +144,8 @@ def spread(a: wp.array(dtype=float), b: wp.array2d(dtype=float), out: wp.array(d
     out[2] = joined(*pair(), 7.0)
     out[3] = joined(*a[1:4])
     out[4] = joined(*b[1, 0:6:2])
-    out[5] = wp.max(*v[0:2]) + wp.vec2(*a[:2])[1]
+    m = wp.matrix_from_rows(*wp.mat22(1.0, 2.0, 3.0, 4.0))
+    out[5] = wp.max(*v[0:2]) + wp.vec2(*a[:2])[1] + m[0, 1] * 10.0
 
 
 def test_spread_arguments(device: wp.Device) -> None:
@@ -152,7 +153,7 @@ def test_spread_arguments(device: wp.Device) -> None:
     b = wp.array([[0.0] * 6, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], dtype=float)
     out = wp.zeros(6, dtype=float)
     wp.launch(spread, dim=1, inputs=[a, b, out])
-    assert out.numpy().tolist() == [123.0, 945.0, 127.0, 123.0, 135.0, 3.0]
+    assert out.numpy().tolist() == [123.0, 945.0, 127.0, 123.0, 135.0, 23.0]
 
 
 Cell = tuple[int, int]
@@ -207,7 +208,7 @@ def test_what_can_not_be_spread(argument: str) -> None:
         f"    a[0] = wp.min({argument})\n"
     )
     kernel = wp._src.kernels.definitions.kernel_from_text(source, "run")
-    with pytest.raises(RuntimeError, match="can be spread"):
+    with pytest.raises(RuntimeError, match="Starred expressions are only supported for"):
         wp.launch(kernel, dim=1, inputs=[wp.zeros(2), 2])
 
 
@@ -288,7 +289,11 @@ def test_functions_that_were_renamed(device: wp.Device) -> None:
 
 
 @pytest.mark.cpu_only
-def test_names_of_one_branch_are_warned_of_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_of_one_branch_are_warned_of_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wp.config, "cache_kernels", False)  # kernels from the cache were warned of when they were made
+
     @wp.kernel(module="unique")
     def branches(x: wp.array(dtype=float), c: int):
         i = wp.tid()
@@ -306,3 +311,28 @@ def test_names_of_one_branch_are_warned_of_once(capsys: pytest.CaptureFixture[st
     assert x.numpy().tolist() == [4.0, 4.0]
     assert text.count("warning: ") == 1 and "may be unassigned here" in text
     assert "so it is at 2 more places of this kernel" in text
+
+
+hidden_by_a_variable = 999
+
+
+@pytest.mark.cpu_only
+def test_static_takes_no_global_for_a_variable() -> None:
+    @wp.kernel(module="unique")
+    def read(out: wp.array(dtype=int)):
+        hidden_by_a_variable = wp.tid() + out[0]
+        out[0] = wp.static(hidden_by_a_variable)
+
+    with pytest.raises(RuntimeError, match="name 'hidden_by_a_variable' is not defined. Make sure all variables"):
+        wp.launch(read, dim=1, inputs=[wp.zeros(1, dtype=int)])
+
+
+def test_static_takes_the_variable_of_an_unrolled_loop(device: wp.Device) -> None:
+    @wp.kernel(module="unique")
+    def read(out: wp.array(dtype=int)):
+        for hidden_by_a_variable in range(3):
+            out[hidden_by_a_variable] = wp.static(hidden_by_a_variable * 2)
+
+    out = wp.zeros(3, dtype=int)
+    wp.launch(read, dim=1, inputs=[out])
+    assert out.numpy().tolist() == [0, 2, 4]
