@@ -270,6 +270,11 @@ std::optional<std::vector<Pattern>> return_patterns(const Expr& expr, Scope& sco
   if (several.empty()) {
     auto pattern = eval_annotation(expr, scope, sink);
     if (!pattern) return std::nullopt;
+    if (pattern->kind == Pattern::Kind::tuple) return pattern->elements;  // by a name: Pair = tuple[int, Any]
+    if (pattern->kind == Pattern::Kind::exact && pattern->type->is_tuple()) {
+      for (const Field& field : pattern->type->fields()) out.push_back(Pattern::exactly(field.type));
+      return out;
+    }
     out.push_back(*std::move(pattern));
     return out;
   }

@@ -105,19 +105,11 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::v
     if (value.kind == Entity::Kind::tuple) {
       for (const Entity& e : *value.elements) out.push_back({{}, e, arg, nullptr});
     } else if (value.is_value() && (value.type()->is_composite() || value.type()->is_tuple())) {
-      bool tuple = value.type()->is_tuple(), mat = value.type()->is_mat();
-      std::uint32_t n = tuple ? std::uint32_t(value.type()->fields().size()) : value.type()->component_count();
-      for (std::uint32_t k = 0; k < n; ++k) {
-        std::vector<ir::PathStep> path;
-        std::uint32_t cols = mat ? value.type()->cols() : 1;
-        if (tuple)
-          path = {{ir::PathStep::field, false, false, std::int32_t(k)}};
-        else if (mat)
-          path = {{ir::PathStep::index, false, false, std::int32_t(k / cols)},
-                  {ir::PathStep::index, false, false, std::int32_t(k % cols)}};
-        else
-          path = {{ir::PathStep::index, false, false, std::int32_t(k)}};
-        out.push_back({{}, Entity::of(at(*arg).extract(value.value, path)), arg, nullptr});
+      bool tuple = value.type()->is_tuple();  // of matrices these are the rows
+      std::size_t n = tuple ? value.type()->fields().size() : value.type()->rows();
+      for (std::size_t k = 0; k < n; ++k) {
+        ir::PathStep step{tuple ? ir::PathStep::field : ir::PathStep::index, false, false, std::int32_t(k)};
+        out.push_back({{}, Entity::of(at(*arg).extract(value.value, std::span(&step, 1))), arg, nullptr});
       }
     } else if (auto n = value.is_value() && value.type()->is_array() && value.type()->rank() == 1
                             ? slice_count(*starred->value)
@@ -129,8 +121,9 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::v
     } else {
       fail(
           DiagCode::bad_call, *arg,
-          "only vectors, matrices, quaternions, tuples and slices of arrays whose bounds are compile-time numbers can be "
-          "spread with '*'");
+          "Starred expressions are only supported for vectors, matrices, quaternions, tuples and slices of arrays whose "
+          "bounds are compile-time numbers, not for " +
+              describe(value));
       ok = false;
     }
   }

@@ -131,6 +131,12 @@ Entity FunctionLowering::lower_static(const CallExpr& expr) {
     Entity e = read_variable(variable, nullptr);
     if (e.is_error()) return e;
     if (!e.is_value() || !e.value->is_constant() || !e.type()->is_scalar()) {
+      // The host must not take something else of that name for it.
+      if (e.is_value() && mentions(inner, name) && scope_->lookup(name))
+        return fail(DiagCode::bad_static, inner,
+                    "Error evaluating static expression: name '" + std::string(name) +
+                        "' is not defined. Make sure all variables used in the static expression are constant.",
+                    "it is a variable here, which hides what is outside; use another name");
       if (e.is_value() && e.type()->is_scalar()) run_time = name;
       hidden.insert(name);
       continue;

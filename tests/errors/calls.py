@@ -172,7 +172,7 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}    def bad_default(x: float, n: int = 1.5):{{$}}
 # CHECK-NEXT:{{^}}                                       ^~~{{$}}
 # CHECK-NEXT:{{^}}    note: change the value or the annotation{{$}}
-# CHECK-NEXT:{{^}}calls.py:49:17: error: only vectors, matrices, quaternions, tuples and slices of arrays whose bounds are compile-time numbers can be spread with '*' [bad_call]{{$}}
+# CHECK-NEXT:{{^}}calls.py:49:17: error: Starred expressions are only supported for vectors, matrices, quaternions, tuples and slices of arrays whose bounds are compile-time numbers, not for array(dtype=float32) [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x14 = scale(*out){{$}}
 # CHECK-NEXT:{{^}}                    ^~~~{{$}}
 # CHECK-NEXT:{{^}}calls.py:50:19: error: Construct `**` in a call not supported in kernels. [unsupported_construct]{{$}}

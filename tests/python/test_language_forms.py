@@ -3,7 +3,7 @@ derived from vectors, functions that were renamed, names of one branch."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Tuple
 
 import pytest
 
@@ -144,7 +144,8 @@ def spread(a: wp.array(dtype=float), b: wp.array2d(dtype=float), out: wp.array(d
     out[2] = joined(*pair(), 7.0)
     out[3] = joined(*a[1:4])
     out[4] = joined(*b[1, 0:6:2])
-    out[5] = wp.max(*v[0:2]) + wp.vec2(*a[:2])[1]
+    m = wp.matrix_from_rows(*wp.mat22(1.0, 2.0, 3.0, 4.0))
+    out[5] = wp.max(*v[0:2]) + wp.vec2(*a[:2])[1] + m[0, 1] * 10.0
 
 
 def test_spread_arguments(device: wp.Device) -> None:
@@ -152,7 +153,51 @@ def test_spread_arguments(device: wp.Device) -> None:
     b = wp.array([[0.0] * 6, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]], dtype=float)
     out = wp.zeros(6, dtype=float)
     wp.launch(spread, dim=1, inputs=[a, b, out])
-    assert out.numpy().tolist() == [123.0, 945.0, 127.0, 123.0, 135.0, 3.0]
+    assert out.numpy().tolist() == [123.0, 945.0, 127.0, 123.0, 135.0, 23.0]
+
+
+Cell = tuple[int, int]
+
+
+@wp.func
+def place(cell: tuple[int, int], width: int) -> int:
+    return cell[0] * width + cell[1]
+
+
+@wp.func
+def moved(cell: Cell, by: Tuple[int, wp.vec2i]) -> Cell:
+    i, j = cell
+    n, v = by
+    return i + n * v[0], j + n * v[1]
+
+
+@wp.func
+def first(values: tuple[Any, float]):
+    return values[0]
+
+
+@wp.kernel
+def tuples(out: wp.array(dtype=int)):
+    i, j = wp.tid()
+    cell = (i, j)
+    out[place(cell, 3)] = place((j, i), 10)
+    out[place((i, j), 3)] += place(moved(cell, (2, wp.vec2i(1, 3))), 100) + first((1000, 2.0))
+
+
+def test_parameters_that_are_tuples(device: wp.Device) -> None:
+    out = wp.zeros(6, dtype=int)
+    wp.launch(tuples, dim=(2, 3), inputs=[out])
+    wanted = [j * 10 + i + (i + 2) * 100 + (j + 6) + 1000 for i in range(2) for j in range(3)]
+    assert out.numpy().tolist() == wanted
+
+
+@pytest.mark.cpu_only
+def test_tuples_of_other_types_do_not_fit() -> None:
+    for argument in ("(1, 2.0)", "(1, 2, 3)", "1"):
+        source = f"@wp.kernel\ndef run(a: wp.array(dtype=int)):\n    a[0] = place({argument}, 3)\n"
+        kernel = wp._src.kernels.definitions.kernel_from_text(source, "run", {"wp": wp, "place": place})
+        with pytest.raises(RuntimeError, match="Couldn't find a function 'place'"):
+            wp.launch(kernel, dim=1, inputs=[wp.zeros(1, dtype=int)])
 
 
 @pytest.mark.cpu_only
@@ -163,8 +208,33 @@ def test_what_can_not_be_spread(argument: str) -> None:
         f"    a[0] = wp.min({argument})\n"
     )
     kernel = wp._src.kernels.definitions.kernel_from_text(source, "run")
-    with pytest.raises(RuntimeError, match="can be spread"):
+    with pytest.raises(RuntimeError, match="Starred expressions are only supported for"):
         wp.launch(kernel, dim=1, inputs=[wp.zeros(2), 2])
+
+
+hidden_by_a_variable = 999
+
+
+@pytest.mark.cpu_only
+def test_static_takes_no_global_for_a_variable() -> None:
+    @wp.kernel(module="unique")
+    def read(out: wp.array(dtype=int)):
+        hidden_by_a_variable = wp.tid() + out[0]
+        out[0] = wp.static(hidden_by_a_variable)
+
+    with pytest.raises(RuntimeError, match="name 'hidden_by_a_variable' is not defined. Make sure all variables"):
+        wp.launch(read, dim=1, inputs=[wp.zeros(1, dtype=int)])
+
+
+def test_static_takes_the_variable_of_an_unrolled_loop(device: wp.Device) -> None:
+    @wp.kernel(module="unique")
+    def read(out: wp.array(dtype=int)):
+        for hidden_by_a_variable in range(3):
+            out[hidden_by_a_variable] = wp.static(hidden_by_a_variable * 2)
+
+    out = wp.zeros(3, dtype=int)
+    wp.launch(read, dim=1, inputs=[out])
+    assert out.numpy().tolist() == [0, 2, 4]
 
 
 class Five(wp.types.vector(length=5, dtype=float)):
@@ -244,7 +314,11 @@ def test_functions_that_were_renamed(device: wp.Device) -> None:
 
 
 @pytest.mark.cpu_only
-def test_names_of_one_branch_are_warned_of_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_of_one_branch_are_warned_of_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wp.config, "cache_kernels", False)  # kernels from the cache were warned of when they were made
+
     @wp.kernel(module="unique")
     def branches(x: wp.array(dtype=float), c: int):
         i = wp.tid()
