@@ -22,9 +22,11 @@ bool is_step(const Op& op) { return ir::derivative_of(op.code) == ir::Derivative
 
 }  // namespace
 
-Activity::Activity(const ir::Function& function) : varied_(function.value_count), useful_(function.value_count) {
+Activity::Activity(const ir::Function& function, std::span<const NumberRoot> roots)
+    : varied_(function.value_count), useful_(function.value_count) {
   if (function.kind == ir::FunctionKind::function)
     for (const Value* param : function.params()) vary(param);
+  for (const NumberRoot& root : roots) vary(root.value);
   do {
     changed_ = false;
     forward(*function.body);

@@ -18,14 +18,14 @@ autodiff::AdjointOptions adjoint_options(const CompileOptions& options, Diagnost
   return how;
 }
 
-/// The adjoint of a prepared module, with a log of all that it can't compute again.
-std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options,
-                                              autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
+std::unique_ptr<ir::Module> logging_adjoint(const ir::Module& prepared, const CompileOptions& options, bool numbers,
+                                            autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
   std::size_t errors = sink.error_count();
   for (;;) {
     std::unique_ptr<ir::Module> adjoint = ir::clone(prepared);
     autodiff::AdjointOptions how = adjoint_options(options, ordered);
     how.log = &log;
+    how.into_numbers = numbers;
     autodiff::make_adjoint(*adjoint, how, sink);
     if (sink.error_count() != errors) return adjoint;
     drop_dead_gradients(*adjoint, *adjoint->functions.back(), options);
@@ -40,12 +40,50 @@ std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const 
   }
 }
 
+bool has_numbers(const ir::Function& kernel) {
+  std::vector<const Type*> types;
+  for (const ir::Value* param : kernel.params()) types.push_back(param->type);
+  return !autodiff::number_leaves(types).empty();
+}
+
+/// The adjoint of a prepared module, with a log of all that it can't compute again. Numbers in structs get gradients unless
+/// they need what can't be written down.
+std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options,
+                                              autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
+  if (has_numbers(*prepared.functions.back())) {
+    DiagnosticSink notes, errors;
+    auto made = logging_adjoint(prepared, options, true, log, notes, errors);
+    if (errors.error_count() == 0) {
+      ordered = std::move(notes);
+      return made;
+    }
+    log = {};
+  }
+  return logging_adjoint(prepared, options, false, log, ordered, sink);
+}
+
+/// The numbers in structs that an adjoint has a use for their gradients of.
+std::vector<autodiff::NumberLeaf> used_numbers(const ir::Function& kernel, const ir::Function& adjoint) {
+  std::vector<const Type*> types;
+  for (const ir::Value* param : kernel.params()) types.push_back(param->type);
+  std::vector<autodiff::NumberLeaf> leaves = autodiff::number_leaves(types);
+  if (leaves.empty() || adjoint.params().back()->name != autodiff::kNumbersName) return {};
+  const ir::Value* numbers = adjoint.params().back();
+  bool used = false;
+  ir::walk(*adjoint.body, [&](const ir::Op& op) {
+    used = used || (op.code == ir::OpCode::atomic && op.operand(0) == numbers);
+  });
+  if (!used) leaves.clear();
+  return leaves;
+}
+
 }  // namespace
 
 ParamLayout log_layout(const ParamLayout& layout) {
   ParamLayout extended = layout;
   for (std::size_t k = 0; k < autodiff::kLogParams; ++k)
     extended.add(std::string(autodiff::kLogParamNames[k]), autodiff::log_param_type(k));
+  extended.add(std::string(autodiff::kNumbersName), autodiff::numbers_type());
   return extended;
 }
 
@@ -116,6 +154,7 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   facts.needed = std::move(reverse.read);
   facts.needed_elsewhere = reverse.read_elsewhere;
   facts.any_order = facts.ordered.empty();
+  facts.numbers = used_numbers(kernel, *adjoint->functions.back());
   auto look = [&](const ir::Op& op) {  // what is called has gradients that the program wrote
     const bool takes = op.code == ir::OpCode::atomic && op.atomic != ir::AtomicKind::add;
     facts.any_order = facts.any_order && !takes && op.code != ir::OpCode::call;

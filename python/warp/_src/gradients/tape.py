@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable
 
+import numpy as np
+
 from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.arrays.struct_elements import arrays_of
@@ -182,7 +184,7 @@ class Tape(_weft.TapeCore):
                 found._put(one, _own_gradient)
         for one in self._compounds():
             if isinstance(one, StructInstance):
-                found._put(one, _struct_gradient)
+                found._put(one, self._struct_gradient)
             elif getattr(one, "_wp_indexed_", False) and one.requires_grad:
                 found._put(one, _own_gradient)
         self.gradients = found
@@ -206,7 +208,7 @@ class Tape(_weft.TapeCore):
         if value in self.gradients:
             return self.gradients[value]
         if isinstance(value, StructInstance):
-            return _struct_gradient(value)
+            return self._struct_gradient(value)
         return value.grad if isinstance(value, array) or getattr(value, "_wp_indexed_", False) else None
 
     def zero(self) -> None:
@@ -215,6 +217,7 @@ class Tape(_weft.TapeCore):
             for one in self._arrays():
                 if one.requires_grad:
                     one.grad.zero_()
+            self._zero_numbers()
 
     def reset(self) -> None:
         """Forgets everything that was recorded, and sets the gradients to zero. They can still be looked up."""
@@ -223,6 +226,18 @@ class Tape(_weft.TapeCore):
         self.gradients._let_go()
         self.scopes = []
         self.loss = None
+
+    def _struct_gradient(self, one: Any) -> Any:
+        """Gradients of a struct's fields: arrays have theirs, numbers the sum over all threads that got them."""
+        made = _array_gradients(one)
+        sums: dict[tuple[str, ...], np.ndarray] = {}
+        for names, values in self._numbers(one):
+            sums[names] = sums.get(names, 0.0) + np.asarray(values)
+        for names, values in sums.items():
+            owner = functools.reduce(getattr, names[:-1], made)
+            kind = type(getattr(owner, names[-1]))
+            setattr(owner, names[-1], kind(*values.tolist()))
+        return made
 
     # ---- what was recorded -------------------------------------------------------------------------------------------
 
@@ -306,12 +321,12 @@ def _holds_arrays(one: Any) -> bool:
     return isinstance(one, (array, StructInstance)) or getattr(one, "_wp_indexed_", False)
 
 
-def _struct_gradient(one: Any) -> Any:
+def _array_gradients(one: Any) -> Any:
     made = type(one)()
     for name in type(one)._wp_fields_:
         value = getattr(one, name)
         if isinstance(value, array):
             setattr(made, name, value.grad if value._valid and value.requires_grad else None)
         elif isinstance(value, StructInstance):
-            setattr(made, name, _struct_gradient(value))
+            setattr(made, name, _array_gradients(value))
     return made
