@@ -22,12 +22,13 @@ bool is_step(const Op& op) { return ir::derivative_of(op.code) == ir::Derivative
 
 }  // namespace
 
-Activity::Activity(const ir::Function& function, bool prints)
+Activity::Activity(const ir::Function& function, bool prints, std::span<const NumberRoot> roots)
     : varied_(function.value_count), useful_(function.value_count), prints_(prints) {
-  // A function is derived for whatever its callers pass; a kernel's numbers come from a launch and carry no adjoint,
-  // its data varies where it is loaded.
+  // A function is derived for whatever its callers pass. A kernel's numbers come from a launch and carry no adjoint, but
+  // for those in structs that are asked for; its data varies where it is loaded.
   if (function.kind == ir::FunctionKind::function)
     for (const Value* param : function.params()) vary(param);
+  for (const NumberRoot& root : roots) vary(root.value);
   do {
     changed_ = false;
     // Marks are only ever set, never taken back, so both rounds end; one round is enough unless a loop carries a mark

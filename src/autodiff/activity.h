@@ -3,14 +3,15 @@
 #pragma once
 #include <vector>
 
+#include "autodiff/struct_numbers.h"
 #include "ir/ir.h"
 
 namespace weft::autodiff {
 
 class Activity {
  public:
-  /// `prints`: printing is something that reversing an operation does.
-  explicit Activity(const ir::Function& function, bool prints = false);
+  /// `prints`: printing is something that reversing an operation does. `roots` vary besides what is read from memory.
+  explicit Activity(const ir::Function& function, bool prints = false, std::span<const NumberRoot> roots = {});
 
   bool active(const ir::Value* value) const {
     return !value->is_constant() && varied_[value->id] && useful_[value->id] && has_floats(value->type);

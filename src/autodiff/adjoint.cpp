@@ -12,11 +12,13 @@ void make_adjoint(ir::Module& module, const AdjointOptions& options, DiagnosticS
   Recorded recorded;
   recorded.numbers = number_sites(*source);
   if (options.log && !options.log->empty()) recorded.values = add_log_reads(*source, *options.log);
+  if (options.into_numbers) recorded.roots = take_out_numbers(*source);
   auto made = std::make_unique<ir::Function>(source->name, source->kind);
   made->form = source->form;
   made->loc = source->loc;
   for (const ir::Value* param : source->params())
     made->add_argument(made->body, param->type, made->arena.copy(param->name));
+  if (!recorded.roots.empty()) made->add_argument(made->body, numbers_type(), kNumbersName);
   Functions functions(module, options, sink);
   Reverser(*source, *made, functions, options, sink, &recorded).run({});
   ir::Builder(*made, made->body).ret({});

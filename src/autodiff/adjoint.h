@@ -20,6 +20,9 @@ struct AdjointOptions {
   const LogPlan* log = nullptr;
   /// Takes what is exact only if threads ran one after another, and go back in the opposite order; null: these are errors.
   DiagnosticSink* ordered = nullptr;
+  /// Whether numbers in structs that the kernel is passed get a gradient (struct_numbers.h). The adjoint of a kernel with
+  /// such numbers then has one more parameter, behind all others.
+  bool into_numbers = false;
   /// False: arrays count as constants, and only what is passed by value gets adjoints.
   bool into_arrays = true;
   /// What the kernel prints is printed again in reverse, each with its adjoint behind it (prints.cpp).

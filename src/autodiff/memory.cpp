@@ -1,5 +1,6 @@
 // Arrays in reverse: a load adds to the gradient of what it read, a store takes the gradient of what it wrote. Where
 // threads may meet, gradients are added and taken atomically. Atomic operations: atomics.cpp.
+#include "autodiff/float_leaves.h"
 #include "autodiff/reverse.h"
 
 namespace weft::autodiff {
@@ -88,6 +89,24 @@ void Reverser::reverse_load(const Op& op) {
         b_.store(at.array, at.indices, at.wrap, at.path, at.dynamic, plus(before, part));
       } else {
         b_.atomic(AtomicKind::add, at.array, at.indices, at.wrap, at.path, at.dynamic, part);
+      }
+    }
+    return {};
+  });
+}
+
+void Reverser::add_to_numbers() {
+  if (!recorded_ || recorded_->roots.empty()) return;
+  Value* numbers = target_.params().back();
+  where_gradient(numbers, {}, [&]() -> std::vector<Value*> {
+    for (const NumberRoot& root : recorded_->roots) {
+      Value* g = adjoint(root.value);
+      if (!g) continue;
+      std::size_t at = root.first;
+      for (const FloatLeaf& one : float_leaves(root.value->type)) {
+        Value* part = one.path.empty() ? g : b_.extract(g, one.path);
+        Value* index[] = {b_.i64(std::int64_t(at++))};
+        b_.atomic(AtomicKind::add, numbers, index, 0, {}, {}, b_.cast(part, types::f64()));
       }
     }
     return {};

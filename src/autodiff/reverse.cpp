@@ -28,7 +28,8 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
       sink_(sink),
       recorded_(recorded),
       alias_(source, effects_),
-      activity_(source, options.prints),
+      activity_(source, options.prints,
+                recorded ? std::span<const NumberRoot>(recorded->roots) : std::span<const NumberRoot>()),
       zero_adjoints_(source),
       b_(target, target.body) {
   ir::walk(*source.body, [&](const Op& op) {
@@ -50,6 +51,7 @@ std::vector<Value*> Reverser::run(std::span<Value* const> seeds) {
   std::size_t next = 0;
   for (std::size_t k : float_positions(end->operands)) add(end->operand(k), seeds[next++]);
   reverse(*source_.body);
+  add_to_numbers();
   std::vector<Value*> out;
   for (std::size_t k : float_positions(source_.params())) out.push_back(adjoint_or_zero(source_.params()[k]));
   return out;

@@ -13,6 +13,7 @@
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
 #include "autodiff/record.h"
+#include "autodiff/struct_numbers.h"
 #include "autodiff/zero_adjoints.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
@@ -48,6 +49,7 @@ struct LoopRecord {
 struct Recorded {
   SiteNumbers numbers;                                   // of everything that could be written down
   std::unordered_map<const ir::Op*, ir::Value*> values;  // of the sites that were
+  std::vector<NumberRoot> roots;                         // numbers in structs that get a gradient
 };
 
 class Reverser {
@@ -141,6 +143,8 @@ class Reverser {
 
   // -- memory (memory.cpp)
   void reverse_load(const ir::Op& op);
+  /// Adds the adjoints of numbers in structs to the array of their sums.
+  void add_to_numbers();
   void reverse_store(const ir::Op& op);
   void reverse_atomic(const ir::Op& op);
   struct Leaf {

@@ -140,6 +140,34 @@ nb::list list_steps(const TapeObject& self) {
   return out;
 }
 
+/// Gradients of the numbers in a struct that launches were passed: (names of fields, components) of each launch and number.
+nb::list list_numbers(const TapeObject& self, nb::handle given) {
+  nb::list out;
+  for (const driver::Tape::Step& step : self.tape.steps()) {
+    if (!step.launch || !step.launch->numbers.is_valid()) continue;
+    nb::list arguments;
+    for (int list : {3, 4})
+      for (nb::handle one : nb::cast<nb::list>(launch_of(step).arguments[list])) arguments.append(one);
+    const runtime::Array& found = step.launch->numbers;
+    const runtime::Array sums = runtime::Array::empty(found.element(), found.shape());
+    sums.assign(found);
+    for (const autodiff::NumberLeaf& leaf : step.launch->facts->numbers) {
+      if (leaf.param >= arguments.size() || !nb::handle(arguments[leaf.param]).is(given)) continue;
+      nb::list names, values;
+      const Type* type = step.launch->signature->types[leaf.param];
+      for (const ir::PathStep& field : leaf.path) {
+        names.append(std::string(type->fields()[std::size_t(field.value)].name));
+        type = type->fields()[std::size_t(field.value)].type;
+      }
+      const std::size_t count = leaf.type->is_scalar() ? 1 : leaf.type->component_count();
+      for (std::size_t k = 0; k < count; ++k)
+        values.append(static_cast<const double*>(sums.data())[leaf.first + k]);
+      out.append(nb::make_tuple(nb::tuple(names), values));
+    }
+  }
+  return out;
+}
+
 void backward(TapeObject& self, const nb::object& seed, const std::vector<const ArrayObject*>& retained) {
   std::vector<const runtime::Array*> arrays;
   for (const ArrayObject* one : retained) arrays.push_back(&one->array);
@@ -259,6 +287,12 @@ void register_tape(nb::module_& m) {
           nb::arg("function"), nb::arg("arrays"), nb::arg("written"), nb::arg("again").none())
       .def("_need",
            [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.tape.need(a.array, by); })
+      .def("_numbers", &list_numbers)
+      .def("_zero_numbers",
+           [](TapeObject& t) {
+             for (const driver::Tape::Step& step : t.tape.steps())
+               if (step.launch) driver::zero_numbers(*step.launch);
+           })
       .def("_replay", [](TapeObject& t) { t.tape.replay(); })
       .def("_steps", &list_steps)
       .def("_launch_arrays", &list_arrays)

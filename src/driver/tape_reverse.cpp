@@ -66,12 +66,35 @@ void check_reversible(TapedLaunch& l) {
   }
 }
 
+/// Gives a block the array to which gradients of numbers in structs are added; one without elements where nobody asks.
+void use_numbers(TapedLaunch& l, char* bytes, const Probe* probe) {
+  const TapeFacts& facts = *l.facts;
+  if (facts.numbers.empty()) return;
+  const ParamLayout extended = log_layout(l.signature->layout);
+  const std::size_t own = l.signature->layout.params.size();
+  // Only what the adjoint has is in its way: without a log the numbers come first.
+  auto* desc = reinterpret_cast<ArrayDesc*>(
+      bytes + extended.params[own + (facts.log.empty() ? 0 : autodiff::kLogParams)].offset);
+  *desc = ArrayDesc{};
+  if (probe) return;
+  if (!l.numbers.is_valid()) {
+    const autodiff::NumberLeaf& last = facts.numbers.back();
+    const std::size_t count = last.first + (last.type->is_scalar() ? 1 : last.type->component_count());
+    l.numbers = runtime::Array::zeros(types::f64(), {std::int64_t(count)}, false, l.place.device);
+  }
+  *desc = l.numbers.desc();
+}
+
 }  // namespace
+
+void zero_numbers(TapedLaunch& l) {
+  if (l.numbers.is_valid()) l.numbers.fill_zero();
+}
 
 LaunchForm adjoint_form(const TapedLaunch& l, const char* block) {
   LaunchForm form = l.form;
   form.adjoint = true;
-  form.taped = !l.facts->log.empty() || !l.facts->ordered.empty();
+  form.taped = !l.facts->log.empty() || !l.facts->ordered.empty() || !l.facts->numbers.empty();
   form.meet = gradients_may_meet(l.signature->layout, block);
   return form;
 }
@@ -91,6 +114,7 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   check_reversible(l);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k)
     if (const auto& version = l.leaves[k].version) desc_at(bytes, facts.leaves[k]).data = version->data();
+  use_numbers(l, bytes, probe);
   if (runtime::writes_are_watched() && !probe) {
     const std::string by = "the backward pass of kernel '" + l.kernel->name() + "'";
     for (const autodiff::ArrayLeaf& leaf : facts.leaves)
@@ -100,6 +124,7 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   const LaunchForm form = adjoint_form(l, bytes);
   const KernelVariant& variant = l.kernel->form_for(*l.signature, l.dims(), bytes, form, l.place.device);
   std::vector<runtime::Array> memory = l.memory;
+  if (l.numbers.is_valid()) memory.push_back(l.numbers);
   runtime::CommandList* list = l.place.device ? nullptr : runtime::recording();
   if (list || (l.place.device && l.place.device->capture())) {
     for (const TapedLaunch::Leaf& leaf : l.leaves) {

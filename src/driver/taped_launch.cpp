@@ -113,7 +113,7 @@ std::unique_ptr<TapedLaunch> make_taped(WatchedLaunch launch) {
   made->place = launch.place;
   made->owner = std::move(launch.owner);
   const ParamLayout extended =
-      facts.log.empty() && facts.ordered.empty() ? ParamLayout() : log_layout(signature.layout);
+      facts.log.empty() && facts.ordered.empty() && facts.numbers.empty() ? ParamLayout() : log_layout(signature.layout);
   made->block.resize((std::max(extended.size, signature.layout.size) + 7) / 8 + 1);
   std::memcpy(made->bytes(), launch.block, signature.layout.size);
   made->memory = std::move(launch.memory);
@@ -230,6 +230,7 @@ void launch_watched(WatchedLaunch launch, Tape* tape) {
     WatchedLaunch same = launch_again(*one.launch, block);
     same.place = launch.place;
     again.push_back(make_taped(std::move(same)));
+    again.back()->numbers = one.launch->numbers;
     recordings.push_back({&one.take->keeper, again.back()->bytes(), one.launch->backward});
   }
   if (launch.run || !recordings.empty()) announce(launch, facts, recordings);  // else it was announced when it was done

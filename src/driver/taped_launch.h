@@ -57,7 +57,8 @@ struct TapedLaunch {
   bool active = false;   // there was a gradient when it ran
   bool backward = true;  // enable_backward of the kernel
   bool in_order = true;  // its threads ran one after another
-  bool run = true;       // as in WatchedLaunch, and:
+  runtime::Array numbers;  // the gradients of numbers in structs, once somebody went back
+  bool run = true;         // as in WatchedLaunch, and:
   std::function<void()> again;
 
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
@@ -87,6 +88,8 @@ struct Probe {
 WatchedLaunch launch_again(const TapedLaunch& launch, std::vector<std::uint64_t>& block);
 /// Goes back over one launch.
 void reverse(TapedLaunch& launch, const Probe* probe = nullptr);
+/// Sets the gradients of numbers in structs to zero, where there are any.
+void zero_numbers(TapedLaunch& launch);
 /// The form that does so, for a block with these gradients.
 LaunchForm adjoint_form(const TapedLaunch& launch, const char* block);
 

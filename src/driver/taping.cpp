@@ -19,15 +19,21 @@ autodiff::AdjointOptions adjoint_options(const CompileOptions& options, Diagnost
   return how;
 }
 
-/// The adjoint of a prepared module, with a log of all that it can't compute again.
-std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options, bool prints,
-                                              autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
+/// What an adjoint does beside the gradients of arrays.
+struct Extras {
+  bool prints = false;   // what the kernel prints, and its adjoints
+  bool numbers = false;  // gradients of numbers in structs
+};
+
+std::unique_ptr<ir::Module> logging_adjoint(const ir::Module& prepared, const CompileOptions& options, Extras extras,
+                                            autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
   std::size_t errors = sink.error_count();
   for (;;) {
     std::unique_ptr<ir::Module> adjoint = ir::clone(prepared);
     autodiff::AdjointOptions how = adjoint_options(options, ordered);
     how.log = &log;
-    how.prints = prints;
+    how.prints = extras.prints;
+    how.into_numbers = extras.numbers;
     autodiff::make_adjoint(*adjoint, how, sink);
     if (sink.error_count() != errors) return adjoint;
     drop_dead_gradients(*adjoint, *adjoint->functions.back(), options);
@@ -42,20 +48,29 @@ std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const 
   }
 }
 
-/// The same; a kernel that prints does so in reverse, too, unless what it prints can be had again by no means.
+bool has_numbers(const ir::Function& kernel) {
+  std::vector<const Type*> types;
+  for (const ir::Value* param : kernel.params()) types.push_back(param->type);
+  return !autodiff::number_leaves(types).empty();
+}
+
+/// The adjoint of a prepared module, with a log of all that it can't compute again. Kernels that print do so in reverse, too,
+/// and numbers in structs get gradients, unless that needs what can't be written down.
 std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const CompileOptions& options,
                                               autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
-  if (autodiff::prints(*prepared.functions.back())) {
-    DiagnosticSink trial, trial_order;
-    autodiff::LogPlan trial_log;
-    auto adjoint = recording_adjoint(prepared, options, true, trial_log, trial_order, trial);
-    if (!trial.has_errors()) {
-      log = std::move(trial_log);
-      ordered = std::move(trial_order);
-      return adjoint;
-    }
+  const ir::Function& kernel = *prepared.functions.back();
+  const Extras all{autodiff::prints(kernel), has_numbers(kernel)};
+  for (Extras tried : {all, Extras{false, all.numbers}, Extras{all.prints, false}}) {
+    if (!tried.prints && !tried.numbers) continue;
+    DiagnosticSink notes, errors;
+    autodiff::LogPlan own_log;
+    auto made = logging_adjoint(prepared, options, tried, own_log, notes, errors);
+    if (errors.has_errors()) continue;
+    log = std::move(own_log);
+    ordered = std::move(notes);
+    return made;
   }
-  return recording_adjoint(prepared, options, false, log, ordered, sink);
+  return logging_adjoint(prepared, options, {}, log, ordered, sink);
 }
 
 /// Without a log: what the kernel prints is left out if the adjoint would have to recall it.
@@ -72,12 +87,28 @@ bool make_printing_adjoint(ir::Module& module, const CompileOptions& options) {
   return true;
 }
 
+/// The numbers in structs that an adjoint has a use for their gradients of.
+std::vector<autodiff::NumberLeaf> used_numbers(const ir::Function& kernel, const ir::Function& adjoint) {
+  std::vector<const Type*> types;
+  for (const ir::Value* param : kernel.params()) types.push_back(param->type);
+  std::vector<autodiff::NumberLeaf> leaves = autodiff::number_leaves(types);
+  if (leaves.empty() || adjoint.params().back()->name != autodiff::kNumbersName) return {};
+  const ir::Value* numbers = adjoint.params().back();
+  bool used = false;
+  ir::walk(*adjoint.body, [&](const ir::Op& op) {
+    used = used || (op.code == ir::OpCode::atomic && op.operand(0) == numbers);
+  });
+  if (!used) leaves.clear();
+  return leaves;
+}
+
 }  // namespace
 
 ParamLayout log_layout(const ParamLayout& layout) {
   ParamLayout extended = layout;
   for (std::size_t k = 0; k < autodiff::kLogParams; ++k)
     extended.add(std::string(autodiff::kLogParamNames[k]), autodiff::log_param_type(k));
+  extended.add(std::string(autodiff::kNumbersName), autodiff::numbers_type());
   return extended;
 }
 
@@ -149,6 +180,7 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   facts.needed = std::move(reverse.read);
   facts.needed_elsewhere = reverse.read_elsewhere;
   facts.any_order = facts.ordered.empty();
+  facts.numbers = used_numbers(kernel, *adjoint->functions.back());
   auto look = [&](const ir::Op& op) {  // what is called has gradients that the program wrote
     const bool takes = op.code == ir::OpCode::atomic && op.atomic != ir::AtomicKind::add;
     facts.any_order = facts.any_order && !takes && op.code != ir::OpCode::call;

@@ -5,6 +5,7 @@
 
 #include "autodiff/accesses.h"
 #include "autodiff/record.h"
+#include "autodiff/struct_numbers.h"
 #include "driver/options.h"
 #include "support/diagnostic.h"
 
@@ -21,6 +22,7 @@ struct TapeFacts {
   bool needed_elsewhere = false;
   std::string problem;     // why the kernel has no adjoint; empty: it has one
   std::string ordered;     // why its adjoint is right only for threads that ran one after another; empty: it always is
+  std::vector<autodiff::NumberLeaf> numbers;  // in structs, whose gradients the adjoint adds up; empty: there are none
   bool any_order = false;  // threads of the adjoint only add where they meet, if gradients share no memory
 };
 
@@ -35,7 +37,8 @@ struct TangentPlan {
   bool has_order() const { return !ordered.empty() || !settled.empty(); }
 };
 
-/// The layout of a parameter block with the log's descriptors behind the kernel's own parameters.
+/// The layout of a parameter block with the log's descriptors behind the kernel's own parameters, and behind those that of
+/// the gradients of numbers, which comes first where there is no log.
 ParamLayout log_layout(const ParamLayout& layout);
 
 /// Makes the kernel of a lowered module its tangent, directions in parameters (autodiff/adjoint.h).

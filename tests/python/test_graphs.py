@@ -408,7 +408,7 @@ def test_a_graph_inside_of_a_tape_is_refused(device: wp.Device) -> None:
 
 def test_tapes_hear_of_what_graphs_write(device: wp.Device) -> None:
     x, loss = wp.array([1.0, 2.0], dtype=float, requires_grad=True), wp.zeros(1, requires_grad=True)
-    y = wp.zeros(2, requires_grad=True)
+    y, total = wp.zeros(2, requires_grad=True), wp.zeros(1, requires_grad=True)
     wp.launch(scale, dim=2, inputs=[x], outputs=[y])
     with wp.ScopedCapture() as reads:
         wp.launch(scale, dim=2, inputs=[x], outputs=[y])
@@ -421,13 +421,14 @@ def test_tapes_hear_of_what_graphs_write(device: wp.Device) -> None:
     for graph, author in ((reads, None), (fills, "a fill"), (launches, "kernel 'add'"), (nested, "kernel 'add'")):
         with wp.Tape() as tape:
             wp.launch(square_sum, dim=2, inputs=[x], outputs=[loss])
+            wp.launch(square_sum, dim=1, inputs=[loss], outputs=[total])
         wp.capture_launch(graph.graph)
         if author is None:
-            tape.backward(loss)
-            assert x.grad.list() == [2.0, 4.0]
+            tape.backward(total)
+            assert x.grad.list() == [20.0, 40.0]
         else:
             with pytest.raises(RuntimeError, match=f"{author}.* has written to it since"):
-                tape.backward(loss)
+                tape.backward(total)
 
 
 def test_a_tape_in_a_graph_and_a_backward_pass_outside(device: wp.Device) -> None:

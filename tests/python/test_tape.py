@@ -56,7 +56,7 @@ def test_attributes() -> None:
     tape.backward(loss)
     np.testing.assert_allclose(x.grad.numpy(), expected)
     tape.reset()
-    assert tape.launches == [] and len(tape.gradients) == 0 and tape.loss is None
+    assert tape.launches == [] and not tape.gradients[x].numpy().any() and tape.loss is None
     assert not x.grad.numpy().any()
     tape.backward(loss)
     assert not x.grad.numpy().any()
@@ -140,8 +140,8 @@ def test_errors() -> None:
         tape.backward(zeros(1, grad=False))
     with pytest.raises(TypeError, match="must be a wp.array, not float"):
         tape.backward(1.0)
-    with pytest.raises(RuntimeError, match="requires_grad=True"):
-        tape.backward(grads={zeros(5, grad=False): zeros(5)})
+    with pytest.raises(RuntimeError, match="maps arrays to their gradients"):
+        tape.backward(grads={1.0: zeros(5)})
     for few in (zeros(2, grad=False), [1.0, 2.0], np.ones((5, 2))):
         with pytest.raises(RuntimeError, match="gradient of shape|don't fit"):
             tape.backward(grads={y: few})

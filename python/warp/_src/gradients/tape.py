@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable
+
+import numpy as np
 
 from warp import _weft
 from warp._src.arrays.array import array
@@ -19,19 +23,26 @@ class Gradients(Mapping):
     """Gradients by the argument that they belong to: arrays by array, structs of gradients by struct."""
 
     def __init__(self) -> None:
-        self._found: dict[int, tuple[Any, Any]] = {}
+        # By identity: what gives the argument, and what gives its gradient, which may have to be fetched from a device.
+        self._found: dict[int, tuple[Callable[[], Any], Callable[[Any], Any]]] = {}
 
-    def _put(self, one: Any, gradient: Any) -> None:
-        self._found[id(one)] = (one, gradient)
+    def _put(self, one: Any, gradient: Callable[[Any], Any]) -> None:
+        self._found[id(one)] = (lambda: one, gradient)
+
+    def _let_go(self) -> None:
+        """Keeps nothing alive from now on: what the program still has can be looked up."""
+        for key, (given, gradient) in list(self._found.items()):
+            gone = functools.partial(self._found.pop, key, None)
+            self._found[key] = (weakref.ref(given(), lambda _, gone=gone: gone()), gradient)
 
     def __getitem__(self, one: Any) -> Any:
         found = self._found.get(id(one))
-        if found is None:
+        if found is None or found[0]() is not one:
             raise KeyError(one)
-        return found[1]
+        return found[1](one)
 
     def __iter__(self) -> Iterator[Any]:
-        return (one for one, _ in self._found.values())
+        return iter([one for one, _ in self.items()])
 
     def __len__(self) -> int:
         return len(self._found)
@@ -41,11 +52,12 @@ class Gradients(Mapping):
 
     def values(self) -> Any:
         """The gradients."""
-        return [gradient for _, gradient in self._found.values()]
+        return [gradient for _, gradient in self.items()]
 
     def items(self) -> Any:
         """Arguments and their gradients."""
-        return list(self._found.values())
+        held = [(given(), gradient) for given, gradient in list(self._found.values())]
+        return [(one, gradient(one)) for one, gradient in held if one is not None]
 
     def __repr__(self) -> str:
         return f"<gradients of {len(self)} arguments>"
@@ -61,7 +73,7 @@ class Tape(_weft.TapeCore):
 
     def __init__(self, keep_copies: bool = True):
         super().__init__()
-        self.gradients: Mapping[Any, Any] = Gradients()
+        self.gradients: Gradients = Gradients()
         self.loss: array | None = None
         self.scopes: list[tuple[int, str | None, dict]] = []
         self._refuse_copies(not keep_copies)
@@ -111,8 +123,8 @@ class Tape(_weft.TapeCore):
 
     @property
     def launches(self) -> list[Any]:
-        """What was recorded, in order: (kernel, dim, max_blocks, inputs, outputs, device, block_dim) of launches,
-        (function, arrays) of functions."""
+        """What was recorded, in order: [kernel, dim, max_blocks, inputs, outputs, device, block_dim] of launches,
+        [function, arrays] of functions."""
         return self._steps()
 
     # ---- going back --------------------------------------------------------------------------------------------------
@@ -121,7 +133,8 @@ class Tape(_weft.TapeCore):
         """Adds to the gradient of every array that was read what the gradients of the written ones say.
 
         `loss` is an array of one element whose gradient becomes 1; `grads` maps arrays to the gradients they start with;
-        without either, the gradients that the arrays have are taken as they are.
+        without either, the gradients that the arrays have are taken as they are. An array of `grads` that has no gradient
+        has one for this pass.
         """
         if tape_record.follows():
             raise RuntimeError(
@@ -130,9 +143,15 @@ class Tape(_weft.TapeCore):
             )
         with tape_record.paused():
             arrays = self._arrays()
-            retained = [a for a in arrays if a.retain_grad and a.requires_grad]
-            self._backward(lambda: self._seed(loss, grads), retained)
-        self._collect(arrays)
+            lent = _lend_gradients(grads)
+            try:
+                retained = [a for a in arrays if a.retain_grad and a.requires_grad]
+                self._backward(lambda: self._seed(loss, grads), retained)
+                self._collect(arrays)
+            finally:
+                for one in lent:
+                    self.gradients._put(one, lambda _, gradient=one.grad: gradient)
+                    one.requires_grad = False
 
     def _seed(self, loss: array | None, grads: dict[array, array] | None) -> None:
         if loss is not None:
@@ -146,11 +165,7 @@ class Tape(_weft.TapeCore):
                 )
             loss.grad.fill_(1.0)
             self.loss = loss
-        if grads is not None and not isinstance(grads, Mapping):
-            raise TypeError(f"`grads` is a dictionary from arrays to their gradients, not {type(grads).__name__}")
         for given, gradient in (grads or {}).items():
-            if not isinstance(given, array) or not given.requires_grad:
-                raise RuntimeError("`grads` maps arrays that have requires_grad=True to their gradients")
             if gradient is None:
                 raise RuntimeError(f"`grads` has None for an array of shape {given.shape}; give the gradient to start from")
             if not isinstance(gradient, array) or gradient._element != given._element:
@@ -166,12 +181,12 @@ class Tape(_weft.TapeCore):
         found = Gradients()
         for one in arrays:
             if one.requires_grad:
-                found._put(one, one.grad)
+                found._put(one, _own_gradient)
         for one in self._compounds():
             if isinstance(one, StructInstance):
-                found._put(one, _struct_gradient(one))
+                found._put(one, self._struct_gradient)
             elif getattr(one, "_wp_indexed_", False) and one.requires_grad:
-                found._put(one, one.grad)
+                found._put(one, _own_gradient)
         self.gradients = found
 
     def replay(self) -> None:
@@ -187,20 +202,42 @@ class Tape(_weft.TapeCore):
         """Another name of `gradients`."""
         return self.gradients
 
+    def get_adjoint(self, value: Any) -> Any:
+        """The gradient of an argument: of an array its `grad`, of a struct one of the gradients of its fields; None for what
+        has none."""
+        if value in self.gradients:
+            return self.gradients[value]
+        if isinstance(value, StructInstance):
+            return self._struct_gradient(value)
+        return value.grad if isinstance(value, array) or getattr(value, "_wp_indexed_", False) else None
+
     def zero(self) -> None:
         """Sets the gradients of all recorded arrays to zero."""
         with tape_record.paused():
             for one in self._arrays():
                 if one.requires_grad:
                     one.grad.zero_()
+            self._zero_numbers()
 
     def reset(self) -> None:
-        """Forgets everything that was recorded, and sets the gradients to zero."""
+        """Forgets everything that was recorded, and sets the gradients to zero. They can still be looked up."""
         self.zero()
         self._clear()
-        self.gradients = Gradients()
+        self.gradients._let_go()
         self.scopes = []
         self.loss = None
+
+    def _struct_gradient(self, one: Any) -> Any:
+        """Gradients of a struct's fields: arrays have theirs, numbers the sum over all threads that got them."""
+        made = _array_gradients(one)
+        sums: dict[tuple[str, ...], np.ndarray] = {}
+        for names, values in self._numbers(one):
+            sums[names] = sums.get(names, 0.0) + np.asarray(values)
+        for names, values in sums.items():
+            owner = functools.reduce(getattr, names[:-1], made)
+            kind = type(getattr(owner, names[-1]))
+            setattr(owner, names[-1], kind(*values.tolist()))
+        return made
 
     # ---- what was recorded -------------------------------------------------------------------------------------------
 
@@ -260,16 +297,36 @@ current: Tape | None = None
 """The tape that records now."""
 
 
+def _lend_gradients(grads: Any) -> list[array]:
+    """Gives the arrays of `grads` that have no gradient one; to be taken back."""
+    if grads is not None and not isinstance(grads, Mapping):
+        raise TypeError(f"`grads` is a dictionary from arrays to their gradients, not {type(grads).__name__}")
+    for given in grads or ():
+        if not isinstance(given, array) or not given._valid:
+            raise RuntimeError(f"`grads` maps arrays to their gradients; {type(given).__name__} is none")
+    lent = [one for one in grads or () if not one.requires_grad]
+    for one in lent:
+        if not tape_record.has_slopes(one):
+            raise RuntimeError(f"`grads` has an array of {one.dtype.__name__}, which has no gradient")
+    for one in lent:
+        one.requires_grad = True
+    return lent
+
+
+def _own_gradient(one: Any) -> Any:
+    return one.grad
+
+
 def _holds_arrays(one: Any) -> bool:
     return isinstance(one, (array, StructInstance)) or getattr(one, "_wp_indexed_", False)
 
 
-def _struct_gradient(one: Any) -> Any:
+def _array_gradients(one: Any) -> Any:
     made = type(one)()
     for name in type(one)._wp_fields_:
         value = getattr(one, name)
         if isinstance(value, array):
             setattr(made, name, value.grad if value._valid and value.requires_grad else None)
         elif isinstance(value, StructInstance):
-            setattr(made, name, _struct_gradient(value))
+            setattr(made, name, _array_gradients(value))
     return made

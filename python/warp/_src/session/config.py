@@ -100,7 +100,6 @@ NOTED: dict[str, str] = {
     "enable_mathdx_fft": _NO_MATHDX,
     "enable_mathdx_solver": _NO_MATHDX,
     "enable_tiles_in_stack_memory": "private memory is placed by the compiler",
-    "enable_vector_component_overwrites": "components can always be overwritten",
     "deterministic_max_records": "deterministic launches need no records",
     "deterministic_debug": "deterministic launches need no records",
 }
