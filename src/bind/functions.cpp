@@ -5,6 +5,7 @@
 //   ("type", Type) ("generic", "Any"|"Scalar"|"Float"|"Int"|"Callable")
 //   ("generic_array", ("type", T)|("generic", …)|None, rank)        wp.array(dtype=Any, ndim=…)
 //   ("generic_array", …, rank, "indexed")                          wp.indexedarray(dtype=Any, ndim=…)
+//   ("ref", ("type", T)|("generic", …)|("generic_array", …))        wp.ref[T]
 //   ("functions", [Function, …])  ("builtin", "sin")  ("scope", resolver)  ("other", "a list")
 //   ("derivative", ("functions", …)|("builtin", …))                wp.grad(f)
 // and `eval_static(text, {name: value})` the same for wp.static.
@@ -202,6 +203,11 @@ Symbol to_symbol(nb::handle answer) {
     if (!nb::handle(t[1]).is_none()) p.element = std::make_shared<const Pattern>(to_symbol(t[1]).pattern);
     p.rows.fixed = nb::cast<std::uint32_t>(t[2]);
     return Symbol::of_pattern(p);
+  }
+  if (kind == "ref") {
+    Symbol symbol = to_symbol(t[1]);
+    symbol.pattern.by_reference = symbol.kind == Symbol::Kind::pattern;
+    return symbol;
   }
   if (kind == "functions") {
     std::vector<std::shared_ptr<const sema::FunctionDecl>> list;
