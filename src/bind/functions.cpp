@@ -7,6 +7,7 @@
 //   ("generic_array", …, rank, "indexed")                          wp.indexedarray(dtype=Any, ndim=…)
 //   ("generic_vector", element, length) ("generic_matrix", element, rows, cols)   0: any; element as above
 //   ("tuple_type", …)                                              tuple[int, …] of such types
+//   ("ref", ("type", T)|("generic", …)|("generic_array", …))        wp.ref[T]
 //   ("functions", [Function, …])  ("builtin", "sin")  ("scope", resolver)  ("warp",)
 //   ("other", "a list", "<class 'list'>")                          what kernels can't use
 //   ("derivative", ("functions", …)|("builtin", …))                wp.grad(f)
@@ -264,6 +265,11 @@ Symbol symbol_alone(nb::tuple t, const std::string& kind) {
     std::vector<Pattern> elements;
     for (std::size_t i = 1; i < t.size(); ++i) elements.push_back(to_symbol(t[i]).pattern);
     return Symbol::of_pattern(Pattern::tuple_of(std::move(elements)));
+  }
+  if (kind == "ref") {
+    Symbol symbol = to_symbol(t[1]);
+    symbol.pattern.by_reference = symbol.kind == Symbol::Kind::pattern;
+    return symbol;
   }
   if (kind == "functions") {
     std::vector<std::shared_ptr<const sema::FunctionDecl>> list;

@@ -1,7 +1,10 @@
 // cast() and reinterpret(): the bits of a value as another type of the same size. Numbers, vectors, matrices, quaternions
 // and transforms are runs of components in memory (the first one in the lowest bytes); where components of both types
-// differ in size, those of one are put together from those of the other by shifts.
+// differ in size, those of one are put together from those of the other by shifts. Structs of such are runs of numbers at
+// the places of C's layout; bytes between them are zero.
 #include "sema/lowering.h"
+
+#include <algorithm>
 
 namespace weft::sema {
 
@@ -20,8 +23,42 @@ const Type* unsigned_of_size(std::size_t bytes) {
   }
 }
 
-/// A number, or several of them, without padding.
-bool has_plain_bits(const Type* type) { return type->is_numeric() && type->scalar_kind() != ScalarKind::boolean; }
+/// A number, several of them without padding, or a struct of such.
+bool has_plain_bits(const Type* type) {
+  if (!type->is_struct()) return type->is_numeric() && type->scalar_kind() != ScalarKind::boolean;
+  return !type->fields().empty() && std::ranges::all_of(type->fields(), [](const Field& f) { return has_plain_bits(f.type); });
+}
+
+/// One of the numbers that a value is made of: its type, the byte it begins at, and the way to it.
+struct Number {
+  const Type* type;
+  std::size_t offset;
+  std::vector<PathStep> path;
+};
+
+void collect_numbers(const Type* type, std::size_t offset, std::vector<PathStep>& path, std::vector<Number>& out) {
+  if (type->is_scalar()) return out.push_back({type, offset, path});
+  const std::size_t many = type->is_struct() ? type->fields().size() : type->component_count();
+  for (std::size_t k = 0; k < many; ++k) {
+    const std::size_t depth = path.size();
+    if (type->is_struct()) {
+      path.push_back({PathStep::field, false, false, std::int32_t(k)});
+      collect_numbers(type->fields()[k].type, offset + type->fields()[k].offset, path, out);
+    } else {
+      if (type->is_mat()) path.push_back({PathStep::index, false, false, std::int32_t(k / type->cols())});
+      path.push_back({PathStep::index, false, false, std::int32_t(type->is_mat() ? k % type->cols() : k)});
+      collect_numbers(type->element(), offset + k * type->element()->size(), path, out);
+    }
+    path.resize(depth);
+  }
+}
+
+std::vector<Number> numbers_of(const Type* type) {
+  std::vector<Number> out;
+  std::vector<PathStep> path;
+  collect_numbers(type, 0, path, out);
+  return out;
+}
 
 PathStep index_step(std::uint32_t k) { return {PathStep::index, false, false, std::int32_t(k)}; }
 
@@ -40,10 +77,40 @@ Entity FunctionLowering::special_cast(std::string_view name, std::vector<Argumen
   if (!has_plain_bits(value->type) || !has_plain_bits(to) || value->type->size() != to->size())
     return fail(DiagCode::type_mismatch, at_node,
                 "can't reinterpret " + value->type->user_name() + " as " + to->user_name(),
-                "both must be numbers, vectors or matrices of the same size");
+                "both must be numbers, vectors, matrices or structs of them, of the same size");
   builder_.set_loc(at_node.loc);
   if (value->type->is_scalar() && to->is_scalar()) return Entity::of(builder_.bitcast(value, to));
-  return Entity::of(reinterpreted(value, to));
+  const bool structs = value->type->is_struct() || to->is_struct();
+  return Entity::of(structs ? reinterpreted_struct(value, to) : reinterpreted(value, to));
+}
+
+ir::Value* FunctionLowering::reinterpreted_struct(ir::Value* value, const Type* to) {
+  auto bits = [&](ir::Value* number, const Type* type) {
+    return number->type == type ? number : builder_.bitcast(number, type);
+  };
+  const std::vector<Number> given = numbers_of(value->type);
+  std::vector<ir::Value*> words;  // the bits of each
+  for (const Number& one : given) {
+    ir::Value* number = one.path.empty() ? value : builder_.extract(value, one.path);
+    words.push_back(cast(bits(number, unsigned_of_size(one.type->size())), types::u64()));
+  }
+  ir::Value* result = function_.zero(to);
+  for (const Number& wanted : numbers_of(to)) {
+    ir::Value* whole = builder_.constant(types::u64(), 0);
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      const std::size_t begin = given[k].offset, size = given[k].type->size();
+      if (begin + size <= wanted.offset || begin >= wanted.offset + wanted.type->size()) continue;
+      ir::Value* part = words[k];
+      if (begin > wanted.offset)
+        part = fold(OpCode::shl, part, builder_.constant(types::u64(), 8 * (begin - wanted.offset)));
+      if (begin < wanted.offset)
+        part = fold(OpCode::shr, part, builder_.constant(types::u64(), 8 * (wanted.offset - begin)));
+      whole = fold(OpCode::bit_or, whole, part);
+    }
+    ir::Value* number = bits(cast(whole, unsigned_of_size(wanted.type->size())), wanted.type);
+    result = wanted.path.empty() ? number : builder_.insert(result, number, wanted.path);
+  }
+  return result;
 }
 
 ir::Value* FunctionLowering::reinterpreted(ir::Value* value, const Type* to) {

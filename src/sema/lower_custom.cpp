@@ -139,6 +139,13 @@ void ModuleLowering::lower_gradient(const Custom& of) {
   ir::Function& function = *of.instance->function;
   std::shared_ptr<const FunctionDecl> decl = gradient_decl(*of.decl);
   if (!decl && of.decl->native_gradient.empty()) return;
+  if (!of.decl->library && !of.instance->ref_params.empty()) {
+    const FunctionDef& def = *of.decl->def;
+    sink_.report(DiagCode::bad_gradient, def.name_loc,
+                 "'" + std::string(def.name) + "' has a gradient of its own and changes a parameter of its caller's",
+                 "return the value instead of taking a wp.ref", std::uint32_t(def.name.size()));
+    return;
+  }
   auto made = std::make_unique<ir::Function>(fresh_name(function.name + ".gradient"), ir::FunctionKind::function);
   made->from_library = function.from_library;
   std::size_t errors = sink_.error_count();

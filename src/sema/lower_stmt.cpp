@@ -2,6 +2,8 @@
 // left the block is guarded by them, chunk by chunk, so that nesting does not grow with the number of exits.
 #include "sema/lowering.h"
 
+#include <algorithm>
+
 #include "syntax/print.h"
 
 namespace weft::sema {
@@ -264,9 +266,12 @@ void FunctionLowering::finish(Instance& instance, const FunctionDef& def, std::s
   instance.returns_tuple = returns_tuple_;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     if (!patterns[i].by_reference) continue;
-    instance.ref_params.push_back(i);
     Entity value = read_variable(param_variables_[i], nullptr);
-    if (value.is_value()) results.push_back(value.value);
+    if (!value.is_value()) continue;
+    auto is_own = [&](const ir::Value* param) { return param == value.value && param->name == def.params[i].name; };
+    if (value.type()->is_array() && std::ranges::any_of(function_.params(), is_own)) continue;  // a reference already
+    instance.ref_params.push_back(i);
+    results.push_back(value.value);
   }
   for (ir::Value* v : results) function_.result_types.push_back(v->type);
   builder_.set_loc(def.loc);

@@ -390,6 +390,7 @@ class FunctionLowering {
   Entity special_cast(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   /// The bits of numbers as those of another type of the same size.
   ir::Value* reinterpreted(ir::Value* value, const Type* to);
+  ir::Value* reinterpreted_struct(ir::Value* value, const Type* to);
   Entity special_array(std::vector<Argument> args, const syntax::Node& at);
   Entity construct(const builtins::Pattern& pattern, std::vector<Argument> args, const syntax::Node& at);
   Entity construct_scalar(const Type* type, const std::vector<Argument>& args, const syntax::Node& at);

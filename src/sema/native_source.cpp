@@ -110,8 +110,10 @@ void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Enti
   const syntax::FunctionDef& def = *decl.def;
   std::string name(def.name);
   CppTypes types;
-  std::string params, addresses, values;
+  std::string params, addresses, values, updated, copies;
   std::vector<std::string> names;
+  const std::vector<builtins::Pattern>* patterns = patterns_of(decl);
+  if (!patterns) return;
   for (std::size_t i = 0; i < def.params.size(); ++i) {
     std::string param(def.params[i].name);
     names.push_back(param);
@@ -124,9 +126,14 @@ void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Enti
     }
     function.add_argument(function.body, args[i].type(), function.arena.copy(std::string_view(param)));
     std::string number = std::to_string(i);
-    params += (i ? ", " : "") + type + " " + param;
+    const bool reference = (*patterns)[i].by_reference;
+    params += (i ? ", " : "") + type + (reference ? "& " : " ") + param;
     addresses += (i ? ", " : "") + type + "* a" + number;
-    values += (i ? ", *a" : "*a") + number;
+    values += std::string(i ? ", *" : "*") + (reference ? "r" : "a") + number;
+    if (!reference) continue;
+    instance.ref_params.push_back(i);  // the snippet changes a copy, which is a result of the call
+    updated += ", " + type + "* r" + number;
+    copies += "*r" + number + " = *a" + number + "; ";
   }
   std::string result;
   std::vector<ir::Value*> zeros;
@@ -147,13 +154,18 @@ void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Enti
     }
   }
   instance.num_results = zeros.size();
-  if (write_known(decl.native, names, function)) return;
+  if (instance.ref_params.empty() && write_known(decl.native, names, function)) return;
+  addresses += updated;
   function.native = types.definitions() + "static inline __attribute__((always_inline)) " +
                     (result.empty() ? "void" : result) + " weft_body(" + params + ") {\n#line 1 \"" + name + "\"\n" +
-                    decl.native + "\n}\nextern \"C\" void weft_native(" + addresses + ") { " +
+                    decl.native + "\n}\nextern \"C\" void weft_native(" + addresses + ") { " + copies +
                     (result.empty() ? "" : "*result = ") + "weft_body(" + values + "); }\n";
   ir::Builder builder(function, function.body);
   builder.set_loc(def.loc);
+  for (std::size_t i : instance.ref_params) {
+    function.result_types.push_back(args[i].type());
+    zeros.push_back(function.zero(args[i].type()));
+  }
   builder.ret(zeros);
 }
 

@@ -113,6 +113,7 @@ _LATE = {
         "get_cuda_max_cluster_dim",
         "get_suggested_block_size",
     ),
+    "warp._src.kernels.reference": ("ref",),
 }
 """Modules that start-up does not pay for, and their names."""
 _late_names = {name: module for module, names in _LATE.items() for name in names}

@@ -122,7 +122,7 @@ def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:
             continue
         several = _listed(annotation) if name == "return" else (annotation,)
         answers = [describe(one) for one in several]
-        if all(answer is not None and answer[0] in _TYPE_ANSWERS for answer in answers):
+        if all(answer is not None and answer[0] in (*_TYPE_ANSWERS, "ref") for answer in answers):
             known[name] = answers if name == "return" else answers[0]
     return known
 

@@ -1,0 +1,45 @@
+"""`wp.ref[T]`: annotates a parameter of a function that changes the caller's variable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warp._src.kernels.resolver import describe
+from warp._src.values import types as wt
+
+
+class ref:  # noqa: N801 - a type of annotations, as wp.array is
+    """A parameter by reference: what a function assigns to it, its caller's variable, component, field or array element has
+    afterwards.
+
+        @wp.func
+        def push(x: wp.ref[float], by: float):
+            x += by
+
+    The argument must be something that can be assigned to. Its value is handed in and handed back when the function
+    returns.
+    """
+
+    def __init__(self, dtype: Any):
+        self.dtype = dtype
+
+    def __class_getitem__(cls, dtype: Any) -> ref:
+        return cls(dtype)
+
+    @property
+    def value_type(self) -> Any:
+        """The type of the value: the same as `dtype`."""
+        return self.dtype
+
+    def _wp_answer_(self) -> tuple:
+        """What the compiler is told of a name that means this annotation."""
+        return ("ref", describe(self.dtype))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ref) and wt.types_equal(self.dtype, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((ref, wt.type_repr(self.dtype)))
+
+    def __repr__(self) -> str:
+        return f"wp.ref[{wt.type_repr(self.dtype)}]"

@@ -1,0 +1,204 @@
+"""wp.ref[T]: parameters whose new value the caller's variable, component, field or array element has afterwards."""
+
+import numpy as np
+import pytest
+import warp as wp
+
+
+@wp.struct
+class Ball:
+    place: wp.vec3
+    bounces: int
+
+
+@wp.func
+def push(x: wp.ref[float], by: float):
+    x += by
+
+
+@wp.func
+def swap(a: wp.ref[float], b: wp.ref[float]):
+    a, b = b, a
+
+
+@wp.func
+def twice(x: wp.ref[float], by: float):
+    push(x, by)
+    push(x, by)
+
+
+Moved = wp.ref[Ball]  # an annotation by a name of its own
+
+
+@wp.func
+def bounce(ball: Moved) -> int:
+    ball.place[1] = -ball.place[1]
+    ball.bounces += 1
+    return ball.bounces
+
+
+@wp.kernel
+def push_places(values: wp.array(dtype=float), points: wp.array(dtype=wp.vec3), balls: wp.array(dtype=Ball)):
+    i = wp.tid()
+    own = float(1.0)
+    twice(own, 2.0)
+    push(values[i], own)
+    push(points[i].y, 10.0)
+    push(balls[i].place[2], 0.5)
+    count = bounce(balls[i])
+    push(values[i], float(count))
+
+
+def test_what_can_be_assigned_to_is_updated():
+    values, points = wp.zeros(3, dtype=float), wp.zeros(3, dtype=wp.vec3)
+    balls = wp.array([Ball(), Ball(), Ball()], dtype=Ball)
+    for _ in range(2):
+        wp.launch(push_places, dim=3, inputs=[values, points, balls])
+    assert values.numpy().tolist() == [5.0 + 1.0 + 5.0 + 2.0] * 3
+    assert points.numpy()[:, 1].tolist() == [20.0] * 3
+    assert balls.numpy()["place"][:, 2].tolist() == [1.0] * 3
+    assert balls.numpy()["bounces"].tolist() == [2] * 3
+
+
+def test_two_references_change_places():
+    @wp.kernel
+    def swap_pairs(x: wp.array(dtype=float)):
+        i = wp.tid()
+        swap(x[2 * i], x[2 * i + 1])
+
+    x = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float)
+    wp.launch(swap_pairs, dim=2, inputs=[x])
+    assert x.numpy().tolist() == [2.0, 1.0, 4.0, 3.0]
+
+
+def test_types_are_checked_as_for_other_parameters():
+    @wp.kernel
+    def wrong(x: wp.array(dtype=wp.float64)):
+        push(x[0], 1.0)
+
+    with pytest.raises(RuntimeError, match="Couldn't find a function 'push'"):
+        wp.launch(wrong, dim=1, inputs=[wp.zeros(1, dtype=wp.float64)])
+
+
+def test_values_that_nothing_keeps_are_refused():
+    @wp.kernel
+    def literal(x: wp.array(dtype=float)):
+        push(x[0] + 1.0, 1.0)
+
+    with pytest.raises(wp.codegen.WarpCodegenError, match="needs a variable here"):
+        wp.launch(literal, dim=1, inputs=[wp.zeros(1)])
+
+
+def test_generic_parameters():
+    @wp.func
+    def add(x: wp.ref[wp.Float], by: wp.Float):
+        x = x + by
+
+    @wp.kernel
+    def both(x: wp.array(dtype=float), y: wp.array(dtype=wp.float64)):
+        add(x[0], 1.0)
+        add(y[0], wp.float64(2.0))
+
+    x, y = wp.zeros(1), wp.zeros(1, dtype=wp.float64)
+    wp.launch(both, dim=1, inputs=[x, y])
+    assert (x.numpy()[0], y.numpy()[0]) == (1.0, 2.0)
+
+
+def test_gradients_go_through():
+    @wp.func
+    def square(x: wp.ref[float]):
+        x = x * x
+
+    @wp.kernel
+    def fourth(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        v = x[i]
+        square(v)
+        square(v)
+        y[i] = v
+
+    x = wp.array([1.0, 2.0], dtype=float, requires_grad=True)
+    y = wp.zeros(2, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(fourth, dim=2, inputs=[x], outputs=[y])
+    tape.backward(grads={y: wp.ones(2)})
+    assert x.grad.numpy().tolist() == [4.0, 32.0]
+
+
+def test_arrays_are_references_already():
+    @wp.func
+    def first(x: wp.ref[wp.array(dtype=float)]) -> float:
+        x[0] = x[0] + 1.0
+        return x[0]
+
+    @wp.kernel
+    def use(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        y[0] = first(x)
+
+    x, y = wp.zeros(1), wp.zeros(1)
+    wp.launch(use, dim=1, inputs=[x, y])
+    assert (x.numpy()[0], y.numpy()[0]) == (1.0, 1.0)
+
+
+def test_a_gradient_of_its_own_is_refused():
+    @wp.func
+    def change(x: wp.ref[float]) -> float:
+        x = 2.0 * x
+        return x
+
+    @wp.func_grad(change)
+    def adjoint_of_change(x: float, adj_ret: float):
+        wp.adjoint[x] += 2.0 * adj_ret
+
+    @wp.kernel
+    def use(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        v = x[0]
+        y[0] = change(v)
+
+    x, y = wp.zeros(1, requires_grad=True), wp.zeros(1, requires_grad=True)
+    with pytest.raises(RuntimeError, match="changes a parameter of its caller's"), wp.Tape() as tape:
+        wp.launch(use, dim=1, inputs=[x], outputs=[y])
+        tape.backward(grads={y: wp.ones(1)})
+
+
+def test_annotations_as_objects():
+    assert wp.ref[wp.int32].dtype is wp.int32
+    assert wp.ref[float] == wp.ref[wp.float32] and hash(wp.ref[float]) == hash(wp.ref[wp.float32])
+    assert wp.ref[float] != wp.ref[int]
+    assert repr(wp.ref[wp.vec3]) == "wp.ref[vec3f]"
+
+
+@wp.struct
+class Halves:
+    real: wp.float16
+    number: wp.int16
+
+
+@wp.struct
+class Padded:
+    small: wp.uint8
+    point: wp.vec2
+
+
+def test_bits_of_structs():
+    @wp.kernel
+    def bits(out: wp.array(dtype=wp.uint32), back: wp.array(dtype=Halves), wide: wp.array(dtype=wp.vec3ui)):
+        halves = Halves(wp.float16(2.0), wp.int16(123))
+        out[0] = wp.cast(halves, wp.uint32)
+        back[0] = wp.cast(out[0], Halves)
+        wide[0] = wp.cast(Padded(wp.uint8(7), wp.vec2(1.0, 2.0)), wp.vec3ui)
+
+    out, back, wide = wp.zeros(1, dtype=wp.uint32), wp.zeros(1, dtype=Halves), wp.zeros(1, dtype=wp.vec3ui)
+    wp.launch(bits, dim=1, inputs=[out, back, wide])
+    assert out.numpy()[0] == 0x007B4000
+    assert (back.numpy()["real"][0], back.numpy()["number"][0]) == (2.0, 123)
+    assert wide.numpy()[0].tolist() == [7, *np.array([1.0, 2.0], dtype=np.float32).view(np.uint32).tolist()]
+
+
+def test_structs_of_another_size_are_refused():
+    @wp.kernel
+    def wrong(out: wp.array(dtype=wp.uint32)):
+        out[0] = wp.cast(Padded(), wp.uint32)
+
+    with pytest.raises(RuntimeError, match="can't reinterpret Padded as uint32"):
+        wp.launch(wrong, dim=1, inputs=[wp.zeros(1, dtype=wp.uint32)])
