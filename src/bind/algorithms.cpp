@@ -55,8 +55,8 @@ const Array* or_null(const Array& array) { return array.is_valid() ? &array : nu
 
 void sort_array(Array keys, Array values, std::int64_t count, int begin_bit, int end_bit, Array begins, Array ends,
                 Array order) {
-  run({&keys, &values, or_null(begins), or_null(ends), or_null(order)}, count, [&](const auto& options) {
-    algorithms::sort_array(keys, &values, {count, begin_bit, end_bit, or_null(begins), or_null(ends)}, or_null(order),
+  run({&keys, or_null(values), or_null(begins), or_null(ends), or_null(order)}, count, [&](const auto& options) {
+    algorithms::sort_array(keys, or_null(values), {count, begin_bit, end_bit, or_null(begins), or_null(ends)}, or_null(order),
                            options);
   });
 }
@@ -132,12 +132,12 @@ void register_algorithms(nb::module_& m) {
       "Sums of packed numbers, or of products of two, over the middle one of three extents.");
   m.def(
       "sort_array",
-      [](const ArrayObject& keys, const ArrayObject& values, std::int64_t count, int begin, int end,
+      [](const ArrayObject& keys, const ArrayObject* values, std::int64_t count, int begin, int end,
          const ArrayObject* begins, const ArrayObject* ends, const ArrayObject* order) {
-        sort_array(keys.array, values.array, count, begin, end, array_or_none(begins), array_or_none(ends),
+        sort_array(keys.array, array_or_none(values), count, begin, end, array_or_none(begins), array_or_none(ends),
                    array_or_none(order));
       },
-      nb::arg("keys"), nb::arg("values"), nb::arg("count"), nb::arg("begin_bit"), nb::arg("end_bit"),
+      nb::arg("keys"), nb::arg("values").none(), nb::arg("count"), nb::arg("begin_bit"), nb::arg("end_bit"),
       nb::arg("begins").none(), nb::arg("ends").none(), nb::arg("order").none(),
       "Sorts pairs of any layout, all together or within segments; `order` takes where each came from.");
   m.def(

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "algorithms/gpu/tile_prefix.h"
-#include "cuda/driver_types.h"
+#include "algorithms/requests.h"
+#include "cuda/device.h"
 #include "types/type.h"
 
 namespace weft::algorithms::gpu {
@@ -88,6 +89,8 @@ struct SortShape {
   bool values_early = true, wide_states = false;
   int resident = 0;
 };
+/// A sort by blocks of this shape; `sort` chooses one.
+void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& shape);
 /// Values have 4 or 8 bytes, or there are none (0).
 std::string sort_pass_ptx(const std::string& name, ScalarKind key, int value_bytes, const SortShape& shape);
 

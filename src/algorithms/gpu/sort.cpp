@@ -38,6 +38,10 @@ void copy(cuda::Device& device, DevicePtr to, DevicePtr from, std::int64_t bytes
 }  // namespace
 
 void sort(cuda::Device& device, const SortRequest& request) {
+  sort_by(device, request, shape_for(request.key, request.value_bytes, request.count));
+}
+
+void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& shape) {
   const std::int64_t count = request.count;
   const int bits = request.end_bit - request.begin_bit, passes = (bits + kDigitBits - 1) / kDigitBits;
   if (count == 0 || passes <= 0) return;
@@ -45,7 +49,6 @@ void sort(cuda::Device& device, const SortRequest& request) {
     throw runtime::ArgumentError("sorting on " + device.name() + " takes at most 4294967295 elements, got " +
                                  std::to_string(count));
   cuda::ContextScope scope(device);
-  const SortShape shape = shape_for(request.key, request.value_bytes, count);
   const std::int64_t tiles = (count - 1) / (shape.threads * shape.items) + 1;
 
   // Zero at first: numbers of tiles begun, counts of digits, states of the first pass. Each pass clears those of the next.

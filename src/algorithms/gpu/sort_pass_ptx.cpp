@@ -153,6 +153,7 @@ class Pass {
 
   /// Ranks, from 1 on.
   void rank_keys() {
+    forget_digits();
     const std::string ranked = k.label(), several = k.label();
     ranks_ = k.regs((items_ + 1) / 2, 32);
     k.unless(one_digit_).jump(several);
@@ -160,7 +161,6 @@ class Pass {
     for (int i = 0; i < items_; ++i) keep_rank(i, k("add.u32", in_tile_, 32 * i + 1));
     k.jump(ranked);
     k.place(several);
-    forget_digits();
     const Reg up_to = k("mov.u32", "%lanemask_le");
     for (int i = 0; i < items_; ++i) {
       const Reg own = digit(keys_[std::size_t(i)]);

@@ -417,8 +417,8 @@ class Block {
       r = a / b;
     else if (op == "rem" && b)
       r = a % b;
-    else if (op == "min")
-      r = std::min(a, b);
+    else if (op == "min" || op == "max")
+      r = (type[0] == 's' ? as_signed(a, bits) < as_signed(b, bits) : a < b) == (op == "min") ? a : b;
     else if (op == "and")
       r = a & b;
     else if (op == "or")
@@ -459,7 +459,11 @@ class Block {
     const T a = as<T>(x), b = as<T>(y);
     if (i.op[0] == "add") return word<T>(a + b);
     if (i.op[0] == "mul") return word<T>(a * b);
+    if (i.op[0] == "sub") return word<T>(a - b);
+    if (i.op[0] == "div") return word<T>(a / b);
     if (i.op[0] == "setp" && i.op[1] == "neu") return !(a == b);
+    if (i.op[0] == "setp" && i.op[1] == "ge") return a >= b;
+    if (i.op[0] == "setp" && i.op[1] == "lt") return a < b;
     fail(i, "unknown instruction");
   }
 
@@ -467,6 +471,10 @@ class Block {
     const std::string to = i.op[i.op.size() - 2], &source = i.type;
     if (source == "f16" && to == "f32") return word<float>(runtime::f16_to_float(std::uint16_t(from)));
     if (source == "f32" && to == "f16") return runtime::f16_from_double(double(as<float>(from)));
+    if (source == "f32" && to == "f64") return word<double>(double(as<float>(from)));
+    if (source == "f64" && to == "u64") return Word(as<double>(from));  // cvt.rzi of numbers that fit
+    if (source[0] == 's' && to == "f64") return word<double>(double(as_signed(from, bits_of(source))));
+    if (source[0] == 'u' && to == "f64") return word<double>(double(cut(from, bits_of(source))));
     if (source[0] == 'u' && to[0] == 'u') return cut(cut(from, bits_of(source)), bits_of(to));
     fail(i, "unknown conversion");
   }

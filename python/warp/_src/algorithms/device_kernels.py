@@ -1,4 +1,4 @@
-"""Small kernels on whole arrays of CUDA devices: sums into gradients, gathers, conversions. They are queued like every
+"""Small kernels on whole arrays of CUDA devices: sums into gradients, scatters, conversions. They are queued like every
 launch, wait for nothing and are recorded by no tape."""
 
 from __future__ import annotations
@@ -100,22 +100,11 @@ def add_scaled(to: array, factor: array, amount: array, axis: int | None) -> Non
     run(kernel_of(key, params, body, rank), to.shape, to, factor, amount)
 
 
-def gather(to: array, source: array, order: array) -> None:
-    """to[i] = source[order[i]]."""
-    params = f"{_array('to', 1)}, {_array('source', 1)}, order: wp.array(dtype=wp.int32)"
-    run(kernel_of(("gather",), params, "to[i] = source[order[i]]", 1), to.shape, to, source, order)
-
-
 def scatter_add(to: array, source: array, order: array) -> None:
     """to[order[i]] += source[i]; no place is named twice."""
     params = f"{_array('to', 1)}, {_array('source', 1)}, order: wp.array(dtype=wp.int32)"
     body = "to[order[i]] = to[order[i]] + source[i]"
     run(kernel_of(("scatter_add",), params, body, 1), source.shape, to, source, order)
-
-
-def count_up(to: array) -> None:
-    """to[i] = i."""
-    run(kernel_of(("count_up",), "to: wp.array(dtype=wp.int32)", "to[i] = i", 1), to.shape, to)
 
 
 def convert(to: array, source: array) -> None:
