@@ -5,7 +5,7 @@
 //   double total = weft::sum(values);
 //
 // They use all threads; results have the same bytes for every number of threads. Arrays of several dimensions count as
-// their flat memory and must be contiguous. Sums, prefix sums and sorts work where the arrays lie, the rest on the CPU.
+// their flat memory and must be contiguous. All of them work where the arrays lie, on the CPU or on one CUDA device.
 // Arguments that don't fit are ArgumentErrors.
 #pragma once
 #include <weft/weft.h>
@@ -25,7 +25,7 @@ void scan(const Array& in, const Array& out, bool inclusive = true);
 /// Sorts keys (int32, uint32, int64, uint64, float32, float64), ascending, in place. −0 comes before 0; not-a-numbers lie
 /// outside of the infinities, by their sign.
 void sort(const Array& keys);
-/// The same with as many values, elements of any type (on a CUDA device, of 4 or 8 bytes), that go with their keys; stable.
+/// The same with as many values, elements of any type, that go with their keys; stable.
 /// Of the keys, as unsigned numbers of the same order, the bits from begin_bit to end_bit (−1: the last) decide.
 void sort_pairs(const Array& keys, const Array& values, int begin_bit = 0, int end_bit = -1);
 

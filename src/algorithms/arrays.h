@@ -25,26 +25,25 @@ bool sum_array(const Array& a, const Array* b, const Array& out, std::int64_t ou
 struct SortedPairs {
   std::int64_t count = 0;
   int begin_bit = 0, end_bit = 0;
-  /// int32: sorted within segments, each from a begin to its end. Null: all together.
+  /// int32: sorted within segments, each from a begin to its end. Null: all together. On the CPU segments lie within the
+  /// count, on a device they are cut, and keys have 32 bits.
   const Array *begins = nullptr, *ends = nullptr;
 };
-/// Sorts packed keys, and values of 4 or 8 bytes with them, in place. Both have room for as many elements again, which
-/// become scratch. Not within segments.
-bool sort_packed(const Array& keys, const Array& values, const SortedPairs& what,
-                 const runtime::LaunchOptions& options = {});
 /// Sorts the first keys of an array and, where there is one, of an array of values with elements of any size, in place.
-/// Where there is an array `order` (int32 or int64, of `count` elements), it is told where each pair came from. On the CPU
-/// alone. Where arrays have room for as many elements again, that may become scratch.
-bool sort_on_host(const Array& keys, const Array* values, const SortedPairs& what, const Array* order = nullptr,
-                  const runtime::LaunchOptions& options = {});
+/// Where there is an array `order` (int32 or, on the CPU, int64; of `count` elements), it is told where each pair came from.
+/// Where arrays have room for as many elements again, that may become scratch.
+bool sort_array(const Array& keys, const Array* values, const SortedPairs& what, const Array* order = nullptr,
+                const runtime::LaunchOptions& options = {});
 
-/// Writes the runs of equal values among the first `count`, and the lengths (int32) if there is an array for them; gives
-/// how many there are. On the CPU alone. Arrays may share memory.
+/// Writes the runs of equal values among the first `count`, the lengths (int32) if there is an array for them, and their
+/// number if there is an array for it (one int32); gives how many there are. On a device the program waits for that only if
+/// there is no such array, else 0 is given. Arrays may share memory.
 std::optional<std::int64_t> encode_runs(const Array& values, const Array& run_values, const Array* run_lengths,
-                                        std::int64_t count, const runtime::LaunchOptions& options = {});
+                                        const Array* run_count, std::int64_t count,
+                                        const runtime::LaunchOptions& options = {});
 
 /// Counts values in stretches of equal width from `lower` to `upper` (see HistogramRequest), as many as `counts` (int32)
-/// has elements. On the CPU alone.
+/// has elements.
 bool count_values(const Array& values, const Array& counts, double lower, double upper,
                   const runtime::LaunchOptions& options = {});
 

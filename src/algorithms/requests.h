@@ -47,13 +47,20 @@ struct SortRequest {
   int begin_bit = 0, end_bit = 32;
 };
 
+/// Segments of what is sorted, each from a begin to its end; int32.
+struct Segments {
+  Address begins = 0, ends = 0;
+  std::int64_t count = 0;
+};
+
 /// Runs of equal values (int32, uint32, int64, uint64, float32, float64) among `count` packed ones: the value and the
 /// length of each, the latter int32 and only if there is an address for them. There is room for as many as can be. The
-/// runs of sorted values are the unique ones.
+/// runs of sorted values are the unique ones. On a device, `run_count` takes how many there are (int32).
 struct RunsRequest {
   ScalarKind kind = ScalarKind::i32;
   Address values = 0, run_values = 0, run_lengths = 0;
   std::int64_t count = 0;
+  Address run_count = 0;
 };
 
 /// How many of `count` packed values lie in each of `bins` stretches of equal width from `lower` to `upper`, the latter

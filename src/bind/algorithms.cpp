@@ -50,30 +50,24 @@ void sum_array(Array a, Array b, Array out, std::int64_t outer, std::int64_t len
       [&](const auto& options) { algorithms::sum_array(a, factors, out, outer, length, inner, options); });
 }
 
-void sort_pairs(Array keys, Array values, std::int64_t count, int begin_bit, int end_bit) {
-  run({&keys, &values}, count,
-      [&](const auto& options) { algorithms::sort_packed(keys, values, {count, begin_bit, end_bit}, options); });
-}
+Array array_or_none(const ArrayObject* object) { return object ? object->array : Array(); }
+const Array* or_null(const Array& array) { return array.is_valid() ? &array : nullptr; }
 
-void sort_on_host(Array keys, Array values, std::int64_t count, int begin_bit, int end_bit, Array begins, Array ends,
-                  Array order) {
-  const bool segments = begins.is_valid();
-  run({&keys, &values}, count, [&](const auto& options) {
-    algorithms::sort_on_host(keys, &values,
-                             {count, begin_bit, end_bit, segments ? &begins : nullptr, segments ? &ends : nullptr},
-                             order.is_valid() ? &order : nullptr, options);
+void sort_array(Array keys, Array values, std::int64_t count, int begin_bit, int end_bit, Array begins, Array ends,
+                Array order) {
+  run({&keys, or_null(values), or_null(begins), or_null(ends), or_null(order)}, count, [&](const auto& options) {
+    algorithms::sort_array(keys, or_null(values), {count, begin_bit, end_bit, or_null(begins), or_null(ends)}, or_null(order),
+                           options);
   });
 }
 
-std::int64_t encode_runs(Array values, Array run_values, Array run_lengths, std::int64_t count) {
+std::int64_t encode_runs(Array values, Array run_values, Array run_lengths, Array run_count, std::int64_t count) {
   std::int64_t runs = 0;
-  run({&values, &run_values, &run_lengths}, count, [&](const auto& options) {
-    runs = algorithms::encode_runs(values, run_values, &run_lengths, count, options).value_or(0);
+  run({&values, &run_values, &run_lengths, or_null(run_count)}, count, [&](const auto& options) {
+    runs = algorithms::encode_runs(values, run_values, &run_lengths, or_null(run_count), count, options).value_or(0);
   });
   return runs;
 }
-
-Array array_or_none(const ArrayObject* object) { return object ? object->array : Array(); }
 
 cuda::BlasMatrix matrix_of(const Array& array) {
   const int r = array.rank();
@@ -137,24 +131,23 @@ void register_algorithms(nb::module_& m) {
       nb::arg("a"), nb::arg("b").none(), nb::arg("out"), nb::arg("outer"), nb::arg("length"), nb::arg("inner"),
       "Sums of packed numbers, or of products of two, over the middle one of three extents.");
   m.def(
-      "sort_pairs",
-      [](const ArrayObject& keys, const ArrayObject& values, std::int64_t count, int begin, int end) {
-        sort_pairs(keys.array, values.array, count, begin, end);
-      },
-      "Sorts packed arrays whose other half is scratch.");
-  m.def(
-      "sort_on_host",
-      [](const ArrayObject& keys, const ArrayObject& values, std::int64_t count, int begin, int end,
+      "sort_array",
+      [](const ArrayObject& keys, const ArrayObject* values, std::int64_t count, int begin, int end,
          const ArrayObject* begins, const ArrayObject* ends, const ArrayObject* order) {
-        sort_on_host(keys.array, values.array, count, begin, end, array_or_none(begins), array_or_none(ends),
-                     array_or_none(order));
+        sort_array(keys.array, array_or_none(values), count, begin, end, array_or_none(begins), array_or_none(ends),
+                   array_or_none(order));
       },
-      nb::arg("keys"), nb::arg("values"), nb::arg("count"), nb::arg("begin_bit"), nb::arg("end_bit"),
+      nb::arg("keys"), nb::arg("values").none(), nb::arg("count"), nb::arg("begin_bit"), nb::arg("end_bit"),
       nb::arg("begins").none(), nb::arg("ends").none(), nb::arg("order").none(),
-      "Sorts pairs of any layout on the CPU, all together or within segments; `order` takes where each came from.");
-  m.def("encode_runs",
-        [](const ArrayObject& values, const ArrayObject& run_values, const ArrayObject& run_lengths,
-           std::int64_t count) { return encode_runs(values.array, run_values.array, run_lengths.array, count); });
+      "Sorts pairs of any layout, all together or within segments; `order` takes where each came from.");
+  m.def(
+      "encode_runs",
+      [](const ArrayObject& values, const ArrayObject& run_values, const ArrayObject& run_lengths,
+         const ArrayObject* run_count, std::int64_t count) {
+        return encode_runs(values.array, run_values.array, run_lengths.array, array_or_none(run_count), count);
+      },
+      nb::arg("values"), nb::arg("run_values"), nb::arg("run_lengths"), nb::arg("run_count").none(), nb::arg("count"),
+      "Finds runs; gives how many there are, or 0 on a CUDA device where `run_count` takes that.");
   m.def(
       "cuda_matmul",
       [](const ArrayObject& a, const ArrayObject& b, const ArrayObject* c, const ArrayObject& d, double alpha,

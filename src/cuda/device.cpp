@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cuda/algorithm_kernels.h"
 #include "cuda/graph.h"
 #include "cuda/transfer.h"
 
@@ -227,12 +226,6 @@ void Device::order_behind(StreamHandle stream, const std::vector<StreamHandle>& 
 
 void Device::keep_for_capture(std::shared_ptr<const void> thing) {
   if (Capture* running = capture()) running->keep(std::move(thing));
-}
-
-AlgorithmKernels& Device::algorithm_kernels() {
-  std::lock_guard lock(mutex_);
-  if (!algorithms_) algorithms_ = std::make_unique<AlgorithmKernels>(*this);
-  return *algorithms_;
 }
 
 TransferKernels& Device::transfer_kernels() {

@@ -2,6 +2,8 @@
 // so arrays on it are ordinary arrays. Thread-safe.
 #pragma once
 #include <atomic>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -16,7 +18,6 @@ namespace weft::cuda {
 
 class Capture;
 class KernelCode;
-class AlgorithmKernels;
 class TransferKernels;
 
 /// What a device is; asked once.
@@ -111,7 +112,16 @@ class Device final : public runtime::MemorySpace {
   TransferKernels& transfer_kernels();
   /// Sets conditions of graphs (graph_condition.cpp).
   const KernelCode& condition_kernel();
-  AlgorithmKernels& algorithm_kernels();
+  /// What a layer above keeps for this device, one of each type, made as T(device) when it is first asked for: kernels of its
+  /// own, for instance.
+  template <class T>
+  T& companion() {
+    static const char kKey = 0;
+    std::lock_guard lock(companions_mutex_);
+    std::shared_ptr<void>& slot = companions_[&kKey];
+    if (!slot) slot = std::make_shared<T>(*this);
+    return *static_cast<T*>(slot.get());
+  }
 
   /// Whether no stream has anything to do.
   bool idle();
@@ -169,7 +179,8 @@ class Device final : public runtime::MemorySpace {
   std::unique_ptr<TransferKernels> transfer_;
   std::mutex condition_mutex_;  // loading asks for the context
   std::shared_ptr<KernelCode> condition_kernel_;
-  std::unique_ptr<AlgorithmKernels> algorithms_;
+  std::mutex companions_mutex_;
+  std::map<const void*, std::shared_ptr<void>> companions_;  // by type
   CheckBoard checks_{*this};
   PrintBoard prints_{*this};
 };

@@ -57,29 +57,12 @@ double total(const runtime::Array& a, const runtime::Array* b) {
   return number_at(here);
 }
 
-/// On a CUDA device: copies with room for scratch are sorted and brought back.
-void sort_on_device(const runtime::Array& keys, const runtime::Array* values, const algorithms::SortedPairs& what) {
-  const std::int64_t count = what.count;
-  const auto room_for = [&](const runtime::Array& array) {
-    const runtime::Array room = runtime::Array::empty(array.element(), {2 * count}, false, array.space());
-    room.slice(0, 0, count).assign(array.reshape({count}));
-    return room;
-  };
-  const runtime::Array sorted = room_for(keys);
-  const runtime::Array moved = values ? room_for(*values)  // keys alone take along whatever there is
-                                      : runtime::Array::empty(types::i32(), {2 * count}, false, keys.space());
-  algorithms::sort_packed(sorted, moved, what);
-  keys.reshape({count}).assign(sorted.slice(0, 0, count));
-  if (values) values->reshape({count}).assign(moved.slice(0, 0, count));
-}
-
 void sort_keys(const runtime::Array& keys, const runtime::Array* values, int begin_bit, int end_bit) {
   const std::int64_t count = keys.size();
   if (values && values->size() != count) throw ArgumentError("there must be as many values as keys");
   if (end_bit < 0) end_bit = int(keys.element()->size()) * 8;
   if (count == 0) return;
-  if (algorithms::device_of({&keys, values})) return sort_on_device(keys, values, {count, begin_bit, end_bit});
-  algorithms::sort_on_host(keys, values, {count, begin_bit, end_bit});
+  algorithms::sort_array(keys, values, {count, begin_bit, end_bit});
 }
 
 }  // namespace
@@ -102,13 +85,13 @@ void sort_pairs(const Array& keys, const Array& values, int begin_bit, int end_b
 std::int64_t encode_runs(const Array& values, const Array& run_values, const Array& run_lengths) {
   return guarded([&] {
     const runtime::Array& from = array_of(values);
-    return *algorithms::encode_runs(from, array_of(run_values), &array_of(run_lengths), from.size());
+    return *algorithms::encode_runs(from, array_of(run_values), &array_of(run_lengths), nullptr, from.size());
   });
 }
 std::int64_t unique(const Array& values, const Array& run_values) {
   return guarded([&] {
     const runtime::Array& from = array_of(values);
-    return *algorithms::encode_runs(from, array_of(run_values), nullptr, from.size());
+    return *algorithms::encode_runs(from, array_of(run_values), nullptr, nullptr, from.size());
   });
 }
 void histogram(const Array& values, const Array& counts, double lower, double upper) {

@@ -1,242 +1,149 @@
-// Prefix sums in three steps: sums of tiles, prefix sums of those, prefix sums within tiles. The order of additions is
-// fixed, so results are the same in every run. A warp takes 512 neighbouring numbers, in rows of 32 or, where they are
-// packed, of 32 128-bit accesses: each lane then adds up its few numbers alone, and there are fewer rows to scan.
+// Prefix sums by one walk over memory: a block scans its tile, learns what precedes it (tile_prefix.h) and writes. The
+// order of additions is fixed, so results are the same in every run. A warp takes neighbouring numbers, in rows of 32 or,
+// where they are packed, of 32 128-bit accesses: each lane then adds up its few numbers alone, and there are fewer rows to
+// scan.
 #include "algorithms/gpu/kernels.h"
-#include "algorithms/gpu/ptx_text.h"
+#include "algorithms/gpu/tile_prefix.h"
 
 namespace weft::algorithms::gpu {
 namespace {
 
-/// Numbers that a lane has of each row.
-int width_of(ScalarKind kind, bool packed) { return packed ? vector_length(number_text(kind)) : 1; }
+class Scan {
+ public:
+  Scan(const std::string& name, ScalarKind kind, bool inclusive, bool packed, const ScanShape& shape)
+      : k(name, sizeof(ScanArguments), shape.threads, shape.resident),
+        kind_(kind),
+        number_(number_text(kind)),
+        inclusive_(inclusive),
+        packed_(packed),
+        width_(packed ? vector_length(number_) : 1),
+        rows_(scan_items(shape, kind) / width_),
+        warps_(shape.threads / 32),
+        tile_(shape.threads * scan_items(shape, kind)) {}
 
-/// Reads the warp's numbers to %s0 … %s15, rows one after the other, zero beyond the end. %d4 becomes the index of the
-/// lane's first one, %d3 the count; %p7 tells whether the whole tile is there.
-std::string load_rows(ScalarKind kind, bool packed) {
-  const NumberText number = number_text(kind);
-  const int width = width_of(kind, packed);
-  std::string s = filled(R"(
-  ld.param.u64 %d1, [args];
-  ld.param.u64 %d2, [args+24];
-  ld.param.u64 %d3, [args+40];
-  mul.wide.u32 %d4, %block, 4096;
-  add.u64 %d5, %d4, 4096;
-  setp.le.u64 %p7, %d5, %d3;
-  shl.b32 %r1, %warp, 9;
-  mad.lo.u32 %r1, %lane, $width, %r1;
-  cvt.u64.u32 %d5, %r1;
-  add.u64 %d4, %d4, %d5;
-  mad.lo.s64 %d1, %d4, %d2, %d1;
-)",
-                         {{"width", std::to_string(width)}});
-  if (packed) {
-    s += "  @!%p7 bra PART;\n";
-    for (int k = 0; k < kItems; k += width) s += load_vector(number, k, "%d1+" + std::to_string(32 * k * number.bytes));
-    s += "  bra LOADED;\nPART:\n";
+  std::string text() {
+    const std::string sums = k.shared("sums", std::size_t(warps_ * number_.sum_bytes));
+    tile_number_ = take_tile(k, kScanPrefixes);
+    load_rows();
+    scan_rows();
+
+    // The first warp: prefix sums of the warps' sums, and what precedes the tile.
+    const std::string add = "add." + number_.type, others = k.label();
+    const Reg sums_at = k("mov.u32", sums);
+    const Reg of_warp = k("mad.lo.u32", k.warp(), number_.sum_bytes, sums_at);
+    k.when(k("setp.eq.u32", k.lane(), 31)).run("st.shared." + number_.type, at(of_warp), warp_sum_);
+    k.barrier();
+    k.when(k("setp.ne.u32", k.warp(), 0)).jump(others);
+    const Reg mine = k("mad.lo.u32", k.lane(), number_.sum_bytes, sums_at);
+    const Reg has_one = k("setp.lt.u32", k.lane(), warps_), one = k("mov." + number_.type, number_.zero);
+    k.when(has_one).set(one, "ld.shared." + number_.type, at(mine));
+    const Reg up_to = scan_lanes(k, number_, one);
+    const Reg sum = shuffled(k, number_.sum_bytes, "idx", up_to, 31);
+    const Reg prefix = tile_prefix(k, number_, tile_number_, sum, kScanPrefixes);
+    const Reg before = k(add, prefix, lanes_before(k, number_, up_to));
+    k.when(has_one).run("st.shared." + number_.type, at(mine), before);
+    k.place(others);
+    k.barrier();
+    write_rows(k("ld.shared." + number_.type, at(of_warp)));
+    return k.text();
   }
-  s += filled("  shl.b64 %d2, %d2, 5;\n  mul.lo.s64 %d2, %d2, $width;\n  mov.u64 %d6, %d4;\n",
-              {{"width", std::to_string(width)}});
-  for (int k = 0; k < kItems; k += width) {
-    for (int n = 0; n < width; ++n) {
-      const std::string to = "%s" + std::to_string(k + n), at = "%d1+" + std::to_string(n * number.bytes);
-      s += filled("  add.u64 %d7, %d6, $n;\n  setp.lt.u64 %p1, %d7, %d3;\n  mov.$t $to, $zero;\n",
-                  {{"n", std::to_string(n)}, {"t", number.type}, {"to", to}, {"zero", number.zero}});
-      s += load_number(kind, to, packed ? at : "%d1", "@%p1");
+
+ private:
+  Reg& value(int row, int n) { return values_[std::size_t(row * width_ + n)]; }
+
+  void load_rows() {
+    const Reg start = k("mul.wide.u32", tile_number_, tile_);
+    count_ = k("ld.param.u64", at("args", 32));
+    full_ = k("setp.le.u64", k("add.u64", start, tile_), count_);
+    const Reg in_tile = k("mad.lo.u32", k.warp(), 32 * rows_ * width_, k("mul.lo.u32", k.lane(), width_));
+    first_ = k("add.u64", start, k("cvt.u64.u32", in_tile));
+    const Reg stride = k("ld.param.u64", at("args", 16));
+    const Reg place = k("mad.lo.s64", first_, stride, k("ld.param.u64", at("args")));
+    const int bits = number_.sum_bytes * 8;
+    values_ = k.regs(rows_ * width_, bits);
+    const std::string part = k.label(), loaded = k.label();
+    if (packed_) {
+      k.unless(full_).jump(part);
+      for (int r = 0; r < rows_; ++r)
+        k.run("ld.global.v" + std::to_string(width_) + "." + number_.memory,
+              group(values_, std::size_t(r * width_), std::size_t(width_)), at(place, 32 * r * 16));
+      k.jump(loaded);
     }
-    if (k + width < kItems) s += "  add.s64 %d1, %d1, %d2;\n  add.u64 %d6, %d6, " + std::to_string(32 * width) + ";\n";
+    k.place(part);
+    const Reg step = k("mul.lo.s64", stride, 32 * width_);
+    for (int r = 0; r < rows_; ++r) {
+      for (int n = 0; n < width_; ++n) {
+        const Reg there = k("setp.lt.u64", k("add.u64", first_, 32 * r * width_ + n), count_);
+        k.set(value(r, n), "mov." + number_.type, number_.zero);
+        load_number(k, kind_, value(r, n), at(place, n * number_.bytes), there);
+      }
+      k.set(place, "add.s64", place, step);
+    }
+    k.place(loaded);
   }
-  return s + (packed ? "LOADED:\n" : "");
-}
+
+  /// What precedes each lane's numbers of a row in the warp; the sum of all.
+  void scan_rows() {
+    const std::string add = "add." + number_.type;
+    std::vector<Reg> scanned;
+    for (int r = 0; r < rows_; ++r) {
+      Reg own = value(r, 0);
+      for (int n = 1; n < width_; ++n) own = k(add, own, value(r, n));
+      scanned.push_back(scan_lanes(k, number_, own));
+    }
+    Reg rows_before = k("mov." + number_.type, number_.zero);
+    for (int r = 0; r < rows_; ++r) {
+      before_.push_back(k(add, rows_before, lanes_before(k, number_, scanned[std::size_t(r)])));
+      rows_before = k(add, rows_before, shuffled(k, number_.sum_bytes, "idx", scanned[std::size_t(r)], 31));
+    }
+    warp_sum_ = rows_before;
+  }
+
+  void write_rows(const Reg& warp_before) {
+    const std::string add = "add." + number_.type;
+    for (int r = 0; r < rows_; ++r) {
+      Reg sum = k(add, warp_before, before_[std::size_t(r)]);
+      for (int n = 0; n < width_; ++n) {
+        const Reg next = k(add, sum, value(r, n));
+        value(r, n) = inclusive_ ? next : sum;
+        sum = next;
+      }
+    }
+    const Reg stride = k("ld.param.u64", at("args", 24));
+    const Reg place = k("mad.lo.s64", first_, stride, k("ld.param.u64", at("args", 8)));
+    const std::string part = k.label(), done = k.label();
+    if (packed_) {
+      k.unless(full_).jump(part);
+      for (int r = 0; r < rows_; ++r)
+        k.run("st.global.v" + std::to_string(width_) + "." + number_.memory, at(place, 32 * r * 16),
+              group(values_, std::size_t(r * width_), std::size_t(width_)));
+      k.jump(done);
+    }
+    k.place(part);
+    const Reg step = k("mul.lo.s64", stride, 32 * width_);
+    for (int r = 0; r < rows_; ++r) {
+      for (int n = 0; n < width_; ++n) {
+        const Reg there = k("setp.lt.u64", k("add.u64", first_, 32 * r * width_ + n), count_);
+        store_number(k, kind_, value(r, n), at(place, n * number_.bytes), there);
+      }
+      k.set(place, "add.s64", place, step);
+    }
+    k.place(done);
+  }
+
+  PtxKernel k;
+  ScalarKind kind_;
+  NumberText number_;
+  bool inclusive_, packed_;
+  int width_, rows_, warps_, tile_;  // numbers of a lane in a row
+  Reg tile_number_, count_, full_, first_, warp_sum_;
+  std::vector<Reg> values_, before_;
+};
 
 }  // namespace
 
-std::string scan_sums_ptx(const std::string& name, ScalarKind kind, bool packed) {
-  const NumberText number = number_text(kind);
-  std::string s = module_head() + kernel_head(name, int(sizeof(ScanArguments)), kBlock, number);
-  const std::string bytes = std::to_string(number.sum_bytes);
-  s += "  .shared .align 8 .b8 partial[" + std::to_string(kWarps * number.sum_bytes) + "];\n" + load_rows(kind, packed);
-  for (int k = 1; k < kItems; ++k)
-    s += filled("  add.$t %s0, %s0, %s$k;\n", {{"t", number.type}, {"k", std::to_string(k)}});
-  s += sum_lanes(number, "%s0");
-  s += filled(R"(
-  mov.u32 %r1, partial;
-  mad.lo.u32 %r1, %warp, $bytes, %r1;
-  setp.eq.u32 %p1, %lane, 0;
-  @%p1 st.shared.$t [%r1], %s0;
-  bar.sync 0;
-  setp.ne.u32 %p1, %tid_x, 0;
-  @%p1 bra DONE;
-)",
-              {{"bytes", bytes}, {"t", number.type}});
-  for (int w = 1; w < kWarps; ++w)
-    s += filled("  ld.shared.$t %s1, [partial+$at];\n  add.$t %s0, %s0, %s1;\n",
-                {{"t", number.type}, {"at", std::to_string(w * number.sum_bytes)}});
-  return s + filled(R"(
-  ld.param.u64 %d1, [args+16];
-  mul.wide.u32 %d2, %block, $bytes;
-  add.u64 %d1, %d1, %d2;
-  st.global.$t [%d1], %s0;
-DONE:
-  ret;
-}
-)",
-                    {{"bytes", bytes}, {"t", number.type}});
-}
-
-std::string scan_spine_ptx(const std::string& name, ScalarKind sum) {
-  constexpr int kEach = 4;  // neighbouring sums of a thread
-  const NumberText number = number_text(sum);
-  std::string s = module_head() + kernel_head(name, int(sizeof(ScanArguments)), kSpineBlock, number);
-  const Names names = {{"bytes", std::to_string(number.sum_bytes)},
-                       {"each", std::to_string(kEach)},
-                       {"own", std::to_string(kEach * number.sum_bytes)},
-                       {"all", std::to_string(33 * number.sum_bytes)},
-                       {"last", std::to_string(32 * number.sum_bytes)},
-                       {"t", number.type},
-                       {"zero", number.zero},
-                       {"step", std::to_string(kEach * kSpineBlock * number.sum_bytes)},
-                       {"chunk", std::to_string(kEach * kSpineBlock)}};
-  // %s20: the sum of all chunks so far; %d4: the thread's first index. The last place of `partial` takes a chunk's total.
-  s += filled(R"(
-  .shared .align 8 .b8 partial[$all];
-  ld.param.u64 %d1, [args+16];
-  ld.param.u64 %d3, [args+40];
-  cvt.u64.u32 %d4, %tid_x;
-  mad.lo.u64 %d1, %d4, $own, %d1;
-  mul.lo.u64 %d4, %d4, $each;
-  mov.u32 %r1, partial;
-  mad.lo.u32 %r2, %warp, $bytes, %r1;
-  mad.lo.u32 %r3, %lane, $bytes, %r1;
-  setp.eq.u32 %p1, %lane, 0;
-  setp.eq.u32 %p2, %lane, 31;
-  setp.ne.u32 %p3, %warp, 0;
-  mov.u64 %d5, 0;
-  mov.$t %s20, $zero;
-CHUNK:
-  setp.ge.u64 %p7, %d5, %d3;
-  @%p7 bra DONE;
-  mov.$t %s0, $zero;
-)",
-              names);
-  // %s4 … %s7: the sums; %s8 … %s11: what comes before each among them; %s0: all of them.
-  for (int k = 0; k < kEach; ++k)
-    s += filled(
-        "  add.u64 %d6, %d4, $k;\n  setp.lt.u64 %p6, %d6, %d3;\n  mov.$t $v, $zero;\n"
-        "  @%p6 ld.global.$t $v, [%d1+$at];\n",
-        {{"k", std::to_string(k)},
-         {"t", number.type},
-         {"v", "%s" + std::to_string(4 + k)},
-         {"zero", number.zero},
-         {"at", std::to_string(k * number.sum_bytes)}});
-  for (int k = 0; k < kEach; ++k)
-    s += filled("  mov.$t $before, %s0;\n  add.$t %s0, %s0, $v;\n",
-                {{"t", number.type}, {"v", "%s" + std::to_string(4 + k)}, {"before", "%s" + std::to_string(8 + k)}});
-  s += scan_lanes(number, "%s0") + shuffle(number.sum_bytes, "up", "%s1", "%s0", "1");
-  s += filled(R"(
-  @%p1 mov.$t %s1, $zero;
-  @%p2 st.shared.$t [%r2], %s0;
-  bar.sync 0;
-  @%p3 bra JOINED;
-  ld.shared.$t %s2, [%r3];
-)",
-              names);
-  s += scan_lanes(number, "%s2") + shuffle(number.sum_bytes, "up", "%s3", "%s2", "1");
-  s += filled(R"(
-  @%p1 mov.$t %s3, $zero;
-  st.shared.$t [%r3], %s3;
-  @%p2 st.shared.$t [partial+$last], %s2;
-JOINED:
-  bar.sync 0;
-  ld.shared.$t %s12, [%r2];
-  ld.shared.$t %s13, [partial+$last];
-  add.$t %s12, %s20, %s12;
-  add.$t %s12, %s12, %s1;
-)",
-              names);
-  for (int k = 0; k < kEach; ++k)
-    s += filled(
-        "  add.u64 %d6, %d4, $k;\n  setp.lt.u64 %p6, %d6, %d3;\n  add.$t $before, %s12, $before;\n"
-        "  @%p6 st.global.$t [%d1+$at], $before;\n",
-        {{"k", std::to_string(k)},
-         {"t", number.type},
-         {"before", "%s" + std::to_string(8 + k)},
-         {"at", std::to_string(k * number.sum_bytes)}});
-  s += filled(R"(
-  add.$t %s20, %s20, %s13;
-  bar.sync 0;
-  add.u64 %d1, %d1, $step;
-  add.u64 %d4, %d4, $chunk;
-  add.u64 %d5, %d5, $chunk;
-  bra CHUNK;
-DONE:
-  ret;
-}
-)",
-              names);
-  return s;
-}
-
-std::string scan_apply_ptx(const std::string& name, ScalarKind kind, bool inclusive, bool packed) {
-  const NumberText number = number_text(kind);
-  const int width = width_of(kind, packed);
-  const std::string bytes = std::to_string(number.sum_bytes);
-  std::string s = module_head() + kernel_head(name, int(sizeof(ScanArguments)), kBlock, number);
-  s += "  .shared .align 8 .b8 partial[" + std::to_string(kWarps * number.sum_bytes) + "];\n" + load_rows(kind, packed);
-  // %s20: the sum of the warp's rows so far; every number gets what came before it in the warp, and itself if it counts.
-  s += filled("  mov.$t %s20, $zero;\n  setp.eq.u32 %p2, %lane, 0;\n", {{"t", number.type}, {"zero", number.zero}});
-  for (int k = 0; k < kItems; k += width) {
-    s += filled("  mov.$t %s23, %s$k;\n", {{"t", number.type}, {"k", std::to_string(k)}});
-    for (int n = 1; n < width; ++n)
-      s += filled("  add.$t %s23, %s23, %s$k;\n", {{"t", number.type}, {"k", std::to_string(k + n)}});
-    s += scan_lanes(number, "%s23") + shuffle(number.sum_bytes, "idx", "%s21", "%s23", "31") +
-         shuffle(number.sum_bytes, "up", "%s24", "%s23", "1");
-    s += filled("  @%p2 mov.$t %s24, $zero;\n  add.$t %s24, %s20, %s24;\n  add.$t %s20, %s20, %s21;\n",
-                {{"t", number.type}, {"zero", number.zero}});
-    for (int n = 0; n < width; ++n) {
-      const std::string v = "%s" + std::to_string(k + n);
-      s += inclusive ? filled("  add.$t %s24, %s24, $v;\n  mov.$t $v, %s24;\n", {{"t", number.type}, {"v", v}})
-                     : filled("  mov.$t %s25, $v;\n  mov.$t $v, %s24;\n  add.$t %s24, %s24, %s25;\n",
-                              {{"t", number.type}, {"v", v}});
-    }
-  }
-  s += filled(R"(
-  mov.u32 %r1, partial;
-  mad.lo.u32 %r2, %warp, $bytes, %r1;
-  @%p2 st.shared.$t [%r2], %s20;
-  bar.sync 0;
-  ld.param.u64 %d7, [args+16];
-  mul.wide.u32 %d8, %block, $bytes;
-  add.u64 %d7, %d7, %d8;
-  ld.global.$t %s22, [%d7];
-)",
-              {{"bytes", bytes}, {"t", number.type}});
-  for (int w = 0; w + 1 < kWarps; ++w)
-    s += filled(
-        "  setp.gt.u32 %p3, %warp, $w;\n  @%p3 ld.shared.$t %s21, [partial+$at];\n  @%p3 add.$t %s22, %s22, %s21;\n",
-        {{"w", std::to_string(w)}, {"t", number.type}, {"at", std::to_string(w * number.sum_bytes)}});
-  for (int k = 0; k < kItems; ++k)
-    s += filled("  add.$t $v, %s22, $v;\n", {{"t", number.type}, {"v", "%s" + std::to_string(k)}});
-  s += R"(
-  ld.param.u64 %d9, [args+8];
-  ld.param.u64 %d10, [args+32];
-  mad.lo.s64 %d9, %d4, %d10, %d9;
-)";
-  if (packed) {
-    s += "  @!%p7 bra STORE;\n";
-    for (int k = 0; k < kItems; k += width)
-      s += store_vector(number, k, "%d9+" + std::to_string(32 * k * number.bytes));
-    s += "  ret;\nSTORE:\n";
-  }
-  s += filled("  shl.b64 %d10, %d10, 5;\n  mul.lo.s64 %d10, %d10, $width;\n", {{"width", std::to_string(width)}});
-  for (int k = 0; k < kItems; k += width) {
-    for (int n = 0; n < width; ++n) {
-      s += "  add.u64 %d7, %d4, " + std::to_string(n) + ";\n  setp.lt.u64 %p1, %d7, %d3;\n";
-      s += store_number(kind, "%s" + std::to_string(k + n), packed ? "%d9+" + std::to_string(n * number.bytes) : "%d9",
-                        "@%p1");
-    }
-    if (k + width < kItems) s += "  add.s64 %d9, %d9, %d10;\n  add.u64 %d4, %d4, " + std::to_string(32 * width) + ";\n";
-  }
-  return s + "  ret;\n}\n";
+std::string scan_ptx(const std::string& name, ScalarKind kind, bool inclusive, bool packed, const ScanShape& shape) {
+  return Scan(name, kind, inclusive, packed, shape).text();
 }
 
 }  // namespace weft::algorithms::gpu

@@ -1,233 +1,171 @@
-// Sums along one dimension. Four sums are kept at once, so that as many loads are under way.
+// Sums along one dimension. Several sums are kept at once, so that as many loads are under way.
 #include "algorithms/gpu/kernels.h"
-#include "algorithms/gpu/ptx_text.h"
+#include "algorithms/gpu/ptx_numbers.h"
 
 namespace weft::algorithms::gpu {
 namespace {
 
-/// Adds the number (or product) at byte offset %d10 to a sum.
-std::string add_term(ScalarKind in, bool product, int k) {
-  const NumberText number = number_text(in);
-  const std::string n = std::to_string(k), term = "%s" + std::to_string(8 + k);
-  std::string s = "  add.s64 %d11, %d1, %d10;\n" + load_number(in, term, "%d11", "");
-  if (product)
-    s += "  add.s64 %d11, %d2, %d10;\n" + load_number(in, "%st", "%d11", "") + "  mul.rn." + number.type + " " + term +
-         ", " + term + ", %st;\n";
-  return s + "  add." + number.type + " %s" + n + ", %s" + n + ", " + term + ";\n";
+std::string multiply(const NumberText& number) {
+  return (number.type[0] == 'f' ? "mul.rn." : "mul.lo.") + number.type;
 }
 
-/// The sum of %s0 over the block's threads, in the first one; the others are done.
-std::string sum_block(const NumberText& number) {
-  std::string s = sum_lanes(number, "%s0");
-  s += filled(R"(
-  mov.u32 %r1, partial;
-  mad.lo.u32 %r2, %warp, $bytes, %r1;
-  setp.eq.u32 %p1, %lane, 0;
-  @%p1 st.shared.$t [%r2], %s0;
-  bar.sync 0;
-  setp.ne.u32 %p2, %tid_x, 0;
-  @%p2 bra DONE;
-)",
-              {{"bytes", std::to_string(number.sum_bytes)}, {"t", number.type}});
-  for (int w = 1; w < kWarps; ++w)
-    s += filled("  ld.shared.$t %s1, [partial+$at];\n  add.$t %s0, %s0, %s1;\n",
-                {{"t", number.type}, {"at", std::to_string(w * number.sum_bytes)}});
-  return s;
+/// The sum over the block's threads, in the first one; the others jump to `done`.
+Reg sum_block(PtxKernel& k, const NumberText& number, const Reg& own, const std::string& done) {
+  const int warps = k.threads() / 32;
+  const std::string partial = k.shared("partial", std::size_t(warps * number.sum_bytes));
+  const Reg of_warp = sum_lanes(k, number, own);
+  const Reg place = k("mad.lo.u32", k.warp(), number.sum_bytes, k("mov.u32", partial));
+  k.when(k("setp.eq.u32", k.lane(), 0)).run("st.shared." + number.type, at(place), of_warp);
+  k.barrier();
+  k.when(k("setp.ne.u32", k.thread(), 0)).jump(done);
+  Reg sum = of_warp;
+  for (int w = 1; w < warps; ++w)
+    sum = k("add." + number.type, sum, k("ld.shared." + number.type, at(partial, w * number.sum_bytes)));
+  return sum;
 }
 
 }  // namespace
 
 std::string sum_ptx(const std::string& name, ScalarKind in, ScalarKind out, bool product, bool columns) {
+  constexpr int kAtOnce = 4;
+  PtxKernel k(name, sizeof(SumArguments), kSumBlock);
   const NumberText number = number_text(in);
-  // %d1, %d2: factors; %d4: outputs; %d5: length; %d6: inner; %d7: parts; %d8: chunk; %d20: output; %d21: part.
-  std::string s = module_head() + kernel_head(name, int(sizeof(SumArguments)), kBlock, number);
-  s += filled(R"(
-  .shared .align 8 .b8 partial[$partial];
-  ld.param.u64 %d1, [args];
-  ld.param.u64 %d2, [args+8];
-  ld.param.u64 %d4, [args+24];
-  ld.param.u64 %d5, [args+32];
-  ld.param.u64 %d6, [args+40];
-  ld.param.u64 %d7, [args+48];
-  ld.param.u64 %d8, [args+56];
-  cvt.u64.u32 %d9, %block;
-)",
-              {{"partial", std::to_string(kWarps * number.sum_bytes)}});
+  const std::string add = "add." + number.type, done = k.label();
+  const Reg outputs = k("ld.param.u64", at("args", 24)), length = k("ld.param.u64", at("args", 32)),
+            inner = k("ld.param.u64", at("args", 40)), parts = k("ld.param.u64", at("args", 48)),
+            chunk = k("ld.param.u64", at("args", 56));
+  const Reg block = k("cvt.u64.u32", k("mov.u32", "%ctaid.x")), thread = k("cvt.u64.u32", k.thread());
+  // A thread's output and part; where it begins in the part, and its step.
+  Reg output, part, begin;
   if (columns) {
-    s += R"(
-  cvt.u64.u32 %d10, %tid_x;
-  mul.lo.u64 %d9, %d9, 256;
-  add.u64 %d9, %d9, %d10;
-  mul.lo.u64 %d10, %d4, %d7;
-  setp.ge.u64 %p1, %d9, %d10;
-  @%p1 bra DONE;
-  rem.u64 %d20, %d9, %d4;
-  div.u64 %d21, %d9, %d4;
-  mov.u64 %d22, 0;
-  mov.u64 %d23, 1;
-)";
+    const Reg index = k("mad.lo.u64", block, kSumBlock, thread);
+    k.when(k("setp.ge.u64", index, k("mul.lo.u64", outputs, parts))).jump(done);
+    output = k("rem.u64", index, outputs);
+    part = k("div.u64", index, outputs);
+    begin = k("mov.u64", 0);
   } else {
-    s += R"(
-  rem.u64 %d21, %d9, %d7;
-  div.u64 %d20, %d9, %d7;
-  cvt.u64.u32 %d22, %tid_x;
-  mov.u64 %d23, 256;
-)";
+    part = k("rem.u64", block, parts);
+    output = k("div.u64", block, parts);
+    begin = thread;
   }
-  // %d24: the first number; %d12: bytes from one to the next; %d13: this thread's next l; %d14: the end; %d23: its step.
-  s += filled(R"(
-  div.u64 %d24, %d20, %d6;
-  rem.u64 %d25, %d20, %d6;
-  mul.lo.u64 %d24, %d24, %d5;
-  mul.lo.u64 %d24, %d24, %d6;
-  add.u64 %d24, %d24, %d25;
-  mul.lo.u64 %d24, %d24, $bytes;
-  add.u64 %d1, %d1, %d24;
-  add.u64 %d2, %d2, %d24;
-  mul.lo.u64 %d12, %d6, $bytes;
-  mul.lo.u64 %d13, %d21, %d8;
-  add.u64 %d14, %d13, %d8;
-  min.u64 %d14, %d14, %d5;
-  add.u64 %d13, %d13, %d22;
-  mul.lo.u64 %d15, %d23, 3;
-  mul.lo.u64 %d16, %d23, 4;
-  mul.lo.u64 %d17, %d23, %d12;
-  mov.$t %s0, $zero;
-  mov.$t %s1, $zero;
-  mov.$t %s2, $zero;
-  mov.$t %s3, $zero;
-WIDE:
-  add.u64 %d18, %d13, %d15;
-  setp.ge.u64 %p1, %d18, %d14;
-  @%p1 bra TAIL;
-  mul.lo.u64 %d10, %d13, %d12;
-)",
-              {{"bytes", std::to_string(number.bytes)}, {"t", number.type}, {"zero", number.zero}});
-  for (int k = 0; k < 4; ++k) s += add_term(in, product, k) + (k < 3 ? "  add.u64 %d10, %d10, %d17;\n" : "");
-  s += R"(
-  add.u64 %d13, %d13, %d16;
-  bra WIDE;
-TAIL:
-  setp.ge.u64 %p1, %d13, %d14;
-  @%p1 bra SUMMED;
-  mul.lo.u64 %d10, %d13, %d12;
-)";
-  s += add_term(in, product, 0);
-  s += filled(R"(
-  add.u64 %d13, %d13, %d23;
-  bra TAIL;
-SUMMED:
-  add.$t %s0, %s0, %s1;
-  add.$t %s2, %s2, %s3;
-  add.$t %s0, %s0, %s2;
-)",
-              {{"t", number.type}});
-  if (!columns) s += sum_block(number);
-  s += filled(R"(
-  ld.param.u64 %d3, [args+16];
-  mul.lo.u64 %d10, %d21, %d4;
-  add.u64 %d10, %d10, %d20;
-  mul.lo.u64 %d10, %d10, $bytes;
-  add.u64 %d3, %d3, %d10;
-)",
-              {{"bytes", std::to_string(number_text(out).bytes)}});
-  return s + store_number(out, "%s0", "%d3", "") + "DONE:\n  ret;\n}\n";
+  const int step = columns ? 1 : kSumBlock;
+  const Reg row = k("mul.lo.u64", k("mul.lo.u64", k("div.u64", output, inner), length), inner);
+  const Reg first = k("mul.lo.u64", k("add.u64", row, k("rem.u64", output, inner)), number.bytes);
+  const Reg a = k("add.u64", k("ld.param.u64", at("args")), first);
+  const Reg b = k("add.u64", k("ld.param.u64", at("args", 8)), first);
+  const Reg apart = k("mul.lo.u64", inner, number.bytes);  // bytes from one number to the next
+  const Reg l = k("mul.lo.u64", part, chunk);
+  const Reg end = k("min.u64", k("add.u64", l, chunk), length);
+  k.set(l, "add.u64", l, begin);
+  std::vector<Reg> sums;
+  for (int i = 0; i < kAtOnce; ++i) sums.push_back(k("mov." + number.type, number.zero));
+  const auto add_term = [&](const Reg& sum, const Reg& offset) {
+    const Reg term = k.reg(number.sum_bytes * 8);
+    load_number(k, in, term, at(k("add.u64", a, offset)));
+    if (product) {
+      const Reg factor = k.reg(number.sum_bytes * 8);
+      load_number(k, in, factor, at(k("add.u64", b, offset)));
+      k.set(term, multiply(number), term, factor);
+    }
+    k.set(sum, add, sum, term);
+  };
+  const std::string wide = k.label(), tail = k.label(), summed = k.label();
+  k.place(wide);
+  k.when(k("setp.ge.u64", k("add.u64", l, (kAtOnce - 1) * step), end)).jump(tail);
+  const Reg offset = k("mul.lo.u64", l, apart), step_bytes = k("mul.lo.u64", apart, step);
+  for (int i = 0; i < kAtOnce; ++i) {
+    add_term(sums[std::size_t(i)], offset);
+    if (i + 1 < kAtOnce) k.set(offset, "add.u64", offset, step_bytes);
+  }
+  k.set(l, "add.u64", l, kAtOnce * step);
+  k.jump(wide);
+  k.place(tail);
+  k.when(k("setp.ge.u64", l, end)).jump(summed);
+  add_term(sums[0], k("mul.lo.u64", l, apart));
+  k.set(l, "add.u64", l, step);
+  k.jump(tail);
+  k.place(summed);
+  Reg sum = k(add, k(add, sums[0], sums[1]), k(add, sums[2], sums[3]));
+  if (!columns) sum = sum_block(k, number, sum, done);
+  const Reg index = k("mad.lo.u64", part, outputs, output);
+  const Reg to = k("mad.lo.u64", index, number_text(out).bytes, k("ld.param.u64", at("args", 16)));
+  store_number(k, out, sum, at(to));
+  k.place(done);
+  return k.text();
 }
 
-std::string sum_packed_ptx(const std::string& name, ScalarKind in, ScalarKind out, bool product) {
-  const NumberText number = number_text(in);
-  const int width = vector_length(number);
-  constexpr int kLoads = 4;  // under way at once
-  // %d1, %d2: this thread's next vectors; %r1: vectors of the part that are left from there on.
-  std::string s = module_head() + kernel_head(name, int(sizeof(SumArguments)), kBlock, number);
-  const Names names = {{"partial", std::to_string(kWarps * number.sum_bytes)},
-                       {"bytes", std::to_string(number.bytes)},
-                       {"sum", std::to_string(number.sum_bytes)},
-                       {"out", std::to_string(number_text(out).bytes)},
-                       {"width", std::to_string(width)},
-                       {"t", number.type},
-                       {"zero", number.zero},
-                       {"ahead", std::to_string((kLoads - 1) * kBlock)},
-                       {"step", std::to_string(kLoads * kBlock)},
-                       {"far", std::to_string(kLoads * kBlock * 16)}};
-  s += filled(R"(
-  .shared .align 8 .b8 partial[$partial];
-  ld.param.u64 %d1, [args];
-  ld.param.u64 %d2, [args+8];
-  ld.param.u64 %d5, [args+32];
-  ld.param.u64 %d8, [args+56];
-  cvt.u64.u32 %d9, %block;
-  mul.lo.u64 %d10, %d9, %d8;
-  sub.u64 %d11, %d5, %d10;
-  min.u64 %d11, %d11, %d8;
-  div.u64 %d12, %d11, $width;
-  mul.lo.u64 %d13, %d10, $bytes;
-  mul.wide.u32 %d14, %tid_x, 16;
-  add.u64 %d20, %d1, %d13;
-  add.u64 %d21, %d2, %d13;
-  add.u64 %d1, %d20, %d14;
-  add.u64 %d2, %d21, %d14;
-  cvt.u64.u32 %d15, %tid_x;
-)",
-              names);
-  for (int k = 0; k < width; ++k)
-    s += filled("  mov.$t %s$k, $zero;\n", {{"t", number.type}, {"k", std::to_string(k)}, {"zero", number.zero}});
-  // Sums: %s0 …; loads: %s4 … %s19; second factors: %s20 ….
-  auto add_loads = [&](int loads) {
-    std::string a;
-    for (int l = 0; l < loads; ++l) a += load_vector(number, 4 + l * width, "%d1+" + std::to_string(l * kBlock * 16));
-    if (product)
-      for (int l = 0; l < loads; ++l)
-        a += load_vector(number, 20 + l * width, "%d2+" + std::to_string(l * kBlock * 16));
-    for (int l = 0; l < loads; ++l)
-      for (int k = 0; k < width; ++k) {
-        const std::string v = std::to_string(4 + l * width + k), f = std::to_string(20 + l * width + k);
-        if (product) a += filled("  mul.rn.$t %s$v, %s$v, %s$f;\n", {{"t", number.type}, {"v", v}, {"f", f}});
-        a += filled("  add.$t %s$k, %s$k, %s$v;\n", {{"t", number.type}, {"k", std::to_string(k)}, {"v", v}});
-      }
-    return a;
+std::string sum_packed_ptx(const std::string& name, ScalarKind kind, bool product, const SumShape& shape) {
+  PtxKernel k(name, sizeof(PackedSumArguments), shape.threads);
+  const NumberText number = number_text(kind);
+  const int width = vector_length(number), tile = sum_tile(shape, kind), loads = shape.loads;
+  const std::string add = "add." + number.type, load = "ld.global.v" + std::to_string(width) + "." + number.memory;
+  const Reg length = k("ld.param.u64", at("args", 24)), block = k("mov.u32", "%ctaid.x"),
+            blocks = k("mov.u32", "%nctaid.x");
+  const Reg tiles = k("div.u64", length, tile), from = k("mul.wide.u32", block, tile);
+  // Where this thread reads next, of each factor.
+  std::vector<Reg> places;
+  for (int i = 0; i < (product ? 2 : 1); ++i) {
+    const Reg tile_at = k("mad.lo.u64", from, number.bytes, k("ld.param.u64", at("args", 8 * i)));
+    places.push_back(k("mad.wide.u32", k.thread(), 16, tile_at));
+  }
+  std::vector<Reg> sums;
+  for (int n = 0; n < width; ++n) sums.push_back(k("mov." + number.type, number.zero));
+  // Adds the terms of loads, or of single numbers, that `read` puts into registers.
+  const auto add_terms = [&](int count, const auto& read) {
+    std::vector<std::vector<Reg>> factors;
+    for (const Reg& place : places) {
+      factors.push_back(k.regs(count, number.bytes * 8));
+      read(place, factors.back());
+    }
+    for (std::size_t i = 0; i < std::size_t(count); ++i) {
+      Reg term = factors[0][i];
+      if (product) term = k(multiply(number), term, factors[1][i]);
+      k.set(sums[i % std::size_t(width)], add, sums[i % std::size_t(width)], term);
+    }
   };
-  s += filled(R"(
-WIDE:
-  add.u64 %d16, %d15, $ahead;
-  setp.ge.u64 %p1, %d16, %d12;
-  @%p1 bra NARROW;
-)",
-              names);
-  s += add_loads(kLoads) + filled(R"(
-  add.u64 %d1, %d1, $far;
-  add.u64 %d2, %d2, $far;
-  add.u64 %d15, %d15, $step;
-  bra WIDE;
-NARROW:
-  setp.ge.u64 %p1, %d15, %d12;
-  @%p1 bra REST;
-)",
-                                  names);
-  s += add_loads(1) + filled(R"(
-  add.u64 %d1, %d1, 4096;
-  add.u64 %d2, %d2, 4096;
-  add.u64 %d15, %d15, 256;
-  bra NARROW;
-REST:
-  mul.lo.u64 %d16, %d12, $width;
-  cvt.u64.u32 %d15, %tid_x;
-  add.u64 %d16, %d16, %d15;
-  setp.ge.u64 %p1, %d16, %d11;
-  @%p1 bra SUMMED;
-  mad.lo.u64 %d20, %d16, $bytes, %d20;
-  ld.global.$t %s4, [%d20];
-)",
-                             names);
-  if (product)
-    s += filled("  mad.lo.u64 %d21, %d16, $bytes, %d21;\n  ld.global.$t %s20, [%d21];\n  mul.rn.$t %s4, %s4, %s20;\n",
-                names);
-  s += filled("  add.$t %s0, %s0, %s4;\nSUMMED:\n", names);
-  for (int k = 1; k < width; ++k)
-    s += filled("  add.$t %s0, %s0, %s$k;\n", {{"t", number.type}, {"k", std::to_string(k)}});
-  s += sum_block(number);
-  s += filled("  ld.param.u64 %d3, [args+16];\n  mad.lo.u64 %d3, %d9, $out, %d3;\n", names);
-  return s + store_number(out, "%s0", "%d3", "") + "DONE:\n  ret;\n}\n";
+  const auto vector_of = [&](const std::vector<Reg>& regs, int i) {
+    return group(regs, std::size_t(i * width), std::size_t(width));
+  };
+  const auto distance = [&](int i) { return std::int64_t(i) * shape.threads * 16; };
+
+  const std::string loop = k.label(), rest = k.label(), summed = k.label(), done = k.label();
+  const Reg next = k("cvt.u64.u32", block), step = k("cvt.u64.u32", blocks);
+  const Reg step_bytes = k("mul.lo.u64", step, tile * number.bytes);
+  k.place(loop);
+  k.when(k("setp.ge.u64", next, tiles)).jump(rest);
+  add_terms(loads * width, [&](const Reg& place, const std::vector<Reg>& to) {
+    for (int i = 0; i < loads; ++i) k.run(load, vector_of(to, i), at(place, distance(i)));
+  });
+  for (const Reg& place : places) k.set(place, "add.u64", place, step_bytes);
+  k.set(next, "add.u64", next, step);
+  k.jump(loop);
+
+  // Less than a tile is left: it goes to the block whose turn it is, by as many loads at once.
+  k.place(rest);
+  k.when(k("setp.ne.u64", next, tiles)).jump(summed);
+  const Reg left = k("cvt.u32.u64", k("sub.u64", length, k("mul.lo.u64", tiles, tile)));
+  k.when(k("setp.eq.u32", left, 0)).jump(summed);
+  const Reg vectors = k("div.u32", left, width);
+  add_terms(loads * width, [&](const Reg& place, const std::vector<Reg>& to) {
+    for (const Reg& one : to) k.set(one, "mov." + number.type, number.zero);
+    for (int i = 0; i < loads; ++i)
+      k.when(k("setp.lt.u32", k("add.u32", k.thread(), i * shape.threads), vectors))
+          .run(load, vector_of(to, i), at(place, distance(i)));
+  });
+  const Reg single = k("setp.lt.u32", k.thread(), k("rem.u32", left, width));  // fewer than a vector has
+  add_terms(1, [&](const Reg& place, const std::vector<Reg>& to) {
+    k.set(to[0], "mov." + number.type, number.zero);
+    const Reg tile_at = k("sub.u64", place, k("mul.wide.u32", k.thread(), 16));
+    const Reg first = k("mad.wide.u32", vectors, 16, tile_at);
+    k.when(single).set(to[0], "ld.global." + number.memory, at(k("mad.wide.u32", k.thread(), number.bytes, first)));
+  });
+  k.place(summed);
+  Reg sum = sums[0];
+  for (std::size_t n = 1; n < sums.size(); ++n) sum = k(add, sum, sums[n]);
+  sum = sum_block(k, number, sum, done);
+  store_number(k, kind, sum, at(k("mad.wide.u32", block, number.bytes, k("ld.param.u64", at("args", 16)))));
+  k.place(done);
+  return k.text();
 }
 
 }  // namespace weft::algorithms::gpu

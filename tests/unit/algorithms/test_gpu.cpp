@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -62,13 +63,16 @@ class Algorithms : public testing::Test {
   }
 
   template <class K, class V>
-  void check_sort(ScalarKind kind, std::vector<K> keys, int begin = 0, int end = int(sizeof(K)) * 8) {
+  void check_sort(ScalarKind kind, std::vector<K> keys, int begin = 0, int end = int(sizeof(K)) * 8,
+                  const SortShape* shape = nullptr) {
     const std::size_t n = keys.size();
     std::vector<V> values(n);
     std::iota(values.begin(), values.end(), V(5));
     auto k = there(keys, 2 * n);
     auto v = there(values, 2 * n);
-    sort(device, {kind, sizeof(V), at(k), at(v), at(k, n), at(v, n), std::int64_t(n), begin, end});
+    const SortRequest request{
+        kind, sizeof(V), at(k), at(v), at(k, n), at(v, n), std::int64_t(n), begin, end};
+    shape ? sort_by(device, request, *shape) : sort(device, request);
     auto bits = [&](K key) {
       using U = std::conditional_t<sizeof(K) == 8, std::uint64_t, std::uint32_t>;
       U u;
@@ -193,12 +197,152 @@ TEST_F(Algorithms, SortsAreStableAndTakeSomeBits) {
 }
 
 TEST_F(Algorithms, SortsOfManyTiles) {
-  // So many that one block scans the counts in several chunks, and that they are scanned in three steps.
-  for (int tiles : {6, 65}) {
-    std::vector<std::uint32_t> keys(std::size_t(tiles) * 4096 + 5);
-    for (auto& x : keys) x = std::uint32_t(random() % 50);
-    check_sort<std::uint32_t, std::int32_t>(ScalarKind::u32, keys, 0, 6);
+  std::vector<std::uint32_t> keys(20 * 2048 + 5);
+  for (auto& x : keys) x = std::uint32_t(random() % 50);
+  check_sort<std::uint32_t, std::int32_t>(ScalarKind::u32, keys, 0, 6);
+}
+
+TEST_F(Algorithms, SortsOfEveryShape) {
+  std::vector<std::uint32_t> keys(9000);
+  for (auto& x : keys) x = std::uint32_t(random());
+  for (SortShape shape : {SortShape{256, 5}, {384, 9}, {512, 3}, {256, 5, false}, {288, 6, true, true}})
+    check_sort<std::uint32_t, std::int32_t>(ScalarKind::u32, keys, 20, 32, &shape);
+}
+
+TEST_F(Algorithms, SortsOfKeysAlone) {
+  for (std::size_t n : {1, 5000}) {
+    std::vector<float> keys(n);
+    for (auto& x : keys) x = float(random() % 1000) - 500.0f;
+    auto k = there(keys, 2 * n);
+    sort(device, {ScalarKind::f32, 0, at(k), 0, at(k, n), 0, std::int64_t(n), 0, 32});
+    std::sort(keys.begin(), keys.end());
+    EXPECT_TRUE(std::equal(keys.begin(), keys.end(), k.get()));
   }
+}
+
+TEST_F(Algorithms, SortsWithinSegments) {
+  // Segments of all lengths, in any order, some of them empty or cut, and gaps between them.
+  const std::vector<std::int32_t> begins = {900, 0, 5, 5, 2000, 1200, -7}, ends = {1200, 5, 5, 700, 9999, 1201, 0};
+  const std::size_t n = 2500;
+  std::vector<std::int32_t> keys = numbers<std::int32_t>(n), values(n);
+  std::iota(values.begin(), values.end(), 0);
+  auto first = there(begins), last = there(ends);
+  for (bool some_bits : {false, true}) {
+    auto k = there(keys, 2 * n), v = there(values, 2 * n);
+    sort_segments(device,
+                  {ScalarKind::i32, 4, at(k), at(v), at(k, n), at(v, n), std::int64_t(n), some_bits ? 3 : 0,
+                   some_bits ? 20 : 32},
+                  {at(first), at(last), std::int64_t(begins.size())});
+    auto order = values;
+    for (std::size_t s = 0; s < begins.size(); ++s)
+      std::stable_sort(order.begin() + std::max(begins[s], 0), order.begin() + std::min(ends[s], std::int32_t(n)),
+                       [&](auto a, auto b) {
+                         const auto bits = [&](std::int32_t i) {
+                           const auto u = std::uint32_t(keys[std::size_t(i)]) ^ 0x80000000u;
+                           return some_bits ? (u >> 3) & 0x1FFFF : u;
+                         };
+                         return bits(a) < bits(b);
+                       });
+    for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(v.get()[i], order[i]) << i;
+      ASSERT_EQ(k.get()[i], keys[std::size_t(order[i])]) << i;
+    }
+  }
+  EXPECT_THROW(sort_segments(device, {ScalarKind::i64, 4, 0, 0, 0, 0, 5, 0, 64}, {at(first), at(last), 1}),
+               runtime::ArgumentError);
+}
+
+TEST_F(Algorithms, RunsOfEqualValues) {
+  for (std::size_t n : {0, 1, 31, 2048, 2049, 7'000}) {
+    for (int range : {1, 2, 1000}) {
+      std::vector<double> values(n);
+      double value = 0;
+      for (auto& x : values) x = value = random() % std::uint64_t(range) ? value + 1 : value;
+      std::vector<double> runs_of;
+      std::vector<std::int32_t> lengths_of;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (i == 0 || values[i] != values[i - 1]) {
+          runs_of.push_back(values[i]);
+          lengths_of.push_back(0);
+        }
+        ++lengths_of.back();
+      }
+      auto in = there(values, 1), out = there(std::vector<double>(n + 1, -5.0));
+      auto lengths = there(std::vector<std::int32_t>(n + 1, -5)), found = there(std::vector<std::int32_t>(1, -1));
+      runs(device, {ScalarKind::f64, at(in), at(out), at(lengths), std::int64_t(n), at(found)});
+      ASSERT_EQ(*found, std::int32_t(runs_of.size())) << n << " " << range;
+      EXPECT_TRUE(std::equal(runs_of.begin(), runs_of.end(), out.get()));
+      EXPECT_TRUE(std::equal(lengths_of.begin(), lengths_of.end(), lengths.get()));
+      EXPECT_EQ(lengths.get()[runs_of.size()], -5);
+      EXPECT_EQ(out.get()[runs_of.size()], -5.0);
+    }
+  }
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  auto in = there(std::vector<float>{nan, nan, 0.0f, -0.0f}), out = there(std::vector<float>(4));
+  auto found = there(std::vector<std::int32_t>(1));
+  runs(device, {ScalarKind::f32, at(in), at(out), 0, 4, at(found)});
+  EXPECT_EQ(*found, 3);  // not-a-numbers are equal to nothing, zeros to each other
+}
+
+TEST_F(Algorithms, Histograms) {
+  const auto check = [&]<class T>(ScalarKind kind, T, int bins, double lower, double upper) {
+    const std::vector<T> values = numbers<T>(3000);
+    auto in = there(values);
+    auto counts = there(std::vector<std::int32_t>(std::size_t(bins) + 1, 9));
+    histogram(device, {kind, at(in), at(counts), 3000, bins, lower, upper});
+    std::vector<std::int32_t> expected(static_cast<std::size_t>(bins));
+    ASSERT_TRUE(host::histogram({kind, address_of(values.data()), address_of(expected.data()), 3000, bins, lower, upper}));
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), counts.get())) << bins;
+    EXPECT_EQ(counts.get()[bins], 9);
+  };
+  check(ScalarKind::i32, std::int32_t(), 7, -50, 60);
+  check(ScalarKind::u32, std::uint32_t(), 100, 0, 4294967295.0);
+  check(ScalarKind::f32, float(), 300, -100, 100);
+  check(ScalarKind::f64, double(), 10'000, -99.5, 3);
+  check(ScalarKind::i64, std::int64_t(), 1, -20, 20);
+  check(ScalarKind::u64, std::uint64_t(), 9'000, 0, 101);
+}
+
+TEST_F(Algorithms, OrdersAndGathers) {
+  auto order = there(std::vector<std::int32_t>(1000));
+  count_up(device, at(order), 1000);
+  EXPECT_EQ(order.get()[999], 999);
+  std::reverse(order.get(), order.get() + 1000);
+  for (std::size_t bytes : {1, 2, 3, 4, 12, 16}) {  // elements of so many bytes, 20 apart
+    std::vector<unsigned char> from(20 * 1000);
+    for (auto& x : from) x = static_cast<unsigned char>(random());
+    auto source = there(from), to = there(std::vector<unsigned char>(bytes * 1000));
+    gather(device, {at(to), at(source), at(order), 1000, std::int64_t(bytes), 20});
+    for (std::size_t i = 0; i < 1000; ++i)
+      ASSERT_EQ(std::memcmp(to.get() + bytes * i, from.data() + 20 * (999 - i), bytes), 0) << bytes << " " << i;
+  }
+}
+
+TEST_F(Algorithms, SumsOfIntegers) {
+  const std::vector<std::int64_t> values = numbers<std::int64_t>(5003);
+  auto in = there(values), out = there(std::vector<std::int64_t>(3));
+  for (bool product : {false, true})
+    for (std::int64_t inner : {1, 3}) {
+      const std::int64_t length = inner == 1 ? 5003 : 1667;
+      sum(device, {ScalarKind::i64, at(in), product ? at(in) : 0, at(out), 1, length, inner});
+      for (std::int64_t c = 0; c < inner; ++c) {
+        std::int64_t expected = 0;
+        for (std::int64_t i = 0; i < length; ++i) {
+          const std::int64_t x = values[std::size_t(i * inner + c)];
+          expected += product ? x * x : x;
+        }
+        EXPECT_EQ(out.get()[c], expected);
+      }
+    }
+}
+
+TEST_F(Algorithms, PrefixSumsOfManyTiles) {
+  // More tiles than a row of them has (tile_prefix.h): 1024 of 1024 numbers are the smallest.
+  const std::size_t n = 1030 * 1024 + 9;
+  const std::vector<std::int64_t> values(n, 3);
+  auto in = there(values), out = there(std::vector<std::int64_t>(n));
+  scan(device, {ScalarKind::i64, at(in), at(out), 8, 8, std::int64_t(n), true});
+  for (std::size_t i = 0; i < n; i += 511) ASSERT_EQ(out.get()[i], std::int64_t(3 * (i + 1)));
 }
 
 TEST_F(Algorithms, SumsAlongEveryDimension) {

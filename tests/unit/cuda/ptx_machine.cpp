@@ -103,7 +103,7 @@ struct PtxKernel {
       const auto bar = text.find('|');
       const std::string name = text.substr(0, bar);
       if (name == "%tid.x" || name == "%ntid.x" || name == "%ctaid.x" || name == "%nctaid.x" ||
-          name == "%lanemask_lt") {
+          name == "%lanemask_lt" || name == "%lanemask_le") {
         o.kind = Operand::Kind::special;
         o.name = name;
       } else {
@@ -250,8 +250,15 @@ class Block {
       }
       return true;
     }
-    for (const Thread& t : threads_)
-      if (!t.done && (!t.waiting || at(t).op[0] != "bar" || at(t).op[1] == "warp")) return false;
+    bool any = false;
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
+      const Thread& one = threads_[t];
+      if (one.done) continue;
+      if (!one.waiting || at(one).op[0] != "bar" || at(one).op[1] == "warp") return false;
+      if (at(one).op[1] == "red") any |= value(one, t, at(one).operands.at(2), 1) != 0;
+    }
+    for (Thread& t : threads_)  // bar.red.or.pred
+      if (!t.done && at(t).op[1] == "red") t.regs[std::size_t(at(t).operands.at(0).reg)] = any;
     for (std::size_t t = 0; t < threads_.size(); ++t)
       if (!threads_[t].done) {
         ++threads_[t].pc;
@@ -297,14 +304,14 @@ class Block {
         if (o.name == "%ntid.x") return threads_.size();
         if (o.name == "%ctaid.x") return id_;
         if (o.name == "%nctaid.x") return blocks_;
-        return (Word(1) << (index % 32)) - 1;
+        return (Word(1) << (index % 32 + (o.name == "%lanemask_le"))) - 1;
       default: throw std::runtime_error("PTX machine: no value");
     }
   }
 
   unsigned char* place(const Thread& t, const Instruction& i, const Operand& o, std::size_t bytes) {
     const Word address = (o.reg >= 0 ? t.regs[std::size_t(o.reg)] : 0) + o.value;
-    const std::string& space = i.op[1];
+    const std::string& space = i.op[i.op[1] == "volatile" ? 2 : 1];
     if (space == "param") {
       if (address + bytes > arguments_.size()) fail(i, "arguments end before");
       return const_cast<unsigned char*>(arguments_.data()) + address;
@@ -320,6 +327,12 @@ class Block {
     return reinterpret_cast<unsigned char*>(address);
   }
 
+  static Word read(const unsigned char* at, const Instruction& i) {
+    Word w = 0;
+    std::memcpy(&w, at, std::size_t(bits_of(i.type)) / 8);
+    return w;
+  }
+
   void step(Thread& t, std::size_t index, const Instruction& i) {
     const std::string& op = i.op[0];
     if (op == "ret") {
@@ -328,6 +341,13 @@ class Block {
     }
     if (op == "bra") {
       t.pc = std::size_t(i.target);
+      return;
+    }
+    if (op == "atom") {
+      unsigned char* at = place(t, i, i.operands.at(1), std::size_t(bits_of(i.type)) / 8);
+      const Word old = read(at, i), more = value(t, index, i.operands.at(2), bits_of(i.type)), sum = old + more;
+      std::memcpy(at, &sum, std::size_t(bits_of(i.type)) / 8);
+      t.regs[std::size_t(i.operands.at(0).reg)] = old;
       return;
     }
     if (op == "ld" || op == "st" || op == "red") {
@@ -345,17 +365,11 @@ class Block {
       }
       unsigned char* at = place(t, i, memory, bytes);
       if (op == "ld") {
-        Word w = 0;
-        std::memcpy(&w, at, bytes);
-        t.regs[std::size_t(data.reg)] = w;
+        t.regs[std::size_t(data.reg)] = read(at, i);
         return;
       }
       Word w = value(t, index, data, 64);
-      if (op == "red") {
-        Word old = 0;
-        std::memcpy(&old, at, bytes);
-        w += old;
-      }
+      if (op == "red") w += read(at, i);
       std::memcpy(at, &w, bytes);
       return;
     }
@@ -403,8 +417,8 @@ class Block {
       r = a / b;
     else if (op == "rem" && b)
       r = a % b;
-    else if (op == "min")
-      r = std::min(a, b);
+    else if (op == "min" || op == "max")
+      r = (type[0] == 's' ? as_signed(a, bits) < as_signed(b, bits) : a < b) == (op == "min") ? a : b;
     else if (op == "and")
       r = a & b;
     else if (op == "or")
@@ -445,7 +459,11 @@ class Block {
     const T a = as<T>(x), b = as<T>(y);
     if (i.op[0] == "add") return word<T>(a + b);
     if (i.op[0] == "mul") return word<T>(a * b);
+    if (i.op[0] == "sub") return word<T>(a - b);
+    if (i.op[0] == "div") return word<T>(a / b);
     if (i.op[0] == "setp" && i.op[1] == "neu") return !(a == b);
+    if (i.op[0] == "setp" && i.op[1] == "ge") return a >= b;
+    if (i.op[0] == "setp" && i.op[1] == "lt") return a < b;
     fail(i, "unknown instruction");
   }
 
@@ -453,6 +471,10 @@ class Block {
     const std::string to = i.op[i.op.size() - 2], &source = i.type;
     if (source == "f16" && to == "f32") return word<float>(runtime::f16_to_float(std::uint16_t(from)));
     if (source == "f32" && to == "f16") return runtime::f16_from_double(double(as<float>(from)));
+    if (source == "f32" && to == "f64") return word<double>(double(as<float>(from)));
+    if (source == "f64" && to == "u64") return Word(as<double>(from));  // cvt.rzi of numbers that fit
+    if (source[0] == 's' && to == "f64") return word<double>(double(as_signed(from, bits_of(source))));
+    if (source[0] == 'u' && to == "f64") return word<double>(double(cut(from, bits_of(source))));
     if (source[0] == 'u' && to[0] == 'u') return cut(cut(from, bits_of(source)), bits_of(to));
     fail(i, "unknown conversion");
   }

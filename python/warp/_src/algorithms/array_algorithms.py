@@ -290,7 +290,7 @@ def _sort_on_host(
         _weft.announce_write(one, by)
     order = empty(count, dtype=types.int32, device="cpu") if wanted else None
     if count:
-        _weft.sort_on_host(keys, values, count, *bits, *segments, order)
+        _weft.sort_array(keys, values, count, *bits, *segments, order)
     return None if order is None else order.numpy()
 
 
@@ -318,14 +318,11 @@ def segmented_sort_pairs(
     def again() -> None:
         segmented_sort_pairs(keys, values, count, segment_start_indices, segment_end_indices)
 
-    if there is not None:
-        order = there.sort_segments(keys, values, count, segment_start_indices, segment_end_indices)
-        _record_order(keys, values, order, again, there)
-        return
     wanted = _order_wanted(keys, values)
-    order = _sort_segments(keys, values, count, segment_start_indices, segment_end_indices, wanted)
+    sort = _sort_segments if there is None else there.sort_segments
+    order = sort(keys, values, count, segment_start_indices, segment_end_indices, wanted)
     if wanted:
-        _record_order(keys, values, order, again)
+        _record_order(keys, values, order, again, there)
 
 
 @through_host("keys", "values", by="segmented_sort_pairs")
@@ -376,7 +373,7 @@ def runlength_encode(
 def _encode(values: array, run_values: array, run_lengths: array, run_count: array | None, count: int) -> Any:
     for one in (run_values, run_lengths):
         _weft.announce_write(one, "runlength_encode")
-    runs = _weft.encode_runs(values, run_values, run_lengths, count) if count else 0
+    runs = _weft.encode_runs(values, run_values, run_lengths, None, count) if count else 0
     if run_count is None:
         return runs
     _target(run_count, "runlength_encode")[0] = runs

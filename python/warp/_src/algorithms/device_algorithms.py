@@ -1,5 +1,6 @@
-"""The algorithms of array_algorithms for arrays on one device, by those of src/algorithms and small kernels: on a CUDA device
-queued there, capturable, without a look at any element. Sums and prefix sums serve the CPU as well.
+"""The algorithms of array_algorithms for arrays on one device, by those of src/algorithms: on a CUDA device queued there,
+capturable, without a look at any element. Sums and prefix sums serve the CPU as well. Gradients and conversions are small
+kernels.
 
 Arguments were checked by array_algorithms. What can't be done here (arrays of several devices) goes by way of the host.
 """
@@ -17,58 +18,10 @@ from warp._src.algorithms.device_kernels import one_device, values_then  # noqa:
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays.array import array
 from warp._src.arrays.listeners import paused
-from warp._src.kernels.own_kernels import OwnKernel
 from warp._src.values import types
 
 _INT32 = types.type_handle(types.int32)
 _F = TypeVar("_F", bound=Callable[..., Any])
-
-_INTS = "wp.array(dtype=wp.int32)"
-_EDGES = OwnKernel(
-    "segment_edges",
-    f"starts: {_INTS}, ends: {_INTS}, inside: {_INTS}, first: {_INTS}, count: wp.int32",
-    """a = wp.clamp(starts[i], 0, count)
-    b = wp.clamp(ends[i], 0, count)
-    if a < b:
-        wp.atomic_add(inside, a, 1)
-        first[a] = 1
-        if b < count:
-            wp.atomic_add(inside, b, -1)""",
-)
-_OUTSIDE = OwnKernel(
-    "segment_outside",
-    f"inside: {_INTS}, first: {_INTS}",
-    """if inside[i] == 0:
-        first[i] = 1""",
-)
-_HEADS = OwnKernel(
-    "run_heads",
-    f"values: {_INTS}, place: {_INTS}",
-    """place[i] = 1
-    if i > 0:
-        if values[i] == values[i - 1]:
-            place[i] = 0""",
-)
-_RUNS = OwnKernel(
-    "run_starts",
-    f"values: {_INTS}, place: {_INTS}, start: {_INTS}, run_values: {_INTS}, run_count: {_INTS}, n: wp.int32",
-    """k = place[i] - 1
-    new = bool(True)
-    if i > 0:
-        new = place[i - 1] == k
-    if new:
-        start[k] = i
-        run_values[k] = values[i]
-    if i == n - 1:
-        start[k + 1] = n
-        run_count[0] = k + 1""",
-)
-_LENGTHS = OwnKernel(
-    "run_lengths",
-    f"start: {_INTS}, run_lengths: {_INTS}, run_count: {_INTS}",
-    """if i < run_count[0]:
-        run_lengths[i] = start[i + 1] - start[i]""",
-)
 
 
 def _writes(*names: str, by: str) -> Callable[[_F], _F]:
@@ -182,65 +135,25 @@ def cast(in_array: array, out_array: array) -> None:
         out_array._take_back(target)
 
 
-def _sort_packed(keys: array, values: array, count: int, begin_bit: int, end_bit: int) -> None:
-    _weft.sort_pairs(keys, values, count, begin_bit, end_bit)
-
-
-def _order_of(keys: array, count: int, begin_bit: int, end_bit: int) -> tuple[array, array]:
-    """The sorted keys, with scratch behind them, and where each came from, likewise."""
-    sorted_keys = _device.new_array(keys, (2 * count,))
-    sorted_keys[:count]._copy_from(keys[:count])
-    order = _device.new_array(keys, (2 * count,), _INT32)
-    _device.count_up(order[:count])
-    _sort_packed(sorted_keys, order, count, begin_bit, end_bit)
-    return sorted_keys, order
-
-
-def _reorder(one: array, order: array) -> None:
-    """Puts the first elements into an order."""
-    moved = _device.new_array(one, (order.size,))
-    _device.gather(moved, one[: order.size], order)
-    one[: order.size]._take_back(moved)
-
-
 @_writes("keys", "values", by="radix_sort_pairs")
 def sort(keys: array, values: array, count: int, begin_bit: int, end_bit: int, keep_order: bool) -> array | None:
     """Sorts pairs; gives the order (where each came from) if it is asked for."""
-    packed = keys.is_contiguous and values.is_contiguous and values._element.size in (4, 8)
-    if packed and not keep_order and values._element.kind != "struct":
-        _sort_packed(keys, values, count, begin_bit, end_bit)
-        return None
-    if count == 0:
-        return _device.new_array(keys, (0,), _INT32)
-    sorted_keys, order = _order_of(keys, count, begin_bit, end_bit)
-    keys[:count]._take_back(sorted_keys[:count])
-    order = order[:count]
-    _reorder(values, order)
+    order = _device.new_array(keys, (count,), _INT32) if keep_order else None
+    if count:
+        _weft.sort_array(keys, values, count, begin_bit, end_bit, None, None, order)
     return order
 
 
 @_writes("keys", "values", by="segmented_sort_pairs")
-def sort_segments(keys: array, values: array, count: int, starts: array, ends: array | None) -> array:
-    """Sorts pairs within segments: by key, then, which keeps that order, by segment. Elements of no segment are segments
-    of their own. Segments that reach beyond the elements are cut."""
-    if count == 0:
-        return _device.new_array(keys, (0,), _INT32)
+def sort_segments(
+    keys: array, values: array, count: int, starts: array, ends: array | None, keep_order: bool
+) -> array | None:
+    """Sorts pairs within segments; those that reach beyond the elements are cut. The order as for `sort`."""
+    order = _device.new_array(keys, (count,), _INT32) if keep_order else None
     if ends is None:
         starts, ends = starts[:-1], starts[1:]
-    # 1 where a segment starts, -1 where one ends: prefix sums tell which elements are inside.
-    inside = _weft.array_new(array, _INT32, (count,), True, False, keys._place)
-    first = _weft.array_new(array, _INT32, (count,), True, False, keys._place)
-    _EDGES.run(starts.shape, starts, ends, inside, first, count)
-    _weft.scan_array(inside, inside, True)
-    _OUTSIDE.run(inside.shape, inside, first)
-    _weft.scan_array(first, first, True)  # now the number of each element's segment
-    _, order = _order_of(keys, count, 0, 32)
-    segments = _device.new_array(keys, (2 * count,), _INT32)
-    _device.gather(segments[:count], first, order[:count])
-    _sort_packed(segments, order, count, 0, min(32, max(1, count.bit_length())))
-    order = order[:count]
-    _reorder(keys, order)
-    _reorder(values, order)
+    if count:
+        _weft.sort_array(keys, values, count, 0, 32, starts.contiguous(), ends.contiguous(), order)
     return order
 
 
@@ -255,18 +168,5 @@ def order_backward(one: array, order: array) -> None:
 @_writes("run_values", "run_lengths", "run_count", by="runlength_encode")
 def run_lengths(values: array, run_values: array, run_lengths: array, run_count: array | None, count: int) -> Any:
     """Values and lengths of runs. Without an array for their number the program waits for it."""
-    given = run_count
-    if run_count is None:
-        run_count = _weft.array_new(array, _INT32, (1,), True, False, values._place)
-    if count == 0:
-        run_count.zero_()
-        return 0 if given is None else given
-    place = _device.new_array(values, (count,), _INT32)
-    start = _device.new_array(values, (count + 1,), _INT32)
-    _HEADS.run((count,), values, place)
-    source = _device.new_array(values, (count,))
-    source._copy_from(values[:count])  # results may overwrite the values
-    _weft.scan_array(place, place, True)
-    _RUNS.run((count,), source, place, start, run_values, run_count, count)
-    _LENGTHS.run((count,), start, run_lengths, run_count)
-    return int(run_count.numpy()[0]) if given is None else given
+    runs = _weft.encode_runs(values, run_values, run_lengths, run_count, count)
+    return runs if run_count is None else run_count

@@ -1,4 +1,4 @@
-"""Small kernels on whole arrays of CUDA devices: sums into gradients, gathers, conversions. They are queued like every
+"""Small kernels on whole arrays of CUDA devices: sums into gradients, scatters, conversions. They are queued like every
 launch, wait for nothing and are recorded by no tape."""
 
 from __future__ import annotations
@@ -25,15 +25,11 @@ _ADD_SCALED = OwnKernel(
     "to: {array}, factor: {array}, amount: {shares}",
     "to[{at}] = to[{at}] + factor[{at}] * amount[{share}]",
 )
-_GATHER = OwnKernel(
-    "array_gather", "to: {array}, source: {array}, order: wp.array(dtype=wp.int32)", "to[i] = source[order[i]]"
-)
 _SCATTER_ADD = OwnKernel(
     "array_scatter_add",
     "to: {array}, source: {array}, order: wp.array(dtype=wp.int32)",
     "to[order[i]] = to[order[i]] + source[i]",
 )
-_COUNT_UP = OwnKernel("array_count_up", "to: wp.array(dtype=wp.int32)", "to[i] = i")
 _CONVERT = OwnKernel("array_convert", "to: {array}, source: {array}", "to[i] = to.dtype(source[i])")
 
 
@@ -78,19 +74,9 @@ def _share(rank: int, axis: int | None) -> dict[str, str]:
     return {"shares": f"wp.array(dtype=Any, ndim={shares})", "share": index_with_zero(rank, axis)}
 
 
-def gather(to: array, source: array, order: array) -> None:
-    """to[i] = source[order[i]]."""
-    _GATHER.run(to.shape, to, source, order)
-
-
 def scatter_add(to: array, source: array, order: array) -> None:
     """to[order[i]] += source[i]; no place is named twice."""
     _SCATTER_ADD.run(source.shape, to, source, order)
-
-
-def count_up(to: array) -> None:
-    """to[i] = i."""
-    _COUNT_UP.run(to.shape, to)
 
 
 def convert(to: array, source: array) -> None:
