@@ -59,6 +59,8 @@ CHILD = """
     import sys
     import warp as wp
 
+    wp.config.quiet = True
+
     @wp.kernel
     def double(x: wp.array(dtype=wp.vec2), y: wp.array(dtype=wp.vec2)):
         i = wp.tid()

@@ -14,6 +14,8 @@ PROGRAM = """
 import random, sys, threading, time
 import warp as wp
 
+wp.config.quiet = True
+
 @wp.kernel
 def add(x: wp.array(dtype=float), v: float):
     i = wp.tid()

@@ -108,6 +108,7 @@ def test_kernels_that_nobody_has_leave_their_module(device):
     assert value_of(good) == 2.0
 
 
+@pytest.mark.cpu_only("what it does once in a process")
 def test_kernels_at_module_level_stay(device):
     namespace = {"wp": wp, "__name__": "a_module_of_text"}
     text = "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[wp.tid()] = 4.5\n"
@@ -222,6 +223,7 @@ def test_module_options_of_a_kernel(device):
             unique(deterministic_max_records=value)
 
 
+@pytest.mark.cpu_only("what it does once in a process")
 def test_unknown_options_are_noted(capsys):
     kernel = unique(tuning_of_tomorrow=3)
     assert kernel.module.options["tuning_of_tomorrow"] == 3

@@ -15,6 +15,8 @@ import sys
 import numpy as np
 import warp as wp
 
+wp.config.quiet = True
+
 wp.config.kernel_cache_dir = sys.argv[2]
 wp.set_device(sys.argv[1])
 

@@ -205,7 +205,8 @@ def load() -> None:
     wp.load_module(sys.modules[__name__], device=["cpu"], recursive=True, max_workers=2)
     wp.load_module(wp.get_module(__name__))
     wp.load_module()
-    wp.load_module("no such module")
+    with pytest.raises(RuntimeError, match="does not contain any Warp kernels"):
+        wp.load_module("no such module")
     wp.force_load("cpu", [wp.get_module(__name__)], block_dim=256, max_workers=1)
     with pytest.raises(TypeError, match="must be a module"):
         wp.load_module(5)

@@ -39,7 +39,7 @@ class ref:  # noqa: N801 - a type of annotations, as wp.array is
         return isinstance(other, ref) and wt.types_equal(self.dtype, other.dtype)
 
     def __hash__(self) -> int:
-        return hash((ref, wt.type_repr(self.dtype)))
+        return hash((ref, wt.type_repr(wt.type_to_warp(self.dtype))))
 
     def __repr__(self) -> str:
         return f"wp.ref[{wt.type_repr(self.dtype)}]"
