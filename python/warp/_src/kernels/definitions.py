@@ -351,7 +351,7 @@ def kernel(
         if enable_backward is not None:
             own["enable_backward"] = enable_backward
         made = Kernel(f, key, target, own)
-        target.register_kernel(made)
+        target.register_kernel(made, keep=module == "unique")
         return made
 
     return wrap if f is None else wrap(f)
