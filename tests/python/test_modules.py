@@ -350,6 +350,12 @@ def k(x: wp.array(dtype=float)):
     x[wp.tid()] = 1.0
 
 assert warp._src.context.runtime is None
+
+@wp.kernel
+def bad(n: int):
+    no_such_function(n)
+
+wp.launch(bad, 0, [1])  # the first launch of all: nobody has asked for the device yet
 x = wp.zeros(3)
 assert wp.context.runtime is not None and wp.context.runtime.tape is None and wp.is_initialized()
 with wp.Tape() as tape:
