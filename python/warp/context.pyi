@@ -291,10 +291,11 @@ class MemoryKind(_enum.IntEnum):
 class Module:
     """The kernels, functions and structs of one Python module (or of one kernel, for module="unique")."""
     name: _b.str
+    loader: _b.object
     functions: _b.dict[_b.str, Any]
     structs: _b.dict[_b.str, _b.type[Any]]
     options: Any
-    def __init__(self, name: _b.str) -> None: ...
+    def __init__(self, name: _b.str, loader: _b.object | None = None) -> None: ...
     @_b.property
     def live_kernels(self) -> _b.list[Any]:
         """The kernels that somebody still refers to, as they were declared: several may have one key."""
@@ -304,8 +305,8 @@ class Module:
     @_b.property
     def kernel_count(self) -> _b.int:
         """About how many kernels there are; it changes when one is declared."""
-    def register_kernel(self, kernel: Any) -> None:
-        """Makes a kernel part of the module."""
+    def register_kernel(self, kernel: Any, keep: _b.bool = False) -> None:
+        """Makes a kernel part of the module; `keep` has it stay although it was made in a function."""
     def find_kernel(self, func: Callable[..., Any]) -> Any:
         """The kernel that was made of a Python function, or the one of its name; None if there is none."""
     def load(self, device: _b.object | None = None, block_dim: _b.int | None = None) -> _b.bool:

@@ -285,7 +285,12 @@ WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t cou
     const bool usual = settings.plain && place != kPlaceUnknown && (!given[kStream] || given[kStream] == Py_None) &&
                        is_off(given[kRecordCmd]) && is_off(given[kAdjoint]) && given[kDim] && given[kDim] != Py_None;
     KernelHandle* handle = usual ? find_kernel(given[kKernel]) : nullptr;
-    if (!handle) return launch_rarely(given);
+    if (!handle) {
+      PyObject* done = launch_rarely(given);
+      if (done || !is_off(given[kRecordCmd]) || !is_harmless(given[kDim])) return done;
+      PyErr_Clear();
+      Py_RETURN_NONE;
+    }
     LaunchOnTape on_tape;
     on_tape.tape = driver::recording_tape();
     if (on_tape.tape && given[kRecordTape] && PyObject_Not(given[kRecordTape]) == 1) on_tape.tape = nullptr;

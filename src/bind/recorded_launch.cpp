@@ -85,7 +85,8 @@ void set_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
 /// Packs what may have been changed in place since the last run.
 void pack_followed(nb::handle self, RecordedLaunch& r) {
   const nb::object arguments = self.attr("_arguments");
-  for (std::size_t index : r.followed) {
+  for (std::size_t k = 0; k < r.followed.size(); ++k) {  // reading a value may run Python code that changes the list
+    const std::size_t index = r.followed[k];
     const nb::object value = arguments[index];
     const ParamLayout::Param& p = r.signature->layout.params[index];
     if (p.type->is_struct()) {  // it may hold arrays, and others than before
@@ -179,7 +180,7 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
       fill_unset(r, i);
     else
       driver::write_default(r.kernel->name(), r.kernel->params()[i], r.signature->types[i],
-                          r.bytes() + r.signature->layout.params[i].offset);
+                            r.bytes() + r.signature->layout.params[i].offset);
   set_dim(r, dim);
   new (self) RecordedLaunch(std::move(r));
 }

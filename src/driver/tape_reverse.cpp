@@ -108,8 +108,8 @@ void reverse(TapedLaunch& l, const Probe* probe) {
     // A warning is said once: the place tells kernels of the same name apart.
     const SourceLoc& at = l.kernel->decl().def->name_loc;
     return l.kernel->warn("Running the tape backwards may produce incorrect gradients because recorded kernel '" +
-                          l.kernel->name() + "' (" + (at.file ? at.file->name() : "") + ":" +
-                          std::to_string(at.line) + ") is configured with the option 'enable_backward=False'.");
+                          l.kernel->name() + "' (" + (at.file ? at.file->name() : "") + ":" + std::to_string(at.line) +
+                          ") is configured with the option 'enable_backward=False'.");
   }
   check_reversible(l);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k)

@@ -94,6 +94,26 @@ def test_hashes_see_static_values():
     assert one.hash != two.hash and made(1).hash == one.hash
 
 
+def test_hashes_see_options_of_kernels_and_settings():
+    def made(**options: Any) -> wp.Module:
+        @wp.kernel(module="unique", **options)
+        def work(x: wp.array(dtype=int)):
+            x[0] = 1
+
+        return work.module  # which keeps its kernel
+
+    first = made(launch_bounds=64).hash_module()
+    assert first == made(launch_bounds=64).hash_module() != made(launch_bounds=128).hash_module()
+    module = made(cluster_dim=2)
+    gc.collect()
+    assert len(module.live_kernels) == 1 and module.hash_module() not in (first, made(cluster_dim=4).hash_module())
+    wp.config.verify_fp = True
+    try:
+        assert made(launch_bounds=64).hash_module() != first
+    finally:
+        wp.config.verify_fp = False
+
+
 def test_kernels_that_nobody_has_leave_their_module(device):
     module = wp.Module("dying")
     good = set_to(module, 2.0)
@@ -332,6 +352,12 @@ def k(x: wp.array(dtype=float)):
     x[wp.tid()] = 1.0
 
 assert warp._src.context.runtime is None
+
+@wp.kernel
+def bad(n: int):
+    no_such_function(n)
+
+wp.launch(bad, 0, [1])  # the first launch of all: nobody has asked for the device yet
 x = wp.zeros(3)
 assert wp.context.runtime is not None and wp.context.runtime.tape is None and wp.is_initialized()
 with wp.Tape() as tape:

@@ -68,16 +68,25 @@ def test_an_overload_where_the_names_are_local(device):
 
 
 def test_what_is_refused():
-    with pytest.raises(RuntimeError, match="'x' is not concrete"):
+    with pytest.raises(TypeError, match="Kernel fill argument 'x' cannot be generic"):
         wp.overload(fill, {"value": float})
-    with pytest.raises(RuntimeError, match="no argument 'z'"):
+    with pytest.raises(RuntimeError, match="Invalid argument name 'z' in overload of kernel fill"):
         wp.overload(fill, {"z": float})
-    with pytest.raises(RuntimeError, match="3 argument types, got 1"):
+    with pytest.raises(RuntimeError, match="Invalid number of arguments for kernel fill: it takes 3 argument types, got 1"):
         wp.overload(fill, [float])
     with pytest.raises(RuntimeError, match="no generic kernel 'nothing'"):
 
         @wp.overload
         def nothing(x: float): ...
+
+    @wp.kernel
+    def plain(x: wp.array(dtype=float)):
+        x[0] = 1.0
+
+    with pytest.raises(RuntimeError, match="Only generic kernels can be overloaded"):
+        wp.overload(plain, [wp.array(dtype=float)])
+    with pytest.raises(TypeError, match="inline"):
+        wp.func(inline=3)
 
 
 def test_modules_compile_overloads(tmp_path):

@@ -220,3 +220,17 @@ def test_a_function_declared_again_inside_of_a_function_replaces_the_first():
             return x + step
 
     assert len(again.overloads) == 1 and again(1) == 3
+
+
+def test_annotations_that_leave_extents_open():
+    from warp._src.kernels.python_calls import _is_composite_of
+
+    single = ("type", wp.types.type_handle(float))
+    wide = wp.types.matrix((2, 3), float)
+    assert _is_composite_of(wp.vec3(), ("generic_vector", None, 0))
+    assert _is_composite_of(wp.vec3(), ("generic_vector", single, 3))
+    assert not _is_composite_of(wp.vec3(), ("generic_vector", None, 2))
+    assert not _is_composite_of(wp.vec3d(), ("generic_vector", single, 0))
+    assert _is_composite_of(wide(), ("generic_matrix", None, 2, 0))
+    assert not _is_composite_of(wide(), ("generic_matrix", None, 3, 2))
+    assert not _is_composite_of(1.0, ("generic_matrix", None, 0, 0))

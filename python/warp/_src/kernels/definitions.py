@@ -299,6 +299,9 @@ def func(
     not need.
     """
 
+    if inline is not None and not isinstance(inline, bool):
+        raise TypeError(f"inline is True, False or None, not {inline!r}")
+
     def wrap(f: typing.Callable) -> Function:
         _check_function(f, "func")
         key = name or _key_of(f)
@@ -351,7 +354,7 @@ def kernel(
         if enable_backward is not None:
             own["enable_backward"] = enable_backward
         made = Kernel(f, key, target, own)
-        target.register_kernel(made)
+        target.register_kernel(made, keep=module == "unique")
         return made
 
     return wrap if f is None else wrap(f)
@@ -380,20 +383,23 @@ def overload(kernel: Kernel | typing.Callable, arg_types: object = None) -> typi
         overload(generic, given)
         return generic
     own = annotations_of(kernel.func)
+    if all((describe(own[name]) or ("",))[0] == "type" for name in kernel.params):
+        raise RuntimeError(f"Only generic kernels can be overloaded. Kernel {kernel.key} is not generic")
     if isinstance(arg_types, typing.Mapping):
         unknown = [name for name in arg_types if name not in kernel.params]
         if unknown:
-            raise RuntimeError(f"kernel '{kernel.key}' has no argument '{unknown[0]}'")
+            raise RuntimeError(f"Invalid argument name '{unknown[0]}' in overload of kernel {kernel.key}")
         types = {name: arg_types.get(name, own[name]) for name in kernel.params}
     else:
         types = dict(zip(kernel.params, arg_types or ()))  # type: ignore[call-overload]
         count = len(arg_types or ())  # type: ignore[arg-type]
         if count != len(kernel.params):
-            raise RuntimeError(f"kernel '{kernel.key}' takes {len(kernel.params)} argument types, got {count}")
+            takes = f"it takes {len(kernel.params)} argument types, got {count}"
+            raise RuntimeError(f"Invalid number of arguments for kernel {kernel.key}: {takes}")
     answers = {name: describe(annotation) for name, annotation in types.items()}
     for name, answer in answers.items():
         if answer is None or answer[0] != "type":
-            raise RuntimeError(f"the type of argument '{name}' is not concrete: {types[name]!r}")
+            raise TypeError(f"Kernel {kernel.key} argument '{name}' cannot be generic, got {types[name]!r}")
     key = _overload_key([answer[1] for answer in answers.values()])  # type: ignore[index]
     made = kernel.overloads.get(key)
     if made is None:

@@ -40,7 +40,7 @@ def _load(modules: Sequence[Module], max_workers: int | None, devices: list[Devi
     start = time.perf_counter()
     jobs = build_jobs(modules, [device.ordinal for device in devices])
     workers = config.load_module_max_workers if max_workers is None else max_workers
-    run_all(jobs, min(len(jobs), workers if workers > 0 else os.cpu_count() or 1))
+    run_all(jobs, min(len(jobs), workers if workers and workers > 0 else os.cpu_count() or 1))
     if not logger.is_said(logger.LOG_DEBUG):
         return
     taken = (time.perf_counter() - start) * 1000.0

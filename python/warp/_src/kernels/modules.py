@@ -1,7 +1,8 @@
 """Modules: the kernels, functions and structs of one Python module, or of one kernel, and their options.
 
 A module knows kernels that were made in functions weakly: one that the program has dropped is no part of it any more, whatever
-was wrong with it. Those at module level stay, the last one of each name, whoever holds the Python module.
+was wrong with it. Those at module level stay, the last one of each name, whoever holds the Python module; so does the kernel
+of a module of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 from warp._src.devices.device import get_device
 from warp._src.kernels.source_text import source_of
-from warp._src.session import config
+from warp._src.session import config, settings
 from warp._src.session.kernel_options import ModuleOptions
 
 if typing.TYPE_CHECKING:
@@ -24,8 +25,9 @@ _FIRST_LOOK = 256
 class Module:
     """The kernels, functions and structs of one Python module (or of one kernel, for module="unique")."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, loader: object = None):
         self.name = name
+        self.loader = loader
         self.functions: dict[str, Function] = {}
         self.structs: dict[str, type] = {}
         self.options = ModuleOptions()
@@ -48,13 +50,13 @@ class Module:
         """About how many kernels there are; it changes when one is declared."""
         return len(self._declared)
 
-    def register_kernel(self, kernel: Kernel) -> None:
-        """Makes a kernel part of the module."""
+    def register_kernel(self, kernel: Kernel, keep: bool = False) -> None:
+        """Makes a kernel part of the module; `keep` has it stay although it was made in a function."""
         if len(self._declared) >= self._most:
             self._declared = [ref for ref in self._declared if ref() is not None]
             self._most = max(2 * len(self._declared), _FIRST_LOOK)
         self._declared.append(weakref.ref(kernel))
-        if "<locals>" not in kernel.func.__qualname__ and _modules.get(self.name) is self:
+        if keep or ("<locals>" not in kernel.func.__qualname__ and _modules.get(self.name) is self):
             self._kept[kernel.key] = kernel
 
     def find_kernel(self, func: typing.Callable) -> Kernel | None:
@@ -88,7 +90,8 @@ class Module:
         items = [*self.functions.values(), *self.live_kernels]
         for entry in sorted((item.key.encode(), _meaning(item)) for item in items):
             digest.update(b"".join(entry))
-        digest.update(repr(sorted(self.resolve_options(config).items())).encode())  # type: ignore[attr-defined]
+        in_force = {**self.resolve_options(config), **settings.compile_options(self.options.own)}  # type: ignore[attr-defined]
+        digest.update(repr(sorted(in_force.items())).encode())
         return digest.digest()
 
     def get_kernel_hash(self, kernel: Kernel) -> bytes:
@@ -100,11 +103,11 @@ class Module:
 
 
 def _meaning(item: Kernel | Function) -> bytes:
-    """A hash of a text and of what the names in it stand for; of the text alone if it can't be parsed."""
+    """A hash of a text, its options and what the names in it stand for; of the text alone if it can't be parsed."""
     import hashlib
 
     try:
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(repr(sorted(getattr(item, "options", {}).items())).encode())
         for one in getattr(item, "others", ()):
             digest.update(one.parsed().fingerprint())
         digest.update(item.parsed().fingerprint())

@@ -52,7 +52,7 @@ class CallForm:
                 if given is None or given != answer[1]:
                     return None
                 continue
-            if answer[0] == "generic_array" and not _is_array_of(value, answer):
+            if answer[0] in _PATTERNS and not _PATTERNS[answer[0]](value, answer):
                 return None
             generic += 1
         return generic
@@ -64,6 +64,24 @@ def _is_array_of(value: Any, wanted: tuple) -> bool:
     if given is None or given.kind != ("indexedarray" if len(wanted) > 3 else "array") or value.ndim != wanted[2]:
         return False
     return wanted[1] is None or wanted[1][0] != "type" or given.element == wanted[1][1]
+
+
+def _is_composite_of(value: Any, wanted: tuple) -> bool:
+    """Whether a value is a vector or matrix of these extents (0: any), and of this scalar type if the annotation has one."""
+    given = _type_of(value)
+    if given is None or given.kind != ("vec" if wanted[0] == "generic_vector" else "mat"):
+        return False
+    if any(extent and extent != has for extent, has in zip(wanted[2:], (given.rows, given.cols))):
+        return False
+    return wanted[1] is None or wanted[1][0] != "type" or given.element == wanted[1][1]
+
+
+_PATTERNS: dict[str, Callable[[Any, tuple], bool]] = {
+    "generic_array": _is_array_of,
+    "generic_vector": _is_composite_of,
+    "generic_matrix": _is_composite_of,
+}
+"""What is to be asked of a value where the annotation leaves something open."""
 
 
 def choose(function: Any, args: tuple, kwargs: dict[str, Any]) -> Callable:
