@@ -179,6 +179,17 @@ def test_functions_of_objects(device: wp.Device) -> None:
     assert value.numpy()[0] == 10.0
 
 
+def test_gradients_are_those_of_the_function_that_ran(device: wp.Device) -> None:
+    operations = Operations(square)
+    kernel = operations.kernel()
+    x, y = wp.array([3.0], dtype=float, requires_grad=True), wp.zeros(1, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(kernel, dim=1, inputs=[x], outputs=[y])
+    operations.act = slope  # the object is the program's own; what was recorded stays
+    tape.backward(grads={y: wp.ones(1, dtype=float)})
+    assert x.grad.numpy()[0] == 26.0
+
+
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("expression", ["ops.weight", "ops.missing", "ops", "square.name_of_it", "ops.inner"])
 def test_values_of_objects_are_not_read(expression: str) -> None:

@@ -96,6 +96,16 @@ _ENTRIES = {"int": 2, "float": 2, "bool": 2, "str": 2, "typed": 3, "other": 3}
 """Answers that a resolver for attributes may follow, and how many entries they have before it."""
 
 
+def _attributes_of(answer: tuple | None) -> _MemberResolver | None:
+    """The resolver that an answer has for attributes."""
+    if not answer:
+        return None
+    if answer[0] == "scope":
+        return answer[1]
+    size = 2 if answer[0] == "functions" else _ENTRIES.get(answer[0], len(answer))
+    return answer[size] if len(answer) > size else None
+
+
 def _unusable(value: object, what: str) -> tuple:
     """The answer for an object that kernels can't use as a value; the functions and types it has they can."""
     kind = type(value)
@@ -208,7 +218,7 @@ class FunctionResolver:
 
     def __init__(self, func: typing.Callable):
         self.func = func
-        self._names: list[str] | None = None  # that its code takes from outside
+        self._names: list[tuple[str, ...]] | None = None  # that its code takes from outside, each with attributes
         # wp.static sees names as they were where the function was declared: loops declare many of one text.
         self._declared = self._values(func.__code__) if "static" in func.__code__.co_names else {}
 
@@ -253,12 +263,21 @@ class FunctionResolver:
         known, free = self.func.__globals__, self.func.__code__.co_freevars
         return [self.lookup(name) if name in known or name in free else None for name in names]
 
-    def _named(self) -> list[str]:
+    def _named(self) -> list[tuple[str, ...]]:
         if self._names is None:
             import dis
 
-            code = dis.get_instructions(self.func.__code__)
-            self._names = sorted({one.argval for one in code if one.opname in ("LOAD_GLOBAL", "LOAD_DEREF")})
+            found: set[tuple[str, ...]] = set()
+            path: tuple[str, ...] = ()
+            for one in dis.get_instructions(self.func.__code__):
+                if one.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
+                    path = (one.argval,)
+                elif path and one.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                    path = (*path, one.argval)
+                else:
+                    path = ()
+                found.update((path,) if path else ())
+            self._names = sorted(found)
         return self._names
 
     def meaning(self, known: set[FunctionResolver] | None = None) -> tuple[bool, str]:
@@ -268,18 +287,27 @@ class FunctionResolver:
         known = set() if known is None else known
         known.add(self)
         variable, texts = False, []
-        for name in self._named():
+        for path in self._named():
+            name, value = path[0], names.get(path[0])
             try:
-                answer = self.lookup(name)
+                first = answer = self.lookup(name)
+                for attribute in path[1:]:
+                    inside = _attributes_of(answer)
+                    answer = inside.lookup(attribute) if inside is not None else None
+                    value = getattr(value, attribute, None)
             except Exception:  # a launch that needs it says so
                 continue
             if not answer or answer[0] not in ("int", "float", "bool", "str", "typed", "type", "functions"):
                 continue
-            variable |= name in free or answer[0] in ("int", "float", "bool", "typed")
+            if len(path) > 1:  # objects belong to the program while it runs; modules, classes and enums stay as they are
+                variable |= first[0] == "other"
+            else:
+                variable |= name in free or answer[0] in ("int", "float", "bool", "typed")
+            name = ".".join(path)
             if answer[0] != "functions":
                 texts.append(f"{name}={answer}")
                 continue
-            for one in (names[name], *names[name].others):
+            for one in (value, *value.others):
                 inner = one._resolver
                 changes, text = (False, "") if inner in known else inner.meaning(known)
                 variable |= changes
