@@ -35,7 +35,9 @@ class _Neighbours:
 
     def __init__(self, module: Module):
         self.order: list[weakref.ref[Kernel]] = []
-        self.place: weakref.WeakKeyDictionary[Kernel, int] = weakref.WeakKeyDictionary()
+        # By id, and looked at twice: a dictionary with weak keys calls Python when a kernel dies, and a Ctrl-C that came while
+        # C++ compiled would be raised, and lost, in there.
+        self.places: dict[int, int] = {}
         self.module = weakref.ref(module)
         self.kernels = 0  # of the module, when `order` was made
         self.compiled: int | None = None  # by this process, when a kernel of the module was last wanted
@@ -53,9 +55,9 @@ class _Neighbours:
         module = self.module()
         if not self.cold or module is None:
             return False
-        if self.kernels != module.kernel_count or kernel not in self.place:
+        if self.kernels != module.kernel_count or self._place(kernel) is None:
             self._arrange(module)
-        place = self.place.get(kernel)
+        place = self._place(kernel)
         if place is None:
             return False
         self.last = place
@@ -65,12 +67,17 @@ class _Neighbours:
             self.window = min(self.window + 2, _LARGEST_WINDOW)
         return True
 
+    def _place(self, kernel: Kernel) -> int | None:
+        place = self.places.get(id(kernel))
+        return place if place is not None and self.order[place]() is kernel else None
+
     def _arrange(self, module: Module) -> None:
         begun = [self.order[i] for i in self.begun]
         alive = list(module.kernels.values())
         self.order = [weakref.ref(k) for k in alive]
-        self.place = weakref.WeakKeyDictionary({k: i for i, k in enumerate(alive)})
-        self.begun = {self.place[k] for k in (ref() for ref in begun) if k is not None and k in self.place}
+        self.places = {id(k): i for i, k in enumerate(alive)}
+        still = (self._place(k) for k in (ref() for ref in begun) if k is not None)
+        self.begun = {place for place in still if place is not None}
         self.seen = set(self.begun)
         self.kernels = module.kernel_count
 
