@@ -132,7 +132,7 @@ void Activity::backward_op(const Op& op) {
 }
 
 bool Activity::matters(const Op& op) const {
-  if (prints_ && (op.code == OpCode::print || (op.code == OpCode::call && prints(*op.callee)))) return true;
+  if (prints_ && (is_users_print(op) || (op.code == OpCode::call && prints(*op.callee)))) return true;
   switch (ir::access_of(op.code)) {
     case ir::Access::writes:
     case ir::Access::updates: return active(op.operands.back()) || has_floats(op.operands.back()->type);

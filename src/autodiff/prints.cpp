@@ -11,6 +11,8 @@ using ir::Value;
 
 namespace {
 
+constexpr std::string_view kLibrary = "stdlib/";  // what names of the library's files begin with
+
 /// Text as a printf format has it.
 std::string literal(std::string_view text) {
   std::string out;
@@ -20,13 +22,17 @@ std::string literal(std::string_view text) {
 
 }  // namespace
 
+bool is_users_print(const Op& op) {
+  return op.code == OpCode::print && !(op.loc.file && op.loc.file->name().starts_with(kLibrary));
+}
+
 bool prints(const ir::Function& function) {
   std::unordered_set<const ir::Function*> seen;
   auto look = [&](const ir::Function& at, auto& self) -> bool {
     bool any = false;
     if (seen.insert(&at).second)
       ir::walk(*at.body, [&](const Op& op) {
-        any = any || op.code == OpCode::print || (op.code == OpCode::call && self(*op.callee, self));
+        any = any || is_users_print(op) || (op.code == OpCode::call && self(*op.callee, self));
       });
     return any;
   };
@@ -64,7 +70,7 @@ void Reverser::append_numbers(const Type* type, Value* value, bool adjoint, Line
 }
 
 void Reverser::reverse_print(const Op& op) {
-  if (!options_.prints) return;
+  if (!options_.prints || !is_users_print(op)) return;
   constexpr std::uint32_t kMost = 1024;
   auto has_numbers = [&](const Type* type) { return type->is_numeric() && type->component_count() <= kMost; };
   // Value and adjoint in one piece where printf knows both: lanes print one after another.
