@@ -1,5 +1,5 @@
-// `print(x)` in a backward pass: the value again, and behind it a line with the adjoint that has come back to it so far.
-// The adjoint is written by a printf of its numbers, so no executor knows of it.
+// `print(x)` in a backward pass: the value again, and a line with the adjoint that has come back to it so far. Both are
+// written by a printf of their numbers, so no executor knows of it.
 #include "autodiff/reverse.h"
 #include "ir/walk.h"
 
@@ -39,8 +39,8 @@ bool prints(const ir::Function& function) {
   return look(function, look);
 }
 
-/// Writes the numbers of a value into a printf: as print shows them, or, `adjoint`, without spaces at the ends of lines and
-/// with the later rows of a matrix below the first. Null: zeros of that type.
+/// Writes the numbers of a value into a printf: as print shows them, or, `adjoint`, without spaces at the ends of lines
+/// and with the later rows of a matrix below the first. Null: zeros of that type.
 void Reverser::append_numbers(const Type* type, Value* value, bool adjoint, Line& line) {
   auto number = [&](std::span<const ir::PathStep> path) {
     if (!value) {

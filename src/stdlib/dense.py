@@ -1,6 +1,6 @@
-# Dense linear algebra on matrices in flat memory, row by row, one matrix for a thread: what old programs call. The functions
-# that end in _at take the places where matrices (at, for A and L) and vectors (v) begin. Gradients of the triangular ones
-# are those of the equations that they solve, so that nothing of a factorisation has to be remembered.
+# Dense linear algebra on matrices in flat memory, row by row, one matrix for a thread: what old programs call. Functions
+# that end in _at take the places where matrices (at, for A and L) and vectors (v) begin. The gradients of triangular
+# ones are those of the equations that they solve, so that nothing of a factorisation has to be remembered.
 
 
 def dense_gemm(m, n, p, t1, t2, A, B, C):
@@ -36,8 +36,8 @@ def _dense_chol_at(n, at, A, regularization, L):
 
 
 def _dense_chol_at_gradient(n, at, A, regularization, L):
-    # I. Murray, Differentiation of the Cholesky decomposition (2016): the adjoint of L becomes that of A's lower triangle
-    # in place, column by column from the last.
+    # I. Murray, Differentiation of the Cholesky decomposition (2016): the adjoint of L becomes that of A's lower
+    # triangle in place, column by column from the last.
     g = adjoint[L]
     for turn in range(n):
         j = n - 1 - turn
