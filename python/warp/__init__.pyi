@@ -908,6 +908,20 @@ def ddot(a: Matrix[_S, _R, _C], b: Matrix[_S, _R, _C]) -> _S:
     """Sum of the products of all components of two matrices."""
 def degrees(x: _F) -> _F:
     """Radians to degrees."""
+def dense_chol(n: _b.int, A: array[_b.float, Literal[1]], regularization: _b.float, L: array[_b.float, Literal[1]]) -> None:
+    """L of L Lᵀ = A + regularization for a symmetric A of n rows; reads and writes lower triangles only."""
+def dense_chol_batched(A_start: array[_b.int, Literal[1]], A_dim: array[_b.int, Literal[1]], A: array[_b.float, Literal[1]], regularization: _b.float, L: array[_b.float, Literal[1]]) -> None:
+    """As dense_chol of the matrix whose size and beginning stand at the thread's number; in kernels only."""
+def dense_gemm(m: _b.int, n: _b.int, p: _b.int, t1: _b.int, t2: _b.int, A: array[_b.float, Literal[1]], B: array[_b.float, Literal[1]], C: array[_b.float, Literal[1]]) -> None:
+    """C = A B for matrices stored row by row, C of m rows and n columns, p terms in each sum; A or B is stored transposed where t1 or t2 is not 0."""
+def dense_gemm_batched(m: array[_b.int, Literal[1]], n: array[_b.int, Literal[1]], p: array[_b.int, Literal[1]], t1: _b.int, t2: _b.int, A_start: array[_b.int, Literal[1]], B_start: array[_b.int, Literal[1]], C_start: array[_b.int, Literal[1]], A: array[_b.float, Literal[1]], B: array[_b.float, Literal[1]], C: array[_b.float, Literal[1]]) -> None:
+    """As dense_gemm of the matrices whose sizes and beginnings stand at the thread's number; in kernels only."""
+def dense_solve(n: _b.int, A: array[_b.float, Literal[1]], L: array[_b.float, Literal[1]], b: array[_b.float, Literal[1]], x: array[_b.float, Literal[1]]) -> None:
+    """Solves A x = b with the L of dense_chol(A); gradients go to A and b."""
+def dense_solve_batched(b_start: array[_b.int, Literal[1]], A_start: array[_b.int, Literal[1]], A_dim: array[_b.int, Literal[1]], A: array[_b.float, Literal[1]], L: array[_b.float, Literal[1]], b: array[_b.float, Literal[1]], x: array[_b.float, Literal[1]]) -> None:
+    """As dense_solve of the system whose size and beginnings stand at the thread's number; in kernels only."""
+def dense_subs(n: _b.int, L: array[_b.float, Literal[1]], b: array[_b.float, Literal[1]], x: array[_b.float, Literal[1]]) -> None:
+    """Solves L Lᵀ x = b."""
 @_overload
 def determinant(a: Matrix[_F, Literal[2], Literal[2]]) -> _F:
     """Determinant."""
@@ -1178,6 +1192,8 @@ def min(a: Vector[_S, _N], b: Vector[_S, _N]) -> Vector[_S, _N]:
 @_overload
 def min(a: Vector[_S, Any]) -> _S:
     """Smallest component."""
+def mlp(weights: array[_b.float, Literal[2]], bias: array[_b.float, Literal[1]], activation: Any, index: _b.int, x: array[_b.float, Literal[2]], out: array[_b.float, Literal[2]]) -> None:
+    """One layer of a network: column index of out = activation(weights x + bias), where activation is a function of a float."""
 @_overload
 def mod(a: _S, b: _S) -> _S:
     """Remainder with the sign of the dividend. No gradient goes to the divisor."""

@@ -150,7 +150,7 @@ void Activity::backward_op(const Op& op) {
 }
 
 bool Activity::matters(const Op& op) const {
-  if (prints_ && (op.code == OpCode::print || (op.code == OpCode::call && prints(*op.callee)))) return true;
+  if (prints_ && (is_users_print(op) || (op.code == OpCode::call && prints(*op.callee)))) return true;
   switch (ir::access_of(op.code)) {
     case ir::Access::writes:
     // A store of constants takes part too: it ends the gradient of what stood there.

@@ -33,6 +33,8 @@ class Activity {
   const bool prints_;
 };
 
+/// Whether the program prints there, not the library (expect_near).
+bool is_users_print(const ir::Op& op);
 /// Whether a function prints, itself or by functions that it calls.
 bool prints(const ir::Function& function);
 

@@ -1,5 +1,5 @@
-// `print(x)` in a backward pass: the value again, and behind it a line with the adjoint that has come back to it so far.
-// The adjoint is written by a printf of its numbers, so no executor knows of it.
+// `print(x)` in a backward pass: the value again, and a line with the adjoint that has come back to it so far. Both are
+// written by a printf of their numbers, so no executor knows of it.
 #include "autodiff/reverse.h"
 #include "ir/walk.h"
 
@@ -11,6 +11,8 @@ using ir::Value;
 
 namespace {
 
+constexpr std::string_view kLibrary = "stdlib/";  // what names of the library's files begin with
+
 /// Text as a printf format has it.
 std::string literal(std::string_view text) {
   std::string out;
@@ -20,21 +22,25 @@ std::string literal(std::string_view text) {
 
 }  // namespace
 
+bool is_users_print(const Op& op) {
+  return op.code == OpCode::print && !(op.loc.file && op.loc.file->name().starts_with(kLibrary));
+}
+
 bool prints(const ir::Function& function) {
   std::unordered_set<const ir::Function*> seen;
   auto look = [&](const ir::Function& at, auto& self) -> bool {
     bool any = false;
     if (seen.insert(&at).second)
       ir::walk(*at.body, [&](const Op& op) {
-        any = any || op.code == OpCode::print || (op.code == OpCode::call && self(*op.callee, self));
+        any = any || is_users_print(op) || (op.code == OpCode::call && self(*op.callee, self));
       });
     return any;
   };
   return look(function, look);
 }
 
-/// Writes the numbers of a value into a printf: as print shows them, or, `adjoint`, without spaces at the ends of lines and
-/// with the later rows of a matrix below the first. Null: zeros of that type.
+/// Writes the numbers of a value into a printf: as print shows them, or, `adjoint`, without spaces at the ends of lines
+/// and with the later rows of a matrix below the first. Null: zeros of that type.
 void Reverser::append_numbers(const Type* type, Value* value, bool adjoint, Line& line) {
   auto number = [&](std::span<const ir::PathStep> path) {
     if (!value) {
@@ -64,7 +70,7 @@ void Reverser::append_numbers(const Type* type, Value* value, bool adjoint, Line
 }
 
 void Reverser::reverse_print(const Op& op) {
-  if (!options_.prints) return;
+  if (!options_.prints || !is_users_print(op)) return;
   constexpr std::uint32_t kMost = 1024;
   auto has_numbers = [&](const Type* type) { return type->is_numeric() && type->component_count() <= kMost; };
   // Value and adjoint in one piece where printf knows both: lanes print one after another.

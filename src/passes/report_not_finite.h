@@ -3,10 +3,10 @@
 //   c = div a, b     →  if finite(a) & finite(b) & !finite(c) { print "file:line:col: not finite: ", c }
 //   store x[i], v    →  if !finite(v) { print "file:line:col: not finite: ", v }
 //
-// An operation reports only what it made itself: a value that is not finite would otherwise be reported by everything that
-// is computed from it. Calls of library functions count as operations; what happens inside of them is theirs, since they
-// compute infinities on purpose. The same holds of adjoints, which take products with infinities back: there only what is written is
-// looked at. Each place prints one line for a launch (support/print_marks.h).
+// An operation reports only what it made itself: a value that is not finite would otherwise be reported by everything
+// that is computed from it. Calls of library functions count as operations; what happens inside of them is theirs, since
+// they compute infinities on purpose. So it is with adjoints, which take products with infinities back: there only what
+// is written is looked at. Each place prints one line for a launch (support/print_marks.h).
 //
 // Runs first in the pipeline, on one function.
 #pragma once

@@ -58,6 +58,8 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "len") return special_len(args, at_node);
   if (name == "_prefetch") return special_prefetch(args, at_node);
   if (name == "grad") return special_grad(args, at_node);
+  if (name.ends_with("_batched") && name.front() != '_') return special_batched(name, std::move(args), at_node);
+  if (name == "mlp") return call_functions({library_function(name)}, std::move(args), at_node);
   if (name == "where" || name == "select") return special_select(name, std::move(args), at_node);
   if (name == "zeros" || name == "empty") return special_local(name, std::move(args), at_node);
   if (name == "range" || name == "reversed") return special_range(name, args, at_node);
@@ -101,6 +103,16 @@ Entity FunctionLowering::special_tid(const std::vector<Argument>& args, const No
   std::vector<Entity> parts;
   for (int d = 0; d < tid_arity_; ++d) parts.push_back(Entity::of(at(at_node).tid(d)));
   return Entity::of_tuple(std::move(parts));
+}
+
+Entity FunctionLowering::special_batched(std::string_view name, std::vector<Argument> args, const Node& at_node) {
+  if (function_.kind != ir::FunctionKind::kernel)
+    return fail(DiagCode::tid_in_function, at_node,
+                std::string(name) + "() can only be called in a kernel: the thread's number says what it works on");
+  builder_.set_loc(at_node.loc);
+  ir::Value* thread = cast(builder_.op(OpCode::thread, {})->result(), types::i32());
+  args.insert(args.begin(), Argument{{}, Entity::of(thread), nullptr, nullptr});
+  return call_functions({library_function("_" + std::string(name))}, std::move(args), at_node);
 }
 
 Entity FunctionLowering::special_print(const std::vector<Argument>& args, const Node& at_node) {

@@ -382,6 +382,8 @@ class FunctionLowering {
   Entity special_print(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_printf(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_atomic(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  /// dense_…_batched: the function behind it takes the thread's number first.
+  Entity special_batched(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_prefetch(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_select(std::string_view name, std::vector<Argument> args, const syntax::Node& at);

@@ -85,7 +85,12 @@ def test_division_of_integers_truncates(device):
 
 
 @wp.kernel
-def large(x: wp.array(dtype=vec128), rows: wp.array(dtype=mat11x3), sixes: wp.array(dtype=wp.spatial_matrix), out: wp.array2d(dtype=float)):
+def large(
+    x: wp.array(dtype=vec128),
+    rows: wp.array(dtype=mat11x3),
+    sixes: wp.array(dtype=wp.spatial_matrix),
+    out: wp.array2d(dtype=float),
+):
     i = wp.tid()
     v = x[i]
     w = wp.cw_mul(v, v)

@@ -12,7 +12,7 @@ import warp as wp
 vec8 = wp.types.vector(length=8, dtype=float)
 
 
-# ---- functions -----------------------------------------------------------------------------------------------------------
+# ---- functions -------------------------------------------------------------------------------------------------------
 
 
 @wp.func
@@ -90,7 +90,7 @@ def test_annotations_that_are_objects_are_known(device):
         wp.launch(make(3), dim=1, inputs=[wp.mat22(1.0, 2.0, 3.0, 4.0), out])
 
 
-# ---- which overload ------------------------------------------------------------------------------------------------------
+# ---- which overload --------------------------------------------------------------------------------------------------
 
 
 @wp.func
@@ -157,11 +157,15 @@ def test_narrow_overloads_come_first(device):
     assert out.numpy().tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8]
 
 
-# ---- kernels -------------------------------------------------------------------------------------------------------------
+# ---- kernels ---------------------------------------------------------------------------------------------------------
 
 
 @wp.kernel
-def sum_rows(rows: wp.array(dtype=wp.types.vector(Any, float)), scale: wp.types.vector(Any, wp.Float), out: wp.array(dtype=float)):
+def sum_rows(
+    rows: wp.array(dtype=wp.types.vector(Any, float)),
+    scale: wp.types.vector(Any, wp.Float),
+    out: wp.array(dtype=float),
+):
     i = wp.tid()
     s = float(0.0)
     for k in range(len(rows[i])):
@@ -248,7 +252,7 @@ def test_old_names(device):
     assert out.numpy()[0] == 9.0
 
 
-# ---- tuples of results ---------------------------------------------------------------------------------------------------
+# ---- tuples of results -----------------------------------------------------------------------------------------------
 
 
 @wp.func

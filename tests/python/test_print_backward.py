@@ -131,7 +131,7 @@ def adding(x: wp.array(dtype=float), out: wp.array(dtype=float)):
 
 
 def test_a_print_never_stops_a_backward_pass(device, capfd):
-    # Without a tape nobody knows what x held: it is not printed again, and gradients are as they would be without print.
+    # Without a tape nobody knows what x held: it is not printed again, and gradients are what they would be anyway.
     x, x_grad, out_grad = wp.ones(2), wp.zeros(2), wp.ones(2)
     arrays = {"inputs": [x, wp.zeros(2)], "adj_inputs": [x_grad, out_grad]}
     wp.launch(adding, dim=2, adjoint=True, **arrays)
