@@ -131,7 +131,7 @@ std::string gather_ptx(const std::string& name, int unit_bytes);
 
 // ---- Runs ------------------------------------------------------------------------------------------------------------
 
-inline constexpr int kRunsBlock = 256, kRunsTile = 8 * kRunsBlock;
+inline constexpr int kRunsBlock = 256, kRunsTile = 16 * kRunsBlock;
 /// Writes each run's value and, where `lengths` are asked for, start; the number of runs (32 bits); a start behind the last
 /// run.
 struct RunsArguments {

@@ -21,8 +21,8 @@ void scan_component(cuda::Device& device, const ScanRequest& request) {
   const ScanShape shape = shape_for(packed ? request.count * number.bytes : 0);
   const std::int64_t tiles = (request.count - 1) / (shape.threads * scan_items(shape, request.kind)) + 1;
   const Scratch sums(device, tile_prefix_bytes(tiles, number.sum_bytes), true);
-  const ScanArguments a{request.in,    request.out, request.in_stride, request.out_stride,
-                        request.count, tile_prefixes(sums.at(), tiles, number.sum_bytes)};
+  const ScanArguments a{request.in,         request.out,   request.in_stride,
+                        request.out_stride, request.count, tile_prefixes(sums.at(), tiles, number.sum_bytes)};
   const std::string name = std::string("weft_scan_") + (request.inclusive ? "inclusive_" : "exclusive_") +
                            name_of(request.kind) + (packed ? "_packed_" : "_") + std::to_string(shape.threads);
   queue(device, name, tiles, shape.threads, a,
