@@ -337,12 +337,16 @@ TEST_F(Algorithms, SumsOfIntegers) {
 }
 
 TEST_F(Algorithms, PrefixSumsOfManyTiles) {
-  // More tiles than a row of them has (tile_prefix.h): 1024 of 1024 numbers are the smallest.
-  const std::size_t n = 1030 * 1024 + 9;
-  const std::vector<std::int64_t> values(n, 3);
-  auto in = there(values), out = there(std::vector<std::int64_t>(n));
-  scan(device, {ScalarKind::i64, at(in), at(out), 8, 8, std::int64_t(n), true});
-  for (std::size_t i = 0; i < n; i += 511) ASSERT_EQ(out.get()[i], std::int64_t(3 * (i + 1)));
+  // More tiles than a row of them has (tile_prefix.h), which is 1024; sums of 4 bytes and of 8.
+  const auto check = [&]<class T>(ScalarKind kind, T) {
+    const ScanShape shape{32, 16};
+    const std::size_t n = 1030 * std::size_t(32 * scan_items(shape, kind)) + 9;
+    auto in = there(std::vector<T>(n, 3)), out = there(std::vector<T>(n));
+    scan_by(device, {kind, at(in), at(out), sizeof(T), sizeof(T), std::int64_t(n), true}, shape);
+    for (std::size_t i = 0; i < n; i += 11) ASSERT_EQ(out.get()[i], T(3 * (i + 1)));
+  };
+  check(ScalarKind::i32, std::int32_t());
+  check(ScalarKind::i64, std::int64_t());
 }
 
 TEST_F(Algorithms, SumsAlongEveryDimension) {
