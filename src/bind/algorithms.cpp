@@ -56,8 +56,8 @@ const Array* or_null(const Array& array) { return array.is_valid() ? &array : nu
 void sort_array(Array keys, Array values, std::int64_t count, int begin_bit, int end_bit, Array begins, Array ends,
                 Array order) {
   run({&keys, or_null(values), or_null(begins), or_null(ends), or_null(order)}, count, [&](const auto& options) {
-    algorithms::sort_array(keys, or_null(values), {count, begin_bit, end_bit, or_null(begins), or_null(ends)}, or_null(order),
-                           options);
+    algorithms::sort_array(keys, or_null(values), {count, begin_bit, end_bit, or_null(begins), or_null(ends)},
+                           or_null(order), options);
   });
 }
 

@@ -24,6 +24,7 @@ ONE_RUN = {
     "test_compile_errors": "errors of the compiler come before any device",
     "test_completeness": "counts statements",
     "test_cuda": "about CUDA devices",
+    "test_cuda_algorithms": "about CUDA devices",
     "test_cuda_logs": "about CUDA devices",
     "test_cuda_options": "about CUDA devices",
     "test_cuda_sharing": "about CUDA devices",

@@ -55,6 +55,8 @@ struct ScanShape {
   int threads = 256, bytes = 64, resident = 0;
 };
 inline int scan_items(const ScanShape& shape, ScalarKind kind) { return shape.bytes / number_text(kind).sum_bytes; }
+/// Prefix sums of one number of each element by blocks of this shape; `scan` chooses one.
+void scan_by(cuda::Device& device, const ScanRequest& request, const ScanShape& shape);
 /// `packed`: the numbers have 4 or 8 bytes, follow each other, and start at multiples of 16 bytes.
 std::string scan_ptx(const std::string& name, ScalarKind kind, bool inclusive, bool packed, const ScanShape& shape);
 
@@ -131,7 +133,7 @@ std::string gather_ptx(const std::string& name, int unit_bytes);
 
 // ---- Runs ------------------------------------------------------------------------------------------------------------
 
-inline constexpr int kRunsBlock = 256, kRunsTile = 8 * kRunsBlock;
+inline constexpr int kRunsBlock = 256, kRunsTile = 16 * kRunsBlock;
 /// Writes each run's value and, where `lengths` are asked for, start; the number of runs (32 bits); a start behind the last
 /// run.
 struct RunsArguments {

@@ -19,8 +19,8 @@ void count_up(cuda::Device& device, DevicePtr to, std::int64_t count) {
 void gather(cuda::Device& device, const GatherRequest& request) {
   if (request.count == 0 || request.element_bytes == 0) return;
   cuda::ContextScope scope(device);
-  const std::uint64_t all = request.to | request.from | std::uint64_t(request.from_stride) |
-                            std::uint64_t(request.element_bytes);
+  const std::uint64_t all =
+      request.to | request.from | std::uint64_t(request.from_stride) | std::uint64_t(request.element_bytes);
   int unit = 8;  // the largest number of bytes that all places are multiples of
   while (all % std::uint64_t(unit) != 0) unit /= 2;
   const std::int64_t units = request.element_bytes / unit;

@@ -21,8 +21,8 @@ std::string gather_ptx(const std::string& name, int unit_bytes) {
   k.when(k("setp.ge.u64", index, k("mul.lo.u64", k("ld.param.u64", at("args", 24)), units))).jump(done);
   const Reg element = k("div.u64", index, units), unit = k("rem.u64", index, units);
   const Reg from = k("ld.global.u32", at(k("mad.lo.u64", element, 4, k("ld.param.u64", at("args", 16)))));
-  const Reg source = k("mad.lo.s64", k("cvt.u64.u32", from), k("ld.param.u64", at("args", 32)),
-                       k("ld.param.u64", at("args", 8)));
+  const Reg source =
+      k("mad.lo.s64", k("cvt.u64.u32", from), k("ld.param.u64", at("args", 32)), k("ld.param.u64", at("args", 8)));
   const Reg value = k.reg(unit_bytes == 8 ? 64 : unit_bytes == 4 ? 32 : 16);
   k.set(value, "ld.global." + type, at(k("mad.lo.u64", unit, unit_bytes, source)));
   k.run("st.global." + type, at(k("mad.lo.u64", index, unit_bytes, k("ld.param.u64", at("args")))), value);

@@ -50,36 +50,50 @@ class Scan {
 
  private:
   Reg& value(int row, int n) { return values_[std::size_t(row * width_ + n)]; }
+  std::string vector_of(int row) { return group(values_, std::size_t(row * width_), std::size_t(width_)); }
 
   void load_rows() {
     const Reg start = k("mul.wide.u32", tile_number_, tile_);
-    count_ = k("ld.param.u64", at("args", 32));
-    full_ = k("setp.le.u64", k("add.u64", start, tile_), count_);
+    const Reg left = k("min.u64", k("sub.u64", k("ld.param.u64", at("args", 32)), start), tile_);
     const Reg in_tile = k("mad.lo.u32", k.warp(), 32 * rows_ * width_, k("mul.lo.u32", k.lane(), width_));
+    full_ = k("setp.eq.u64", left, tile_);
+    left_ = k("sub.u32", k("cvt.u32.u64", left), in_tile);
     first_ = k("add.u64", start, k("cvt.u64.u32", in_tile));
-    const Reg stride = k("ld.param.u64", at("args", 16));
-    const Reg place = k("mad.lo.s64", first_, stride, k("ld.param.u64", at("args")));
-    const int bits = number_.sum_bytes * 8;
-    values_ = k.regs(rows_ * width_, bits);
-    const std::string part = k.label(), loaded = k.label();
+    values_ = k.regs(rows_ * width_, number_.sum_bytes * 8);
+    move_rows(
+        16, 0,
+        [&](const std::string& place, int row) {
+          k.run("ld.global.v" + std::to_string(width_) + "." + number_.memory, vector_of(row), place);
+        },
+        [&](const std::string& place, const Reg& there, int row, int n) {
+          k.set(value(row, n), "mov." + number_.type, number_.zero);
+          load_number(k, kind_, value(row, n), place, there);
+        });
+  }
+
+  /// Goes over the places of the lane's numbers, whose stride and start are such arguments: in whole tiles of packed numbers
+  /// by vectors, else one by one, told whether there is such a number. The last tile is what all others are done before, so
+  /// its way is short.
+  void move_rows(int stride_at, int start_at, const auto& vector, const auto& single) {
+    const Reg stride = k("ld.param.u64", at("args", stride_at));
+    const Reg place = k("mad.lo.s64", first_, stride, k("ld.param.u64", at("args", start_at)));
+    const std::string part = k.label(), done = k.label();
     if (packed_) {
       k.unless(full_).jump(part);
-      for (int r = 0; r < rows_; ++r)
-        k.run("ld.global.v" + std::to_string(width_) + "." + number_.memory,
-              group(values_, std::size_t(r * width_), std::size_t(width_)), at(place, 32 * r * 16));
-      k.jump(loaded);
+      for (int r = 0; r < rows_; ++r) vector(at(place, 32 * r * 16), r);
+      k.jump(done);
+      k.place(part);
     }
-    k.place(part);
-    const Reg step = k("mul.lo.s64", stride, 32 * width_);
+    const Reg step = k("shl.b64", stride, 5);  // packed numbers need none
     for (int r = 0; r < rows_; ++r) {
       for (int n = 0; n < width_; ++n) {
-        const Reg there = k("setp.lt.u64", k("add.u64", first_, 32 * r * width_ + n), count_);
-        k.set(value(r, n), "mov." + number_.type, number_.zero);
-        load_number(k, kind_, value(r, n), at(place, n * number_.bytes), there);
+        const int index = 32 * r * width_ + n;
+        const Reg there = k("setp.gt.s32", left_, index);
+        single(packed_ ? at(place, index * number_.bytes) : at(place), there, r, n);
       }
-      k.set(place, "add.s64", place, step);
+      if (!packed_) k.set(place, "add.s64", place, step);
     }
-    k.place(loaded);
+    k.place(done);
   }
 
   /// What precedes each lane's numbers of a row in the warp; the sum of all.
@@ -109,34 +123,22 @@ class Scan {
         sum = next;
       }
     }
-    const Reg stride = k("ld.param.u64", at("args", 24));
-    const Reg place = k("mad.lo.s64", first_, stride, k("ld.param.u64", at("args", 8)));
-    const std::string part = k.label(), done = k.label();
-    if (packed_) {
-      k.unless(full_).jump(part);
-      for (int r = 0; r < rows_; ++r)
-        k.run("st.global.v" + std::to_string(width_) + "." + number_.memory, at(place, 32 * r * 16),
-              group(values_, std::size_t(r * width_), std::size_t(width_)));
-      k.jump(done);
-    }
-    k.place(part);
-    const Reg step = k("mul.lo.s64", stride, 32 * width_);
-    for (int r = 0; r < rows_; ++r) {
-      for (int n = 0; n < width_; ++n) {
-        const Reg there = k("setp.lt.u64", k("add.u64", first_, 32 * r * width_ + n), count_);
-        store_number(k, kind_, value(r, n), at(place, n * number_.bytes), there);
-      }
-      k.set(place, "add.s64", place, step);
-    }
-    k.place(done);
+    move_rows(
+        24, 8,
+        [&](const std::string& place, int row) {
+          k.run("st.global.v" + std::to_string(width_) + "." + number_.memory, place, vector_of(row));
+        },
+        [&](const std::string& place, const Reg& there, int row, int n) {
+          store_number(k, kind_, value(row, n), place, there);
+        });
   }
 
   PtxKernel k;
   ScalarKind kind_;
   NumberText number_;
   bool inclusive_, packed_;
-  int width_, rows_, warps_, tile_;  // numbers of a lane in a row
-  Reg tile_number_, count_, full_, first_, warp_sum_;
+  int width_, rows_, warps_, tile_;                   // numbers of a lane in a row
+  Reg tile_number_, full_, first_, left_, warp_sum_;  // how many numbers the tile has from the lane's first one on
   std::vector<Reg> values_, before_;
 };
 

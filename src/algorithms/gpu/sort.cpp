@@ -70,8 +70,9 @@ void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& 
   queue(device, places_name, passes, kDigits, counting, [&] { return sort_places_ptx(places_name); });
 
   SortPassArguments a{request.keys, request.values, request.spare_keys, request.spare_values, 0, 0, 0, count};
-  const std::string pass_name = "weft_sort_pass_" + key + "_" + std::to_string(request.value_bytes) +
-                                "_" + std::to_string(shape.items) + (shape.wide_states ? "_wide" : "");
+  const std::string pass_name = "weft_sort_pass_" + key + "_" + std::to_string(request.value_bytes) + "_" +
+                                std::to_string(shape.threads) + "_" + std::to_string(shape.items) +
+                                (shape.values_early ? "" : "_late") + (shape.wide_states ? "_wide" : "");
   for (int pass = 0; pass < passes; ++pass) {
     const int from = pass * kDigitBits;
     a.shift = std::uint32_t(request.begin_bit + from);

@@ -59,7 +59,8 @@ class Pass {
     exchange_at_ = k("mov.u32", exchange_);
     counters_ = k("mad.lo.u32", k.warp(), kDigits * 4, exchange_at_);
     const Reg mine = k("mad.lo.u32", k.lane(), 16, counters_), zero = k("mov.u32", 0);
-    for (int i = 0; i < kDigits * 4; i += 32 * 16) k.run("st.shared.v4.u32", at(mine, i), group(std::vector<Reg>(4, zero), 0, 4));
+    for (int i = 0; i < kDigits * 4; i += 32 * 16)
+      k.run("st.shared.v4.u32", at(mine, i), group(std::vector<Reg>(4, zero), 0, 4));
     const std::string numbered = k.label();
     k.when(k("setp.ne.u32", k.thread(), 0)).jump(numbered);
     const Reg taken = k("atom.global.add.u32", at(k("ld.param.u64", at("args", 48))), 1);
@@ -281,8 +282,8 @@ class Pass {
     for (int i = 0; i < items_; ++i) {
       const Reg value = k("ld.shared." + value_bits_, at(mine, i * shape_.threads * value_bytes_));
       const Reg there = k("setp.lt.u32", k("add.u32", k.thread(), i * shape_.threads), tile_count_);
-      k.when(there).run("st.global." + value_bits_,
-                        at(k("mad.wide.u32", places_[std::size_t(i)], value_bytes_, out)), value);
+      k.when(there).run("st.global." + value_bits_, at(k("mad.wide.u32", places_[std::size_t(i)], value_bytes_, out)),
+                        value);
     }
   }
 

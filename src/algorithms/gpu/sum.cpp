@@ -25,8 +25,8 @@ bool by_columns(std::int64_t outputs, std::int64_t length, std::int64_t inner) {
 
 void sum_packed_step(cuda::Device& device, ScalarKind kind, const PackedSumArguments& a, std::int64_t blocks,
                      const SumShape& shape) {
-  const std::string name = "weft_sum_packed_" + name_of(kind) + (a.b ? "_product" : "") + "_" +
-                           std::to_string(shape.loads);
+  const std::string name =
+      "weft_sum_packed_" + name_of(kind) + (a.b ? "_product" : "") + "_" + std::to_string(shape.loads);
   queue(device, name, blocks, shape.threads, a, [&] { return sum_packed_ptx(name, kind, a.b != 0, shape); });
 }
 

@@ -5,9 +5,7 @@
 namespace weft::algorithms::gpu {
 namespace {
 
-std::string multiply(const NumberText& number) {
-  return (number.type[0] == 'f' ? "mul.rn." : "mul.lo.") + number.type;
-}
+std::string multiply(const NumberText& number) { return (number.type[0] == 'f' ? "mul.rn." : "mul.lo.") + number.type; }
 
 /// The sum over the block's threads, in the first one; the others jump to `done`.
 Reg sum_block(PtxKernel& k, const NumberText& number, const Reg& own, const std::string& done) {

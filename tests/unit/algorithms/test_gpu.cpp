@@ -70,8 +70,7 @@ class Algorithms : public testing::Test {
     std::iota(values.begin(), values.end(), V(5));
     auto k = there(keys, 2 * n);
     auto v = there(values, 2 * n);
-    const SortRequest request{
-        kind, sizeof(V), at(k), at(v), at(k, n), at(v, n), std::int64_t(n), begin, end};
+    const SortRequest request{kind, sizeof(V), at(k), at(v), at(k, n), at(v, n), std::int64_t(n), begin, end};
     shape ? sort_by(device, request, *shape) : sort(device, request);
     auto bits = [&](K key) {
       using U = std::conditional_t<sizeof(K) == 8, std::uint64_t, std::uint32_t>;
@@ -229,10 +228,10 @@ TEST_F(Algorithms, SortsWithinSegments) {
   auto first = there(begins), last = there(ends);
   for (bool some_bits : {false, true}) {
     auto k = there(keys, 2 * n), v = there(values, 2 * n);
-    sort_segments(device,
-                  {ScalarKind::i32, 4, at(k), at(v), at(k, n), at(v, n), std::int64_t(n), some_bits ? 3 : 0,
-                   some_bits ? 20 : 32},
-                  {at(first), at(last), std::int64_t(begins.size())});
+    sort_segments(
+        device,
+        {ScalarKind::i32, 4, at(k), at(v), at(k, n), at(v, n), std::int64_t(n), some_bits ? 3 : 0, some_bits ? 20 : 32},
+        {at(first), at(last), std::int64_t(begins.size())});
     auto order = values;
     for (std::size_t s = 0; s < begins.size(); ++s)
       std::stable_sort(order.begin() + std::max(begins[s], 0), order.begin() + std::min(ends[s], std::int32_t(n)),
@@ -291,7 +290,8 @@ TEST_F(Algorithms, Histograms) {
     auto counts = there(std::vector<std::int32_t>(std::size_t(bins) + 1, 9));
     histogram(device, {kind, at(in), at(counts), 3000, bins, lower, upper});
     std::vector<std::int32_t> expected(static_cast<std::size_t>(bins));
-    ASSERT_TRUE(host::histogram({kind, address_of(values.data()), address_of(expected.data()), 3000, bins, lower, upper}));
+    ASSERT_TRUE(
+        host::histogram({kind, address_of(values.data()), address_of(expected.data()), 3000, bins, lower, upper}));
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), counts.get())) << bins;
     EXPECT_EQ(counts.get()[bins], 9);
   };
@@ -337,12 +337,16 @@ TEST_F(Algorithms, SumsOfIntegers) {
 }
 
 TEST_F(Algorithms, PrefixSumsOfManyTiles) {
-  // More tiles than a row of them has (tile_prefix.h): 1024 of 1024 numbers are the smallest.
-  const std::size_t n = 1030 * 1024 + 9;
-  const std::vector<std::int64_t> values(n, 3);
-  auto in = there(values), out = there(std::vector<std::int64_t>(n));
-  scan(device, {ScalarKind::i64, at(in), at(out), 8, 8, std::int64_t(n), true});
-  for (std::size_t i = 0; i < n; i += 511) ASSERT_EQ(out.get()[i], std::int64_t(3 * (i + 1)));
+  // More tiles than a row of them has (tile_prefix.h), which is 1024; sums of 4 bytes and of 8.
+  const auto check = [&]<class T>(ScalarKind kind, T) {
+    const ScanShape shape{32, 16};
+    const std::size_t n = 1030 * std::size_t(32 * scan_items(shape, kind)) + 9;
+    auto in = there(std::vector<T>(n, 3)), out = there(std::vector<T>(n));
+    scan_by(device, {kind, at(in), at(out), sizeof(T), sizeof(T), std::int64_t(n), true}, shape);
+    for (std::size_t i = 0; i < n; i += 11) ASSERT_EQ(out.get()[i], T(3 * (i + 1)));
+  };
+  check(ScalarKind::i32, std::int32_t());
+  check(ScalarKind::i64, std::int64_t());
 }
 
 TEST_F(Algorithms, SumsAlongEveryDimension) {
