@@ -95,7 +95,7 @@ def main():
     parser.add_argument("--traces", action="store_true", help="print the trace of everything that did not pass")
     parser.add_argument("--nice", type=int, default=5, help="how far to step back behind other work (5)")
     parser.add_argument("--json", type=pathlib.Path, help="where to write everything as JSON")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     os.nice(arguments.nice)
     with tempfile.TemporaryDirectory() as folder:
         table = run(arguments, folder)
