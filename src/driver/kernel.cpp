@@ -173,8 +173,12 @@ const TapeFacts& Kernel::tape_facts(KernelSignature& signature, LaunchForm form)
   const BuildRequest request = request_for(signature, form);
   auto fresh = std::make_unique<TapeFacts>();
   DiagnosticSink sink;
-  if (std::unique_ptr<ir::Module> module = front_end(request, sink, /*gradients=*/true))
+  if (std::unique_ptr<ir::Module> module = front_end(request, sink, /*gradients=*/true)) {
     *fresh = driver::tape_facts(*module, options_, sink);
+  } else {  // a mistake in a gradient that the program wrote: which arrays there are, the launch itself says
+    DiagnosticSink unheard;
+    if ((module = front_end(request, unheard))) *fresh = driver::tape_facts(*module, options_, unheard);
+  }
   if (sink.has_errors()) fresh->problem = sink.render_all();
   std::unique_lock lock(mutex_);
   if (const TapeFacts* ready = slot.load(std::memory_order_acquire)) return *ready;

@@ -26,7 +26,8 @@ const Type* unsigned_of_size(std::size_t bytes) {
 /// A number, several of them without padding, or a struct of such.
 bool has_plain_bits(const Type* type) {
   if (!type->is_struct()) return type->is_numeric() && type->scalar_kind() != ScalarKind::boolean;
-  return !type->fields().empty() && std::ranges::all_of(type->fields(), [](const Field& f) { return has_plain_bits(f.type); });
+  return !type->fields().empty() &&
+         std::ranges::all_of(type->fields(), [](const Field& f) { return has_plain_bits(f.type); });
 }
 
 /// One of the numbers that a value is made of: its type, the byte it begins at, and the way to it.

@@ -253,7 +253,7 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}calls.py:78:11: error: can't reinterpret float64 as int32 [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x17 = wp.reinterpret(d, wp.int32){{$}}
 # CHECK-NEXT:{{^}}              ^~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}    note: both must be numbers, vectors or matrices of the same size{{$}}
+# CHECK-NEXT:{{^}}    note: both must be numbers, vectors, matrices or structs of them, of the same size{{$}}
 # CHECK-NEXT:{{^}}calls.py:79:11: error: the generic type Any can't be constructed [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x18 = wp.Any(){{$}}
 # CHECK-NEXT:{{^}}              ^~~~~~~~{{$}}

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 import warp as wp
+from warp._src.kernels import custom_functions
+
+needs_clang = pytest.mark.skipif(custom_functions.find_clang() is None, reason="no clang on this machine")
 
 
 @wp.struct
@@ -140,6 +143,25 @@ def test_arrays_are_references_already():
     assert (x.numpy()[0], y.numpy()[0]) == (1.0, 1.0)
 
 
+@needs_clang
+def test_native_functions_see_a_reference():
+    snippet = "x = x + by; by = by * 2.0f; return x;"
+
+    @wp.func_native(snippet)
+    def native_push(x: wp.ref[float], by: float) -> float: ...
+
+    @wp.kernel
+    def use(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        by = float(i) + 1.0
+        y[i] = native_push(x[i], by) + 100.0 * by
+
+    x, y = wp.zeros(2), wp.zeros(2)
+    wp.launch(use, dim=2, inputs=[x, y])
+    assert x.numpy().tolist() == [1.0, 2.0]
+    assert y.numpy().tolist() == [101.0, 202.0]
+
+
 def test_a_gradient_of_its_own_is_refused():
     @wp.func
     def change(x: wp.ref[float]) -> float:
@@ -147,7 +169,7 @@ def test_a_gradient_of_its_own_is_refused():
         return x
 
     @wp.func_grad(change)
-    def adjoint_of_change(x: float, adj_ret: float):
+    def adjoint_of_change(x: wp.ref[float], adj_ret: float):
         wp.adjoint[x] += 2.0 * adj_ret
 
     @wp.kernel
@@ -156,8 +178,30 @@ def test_a_gradient_of_its_own_is_refused():
         y[0] = change(v)
 
     x, y = wp.zeros(1, requires_grad=True), wp.zeros(1, requires_grad=True)
-    with pytest.raises(RuntimeError, match="changes a parameter of its caller's"), wp.Tape() as tape:
+    with wp.Tape() as tape:
         wp.launch(use, dim=1, inputs=[x], outputs=[y])
+    with pytest.raises(RuntimeError, match="changes a parameter of its caller's"):
+        tape.backward(grads={y: wp.ones(1)})
+
+
+def test_a_mistake_in_a_gradient_is_not_a_gradient_of_zero():
+    @wp.func
+    def double(x: float):
+        return 2.0 * x
+
+    @wp.func_grad(double)
+    def adjoint_of_double(x: float, adj_ret: float):
+        wp.adjoint[x] += nonsense(adj_ret)  # noqa: F821
+
+    @wp.kernel
+    def use(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        y[0] = double(x[0])
+
+    x, y = wp.ones(1, requires_grad=True), wp.zeros(1, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(use, dim=1, inputs=[x], outputs=[y])
+    assert y.numpy()[0] == 2.0
+    with pytest.raises(RuntimeError, match="nonsense"):
         tape.backward(grads={y: wp.ones(1)})
 
 

@@ -158,5 +158,53 @@ class Script(FolderCase):
         self.assertIn("wanted is the site-packages", done.stderr)
 
 
+class Engine(FolderCase):
+    """mujoco_warp_tests.py with an engine that has three kernels and four tests."""
+
+    PACKAGE = """
+        class Kernel:
+            is_generic = False
+            def __init__(self, key, problem=None):
+                self.key, self.problem = key, problem
+                self.module = type("Module", (), {"name": "m"})
+            def native(self):
+                if self.problem:
+                    raise AttributeError(f"f.py:1:2: error: {self.problem}")
+                return self
+            def build(self, types, lanes, place): pass
+        def struct(cls): return cls
+        def get_device(name): return type("Device", (), {"ordinal": -1})
+    """
+    ENGINE = """
+        import warp as wp
+        kernels = [wp.Kernel("good"), wp.Kernel("tiled", "there is no 'tile_load' in 'wp'"), wp.Kernel("bad", "no such name")]
+    """
+    TESTS = """
+        import unittest
+        import warp as wp
+        class Made(unittest.TestCase):
+            def test_plain(self): self.kernel = wp.Kernel("made")
+            def test_tiled(self): wp.launch_tiled(None, dim=(1, 2))
+            def test_tiled_of_zero_size(self): wp.launch_tiled(None, dim=[0, 2])
+            def test_texture(self): wp.Texture2D(width=1)
+    """
+
+    def test_what_needs_a_later_version_is_told_from_failures(self):
+        self.write("package/warp/__init__.py", self.PACKAGE)
+        self.write("site/mujoco_warp/__init__.py", self.ENGINE)
+        self.write("site/mujoco_warp/_src/__init__.py", "")
+        self.write("site/mujoco_warp/_src/ball_test.py", self.TESTS)
+        (self.root / "package" / "mujoco_warp").symlink_to(self.root / "site" / "mujoco_warp")
+        script = tool_paths.COMPAT / "mujoco_warp_tests.py"
+        command = [sys.executable, "-B", str(script), sys.executable, "--kernels", "ball_test"]
+        done = subprocess.run([*command, "--package", str(self.root / "package")], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        counts = {line[:44].strip(): line[44:].split()[:5] for line in done.stdout.splitlines() if line.endswith(" s")}
+        self.assertEqual(counts["import"], ["1", "0", "0", "0", "0"])
+        self.assertEqual(counts["kernels after the import"], ["1", "0", "1", "0", "1"])
+        self.assertEqual(counts["ball_test"], ["2", "0", "0", "0", "2"])
+        self.assertEqual(counts["kernels of factories, too"], ["1", "0", "1", "0", "1"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -5,7 +5,7 @@ tiles, raises NeedsLater, by which the tests that need them are told from those 
 compile, and say which name is missing. A name that the package has is left alone.
 
 With MUJOCO_KERNELS=FILE every kernel that exists when the process ends is compiled, and the file gets a line of JSON for
-each: {"kernel": …, "problem": "" or the compiler's first message}.
+each: {"kernel": …, "problem": "" or the compiler's first message, null for those whose types a launch decides}.
 """
 
 import atexit
@@ -73,12 +73,13 @@ def _remember_kernels() -> None:
     wp.Kernel.__init__ = remember
 
 
-def _problem(kernel) -> str:
-    """What hinders a kernel from being compiled; nothing for those whose types a launch decides."""
+def _problem(kernel) -> str | None:
+    """What hinders a kernel from being compiled."""
     try:
         native = kernel.native()
-        if not kernel.is_generic:
-            native.build([], 1, wp.get_device("cpu").ordinal)
+        if kernel.is_generic:
+            return None
+        native.build([], 1, wp.get_device("cpu").ordinal)
     except Exception as error:  # noqa: BLE001 - whatever it is gets counted
         lines = [line.partition(" error: ")[2] for line in str(error).splitlines() if " error: " in line]
         return f"{type(error).__name__}: {(lines or [str(error)])[0]}"

@@ -6,7 +6,8 @@ install --no-deps mujoco-warp):
 
   mujoco_warp_tests.py ENVIRONMENT/bin/python                     everything
   mujoco_warp_tests.py ENVIRONMENT/bin/python smooth_test math_test
-  mujoco_warp_tests.py ENVIRONMENT/bin/python --kernels           only the import and its kernels
+  mujoco_warp_tests.py ENVIRONMENT/bin/python --kernels           only the import and the kernels that exist then
+  mujoco_warp_tests.py ENVIRONMENT/bin/python --kernels smooth_test     also the kernels that these tests make
 
 mujoco_shim.py supplies the names that the package does not have yet (tiles, meshes, trees, textures). A kernel or test
 that uses one is counted under `later`.
@@ -44,28 +45,34 @@ def test_files(python: str) -> list[str]:
     return [name for name in names if name not in LEFT_OUT]
 
 
-def kernels(child: Child, module: str, folder: str) -> list[Outcome]:
-    """What becomes of the kernels that exist once the module is imported."""
-    record = pathlib.Path(folder, "kernels.json")
-    child.environment["MUJOCO_KERNELS"] = str(record)
-    try:
-        entries, status, printed = child.run(module, "--list", until=time.monotonic() + child.limit)
-    finally:
-        del child.environment["MUJOCO_KERNELS"]
-    failed = [entry for entry in entries if entry.get("outcome")]
-    if failed or status != 0:
-        cause = failed[0]["cause"] if failed else f"exit status {status}"
-        return [Outcome("import", "error", cause, failed[0].get("trace", printed) if failed else printed)]
-    found = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
-    return [Outcome(one["kernel"], "error" if one["problem"] else "passed", one["problem"]) for one in found]
+def import_outcome(child: Child) -> list[Outcome]:
+    """Whether the package can be imported; its kernels are compiled on the way out."""
+    entries, status, printed = child.run(PACKAGE, "--list", until=time.monotonic() + child.limit)
+    failed = next((entry for entry in entries if entry.get("outcome")), None)
+    if failed:
+        return [Outcome("import", "error", failed["cause"], failed.get("trace", ""))]
+    if status != 0:
+        return [Outcome("import", "error", f"exit status {status}", printed)]
+    return [Outcome("import", "passed")]
+
+
+def kernel_outcomes(record: pathlib.Path) -> list[Outcome]:
+    """What became of the kernels that some process has seen; each counts once."""
+    found: dict[str, Outcome] = {}
+    for line in record.read_text(encoding="utf-8").splitlines() if record.exists() else ():
+        one = json.loads(line)
+        kind = "skipped" if one["problem"] is None else "error" if one["problem"] else "passed"
+        found[one["kernel"]] = Outcome(one["kernel"], kind, one["problem"] or "")
+    return list(found.values())
 
 
 def run(arguments: argparse.Namespace, folder: str) -> Table:
-    """Prints a line for the kernels and one for each test file."""
+    """Prints a line for the import, for the kernels, and for each test file."""
     options = [option for file in (SHIM, *arguments.before) for option in ("--before", str(file.resolve()))]
     options += ["--only", arguments.only] if arguments.only else []
     child = Child(arguments.python, environment(arguments.package, folder), options, arguments.limit)
     child.environment["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    record = pathlib.Path(folder, "kernels.json")
     table = Table(later=LATER)
     print(Table.head(), flush=True)
 
@@ -73,12 +80,17 @@ def run(arguments: argparse.Namespace, folder: str) -> Table:
         table.add(file, outcomes)
         print(f"{table.line(file)}   {time.monotonic() - begun:6.1f} s", flush=True)
 
-    begun = time.monotonic()
-    if not arguments.files:
-        add("kernels after the import", kernels(child, PACKAGE, folder), begun)
-    for file in [] if arguments.kernels else arguments.files or test_files(arguments.python):
+    if not arguments.files or arguments.kernels:
+        begun = time.monotonic()
+        child.environment["MUJOCO_KERNELS"] = str(record)
+        add("import", import_outcome(child), begun)
+        add("kernels after the import", kernel_outcomes(record), begun)
+    for file in arguments.files or ([] if arguments.kernels else test_files(arguments.python)):
         begun = time.monotonic()
         add(file, child.outcomes(f"{PACKAGE}._src.{file}"), begun)
+    if record.exists() and table.files.keys() > {"import", "kernels after the import"}:
+        add("kernels of factories, too", kernel_outcomes(record), time.monotonic())
+        del table.files["kernels after the import"]  # they are among them
     return table
 
 
@@ -87,7 +99,7 @@ def main():
     parser.add_argument("python", help="the interpreter of the environment that has mujoco_warp")
     parser.add_argument("files", nargs="*", help="test files, e.g. smooth_test (default: the kernels and all files)")
     parser.add_argument("--package", type=pathlib.Path, default=ROOT / "python", help="folder that holds the package")
-    parser.add_argument("--kernels", action="store_true", help="no tests, only the kernels")
+    parser.add_argument("--kernels", action="store_true", help="compile the kernels, too, where files are named; else only them")
     parser.add_argument("--before", type=pathlib.Path, action="append", default=[], help="a Python file to run before")
     parser.add_argument("--only", default="", help="only tests that have this text in their name")
     parser.add_argument("--limit", type=float, default=900.0, help="seconds for one file (900)")
@@ -95,7 +107,7 @@ def main():
     parser.add_argument("--traces", action="store_true", help="print the trace of everything that did not pass")
     parser.add_argument("--nice", type=int, default=5, help="how far to step back behind other work (5)")
     parser.add_argument("--json", type=pathlib.Path, help="where to write everything as JSON")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     os.nice(arguments.nice)
     with tempfile.TemporaryDirectory() as folder:
         table = run(arguments, folder)

@@ -154,7 +154,7 @@ def main():
     parser.add_argument("--gpu", action="store_true", help="run the files that need a GPU, too")
     parser.add_argument("--nice", type=int, default=5, help="how far to step back behind other work (5)")
     parser.add_argument("--json", type=pathlib.Path, help="where to write everything as JSON")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     os.nice(arguments.nice)
     with tempfile.TemporaryDirectory() as cache:
         table = run(arguments, cache)

@@ -39,7 +39,8 @@ class ref:  # noqa: N801 - a type of annotations, as wp.array is
         return isinstance(other, ref) and wt.types_equal(self.dtype, other.dtype)
 
     def __hash__(self) -> int:
-        return hash((ref, wt.type_repr(wt.type_to_warp(self.dtype))))
+        handle = wt.type_handle_or_none(self.dtype)
+        return hash((ref, handle.name if handle is not None else None))
 
     def __repr__(self) -> str:
         return f"wp.ref[{wt.type_repr(self.dtype)}]"
