@@ -546,7 +546,7 @@ class Tape:
     needs (`kept_bytes` says how much), and kernels that overwrite what they have read write it down (`log_bytes`). With
     `keep_copies=False` the first is an error instead.
     """
-    gradients: Any
+    gradients: _t.Mapping[Any, Any]
     loss: array[Any, Any] | None
     scopes: _b.list[_b.tuple[_b.int, _b.str | None, _b.dict[Any, Any]]]
     def __init__(self, keep_copies: _b.bool = True) -> None: ...
