@@ -37,7 +37,7 @@ void add_leaves(const Type* type, NumberLeaf& at, std::vector<NumberLeaf>& out, 
 class Turner {
  public:
   struct Param {
-    Value* rebuilt;                                               // from the leaves
+    Value* rebuilt;                                                // from the leaves
     std::vector<std::pair<std::vector<PathStep>, Value*>> leaves;  // by path
   };
 

@@ -394,8 +394,8 @@ void register_launch(nb::module_& m) {
          nb::object again) {
         KernelHandle* handle = find_kernel(kernel.ptr());
         if (!handle) throw nb::type_error("not a kernel");
-        LaunchOnTape on_tape{arguments.is_none() ? nullptr : driver::recording_tape(), arguments, run,
-                             handle->backward, std::move(again)};
+        LaunchOnTape on_tape{arguments.is_none() ? nullptr : driver::recording_tape(), arguments, run, handle->backward,
+                             std::move(again)};
         launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr(),
                gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()),
                on_tape.tape || !run ? &on_tape : nullptr);

@@ -160,8 +160,7 @@ nb::list list_numbers(const TapeObject& self, nb::handle given) {
         type = type->fields()[std::size_t(field.value)].type;
       }
       const std::size_t count = leaf.type->is_scalar() ? 1 : leaf.type->component_count();
-      for (std::size_t k = 0; k < count; ++k)
-        values.append(static_cast<const double*>(sums.data())[leaf.first + k]);
+      for (std::size_t k = 0; k < count; ++k) values.append(static_cast<const double*>(sums.data())[leaf.first + k]);
       out.append(nb::make_tuple(nb::tuple(names), values));
     }
   }
@@ -285,8 +284,7 @@ void register_tape(nb::module_& m) {
                                                     std::move(again)));
           },
           nb::arg("function"), nb::arg("arrays"), nb::arg("written"), nb::arg("again").none())
-      .def("_need",
-           [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.tape.need(a.array, by); })
+      .def("_need", [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.tape.need(a.array, by); })
       .def("_numbers", &list_numbers)
       .def("_zero_numbers",
            [](TapeObject& t) {
@@ -342,9 +340,8 @@ void register_tape(nb::module_& m) {
       },
       "Who wants to hear of work on arrays other than launches, copies and fills: the tape that records what this thread "
       "does, tapes for which it may repeat a step, or None.");
-  m.def(
-      "copies_are_followed", &driver::copies_are_followed,
-      "Whether the tape that records, or one of which they may repeat a step, wants to hear of copies and fills.");
+  m.def("copies_are_followed", &driver::copies_are_followed,
+        "Whether the tape that records, or one of which they may repeat a step, wants to hear of copies and fills.");
   m.def("set_forward_mode", &driver::set_forward_mode);
   m.def("forward_mode", &driver::forward_mode, "Whether forward mode follows what this thread does.");
   m.def(

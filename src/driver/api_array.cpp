@@ -170,8 +170,7 @@ void Array::fill_zero() const {
   guarded([&] {
     driver::announce_array_write(valid(impl_), "a fill with zeros");
     impl_->array.fill_zero();
-    if (driver::copies_are_followed())
-      driver::record_copy(impl_, nullptr, [to = *this] { to.fill_zero(); });
+    if (driver::copies_are_followed()) driver::record_copy(impl_, nullptr, [to = *this] { to.fill_zero(); });
   });
 }
 void Array::fill(double value) const {
@@ -180,8 +179,7 @@ void Array::fill(double value) const {
     write_scalars(impl_->array.element(), value, element.data());
     driver::announce_array_write(impl_->array, "a fill");
     impl_->array.fill(element.data());
-    if (driver::copies_are_followed())
-      driver::record_copy(impl_, nullptr, [to = *this, value] { to.fill(value); });
+    if (driver::copies_are_followed()) driver::record_copy(impl_, nullptr, [to = *this, value] { to.fill(value); });
   });
 }
 Array Array::copy() const { return to(device()); }

@@ -8,7 +8,8 @@ namespace {
 
 using Step = Tape::Step;
 
-void visit_versions(const Tape::Take& take, const std::function<void(const std::shared_ptr<runtime::Version>&)>& visit) {
+void visit_versions(const Tape::Take& take,
+                    const std::function<void(const std::shared_ptr<runtime::Version>&)>& visit) {
   for (const Step& step : take.steps) {
     for (const auto& one : step.versions) visit(one);
     if (!step.launch) continue;

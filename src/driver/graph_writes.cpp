@@ -8,8 +8,8 @@
 
 #include "driver/graph_repeats.h"
 #include "driver/tape_repeat.h"
-#include "runtime/command_list.h"
 #include "driver/taping.h"
+#include "runtime/command_list.h"
 
 namespace weft::driver {
 namespace {
@@ -98,7 +98,9 @@ void GraphWrites::announce_for(std::uint64_t number, GraphRepeats* repeats) {
     if (work.launch && work.sure)
       repeats->note(*work.launch, written);
     else
-      repeats->note(work.part ? "a graph" : work.sure ? work.ranges.front().by : "a branch",
+      repeats->note(work.part   ? "a graph"
+                    : work.sure ? work.ranges.front().by
+                                : "a branch",
                     work.part ? std::vector{runtime::kAnywhere} : written);
   }
 }

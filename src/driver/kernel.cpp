@@ -135,7 +135,8 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
   fresh->in_order = request.form.in_order;
   if (fresh->in_order)
     request.options.lanes = 1;  // lanes would run a statement for several threads before the next one
-  fresh->param_bytes = form.taped ? log_layout(signature.layout).size : signature.layout.size;
+  fresh->param_bytes = form.taped ? taped_layout(signature.layout, tape_facts(signature, form), form.adjoint).size
+                                  : signature.layout.size;
   if (interpret_ && !device) {
     fresh->module = front_end(request, sink);
     if (!fresh->module) return nullptr;

@@ -89,13 +89,13 @@ class Tape {
   void go_back(const std::function<void()>& seed, const std::vector<const runtime::Array*>& retained);
 
   std::shared_ptr<Take> take_ = std::make_shared<Take>();
-  std::shared_ptr<Take> next_;                // launches that repeat those of the tape, so far
+  std::shared_ptr<Take> next_;                 // launches that repeat those of the tape, so far
   std::vector<std::shared_ptr<Take>> graphs_;  // made while graphs were captured, complete
-  mutable std::mutex mutex_;                  // guards the list against launches of several threads
+  mutable std::mutex mutex_;                   // guards the list against launches of several threads
   bool watch_threads_ = false;
   bool goes_back_ = false;
   bool listens_ = false;  // there are steps that are no launches
-  int outer_ = 0;  // why the work of the thread was not to be recorded when recording began
+  int outer_ = 0;         // why the work of the thread was not to be recorded when recording began
 };
 
 // ---- Which tape records ------------------------------------------------------------------------------------------------

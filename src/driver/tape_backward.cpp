@@ -115,13 +115,15 @@ void Tape::go_back(const std::function<void()>& seed, const std::vector<const ru
 }
 
 void Tape::replay() {
-  if (tape_in_block() == this) throw runtime::Error("a tape can't replay in its own block: what it runs would be recorded");
+  if (tape_in_block() == this)
+    throw runtime::Error("a tape can't replay in its own block: what it runs would be recorded");
   const std::shared_ptr<Take> first = take_;
   for (const Step& step : first->steps)
     if (step.launch ? !step.launch->run && !step.launch->again : !step.function->can_run_again())
-      throw runtime::Error("the tape can't run again what it only knows how to go back over (a function given to "
-                           "record_func, or values that came from outside of arrays); run it yourself, with the "
-                           "recorded launches in their order: the tape sees that, and goes back over it");
+      throw runtime::Error(
+          "the tape can't run again what it only knows how to go back over (a function given to "
+          "record_func, or values that came from outside of arrays); run it yourself, with the "
+          "recorded launches in their order: the tape sees that, and goes back over it");
   Repeats::forget_begun(*this);
   for (const Step& step : first->steps) {
     std::vector<std::uint64_t> block;
@@ -133,8 +135,9 @@ void Tape::replay() {
       step.launch->again();
   }
   if (take_ == first && Repeats::take_for_backward(*this) == first && !first->steps.empty())
-    throw runtime::Error("what the tape ran again is not what it has recorded: arrays have changed their memory, or other "
-                         "threads have written to them meanwhile; reset the tape and record anew");
+    throw runtime::Error(
+        "what the tape ran again is not what it has recorded: arrays have changed their memory, or other "
+        "threads have written to them meanwhile; reset the tape and record anew");
 }
 
 bool Tape::writes(std::size_t step, const runtime::Array& array) const {

@@ -30,7 +30,8 @@ bool same_array(const ArrayDesc& a, const ArrayDesc& b) {
 
 /// Whether two arguments are the same; their gradients don't count, nor does padding.
 bool same_argument(const Type* type, const char* a, const char* b) {
-  if (type->is_array()) return same_array(*reinterpret_cast<const ArrayDesc*>(a), *reinterpret_cast<const ArrayDesc*>(b));
+  if (type->is_array())
+    return same_array(*reinterpret_cast<const ArrayDesc*>(a), *reinterpret_cast<const ArrayDesc*>(b));
   if (!type->is_struct() && !type->is_indexed_array()) return std::memcmp(a, b, type->size()) == 0;
   for (const Field& f : type->fields())
     if (!same_argument(f.type, a + f.offset, b + f.offset)) return false;

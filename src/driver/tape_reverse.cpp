@@ -70,11 +70,8 @@ void check_reversible(TapedLaunch& l) {
 void use_numbers(TapedLaunch& l, char* bytes, const Probe* probe) {
   const TapeFacts& facts = *l.facts;
   if (facts.numbers.empty()) return;
-  const ParamLayout extended = log_layout(l.signature->layout);
-  const std::size_t own = l.signature->layout.params.size();
-  // Only what the adjoint has is in its way: without a log the numbers come first.
-  auto* desc = reinterpret_cast<ArrayDesc*>(
-      bytes + extended.params[own + (facts.log.empty() ? 0 : autodiff::kLogParams)].offset);
+  auto* desc =
+      reinterpret_cast<ArrayDesc*>(bytes + taped_layout(l.signature->layout, facts, true).params.back().offset);
   *desc = ArrayDesc{};
   if (probe) return;
   if (!l.numbers.is_valid()) {

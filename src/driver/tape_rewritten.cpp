@@ -2,6 +2,7 @@
 // they are now if they are inputs, and nothing else that is needed was computed from them: the gradient is then that at the
 // new values, as if everything had been recorded anew.
 #include <algorithm>
+#include <unordered_set>
 
 #include "driver/tape_repeat.h"
 
@@ -18,13 +19,24 @@ bool meets(const Ranges& a, const Ranges& b) {
   return std::any_of(b.begin(), b.end(), [&](runtime::ByteRange r) { return meets(a, r); });
 }
 
+/// Calls `visit` with the versions that going back over a step needs.
+template <class Visit>
+void visit_needed(const Tape::Step& step, const Visit& visit) {
+  for (const auto& version : step.versions) visit(version);
+  if (!step.launch) return;
+  for (const TapedLaunch::Leaf& leaf : step.launch->leaves)
+    if (leaf.version) visit(leaf.version);
+  for (const auto& version : step.launch->held_versions) visit(version);
+}
+
 /// What a step reads and writes, and the values that going back over it needs.
 struct Uses {
   Ranges read, written;
   Versions needed;
   bool logged = false;
 
-  explicit Uses(const Tape::Step& step) : needed(step.versions) {
+  explicit Uses(const Tape::Step& step) {
+    visit_needed(step, [&](const auto& version) { needed.push_back(version); });
     step.launch ? add(*step.launch) : add(*step.function);
   }
 
@@ -36,11 +48,9 @@ struct Uses {
       const runtime::ByteRange range = runtime::data_range(desc, facts.leaves[k].type->element()->size());
       if (facts.read[k]) read.push_back(range);
       if (facts.written[k]) written.push_back(range);
-      if (l.leaves[k].version) needed.push_back(l.leaves[k].version);
     }
     if (facts.read_elsewhere) read.push_back(runtime::kAnywhere);
     if (facts.written_elsewhere) written.push_back(runtime::kAnywhere);
-    needed.insert(needed.end(), l.held_versions.begin(), l.held_versions.end());
     logged = l.logged;
   }
   void add(const TapedFunction& function) {
@@ -52,20 +62,19 @@ struct Uses {
 }  // namespace
 
 void renew_rewritten(Tape::Take& take) {
-  std::vector<Uses> steps;
   Versions stale;
   Ranges rewritten;
-  for (const Tape::Step& step : take.steps) {
-    steps.emplace_back(step);
-    for (const auto& version : steps.back().needed) {
-      if (!version->is_stale()) continue;
+  std::unordered_set<const runtime::Version*> seen;
+  for (const Tape::Step& step : take.steps)
+    visit_needed(step, [&](const auto& version) {
+      if (!seen.insert(version.get()).second || !version->is_stale()) return;
       stale.push_back(version);
       rewritten.push_back(version->range());
-    }
-  }
+    });
   if (stale.empty()) return;
   Ranges computed;  // from what was rewritten
-  for (const Uses& step : steps) {
+  for (const Tape::Step& one : take.steps) {
+    const Uses step(one);
     if (meets(rewritten, step.written)) return;  // the tape makes it: it is no input
     const bool passes_on = meets(rewritten, step.read) || meets(computed, step.read);
     if (passes_on && step.logged) return;

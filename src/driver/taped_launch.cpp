@@ -112,10 +112,11 @@ std::unique_ptr<TapedLaunch> make_taped(WatchedLaunch launch) {
   made->rank = launch.dims.size();
   made->place = launch.place;
   made->owner = std::move(launch.owner);
-  const ParamLayout extended =
-      facts.log.empty() && facts.ordered.empty() && facts.numbers.empty() ? ParamLayout() : log_layout(signature.layout);
-  made->block.resize((std::max(extended.size, signature.layout.size) + 7) / 8 + 1);
-  std::memcpy(made->bytes(), launch.block, signature.layout.size);
+  const std::size_t own = signature.layout.size;
+  const std::size_t size =
+      facts.log.empty() && !facts.takes_numbers ? own : taped_layout(signature.layout, facts, true).size;
+  made->block.resize((size + 7) / 8 + 1);
+  std::memcpy(made->bytes(), launch.block, own);
   made->memory = std::move(launch.memory);
   made->held = std::move(launch.held);
   made->leaves.resize(facts.leaves.size());

@@ -54,9 +54,9 @@ struct TapedLaunch {
   std::shared_ptr<void> owner;         // as in WatchedLaunch
   runtime::TapeLog log;
   bool logged = false;
-  bool active = false;   // there was a gradient when it ran
-  bool backward = true;  // enable_backward of the kernel
-  bool in_order = true;  // its threads ran one after another
+  bool active = false;     // there was a gradient when it ran
+  bool backward = true;    // enable_backward of the kernel
+  bool in_order = true;    // its threads ran one after another
   runtime::Array numbers;  // the gradients of numbers in structs, once somebody went back
   bool run = true;         // as in WatchedLaunch, and:
   std::function<void()> again;

@@ -92,12 +92,10 @@ std::vector<autodiff::NumberLeaf> used_numbers(const ir::Function& kernel, const
   std::vector<const Type*> types;
   for (const ir::Value* param : kernel.params()) types.push_back(param->type);
   std::vector<autodiff::NumberLeaf> leaves = autodiff::number_leaves(types);
-  if (leaves.empty() || adjoint.params().back()->name != autodiff::kNumbersName) return {};
   const ir::Value* numbers = adjoint.params().back();
   bool used = false;
-  ir::walk(*adjoint.body, [&](const ir::Op& op) {
-    used = used || (op.code == ir::OpCode::atomic && op.operand(0) == numbers);
-  });
+  ir::walk(*adjoint.body,
+           [&](const ir::Op& op) { used = used || (op.code == ir::OpCode::atomic && op.operand(0) == numbers); });
   if (!used) leaves.clear();
   return leaves;
 }
@@ -108,7 +106,12 @@ ParamLayout log_layout(const ParamLayout& layout) {
   ParamLayout extended = layout;
   for (std::size_t k = 0; k < autodiff::kLogParams; ++k)
     extended.add(std::string(autodiff::kLogParamNames[k]), autodiff::log_param_type(k));
-  extended.add(std::string(autodiff::kNumbersName), autodiff::numbers_type());
+  return extended;
+}
+
+ParamLayout taped_layout(const ParamLayout& layout, const TapeFacts& facts, bool adjoint) {
+  ParamLayout extended = facts.log.empty() ? layout : log_layout(layout);
+  if (adjoint && facts.takes_numbers) extended.add(std::string(autodiff::kNumbersName), autodiff::numbers_type());
   return extended;
 }
 
@@ -180,7 +183,9 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   facts.needed = std::move(reverse.read);
   facts.needed_elsewhere = reverse.read_elsewhere;
   facts.any_order = facts.ordered.empty();
-  facts.numbers = used_numbers(kernel, *adjoint->functions.back());
+  facts.takes_numbers =
+      has_numbers(kernel) && adjoint->functions.back()->params().back()->name == autodiff::kNumbersName;
+  if (facts.takes_numbers) facts.numbers = used_numbers(kernel, *adjoint->functions.back());
   auto look = [&](const ir::Op& op) {  // what is called has gradients that the program wrote
     const bool takes = op.code == ir::OpCode::atomic && op.atomic != ir::AtomicKind::add;
     facts.any_order = facts.any_order && !takes && op.code != ir::OpCode::call;

@@ -20,9 +20,10 @@ struct TapeFacts {
   bool read_elsewhere = false;              // arrays that came out of memory
   bool written_elsewhere = false;
   bool needed_elsewhere = false;
-  std::string problem;     // why the kernel has no adjoint; empty: it has one
-  std::string ordered;     // why its adjoint is right only for threads that ran one after another; empty: it always is
+  std::string problem;  // why the kernel has no adjoint; empty: it has one
+  std::string ordered;  // why its adjoint is right only for threads that ran one after another; empty: it always is
   std::vector<autodiff::NumberLeaf> numbers;  // in structs, whose gradients the adjoint adds up; empty: there are none
+  bool takes_numbers = false;                 // the adjoint has a parameter for them
   bool any_order = false;  // threads of the adjoint only add where they meet, if gradients share no memory
 };
 
@@ -37,9 +38,11 @@ struct TangentPlan {
   bool has_order() const { return !ordered.empty() || !settled.empty(); }
 };
 
-/// The layout of a parameter block with the log's descriptors behind the kernel's own parameters, and behind those that of
-/// the gradients of numbers, which comes first where there is no log.
+/// The layout of a parameter block with the log's descriptors behind the kernel's own parameters.
 ParamLayout log_layout(const ParamLayout& layout);
+/// The layout of a taped form: the log's descriptors where there is a log, and in adjoints that of the array for gradients of
+/// numbers where there are numbers.
+ParamLayout taped_layout(const ParamLayout& layout, const TapeFacts& facts, bool adjoint);
 
 /// Makes the kernel of a lowered module its tangent, directions in parameters (autodiff/adjoint.h).
 void make_tangent(ir::Module& module, const CompileOptions& options, DiagnosticSink& sink);

@@ -151,7 +151,7 @@ class VersionKeeper {
   void watch(const std::shared_ptr<Version>& version);
   void note_stray(ByteRange range, std::string_view by, Passage passage, const ArrayView& view);
 
-  Live live_;  // not overwritten so far, by first address
+  Live live_;                                 // not overwritten so far, by first address
   std::vector<std::weak_ptr<Version>> gone_;  // made by graphs, and overwritten since
   std::uintptr_t longest_live_ = 0, longest_use_ = 0;
   std::multimap<std::uintptr_t, std::uintptr_t> uses_;  // ranges, by first address

@@ -284,11 +284,12 @@ TEST(TapeErrors, CopiesThatAreNotWanted) {
 }
 
 TEST(TapeErrors, WritesThatNobodyRecorded) {
-  Array x = with_grad({1, 2}), y = with_grad({0, 0}), loss = with_grad({0});
+  Array x = with_grad({1, 2}), y = with_grad({0, 0}), z = with_grad({0, 0}), loss = with_grad({0});
   Tape tape;
   tape.record([&] {
     kernel("square").launch({2}, x, y);
-    kernel("total").launch({2}, y, loss);
+    kernel("square").launch({2}, y, z);
+    kernel("total").launch({2}, z, loss);
   });
   x.fill(7);
   const std::string text = message_of<weft::Error>([&] { tape.backward(loss); });

@@ -73,7 +73,8 @@ class Tape(_weft.TapeCore):
 
     def __init__(self, keep_copies: bool = True):
         super().__init__()
-        self.gradients: Gradients = Gradients()
+        self._handed_out = Gradients()
+        self.gradients: Mapping[Any, Any] = self._handed_out
         self.loss: array | None = None
         self.scopes: list[tuple[int, str | None, dict]] = []
         self._refuse_copies(not keep_copies)
@@ -148,9 +149,10 @@ class Tape(_weft.TapeCore):
                 retained = [a for a in arrays if a.retain_grad and a.requires_grad]
                 self._backward(lambda: self._seed(loss, grads), retained)
                 self._collect(arrays)
+                for one in lent:
+                    self._handed_out._put(one, lambda _, gradient=one.grad: gradient)
             finally:
                 for one in lent:
-                    self.gradients._put(one, lambda _, gradient=one.grad: gradient)
                     one.requires_grad = False
 
     def _seed(self, loss: array | None, grads: dict[array, array] | None) -> None:
@@ -187,7 +189,7 @@ class Tape(_weft.TapeCore):
                 found._put(one, self._struct_gradient)
             elif getattr(one, "_wp_indexed_", False) and one.requires_grad:
                 found._put(one, _own_gradient)
-        self.gradients = found
+        self.gradients = self._handed_out = found
 
     def replay(self) -> None:
         """Runs everything that was recorded again, in its order, on the values that arrays have now; `backward` then gives the
@@ -223,7 +225,7 @@ class Tape(_weft.TapeCore):
         """Forgets everything that was recorded, and sets the gradients to zero. They can still be looked up."""
         self.zero()
         self._clear()
-        self.gradients._let_go()
+        self._handed_out._let_go()
         self.scopes = []
         self.loss = None
 
