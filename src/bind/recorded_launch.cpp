@@ -5,7 +5,6 @@
 
 #include <nanobind/stl/shared_ptr.h>
 
-#include "bind/empty_launch.h"
 #include "bind/graph_journal.h"
 #include "bind/tape.h"
 #include "driver/default_argument.h"
@@ -39,6 +38,7 @@ struct RecordedLaunch {
   std::size_t rank = 0;
   LaunchPlace place;
   bool backward = true;  // enable_backward of the kernel
+  bool empty = false;    // the grid has no threads
 
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
   const char* bytes() const { return reinterpret_cast<const char*>(block.data()); }
@@ -132,6 +132,7 @@ void set_dim(RecordedLaunch& r, nb::handle dim) {
   runtime::launch_size(code, {extents, rank});
   std::copy_n(extents, rank, r.extents);
   r.rank = rank;
+  r.empty = std::find(extents, extents + rank, 0) != extents + rank;
   r.on_gpu.reset();
 }
 
@@ -201,7 +202,7 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
     self.attr("_launch_forward")();
     return;
   }
-  if (has_no_threads(*r.kernel, dims)) return;
+  if (r.empty) return;
   if (!r.followed.empty()) pack_followed(self, r);
   LaunchPlace place = r.place;
   place.gpu.stream = stream;

@@ -113,8 +113,11 @@ bool copy_buffer(nb::handle value, const Type* type, char* to) {
 }
 
 void pack_composite(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param) {
-  if (nb::hasattr(value, "_wp_type_") && nb::isinstance<TypeHandle>(value.attr("_wp_type_"))) {
-    if (nb::cast<const TypeHandle&>(value.attr("_wp_type_")).type == type) {
+  static PyObject* const name = PyUnicode_InternFromString("_wp_type_");
+  const nb::object own = nb::steal(PyObject_GetAttr(value.ptr(), name));
+  if (!own.is_valid()) PyErr_Clear();
+  if (own.is_valid() && nb::isinstance<TypeHandle>(own)) {
+    if (nb::cast<const TypeHandle&>(own).type == type) {
       Py_buffer view;
       if (PyObject_GetBuffer(value.ptr(), &view, PyBUF_SIMPLE) == 0) {
         bool fits = view.len == Py_ssize_t(type->size());
