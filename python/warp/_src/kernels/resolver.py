@@ -10,6 +10,7 @@ import enum
 import sys
 import types as _pytypes
 import typing
+import weakref
 
 from warp import _weft
 from warp._src.arrays.array import array
@@ -115,9 +116,11 @@ def _unusable(value: object, what: str) -> tuple:
 
 def describe_member_of_warp(name: str) -> tuple | None:
     """What `wp.name` is in kernels if it is no name of the language: a module below `warp`, an enum, a number."""
-    found = getattr(sys.modules["warp"], name, None)
-    answer = describe(found) if found is not None and not name.startswith("_") else None
-    return None if answer is None or answer[0] in ("other", "warp", "builtin") else answer
+    found = None if name.startswith("_") else getattr(sys.modules["warp"], name, None)
+    if not isinstance(found, (_pytypes.ModuleType, type, enum.Enum, int, float)):  # kernel, func: decorators are text, too
+        return None
+    answer = describe(found)
+    return None if answer is None or answer[0] in ("warp", "builtin") else answer
 
 
 _TYPE_ANSWERS = ("type", "generic", "generic_array", "generic_vector", "generic_matrix", "tuple_type")
@@ -213,12 +216,37 @@ class ModuleResolver(_MemberResolver):
     """Members of a Python module that is not warp: my_functions.square."""
 
 
+_outer: weakref.WeakKeyDictionary[_pytypes.CodeType, list[tuple[str, ...]]] = weakref.WeakKeyDictionary()
+
+
+def _outer_names(code: _pytypes.CodeType) -> list[tuple[str, ...]]:
+    """The names that a piece of code takes from outside, each alone and with attributes that follow; closures of one text
+    share their code."""
+    names = _outer.get(code)
+    if names is not None:
+        return names
+    import dis
+
+    found: set[tuple[str, ...]] = set()
+    path: tuple[str, ...] = ()
+    for one in dis.get_instructions(code):
+        if one.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
+            path = (one.argval,)
+        elif path and one.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            path = (*path, one.argval)
+        else:
+            path = ()
+        if path:
+            found.add(path)
+    names = _outer[code] = sorted(found)
+    return names
+
+
 class FunctionResolver:
     """Names of one Python function: closure first, then globals."""
 
     def __init__(self, func: typing.Callable):
         self.func = func
-        self._names: list[tuple[str, ...]] | None = None  # that its code takes from outside, each with attributes
         # wp.static sees names as they were where the function was declared: loops declare many of one text.
         self._declared = self._values(func.__code__) if "static" in func.__code__.co_names else {}
 
@@ -263,23 +291,6 @@ class FunctionResolver:
         known, free = self.func.__globals__, self.func.__code__.co_freevars
         return [self.lookup(name) if name in known or name in free else None for name in names]
 
-    def _named(self) -> list[tuple[str, ...]]:
-        if self._names is None:
-            import dis
-
-            found: set[tuple[str, ...]] = set()
-            path: tuple[str, ...] = ()
-            for one in dis.get_instructions(self.func.__code__):
-                if one.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
-                    path = (one.argval,)
-                elif path and one.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                    path = (*path, one.argval)
-                else:
-                    path = ()
-                found.update((path,) if path else ())
-            self._names = sorted(found)
-        return self._names
-
     def meaning(self, known: set[FunctionResolver] | None = None) -> tuple[bool, str]:
         """What the constants, types and functions are that the code names, as text; and whether that may well change:
         variables of an enclosing function and numbers are often those of a loop."""
@@ -287,14 +298,16 @@ class FunctionResolver:
         known = set() if known is None else known
         known.add(self)
         variable, texts = False, []
-        for path in self._named():
+        for path in _outer_names(self.func.__code__):
             name, value = path[0], names.get(path[0])
             try:
                 first = answer = self.lookup(name)
                 for attribute in path[1:]:
                     inside = _attributes_of(answer)
-                    answer = inside.lookup(attribute) if inside is not None else None
-                    value = getattr(value, attribute, None)
+                    if inside is None:
+                        answer = None
+                        break
+                    answer, value = inside.lookup(attribute), getattr(value, attribute, None)
             except Exception:  # a launch that needs it says so
                 continue
             if not answer or answer[0] not in ("int", "float", "bool", "str", "typed", "type", "functions"):
