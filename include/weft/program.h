@@ -45,7 +45,7 @@ class Argument {
 
 struct Options {
   bool debug = false;      // check array bounds, divisions and asserts; KernelError names kernel, line and thread
-  bool verify_fp = false;  // with debug: floats that are stored must be finite
+  bool verify_fp = false;  // prints values that are not finite; with debug: a store of one is an error
   bool fuse_fp = true;     // fused multiply-add where a product is used once by a sum
   bool fast_math = false;
   int opt_level = 2;

@@ -56,7 +56,14 @@ class Reporter {
   void visit(Op& op, Region& region, Op* next) {
     if (is_writing(op)) {
       Value* value = op.operands.back();
-      if (!is_looked_at(value->type) || value->is_constant()) return;
+      if (!is_looked_at(value->type)) return;
+      if (op.code == OpCode::atomic && op.atomic == ir::AtomicKind::add && !only_writes_) {  // the sum may overflow
+        build_.set_place(&region, next);
+        build_.set_loc(op.loc);
+        Value* sum = build_.binary(OpCode::add, op.result(), value);
+        return print(op, sum, all_finite(build_, sum), nullptr);
+      }
+      if (value->is_constant()) return;
       build_.set_place(&region, &op);
       build_.set_loc(op.loc);
       print(op, value, all_finite(build_, value), nullptr);

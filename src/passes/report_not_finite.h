@@ -1,7 +1,7 @@
 // `verify_fp` outside of debug mode: what is not finite is printed, with its place, and the launch goes on.
 //
 //   c = div a, b     →  if finite(a) & finite(b) & !finite(c) { print "file:line:col: not finite: ", c }
-//   store x[i], v    →  if !finite(v) { print "file:line:col: not finite: ", v }
+//   store x[i], v    →  if !finite(v) { print "file:line:col: not finite: ", v }; of atomic additions the sum counts
 //
 // An operation reports only what it made itself: a value that is not finite would otherwise be reported by everything
 // that is computed from it. Calls of library functions count as operations; what happens inside of them is theirs, since

@@ -93,6 +93,17 @@ def test_atomics_and_doubles(device, capfd):
 
 
 @wp.kernel
+def overflows(out: wp.array(dtype=wp.vec2)):
+    wp.atomic_add(out, 0, wp.vec2(3.0e38, 1.0))
+    out[1][0] -= 3.0e38
+
+
+def test_sums_that_overflow(device, capfd):
+    out = wp.array([[3.0e38, 0.0], [-3.0e38, 0.0]], dtype=wp.vec2)
+    assert said(capfd, overflows, [out]) == [(2, "inf 1"), (3, "-inf")]
+
+
+@wp.kernel
 def slope(x: wp.array(dtype=float), out: wp.array(dtype=float)):
     i = wp.tid()
     out[i] = wp.sqrt(x[i])
