@@ -1,8 +1,8 @@
-"""What the wheel's test files take for granted and this package does not have, so that one such name at the top of a file
-does not stop its other tests. Runs before them (wheel_tests.py); what the package has is left alone.
+"""What the wheel's test files take for granted and this package does not have, so that one such name at the top of a
+file does not stop its other tests. Runs before them (wheel_tests.py); what the package has is left alone.
 
-- Modules that are not here yet are empty: a name with a capital that is asked of one is a struct of one number, any other
-  one can be handed around and nothing else.
+- Modules that are not here yet are empty: a name with a capital that is asked of one is a struct of one number, any
+  other one can be handed around and nothing else.
 - Fabric arrays can be named in annotations and derived from, not made.
 - Internals that a file imports at its top can be imported; using one raises UsesInternals.
 - Two conversions of bfloat16 with NumPy, internals by which the tests write down what they expect.
@@ -87,9 +87,10 @@ def bfloat16_bits(types):
     import numpy as np
 
     def to_bits(values):
-        bits = np.asarray(values, dtype=np.float32).view(np.uint32)
+        numbers = np.asarray(values, dtype=np.float32)
+        bits = numbers.view(np.uint32)
         rounded = ((bits + (0x7FFF + ((bits >> 16) & 1))) >> 16).astype(np.uint16)
-        return np.where(np.isnan(np.asarray(values, dtype=np.float32)), ((bits >> 16) | 0x40).astype(np.uint16), rounded)
+        return np.where(np.isnan(numbers), ((bits >> 16) | 0x40).astype(np.uint16), rounded)
 
     def from_bits(bits):
         return (np.asarray(bits, dtype=np.uint16).astype(np.uint32) << 16).view(np.float32)
