@@ -3,7 +3,8 @@ file does not stop its other tests. Runs before them (wheel_tests.py); what the 
 
 - Modules that are not here yet are empty: a name with a capital that is asked of one is a struct of one number, any
   other one can be handed around and nothing else.
-- Fabric arrays can be named in annotations and derived from, not made.
+- Fabric arrays can be named in annotations and derived from, not made; the type of vectors without components can be
+  named, not used.
 - Internals that a file imports at its top can be imported; using one raises UsesInternals.
 - Two conversions of bfloat16 with NumPy, internals by which the tests write down what they expect.
 """
@@ -17,6 +18,10 @@ import pathlib
 import sys
 
 MISSING = ("warp.sim", "warp.fem", "warp.sparse", "warp.optim", "warp.render")
+
+
+class Unlike(Exception):
+    """A test needs what is different here on purpose (docs/differences.md)."""
 
 
 class UsesInternals(Exception):
@@ -82,6 +87,18 @@ def fabric_arrays(wp):
             setattr(wp, name, made(name))
 
 
+def empty_vectors(types):
+    """wp.types.vector(0, float), which some files have at their top."""
+    make = types.vector
+
+    def vector(length=None, *args, **kwargs):
+        if type(length) is int and length == 0:
+            return Absent(Unlike, "a vector without components")
+        return make(length, *args, **kwargs)
+
+    types.vector = vector
+
+
 def bfloat16_bits(types):
     """Both conversions, to nearest even."""
     import numpy as np
@@ -122,6 +139,7 @@ def supply():
     sys.meta_path.append(EmptyModules())
     if hasattr(wp, "array"):
         fabric_arrays(wp)
+        empty_vectors(sys.modules["warp.types"])
         bfloat16_bits(sys.modules["warp._src.types"])
     internals(tested_module)  # noqa: F821 - recorder.py sets it
 
