@@ -4,8 +4,8 @@ Runs before its tests. Textures, meshes and trees can be named in annotations; m
 tiles, raises NeedsLater, by which the tests that need them are told from those that fail. Kernels that use them don't
 compile, and say which name is missing. A name that the package has is left alone.
 
-With MUJOCO_KERNELS=FILE every kernel that exists when the process ends is compiled, and the file gets a line of JSON for
-each: {"kernel": …, "problem": "" or the compiler's first message, null for those whose types a launch decides}.
+With MUJOCO_KERNELS=FILE every kernel that exists when the process ends is compiled, and the file gets a line of JSON
+for each: {"kernel": …, "problem": "" or the compiler's first message, null for those whose types a launch decides}.
 """
 
 import atexit

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs MuJoCo Warp on this package: imports it, compiles its kernels, runs its tests; counts what needs a later version.
+"""Runs MuJoCo Warp on this package: imports it, compiles its kernels, runs its tests; counts what needs later versions.
 
 It is installed, without warp-lang, in an environment of its own (pip install mujoco numpy absl-py "etils[epath]"; pip
 install --no-deps mujoco-warp):
@@ -99,7 +99,8 @@ def main():
     parser.add_argument("python", help="the interpreter of the environment that has mujoco_warp")
     parser.add_argument("files", nargs="*", help="test files, e.g. smooth_test (default: the kernels and all files)")
     parser.add_argument("--package", type=pathlib.Path, default=ROOT / "python", help="folder that holds the package")
-    parser.add_argument("--kernels", action="store_true", help="compile the kernels, too, where files are named; else only them")
+    with_files = "compile the kernels, too, where files are named; else only them"
+    parser.add_argument("--kernels", action="store_true", help=with_files)
     parser.add_argument("--before", type=pathlib.Path, action="append", default=[], help="a Python file to run before")
     parser.add_argument("--only", default="", help="only tests that have this text in their name")
     parser.add_argument("--limit", type=float, default=900.0, help="seconds for one file (900)")

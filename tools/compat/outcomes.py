@@ -81,7 +81,7 @@ class Table:
             print(f"{len(tests):5}  {cause}\n       {places}{', …' if len(files) > 4 else ''}")
 
     def report(self, causes: int, traces: bool, json_path: pathlib.Path | None):
-        """Prints causes and totals, with `traces` also every failure in full; writes everything to a file if asked to."""
+        """Prints causes and totals, with `traces` also every failure in full; writes everything to a file if asked."""
         for file, outcomes in self.files.items() if traces else ():
             for outcome in outcomes:
                 if self.kind(outcome) in ("failed", "error"):

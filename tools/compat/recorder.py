@@ -101,7 +101,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("module")
     parser.add_argument("record", type=pathlib.Path, help="file to append to")
-    parser.add_argument("--before", type=pathlib.Path, action="append", default=[], help="a Python file to run first, in which tested_module is the module's name")
+    first = "a Python file to run first, in which tested_module is the module's name"
+    parser.add_argument("--before", type=pathlib.Path, action="append", default=[], help=first)
     parser.add_argument("--done", type=pathlib.Path, help="a JSON list of tests that need not run")
     parser.add_argument("--only", default="", help="run only tests that have this text in their name")
     parser.add_argument("--list", action="store_true", help="record the names of the tests instead of running them")

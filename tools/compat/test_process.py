@@ -1,7 +1,7 @@
 """Runs the tests of one module in a process of its own (recorder.py) and says what became of each.
 
-A process that dies costs one test: the record names it, and a new process runs those that are left. A process that takes
-too long is ended; the tests that it did not come to are counted as errors.
+A process that dies costs one test: the record names it, and a new process runs those that are left. A process that
+takes too long is ended; the tests that it did not come to are counted as errors.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""What the wheel's test files take for granted and this package does not have, so that one such name at the top of a file
-does not stop its other tests. Runs before them (wheel_tests.py); what the package has is left alone.
+"""What the wheel's test files take for granted and this package does not have, so that one such name at the top of a
+file does not stop its other tests. Runs before them (wheel_tests.py); what the package has is left alone.
 
-- Modules that are not here yet are empty: a name with a capital that is asked of one is a struct of one number, any other
-  one can be handed around and nothing else.
-- Fabric arrays can be named in annotations and derived from, not made.
+- Modules that are not here yet are empty: a name with a capital that is asked of one is a struct of one number, any
+  other one can be handed around and nothing else.
+- Fabric arrays can be named in annotations and derived from, not made; the type of vectors without components can be
+  named, not used.
 - Internals that a file imports at its top can be imported; using one raises UsesInternals.
 - Two conversions of bfloat16 with NumPy, internals by which the tests write down what they expect.
 """
@@ -17,6 +18,10 @@ import pathlib
 import sys
 
 MISSING = ("warp.sim", "warp.fem", "warp.sparse", "warp.optim", "warp.render")
+
+
+class Unlike(Exception):
+    """A test needs what is different here on purpose (docs/differences.md)."""
 
 
 class UsesInternals(Exception):
@@ -82,14 +87,27 @@ def fabric_arrays(wp):
             setattr(wp, name, made(name))
 
 
+def empty_vectors(types):
+    """wp.types.vector(0, float), which some files have at their top."""
+    make = types.vector
+
+    def vector(length=None, *args, **kwargs):
+        if type(length) is int and length == 0:
+            return Absent(Unlike, "a vector without components")
+        return make(length, *args, **kwargs)
+
+    types.vector = vector
+
+
 def bfloat16_bits(types):
     """Both conversions, to nearest even."""
     import numpy as np
 
     def to_bits(values):
-        bits = np.asarray(values, dtype=np.float32).view(np.uint32)
+        numbers = np.asarray(values, dtype=np.float32)
+        bits = numbers.view(np.uint32)
         rounded = ((bits + (0x7FFF + ((bits >> 16) & 1))) >> 16).astype(np.uint16)
-        return np.where(np.isnan(np.asarray(values, dtype=np.float32)), ((bits >> 16) | 0x40).astype(np.uint16), rounded)
+        return np.where(np.isnan(numbers), ((bits >> 16) | 0x40).astype(np.uint16), rounded)
 
     def from_bits(bits):
         return (np.asarray(bits, dtype=np.uint16).astype(np.uint32) << 16).view(np.float32)
@@ -121,6 +139,7 @@ def supply():
     sys.meta_path.append(EmptyModules())
     if hasattr(wp, "array"):
         fabric_arrays(wp)
+        empty_vectors(sys.modules["warp.types"])
         bfloat16_bits(sys.modules["warp._src.types"])
     internals(tested_module)  # noqa: F821 - recorder.py sets it
 

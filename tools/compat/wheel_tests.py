@@ -9,9 +9,9 @@ The wheel is installed in an environment of its own; its tests are read where th
   wheel_tests.py SITE_PACKAGES --json results.json --causes 100
 
 One process a file, one after the other. In them `warp` is the package of --package (default: this source tree, with the
-extension of WEFT_EXTENSION_DIR) and `warp.tests` the wheel's folder. Printed are passed, failed, errors and skipped, by
-file and by cause; `later` are tests that fail for want of something that is not part of the package yet, `internals` are about
-parts of the other implementation that programs don't use. With --original
+extension of WEFT_EXTENSION_DIR) and `warp.tests` the wheel's folder; wheel_shim.py has run before. Printed are passed,
+failed, errors and skipped, by file and by cause; `later` are tests that fail for want of something that is not part of
+the package yet, `internals` are about parts of the other implementation that programs don't use. With --original
 PYTHON, an interpreter of the wheel's environment, the tests of files that can't be imported are counted, too.
 """
 
@@ -68,18 +68,19 @@ LEFT_OUT = {
 
 # Failures for want of what is not here yet: such names are missing.
 LATER = (
-    r"NeedsLater|(?:attribute|there is no) '(?:\w+\.)?(?:tile\w*|Mesh\w*|Bvh\w*|HashGrid|MarchingCubes|Volume\w*|Texture\w*|mesh_\w+"
-    r"|bvh_\w+|hash_grid\w*|(?:from|to)_dlpack|dlpack|from_torch|to_torch|from_jax|to_jax"
+    r"NeedsLater|(?:attribute|there is no) '(?:\w+\.)?(?:tile\w*|Mesh\w*|Bvh\w*|HashGrid|MarchingCubes|Volume\w*"
+    r"|Texture\w*|mesh_\w+|bvh_\w+|hash_grid\w*|(?:from|to)_dlpack|dlpack|from_torch|to_torch|from_jax|to_jax"
     r"|volume_\w+|texture_\w+|fabricarray\w*|indexedfabricarray\w*|launch_tiled|sim|fem|sparse|optim|render)'"
-    r"|cannot import name '\w+' from 'warp\.(?:sim|fem|sparse|optim|render)\b|module 'warp\.(?:sim|fem|sparse|optim|render)\b"
+    r"|(?:cannot import name '\w+' from|module) 'warp\.(?:sim|fem|sparse|optim|render)\b"
     r"|No module named 'warp\.(?:sim|fem|sparse|optim|render|jax\w*|torch|paddle)\b"
 )
 
 # Tests of parts that only the other implementation has: names with an underscore, and classes of its code generator.
 INTERNALS = (
     r"UsesInternals|attribute '_[a-zA-Z]\w*'|cannot import name '_\w+'"
-    r"|attribute '(?:ModuleBuilder|ModuleHasher|Adjoint|codegen_func_forward|get_arg_type|inspect|execs|references|dependents"
-    r"|resolved_options|is_cuda_driver_initialized)'|unexpected keyword argument '(?:code_transformers|strip_hash)'"
+    r"|attribute '(?:ModuleBuilder|ModuleHasher|Adjoint|codegen_func_forward|get_arg_type|inspect|execs|references"
+    r"|dependents|hashers|resolved_options|is_cuda_driver_initialized)'"
+    r"|unexpected keyword argument '(?:code_transformers|strip_hash)'"
 )
 
 
@@ -134,7 +135,8 @@ def run(arguments: argparse.Namespace, cache: str) -> Table:
         outcomes = child.outcomes(module)
         broken = outcomes[0] if len(outcomes) == 1 and outcomes[0].test == IMPORT else None
         if original and broken and broken.outcome == "error":
-            outcomes = [Outcome(name, "error", broken.cause, broken.trace) for name in original.names(module)] or outcomes
+            names = original.names(module)
+            outcomes = [Outcome(name, "error", broken.cause, broken.trace) for name in names] or outcomes
         table.add(file, outcomes)
         print(f"{table.line(file)}   {time.monotonic() - begun:6.1f} s", flush=True)
     return table

@@ -1,6 +1,6 @@
 """Makes `warp.tests` the folder that WARP_TESTS_FOLDER names, in every process that has this folder on its path.
 
-Python runs a file of this name when it starts. The wheel's tests start processes of their own, which want their helpers.
+Python runs a file of this name when it starts. The wheel's tests start processes of their own, which want the helpers.
 """
 
 import importlib.abc

@@ -9,8 +9,8 @@ from warp._src.values import types as wt
 
 
 class ref:  # noqa: N801 - a type of annotations, as wp.array is
-    """A parameter by reference: what a function assigns to it, its caller's variable, component, field or array element has
-    afterwards.
+    """A parameter by reference: what a function assigns to it, its caller's variable, component, field or array element
+    has afterwards.
 
         @wp.func
         def push(x: wp.ref[float], by: float):
