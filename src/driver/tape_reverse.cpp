@@ -66,25 +66,32 @@ void check_reversible(TapedLaunch& l) {
   }
 }
 
-/// Gives a block the array to which gradients of numbers in structs are added; one without elements where nobody asks.
+/// The array to which gradients of numbers in structs are added.
+void make_numbers(TapedLaunch& l) {
+  const TapeFacts& facts = *l.facts;
+  if (l.numbers.is_valid() || facts.numbers.empty()) return;
+  const autodiff::NumberLeaf& last = facts.numbers.back();
+  const std::size_t count = last.first + (last.type->is_scalar() ? 1 : last.type->component_count());
+  l.numbers = runtime::Array::zeros(types::f64(), {std::int64_t(count)}, false, l.place.device);
+}
+
+/// Gives it to a block; one without elements where nobody asks.
 void use_numbers(TapedLaunch& l, char* bytes, const Probe* probe) {
   const TapeFacts& facts = *l.facts;
-  if (facts.numbers.empty()) return;
+  if (!facts.takes_numbers) return;
   auto* desc =
       reinterpret_cast<ArrayDesc*>(bytes + taped_layout(l.signature->layout, facts, true).params.back().offset);
   *desc = ArrayDesc{};
-  if (probe) return;
-  if (!l.numbers.is_valid()) {
-    const autodiff::NumberLeaf& last = facts.numbers.back();
-    const std::size_t count = last.first + (last.type->is_scalar() ? 1 : last.type->component_count());
-    l.numbers = runtime::Array::zeros(types::f64(), {std::int64_t(count)}, false, l.place.device);
-  }
+  if (probe || facts.numbers.empty()) return;
+  make_numbers(l);
   *desc = l.numbers.desc();
 }
 
 }  // namespace
 
 void zero_numbers(TapedLaunch& l) {
+  if (!l.active) return;
+  make_numbers(l);  // in a graph, too, it is zeroed before each run
   if (l.numbers.is_valid()) l.numbers.fill_zero();
 }
 

@@ -165,6 +165,32 @@ def test_launches_that_ran_again_and_graphs() -> None:
         np.testing.assert_allclose(float(tape.gradients[m].gain), 2 * NUMBERS[0] * X.sum() * k)
 
 
+def test_first_gone_back_in_a_graph() -> None:
+    m, y, seed = model(NUMBERS), zeros(5), doubles(np.ones(5))
+    with wp.Tape() as tape:
+        wp.launch(changed, 5, [m], [y])
+    with wp.ScopedCapture() as capture:
+        tape.zero()
+        wp.launch(changed, 5, [m], [y])
+        tape.backward(grads={y: seed})
+    for k in range(1, 4):
+        m.x.assign(X * k)
+        wp.capture_launch(capture.graph)
+        np.testing.assert_allclose(float(tape.gradients[m].gain), 2 * NUMBERS[0] * X.sum() * k)
+
+
+def test_arrays_without_gradients() -> None:
+    """Only the result has one: nothing else is asked for."""
+    m, y = model(NUMBERS), zeros(5)
+    m.x = doubles(X, grad=False)
+    with wp.Tape() as tape:
+        wp.launch(changed, 5, [m], [y])
+    tape.backward(grads={y: np.ones(5)})
+    found = tape.gradients[m]
+    np.testing.assert_allclose(float(found.gain), 2 * NUMBERS[0] * X.sum())
+    assert not found.x
+
+
 def test_plain_numbers_have_none() -> None:
     @wp.kernel
     def scale(s: F64, x: wp.array(dtype=F64), y: wp.array(dtype=F64)):

@@ -107,3 +107,14 @@ def test_components_may_be_overwritten(capfd: pytest.CaptureFixture, recwarn: py
     finally:
         wp.config.enable_vector_component_overwrites = False
     assert "overwrites" not in "".join(capfd.readouterr()) and not recwarn.list
+
+
+def test_scopes_end_once() -> None:
+    tape = wp.Tape()
+    tape.record_scope_begin("outer", {"n": 1})
+    with tape:
+        wp.launch(square, 5, [doubles(X)], [zeros(5)])
+    tape.record_scope_end()
+    assert tape.scopes == [(0, "outer", {"n": 1}), (1, None, None)]
+    with pytest.raises(RuntimeError, match="ended tape scope, but scope not present"):
+        tape.record_scope_end()

@@ -112,6 +112,58 @@ TEST(Versions, WritesBetweenRecordedOnesAreRemembered) {
   EXPECT_TRUE(keeper.strays().empty());
 }
 
+TEST(Versions, LostOnesCanBeGivenBack) {
+  VersionKeeper keeper, other;
+  const Array array = numbers({1, 2});
+  keeper.set_verify(true);
+  const auto version = keeper.need(array, "a test");
+  EXPECT_FALSE(keeper.is_disturbed());
+  overwrite(array, &other, "somebody");
+  EXPECT_TRUE(version->is_stale() && keeper.is_disturbed());
+  keeper.renew(version);
+  EXPECT_FALSE(version->is_stale());
+  EXPECT_EQ(lost(*version), "");
+  array.span<float>()[0] = 3;  // unannounced
+  EXPECT_TRUE(version->is_stale());
+  keeper.renew(version);
+  EXPECT_FALSE(version->is_stale());
+  overwrite(array, nullptr, "somebody");
+  EXPECT_TRUE(version->is_stale()) << "it is watched again";
+  EXPECT_FALSE(version->is_kept());
+}
+
+TEST(Versions, SeveralRecordOneWrite) {
+  VersionKeeper first, second, third;
+  const Array array = numbers({1, 2});
+  const auto a = first.need(array, "a test"), b = second.need(array, "a test"), c = third.need(array, "a test");
+  const Recorder recorders[] = {{&first, Passage::recorded}, {&second, Passage::recorded}};
+  announce_write(array.range(), recorders, "a launch", true);
+  array.fill_zero();
+  EXPECT_TRUE(a->is_kept() && b->is_kept() && !c->is_kept() && c->is_stale());
+  EXPECT_EQ(static_cast<float*>(b->data())[1], 2.0f);
+}
+
+TEST(Versions, CapturedWritesHappenWhenTheGraphRuns) {
+  VersionKeeper keeper;
+  const Array array = numbers({1, 2});
+  const auto before = keeper.need(array, "a test");
+  set_capture(7);
+  announce_write(array.range(), nullptr, "a fill");
+  EXPECT_TRUE(before->is_stale()) << "for what the graph does next";
+  const Array made = numbers({0});
+  const auto inside = keeper.need(made, "a test");
+  set_capture(0);
+  EXPECT_FALSE(before->is_stale());
+  announce_graph_write(array.range(), 7, "a graph");
+  EXPECT_TRUE(before->is_stale());
+  announce_write(made.range(), nullptr, "a fill");
+  EXPECT_TRUE(inside->is_stale());
+  announce_graph_write(made.range(), 7, "a graph");
+  keeper.renew_made_by(7);
+  EXPECT_FALSE(inside->is_stale()) << "the graph has made it again";
+  EXPECT_TRUE(before->is_stale());
+}
+
 TEST(Versions, ManyVersionsAreFoundByPlace) {
   VersionKeeper keeper;
   std::vector<Array> arrays;

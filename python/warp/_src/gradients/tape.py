@@ -76,7 +76,7 @@ class Tape(_weft.TapeCore):
         self._handed_out = Gradients()
         self.gradients: Mapping[Any, Any] = self._handed_out
         self.loss: array | None = None
-        self.scopes: list[tuple[int, str | None, dict]] = []
+        self.scopes: list[tuple[int, str | None, dict | None]] = []
         self._refuse_copies(not keep_copies)
 
     # ---- recording ---------------------------------------------------------------------------------------------------
@@ -117,10 +117,12 @@ class Tape(_weft.TapeCore):
 
     def record_scope_end(self, remove_scope_if_empty: bool = True) -> None:
         """Closes the group opened last."""
+        if sum(1 if name is not None else -1 for _, name, _ in self.scopes) < 1:
+            raise RuntimeError("Warp: Error, ended tape scope, but scope not present")
         if remove_scope_if_empty and self.scopes and self.scopes[-1][0] == self._count() and self.scopes[-1][1]:
             self.scopes.pop()
             return
-        self.scopes.append((self._count(), None, {}))
+        self.scopes.append((self._count(), None, None))
 
     @property
     def launches(self) -> list[Any]:
