@@ -6,7 +6,7 @@ import enum as _enum
 import typing as _t
 from collections.abc import Sequence
 from typing import Annotated, Any as Any, Callable as Callable, Iterator, SupportsIndex, TypeAlias, overload as _overload
-from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, types as types, utils as utils
+from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, math as math, tape as tape, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode

@@ -9,7 +9,9 @@ from typing import Any, Callable
 import numpy.typing as npt
 
 class DeterministicMode(_enum.IntEnum):
-    """How far results of atomic operations repeat. Anything but NOT_GUARANTEED runs CPU threads in increasing order."""
+    """How far results of atomic operations repeat. With anything but NOT_GUARANTEED they are the same bits in every run, on
+    any number of cores; kernels whose results depend on the order of their threads then cost more, most of all on GPUs.
+    """
     NOT_GUARANTEED = 0
     RUN_TO_RUN = 1
     GPU_TO_GPU = 2

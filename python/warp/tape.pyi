@@ -18,7 +18,7 @@ class Tape:
     """
     gradients: _t.Mapping[Any, Any]
     loss: array[Any, Any] | None
-    scopes: _b.list[_b.tuple[_b.int, _b.str | None, _b.dict[Any, Any]]]
+    scopes: _b.list[_b.tuple[_b.int, _b.str | None, _b.dict[Any, Any] | None]]
     def __init__(self, keep_copies: _b.bool = True) -> None: ...
     def __enter__(self) -> Tape: ...
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
@@ -30,22 +30,33 @@ class Tape:
         """Closes the group opened last."""
     @_b.property
     def launches(self) -> _b.list[Any]:
-        """What was recorded, in order: (kernel, dim, max_blocks, inputs, outputs, device, block_dim) of launches,
-        (function, arrays) of functions.
+        """What was recorded, in order: [kernel, dim, max_blocks, inputs, outputs, device, block_dim] of launches,
+        [function, arrays] of functions.
         """
     def backward(self, loss: array[Any, Any] | None = None, grads: _b.dict[array[Any, Any], array[Any, Any]] | None = None) -> None:
         """Adds to the gradient of every array that was read what the gradients of the written ones say.
 
         `loss` is an array of one element whose gradient becomes 1; `grads` maps arrays to the gradients they start with;
-        without either, the gradients that the arrays have are taken as they are.
+        without either, the gradients that the arrays have are taken as they are. An array of `grads` that has no gradient
+        has one for this pass.
+        """
+    def replay(self) -> None:
+        """Runs everything that was recorded again, in its order, on the values that arrays have now; `backward` then gives the
+        gradient there.
+
+        A program that does the same launches, copies and fills itself, outside of the tape, needs no call: the tape sees it.
         """
     @_b.property
     def adjoints(self) -> _t.Mapping[Any, Any]:
         """Another name of `gradients`."""
+    def get_adjoint(self, value: Any) -> Any:
+        """The gradient of an argument: of an array its `grad`, of a struct one of the gradients of its fields; None for what
+        has none.
+        """
     def zero(self) -> None:
         """Sets the gradients of all recorded arrays to zero."""
     def reset(self) -> None:
-        """Forgets everything that was recorded, and sets the gradients to zero."""
+        """Forgets everything that was recorded, and sets the gradients to zero. They can still be looked up."""
     def visualize(self, filename: _b.str | None = None, simplify_graph: _b.bool = True, hide_readonly_arrays: _b.bool = False, array_labels: _b.dict[array[Any, Any], _b.str] | None = None, choose_longest_node_name: _b.bool = True, ignore_graph_scopes: _b.bool = False, track_inputs: _b.list[array[Any, Any]] | None = None, track_outputs: _b.list[array[Any, Any]] | None = None, track_input_names: _b.list[_b.str] | None = None, track_output_names: _b.list[_b.str] | None = None, graph_direction: _b.str = 'LR') -> _b.str:
         """The recorded operations as a graph in the DOT language; written to `filename` where one is given.
 
