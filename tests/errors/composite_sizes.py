@@ -54,7 +54,7 @@ def calls_of_two(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}        m = wp.mat22(wp.mat22(1.0), shape=(2, 3)){{$}}
 # CHECK-NEXT:{{^}}                                          ^~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: leave shape= out, or give it to wp.matrix(…){{$}}
-# CHECK-NEXT:{{^}}composite_sizes.py:21:25: error: 'nested' returns int32, tuple(float32, float32), its annotation says int32, tuple[Float, int32] [return_mismatch]{{$}}
+# CHECK-NEXT:{{^}}composite_sizes.py:21:25: error: 'nested' returns int32, tuple(float32, float32), its annotation says int32, tuple[Float, int32] [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def nested(x: float) -> Tuple[int, Tuple[wp.Float, int]]:{{$}}
 # CHECK-NEXT:{{^}}                            ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
