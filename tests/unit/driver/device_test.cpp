@@ -2,6 +2,7 @@
 // fake driver (tests/fake_cuda), which takes kernels and does nothing: what they compute is looked at on a real one.
 #include <gtest/gtest.h>
 
+#include "weft/algorithms.h"
 #include "weft/weft.h"
 
 namespace {
@@ -182,6 +183,31 @@ TEST_F(Gpu, Tapes) {
   tape.zero();
   EXPECT_EQ(x.grad().read<float>(), Floats(3));
   EXPECT_EQ(loss.grad().read<float>(), Floats(1));
+}
+
+// These kernels are the runtime's own, which the fake driver runs, too.
+TEST_F(Gpu, Algorithms) {
+  using Ints = std::vector<std::int32_t>;
+  const Array values = Array::from<std::int32_t>({4, 4, 7, 7, 7, 9}, gpu);
+  EXPECT_EQ(weft::sum(values), 38.0);
+  EXPECT_EQ(weft::inner(values, values), 16 * 2 + 49 * 3 + 81.0);
+  const Array counts = Array::zeros("int32", {3}, gpu);
+  weft::histogram(values, counts, 4, 10);
+  EXPECT_EQ(counts.read<std::int32_t>(), (Ints{2, 3, 1}));
+  const Array found = Array::zeros("int32", {6}, gpu), lengths = Array::zeros("int32", {6}, gpu);
+  EXPECT_EQ(weft::encode_runs(values, found, lengths), 3);
+  EXPECT_EQ(found.read<std::int32_t>(), (Ints{4, 7, 9, 0, 0, 0}));
+  EXPECT_EQ(lengths.read<std::int32_t>(), (Ints{2, 3, 1, 0, 0, 0}));
+  EXPECT_EQ(weft::unique(values, values), 3);
+  const Array keys = Array::from<float>({3, -1, 2}, gpu), points = Array::zeros("vec3", {3}, gpu);
+  Floats numbers{3, 3, 3, -1, -1, -1, 2, 2, 2};
+  points.assign(Array::wrap("vec3", {3}, numbers.data()));
+  weft::sort_pairs(keys, points);
+  EXPECT_EQ(keys.read<float>(), (Floats{-1, 2, 3}));
+  Array::wrap("vec3", {3}, numbers.data()).assign(points);
+  EXPECT_EQ(numbers, (Floats{-1, -1, -1, 2, 2, 2, 3, 3, 3}));
+  weft::sort(keys);
+  EXPECT_EQ(keys.read<float>(), (Floats{-1, 2, 3}));
 }
 
 }  // namespace
