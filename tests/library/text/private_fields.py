@@ -150,12 +150,6 @@ def calls(out: wp.array(dtype=int)):
 # CHECK-NEXT:{{^}}private_fields.py:71:9: error: the target of a 'for' loop must be a plain name [bad_assignment]{{$}}
 # CHECK-NEXT:{{^}}        for a, b in q:{{$}}
 # CHECK-NEXT:{{^}}            ^~~~{{$}}
-# CHECK-NEXT:{{^}}private_fields.py:74:9: error: assigning to existing symbol 'f' (float32) a value of type int32 [type_change]{{$}}
-# CHECK-NEXT:{{^}}        for f in q:{{$}}
-# CHECK-NEXT:{{^}}            ^{{$}}
-# CHECK-NEXT:{{^}}private_fields.py:73:5: note: 'f' got its type here; use another name or convert the value{{$}}
-# CHECK-NEXT:{{^}}        f = float(0){{$}}
-# CHECK-NEXT:{{^}}        ^{{$}}
 # CHECK-NEXT:{{^}}private_fields.py:80:25: error: 'probe_range_next' updates its argument 'query', so it needs a variable here [bad_reference]{{$}}
 # CHECK-NEXT:{{^}}        wp.probe_range_next(wp.probe_range(0, 1), out[0]){{$}}
 # CHECK-NEXT:{{^}}                            ^~~~~~~~~~~~~~~~~~~~{{$}}
