@@ -206,8 +206,12 @@ class FunctionLowering::CompositeMaker {
       return lower_.fail(DiagCode::bad_call, at_node_,
                          "can't make " + type_->user_name() + " from " + from->user_name() + mismatch(from));
     }
-    if (!type_->is_vec() && !type_->is_mat() && count() != 1) return std::nullopt;
+    if (!type_->is_vec() && !type_->is_mat() && !type_->is_transform() && count() != 1) return std::nullopt;
     if (!add_scalar(args_[0])) return Entity::failed();
+    if (type_->is_transform()) {
+      parts_.resize(count(), parts_[0]);
+      return finish();
+    }
     return parts_[0]->is_zero() ? Entity::of(lower_.function_.zero(type_))
                                 : Entity::of(lower_.at(at_node_).splat(type_, parts_[0]));
   }
@@ -249,7 +253,7 @@ class FunctionLowering::CompositeMaker {
     return finish();
   }
 
-  /// Takes the components of a part, zeros if it was left out. False after an error.
+  /// Takes the components of a part; left out, they are those of the identity. False after an error.
   bool add_part(const Argument* part, const Type* wanted) {
     if (part && !(part->entity.is_value() && part->entity.type() == wanted)) {
       lower_.fail(DiagCode::type_mismatch, node(*part),
@@ -257,8 +261,11 @@ class FunctionLowering::CompositeMaker {
       return false;
     }
     add_components(part ? part->entity.value : lower_.function_.zero(wanted));
+    if (!part && wanted->is_quat()) parts_.back() = lower_.literal_as(one(), scalar_, at_node_);
     return true;
   }
+
+  static Entity one() { return Entity::of_symbol(Entity::Kind::integer, Symbol::of(Constant::of_int(1))); }
 
   Entity from_imaginary_and_real() {
     add_components(first_.value);

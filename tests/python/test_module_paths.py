@@ -100,3 +100,18 @@ def test_pickles_from_before_the_rooms():
 def test_pickles_of_today():
     for value in (wp.get_device("cpu"), wp.sin, wp.vec3, wp.float16(2.0), wp.mat22(1.0, 2.0, 3.0, 4.0)):
         assert pickle.loads(pickle.dumps(value)) == value
+
+
+def test_handles_are_numbers_of_64_bits():
+    @wp.struct
+    class Body:
+        shape: wp.handle
+
+    @wp.kernel
+    def read(body: Body, other: wp.handle, out: wp.array(dtype=wp.uint64)):
+        out[0] = body.shape + other
+
+    body, out = Body(), wp.zeros(1, dtype=wp.uint64)
+    body.shape = 2**40
+    wp.launch(read, dim=1, inputs=[body, 2**41, out])
+    assert int(out.numpy()[0]) == 2**40 + 2**41

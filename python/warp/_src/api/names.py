@@ -80,6 +80,7 @@ for _source in (
 ):
     for _name in _source.__all__:
         globals()[_name] = getattr(_source, _name)
+handle = _types.uint64  # of numbers that stand for objects: mesh.id
 del globals()["init_kernel_cache"]  # of warp.build only
 globals().update(_module_paths.DOCUMENTED)
 

@@ -17,6 +17,7 @@ from warp._src.values.composite import (
     make_class,
     register_maker,
 )
+from warp._src.values.scalars import is_number
 from warp._src.values.vector import Row, part
 
 
@@ -61,7 +62,7 @@ class Transformation(Row):
             self._set_all(args)
             return
         if len(args) == 1 and not kwargs:
-            numbers = component_numbers(args[0])
+            numbers = [args[0]] * 7 if is_number(args[0]) else component_numbers(args[0])
             if numbers is not None and len(numbers) == 7:
                 self._set_all(numbers)
                 return
