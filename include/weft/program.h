@@ -51,11 +51,11 @@ struct Options {
   int opt_level = 2;
   int lanes = 0;  // SIMD lanes: 0 chosen, 1 none, up to 16
   int max_unroll = 16;
-  bool cache = true;       // keep compiled objects on disk
-  bool interpret = false;  // run by the reference interpreter instead of machine code
-  bool backward = true;    // tapes go back over launches; else gradients stop there, and Program::messages says so
+  bool cache = true;           // keep compiled objects on disk
+  bool interpret = false;      // run by the reference interpreter instead of machine code
+  bool backward = true;        // tapes go back over launches; else gradients stop there, and Program::messages says so
   bool deterministic = false;  // sums of floats and other atomic operations give the same bits in every run
-  bool serial = false;     // threads one after the other, in increasing order, on the calling thread (one lane)
+  bool serial = false;         // threads one after the other, in increasing order, on the calling thread (one lane)
 };
 
 /// The extents of a launch, outermost first. Held in place: a launch allocates nothing. Keeps a few more than the four

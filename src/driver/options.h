@@ -17,8 +17,8 @@ struct CompileOptions {
   int lanes = 0;           // 0: chosen
   int max_unroll = 16;
   bool deterministic = false;  // sums and other atomic operations give the same bits in every run
-  bool tangent = false;   // the kernel's tangent (autodiff/adjoint.h), which has twice the parameters
-  bool use_cache = true;  // the object cache on disk
+  bool tangent = false;        // the kernel's tangent (autodiff/adjoint.h), which has twice the parameters
+  bool use_cache = true;       // the object cache on disk
 
   /// What concerns code for GPUs alone.
   struct Gpu {
