@@ -13,7 +13,6 @@ from typing import Any, Callable, Sequence
 from warp import _weft
 from warp._src.kernels.annotations import annotations_of
 from warp._src.kernels.definitions import Function, _check_function, _key_of, _module_for
-from warp._src.kernels.reference import ref
 from warp._src.kernels.resolver import array_annotation
 from warp._src.session import settings
 from warp._src.values import types as wt
@@ -74,7 +73,7 @@ def _inputs(f: Callable) -> list[tuple[str, Any]]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    a, b = (one.dtype if isinstance(one, ref) else one for one in (a, b))  # by reference or not: the value's type counts
+    a, b = (getattr(one, "value_type", one) for one in (a, b))  # wp.ref[T]: the type of the value counts
     if a is b or wt.types_equal(a, b):
         return True
     first = array_annotation(a)  # indexed arrays have no handle of their own
