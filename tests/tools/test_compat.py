@@ -193,7 +193,7 @@ class Engine(FolderCase):
         import unittest
         import warp as wp
         class Made(unittest.TestCase):
-            def test_plain(self): self.kernel = wp.Kernel("made")
+            def test_plain(self): wp.kept = wp.Kernel("made")
             def test_tiled(self): wp.launch_tiled(None, dim=(1, 2))
             def test_tiled_of_zero_size(self): wp.launch_tiled(None, dim=[0, 2])
             def test_texture(self): wp.Texture2D(width=1)
@@ -214,7 +214,7 @@ class Engine(FolderCase):
         self.assertEqual(counts["import"], ["1", "0", "0", "0", "0"])
         self.assertEqual(counts["kernels after the import"], ["1", "0", "1", "0", "1"])
         self.assertEqual(counts["ball_test"], ["2", "0", "0", "0", "2"])
-        self.assertEqual(counts["kernels of factories, too"], ["1", "0", "1", "0", "1"])
+        self.assertEqual(counts["kernels of factories, too"], ["2", "0", "1", "0", "1"])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import os
 import pathlib
 import subprocess
 
-SKIPPED_FOLDERS = {".git", "build", ".venv", "__pycache__", "third_party"}
+SKIPPED_FOLDERS = {".git", ".hypothesis", "build", ".venv", "__pycache__", "third_party"}
 CPP_SUFFIXES = {".cpp", ".h", ".cu", ".cuh"}
 
 
