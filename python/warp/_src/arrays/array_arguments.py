@@ -11,24 +11,12 @@ import numpy as np
 from warp import _weft
 from warp._src.arrays.array_interface import holds_arrays
 from warp._src.devices.device import CPU, device_at, get_device, selection
+from warp._src.values.struct_ctypes import ArrayDescriptor as ArrayDescriptor
 from warp._src.values.types import type_handle, type_handle_or_none
 
 
 class ArrayTypeError(TypeError, RuntimeError):
     """An element type that an array can't have or take."""
-
-
-class ArrayDescriptor(ctypes.Structure):
-    """An array as generated code sees it."""
-
-    _fields_ = [
-        ("data", ctypes.c_uint64),
-        ("grad", ctypes.c_uint64),
-        ("shape", ctypes.c_int64 * 4),
-        ("strides", ctypes.c_int64 * 4),
-        ("ndim", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-    ]
 
 
 class _PlainHandles(dict):

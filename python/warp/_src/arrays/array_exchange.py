@@ -10,6 +10,7 @@ from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays.array_attributes import ArrayAttributes
 from warp._src.devices.device import MemoryKind
+from warp._src.values.struct_ctypes import structure_of
 
 
 class ArrayExchange(ArrayAttributes):
@@ -66,8 +67,6 @@ class ArrayExchange(ArrayAttributes):
         """A ctypes pointer to the first element."""
         kind = self._element.kind
         if kind == "struct":
-            from warp._src.values.struct_ctypes import structure_of
-
             return ctypes.cast(self.ptr or 0, ctypes.POINTER(structure_of(self._element)))
         ctype = (
             self.dtype._type_

@@ -9,7 +9,7 @@ from warp._src.values import types as wt
 
 
 class ArrayDescriptor(ctypes.Structure):
-    """An array as kernels see it."""
+    """An array as generated code sees it."""
 
     _fields_ = [
         ("data", ctypes.c_uint64),
@@ -17,7 +17,7 @@ class ArrayDescriptor(ctypes.Structure):
         ("shape", ctypes.c_int64 * 4),
         ("strides", ctypes.c_int64 * 4),
         ("ndim", ctypes.c_int32),
-        ("_", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     ]
 
 
