@@ -30,6 +30,7 @@ class Listener:
 @pytest.fixture
 def listener(monkeypatch):
     monkeypatch.setattr(wp.config, "quiet", False)
+    monkeypatch.setattr(wp.config, "cache_kernels", False)  # what is found there was warned of when it was compiled
     with wp.ScopedLogger(Listener()) as logger:
         yield logger
 
