@@ -60,8 +60,10 @@ std::unique_ptr<ir::Module> recording_adjoint(const ir::Module& prepared, const 
                                               autodiff::LogPlan& log, DiagnosticSink& ordered, DiagnosticSink& sink) {
   const ir::Function& kernel = *prepared.functions.back();
   const Extras all{autodiff::prints(kernel), has_numbers(kernel)};
-  for (Extras tried : {all, Extras{false, all.numbers}, Extras{all.prints, false}}) {
-    if (!tried.prints && !tried.numbers) continue;
+  std::vector<Extras> ways = {all};
+  if (all.prints && all.numbers) ways.insert(ways.end(), {{.numbers = true}, {.prints = true}});
+  for (Extras tried : ways) {
+    if (!tried.prints && !tried.numbers) break;
     DiagnosticSink notes, errors;
     autodiff::LogPlan own_log;
     auto made = logging_adjoint(prepared, options, tried, own_log, notes, errors);

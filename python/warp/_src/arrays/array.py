@@ -15,7 +15,6 @@ from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays import array_operators, listeners
 from warp._src.arrays.array_arguments import (
-    ArrayDescriptor,
     ArrayTypeError,
     check_capacity,
     checked_address,
@@ -37,6 +36,7 @@ from warp._src.arrays.struct_elements import (
     take_refs,
 )
 from warp._src.devices.device import CPU, ON_CPU, place_of
+from warp._src.values.struct_ctypes import ArrayDescriptor
 from warp._src.values.types import class_of, type_handle, type_handle_or_none
 
 __all__ = ["array"]

@@ -11,7 +11,6 @@ import numpy as np
 from warp import _weft
 from warp._src.arrays.array_interface import holds_arrays
 from warp._src.devices.device import CPU, device_at, get_device, selection
-from warp._src.values.struct_ctypes import ArrayDescriptor as ArrayDescriptor
 from warp._src.values.types import type_handle, type_handle_or_none
 
 

@@ -15,9 +15,10 @@ from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays import listeners
 from warp._src.arrays.array import array
-from warp._src.arrays.array_arguments import ArrayDescriptor, check_device
+from warp._src.arrays.array_arguments import check_device
 from warp._src.arrays.array_operators import with_operators
 from warp._src.devices.device import MemoryKind
+from warp._src.values.struct_ctypes import ArrayDescriptor
 
 _INT32 = _weft.type_scalar("int32")
 
