@@ -33,13 +33,18 @@ class Tracer {
 
   Accesses run() {
     ir::walk(*kernel_.body, [&](const Op& op) {
+      // The walk goes into regions by itself, so an `if` or a loop counts for nothing here, and what
+      // is inside counts whether or not it runs.
       switch (ir::access_of(op.code)) {
         case ir::Access::none: break;
         case ir::Access::reads: mark(op.operand(0), true, false); break;
         case ir::Access::writes: mark(op.operand(0), false, true); break;
         case ir::Access::updates:
+          // An addition changes an element and does not replace it: a gradient passes it unchanged, and tapes don't
+          // take it for a write that cuts off what was there (unreversed_writes.cpp).
           mark(op.operand(0), !op.result()->type->is_array(), true, op.atomic != ir::AtomicKind::add);
           break;
+        // Whoever has the address may do both with it, and nobody would see.
         case ir::Access::address: mark(op.operand(0), true, true); break;
         case ir::Access::callee: {
           const analysis::FunctionEffects& callee = effects_.of(*op.callee);
@@ -54,6 +59,7 @@ class Tracer {
     return found_;
   }
 
+  /// For `leaves_of`: which arrays are meant, whatever is done to them.
   Accesses only(std::span<const Op* const> operations) {
     for (const Op* op : operations) mark(op->operand(0), true, true);
     return found_;
@@ -71,9 +77,12 @@ class Tracer {
       case ir::Origin::Kind::shared:
       case ir::Origin::Kind::unknown: return mark_elsewhere(read, written);
     }
+    // One of several parameters, as after a choice between two arrays: which one is known when the kernel runs.
     if (!from.param) return mark_elsewhere(read, written);
+    // The log, and the sums of numbers in structs: parameters that the compiler has added.
     if (first_[from.param->index] == SIZE_MAX) return;
     const std::size_t first = first_[from.param->index] + from.array;
+    // A value may hold several descriptors, a struct that is passed to a function say: all of them count.
     for (std::size_t k = first; k < first + ir::count_arrays(array->type); ++k) {
       if (read) found_.read[k] = true;
       if (written) found_.written[k] = true;

@@ -29,13 +29,20 @@ void Reverser::reverse_atomic(const Op& op) {
   Value* value = op.operands.back();
   if (!has_floats(value->type)) return;
   Value* result = adjoint(op.result());
+  // Whoever does not look at what an exchange found there has made a store, and which of several threads came
+  // last is as undefined as it is with stores.
   if (op.atomic == AtomicKind::exch && !result) return reverse_store(op);
+  // An addition of what carries no derivative: the element's gradient stays as it is, and nobody is given any.
   if (op.atomic == AtomicKind::add && !result && !wants(value)) return;
   const Leaf leaf = leaves(value->type)[0];  // atomics work on numbers, so there is one
   const analysis::BaseMask bases = alias_.bases(op.operand(0));
+  // What is in the array at the end is then the winner of all threads, so that each can compare
+  // its value with it, in any order. Vectors are left out: their components have different
+  // winners, and one exchange would take all of them.
   const bool alone = is_extreme(op) && !result && leaf.type->is_scalar() && bases && !(bases & ~only_extremes_);
   if (!alone && (op.atomic != AtomicKind::add || result)) needs_order(op);
   Value* gradient = b_.gradient(map(op.operand(0)));
+  // Inside of the guard, for `gradient` may be null: then there is nothing to take, and zero comes out.
   std::vector<Value*> taken = where_gradient(gradient, {&leaf.type, 1}, [&]() -> std::vector<Value*> {
     const Access at = gradient_access(op, leaf, gradient);
     return {alone ? take_extreme(op, at) : take_ordered(op, at, result)};
@@ -46,11 +53,14 @@ void Reverser::reverse_atomic(const Op& op) {
 /// One of those whose value came out on top takes the gradient; the exchange sees to it that it is one.
 Value* Reverser::take_extreme(const Op& op, const Access& at) {
   const Type* type = op.result()->type;
+  // The array itself, as the launch left it. Nothing but extremes of one kind has been written to it, so it holds the
+  // final value for every thread of the adjoint.
   Value* last = b_.load(map(op.operand(0)), at.indices, at.wrap, at.path, at.dynamic);
   Op* won = b_.if_op(b_.binary(OpCode::eq, map(op.operands.back()), last), {&type, 1});
   ir::Region* outer = b_.region();
   b_.set_place(won->regions[0]);
   Value* zero = b_.zero(type);
+  // Of several threads with the winning value the first one here gets all; those after it find the zero.
   Value* taken[] = {b_.atomic(AtomicKind::exch, at.array, at.indices, at.wrap, at.path, at.dynamic, zero)};
   b_.yield(taken);
   b_.set_place(won->regions[1]);
@@ -64,9 +74,13 @@ Value* Reverser::take_extreme(const Op& op, const Access& at) {
 Value* Reverser::take_ordered(const Op& op, const Access& at, Value* result) {
   const Type* type = op.result()->type;
   Value* value = map(op.operands.back());
+  // What the operation found there: recalled, as the array has changed since. If
+  // no rule below asks for it, dce drops it.
   Value* found = map(op.result());
   Value* none = b_.zero(type);
   Value* now = b_.load(at.array, at.indices, at.wrap, at.path, at.dynamic);
+  // `now` is the gradient of what the operation left behind. It is split: `taken` goes to the operand, `rest` stays
+  // in the array as the gradient of what was there before.
   Value *taken = now, *rest = none;
   auto choose = [&](const std::function<Value*(std::span<Value* const>)>& stays) {
     Value* in[] = {found, value, now};
@@ -74,6 +88,7 @@ Value* Reverser::take_ordered(const Op& op, const Access& at, Value* result) {
     taken = by_component(in, [&](std::span<Value* const> v) { return b_.select(stays(v), b_.zero(v[2]->type), v[2]); });
   };
   switch (op.atomic) {
+    // new = old + value: both have slope one, and both get all of it.
     case AtomicKind::add: rest = now; break;
     case AtomicKind::exch: break;
     case AtomicKind::min: choose([&](auto v) { return b_.binary(OpCode::lt, v[0], v[1]); }); break;
@@ -84,7 +99,9 @@ Value* Reverser::take_ordered(const Op& op, const Access& at, Value* result) {
       taken = b_.select(stays, none, now);
     }
   }
+  // The result is the old value, too: whoever used it has a claim on the same element.
   if (result) rest = sum(rest, result);
+  // A plain load and store: either no other thread comes here, or threads go back one after another (needs_order).
   if (rest != now) b_.store(at.array, at.indices, at.wrap, at.path, at.dynamic, rest);
   return taken;
 }

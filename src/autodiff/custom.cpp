@@ -22,6 +22,7 @@ bool takes_arrays(const ir::Function& function) {
 /// Whether a gradient function can reach gradients of arrays.
 bool writes_gradients(const ir::Function& function) {
   if (!takes_arrays(function)) return false;
+  // What native code does with the descriptors it is given nobody can see.
   bool any = !function.native.empty();
   ir::walk(*function.body, [&](const Op& op) { any = any || op.code == OpCode::gradient; });
   return any;
@@ -37,6 +38,9 @@ bool Functions::can_reverse(const ir::Function& function, const SourceLoc& call)
     return false;
   }
   if (options_.into_arrays) return true;
+  // Arrays count as constants here (wp.grad). A gradient of the program's own passes if it returns all that it
+  // computes. A function that is derived would take every array that it is given as a constant, also a private one of
+  // its caller, whose derivative would be lost in silence.
   bool blocked = function.gradient ? writes_gradients(*function.gradient) : takes_arrays(function);
   if (!blocked) return true;
   Diagnostic& d = sink_.report(DiagCode::no_gradient, call,
@@ -54,12 +58,16 @@ void Reverser::replay_call(const Op& op) {
     if (!op.results.empty()) forward_[op.result()] = recall(op);
     return;
   }
+  // Functions that touch memory were inlined, but for those with a gradient of their own. Their replay leaves out all
+  // writes, so a private array that one of them fills would be empty for the loads that follow it here.
   for (std::size_t k = 0; k < op.operands.size(); ++k)
     if (callee.native.empty() && effects_.of(callee).writes[k] && is_private(op.operand(k))) {
       Diagnostic& d = sink_.report(DiagCode::no_gradient, op.loc,
                                    "'" + callee.name + "' has a gradient of its own and writes to a private array");
       d.notes.push_back({{}, "let it return the values instead"});
     }
+  // Called again, it would read what the launch has left there and not what it read then: its results are written
+  // down like a load's. A log has room for one value per site, so several results have no site (−1).
   if (callee.native.empty() && reads_changed(op, callee.replay ? *callee.replay : callee)) {
     for (std::size_t k = 0; k < op.results.size(); ++k) {
       const Type* type = op.result(k)->type;
@@ -75,10 +83,13 @@ void Reverser::replay_call(const Op& op) {
 }
 
 bool Reverser::written_after(const Op& op, analysis::BaseMask bases) const {
+  // In a loop everything that the loop writes may come after the operation, in a later turn; the sides of an `if` run
+  // at most once each time, and the order of the text decides there.
   for (const ir::Region* at = op.parent; at->parent_op; at = at->parent_op->parent)
     if (at->parent_op->code != OpCode::if_ && (alias_.writes(*at->parent_op) & bases)) return true;
   bool behind = false, any = false;
   ir::walk(*source_.body, [&](const Op& other) {
+    // Before `behind` is set: what the operation itself does is not meant.
     any = any || (behind && (alias_.touched(alias_.direct_writes(other)) & bases));
     behind = behind || &other == &op;
   });
@@ -87,6 +98,8 @@ bool Reverser::written_after(const Op& op, analysis::BaseMask bases) const {
 
 bool Reverser::reads_changed(const Op& op, const ir::Function& callee) {
   const analysis::FunctionEffects& effects = effects_.of(callee);
+  // Memory found by an address or in other memory may be any array's, so that
+  // any write behind the call may change it.
   if (effects.reads_elsewhere && written_after(op, analysis::kUnknownBase)) return true;
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     if (!effects.reads[k]) continue;
@@ -98,6 +111,7 @@ bool Reverser::reads_changed(const Op& op, const ir::Function& callee) {
 
 void Reverser::reverse_call(const Op& op) {
   if (!activity_.matters(op) || !functions_.can_reverse(*op.callee, op.loc)) return;
+  // Asked of the gradient, not of the function: it may read arrays that its function never looks at.
   ir::Function* adjoint_function = functions_.adjoint_of(*op.callee);
   if (op.callee->native.empty() && reads_changed(op, *adjoint_function)) {
     Diagnostic& d = sink_.report(
@@ -106,6 +120,8 @@ void Reverser::reverse_call(const Op& op) {
     d.notes.push_back({{}, "write to another array, or pass the elements instead of the array"});
   }
   std::vector<Value*> args = mapped_all(op.operands);
+  // The signature is fixed, whatever is active here: seeds of all float results go in, adjoints of all float
+  // parameters come out, and `add` drops those that nobody wants.
   for (std::size_t k : float_positions(op.results)) args.push_back(adjoint_or_zero(op.result(k)));
   Op* call = b_.call(adjoint_function, args);
   std::size_t next = 0;
@@ -117,6 +133,7 @@ ir::Function* make_derivative(ir::Module& module, const ir::Function& source, co
   AdjointOptions options;
   options.into_arrays = false;
   Functions functions(module, options, sink);
+  // Only where the body is not ours to derive; what a derived body calls is asked for at each call.
   if (source.gradient || !source.native.empty())
     if (!functions.can_reverse(source, at)) return nullptr;
   ir::Function* made = functions.adjoint_of(source);

@@ -12,6 +12,7 @@ void add_leaves(const Type* type, std::vector<ir::PathStep> path, std::vector<Fl
   };
   if (!has_floats(type)) return;
   if (type->is_scalar()) return out.push_back({type, std::move(path)});
+  // A step into a matrix gives a row, so that a number in it takes two steps of the path.
   if (type->is_mat()) {
     for (std::uint32_t k = 0; k < type->rows(); ++k)
       add_leaves(types::vec(type->element(), type->cols()), inside(ir::PathStep::index, k), out);

@@ -28,6 +28,7 @@ constexpr std::int64_t kFewestSlots = 16, kMostSlots = 1024;
 bool is_cheap(const Region& body) {
   bool cheap = true;
   ir::walk(body, [&](const Op& op) {
+    // Loops and calls inside count as dear without a look: how often they run is not known here.
     cheap &= ir::class_of(op.code) != ir::OpClass::math && ir::class_of(op.code) != ir::OpClass::memory &&
              op.code != OpCode::for_ && op.code != OpCode::while_ && op.code != OpCode::call;
   });
@@ -63,8 +64,11 @@ class Uses {
   bool mark_region(const Region& region) {
     bool any = false;
     for (const Op& op : region) {
+      // What others see, or what the adjoint adds to a gradient: the roots from
+      // which everything that counts is reached.
       bool writes = ir::effect_of(op.code) == ir::Effect::write && op.code != OpCode::local;
       if (op.code == OpCode::call) writes = true;
+      // Yields of nested regions are no roots: which of their operands count is asked result by result, in follow().
       bool end = ir::effect_of(op.code) == ir::Effect::end && &region == root_;
       bool inside = false;
       for (const Region* nested : op.regions) inside |= mark_region(*nested);
@@ -75,6 +79,8 @@ class Uses {
   void keep(const Op& op) {
     if (!kept_.insert(&op).second) return;
     switch (op.code) {
+      // Only what decides whether and how often the regions run. What they compute
+      // is kept for its own sake, or not at all.
       case OpCode::if_: return need(op.operand(0));
       case OpCode::for_:
         for (std::size_t k = 0; k < 3; ++k) need(op.operand(k));
@@ -84,6 +90,7 @@ class Uses {
         for (const Value* value : op.operands) need(value);
     }
   }
+  /// A carried value is one chain: its start, what each turn makes of it, and what comes out.
   void need_carried(const Op& op, std::size_t k) {
     need(op.operand(first_init(op) + k));
     need(op.regions.back()->last->operand(k));
@@ -92,6 +99,7 @@ class Uses {
   void follow(const Value& value) {
     if (value.kind == ir::ValueKind::argument) {
       const Op* loop = value.region->parent_op;
+      // Arguments of the root are what was asked about; they come from nowhere.
       if (!loop || value.region == root_) return;
       keep(*loop);
       if (value.index >= first_carried(*loop)) need_carried(*loop, value.index - first_carried(*loop));
@@ -115,6 +123,7 @@ std::int64_t constant_trips(const Op& loop) {
   if (loop.code != OpCode::for_) return -1;
   for (std::size_t k = 0; k < 3; ++k)
     if (!loop.operand(k)->is_constant()) return -1;
+  // In 128 bits: the distance of two i64 does not fit in one.
   __int128 lo = loop.operand(0)->as_int(), hi = loop.operand(1)->as_int(), step = loop.operand(2)->as_int();
   if (step == 0) return 0;
   __int128 count = step > 0 ? (hi - lo + step - 1) / step : (lo - hi - step - 1) / -step;
@@ -129,6 +138,7 @@ void add_leaves(const Type* type, std::size_t state, std::vector<ir::PathStep> p
     longer.push_back({kind, false, false, std::int32_t(k)});
     return longer;
   };
+  // Larger ones stay whole: an array for each of a hundred components would cost more code than the accesses save.
   const bool apart = type->is_struct() || type->is_tuple()
                          ? !ir::has_array(type) && type->fields().size() <= kMostComponents
                          : type->is_composite() && type->component_count() <= kMostComponents;
@@ -148,11 +158,16 @@ void add_leaves(const Type* type, std::size_t state, std::vector<ir::PathStep> p
 }  // namespace
 
 const LoopPlan& Reverser::plan(const Op& loop) {
+  // Made once: a nested loop is planned by every trial of the loops around it, and again by the real reverse. Trials
+  // of trials would otherwise take time exponential in the depth of the nest.
   if (auto it = plans_.find(&loop); it != plans_.end()) return it->second;
   LoopPlan made = make_plan(loop);
   return plans_[&loop] = std::move(made);
 }
 
+/// For `for i: s = s * a[i]` the trial emits  ga += gs * s; gs = gs * a[i].  The first reads s, so s is
+/// state, and running on from a snapshot takes s again. For `s = s + a[i]` it emits  ga += gs; gs = gs,
+/// nothing reads s, and there are no slots.
 LoopPlan Reverser::make_plan(const Op& loop) {
   LoopPlan plan;
   const Region& body = *loop.regions.back();
@@ -182,6 +197,8 @@ LoopPlan Reverser::make_plan(const Op& loop) {
     for (std::size_t k = 0; k < state.size(); ++k) read[k] = uses.reads(state[k]);
     return read;
   };
+  // Adjoints come in as arguments, whatever they are in the end: a trial must not depend on what
+  // the code behind the loop has added so far.
   std::vector<std::size_t> carried = active_carried(loop, activity_);
   std::vector<Value*> outside = active_from_outside(loop, activity_);
   std::vector<bool> read = trial([&] {
@@ -255,6 +272,7 @@ std::vector<Value*> Reverser::load_slot(const LoopPlan& plan, const LoopRecord& 
   Value* index[] = {at};
   for (std::size_t k = 0; k < plan.leaves.size(); ++k) {
     const LoopPlan::Leaf& leaf = plan.leaves[k];
+    // Behind the iterations' array, where there is one.
     Value* number = b_.load(record.slots[k + !plan.all_fit], index, 0, {});
     Value*& whole = out[leaf.state];
     if (leaf.path.empty()) {
@@ -313,6 +331,8 @@ Value* Reverser::trip_count(const Op& loop) {
   Value* distance = b_.select(up, minus(hi, lo), minus(lo, hi));
   Value* size = b_.unary(OpCode::abs, step);
   Value* count = over(plus(distance, minus(size, b_.i64(1))), size);
+  // The quotient is computed in any case; x/0 is 0 in the IR, so that a step
+  // of 0 does no harm until it is deselected.
   Value* none = b_.binary(OpCode::bit_or, b_.binary(OpCode::le, distance, zero), b_.binary(OpCode::eq, step, zero));
   return b_.select(none, zero, count);
 }
@@ -382,6 +402,7 @@ void Reverser::replay_recorded(const Op& loop) {
   // Three more carried values ride along: iterations so far, the stride of snapshots, slots in use. With nothing to
   // restore (a `while`) only the first will be read, and dce takes the others.
   for (std::int64_t start : {0, 1, 0}) operands.push_back(b_.i64(start)), types.push_back(types::i64());
+  // The source's own loop with its own bounds, whatever its kind: the replay runs as often as the launch did.
   Op* copy = b_.op_typed(loop.code, operands, types, loop.regions.size());
   Region* outer = b_.region();
   const std::size_t first = first_carried(loop);
@@ -419,6 +440,8 @@ void Reverser::replay_recorded(const Op& loop) {
 std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, const LoopRecord& record, Value* iteration,
                                       Value*& depth) {
   if (plan.all_fit) return load_slot(plan, record, iteration);
+  // The number of the iteration on top of a stack of that height. Slot 0, the state before the loop, is never taken
+  // off before iteration 0 is wanted, so that there always is one.
   auto mark_of = [&](Value* height) {
     Value* index[] = {minus(height, b_.i64(1))};
     return b_.load(record.slots[0], index, 0, {});
@@ -481,6 +504,7 @@ std::vector<Value*> Reverser::restore(const Op& loop, const LoopPlan& plan, cons
   Value* stacked = run->results.back();
   // A snapshot of this very iteration has served.
   Value* served = b_.binary(OpCode::eq, mark_of(stacked), iteration);
+  // The next iteration wanted is one less, so everything left on the stack is at or before it again.
   depth = b_.select(served, minus(stacked, b_.i64(1)), stacked);
   return {run->results.begin(), run->results.end() - 2};
 }
@@ -513,6 +537,7 @@ void Reverser::reverse_loop(const Op& loop) {
   std::vector<Value*> init;
   bool stack = !how.state.empty() && !how.all_fit;
   if (stack) init.push_back(record.used);
+  // A carried value's adjoint behind the last iteration is that of the loop's result.
   for (std::size_t k : carried) init.push_back(adjoint_or_zero(loop.result(k)));
   for (const Value* value : outside) init.push_back(adjoint_or_zero(value));
   // With lanes that leave apart (`most`) the way back takes as many turns as the longest lane did, and each lane joins
@@ -536,6 +561,7 @@ void Reverser::reverse_loop(const Op& loop) {
   b_.yield(next);
   b_.set_place(outer);
   for (std::size_t k = 0; k < outside.size(); ++k)
+    // Set, not added: the loop began with what was there.
     set(outside[k], back->result(std::size_t(stack) + carried.size() + k));
   for (std::size_t k = 0; k < carried.size(); ++k)
     // What is left in front of the first iteration belongs to the initial values.

@@ -11,6 +11,8 @@ using ir::OpCode;
 using ir::Value;
 
 void Reverser::find_leaves(const Type* type, std::vector<std::int32_t>& prefix, std::vector<Leaf>& out) {
+  // Composites stay whole: the gradient of a vec3 is one access. Structs are taken apart, because only some of their
+  // fields have gradients; the bytes of the others in a gradient array mean nothing and are left alone.
   if (type->is_numeric()) {
     if (has_floats(type)) out.push_back({type, prefix});
     return;
@@ -33,6 +35,8 @@ std::vector<Reverser::Leaf> Reverser::leaves(const Type* type) {
 Reverser::Access Reverser::gradient_access(const Op& op, const Leaf& leaf, Value* gradient) {
   Access access;
   access.array = gradient;
+  // The indices of the replay, not new ones: they are as they were, and a
+  // gradient has the shape and strides of its array.
   access.indices = mapped_all(op.indices());
   access.wrap = op.wrap;
   access.path.assign(op.path.begin(), op.path.end());
@@ -45,6 +49,8 @@ Reverser::Access Reverser::gradient_access(const Op& op, const Leaf& leaf, Value
 
 std::vector<Value*> Reverser::where_gradient(Value* gradient, std::span<const Type* const> types,
                                              const std::function<std::vector<Value*>()>& make) {
+  // Whether an array has a gradient is known at the launch alone. The question has the same answer for all
+  // threads, so that lanes need no mask for it.
   Op* choice = b_.if_op(b_.unary(OpCode::nonnull, gradient), types);
   ir::Region* outer = b_.region();
   b_.set_place(choice->regions[0]);
@@ -97,6 +103,7 @@ void Reverser::reverse_load(const Op& op) {
 
 void Reverser::add_to_numbers() {
   if (!recorded_ || recorded_->roots.empty()) return;
+  // Null if nobody wants these gradients; behind all others, where make_adjoint has put it.
   Value* numbers = target_.params().back();
   where_gradient(numbers, {}, [&]() -> std::vector<Value*> {
     for (const NumberRoot& root : recorded_->roots) {
@@ -106,6 +113,8 @@ void Reverser::add_to_numbers() {
       for (const FloatLeaf& one : float_leaves(root.value->type)) {
         Value* part = one.path.empty() ? g : b_.extract(g, one.path);
         Value* index[] = {b_.i64(std::int64_t(at++))};
+        // All threads add to the same few elements, which the CPU turns into private sums. In double precision, for a
+        // sum over millions of threads loses the small ones otherwise.
         b_.atomic(AtomicKind::add, numbers, index, 0, {}, {}, b_.cast(part, types::f64()));
       }
     }
@@ -116,6 +125,7 @@ void Reverser::add_to_numbers() {
 void Reverser::reverse_store(const Op& op) {
   Value* value = op.operands.back();
   std::vector<Leaf> parts = leaves(value->type);
+  // Integers and descriptors have no gradient that a store could end.
   if (parts.empty()) return;
   Value* gradient = b_.gradient(map(op.operand(0)));
   bool own = is_apart(op.operand(0));
@@ -131,12 +141,15 @@ void Reverser::reverse_store(const Op& op) {
         out.push_back(b_.load(at.array, at.indices, at.wrap, at.path, at.dynamic));
         b_.store(at.array, at.indices, at.wrap, at.path, at.dynamic, none);
       } else {
+        // Two threads that stored to one element: one of them was the last, nobody knows which. One
+        // takes the gradient here, and never both.
         out.push_back(b_.atomic(AtomicKind::exch, at.array, at.indices, at.wrap, at.path, at.dynamic, none));
       }
     }
     return out;
   });
   if (!wants(value)) return;
+  // Put together as the value is; fields without floats stay zero.
   Value* g = b_.zero(value->type);
   for (std::size_t k = 0; k < parts.size(); ++k) g = with_part(b_, g, taken[k], parts[k].fields);
   add(value, g);

@@ -27,6 +27,7 @@ bool is_users_print(const Op& op) {
 }
 
 bool prints(const ir::Function& function) {
+  // Each function once: a tree in which everything calls the next one twice would take exponential time.
   std::unordered_set<const ir::Function*> seen;
   auto look = [&](const ir::Function& at, auto& self) -> bool {
     bool any = false;
@@ -71,6 +72,7 @@ void Reverser::append_numbers(const Type* type, Value* value, bool adjoint, Line
 
 void Reverser::reverse_print(const Op& op) {
   if (!options_.prints || !is_users_print(op)) return;
+  // A printf of more numbers than that would be a longer line than anybody reads, and each is an operand.
   constexpr std::uint32_t kMost = 1024;
   auto has_numbers = [&](const Type* type) { return type->is_numeric() && type->component_count() <= kMost; };
   // Value and adjoint in one piece where printf knows both: lanes print one after another.
@@ -86,6 +88,8 @@ void Reverser::reverse_print(const Op& op) {
     }
     if (op.operands.empty() || !op.operands.back()->type->is_mat()) line.format += "\n";
   } else {
+    // What printf has no conversion for (bools as words, structs, arrays) is
+    // printed as ever, in an operation of its own.
     std::vector<Value*> values = mapped_all(op.operands);
     ir::copy_attributes(op, target_, *b_.op(OpCode::print, values));
   }
@@ -96,6 +100,8 @@ void Reverser::reverse_print(const Op& op) {
     if (!has_numbers(value->type))
       line.format += "<type without print implementation>";
     else
+      // The adjoint so far: operations before the print have not been gone back
+      // over yet, and what they add comes later.
       append_numbers(value->type, has_floats(value->type) ? adjoint_or_zero(value) : nullptr, true, line);
   }
   b_.op(OpCode::printf, line.numbers)->text = target_.arena.copy(line.format + "\n");

@@ -37,12 +37,14 @@ bool in_test(const Op& op) {
 /// Words of a value; 0 if it holds what can't be written down.
 std::uint32_t words_of(const Type* type) {
   if (type->is_numeric() || type->is_bool()) {
+    // Smaller numbers take a whole word: arrays of words are simple, and logs are small.
     std::uint32_t each = (type->is_scalar() ? type : type->element())->size() > 4 ? 2 : 1;
     return each * (type->is_composite() ? type->component_count() : 1);
   }
   if (!type->is_struct() && !type->is_tuple()) return 0;
   std::uint32_t total = 0;
   for (const Field& field : type->fields()) {
+    // A struct with one field that can't be written down can't be either: an address means nothing in another run.
     std::uint32_t part = words_of(field.type);
     if (!part) return 0;
     total += part;
@@ -57,6 +59,15 @@ const Type* unsigned_of(std::uint64_t bytes) {
                                     : ScalarKind::u64);
 }
 
+/// Writing and reading are one class, so that both count words, turn pages and carry the cursor alike. A
+/// site in a loop, before and after (`write`):
+///
+///   for i (s = s0) {                   for i (s = s0, c = -1) {
+///     v = load a[i]                      v = load a[i]
+///     …                                  c1 = if c has no room { new page } else { c }
+///     yield s1                           store pages[c1], v
+///                                        …  yield s1, c1 + 1
+///   }                                  }
 class Log {
  public:
   Log(ir::Function& kernel, const LogPlan& plan, bool write)
@@ -98,6 +109,7 @@ class Log {
     return cursor;
   }
 
+  /// An `if` around sites in loops: its cursor behind is that of the side taken.
   Value* choice(Op& op, Value* cursor) {
     for (Region* side : op.regions) {
       // Both sides yield a cursor, also the one that writes nothing: else what follows could not know where it is.
@@ -107,9 +119,12 @@ class Log {
     return kernel_.append_result(&op, types::i64());
   }
 
+  /// The cursor becomes one more carried value of the source itself, before it is differentiated. To the reverser it
+  /// is state like any other, which snapshots restore.
   Value* loop(Op& op, Value* cursor) {
     kernel_.append_operand(&op, cursor);
     for (Region* region : op.regions) {
+      // The test of a `while` has the argument as well, since both regions have the same ones, but does not move it.
       Value* at = kernel_.add_argument(region, types::i64());
       // A test is pure and can't write; plan_log refuses sites there.
       if (region != op.regions.back()) continue;
@@ -120,6 +135,7 @@ class Log {
   }
 
   Value* site(Op& op, Value* cursor) {
+    // Not 0: plan_log has reported such sites, and no form is made then.
     words_ = words_of(op.result()->type);
     // Written behind the operation, when its result is there; read before it, for the reading form has no use for the
     // operation.
@@ -137,6 +153,7 @@ class Log {
       put(op.result());
     else
       values_[&op] = get(op.result()->type);
+    // Fixed places don't move the cursor that comes by on its way to sites in loops.
     return cursor_ ? b_.binary(OpCode::add, cursor_, b_.i64(words_)) : cursor;
   }
 
@@ -146,6 +163,8 @@ class Log {
     // Pages begin at multiples of their size, a power of two, so the place in the page is a mask away. A value never
     // straddles pages.
     Value* in_page = b_.binary(OpCode::bit_and, cursor, b_.i64(size - 1));
+    // For a cursor of −1 the mask gives the last word of a page, which never has room; `none` is asked for all the
+    // same, since it also says where the page's number goes.
     Value* fits = b_.binary(OpCode::le, in_page, b_.i64(size - kLinkWords - words_));
     Value* none = b_.binary(OpCode::lt, cursor, b_.i64(0));
     Value* turn = b_.binary(OpCode::bit_or, none, b_.unary(OpCode::bit_not, fits));
@@ -156,6 +175,7 @@ class Log {
     b_.set_place(choice->regions[1]);
     b_.yield({&cursor, 1});
     b_.set_place(choice->regions[0]);
+    // Where the page that is left names its successor. Without a page (cursor −1) it lies nowhere, and is not used.
     Value* link = b_.binary(OpCode::add, b_.binary(OpCode::bit_and, cursor, b_.i64(-size)), b_.i64(size - kLinkWords));
     Value* next = write_ ? new_page(none, link) : next_page(none, link);
     b_.yield({&next, 1});
@@ -166,6 +186,7 @@ class Log {
   Value* new_page(Value* none, Value* link) {
     Value* zero[] = {b_.i64(0)};
     Value* size = b_.i64(plan_.page_words);
+    // Which pages a thread gets hangs on the others; which values lie in them does not.
     Value* taken = b_.atomic(ir::AtomicKind::add, params_[3], zero, 0, {}, {}, size);
     // A full slab goes on counting, so that one knows how much was missing, and all write to its first page.
     Value* room = b_.binary(OpCode::le, b_.binary(OpCode::add, taken, size), b_.dim(params_[2], 0, types::i64()));
@@ -188,6 +209,7 @@ class Log {
     return page;
   }
 
+  /// The way that new_page has laid, followed by whoever reads: nothing is consumed, so it can be followed again.
   Value* next_page(Value* none, Value* link) {
     const Type* one[] = {types::i64()};
     Op* first = b_.if_op(none, one);
@@ -228,6 +250,7 @@ class Log {
 
   void put_scalar(Value* value) {
     const Type* type = value->type;
+    // A bool has no bits to cast: it is 0 or 1 as a number.
     if (type->is_bool()) return put_word(b_.cast(value, types::u32()));
     Value* bits = b_.bitcast(value, unsigned_of(type->size()));
     put_word(b_.cast(bits, types::u32()));
@@ -235,6 +258,7 @@ class Log {
     if (type->size() == 8) put_word(b_.cast(high(bits), types::u32()));
   }
   Value* get_scalar(const Type* type) {
+    // In a statement of its own: the lower word is read first on every compiler.
     Value* word = get_word();
     if (type->is_bool()) return b_.binary(OpCode::ne, word, b_.zero(types::u32()));
     if (type->size() == 8) return b_.bitcast(joined(word, get_word()), type);

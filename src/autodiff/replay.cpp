@@ -24,6 +24,7 @@ std::vector<Value*> Reverser::mapped_all(std::span<Value* const> values) {
 
 void Reverser::replay(const Region& region, bool record) {
   for (const Op& op : region)
+    // The end of a region is written by whoever has opened the copy: it may have more to yield than the source does.
     if (ir::effect_of(op.code) != ir::Effect::end) replay_op(op, record);
 }
 
@@ -33,6 +34,8 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::if_: return replay_control(op);
     case OpCode::for_:
     case OpCode::while_:
+      // Only the replay that a reverse follows leaves snapshots; a loop that passes
+      // no derivatives on is never gone back over.
       if (record && activity_.matters(op)) return replay_recorded(op);
       return replay_control(op);
     case OpCode::call: return replay_call(op);
@@ -70,6 +73,7 @@ void Reverser::replay_plain(const Op& op) {
   Op* copy = b_.op_typed(op.code, operands, types);
   ir::copy_attributes(op, target_, *copy);
   for (std::size_t k = 0; k < op.results.size(); ++k) {
+    // Names are kept for who reads the IR; the printer makes them unique.
     copy->results[k]->name = target_.arena.copy(op.results[k]->name);
     forward_[op.results[k]] = copy->results[k];
   }
@@ -87,6 +91,8 @@ void Reverser::replay_control(const Op& op) {
       // latest copy, which is the one in sight.
       forward_[arg] = target_.add_argument(copy->regions[r], arg->type, target_.arena.copy(arg->name));
     b_.set_place(copy->regions[r]);
+    // Without record: the reverse of this region replays it once more in its own place, where its loops leave what is
+    // needed. An inner value of this copy is not visible there.
     replay(*op.regions[r], false);
     b_.op(op.regions[r]->last->code, mapped_all(op.regions[r]->last->operands));
   }
@@ -98,6 +104,8 @@ bool Reverser::may_be_overwritten(const Op& load) const { return (alias_.direct_
 
 Value* Reverser::recall(const Op& op) {
   if (recorded_)
+    // The value read from the log is one of the source's own: it stands before
+    // the site, so it has been replayed by now.
     if (auto it = recorded_->values.find(&op); it != recorded_->values.end()) return map(it->second);
   const Type* type = op.result()->type;
   Op* made = b_.op_typed(OpCode::recall, {}, {&type, 1});
@@ -130,6 +138,7 @@ void Reverser::replay_memory(const Op& op, bool record) {
       return;
     }
     case OpCode::atomic:
+      // On memory of the thread's own an atomic is a load and a store, and is done again with the other ones.
       if (is_private(op.operand(0)) && is_fresh(op.operand(0)) && !(recorded_ && recorded_->values.contains(&op)))
         return replay_plain(op);
       forward_[op.result()] = recall(op);
@@ -153,9 +162,12 @@ void Reverser::replay_memory(const Op& op, bool record) {
 }
 
 void Reverser::find_locals() {
+  // Two arrays alive in one piece of memory can't be told apart by any analysis of bases.
   if (const Op* local = analysis::outliving_local(source_, alias_); local && !source_.from_library)
     sink_.report(DiagCode::no_gradient, local->loc, analysis::kOutlivingLocal);
   const analysis::BaseMask own = alias_.private_locals();
+  // By the number of the base, a bit of the mask: Alias has no more than 64,
+  // and whatever is beyond is unknown memory.
   locals_.resize(64);
   ir::walk(*source_.body, [&](const Op& op) {
     if (op.code != OpCode::local) return;
@@ -196,6 +208,7 @@ bool Reverser::is_fresh(analysis::BaseMask arrays) const {
     // Made outside of the region under replay, it would keep the stores of the replay before: only what is made anew
     // is as it was.
     while (at != replay_root_ && at->parent_op) at = at->parent_op->parent;
+    // Without a root the whole function is under replay, and everything is made in it.
     if (at != replay_root_ && replay_root_) return false;
   }
   return true;
@@ -220,7 +233,10 @@ void Reverser::replay_whole() {
 
 ir::Function* Functions::replay_of(ir::Function& function) {
   if (auto it = replays_.find(&function); it != replays_.end()) return it->second;
+  // What the program says is to be run again may write in its turn: it has a replay like any function.
   if (function.replay) return replays_[&function] = replay_of(*function.replay);
+  // Native code runs as it is: without arrays there is nothing that it could write to, and with arrays it comes here
+  // only as the replay that the program named (replay_call).
   if (!function.native.empty()) return replays_[&function] = &function;
   analysis::Effects effects;
   // Without effects it is its own replay.

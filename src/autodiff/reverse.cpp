@@ -33,9 +33,12 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
       zero_adjoints_(source),
       b_(target, target.body) {
   ir::walk(*source.body, [&](const Op& op) {
+    // Everything that may have changed by the end of the launch. Where in the kernel a write stands makes no
+    // difference: the adjoint runs when all of it is over, and all threads have written.
     written_ |= alias_.touched(alias_.direct_writes(op));
     if (op.code == OpCode::for_ || op.code == OpCode::while_) ++loops_;
   });
+  // Private arrays are gone when the launch is over, and are replayed instead (is_fresh).
   written_ &= ~alias_.private_locals();
   find_locals();
   apart_ = arrays_apart(source, alias_);
@@ -45,18 +48,23 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
 std::vector<Value*> Reverser::run(std::span<Value* const> seeds) {
   for (std::size_t k = 0; k < source_.params().size(); ++k) forward_[source_.params()[k]] = target_.params()[k];
   b_.set_place(target_.body);
+  // First all values, then all adjoints: a rule may ask for any operand, or for the result, of any operation.
   replay(*source_.body, true);
   forget_adjoints(*source_.body);
   const Op* end = source_.body->last;
   std::size_t next = 0;
+  // Added, for one value may be returned twice.
   for (std::size_t k : float_positions(end->operands)) add(end->operand(k), seeds[next++]);
   reverse(*source_.body);
+  // At the end, when every use has given its part: one addition to memory per number and thread.
   add_to_numbers();
   std::vector<Value*> out;
   for (std::size_t k : float_positions(source_.params())) out.push_back(adjoint_or_zero(source_.params()[k]));
   return out;
 }
 
+/// A region is gone back over several times, in trials and in reverse: its values begin without an adjoint each time.
+/// Those of nested regions are forgotten when their turn comes.
 void Reverser::forget_adjoints(const Region& region) {
   for (const Value* arg : region.args) adjoints_.erase(arg);
   for (const Op& op : region)
@@ -73,6 +81,8 @@ void Reverser::reverse(const Region& region) {
 }
 
 void Reverser::reverse_op(const Op& op) {
+  // Private arrays are the function's own values, in memory: derivatives pass
+  // through them also where arrays are constants.
   auto follows = [&](const Value* array) { return options_.into_arrays || is_private(array); };
   if (op.code == OpCode::print) return reverse_print(op);
   if (op.code == OpCode::barrier) {
@@ -104,9 +114,13 @@ void Reverser::reverse_op(const Op& op) {
     WEFT_CASES(WEFT_DATA_OPS) break;
   }
   if (op.results.size() != 1) return;
+  // No entry: nothing that matters was made of it, or nothing has come back to it.
+  // Both mean that the operation adds nothing.
   if (Value* g = adjoint(op.result())) apply_rule(op, g);
 }
 
+/// For  y = if c { yield f(x) } else { yield x }  this writes  gx = if c { replay f;
+/// yield gx + f'(x)·gy } else { yield gx + gy }.
 void Reverser::reverse_if(const Op& op) {
   if (!activity_.matters(op)) return;
   std::vector<Value*> outside = active_from_outside(op, activity_);
@@ -120,14 +134,18 @@ void Reverser::reverse_if(const Op& op) {
   Region* outer = b_.region();
   for (std::size_t side = 0; side < 2; ++side) {
     const Region& from = *op.regions[side];
+    // Both sides begin with what had come back so far. What the other side has made of it lies in that
+    // one's region, where this one can't see it.
     for (std::size_t k = 0; k < outside.size(); ++k) set(outside[k], before[k]);
     b_.set_place(choice->regions[side]);
     ReplayRoot inside(*this, &from);
+    // The values of the first replay lie in a region that is closed.
     replay(from, true);
     forget_adjoints(from);
     for (std::size_t k = 0; k < op.results.size(); ++k)
       if (Value* g = adjoint(op.result(k))) add(from.last->operand(k), g);
     reverse(from);
+    // Every value from outside, also those that this side never used: the results of an `if` are the same for both.
     std::vector<Value*> after;
     for (const Value* value : outside) after.push_back(adjoint_or_zero(value));
     b_.yield(after);
@@ -147,6 +165,8 @@ ir::Function* Functions::adjoint_of(const ir::Function& function) {
   std::vector<Value*> seeds;
   for (const Type* type : function.result_types)
     if (has_floats(type)) seeds.push_back(made->add_argument(made->body, type));
+  // Nothing of a log or of numbers in structs: sites are those of a kernel,
+  // and what touches memory was inlined there.
   std::vector<Value*> out = Reverser(function, *made, *this, options_, sink_).run(seeds);
   for (const Value* value : out) made->result_types.push_back(value->type);
   ir::Builder(*made, made->body).ret(out);

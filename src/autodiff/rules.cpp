@@ -28,6 +28,8 @@ void Reverser::apply_rule(const Op& op, Value* g) {
   WEFT_UNREACHABLE("no rule for " + std::string(ir::name_of(op.code)));
 }
 
+/// r = a ∘ b gives  ga += g · ∂r/∂a,  gb += g · ∂r/∂b, component by component. `wants` is asked where a contribution
+/// takes instructions; `add` asks for itself, so rules that hand g on unchanged don't.
 void Reverser::arithmetic_rule(const Op& op, Value* g) {
   using Parts = std::span<Value* const>;
   const Value *a = op.operand(0), *b = op.operands.size() > 1 ? op.operand(1) : nullptr;
@@ -50,11 +52,14 @@ void Reverser::arithmetic_rule(const Op& op, Value* g) {
       }
       if (wants(b)) {
         Value* in[] = {g, value(0), value(1)};
+        // −a/b² as (a/b)/b: b² overflows, and vanishes, where the quotient does not.
         add(b, by_component(in,
                             [&](Parts v) { return gated(v[0], negative(times(v[0], over(over(v[1], v[2]), v[2])))); }));
       }
       return;
     case OpCode::fma: {
+      // A composite may be multiplied by a scalar. The scalar then is a factor of
+      // every component, and its adjoint their sum.
       const bool alike = g->type == value(1)->type;
       if (wants(a))
         add_products(op.result(), a, g, alike ? times(g, value(1)) : b_.binary(OpCode::scale, g, value(1)), b);
@@ -86,6 +91,8 @@ void Reverser::arithmetic_rule(const Op& op, Value* g) {
         return by_component(in, [&](Parts v) {
           const bool lowest = op.code == OpCode::min || op.code == OpCode::least;
           Value* smaller = b_.binary(lowest ? OpCode::lt : OpCode::gt, v[1], v[2]);
+          // b is no number: the result is a, whatever it is. (a is no number:
+          // the comparison is false, and b gets it.)
           Value* alone = b_.binary(OpCode::ne, v[2], v[2]);
           Value* takes = b_.binary(OpCode::bit_or, smaller, alone);
           Value* none = b_.zero(v[0]->type);
@@ -101,6 +108,8 @@ void Reverser::arithmetic_rule(const Op& op, Value* g) {
   }
 }
 
+/// Partials are written by the result r where that saves another elementary function. All are lambdas, so that a
+/// value that a rule does not ask for is not even mapped: what is mapped may have to be recalled.
 void Reverser::math_rule(const Op& op, Value* g) {
   const Value* a = op.operand(0);
   const Type* type = a->type;
@@ -113,6 +122,7 @@ void Reverser::math_rule(const Op& op, Value* g) {
   auto over_g = [&](Value* divisor) { add(a, gated(g, over(g, divisor))); };
   auto constant = [&](double v) { return number(type, v); };
   switch (op.code) {
+    // The only one here that takes composites: it is an instruction, the others are functions of scalars.
     case OpCode::sqrt: {
       Value* in[] = {g, r()};
       return add(a, by_component(in, [&](std::span<Value* const> v) {
@@ -132,6 +142,7 @@ void Reverser::math_rule(const Op& op, Value* g) {
     }
     case OpCode::asin:
     case OpCode::acos: {
+      // Beyond ±1 the result is no number, at ±1 the slope is infinite: nothing passes.
       Value* d = minus(one(), square(x()));
       Value* partial = over(g, call(OpCode::sqrt, d));
       if (op.code == OpCode::acos) partial = negative(partial);
@@ -141,6 +152,7 @@ void Reverser::math_rule(const Op& op, Value* g) {
     case OpCode::atan2: {
       Value *y = x(), *at = map(op.operand(1));
       Value* d = plus(square(y), square(at));
+      // At the origin the angle jumps; also where both squares vanish by underflow.
       Value* there = b_.binary(OpCode::gt, d, b_.zero(type));
       if (wants(a)) add(a, gated(g, b_.select(there, over(times(g, at), d), b_.zero(type))));
       if (wants(op.operand(1)))
@@ -156,12 +168,14 @@ void Reverser::math_rule(const Op& op, Value* g) {
     case OpCode::log2: return over_g(times(x(), constant(std::numbers::ln2)));
     case OpCode::log10: return over_g(times(x(), constant(std::numbers::ln10)));
     case OpCode::cbrt: return over_g(times(constant(3.0), square(r())));
+    // (2/√π)·exp(−x²).
     case OpCode::erf:
     case OpCode::erfc: {
       double scale = op.code == OpCode::erf ? 2.0 : -2.0;
       Value* bell = call(OpCode::exp, negative(square(x())));
       return times_g(times(constant(scale * std::numbers::inv_sqrtpi), bell));
     }
+    // The inverse of that, at the result: (√π/2)·exp(r²).
     case OpCode::erfinv:
     case OpCode::erfcinv: {
       double scale = (op.code == OpCode::erfinv ? 0.5 : -0.5) / std::numbers::inv_sqrtpi;

@@ -17,12 +17,15 @@ void Reverser::data_rule(const Op& op, Value* g) {
       if (wants(op.operand(2))) add(op.operand(2), b_.select(condition, b_.zero(g->type), g));
       return;
     }
+    // From an integer it is a step: whole numbers don't move a little. Other floats
+    // pass the adjoint in their own precision.
     case OpCode::cast:
       if (wants(first) && first->type->is_float()) add(first, b_.cast(g, first->type));
       return;
     case OpCode::construct:
       for (std::size_t k = 0; k < op.operands.size(); ++k) {
         if (!wants(op.operand(k))) continue;
+        // The operands of a matrix are its components row by row, and a number in it has two steps.
         if (op.result()->type->is_mat()) {
           std::uint32_t cols = op.result()->type->cols();
           ir::PathStep path[] = {{ir::PathStep::index, false, false, std::int32_t(k / cols)},
@@ -33,17 +36,22 @@ void Reverser::data_rule(const Op& op, Value* g) {
         }
       }
       return;
+    // One number went to every component, and gets something back from each.
     case OpCode::splat: return add(first, component_sum(g));
     case OpCode::extract: {
       if (!wants(first)) return;
       std::vector<Value*> dynamic = mapped_all(op.operands.subspan(1));
+      // Adds to one component of the adjoint in place, instead of adding a whole composite of zeros and one number: n
+      // components taken out of a vector are n insertions, not n vector additions.
       Value* whole = adjoint_or_zero(first);
+      // An index out of range gave zero then, and insert changes nothing now.
       Value* part = whole->is_zero() ? g : sum(b_.extract(whole, op.path, dynamic), g);
       return set(first, b_.insert(whole, part, op.path, dynamic));
     }
     case OpCode::insert: {
       std::vector<Value*> dynamic = mapped_all(op.operands.subspan(2));
       if (wants(op.operand(1))) add(op.operand(1), b_.extract(g, op.path, dynamic));
+      // What was overwritten does not reach the result.
       if (wants(first)) add(first, b_.insert(g, b_.zero(op.operand(1)->type), op.path, dynamic));
       return;
     }
@@ -73,10 +81,13 @@ void Reverser::whole_rule(const Op& op, Value* g) {
       if (wants(b)) add_product(op.result(), b, g, b_.binary(OpCode::scale, value(0), g), a);
       return;
     case OpCode::transpose: return add(a, b_.unary(OpCode::transpose, g));
+    // r_ij = a_i·b_j: ga = G·b, gb = Gᵀ·a, the latter as the row vector a times G, which needs no transpose.
     case OpCode::outer:
       if (wants(a)) add_product(op.result(), a, g, b_.binary(OpCode::matmul, g, value(1)), b);
       if (wants(b)) add_product(op.result(), b, g, b_.binary(OpCode::matmul, value(0), g), a);
       return;
+    // R = A·B: gA = G·Bᵀ, gB = Aᵀ·G. With a vector on one side the outer product takes the place of the one that has
+    // a matrix for its result, and the other is the product from the opposite side, without a transpose.
     case OpCode::matmul: {
       bool left = a->type->is_mat(), right = b->type->is_mat();
       if (left && right) {
@@ -95,6 +106,7 @@ void Reverser::whole_rule(const Op& op, Value* g) {
     }
     case OpCode::choose_bits: {
       Value* none = b_.zero(g->type);
+      // The mask decides again, component by component.
       Value* first[] = {value(0), g, none};
       Value* second[] = {value(0), none, g};
       if (wants(b)) add(b, b_.op(op.code, first)->result());

@@ -30,6 +30,7 @@ class TangentFunctions {
                    carries(values[k]->type) ? made->add_argument(made->body, values[k]->type) : nullptr);
     made->result_types = function.result_types;
     for (const Type* type : function.result_types)
+      // (params…, tangents of those that carry one…) → (results…, tangents…), as `call` passes and takes them.
       if (carries(type)) made->result_types.push_back(type);
     tangent.run();
     made_.push_back(std::move(made));
@@ -72,6 +73,8 @@ void Tangent::visit(const Op& op) {
   if (Value* d = derivative(op)) tangents_[op.result()] = d;
 }
 
+/// Regions carry tangents beside values, behind all of them:
+///   for i (s = s0)  →  for i (s = s0, ds = ds0)  { …  yield s1, ds1 }
 void Tangent::control(const Op& op) {
   std::vector<Value*> operands = all(op.operands);
   std::vector<const Type*> types;
@@ -80,6 +83,7 @@ void Tangent::control(const Op& op) {
   for (std::size_t k = 0; k < op.results.size(); ++k) {
     if (!carries(op.result(k)->type)) continue;
     types.push_back(op.result(k)->type);
+    // A tangent that is not there becomes zero here: both sides of an `if`, and all turns, must yield one.
     if (op.code != OpCode::if_) operands.push_back(dot(op.operand(skip + k)));
   }
   Op* made = b_.op_typed(op.code, operands, types, op.regions.size());
@@ -87,12 +91,14 @@ void Tangent::control(const Op& op) {
   for (std::size_t r = 0; r < op.regions.size(); ++r) {
     const Region& from = *op.regions[r];
     for (const Value* arg : from.args) values_[arg] = target_.add_argument(made->regions[r], arg->type);
+    // The counter of a `for` has no tangent.
     for (std::size_t k = skip ? 1 : 0; k < from.args.size(); ++k)
       if (carries(from.args[k]->type))
         // Carried tangents even where they start at zero: what an iteration adds may move.
         tangents_[from.args[k]] = target_.add_argument(made->regions[r], from.args[k]->type);
     b_.set_place(made->regions[r]);
     region(from);
+    // A test gives a condition alone; what a `while` carries goes by its body.
     bool test = from.last->code == OpCode::test;
     b_.op(from.last->code, test ? all(from.last->operands) : with_tangents(from.last->operands));
   }
@@ -140,6 +146,7 @@ void Tangent::call_custom(const Op& op) {
     if (!has_floats(type)) continue;
     Value* tangent = b_.zero(type);
     for (const auto& leaf : float_leaves(type)) {
+      // Seeds: one for this number of this result, zero for all others. What comes back is the row of the Jacobian.
       std::vector<Value*> args = all(op.operands);
       for (const Value* result : op.results) {
         if (!has_floats(result->type)) continue;
@@ -148,6 +155,7 @@ void Tangent::call_custom(const Op& op) {
         args.push_back(seed);
       }
       Op* row = b_.call(op.callee->gradient, args);
+      // Row times tangents: Σ ∂r/∂x · dx over all numbers in the operands.
       Value* sum = number(leaf.type, 0.0);
       std::size_t next = 0;
       for (const Value* operand : op.operands) {
@@ -168,6 +176,8 @@ void Tangent::call_custom(const Op& op) {
 void Tangent::memory(const Op& op) {
   if (op.code == OpCode::local) {
     Op* made = copy(op);
+    // A shadow is as private as its array, and has the same shape; as zeroed or as raw:
+    // whatever stores a value stores its tangent.
     if (!carries(made->result()->type->element())) return;
     std::vector<const Type*> type = {made->result()->type};
     Op* shadow = b_.op_typed(OpCode::local, {}, type);
@@ -176,6 +186,7 @@ void Tangent::memory(const Op& op) {
     return;
   }
   const Type* moved = op.code == OpCode::load ? op.result()->type : op.operands.back()->type;
+  // No shadow, or nothing in the element that could have a tangent: integers go their way alone.
   if (!carries(moved) || !moves(op.operand(0))) {
     copy(op);
     return;
@@ -186,6 +197,7 @@ void Tangent::memory(const Op& op) {
   for (const ir::PathStep& step : op.path) dynamic += step.dynamic;
   std::vector<Value*> indices = all(op.indices());
   std::vector<Value*> steps = all(op.operands.subspan(1 + op.num_indices, dynamic));
+  // Which of the two accesses comes first makes no difference: an array and its shadow share no memory.
   bool gives = op.code == OpCode::load;
   Op* there = b_.if_op(b_.unary(OpCode::nonnull, shadow), {&moved, gives ? std::size_t(1) : 0});
   Region* outer = b_.region();
@@ -198,6 +210,7 @@ void Tangent::memory(const Op& op) {
   b_.yield(got);
   b_.set_place(there->regions[1]);
   std::vector<Value*> none;
+  // Not plain zero: an element may hold descriptors, whose tangents are descriptors of nothing.
   if (gives) none.push_back(nothing(moved));
   b_.yield(none);
   b_.set_place(outer);
@@ -215,6 +228,8 @@ void Tangent::atomic(const Op& op) {
   for (const ir::PathStep& step : op.path) dynamic += step.dynamic;
   std::vector<Value*> indices = all(op.indices());
   std::vector<Value*> steps = all(op.operands.subspan(1 + op.num_indices, dynamic));
+  // Most atomics are sums that nobody looks at. For those no value is asked for, so
+  // that codegen may use its forms without one.
   const bool gives = is_used(op.result());
   Op* there = b_.if_op(b_.unary(OpCode::nonnull, shadow), {&type, gives ? std::size_t(1) : 0});
   Region* outer = b_.region();
@@ -233,10 +248,13 @@ void Tangent::atomic(const Op& op) {
   };
   Value* before = nullptr;
   if (op.atomic == AtomicKind::add || op.atomic == AtomicKind::exch) {
+    // The same operation on the tangents is the tangent of the operation: d(a + b) =
+    // da + db, and an exchange exchanges both.
     before = b_.atomic(op.atomic, shadow, indices, op.wrap, op.path, steps, slope);
   } else {
     if (gives) before = b_.load(shadow, indices, op.wrap, op.path, steps);
     if (op.atomic == AtomicKind::cas) {
+      // It took place if what was found is what was expected.
       store_if(b_.binary(OpCode::eq, found, at(op.operand(op.operands.size() - 2))), {});
     } else {  // of equal ones the last, as in reverse
       const OpCode wins = op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge;

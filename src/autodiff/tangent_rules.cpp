@@ -14,6 +14,7 @@ Value* Tangent::derivative(const Op& op) {
   auto v = [&](std::size_t k) { return at(op.operand(k)); };
   auto d = [&](std::size_t k) { return dot(op.operand(k)); };
   // One after the other: the order in which arguments are evaluated is the compiler's.
+  // d(a ∘ b) = da ∘ b + a ∘ db, for every product that is linear in both: of numbers, vectors, matrices.
   auto product = [&](OpCode code) {
     Value* first = b_.binary(code, d(0), v(1));
     return add(first, b_.binary(code, v(0), d(1)));
@@ -24,6 +25,7 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::add: return add(d(0), d(1));
     case OpCode::sub: return sub(d(0), d(1));
     case OpCode::neg: return b_.unary(OpCode::neg, d(0));
+    // Not fused: contraction comes later, and decides for these as for any sum.
     case OpCode::fma: return add(product(v(0)->type == v(1)->type ? OpCode::mul : OpCode::scale), d(2));
     case OpCode::mul:
     case OpCode::scale:
@@ -31,6 +33,7 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::matmul:
     case OpCode::outer: return product(op.code);
     case OpCode::transpose: return b_.unary(op.code, d(0));
+    // Choices choose between tangents as they do between values.
     case OpCode::choose_bits: {
       Value* chosen[] = {v(0), d(1), d(2)};
       return b_.op(op.code, chosen)->result();
@@ -47,6 +50,8 @@ Value* Tangent::derivative(const Op& op) {
     case OpCode::insert: return b_.insert(d(0), d(1), op.path, all(op.operands.subspan(2)));
     case OpCode::view:
     case OpCode::slice:
+    // The same operation on the shadow, with the indices of the original: a shadow has the shape of its array. The
+    // gradient of a shadow is where second derivatives gather.
     case OpCode::gradient: {
       std::vector<Value*> operands = all(op.operands);
       operands[0] = d(0);
@@ -56,6 +61,7 @@ Value* Tangent::derivative(const Op& op) {
       return made->result();
     }
     case OpCode::with_gradient: return b_.with_gradient(d(0), d(1));
+    // An address has no shadow, so that what is read there stands still.
     case OpCode::from_ptr: return nullptr;
     case OpCode::div:
     case OpCode::rem:
@@ -102,6 +108,7 @@ Value* Tangent::derivative(const Op& op) {
       if (v(i)->type->is_scalar()) return {v(i), d(i)};  // by which all are divided
       return {b_.extract(v(i), path), b_.extract(d(i), path)};
     };
+    // Each component is a quotient of its own, whose divisor all of them share.
     const OpCode code = op.code == OpCode::unscale ? OpCode::div : op.code;
     parts.push_back(elementary(code, part(0), op.operands.size() > 1 ? part(1) : Scalar{}, b_.extract(r, path)));
   }
@@ -135,10 +142,12 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
     }
     case OpCode::least: return b_.select(b_.binary(OpCode::lt, x, y), dx, dy);
     case OpCode::greatest: return b_.select(b_.binary(OpCode::gt, x, y), dx, dy);
+    // d(x/y) = dx/y − (x/y)·dy/y, by the quotient that is there already.
     case OpCode::div: {
       Value* above = over(y);
       return sub(above, gated(dy, div(mul(r, dy), y)));
     }
+    // x − y·trunc(x/y), whose last factor moves in steps.
     case OpCode::rem: return sub(dx, gated(dy, mul(dy, b_.unary(OpCode::trunc, div(x, y)))));
     case OpCode::sqrt: return over(mul(number(type, 2.0), r));
     case OpCode::sin: return times(f(OpCode::cos));
@@ -147,17 +156,20 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
     case OpCode::cos_large: return times(negative(f(OpCode::sin_large)));
     case OpCode::tan:
     case OpCode::tan_large: {
+      // 1 + tan² is 1/cos².
       Value* steep = is(OpCode::eq, f(code == OpCode::tan ? OpCode::cos : OpCode::cos_large));
       return b_.select(steep, zero, times(add(one(), mul(r, r))));
     }
     case OpCode::asin:
     case OpCode::acos: {
+      // Nothing at ±1, where the slope is infinite, nor beyond.
       Value* d = sub(one(), mul(x, x));
       Value* slope = over(b_.unary(OpCode::sqrt, d));
       return b_.select(is(OpCode::gt, d), code == OpCode::asin ? slope : negative(slope), zero);
     }
     case OpCode::atan: return over(add(one(), mul(x, x)));
     case OpCode::atan2: {
+      // atan2(x, y): the first operand is the height. At the origin there is no slope.
       Value *xx = mul(x, x), *yy = mul(y, y), *d = add(xx, yy);
       Value *there = is(OpCode::gt, d), *left = mul(dx, y), *right = mul(x, dy);
       return b_.select(there, div(sub(left, right), d), zero);
@@ -182,6 +194,7 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
       return times(mul(number(type, scale), b_.unary(OpCode::exp, mul(r, r))));
     }
     case OpCode::pow: {
+      // y·x^(y−1)·dx + x^y·log(x)·dy, with the corners of the reverse: x⁰ is flat, and so is 0 to a positive power.
       Value* lower = b_.binary(OpCode::pow, x, sub(y, one()));
       Value* by_base = b_.select(is(OpCode::eq, y), zero, times(mul(y, lower)));
       Value* flat = b_.binary(OpCode::bit_and, is(OpCode::eq, x), is(OpCode::gt, y));

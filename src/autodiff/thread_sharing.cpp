@@ -16,12 +16,15 @@ using ir::Value;
 
 /// The coordinate that an index is, widened or not; −1 for anything else.
 std::int64_t coordinate(const Value* index) {
+  // Through casts that keep different numbers different. A narrowing one would let two threads meet.
   while (index->kind == ir::ValueKind::result && index->op->code == OpCode::cast && index->type->is_int() &&
          index->op->operand(0)->type->is_int() && index->type->size() >= index->op->operand(0)->type->size())
     index = index->op->operand(0);
   return index->kind == ir::ValueKind::result && index->op->code == OpCode::tid ? index->op->imm : -1;
 }
 
+/// `a[i, j]` in a launch of two dimensions: no other thread has the same i and j. Further indices, of whatever value,
+/// only tell elements of one thread apart; `a[i, 0]` in two dimensions is shared by all that have the same i.
 bool one_thread_each(std::span<Value* const> indices, int rank) {
   std::uint32_t seen = 0;
   for (const Value* index : indices)
@@ -38,6 +41,7 @@ bool is_whole(const Value* array) {
 }  // namespace
 
 analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alias& alias) {
+  // A function doesn't know who else is called with its arrays.
   if (kernel.kind != ir::FunctionKind::kernel || !kernel.form.no_overlap || kernel.form.meet) return 0;
   const analysis::BaseMask outside = ~alias.private_locals();
   analysis::BaseMask shared = analysis::kUnknownBase;
@@ -48,11 +52,13 @@ analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alia
       for (const Value* operand : op.operands) bases |= alias.bases(operand);
     bases &= outside;
     if (!bases) return;
+    // Views and slices shift indices, so that equal ones may mean different elements, and different ones the same.
     if (op.code == OpCode::call || !std::has_single_bit(bases) || !is_whole(op.operand(0))) {
       shared |= alias.touched(bases);
       return;
     }
     std::vector<Value*> here(op.indices().begin(), op.indices().end());
+    // By the same values, not by values that are equal at run time: cse has merged what can be known to be equal.
     auto [it, fresh] = indices.try_emplace(bases, here);
     if (it->second != here || !one_thread_each(here, kernel.form.rank)) shared |= bases;
   });
@@ -68,6 +74,7 @@ analysis::BaseMask arrays_of_extremes(const ir::Function& kernel, const analysis
     const analysis::BaseMask here = alias.touched(alias.direct_reads(op) | alias.direct_writes(op));
     (!extreme ? others : op.atomic == ir::AtomicKind::min ? least : most) |= here;
   });
+  // Not both of them: behind a minimum and a maximum of one array nobody knows who was on top in between.
   return (least ^ most) & ~others;
 }
 

@@ -26,6 +26,7 @@ Value* Reverser::adjoint_or_zero(const Value* value) {
 void Reverser::add(const Value* value, Value* contribution) {
   if (!wants(value)) return;
   Value*& slot = adjoints_[value];
+  // The first contribution is taken as it is: 0 + x would turn −0 into +0, and is one operation more.
   slot = slot ? sum(slot, contribution) : contribution;
 }
 
@@ -53,6 +54,7 @@ Value* Reverser::sum(Value* a, Value* b) {
   if (a->is_zero()) return b;
   if (b->is_zero()) return a;
   const Type* type = a->type;
+  // Integers in a struct ride along in its adjoint and mean nothing: either will do.
   if (type->is_numeric()) return has_floats(type) ? plus(a, b) : a;
   if (!has_floats(type)) return a;
   std::vector<Value*> parts;
@@ -96,6 +98,7 @@ Value* Reverser::inner(Value* a, Value* b) {
 Value* Reverser::component_sum(Value* a) {
   const Type* type = a->type;
   if (type->is_scalar()) return a;
+  // A product with ones: one operation of the IR, in the order of sums that every executor keeps to.
   if (type->is_vec() || type->is_quat()) return b_.binary(OpCode::dot, a, number(type, 1.0));
   Value* total = nullptr;
   std::uint32_t count = type->is_mat() ? type->rows() : type->component_count();
@@ -126,6 +129,7 @@ Value* Reverser::by_component(std::span<Value* const> values,
     }
     return b_.construct(type, parts);
   }
+  // Large composites: code must not grow with the number of components.
   Value* init[] = {b_.zero(type)};
   ir::Op* loop = b_.for_op(b_.i32(0), b_.i32(type->component_count()), b_.i32(1), init);
   ir::Region* outer = b_.region();
@@ -136,6 +140,7 @@ Value* Reverser::by_component(std::span<Value* const> values,
   if (type->is_mat()) {
     path.push_back({ir::PathStep::index, true, false, 0});
     Value* cols = b_.i32(type->cols());
+    // Row by row, as construct has it.
     dynamic = {b_.binary(OpCode::div, k, cols), b_.binary(OpCode::rem, k, cols)};
   }
   std::vector<Value*> at;

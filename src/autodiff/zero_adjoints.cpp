@@ -109,6 +109,7 @@ bool is_singular(const Op& op) {
 /// Surely finite: numbers of the program, and what was an integer.
 bool is_finite(const Value* value) {
   if (value->is_constant()) return !value->type->is_float() || std::isfinite(value->as_float());
+  // Of any size: the largest 64-bit integer is a finite float32.
   return value->kind == ir::ValueKind::result && value->op->code == OpCode::cast &&
          value->op->operand(0)->type->is_int();
 }
@@ -117,6 +118,9 @@ bool is_finite(const Value* value) {
 
 ZeroAdjoints::ZeroAdjoints(const ir::Function& function)
     : chosen_(function.value_count), beaten_(function.value_count), singular_(function.value_count) {
+  // First where values are left out, then backwards all that only counts through them: if
+  // `select c, u, v` leaves u out, then also what u was made of. Marks are only set, so the rounds end;
+  // more than two are for marks that loops carry around.
   ir::walk(*function.body, [&](const Op& op) { seed(op); });
   do {
     changed_ = false;
@@ -129,8 +133,12 @@ ZeroAdjoints::ZeroAdjoints(const ir::Function& function)
 }
 
 bool ZeroAdjoints::product(const Value* value, const Value* partial) const {
+  // 0 · finite is 0, and needs no test.
   if (value->is_constant() || is_finite(partial)) return false;
+  // A program that chooses may do so because the other side is singular, even if that comes from its data.
   if (chosen_[value->id]) return true;
+  // Minima and maxima are everywhere in geometry, and a beaten value is mostly an ordinary number. A
+  // constant that comes here is an infinity.
   return beaten_[value->id] && (partial->is_constant() || singular_[partial->id]);
 }
 
@@ -147,6 +155,7 @@ void ZeroAdjoints::seed(const Op& op) {
   switch (op.code) {
     case OpCode::select:
     case OpCode::choose_bits:
+      // The same on both sides is never left out.
       if (op.operand(1) == op.operand(2)) return;
       mark(chosen_, op.operand(1));
       mark(chosen_, op.operand(2));
@@ -158,8 +167,10 @@ void ZeroAdjoints::seed(const Op& op) {
       for (const Value* value : op.operands) mark(beaten_, value);
       return;
     case OpCode::extract:
+    // Components that are not taken, or that are replaced, have an adjoint of zero.
     case OpCode::insert: mark(chosen_, op.operand(0)); return;
     case OpCode::if_: {
+      // A value that both sides use counts whichever is taken. What it counts for inside of them is asked there.
       auto first = used_in(*op.regions[0]), second = used_in(*op.regions[1]);
       for (const Value* value : first)
         if (!second.contains(value)) mark(chosen_, value);
@@ -207,6 +218,7 @@ void ZeroAdjoints::seed(const Op& op) {
 }
 
 void ZeroAdjoints::spread(const Region& region) {
+  // Backwards, so that one round carries a mark all the way through straight code.
   std::vector<const Op*> list;
   for (const Op& op : region) list.push_back(&op);
   for (auto it = list.rbegin(); it != list.rend(); ++it) {
@@ -219,6 +231,8 @@ void ZeroAdjoints::spread(const Region& region) {
 void ZeroAdjoints::spread(const Op& op, std::vector<bool>& set) {
   if (op.code == OpCode::if_ || is_loop(op)) {
     for (std::size_t k = 0; k < op.results.size(); ++k) {
+      // A carried value is one set of names for one chain: a mark on the result, or on the argument of any region,
+      // marks its start and what the body yields.
       bool marked = set[op.result(k)->id];
       if (is_loop(op)) {
         for (const Region* region : op.regions) marked = marked || set[region->args[first_carried(op) + k]->id];
