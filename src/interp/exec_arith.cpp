@@ -31,6 +31,8 @@ struct Row {
   std::size_t stride;  // in components
 };
 
+/// In the order that docs/design/ir.md states, which generated code keeps to: from the left, the first product as it
+/// is. Starting from zero instead would turn a sum of −0 into +0.
 std::uint64_t dot_rows(ScalarKind kind, Row a, Row b, std::size_t n, bool contract) {
   std::size_t size = types::scalar(kind)->size();
   std::uint64_t sum = 0;
@@ -61,11 +63,13 @@ void Executor::elementwise(const ir::Op& op) {
     from[k] = at(op.operand(k));
     stride[k] = op.operand(k)->type == type ? size : 0;  // a scalar beside composites serves every component
   }
+  // A composite times a number is the product of each component with it.
   OpCode code = op.code == OpCode::scale ? OpCode::mul : op.code == OpCode::unscale ? OpCode::div : op.code;
   std::byte* to = at(op.result());
   for (std::size_t i = 0; i < n; ++i) {
     std::uint64_t v[3] = {0, 0, 0};
     for (std::size_t k = 0; k < arity; ++k) v[k] = read_bits(from[k] + i * stride[k], size);
+    // The meaning of an operation on one number is stated in one place, ir/scalar_eval, which folding uses as well.
     std::uint64_t out = arity == 1   ? ir::eval_unary(code, kind, v[0])
                         : arity == 2 ? ir::eval_binary(code, kind, v[0], v[1])
                                      : ir::eval_fma(kind, v[0], v[1], v[2]);
@@ -78,10 +82,12 @@ void Executor::compare(const ir::Op& op) {
   if (type->is_scalar())
     return set_bits(op.result(),
                     ir::eval_compare(op.code, type->scalar_kind(), bits(op.operand(0)), bits(op.operand(1))));
+  // Only eq and ne are defined on aggregates, and ne is the negation of eq as a whole.
   bool equal = all_equal(type, at(op.operand(0)), at(op.operand(1)));
   set_bits(op.result(), equal == (op.code == OpCode::eq));
 }
 
+/// A function of the library in IR, run like any other: the same operations in the same order as in generated code.
 void Executor::math(const ir::Op& op) { call(op, math::math_function(op.code, op.result()->type->scalar_kind())); }
 
 void Executor::dot(const ir::Op& op) {
@@ -99,6 +105,7 @@ void Executor::mask_of(const ir::Op& op) {
   for (std::size_t i = 0; i < type->component_count(); ++i)
     if (ir::eval_compare(code, kind, read_bits(at(op.operand(0)) + i * size, size),
                          read_bits(at(op.operand(1)) + i * size, size)))
+      // At most 32 components; typing sees to it.
       mask |= std::uint32_t(1) << i;
   set_bits(op.result(), mask);
 }
@@ -108,6 +115,7 @@ void Executor::choose_bits(const ir::Op& op) {
   const std::size_t size = type->element()->size();
   const std::uint64_t mask = bits(op.operand(0));
   for (std::size_t i = 0; i < type->component_count(); ++i)
+    // As bytes: a choice must not touch the bits of a NaN.
     std::memcpy(at(op.result()) + i * size, at(op.operand(mask >> i & 1 ? 1 : 2)) + i * size, size);
 }
 
@@ -122,6 +130,7 @@ void Executor::matmul(const ir::Op& op) {
   const std::size_t cols = b->is_mat() ? b->cols() : 1;
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t j = 0; j < cols; ++j) {
+      // Matrices lie row by row: a column is every cols-th number.
       Row row = {at(op.operand(0)) + i * inner * size, 1};
       Row col = {at(op.operand(1)) + j * size, cols};
       write_bits(at(op.result()) + (i * cols + j) * size, size, dot_rows(kind, row, col, inner, op.contract));

@@ -18,14 +18,18 @@ Executor::Place Executor::resolve(const Type* type, std::span<const ir::PathStep
       place.offset += field_offset(place.type, std::size_t(step.value));
     } else {
       std::uint32_t extent = ir::step_extent(place.type);
+      // Constant steps are in range, which typing has checked; dynamic ones may be anything.
       std::int64_t i = step.value;
       if (step.dynamic) {
         const ir::Value* value = dynamic[next++];
         i = integer(value);
+        // From 2⁶³ on, which an i64 shows as negative: out of range, and not counted from the end.
         if (value->type->scalar_kind() == ScalarKind::u64 && i < 0) i = extent;
         if (step.wrap && i < 0) i += extent;
       }
       if (i < 0 || i >= std::int64_t(extent)) {
+        // The walk goes on at component 0, so that the type of the part comes out
+        // right: zeros of that type are what is read.
         place.inside = false;
         i = 0;
       }
@@ -44,6 +48,7 @@ void Executor::data(const ir::Op& op) {
     case OpCode::cast:
       return set_bits(op.result(),
                       ir::eval_cast(op.operand(0)->type->scalar_kind(), type->scalar_kind(), bits(op.operand(0))));
+    // Both have the same size, and places have no type.
     case OpCode::bitcast: return set_bits(op.result(), bits(op.operand(0)));
     case OpCode::construct:
       std::memset(to, 0, value_size(type));  // padding compares and prints the same everywhere
@@ -67,6 +72,7 @@ void Executor::data(const ir::Op& op) {
     }
     case OpCode::insert: {
       Place place = resolve(type, op.path, op.operands.subspan(2));
+      // A copy with one part replaced: values don't change, and the operand may be used again.
       std::memcpy(to, at(op.operand(0)), value_size(type));
       if (place.inside) std::memcpy(to + place.offset, at(op.operand(1)), value_size(place.type));
       return;

@@ -17,6 +17,7 @@ std::int64_t times(std::int64_t a, std::int64_t b) { return std::int64_t(std::ui
 std::int64_t plus(std::int64_t a, std::int64_t b) { return std::int64_t(std::uint64_t(a) + std::uint64_t(b)); }
 
 void* advance(void* pointer, std::int64_t bytes) {
+  // A view of no array is no array, whatever the index.
   if (!pointer) return nullptr;
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(pointer) + std::uintptr_t(bytes));
 }
@@ -53,8 +54,10 @@ ir::OpCode operator_of(ir::AtomicKind kind) {
 
 std::int64_t Executor::index(const ir::Op& op, std::size_t k, const ArrayDesc& array, bool& outside) {
   const ir::Value* value = op.indices()[k];
+  // A view may keep leading dimensions (imm of them) in front of those it indexes; accesses keep none.
   const std::int64_t extent = array.shape[k + std::size_t(op.imm)];
   std::int64_t i = integer(value);
+  // Read as i64, unsigned numbers from 2⁶³ on look negative: they don't count from the end, and are out of bounds.
   bool is_unsigned_64 = value->type->scalar_kind() == ScalarKind::u64;
   if ((op.wrap >> k & 1) && i < 0 && !is_unsigned_64) i = plus(i, extent);
   outside = i < 0 || i >= extent;
@@ -67,14 +70,18 @@ std::byte* Executor::element(const ir::Op& op) {
   for (std::size_t k = 0; k < op.num_indices; ++k) {
     bool outside = false;
     std::int64_t i = index(op, k, desc, outside);
+    // With the number that the program wrote, not the wrapped one.
     if (outside && limits_.check_bounds) error(op, range_text(integer(op.indices()[k]), desc.shape[k], k));
     offset = plus(offset, times(i, desc.strides[k]));
   }
+  // Behind the check of this access's own indices, which are what the program reads on this line. The number is held
+  // against the list, since descriptors that come from outside may have anything in that field.
   if (limits_.check_bounds && desc.reserved > 0 && std::size_t(desc.reserved) <= bad_views_.size()) {
     const BadView& bad = bad_views_[std::size_t(desc.reserved) - 1];
     error(op, "access through a view taken out of bounds at " + to_string(bad.op->loc) + ": " +
                   range_text(bad.index, bad.extent, 0));
   }
+  // With checks off, too: the interpreter may give wrong numbers then, but has no reason to crash where it can tell.
   if (!desc.data) error(op, "access to an array without memory (null)");
   return static_cast<std::byte*>(advance(desc.data, offset));
 }
@@ -82,6 +89,7 @@ std::byte* Executor::element(const ir::Op& op) {
 void Executor::load(const ir::Op& op) {
   std::byte* from = element(op);
   Place place = resolve(op.operand(0)->type->element(), op.path, op.operands.subspan(1 + op.num_indices));
+  // What lies outside of the element touches no memory, and is no access.
   if (limits_.watcher && place.inside) limits_.watcher->access(op, linear_, from + place.offset, place.type);
   if (place.inside)
     std::memcpy(at(op.result()), from + place.offset, place.type->size());
@@ -92,6 +100,7 @@ void Executor::load(const ir::Op& op) {
 void Executor::store(const ir::Op& op) {
   std::byte* to = element(op);
   Place place = resolve(op.operand(0)->type->element(), op.path, op.operands.subspan(1 + op.num_indices));
+  // A component that is not there: nothing changes, as with `insert`.
   if (!place.inside) return;
   if (limits_.watcher) limits_.watcher->access(op, linear_, to + place.offset, place.type);
   std::memcpy(to + place.offset, at(op.operands.back()), place.type->size());
@@ -110,12 +119,15 @@ void Executor::atomic(const ir::Op& op) {
   const std::size_t size = types::scalar(kind)->size();
   const std::byte* value = at(op.operands.back());
   const std::byte* expected = op.atomic == ir::AtomicKind::cas ? at(op.operands[op.operands.size() - 2]) : nullptr;
+  // Component by component, each atomic by itself: that is all the IR promises for composites, and with one
+  // thread at a time it makes no difference.
   for (std::size_t i = 0; i < place.type->component_count(); ++i) {
     std::byte* word = memory + place.offset + i * size;
     std::uint64_t old = read_bits(word, size);
     std::uint64_t operand = read_bits(value + i * size, size);
     std::uint64_t next = operand;
     if (op.atomic == ir::AtomicKind::cas)
+      // By bits, also for floats: that is what processors compare and exchange.
       next = old == read_bits(expected + i * size, size) ? operand : old;
     else if (op.atomic != ir::AtomicKind::exch)
       next = ir::eval_binary(operator_of(op.atomic), kind, old, operand);
@@ -128,12 +140,16 @@ void Executor::view(const ir::Op& op) {
   ArrayDesc desc = array(op.operand(0));
   ArrayDesc part;
   std::int64_t offset = 0;
+  // A view of a bad view is bad, and the first fault is the one to report.
   part.reserved = desc.reserved;
   const std::size_t kept = std::size_t(op.imm);
   for (std::size_t k = 0; k < op.num_indices; ++k) {
     bool outside = false;
     std::int64_t i = index(op, k, desc, outside);
     offset = plus(offset, times(i, desc.strides[kept + k]));
+    // A view out of bounds is no error yet: programs make views that they then don't use. Its address may
+    // point anywhere, so it carries a note of where it was made. One record per operation: a loop over
+    // bad views takes no more memory than one.
     if (outside && desc.data && limits_.check_bounds && part.reserved == 0) {
       auto [it, fresh] = bad_view_of_.try_emplace(&op, std::int32_t(bad_views_.size() + 1));
       if (fresh) bad_views_.emplace_back();
@@ -145,6 +161,7 @@ void Executor::view(const ir::Op& op) {
   part.grad = advance(desc.grad, offset);
   part.ndim = std::int32_t(op.result()->type->rank());
   for (std::size_t k = 0; k < std::size_t(part.ndim); ++k) {
+    // The indexed dimensions, behind those that are kept, drop out.
     const std::size_t from = k < kept ? k : k + op.num_indices;
     part.shape[k] = desc.shape[from];
     part.strides[k] = desc.strides[from];
@@ -156,6 +173,7 @@ void Executor::slice(const ir::Op& op) {
   ArrayDesc desc = array(op.operand(0));
   std::size_t d = std::size_t(op.imm);
   std::int64_t extent = std::max<std::int64_t>(0, desc.shape[d]);
+  // Python's rules: negative counts from the end, and what is beyond either end is the end.
   auto bound = [&](const ir::Value* value) {
     std::int64_t i = integer(value);
     if (i < 0) i = i + extent;
@@ -166,6 +184,7 @@ void Executor::slice(const ir::Op& op) {
   std::int64_t offset = times(start, desc.strides[d]);
   desc.data = advance(desc.data, offset);
   desc.grad = advance(desc.grad, offset);
+  // Rounded up, so that the last element before `stop` is in.
   desc.shape[d] = stop > start ? (stop - start - 1) / step + 1 : 0;
   desc.strides[d] = times(desc.strides[d], step);
   std::memcpy(at(op.result()), &desc, sizeof desc);
@@ -178,6 +197,8 @@ void Executor::local(const ir::Op& op) {
   bool fits = true;
   for (std::size_t k = 0; k < op.ints.size(); ++k) {
     desc.shape[k] = op.ints[k];
+    // Shapes of IR that was written by hand may be absurd; a wrapped product would be
+    // a small allocation behind a large shape.
     fits = fits && op.ints[k] >= 0 && !__builtin_mul_overflow(bytes, std::size_t(op.ints[k]), &bytes);
   }
   set_contiguous(desc, type);
@@ -185,6 +206,8 @@ void Executor::local(const ir::Op& op) {
   void* memory = fits ? std::calloc(std::max<std::size_t>(1, bytes), 1) : nullptr;
   if (!memory) error(op, "no memory for a local array");
   if (op.imm) std::memset(memory, 0xA5, bytes);  // raw: no zeros for whoever reads what nobody wrote
+  // New memory each time it is executed, and kept until the function returns: a descriptor from an earlier turn of a
+  // loop stays good, which the other executors refuse to compile (analysis/lifetimes).
   frame_->locals.emplace_back(memory);
   desc.data = memory;
   std::memcpy(at(op.result()), &desc, sizeof desc);
@@ -199,6 +222,7 @@ void Executor::memory(const ir::Op& op) {
     case OpCode::slice: return slice(op);
     case OpCode::local: return local(op);
     case OpCode::prefetch: return;
+    // Truncated to the result's type by its size.
     case OpCode::dim: return set_bits(op.result(), std::uint64_t(array(op.operand(0)).shape[op.imm]));
     case OpCode::nonnull: return set_bits(op.result(), array(op.operand(0)).data != nullptr);
     case OpCode::data_ptr: return set_bits(op.result(), reinterpret_cast<std::uintptr_t>(array(op.operand(0)).data));

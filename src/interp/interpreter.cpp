@@ -16,6 +16,8 @@ struct Extent {
 
 Extent extent_of(const Type* type) {
   if (!type->is_tuple()) return {type->size(), type->align()};
+  // As C lays out a struct of the same fields. Tuples have no layout of their own,
+  // since they never lie in arrays or parameters.
   Extent all;
   for (const Field& field : type->fields()) {
     Extent part = extent_of(field.type);
@@ -49,6 +51,8 @@ void run_kernel(const ir::Module& module, const ir::Function& kernel, const void
   Frame& frame = executor.frame_of(kernel);
   ParamLayout layout;
   for (const ir::Value* param : kernel.params()) layout.add(std::string(param->name), param->type);
+  // One frame for all threads: nothing that a thread leaves in it is read by the next, for values are computed before
+  // they are used.
   for (std::int64_t linear = begin; linear < end; ++linear) {
     if (context.stop.load(std::memory_order_relaxed)) return;
     for (std::size_t i = 0; i < layout.params.size(); ++i)
@@ -57,6 +61,7 @@ void run_kernel(const ir::Module& module, const ir::Function& kernel, const void
     executor.set_thread(linear);
     try {
       executor.run(frame);
+      // A thread counts as a turn, so that a launch of many threads without loops can be stopped, too.
       executor.take_turn();
     } catch (const Executor::Stopped&) {
       return;
@@ -70,6 +75,7 @@ std::vector<Datum> call(const ir::Function& function, std::span<const Datum> arg
   runtime::LaunchContext context;
   context.serial = 1;
   context.print = &prints;
+  // Without sites: a failed check throws, there being no launch whose record could take it.
   Executor executor(context, nullptr, limits);
   Frame& frame = executor.frame_of(function);
   if (args.size() != function.params().size())
