@@ -31,6 +31,7 @@ bool are_pair(CodeUnit& unit, const PartInfo& a, const PartInfo& b) {
 /// The launch saw that no two arrays overlap: one alias scope an array, so that LLVM may keep loads across stores to
 /// others.
 void Emitter::use_scopes() {
+  // Without that, two parameters may be one array, and a scope would be a lie.
   if (!source_.form.no_overlap) return;
   llvm::MDBuilder metadata(unit.context);
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain("weft");
@@ -41,6 +42,7 @@ void Emitter::use_scopes() {
 
 void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
   if (scope == kFixedScope) {
+    // Memory that nothing writes overlaps no array that is written.
     if (!scopes_.empty()) access->setMetadata(llvm::LLVMContext::MD_noalias, llvm::MDNode::get(unit.context, scopes_));
     if (llvm::isa<llvm::LoadInst>(access))
       access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
@@ -48,6 +50,7 @@ void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
   }
   // Of unknown descent: it may be any of the arrays, and says nothing.
   if (scope < 0 || std::size_t(scope) >= scopes_.size()) return;
+  // In LLVM's terms: this access is in the scope of its array, and touches nothing of all others.
   llvm::SmallVector<llvm::Metadata*, 8> others;
   for (std::size_t k = 0; k < scopes_.size(); ++k)
     if (std::int32_t(k) != scope) others.push_back(scopes_[k]);
@@ -73,6 +76,8 @@ llvm::Value* Emitter::to_memory(const PartInfo& leaf, llvm::Value* v) {
 llvm::Value* Emitter::lane_pointers(const Address& at) {
   if (at.pointers) return at.pointers;
   llvm::Value* p = splat(at.pointer);
+  // A scalar pointer and a vector of constants: targets with a base register
+  // for gathers have both in one instruction.
   return at.lane_stride == 0 || W == 1 ? p : byte_offset(at.pointer, iota(unit.i64, at.lane_stride));
 }
 
@@ -88,6 +93,7 @@ void Emitter::store_scalar(llvm::Value* value, llvm::Value* to, std::uint32_t al
 
 llvm::Value* Emitter::replicate_mask(llvm::Value* m, unsigned times) {
   llvm::SmallVector<int, 64> order;
+  // A lane's bit once for each of the scalars that it owns in a wide access.
   for (int lane = 0; lane < W; ++lane) order.append(times, lane);
   return b.CreateShuffleVector(m, order);
 }
@@ -106,6 +112,7 @@ llvm::Value* Emitter::component_pointers(llvm::Value* pointers, std::uint32_t of
 llvm::Value* Emitter::load_leaf(const PartInfo& leaf, const Address& at, llvm::Value* pointers) {
   llvm::Type* type = unit.wide(unit.memory_type(leaf));
   llvm::Value* p = component_pointers(pointers, at.offset + leaf.offset);
+  // Inactive lanes read nothing, for their indices may be anything, and come out as zero rather than poison.
   auto* gather = b.CreateMaskedGather(type, p, llvm::Align(leaf_bytes(unit, leaf)), mask_or_all(),
                                       llvm::Constant::getNullValue(type));
   mark_scope(gather, at.scope);
@@ -122,6 +129,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
       continue;
     }
     llvm::Value* p = component_pointers(pointers, at.offset + leaves[k].offset);
+    // As doubles, which are moved here and never computed with.
     llvm::Type* wide = unit.wide(unit.f64);
     llvm::CallInst* load =
         b.CreateMaskedGather(wide, p, llvm::Align(4), mask_or_all(), llvm::Constant::getNullValue(wide));
@@ -132,6 +140,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
       for (int lane = 0; lane < W; ++lane) order.push_back(2 * lane + part);
       out.push_back(from_memory(leaves[k], b.CreateShuffleVector(both, order)));
     }
+    // The inner loop has stepped over both; the outer one counts one of them itself.
     --k;
   }
   return out;
@@ -153,6 +162,7 @@ void Emitter::store_pair(const PartInfo& first, std::pair<llvm::Value*, llvm::Va
 llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo> leaves, const Address& at) {
   llvm::SmallVector<llvm::Value*, 4> out(leaves.size(), nullptr);
   for (const Run& run : quad_runs(leaves, at))
+    // Elements of exactly four scalars are left to the wide loads below, which take fewer shuffles.
     if (at.lane_stride != kMaxInterleave * run.bytes) load_quads(run, leaves, at, out);
   llvm::SmallDenseMap<llvm::Type*, llvm::SmallVector<llvm::Value*, 4>, 2>
       whole;  // the element's memory as scalars of one type
@@ -163,6 +173,8 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
     llvm::Type* type = unit.memory_type(leaf);
     std::uint32_t bytes = leaf_bytes(unit, leaf);
     std::int64_t parts = at.lane_stride % bytes == 0 ? at.lane_stride / bytes : 0;
+    // Lanes own elements that follow each other, so that a wide load takes in nothing but those. Across a larger step
+    // it would read what lies between, and beyond the array at its end.
     bool whole_elements = at.lane_stride == std::int64_t(at.element_size);
     if (parts == 1) {
       llvm::Value* p = b.CreateConstGEP1_64(unit.i8, at.pointer, at.offset + leaf.offset);
@@ -176,6 +188,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
     }
     std::uint32_t place = at.offset + leaf.offset;
     if (whole_elements && parts > 1 && parts <= kMaxInterleave && place % bytes == 0 && type != unit.ptr &&
+        // Under a mask a wide load must have a mask of its own, since a lane that is off may lie beyond the end.
         (!mask || (unit.traits.masked_moves && bytes >= 4))) {
       llvm::SmallVector<llvm::Value*, 4>& all = whole[type];
       const int component = int(place / bytes);
@@ -185,6 +198,8 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
         continue;
       }
       if (all.empty()) {
+        // For vec3 and four lanes: x0 y0 z0 x1 y1 z1 x2 y2 z2 x3 y3 z3 in one load, of which component y is the
+        // shuffle 1, 4, 7, 10. All components share the load.
         auto* wide_type = llvm::FixedVectorType::get(type, unsigned(W * parts));
         llvm::Instruction* load =
             mask ? static_cast<llvm::Instruction*>(b.CreateMaskedLoad(wide_type, at.pointer, llvm::Align(bytes),
@@ -210,6 +225,8 @@ bool Emitter::store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
   llvm::Type* type = unit.memory_type(leaves[0]);
   std::uint32_t bytes = leaf_bytes(unit, leaves[0]);
   std::size_t n = leaves.size();
+  // Unlike a load, a store has to bring everything that it covers: the leaves must be the
+  // whole element, in its order and without gaps.
   if (at.lane_stride != std::int64_t(bytes * n) || n > std::size_t(kMaxInterleave)) return false;
   for (std::size_t k = 0; k < n; ++k)
     if (unit.memory_type(leaves[k]) != type || at.offset + leaves[k].offset != k * bytes) return false;
@@ -223,6 +240,7 @@ bool Emitter::store_linear(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
   llvm::Value* all = parts[0];
   if (n > 1) {
     // Concatenate, then interleave.
+    // Shuffles take two vectors of one length: the shorter one is padded with what nobody reads.
     auto join = [&](llvm::Value* x, llvm::Value* y, unsigned nx, unsigned ny) {
       unsigned larger = std::max(nx, ny);
       auto pad = [&](llvm::Value* v, unsigned have) -> llvm::Value* {
@@ -255,6 +273,8 @@ void Emitter::load_block(const PartInfo& info, const Address& at, Part& into) {
   std::uint32_t bytes = leaf_bytes(unit, info);
   bool uniform = at.pointer && at.lane_stride == 0;
   into = new_block(info.scalar, info.count, !uniform && W > 1);
+  // Blocks are rare and large: gathers by lane, which are right whether or
+  // not `fast_if` holds, rather than two loops.
   llvm::Value* from = uniform ? at.pointer : at.fast_if ? at.pointers_slow() : lane_pointers(at);
   counted_loop(info.count, [&](llvm::Value* i) {
     llvm::Value* offset = b.CreateAdd(b.CreateMul(i, b.getInt64(bytes)), b.getInt64(at.offset + info.offset));
@@ -264,11 +284,14 @@ void Emitter::load_block(const PartInfo& info, const Address& at, Part& into) {
       return block_put(into, info.scalar, i, from_memory(leaf, v));
     }
     Address here = at;
+    // The offset has gone into the pointers.
     here.offset = 0;
     block_put(into, info.scalar, i, load_leaf(leaf, here, byte_offset(from, splat(offset))));
   });
 }
 
+/// Uniform addresses are scalar loads, blocks are loops; all other leaves go together, by vectors if the address is
+/// linear, else by gathers, or, where only a test at run time can tell, by one of both.
 Parts Emitter::load_parts(const Type* type, Address& at) {
   const TypeParts& info = unit.parts(type);
   Parts out(info.parts.size());
@@ -320,6 +343,7 @@ Parts Emitter::load_parts(const Type* type, Address& at) {
 void Emitter::emit_load(const ir::Op& op) {
   const Type* type = op.result()->type;
   Address at = address(op, op.operands.subspan(1u + op.num_indices));
+  // A constant here is always false: the path leads out of the element.
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
   // Dynamic steps were clamped into the element, so that reading is safe; lanes out of range take zero after.
   Parts out = load_parts(type, at);
@@ -342,6 +366,8 @@ void Emitter::emit_load(const ir::Op& op) {
   set(op.result(), std::move(out));
 }
 
+/// The best that the address allows: vector stores of whole elements, quads, scatters for what is left. Scatters go
+/// in lane order, so that of lanes with one address the last one wins, as if threads ran one after the other.
 void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at) {
   if (leaves.empty()) return;
   llvm::SmallVector<bool, 16> written(leaves.size(), false);
@@ -366,13 +392,16 @@ void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
       std::fill(written.begin() + run.first, written.begin() + run.end, true);
     }
     if (llvm::is_contained(written, false)) scatter(lane_pointers(at));
+    // Cleared for the other side of a choice, which knows nothing of what was written here.
     std::fill(written.begin(), written.end(), false);
   };
   if (!at.fast_if) return linear();
   either(at.fast_if, linear, [&] { scatter(at.pointers_slow()); });
 }
 
+/// A load, an addition and a store for all lanes at once: right only because no two lanes have the same element.
 void Emitter::add_apart(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at) {
+  // The caller has asked already, and stands on the side where it holds.
   at.fast_if = nullptr;
   llvm::SmallVector<llvm::Value*, 4> sums;
   if (at.pointers)
@@ -420,6 +449,7 @@ llvm::Value* Emitter::any_bit(const ir::Value* loaded) {
   for (std::size_t k = 0; k < parts.size(); ++k) {
     llvm::Type* type = parts[k].v ? parts[k].v->getType() : nullptr;
     if (info.parts[k].kind != PartKind::scalar || type->getScalarSizeInBits() < 8) return nullptr;
+    // By bits, not by value: −0 is not what a store of zeros would leave (retained gradients look at that).
     llvm::Type* whole = b.getIntNTy(unsigned(type->getPrimitiveSizeInBits()));
     llvm::Value* own = b.CreateIsNotNull(b.CreateBitCast(parts[k].v, whole));
     bits = bits ? b.CreateOr(bits, own) : own;
@@ -437,6 +467,8 @@ void Emitter::emit_store(const ir::Op& op) {
   llvm::Value* outer = mask;
   llvm::Value* uniform_guard = nullptr;
   if (at.valid) {
+    // A path out of the element stores nothing: lanes that lead there drop out of the
+    // mask, or, where all agree, a branch does it.
     if (at.valid->getType()->isVectorTy())
       mask = both(mask, at.valid);
     else
@@ -452,6 +484,7 @@ void Emitter::emit_store(const ir::Op& op) {
         if (W == 1 || !v->getType()->isVectorTy()) return v;
         if (!mask) return b.CreateExtractElement(v, std::uint64_t(W - 1));
         llvm::Value* bits = mask_bits(mask);
+        // The highest bit that is set: the last of the active lanes.
         llvm::Value* zeros = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits, b.getFalse());
         return b.CreateExtractElement(v, b.CreateSub(llvm::ConstantInt::get(bits->getType(), unsigned(W - 1)), zeros));
       };
@@ -485,6 +518,8 @@ void Emitter::emit_store(const ir::Op& op) {
       values.push_back(plain(parts[k]));
     }
     for (const TypeParts::Constant& c : info.constants) {
+      // Descriptors in memory have fields that are no parts, their rank and what is beyond it:
+      // whoever reads them from C++ wants them all.
       leaves.push_back({PartKind::extent, ScalarKind::i64, 1, c.offset, 0});
       values.push_back(b.getInt64(std::uint64_t(c.value)));
     }
@@ -501,6 +536,7 @@ void Emitter::emit_store(const ir::Op& op) {
   mask = outer;
 }
 
+/// For what is read by C++: prints, native functions. Always to a scalar address, so that nothing of lanes is left.
 void Emitter::write_bytes(const Type* type, const Parts& parts, llvm::Value* to, llvm::Value* lane) {
   const TypeParts& info = unit.parts(type);
   for (std::size_t k = 0; k < parts.size(); ++k) {

@@ -21,6 +21,7 @@ llvm::Type* piece_type(CodeUnit& unit, ScalarKind scalar, int count) {
 bool AddQueue::takes(const Emitter& e, const ir::Op& op) {
   // Private memory is read again; arrays that are only added to are not.
   if (op.imm != analysis::kAddsAlone || !e.queue || e.mask || e.W % int(kUnrolled) != 0) return false;
+  // In a loop a group could add more often than the queue has room for; the sides of an `if` run once at most.
   for (const ir::Region* region = op.parent; region->parent_op; region = region->parent_op->parent)
     if (region->parent_op->code != ir::OpCode::if_) return false;
   return true;
@@ -31,9 +32,11 @@ void AddQueue::put(Emitter& e, const TypeParts& info, const Parts& values, llvm:
   llvm::IRBuilder<>& b = e.b;
   const auto W = std::uint64_t(e.W);
   auto keep = [&](llvm::Type* type, std::uint64_t count) { return e.entry_alloca(type, count, 64); };
+  // Each operation of the kernel has a queue of its own, on the stack of the chunk.
   Entry entry{keep(e.unit.ptr, kGroups * W), keep(e.unit.i64, 1), {}};
   {
     llvm::IRBuilder<>::InsertPointGuard guard(b);
+    // In the entry block, once per chunk: `put` stands in the loop over groups.
     b.SetInsertPoint(entry.groups->getNextNode());
     b.CreateStore(b.getInt64(0), entry.groups);
   }
@@ -64,12 +67,14 @@ void AddQueue::put(Emitter& e, const TypeParts& info, const Parts& values, llvm:
   entries_.push_back(std::move(entry));
 }
 
+/// Emitted once behind the body of a group; what it does at run time it does in one of kGroups groups.
 void AddQueue::flush(Emitter& e, llvm::Value* last) {
   llvm::IRBuilder<>& b = e.b;
   for (const Entry& entry : entries_) {
     llvm::Value* groups = b.CreateLoad(e.unit.i64, entry.groups);
     e.when(b.CreateOr(last, b.CreateICmpEQ(groups, b.getInt64(kGroups))), [&] {
       llvm::Value* turns = b.CreateMul(groups, b.getInt64(std::uint64_t(e.W) / kUnrolled));
+      // Lane after lane in the order of the threads, so that the sum is the one that they would have made.
       e.counted_loop(turns, [&](llvm::Value* turn) {
         for (std::uint64_t k = 0; k < kUnrolled; ++k) {
           llvm::Value* lane = b.CreateAdd(b.CreateMul(turn, b.getInt64(kUnrolled)), b.getInt64(k));

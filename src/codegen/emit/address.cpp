@@ -17,6 +17,7 @@ bool never_negative(const Value* v, int depth = 4) {
   if (v->is_constant()) return v->as_int() >= 0;
   if (depth == 0) return false;
   if (v->kind == ir::ValueKind::argument) {
+    // The index of a loop that counts up from where it begins.
     const ir::Op* loop = v->region->parent_op;
     return loop && loop->code == OpCode::for_ && v->index == 0 && loop->operand(2)->is_constant() &&
            loop->operand(2)->as_int() > 0 && never_negative(loop->operand(0), depth - 1);
@@ -27,13 +28,16 @@ bool never_negative(const Value* v, int depth = 4) {
     case OpCode::tid:
     case OpCode::thread:
     case OpCode::dim: return true;
+    // One clear sign bit clears the result's.
     case OpCode::bit_and: return operand(0) || operand(1);
+    // It has the sign of the dividend.
     case OpCode::rem: return operand(0);
     case OpCode::div:
     case OpCode::floordiv: return operand(0) && op.operand(1)->is_constant() && op.operand(1)->as_int() > 0;
     case OpCode::min: return operand(0) && operand(1);
     case OpCode::max: return operand(0) || operand(1);
     case OpCode::select: return operand(1) && operand(2);
+    // Widening keeps the number; anything else may turn a large one into a negative one.
     case OpCode::cast:
       return op.operand(0)->type->is_int() && op.operand(0)->type->size() < v->type->size() && operand(0);
     default: return false;  // safe: it may be negative
@@ -119,6 +123,7 @@ Index index_of(Emitter& e, const ir::Op& op, const Parts& desc, std::uint32_t k)
   // Views may keep leading dimensions.
   const std::uint32_t d = k + (op.code == OpCode::view ? std::uint32_t(op.imm) : 0);
   llvm::Value* extent = e.plain(desc[2 + d]);
+  // Most indices with Python's meaning are thread numbers or loop indices, and cost nothing.
   const bool wraps = (op.wrap >> k & 1) && !index_never_negative(value);
   return {value, part, extent, wraps, e.plain(desc[2 + op.operand(0)->type->rank() + d])};
 }
@@ -127,6 +132,7 @@ Index index_of(Emitter& e, const ir::Op& op, const Parts& desc, std::uint32_t k)
 llvm::Value* resolved(Emitter& e, const Index& index, llvm::Value* v) {
   llvm::IRBuilder<>& b = e.b;
   const Type* type = index.type();
+  // In 32 bits where index and extent have them: a GPU makes two instructions of an addition in 64.
   const bool narrow = index.wraps && type->size() == 4 && !v->getType()->isVectorTy();
   if (llvm::Value* small = narrow ? small_extent(index.extent) : nullptr)
     return e.to_i64(b.CreateSelect(b.CreateICmpSLT(v, b.getInt32(0)), b.CreateAdd(v, small), v), type);
@@ -154,6 +160,8 @@ void add_linear(Emitter& e, const Index& index, Term& term, Address& at) {
   term.scalar = e.b.CreateMul(first, term.stride);
   term.lane = index.part.stride * index.known_stride()->getSExtValue();
   if (!index.wraps) return;
+  // All lanes are at least 0 if the lowest is: lane 0, or the last one where the index falls. Otherwise some count
+  // from the end, and the lanes' addresses are no longer in line.
   const std::int64_t lowest = index.part.stride < 0 ? -std::int64_t(index.part.stride) * (e.W - 1) : 0;
   at.fast_if = e.both(at.fast_if, e.b.CreateICmpSGE(first, e.b.getInt64(std::uint64_t(lowest))));
 }
@@ -161,6 +169,7 @@ void add_linear(Emitter& e, const Index& index, Term& term, Address& at) {
 /// An index that is the same in all lanes.
 void add_uniform(Emitter& e, const Index& index, Term& term, Offset& offset) {
   llvm::IRBuilder<>& b = e.b;
+  // `a[i - 1]`, `a[i]`, `a[i + 1]` then share one address, and the constants ride in the instructions.
   const bool splits = e.unit.hooks->addresses_take_constants() && e.W == 1 && !index.wraps;
   const Moved moved = splits ? take_constant(index.value) : Moved{index.value, 0};
   if (moved.by) {
@@ -172,6 +181,9 @@ void add_uniform(Emitter& e, const Index& index, Term& term, Offset& offset) {
   if (splits && index.known_stride() && is_loop_index(index.value)) term.element = e.to_i64(index.part.v, index.type());
 }
 
+/// One summand of the address by what its index is:  `a[i]` of a thread index is linear (lane k
+/// is k elements further),  `a[n]` of a parameter uniform,  `a[b[i]]` a vector. One vector among
+/// the summands makes the whole address one.
 void add_index(Emitter& e, const Index& index, Offset& offset, Address& at) {
   const Part& part = index.part;
   const bool is_known = index.known_stride() != nullptr, one_extent = !index.extent->getType()->isVectorTy();
@@ -189,6 +201,7 @@ void add_index(Emitter& e, const Index& index, Offset& offset, Address& at) {
     term.indices = part.v;
   if (!e.is_uniform(part)) {
     ++offset.differ;
+    // Only asked where it is the one index that differs (apart_if), so that the last one is it.
     offset.grows = is_linear && !index.wraps ? term.stride : nullptr;
   }
   offset.terms.push_back(std::move(term));
@@ -206,6 +219,8 @@ void add_path(Emitter& e, const ir::Op& op, std::span<Value* const> path_operand
     } else {
       Emitter::Step s = e.resolve_step(step, type, step.dynamic ? path_operands[next++] : nullptr);
       if (s.dynamic) {
+        // The index itself was clamped: the address stays inside of the
+        // element, so that a load may read it in any case.
         at.valid = e.both(at.valid, s.valid);
         Term term;
         term.stride = b.getInt64(inner->size());
@@ -219,6 +234,7 @@ void add_path(Emitter& e, const ir::Op& op, std::span<Value* const> path_operand
       } else if (s.in_range()) {
         at.offset += s.value * inner->size();
       } else {
+        // A constant step out of range, known now: the caller emits no access at all.
         at.valid = b.getFalse();
       }
     }
@@ -230,6 +246,7 @@ void add_path(Emitter& e, const ir::Op& op, std::span<Value* const> path_operand
 /// wrap around do. A few instructions tell; whole vectors then take the place of gathers and scatters. Without that, the
 /// address stays as it is.
 void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at) {
+  // Exactly one term may differ between lanes, and it must be a vector of indices: linear ones need no guess.
   Term* varying = nullptr;
   for (Term& term : terms) {
     if (term.scalar && term.lane == 0) continue;
@@ -248,6 +265,7 @@ void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at) {
   // Neither negative, which wraps around, nor so large that the last lane's overflows.
   auto limit = llvm::APInt::getSignedMaxValue(bits) - unsigned(e.W);
   at.fast_if = e.both(at.fast_if, b.CreateAnd(b.CreateICmpULT(first, b.getInt(limit)), b.CreateNot(e.any(stray))));
+  // Lane 0 must be active, or what it holds is no index that anybody checked.
   if (e.mask) at.fast_if = e.both(at.fast_if, b.CreateExtractElement(e.mask, std::uint64_t(0)));
   varying->scalar = b.CreateMul(b.CreateZExtOrTrunc(first, e.unit.i64), stride);
   varying->lane = stride->getSExtValue();
@@ -259,6 +277,7 @@ llvm::Value* pointers_by_lane(Emitter& e, const std::vector<Term>& terms, llvm::
   llvm::SmallVector<const Term*, 4> varying;
   for (const Term& term : terms) {
     if (term.scalar && term.lane == 0)
+      // What all lanes share first, as scalars: the vector part is then as small as it can be.
       from = e.byte_offset(from, from->getType()->isVectorTy() ? e.splat(term.scalar) : term.scalar);
     else
       varying.push_back(&term);
@@ -267,6 +286,7 @@ llvm::Value* pointers_by_lane(Emitter& e, const std::vector<Term>& terms, llvm::
   if (varying.size() == 1 && !from->getType()->isVectorTy())
     if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(varying[0]->stride)) {
       std::int64_t bytes = known->getSExtValue();
+      // The scale of an address on x86 and Arm: LLVM finds it in a GEP of that type.
       if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)
         return b.CreateGEP(b.getIntNTy(unsigned(bytes) * 8), from, varying[0]->index_by_lane());
     }
@@ -286,6 +306,7 @@ llvm::Value* pointers_by_lane(Emitter& e, const std::vector<Term>& terms, llvm::
 llvm::Value* apart_if(Emitter& e, const Offset& offset, const Address& at) {
   if (offset.differ != 1 || !offset.grows || offset.grows->getType()->isVectorTy()) return nullptr;
   llvm::Value* size = e.b.getInt64(at.element_size);
+  // Strides may be negative, in arrays that a program has turned around.
   llvm::Value* distance = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, offset.grows, e.b.getFalse());
   return e.b.CreateICmpUGE(distance, size);
 }
@@ -319,15 +340,19 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
   add_path(*this, op, path_operands, offset, at);
 
   llvm::Value* data = plain(desc[0]);
+  // A copy of the terms: guess_neighbours turns one of them into a scalar, and
+  // this is the way for when its guess is wrong.
   auto by_lane = [this, terms = offset.terms, data] { return pointers_by_lane(*this, terms, data); };
   if (auto own = woven_.find(array); own != woven_.end()) {  // lanes' elements side by side
     data = own->second;
     at.lane_stride = element->size();
   }
   bool scalar = !data->getType()->isVectorTy();
+  // Not for views: their pointers are kept, and a branch would have to be joined again.
   if (scalar && at.lane_stride == 0 && op.code != OpCode::view) guess_neighbours(*this, offset.terms, at);
   for (const Term& term : offset.terms) scalar &= term.scalar != nullptr;
   if (!scalar) {
+    // The test of another term means nothing if the pointers are made lane by lane anyway.
     at.fast_if = nullptr;
     at.lane_stride = 0;
     at.pointers = by_lane();
@@ -452,10 +477,9 @@ void Emitter::emit_gradient(const ir::Op& op) {
   set(op.result(), std::move(out));
 }
 
-/// Private memory: each lane has its own elements, one lane's after the other's. Zeroed each time it is executed.
-/// Private memory. Lanes have copies of their own, one behind the other, or, where nobody sees the difference, their
-/// elements side by side: what all of them do to the same element is then one vector access. If all lanes write the same,
-/// there is one copy.
+/// Private memory, zeroed each time it is executed. Lanes have copies of their own, one behind the other, or, where
+/// nobody sees the difference, their elements side by side: what all of them do to the same element is then one vector
+/// access. If all lanes write the same, there is one copy.
 void Emitter::emit_local(const ir::Op& op) {
   const Type* type = op.result()->type;
   const std::uint64_t element = type->element()->size();
@@ -504,6 +528,7 @@ void Emitter::emit_local(const ir::Op& op) {
 
 /// Zeroes the elements of the lanes that run.
 void Emitter::clear_woven(llvm::Value* memory, std::uint64_t count, std::uint64_t element) {
+  // Elements of a number: those of all lanes side by side are one vector, of which the mask keeps what is not ours.
   if (element <= 8 && (element & (element - 1)) == 0) {
     llvm::Type* lanes = unit.wide(b.getIntNTy(unsigned(element) * 8));
     counted_loop(b.getInt64(count), [&](llvm::Value* index) {

@@ -37,6 +37,7 @@ void Emitter::emit_elementwise(const ir::Op& op) {
     llvm::SmallVector<llvm::Value*, 3> args;
     for (const ir::Value* v : op.operands) {
       const Part& part = get(v)[v->type->is_scalar() ? 0 : c];
+      // base() checks that the analysis was right: a vector here would be cut down to lane 0 without a word.
       args.push_back(linear ? base(part) : plain(part));
     }
     out.push_back(Part{arith(op.code, kind, args), linear ? lanes : 0});
@@ -64,10 +65,12 @@ llvm::Value* Emitter::int_arith(OpCode code, ScalarKind kind, llvm::Value* x, ll
     llvm::Value* is_minus_one = b.CreateICmpEQ(y, constant_like(y, -1));
     return {select(b.CreateOr(is_zero, is_minus_one), constant_like(y, 1), y), is_zero, is_minus_one};
   };
+  // x / −1 is −x, and wraps for the smallest number, where the instruction would trap.
   auto quotient = [&](const Divisor& d) {
     if (!is_signed_kind) return b.CreateUDiv(x, d.safe);
     return select(d.is_minus_one, b.CreateNeg(x), b.CreateSDiv(x, d.safe));
   };
+  // LLVM's shifts by the width or more are poison; the IR takes the count modulo the width.
   auto count = [&] { return b.CreateAnd(y, constant_like(y, std::int64_t(scalar_bits(kind)) - 1)); };
   switch (code) {
     case OpCode::add: return b.CreateAdd(x, y);
@@ -81,6 +84,7 @@ llvm::Value* Emitter::int_arith(OpCode code, ScalarKind kind, llvm::Value* x, ll
       Divisor d = divisor();
       llvm::Value* q = quotient(d);
       if (is_signed_kind) {
+        // Rounded towards zero, one too much where something is left over and the signs differ.
         llvm::Value* r = b.CreateSub(x, b.CreateMul(q, y));
         llvm::Value* inexact = b.CreateICmpNE(r, zero());
         llvm::Value* differ = b.CreateICmpSLT(b.CreateXor(r, y), zero());
@@ -103,6 +107,7 @@ llvm::Value* Emitter::int_arith(OpCode code, ScalarKind kind, llvm::Value* x, ll
     case OpCode::bit_xor: return b.CreateXor(x, y);
     case OpCode::bit_not: return b.CreateNot(x);
     case OpCode::bit_count: return b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x);
+    // False: zero is allowed, and has as many as bits.
     case OpCode::trailing_zeros: return b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, x, b.getFalse());
     case OpCode::shl: return b.CreateShl(x, count());
     case OpCode::shr: return is_signed_kind ? b.CreateAShr(x, count()) : b.CreateLShr(x, count());
@@ -148,10 +153,12 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
     case OpCode::sub: return b.CreateFSub(x, y);
     case OpCode::mul: return b.CreateFMul(x, y);
     case OpCode::div:
+      // One over a root: the target may have its reciprocal at hand.
       if (plain_roots && llvm::isa<llvm::ConstantFP>(x) && llvm::cast<llvm::ConstantFP>(x)->isExactlyValue(1.0))
         if (llvm::Value* inverse = unit.hooks->root_reciprocal(*this, y)) return inverse;
       return b.CreateFDiv(x, y);
     case OpCode::floordiv: return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFDiv(x, y));
+    // fmod: no instruction anywhere, and exact, so that it takes a loop.
     case OpCode::rem: return call_math(code, kind, operands);
     case OpCode::min:
     case OpCode::max:

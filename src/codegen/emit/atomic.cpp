@@ -24,6 +24,7 @@ Owner owner_of(const ir::Value* array) {
     case ir::Origin::Kind::none:
     case ir::Origin::Kind::fixed:
     case ir::Origin::Kind::shared: return Owner::all;
+    // A function may be given either, a private array of its caller or one of all threads.
     case ir::Origin::Kind::parameter: return from.in_kernel ? Owner::all : Owner::unknown;
     case ir::Origin::Kind::unknown: break;
   }
@@ -55,12 +56,15 @@ void add_by_lane(Emitter& e, const TypeParts& info, const Parts& values, llvm::V
     Piece piece{&part, true, {}};
     for (int half = 0; half < 2; ++half) {
       llvm::SmallVector<int, 32> order;
+      // Blocks of four lanes, so that each pair is taken out of a 128-bit part by one cheap shuffle.
       for (int block = 0; block < e.W; block += 4)
         for (int lane = block + 2 * half; lane < block + 2 * half + 2; ++lane) order.append({lane, e.W + lane});
       piece.from[half] = b.CreateShuffleVector(x, y, order);
     }
     pieces.push_back(piece);
   }
+  // Strictly one after the other: two lanes may add to one element, and the
+  // second must read what the first has written.
   for (int lane = 0; lane < e.W; ++lane) {
     llvm::Value* base = e.lane_of(pointers, b.getInt64(std::uint64_t(lane)));
     for (const Piece& piece : pieces) {
@@ -97,6 +101,7 @@ class ElementAtomic {
         wanted_(e.is_used(op.result())) {
     for (const PartInfo& part : info_.parts) halves_ |= is_half(part.scalar);
     const Owner owner = owner_of(op.operand(0));
+    // No other thread touches the memory: plain loads and stores will do, and lanes only have to mind each other.
     alone_ = op.imm == analysis::kAddsAlone || owner == Owner::thread;
     anywhere_ = !alone_ && owner == Owner::unknown;
   }
@@ -111,6 +116,9 @@ class ElementAtomic {
     active_ = e_.mask;
     if (is_lanes(at_.valid)) active_ = e_.both(active_, at_.valid);
     // All lanes add to one place, or want the least or most there: first among themselves.
+    // Not where somebody wants the old values, which are different for each lane; not for 16-bit floats, which are
+    // bits to LLVM and can't be added up by it. Extremes only without a mask: the zero that stands in for a lane that
+    // is off counts for nothing in a sum, but not in a minimum.
     joins_lanes_ = e_.W > 1 && !halves_ && (adds() || (is_extreme() && !active_)) && !wanted_ && !at_.pointers &&
                    !at_.fast_if && !at_.lane_stride && !is_lanes(at_.valid);
     if (at_.valid && !is_lanes(at_.valid))
@@ -128,6 +136,7 @@ class ElementAtomic {
   void make_slots() {
     for (const PartInfo& part : info_.parts)
       if (wanted_) slots_.push_back(e_.new_block(part.scalar, part.count, e_.W > 1));
+    // Every lane then writes its slot, and there is nothing to clear.
     if (!at_.valid && !e_.mask) return;
     for (std::size_t k = 0; k < slots_.size(); ++k) {
       const PartInfo& part = info_.parts[k];
@@ -146,6 +155,8 @@ class ElementAtomic {
     return out;
   }
 
+  /// The cheapest way that is right, in this order: threads of a warp together; lanes that go to one place as one;
+  /// lanes that go to places apart at once; lane by lane.
   void run() {
     // Threads that run together and add to one place do so together.
     const bool together = adds() && !wanted_ && !alone_ && !anywhere_ && (e_.W == 1 || joins_lanes_) &&
@@ -153,6 +164,7 @@ class ElementAtomic {
     if (together) return active_ ? e_.when(e_.any(active_), [&] { add_together(); }) : add_together();
     if (joins_lanes_ && active_) return e_.when(e_.any(active_), [&] { one_lane(nullptr); });
     if (joins_lanes_) return one_lane(nullptr);
+    // What has to hold at run time for lanes to be apart; null where it is known.
     llvm::Value* sure_if = at_.pointers ? at_.apart_if : at_.fast_if;
     if (!adds_apart()) return by_lane();
     auto at_once = [&] { e_.add_apart(info_.parts, values_, at_); };
@@ -186,6 +198,7 @@ class ElementAtomic {
   bool writes_out_lanes() const {
     for (const PartInfo& part : info_.parts)
       if (part.count != 1 || (!alone_ && is_floating(part.scalar))) return false;
+    // Loops around compare-and-swap, blocks and masks take too much code to be written W times.
     return !active_ && e_.W > 1 && (alone_ ? info_.parts.size() <= 4 : info_.parts.size() == 1);
   }
 
@@ -210,6 +223,7 @@ class ElementAtomic {
     }
   }
 
+  /// One number at one address: component i of part k, for one lane, or for all of them where they were joined.
   void one_component(llvm::Value* element, std::size_t k, llvm::Value* i, llvm::Value* lane) {
     const PartInfo& part = info_.parts[k];
     const std::uint32_t bytes = e_.unit.memory_type(part.scalar)->getScalarSizeInBits() / 8;
@@ -221,11 +235,13 @@ class ElementAtomic {
     llvm::Value* place = e_.byte_offset(element, offset);
     llvm::Value *next = read(values_), *if_equal = op_.atomic == AtomicKind::cas ? read(expected_) : nullptr;
     const ScalarAtomic atomic{op_.atomic, part.scalar, place, next, if_equal};
+    // A GPU adds without waiting for an answer.
     if (!wanted_ && !alone_ && !anywhere_ && e_.unit.hooks->reduce(e_, atomic)) return;
     llvm::Value* old = anywhere_ ? e_.unit.hooks->atomic_anywhere(e_, atomic) : emit_scalar_atomic(e_, atomic, alone_);
     if (!wanted_) return;
     llvm::Value* index = i;
     if (lane) {
+      // Slots lie as blocks do: component i of all lanes, then the next.
       llvm::Value* row = b_.CreateMul(i, b_.getInt64(std::uint64_t(e_.W)));
       index = b_.CreateAdd(row, b_.CreateZExtOrTrunc(lane, e_.unit.i64));
     }
@@ -240,6 +256,7 @@ class ElementAtomic {
     if (active_) v = b_.CreateSelect(active_, v, llvm::Constant::getNullValue(v->getType()));
     if (!is_floating(scalar)) return b_.CreateAddReduce(v);
     llvm::CallInst* sum = b_.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(v->getType()->getScalarType()), v);
+    // Float sums of threads have no order to begin with. From −0, which adds nothing to anything.
     sum->setHasAllowReassoc(true);
     return sum;
   }

@@ -40,6 +40,7 @@ llvm::Value* Emitter::block_get(const Part& block, ScalarKind kind, llvm::Value*
   llvm::Value* v = nullptr;
   if (block.wide) {
     llvm::Value* at = b.CreateGEP(element, block.v, b.CreateMul(index, b.getInt64(std::uint64_t(W))));
+    // Aligned by one scalar only: component k of narrow ones begins where the vector before it ends.
     v = b.CreateAlignedLoad(unit.wide(element), at, llvm::Align(bytes));
   } else {
     v = b.CreateAlignedLoad(element, b.CreateGEP(element, block.v, index), llvm::Align(bytes));
@@ -52,12 +53,16 @@ void Emitter::block_put(const Part& block, ScalarKind kind, llvm::Value* index, 
   llvm::Type* element = unit.memory_type(kind);
   llvm::Align align(element->getScalarSizeInBits() / 8);
   if (!block.wide) {
+    // Lanes that differ have no room in it. The shape of a block is the
+    // analysis's, so this finds where it was too hopeful.
     WEFT_CHECK(!value->getType()->isVectorTy(), "varying component for a uniform block");
     if (kind == ScalarKind::boolean) value = b.CreateZExt(value, element);
     b.CreateAlignedStore(value, b.CreateGEP(element, block.v, index), align);
     return;
   }
   if (!value->getType()->isVectorTy()) value = splat(value);
+  // Not a masked store: blocks are private, so that reading and writing back what
+  // other lanes have is harmless, and faster.
   if (under) value = select(under, value, block_get(block, kind, index));
   if (kind == ScalarKind::boolean) value = b.CreateZExt(value, unit.wide(element));
   llvm::Value* at = b.CreateGEP(element, block.v, b.CreateMul(index, b.getInt64(std::uint64_t(W))));
@@ -65,10 +70,12 @@ void Emitter::block_put(const Part& block, ScalarKind kind, llvm::Value* index, 
 }
 
 void Emitter::block_copy(const Part& to, const Part& from, ScalarKind kind, std::uint32_t count, llvm::Value* under) {
+  // The block was worked on in place.
   if (to.v == from.v) return;
   if (to.wide == from.wide && !under) {
     const std::uint64_t scalar = unit.memory_type(kind)->getScalarSizeInBits() / 8;
     const std::uint64_t bytes = std::uint64_t(count) * scalar * (to.wide ? unsigned(W) : 1);
+    // `from` may be a parameter's memory, which is aligned by its scalars and no more.
     b.CreateMemCpy(to.v, llvm::MaybeAlign(8), from.v, llvm::MaybeAlign(scalar), bytes);
     return;
   }
@@ -124,6 +131,8 @@ bool comes_before(const ir::Op* x, const ir::Op* y) {  // both in one region
 /// keep other lanes' columns, so the two sides of a divergent `if` count as exclusive.
 bool Emitter::dies_at(const ir::Value* value, const ir::Op& op) {
   if (value->is_constant()) return false;
+  // `%b = insert %a, x, [i]` may take %a's memory for %b if nobody asks for %a any more. Filling a matrix of n
+  // components one by one then costs n stores, and not n copies of it.
   const ir::Region* home = value->kind == ir::ValueKind::result ? value->op->parent : value->region;
   if (!home->parent_op && value->kind == ir::ValueKind::argument) return false;  // the caller's memory
   if (value->kind == ir::ValueKind::argument && home->parent_op->code == ir::OpCode::while_ &&
@@ -136,6 +145,8 @@ bool Emitter::dies_at(const ir::Value* value, const ir::Op& op) {
   // A loop between the definition and here brings control back to every use inside it.
   for (const ir::Region* at = op.parent; at != home; at = at->parent_op->parent)
     if (at->parent_op->code != ir::OpCode::if_) return false;
+  // Every use is held against the operation where their ways part: in the innermost region that holds both. If the
+  // one that holds the use comes later there, the use may run after.
   for (const ir::Op* use : block_uses_[value]) {
     if (use == &op) {
       if (std::count(op.operands.begin(), op.operands.end(), value) > 1) return false;
@@ -145,6 +156,7 @@ bool Emitter::dies_at(const ir::Value* value, const ir::Op& op) {
     while (!ancestor_in(use, common)) common = common->parent_op->parent;
     const ir::Op* a = ancestor_in(use, common);
     const ir::Op* c = ancestor_in(&op, common);
+    // The same one (a == c): two sides of one `if`, of which a lane takes one.
     if (a != c && comes_before(c, a)) return false;
   }
   return true;

@@ -24,6 +24,7 @@ llvm::StructType* result_struct(CodeUnit& unit, const ir::Function& function) {
   llvm::SmallVector<llvm::Type*, 8> types;
   for (const Type* type : function.result_types)
     for (const PartInfo& part : unit.parts(type).parts)
+      // Always vectors: whether a result is uniform would have to be known before the body, which is emitted later.
       if (part.kind != PartKind::block) types.push_back(unit.part_type(part, true));
   if (counts_turns(unit, function)) types.push_back(unit.i32);
   return llvm::StructType::get(unit.context, types);
@@ -37,6 +38,7 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
   if (!variants_.contains({&function, lanes, packed, wanted}) && count >= kMaxVariants)
     // All varying fits every call.
     std::fill(wanted.begin(), wanted.end(), kVarying);
+  // A map whose references stay: `pending_` keeps pointers to what lies in it.
   auto [it, fresh] = variants_.try_emplace({&function, lanes, packed, wanted});
   Variant& variant = it->second;
   if (!fresh) return variant;
@@ -44,6 +46,8 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
   variant.lanes = lanes;
   variant.packed = packed;
   variant.params = wanted;
+  // The order of arguments that emit_call writes and emit_variant reads: context, linear index,
+  // mask, turns, parameters, blocks for results.
   llvm::SmallVector<llvm::Type*, 16> types = {ptr, i64};
   if (lanes > 1) types.push_back(wide(i1));
   if (counts_turns(*this, function)) types.push_back(i32);
@@ -82,6 +86,7 @@ void CodeUnit::emit_pending() {
 }
 
 void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant) {
+  // Analysed anew for these shapes of parameters: what is uniform inside is the point of having variants.
   std::optional<analysis::Uniformity> shapes;
   analysis::LaneEntry entry{variant.params, {}};
   if (lanes > 1) shapes.emplace(function, entry);
@@ -113,6 +118,7 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
     u += analysis::lane_units(param->type);
   }
   llvm::SmallVector<llvm::Value*, 4> block_results;
+  // What is left of the arguments is memory for results that are blocks; it is the caller's.
   while (arg != variant.function->arg_end()) block_results.push_back(&*arg++);
   e.emit_region(*function.body);
   const ir::Op* end = function.body->terminator();
@@ -138,9 +144,12 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
 }
 
 void Emitter::emit_native_call(const ir::Op& op) {
+  // choose_lanes has seen to it: C++ that clang compiled knows nothing of lanes.
   WEFT_CHECK(W == 1, "native functions run one lane at a time");
   llvm::Function* native = unit.native(*op.callee);
   llvm::SmallVector<llvm::Value*, 8> args;
+  // By address, arguments and results alike: how a struct is passed in registers is
+  // clang's business and differs between targets.
   auto slot = [&](const Type* type) {
     args.push_back(entry_alloca(unit.i8, std::max(1u, type->size()), std::max(8u, type->align())));
     return args.back();
@@ -158,6 +167,8 @@ void Emitter::emit_native_call(const ir::Op& op) {
   }
 }
 
+/// For  f(x: f32, m: mat of 100) -> f32, mat of 100  with x varying, m uniform and 8 lanes, the call is
+///   {<8 x float>, i32 left} = f(context, linear, <8 x i1> mask, i32 turns, <8 x float> x, ptr m, ptr result)
 void Emitter::emit_call(const ir::Op& op) {
   const ir::Function& callee = *op.callee;
   if (!callee.native.empty()) return emit_native_call(op);
@@ -180,6 +191,7 @@ void Emitter::emit_call(const ir::Op& op) {
     const TypeParts& info = parts_of(v);
     const Parts parts = get(v);
     for (std::size_t k = 0; k < parts.size(); ++k) {
+      // Not what the operand is, but what the variant has: it may be the one where everything varies.
       LaneShape want = W > 1 ? variant.params[u + info.parts[k].unit] : kUniform;
       args.push_back(shaped(info.parts[k], parts[k], want).v);
     }
@@ -198,6 +210,7 @@ void Emitter::emit_call(const ir::Op& op) {
   llvm::CallInst* call = b.CreateCall(variant.function, args);
   call->setDoesNotThrow();
   if (counts) {
+    // The callee took turns of the same chunk. If it was told to stop, so are we: its results mean nothing.
     b.CreateStore(b.CreateExtractValue(call, call->getType()->getStructNumElements() - 1), thread.turns);
     leave_if_stopped();
   }

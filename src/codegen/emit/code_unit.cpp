@@ -11,6 +11,8 @@ namespace weft::codegen {
 
 namespace {
 
+/// A vec3 is three scalars of one lane unit; `array<f32, 2>` two pointers and four extents, each a unit by itself; a
+/// struct what its fields are, in their order. Offsets are those of C's layout.
 void add_parts(TypeParts& out, const Type* type, bool packed, std::uint32_t offset, std::uint32_t& unit) {
   using Kind = PartKind;
   switch (type->kind()) {
@@ -28,6 +30,7 @@ void add_parts(TypeParts& out, const Type* type, bool packed, std::uint32_t offs
         out.parts.push_back({Kind::block, type->scalar_kind(), n, offset, unit++});
         return;
       }
+      // All components share one lane unit: they are uniform or varying together, which keeps the analysis small.
       for (std::uint32_t k = 0; k < n; ++k)
         out.parts.push_back({Kind::scalar, type->scalar_kind(), 1, offset + k * bytes, unit});
       ++unit;
@@ -38,6 +41,8 @@ void add_parts(TypeParts& out, const Type* type, bool packed, std::uint32_t offs
       for (const Field& field : type->fields()) add_parts(out, field.type, packed, offset + field.offset, unit);
       return;
     case TypeKind::array: {
+      // A descriptor is data, gradient, then as many extents and strides as the rank says; the rest of ArrayDesc is
+      // constant for the type, takes no registers and is only written where a descriptor goes to memory.
       constexpr ScalarKind kExtent = ScalarKind::i64;
       std::uint32_t rank = type->rank();
       constexpr std::uint32_t kShape = offsetof(ArrayDesc, shape), kStrides = offsetof(ArrayDesc, strides);
@@ -50,6 +55,7 @@ void add_parts(TypeParts& out, const Type* type, bool packed, std::uint32_t offs
           out.parts.push_back({Kind::extent, kExtent, 1, offset + at + 8 * d, unit++});
       for (std::uint32_t at : {kShape, kStrides})
         for (std::uint32_t d = rank; d < kMaxRank; ++d) out.constants.push_back({offset + at + 8 * d, 8, 0});
+      // Eight bytes: the reserved field behind it is zero.
       out.constants.push_back({offset + std::uint32_t(offsetof(ArrayDesc, ndim)), 8, std::int64_t(rank)});
       return;
     }
@@ -85,6 +91,7 @@ CodeUnit::CodeUnit(const ir::Module& source, const TargetSpec& target, const Emi
 CodeUnit::~CodeUnit() = default;
 
 const TypeParts& CodeUnit::parts(const Type* type) {
+  // Two tables, for the same type falls into other parts in a body with packed vectors.
   auto [it, fresh] = parts_[packed].try_emplace(type);
   if (fresh) {
     std::uint32_t unit = 0;
@@ -135,6 +142,7 @@ llvm::FunctionCallee CodeUnit::helper(const char* name, llvm::FunctionType* type
   llvm::FunctionCallee callee = module->getOrInsertFunction(name, type);
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
+  // LLVM may then drop a call whose result nobody wants, and merge equal ones.
   if (!may_read_memory) {
     function->setDoesNotAccessMemory();
     function->setWillReturn();
@@ -143,6 +151,7 @@ llvm::FunctionCallee CodeUnit::helper(const char* name, llvm::FunctionType* type
 }
 
 llvm::Constant* CodeUnit::text_constant(const std::string& text) {
+  // Equal texts once: checks in a loop that was unrolled have the same one many times.
   auto [it, fresh] = texts_.try_emplace(text);
   if (fresh) {
     llvm::Constant* bytes = llvm::ConstantDataArray::getString(context, text, true);

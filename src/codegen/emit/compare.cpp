@@ -14,6 +14,7 @@ llvm::Value* Emitter::compare(OpCode code, ScalarKind kind, llvm::Value* x, llvm
   bool s = is_signed(kind), f = is_floating(kind);
   P predicate = P::BAD_ICMP_PREDICATE;
   switch (code) {
+    // Ordered: false where a NaN takes part. `ne` alone is unordered, for it is the negation of eq.
     case OpCode::eq: predicate = f ? P::FCMP_OEQ : P::ICMP_EQ; break;
     case OpCode::ne: predicate = f ? P::FCMP_UNE : P::ICMP_NE; break;
     case OpCode::lt: predicate = f ? P::FCMP_OLT : s ? P::ICMP_SLT : P::ICMP_ULT; break;
@@ -36,6 +37,7 @@ void Emitter::emit_compare(const ir::Op& op) {
     llvm::Value* same = nullptr;
     if (part.kind == PartKind::block) {
       Part a = get(x)[k], c = get(y)[k];
+      // The loop runs at run time, so that what it carries goes through memory, which LLVM turns into a register.
       Part flag = new_block(ScalarKind::boolean, 1, (a.wide || c.wide) && W > 1);
       block_put(flag, ScalarKind::boolean, b.getInt64(0), b.getTrue());
       counted_loop(part.count, [&](llvm::Value* i) {
@@ -53,6 +55,7 @@ void Emitter::emit_compare(const ir::Op& op) {
     }
     equal = both(equal, same);
   }
+  // A struct without fields equals itself.
   if (!equal) equal = b.getTrue();
   set(op.result(), {Part{op.code == OpCode::eq ? equal : b.CreateNot(equal)}});
 }

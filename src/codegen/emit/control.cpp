@@ -16,6 +16,8 @@ constexpr int kMaxFlatOps = 12;
 }  // namespace
 
 void Emitter::emit_region(const ir::Region& region) {
+  // Before anything is emitted: what store_row_product writes as one piece must
+  // not be emitted in its own place as well.
   find_row_products(region);
   for (const ir::Op& op : region)
     if (ir::effect_of(op.code) != ir::Effect::end && !deferred_.contains(&op)) emit_op(op);
@@ -23,6 +25,7 @@ void Emitter::emit_region(const ir::Region& region) {
 
 void Emitter::emit_op(const ir::Op& op) {
   if (unit.lines)
+    // Code of the library has no line of its own and counts to the last one of the program's.
     if (llvm::DebugLoc here = unit.lines->at(*function_, op.loc)) b.SetCurrentDebugLocation(here);
   if (needs_components(op)) return emit_on_components(op);
   switch (op.code) {
@@ -158,12 +161,14 @@ bool Emitter::flattens(const ir::Op& op) {
         case ir::OpClass::round:
         case ir::OpClass::data: break;
       }
+      // Vector units have no integer division: it is taken apart lane by lane.
       bool slow = (inner.code == OpCode::div || inner.code == OpCode::floordiv || inner.code == OpCode::rem) &&
                   !is_floating(inner.result()->type->scalar_kind());
       const Type* type = inner.result()->type;
       if (slow || inner.code == OpCode::sqrt || is_block(type)) return false;
       for (const ir::Value* v : inner.operands)
         if (is_block(v->type)) return false;
+      // What counts is instructions: an addition of vec3 is three of them.
       count += type->is_numeric() ? int(type->component_count()) : 1;
       if (count > kMaxFlatOps) return false;
     }
@@ -172,6 +177,7 @@ bool Emitter::flattens(const ir::Op& op) {
 
 void Emitter::emit_if(const ir::Op& op) {
   llvm::Value* c = plain(op.operand(0));
+  // All lanes agree: an ordinary branch, whatever the mask. The mask stays as it is inside of both sides.
   if (!c->getType()->isVectorTy()) return emit_branch(op);
   if (flattens(op)) return emit_flat_if(op);
   emit_masked_if(op);
@@ -188,6 +194,7 @@ void Emitter::emit_branch(const ir::Op& op) {
       set(op.results[r], shaped_parts(op.results[r], get(taken.terminator()->operand(r))));
     return;
   }
+  // Where a side ends need not be where it began: it may have branches and loops of its own.
   llvm::BasicBlock* ends[2];
   llvm::BasicBlock *starts[2] = {block("then"), block("else")}, *merge = block("merge");
   b.CreateCondBr(c, starts[0], starts[1]);
@@ -218,6 +225,7 @@ void Emitter::emit_branch(const ir::Op& op) {
         continue;
       }
       if (part.kind == PartKind::block) {
+        // A block is memory: instead of a phi both sides copy into one, each at its own end.
         Part into = new_block(part.scalar, part.count, W > 1 && want != analysis::kUniform);
         for (int side = 0; side < 2; ++side) {
           b.SetInsertPoint(ends[side]);
@@ -255,6 +263,7 @@ void Emitter::emit_branch(const ir::Op& op) {
 
 void Emitter::emit_flat_if(const ir::Op& op) {
   llvm::Value* c = plain(op.operand(0));
+  // Under the mask of outside, which both sides share: nothing in them looks at it.
   for (const ir::Region* region : op.regions) emit_region(*region);
   for (std::size_t r = 0; r < op.results.size(); ++r) {
     const Parts &x = get(op.regions[0]->terminator()->operand(r)), &y = get(op.regions[1]->terminator()->operand(r));
@@ -268,6 +277,17 @@ void Emitter::emit_flat_if(const ir::Op& op) {
   }
 }
 
+/// One side after the other, each under the mask of its lanes and skipped where it has none:
+///
+///   br any(m & c), then, between
+///   then:     …                       ; mask = m & c
+///   between:  p = phi(then's, 0)
+///   br any(m & !c), else, merge
+///   else:     …                       ; mask = m & !c
+///   merge:    q = phi(else's, 0)
+///             r = select(c, p, q)
+///
+/// Lanes outside of m get either; nobody reads theirs.
 void Emitter::emit_masked_if(const ir::Op& op) {
   llvm::Value* c = plain(op.operand(0));
   llvm::Value* outer = mask;
@@ -284,6 +304,7 @@ void Emitter::emit_masked_if(const ir::Op& op) {
     bool any_block = false;
     for (const ir::Value* result : op.results)
       for (const PartInfo& part : parts_of(result).parts) any_block |= part.kind == PartKind::block;
+    // A side that only passes values on needs no branch. Its yields are vectors here, as those of the other side are.
     if (empty && !any_block) {
       for (std::size_t r = 0; r < op.results.size(); ++r)
         for (const Part& part : get(yield->operand(r))) chosen[side][r].push_back({vector(part), 0, part.scope});
@@ -310,8 +331,11 @@ void Emitter::emit_masked_if(const ir::Op& op) {
         // The first side's block is copied only if the second does not work on the same memory.
         chosen[side][r].push_back(yielded[k]);
         if (side == 0) {
+          // Of the second side nothing is emitted yet: what it yields is known
+          // here only if it comes from before the `if`.
           const Parts& other = get(op.regions[1]->terminator()->operand(r));
           bool same = !other.empty() && other[k].v == yielded[k].v && yielded[k].wide;
+          // Wide, whatever the sides have: lanes come together in it.
           blocks[r][k] = same ? yielded[k] : new_block(part.scalar, part.count, true);
           block_copy(blocks[r][k], yielded[k], part.scalar, part.count, masks[0]);
         } else {

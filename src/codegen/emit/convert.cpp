@@ -21,6 +21,7 @@ llvm::Value* Emitter::half_to_float(ScalarKind kind, llvm::Value* bits) {
   llvm::Type* f = like(bits, unit.f32);
   llvm::Type* i = like(bits, unit.i32);
   if (kind == ScalarKind::bf16)
+    // A bfloat16 is the upper half of a float32.
     return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, i), constant_like(b.CreateZExt(bits, i), 16)), f);
   if (unit.traits.half_convert) return b.CreateFPExt(b.CreateBitCast(bits, like(bits, b.getHalfTy())), f);
   // Exponent and mantissa moved into place and rescaled by 2^112: exact, also for subnormals. Infinity and NaN apart.
@@ -59,7 +60,9 @@ llvm::Value* Emitter::float_to_half(ScalarKind kind, llvm::Value* value) {
   llvm::Value* shifted = b.CreateBitCast(b.CreateFAdd(b.CreateBitCast(magnitude, f), llvm::ConstantFP::get(f, 0.5)), i);
   llvm::Value* small = b.CreateSub(shifted, c(0x3f000000));
   llvm::Value* result = b.CreateSelect(b.CreateICmpULT(magnitude, c(113 << 23)), small, normal);
+  // From 65536 on: infinity. What lies between 65504 and that has been rounded to one of the two by the carry.
   result = b.CreateSelect(b.CreateICmpUGE(magnitude, c(0x47800000)), c(0x7c00), result);
+  // The canonical quiet NaN: by the line above it is an infinity so far.
   result = b.CreateSelect(nan, c(0x7e00), result);
   return b.CreateTrunc(b.CreateOr(result, sign), i16);
 }
@@ -73,7 +76,11 @@ llvm::Value* Emitter::double_to_half(ScalarKind kind, llvm::Value* value) {
   auto magnitude = [&](llvm::Value* v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
   llvm::Value* above = b.CreateFCmpOGT(magnitude(back), magnitude(value));
   llvm::Value* inexact = b.CreateFCmpONE(back, value);
+  // Back towards zero where the first rounding went up: magnitudes are ordered as their
+  // bits are, so one less is the float below.
   bits = b.CreateSub(bits, b.CreateZExt(above, bits->getType()));
+  // The last bit set says "a bit more than this", which is all that the second
+  // rounding has to know of what was cut off.
   bits = b.CreateOr(bits, b.CreateZExt(inexact, bits->getType()));
   return float_to_half(kind, b.CreateBitCast(bits, f));
 }
@@ -98,6 +105,8 @@ llvm::Value* Emitter::float_to_int(llvm::Value* v, ScalarKind to) {
     x = b.CreateSelect(b.CreateFCmpOGT(x, number(low)), x, number(low));
     return plain(b.CreateSelect(b.CreateFCmpUNO(v, v), number(0), x));
   }
+  // The largest integer lies between two floats: clamping to the lower one would give a smaller number than
+  // saturating does, so what is out of range is replaced after the conversion.
   llvm::Value* below_end = b.CreateFCmpOLT(v, number(end));
   llvm::Value* from_low = b.CreateFCmpOGE(v, number(low));
   llvm::Value* result = plain(b.CreateSelect(b.CreateAnd(below_end, from_low), v, number(0)));
@@ -126,6 +135,7 @@ llvm::Value* Emitter::convert(llvm::Value* v, ScalarKind from, ScalarKind to) {
   llvm::Type* target = like(v, unit.type(to));
   auto zero = [&] { return llvm::Constant::getNullValue(v->getType()); };
   if (to == ScalarKind::boolean) {
+    // True is all but ±0, and NaN is true: the bits without the sign tell.
     if (is_half(from)) return b.CreateICmpNE(b.CreateAnd(v, constant_like(v, 0x7fff)), zero());
     return is_floating(from) ? b.CreateFCmpUNE(v, zero()) : b.CreateICmpNE(v, zero());
   }
@@ -169,6 +179,7 @@ llvm::Value* Emitter::convert(llvm::Value* v, ScalarKind from, ScalarKind to) {
 void Emitter::emit_cast(const ir::Op& op) {
   const ir::Value *from = op.operand(0), *to = op.result();
   analysis::LaneShape lanes = shape(to, 0);
+  // A widened thread index is as linear as the index: lane 0's is converted, and the stride stays.
   bool linear = lanes != analysis::kUniform && lanes != analysis::kVarying;
   const Part& part = get(from)[0];
   llvm::Value* v = linear ? base(part) : plain(part);

@@ -42,6 +42,8 @@ void Emitter::emit_construct(const ir::Op& op) {
   if (is_block(type)) {
     Parts components;
     for (const ir::Value* v : op.operands) components.push_back(get(v)[0]);
+    // A table of numbers that the program wrote down: data of the module, instead of
+    // a store for each of them in every thread.
     if (std::optional<Part> table = constant_block(type->scalar_kind(), components)) return set(op.result(), {*table});
     bool wide = false;
     for (const Part& component : components) wide |= !is_uniform(component);
@@ -52,6 +54,7 @@ void Emitter::emit_construct(const ir::Op& op) {
   }
   Parts out;
   for (const ir::Value* v : op.operands)
+    // A composite is uniform or varying as a whole and never linear; fields of a struct stay as they are.
     for (const Part& part : get(v)) out.push_back(type->is_composite() ? Part{plain(part)} : part);
   set(op.result(), is_packed(type) ? packed_parts(type, out) : std::move(out));
 }
@@ -74,10 +77,12 @@ llvm::Value* Emitter::to_i64(llvm::Value* v, const Type* type) {
 Emitter::Step Emitter::resolve_step(const ir::PathStep& step, const Type* at, const ir::Value* dynamic) {
   Step out;
   out.extent = ir::step_extent(at);
+  // A dynamic step may still be a constant, which has become known since the front end: then it is as cheap as one.
   if (step.dynamic && dynamic->is_constant()) {
     std::int64_t value = dynamic->as_int();
     bool beyond = !dynamic->type->is_signed_int() && value < 0;  // a u64 above the signed range
     if (step.wrap && value < 0 && !beyond) value += out.extent;
+    // The extent itself stands for "out of range" (Step::in_range).
     out.value = beyond || value < 0 || value >= std::int64_t(out.extent) ? out.extent : std::uint32_t(value);
     return out;
   }
@@ -97,6 +102,7 @@ Emitter::Step Emitter::resolve_step(const ir::PathStep& step, const Type* at, co
   auto c = [&](std::int64_t k) { return constant_like(index, k); };
   if (step.wrap && type->is_signed_int())
     index = select(b.CreateICmpSLT(index, c(0)), b.CreateAdd(index, c(out.extent)), index);
+  // Unsigned: negative ones are large, and one comparison finds both ends.
   out.valid = b.CreateICmpULT(index, c(out.extent));
   index = select(out.valid, index, c(0));
   out.index = type->size() == 8 ? b.CreateTrunc(index, vector ? unit.wide(unit.i32) : unit.i32) : index;
@@ -116,6 +122,7 @@ Place follow_fields(CodeUnit& unit, const Type* type, std::span<const ir::PathSt
   Place place{0, type, 0};
   for (const ir::PathStep& step : path) {
     if (step.kind != ir::PathStep::field) break;
+    // The parts of a struct are those of its fields, one field after the other.
     for (std::int32_t k = 0; k < step.value; ++k)
       place.part += unit.parts(place.type->fields()[std::size_t(k)].type).parts.size();
     place.type = place.type->fields()[std::size_t(step.value)].type;
@@ -172,6 +179,8 @@ void Emitter::emit_extract(const ir::Op& op) {
       std::uint32_t row_begin = row.dynamic ? 0 : row.value, row_end = row.dynamic ? row.extent : row.value + 1;
       std::uint32_t col_begin = whole_row ? k : col.dynamic ? 0 : col.value;
       std::uint32_t col_end = !whole_row && col.dynamic ? col.extent : col_begin + 1;
+      // v = i == 0 ? a0 : i == 1 ? a1 : … 0: every component is looked at, which beats a way through memory as long
+      // as they are few, and has nothing to gather.
       for (std::uint32_t i = row_begin; i < row_end; ++i)
         for (std::uint32_t j = col_begin; j < col_end; ++j) {
           llvm::Value* hit = valid;
@@ -196,6 +205,7 @@ void Emitter::emit_extract(const ir::Op& op) {
     llvm::Value* index = start;
     if (start->getType()->isVectorTy()) {
       index = b.CreateZExt(b.CreateAdd(start, splat(offset)), unit.wide(unit.i64));
+      // Each lane in its own column.
       if (block.wide) index = b.CreateAdd(b.CreateMul(index, constant_like(index, W)), iota(unit.i64, 1));
       llvm::Value* at = b.CreateGEP(element, block.v, index);
       llvm::Value* v = b.CreateMaskedGather(unit.wide(element), at, llvm::Align(element->getScalarSizeInBits() / 8),
@@ -269,7 +279,9 @@ void Emitter::emit_insert(const ir::Op& op) {
   std::uint32_t unit_index = parts_of(op.result()).parts[place.part].unit;
   bool wide = W > 1 && shape(op.result(), unit_index) != analysis::kUniform;
   Part source = out[place.part];
+  // Tables, zeros and parameters are no memory of this function's.
   bool writable = llvm::isa<llvm::AllocaInst>(source.v);
+  // A uniform block is one for all lanes: under a mask the lanes that are off would see the change.
   bool in_place = writable && source.wide == wide && from->type->is_composite() && dies_at(from, op) && (wide || !mask);
   Part target = source;
   if (!in_place) {
@@ -286,6 +298,8 @@ void Emitter::emit_insert(const ir::Op& op) {
   Part row_block = is_block(part->type) ? get(part)[0] : Part{};
   llvm::Type* element = unit.memory_type(kind);
   auto write = [&](llvm::Value* offset, llvm::Value* v) {
+    // One index for all lanes: a row of W numbers is written as a vector. Otherwise each
+    // lane writes somewhere else in its column.
     if (!start->getType()->isVectorTy()) {
       llvm::Value* index = b.CreateZExt(b.CreateAdd(start, offset), unit.i64);
       if (under) v = select(under, v, block_get(target, kind, index));

@@ -8,6 +8,7 @@ namespace weft::codegen {
 
 void Emitter::emit_tid(const ir::Op& op) {
   Part part = op.imm < kMaxRank ? thread.tids[op.imm] : Part{};
+  // A coordinate that the grid does not have is 0.
   if (!part.v) part.v = b.getInt32(0);
   set(op.result(), {part});
 }
@@ -20,6 +21,7 @@ void Emitter::emit_running(const ir::Op& op) { set(op.result(), {Part{unit.hooks
 
 void Emitter::emit_any(const ir::Op& op) {
   llvm::Value* v = plain(op.operand(0));
+  // Lanes that are masked out have no say. Under a uniform condition all agree already.
   set(op.result(), {Part{v->getType()->isVectorTy() ? any(both(mask, v)) : v}});
 }
 
@@ -32,10 +34,12 @@ void Emitter::emit_failure(const ir::Op& op) {
     llvm::Value* lane = nullptr;
     if (W > 1) {
       llvm::Value* who = failed->getType()->isVectorTy() ? failed : mask;
+      // Not zero: this stands behind any(failed), and a masked region has an active lane.
       lane = who ? b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b.CreateZExt(mask_bits(who), unit.i64), b.getTrue())
                  : b.getInt64(0);
     }
     auto number = [&](std::size_t k) -> llvm::Value* {
+      // An assert has its condition alone.
       if (k >= op.operands.size() || !op.operand(k)->type->is_int()) return b.getInt64(0);
       return to_i64(lane_of(plain(op.operand(k)), lane), op.operand(k)->type);
     };

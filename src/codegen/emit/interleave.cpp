@@ -6,12 +6,14 @@
 namespace weft::codegen {
 
 bool Emitter::fills_registers(std::int64_t parts, std::uint32_t bytes) const {
+  // A register holds one scalar of every lane, so that elements of n scalars fill n of them without a rest.
   return unit.traits.x86 && W * int(bytes) == 64 && parts >= 2 && parts <= 4;
 }
 
 /// The mask of one of the registers.
 llvm::Value* Emitter::register_mask(int parts, int which) {
   llvm::SmallVector<int, 16> order;
+  // Scalar n of the memory belongs to lane n / parts.
   for (int k = 0; k < W; ++k) order.push_back((which * W + k) / parts);
   return b.CreateShuffleVector(mask, order);
 }
@@ -48,6 +50,8 @@ llvm::Value* Emitter::register_component(llvm::ArrayRef<llvm::Value*> registers,
   }
   for (int lane = 0; lane < W; ++lane) {
     const int place = lane * parts + k;
+    // Three: what lies in the first two registers, then what the third one has. The places
+    // that the second shuffle fills are left open.
     first.push_back(place < 2 * W ? place : -1);
     second.push_back(place < 2 * W ? lane : W + place - 2 * W);
   }
@@ -72,6 +76,7 @@ void Emitter::store_registers(llvm::ArrayRef<llvm::Value*> values, const Address
     for (int k = 0; k < W; ++k) {
       const int place = which * W + k, lane = place / parts, component = place % parts;
       if (parts == 4) {
+        // From the pairs of this register's half of the lanes: both pairs of a lane side by side.
         first.push_back(component / 2 * W + lane % (W / 2) * 2 + component % 2);
         continue;
       }

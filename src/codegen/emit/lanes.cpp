@@ -13,6 +13,7 @@ llvm::Value* Emitter::iota(llvm::Type* scalar, std::int64_t stride) {
   return llvm::ConstantVector::get(steps);
 }
 
+/// LLVM wants operands of one type: if one of them is a vector, all become one. Where all are scalars they stay so.
 void Emitter::unify(llvm::MutableArrayRef<llvm::Value*> values) {
   if (W == 1) return;
   bool wide = false;
@@ -23,12 +24,14 @@ void Emitter::unify(llvm::MutableArrayRef<llvm::Value*> values) {
 }
 
 llvm::Value* Emitter::select(llvm::Value* c, llvm::Value* x, llvm::Value* y) {
+  // Choices between equal things are common where sides of an `if` pass on what they were given.
   if (x == y) return x;
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(c)) {
     llvm::Value* pair[] = {x, y};
     unify(pair);
     return known->isOne() ? pair[0] : pair[1];
   }
+  // A vector of conditions chooses between vectors only; one condition takes both sides as they are, but alike.
   if (c->getType()->isVectorTy()) {
     if (!x->getType()->isVectorTy()) x = splat(x);
     if (!y->getType()->isVectorTy()) y = splat(y);
@@ -50,6 +53,7 @@ llvm::Value* Emitter::any(llvm::Value* m) {
   return unit.traits.x86 ? b.CreateIsNotNull(mask_bits(m)) : b.CreateOrReduce(m);
 }
 
+/// `lane` null: there is one. A scalar is the same for all lanes.
 llvm::Value* Emitter::lane_of(llvm::Value* v, llvm::Value* lane) {
   return lane && v->getType()->isVectorTy() ? b.CreateExtractElement(v, lane) : v;
 }
@@ -67,12 +71,14 @@ llvm::BasicBlock* Emitter::block(const char* name) { return llvm::BasicBlock::Cr
 void Emitter::for_each_lane(llvm::Value* m, const std::function<void(llvm::Value*)>& fn) {
   if (W == 1) return fn(nullptr);
   if (!m) return counted_loop(std::uint64_t(W), fn);
+  // As an integer of which each turn takes the lowest bit away: turns for active lanes only, in their order.
   llvm::Value* bits = b.CreateZExt(mask_bits(m), unit.i64);
   llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("lane"), *done = block("lanes.done");
   b.CreateCondBr(b.CreateIsNotNull(bits), loop, done);
   b.SetInsertPoint(loop);
   llvm::PHINode* left = b.CreatePHI(unit.i64, 2);
   llvm::Value* lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b.getTrue());
+  // May open blocks of its own, so that the loop closes from wherever it has ended.
   fn(lane);
   llvm::Value* rest = b.CreateAnd(left, b.CreateSub(left, b.getInt64(1)));
   left->addIncoming(bits, before);
@@ -83,6 +89,7 @@ void Emitter::for_each_lane(llvm::Value* m, const std::function<void(llvm::Value
 
 void Emitter::counted_loop(llvm::Value* n, const std::function<void(llvm::Value*)>& fn) {
   llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("each"), *done = block("each.done");
+  // The test is at the end: a loop that is known to run needs none in front.
   if (llvm::isa<llvm::ConstantInt>(n) && !llvm::cast<llvm::ConstantInt>(n)->isZero())
     b.CreateBr(loop);
   else
@@ -123,6 +130,8 @@ void Emitter::when(llvm::Value* c, const std::function<void()>& fn) {
 }
 
 llvm::AllocaInst* Emitter::entry_alloca(llvm::Type* type, std::uint64_t count, std::uint32_t align) {
+  // In the entry block, whoever asks: there LLVM can turn it into registers, and
+  // a loop does not take stack in every turn.
   llvm::BasicBlock& entry = function_->getEntryBlock();
   llvm::IRBuilder<> at(&entry, entry.begin());
   llvm::AllocaInst* slot = at.CreateAlloca(llvm::ArrayType::get(type, count));

@@ -18,6 +18,8 @@ Emitter::Carried Emitter::carry_in(std::span<ir::Value* const> args, std::span<i
       const PartInfo& part = info.parts[k];
       analysis::LaneShape want = shape(args[a], part.unit);
       if (part.kind == PartKind::block) {
+        // One home for the whole loop: each turn copies its result there, and
+        // inside of the body inserts may work in place.
         Part home = new_block(part.scalar, part.count, W > 1 && want != analysis::kUniform);
         block_copy(home, from[k], part.scalar, part.count);
         parts.push_back(home);
@@ -30,6 +32,8 @@ Emitter::Carried Emitter::carry_in(std::span<ir::Value* const> args, std::span<i
   return in;
 }
 
+/// Phis at the top of a loop, with their first way in. The other one is added by
+/// carry_next, when the body has been emitted.
 Emitter::Carried Emitter::carry_phis(std::span<ir::Value* const> args, const Carried& in, llvm::BasicBlock* from) {
   Carried phis;
   for (std::size_t a = 0; a < args.size(); ++a) {
@@ -37,6 +41,7 @@ Emitter::Carried Emitter::carry_phis(std::span<ir::Value* const> args, const Car
     Parts parts;
     for (std::size_t k = 0; k < info.parts.size(); ++k) {
       Part part = in[a][k];
+      // Another turn may bring a descriptor of another array.
       part.scope = -1;
       if (info.parts[k].kind != PartKind::block) {
         llvm::PHINode* phi = b.CreatePHI(part.v->getType(), 2);
@@ -58,6 +63,7 @@ void Emitter::carry_next(std::span<ir::Value* const> args, Carried& phis, std::s
     ScalarKind kind;
     std::uint32_t count;
   };
+  // All values are taken before anything is written: `yield %b, %a` swaps.
   std::vector<Copy> copies;
   std::vector<std::vector<llvm::Value*>> values(args.size());
   for (std::size_t a = 0; a < args.size(); ++a) {
@@ -84,6 +90,7 @@ void Emitter::carry_next(std::span<ir::Value* const> args, Carried& phis, std::s
         break;
       }
   for (const Copy& copy : copies)
+    // A block that is not wide is the same for all lanes, the inactive ones included.
     block_copy(copy.to, copy.from, copy.kind, copy.count, copy.to.wide ? active : nullptr);
   llvm::BasicBlock* end = b.GetInsertBlock();
   for (std::size_t a = 0; a < args.size(); ++a)
@@ -111,16 +118,19 @@ llvm::Value* Emitter::trip_count(const ir::Op& op, bool by_lane) {
   llvm::Value* zero = llvm::Constant::getNullValue(lo->getType());
   auto count = [&](llvm::Value* from, llvm::Value* to, llvm::Value* by) {
     llvm::Value* runs = b.CreateICmpSLT(from, to);
+    // Taken as unsigned, it is right whenever from < to.
     llvm::Value* distance = b.CreateSub(to, from);
     auto* known = llvm::dyn_cast<llvm::ConstantInt>(by);
     llvm::Value* trips = distance;
     if (!known || !known->isOne()) {
+      // A step of 0 must not be divided by, though its result is thrown away: division by zero traps.
       llvm::Value* safe = select(b.CreateICmpEQ(by, zero), constant_like(by, 1), by);
       llvm::Value* steps = b.CreateUDiv(b.CreateSub(distance, constant_like(distance, 1)), safe);
       trips = b.CreateAdd(steps, constant_like(steps, 1));
     }
     return select(runs, trips, zero);
   };
+  // Nearly all steps are constants: half of the work is left out.
   if (op.operand(2)->is_constant()) {
     std::int64_t by = op.operand(2)->as_int();
     if (by == 0) return zero;
@@ -142,6 +152,7 @@ void ask_for_unrolling(llvm::Instruction* latch, int count) {
       llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), std::uint64_t(count)))};
   llvm::Metadata* parts[] = {nullptr, llvm::MDNode::get(context, wish)};
   llvm::MDNode* loop = llvm::MDNode::getDistinct(context, parts);
+  // LLVM's form of a loop's name: a node that refers to itself.
   loop->replaceOperandWith(0, loop);
   latch->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
@@ -158,6 +169,7 @@ void Emitter::emit_straight_turns(const ir::Op& op, int turns, llvm::Value*& at,
     set(body.args[0], {Part{at}});
     for (std::size_t a = 0; a < args.size(); ++a) set(args[a], values[a]);
     emit_region(body);
+    // The end of one turn is the begin of the next, without a branch between them.
     values = carry_in(args, body.terminator()->operands);
     at = b.CreateAdd(at, base(get(op.operand(2))[0]), "", false, in_range);
   }
@@ -183,9 +195,11 @@ bool Emitter::emit_paired_rest(const ir::Op& op) {
   llvm::Value* at = b.CreateAdd(lo, fours);
   llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *rest = block("for.rest");
   b.CreateCondBr(b.CreateIsNotNull(fours), loop, rest);
+  // Nothing counts turns here: only GPUs unroll, and they count none.
   ForPart part = emit_for_part(op, {before, loop, rest}, {lo, at, nullptr}, carried, false);
   b.SetInsertPoint(rest);
   carried = join_carried(args, {{before, &carried}, {part.end, &part.out}});
+  // The two lower bits of the count say which of them run.
   for (int turns : {2, 1}) {
     llvm::BasicBlock *from = b.GetInsertBlock(), *some = block("for.some"), *done = block("for.done");
     b.CreateCondBr(b.CreateIsNotNull(b.CreateAnd(trips, number(turns))), some, done);
@@ -206,7 +220,15 @@ bool Emitter::emit_paired_rest(const ir::Op& op) {
   return true;
 }
 
+/// A loop of all lanes together, tested at its end. One that takes its turns in bulk goes through portions of them:
+///
+///           br lo < hi, strip, done
+///   strip:  to = from + min(hi - from, 65536)         ; from: lo, then where the portion before has ended
+///   for:    …  br i != to, for, bulk
+///   bulk:   turns -= taken;  br turns > 0, done, ask
+///   ask:    …more turns, or out of the function;  br taken != all, strip, done
 void Emitter::emit_uniform_for(const ir::Op& op) {
+  // Both are a GPU's; on the CPU they say no.
   if (unit.hooks->emit_grouped_for(*this, op) || emit_paired_rest(op)) return;
   const ir::Region& body = *op.regions[0];
   std::span<ir::Value* const> args = body.args.subspan(1);
@@ -218,6 +240,7 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   Carried in = carry_in(args, op.operands.subspan(3));
   // Steps of one compare the index itself; other steps count down the trips.
   llvm::Value* trips = unit_step ? nullptr : trip_count(op, false);
+  // Tested in front, so that the loop itself is tested at its end: one branch a turn.
   llvm::Value* runs = unit_step ? b.CreateICmpSLT(lo, hi) : b.CreateIsNotNull(trips);
   llvm::BasicBlock *before = b.GetInsertBlock(), *loop = block("for"), *done = block("for.done");
   if (way != LoopTurns::Way::bulk) {
@@ -242,6 +265,8 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
     left->addIncoming(trips, before);
   }
   Carried start = carry_phis(args, in, before);
+  // Turns that are left, this portion of them, and where it ends. Portions are at least what lies between two
+  // questions, so that who comes back has always asked.
   llvm::Value* all = left ? left : b.CreateSub(hi, from);
   llvm::Value* taken = all;
   if (all->getType()->getIntegerBitWidth() > 16)
@@ -250,6 +275,8 @@ void Emitter::emit_uniform_for(const ir::Op& op) {
   b.CreateBr(loop);
   ForPart part = emit_for_part(op, {strip, loop, behind}, {from, to, left ? taken : nullptr}, start, false);
   b.SetInsertPoint(behind);
+  // Straight out where there are turns left, without a look whether all are done: they are, since a portion
+  // that is not the last uses up everything.
   take_turns(b.CreateZExtOrTrunc(taken, unit.i32), done);
   llvm::BasicBlock* granted = b.GetInsertBlock();
   from->addIncoming(part.next, granted);
@@ -279,6 +306,8 @@ Emitter::Carried Emitter::join_carried(std::span<ir::Value* const> args,
   return out;
 }
 
+/// The loop itself, from `before` to `behind`, of which the caller knows that it runs. What it carries behind its
+/// last turn, and the index there, are for the caller to join with other ways.
 Emitter::ForPart Emitter::emit_for_part(const ir::Op& op, const ForBlocks& blocks, const ForRange& range,
                                         const Carried& in, bool counts) {
   const ir::Region& body = *op.regions[0];
@@ -294,6 +323,7 @@ Emitter::ForPart Emitter::emit_for_part(const ir::Op& op, const ForBlocks& block
   Carried phis = carry_phis(args, in, blocks.before);
   set(body.args[0], {Part{index}});
   for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
+  // At the top of the body, where the block ends anyway.
   if (counts) take_turn();
   const int times = unit.hooks->unrolling(body);
   overlaps_roots = times > 1;
@@ -313,16 +343,24 @@ Emitter::ForPart Emitter::emit_for_part(const ir::Op& op, const ForBlocks& block
   for (std::size_t a = 0; a < args.size(); ++a)
     for (std::size_t k = 0; k < phis[a].size(); ++k)
       if (parts_of(args[a]).parts[k].kind != PartKind::block)
+        // Behind the loop the values of the last turn are wanted, not those that it began with.
         part.out[a][k].v = llvm::cast<llvm::PHINode>(phis[a][k].v)->getIncomingValueForBlock(part.end);
   return part;
 }
 
+/// Lanes have trip counts of their own:
+///
+///           active = mask & trips > 0;  br any(active), for, done
+///   for:    …                                         ; under `active`
+///           s = select(active, next s, s)             ; who is done keeps what it had
+///           turn += 1;  active &= trips > turn;  br any(active), for, done
 void Emitter::emit_divergent_for(const ir::Op& op) {
   const ir::Region& body = *op.regions[0];
   std::span<ir::Value* const> args = body.args.subspan(1);
   llvm::Value* outer = mask;
   Carried in = carry_in(args, op.operands.subspan(3));
   llvm::Value* trips = trip_count(op, true);
+  // Lanes that take part at all. A lane that is masked out has whatever trip count, and must not keep the loop going.
   llvm::Value* first = both(outer, b.CreateICmpNE(trips, llvm::Constant::getNullValue(trips->getType())));
   // The index stays scalar while all lanes start together and step alike.
   const Part lo = get(op.operand(0))[0], by = get(op.operand(2))[0];
@@ -341,6 +379,7 @@ void Emitter::emit_divergent_for(const ir::Op& op) {
   Carried phis = carry_phis(args, in, before);
   set(body.args[0], {Part{index, scalar_index ? lo.stride : 0}});
   for (std::size_t a = 0; a < args.size(); ++a) set(args[a], phis[a]);
+  // A lane stays in the mask until it has run as often as its own bounds say; `turn` counts for all.
   mask = active;
   if (turns_of(op) != LoopTurns::Way::none) take_turn();
   emit_region(body);
@@ -368,6 +407,7 @@ void Emitter::emit_while(const ir::Op& op) {
   const ir::Region &test = *op.regions[0], &body = *op.regions[1];
   bool diverges = divergent(op);
   llvm::Value* outer = mask;
+  // `active` holds lanes whose test has not failed yet. It only ever shrinks: a lane that is done does not come back.
   llvm::Value* first = diverges ? mask_or_all() : nullptr;
   Carried in = carry_in(test.args, op.operands);
   llvm::BasicBlock *before = b.GetInsertBlock(), *head = block("while"), *inside = block("do"),
@@ -384,6 +424,8 @@ void Emitter::emit_while(const ir::Op& op) {
   for (std::size_t a = 0; a < test.args.size(); ++a) {
     set(test.args[a], phis[a]);
     set(body.args[a], phis[a]);
+    // The loop is left from its head, where the phis are: they are the results, also for lanes that left
+    // long ago, whose values carry_next has held.
     set(op.results[a], phis[a]);
   }
   emit_region(test);

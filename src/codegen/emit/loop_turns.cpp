@@ -38,6 +38,7 @@ std::optional<std::uint64_t> constant_trips(const Op& loop) {
 }  // namespace
 
 LoopTurns::LoopTurns(const ir::Module& module) {
+  // Callees stand before their callers, so that counts() of a callee is known.
   for (const auto& function : module.functions)
     if (visit(*function->body).counts) counting_.insert(function.get());
 }
@@ -52,6 +53,7 @@ LoopTurns::Work LoopTurns::visit(const Region& region) {
       inner.counts = counts(*op.callee);
     else
       for (const Region* nested : op.regions) {
+        // Both sides of an `if` are added: a bound, not a count.
         const Work side = visit(*nested);
         inner.turns += side.turns, inner.counts |= side.counts;
       }
@@ -68,10 +70,13 @@ LoopTurns::Work LoopTurns::visit_loop(const Op& loop) {
   }
   if (loop.code == OpCode::for_) {
     const std::optional<std::uint64_t> trips = constant_trips(loop);
+    // Compared by itself first, so that the product can't overflow: what is inside is
+    // at most kMaxFreeTurns for each loop there.
     if (trips && *trips <= kMaxFreeTurns && (1 + inside.turns) * *trips <= kMaxFreeTurns)
       return {(1 + inside.turns) * *trips, inside.counts};
   }
   ways_[&loop] = loop.code == OpCode::for_ && is_small(*loop.regions[0]) ? Way::bulk : Way::each;
+  // A loop that counts adds no free turns to those around it: whoever is in it asks often enough.
   return {0, true};
 }
 

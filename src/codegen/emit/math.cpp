@@ -14,18 +14,21 @@ llvm::Function* CodeUnit::math_function(const ir::Function& body, const std::str
                                         bool varying) {
   int width = varying ? lanes : 1;
   std::string name = "m." + function + (kind == ScalarKind::f64 ? ".f64x" : ".f32x") + std::to_string(width);
+  // The module is the table: one function for each width.
   if (llvm::Function* known = module->getFunction(name)) return known;
   llvm::Type* number = varying ? wide(type(kind)) : type(kind);
   llvm::SmallVector<llvm::Type*, 2> params(body.params().size(), number);
   auto* made = llvm::Function::Create(llvm::FunctionType::get(number, params, false),
                                       llvm::GlobalValue::InternalLinkage, name, *module);
   made->setDoesNotThrow();
+  // So that LLVM may merge equal calls and drop unused ones, as it does with instructions.
   made->setDoesNotAccessMemory();
   made->setWillReturn();
   std::optional<analysis::Uniformity> shapes;
   analysis::LaneEntry entry;
   entry.params.assign(params.size(), varying ? analysis::kVarying : analysis::kUniform);
   if (lanes > 1) shapes.emplace(body, entry);
+  // Without mask, context and turns: a body of the library ends by itself, and its loops count none.
   Emitter e(*this, made, body, shapes ? &*shapes : nullptr);
   e.b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", made));
   for (std::size_t i = 0; i < params.size(); ++i) e.set(body.params()[i], {Part{made->getArg(unsigned(i))}});
@@ -37,6 +40,7 @@ llvm::Function* CodeUnit::math_function(const ir::Function& body, const std::str
 
 /// Lane by lane over the active ones: functions that few programs ever call need no second, wide body to compile.
 llvm::Value* Emitter::call_rare(ir::OpCode code, ScalarKind kind, llvm::Value* operand) {
+  // A mask always has a lane here, so that the loop needs no test in front.
   llvm::Value* all = mask ? mask_bits(mask) : llvm::ConstantInt::getAllOnesValue(b.getIntNTy(unsigned(W)));
   llvm::Type* type = operand->getType();
   llvm::BasicBlock *from = b.GetInsertBlock(), *lanes = block("lanes"), *done = block("lanes.done");

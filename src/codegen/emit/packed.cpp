@@ -28,11 +28,14 @@ bool names_row(const ir::Op& op) {
 
 }  // namespace
 
+/// No operation is forgotten by this: whoever can't take packed parts says so, or is of a class that says
+/// so for it, and is slow instead of wrong.
 bool Emitter::needs_components(const ir::Op& op) {
   if (!unit.packed) return false;
   auto packed_inside = [&](const ir::Value* v) { return llvm::any_of(parts_of(v).parts, is_packed_part); };
   if (llvm::none_of(op.operands, packed_inside) && llvm::none_of(op.results, packed_inside)) return false;
   switch (ir::class_of(op.code)) {
+    // The one that calls a function of scalars.
     case ir::OpClass::arith: return op.code == OpCode::rem && is_floating(op.result()->type->scalar_kind());
     case ir::OpClass::data: return names_row(op);
     case ir::OpClass::bits:
@@ -80,6 +83,8 @@ Parts Emitter::packed_parts(const Type* type, const Parts& components) {
 }
 
 void Emitter::emit_on_components(const ir::Op& op) {
+  // For the length of one operation the operands are what they would be in a body without packed vectors, and that is
+  // what is emitted; nothing of it needs to know.
   std::vector<Parts> before;
   for (const ir::Value* v : op.operands) before.push_back(get(v));
   for (std::size_t k = 0; k < op.operands.size(); ++k)
@@ -96,6 +101,7 @@ void Emitter::emit_packed_arith(const ir::Op& op) {
   const Type* type = op.result()->type;
   llvm::SmallVector<llvm::Value*, 3> args;
   for (const ir::Value* v : op.operands)
+    // A number beside a vector serves every component.
     args.push_back(v->type == type ? plain(v) : b.CreateVectorSplat(type->component_count(), plain(v)));
   OpCode code = op.code == OpCode::scale ? OpCode::mul : op.code == OpCode::unscale ? OpCode::div : op.code;
   set(op.result(), {Part{arith(code, type->scalar_kind(), args)}});
@@ -115,6 +121,7 @@ Parts Emitter::lane_parts(const ir::Value* value, llvm::Value* lane) {
       out.push_back(parts[k]);
       continue;
     }
+    // The callee has one lane and knows blocks of scalars only.
     Part own = new_block(info[k].scalar, info[k].count, false);
     counted_loop(info[k].count, [&](llvm::Value* i) {
       block_put(own, info[k].scalar, i, lane_of(block_get(parts[k], info[k].scalar, i), lane));
@@ -124,6 +131,13 @@ Parts Emitter::lane_parts(const ir::Value* value, llvm::Value* lane) {
   return out;
 }
 
+/// r = f(x) of a lanewise f in code of W lanes:
+///
+///   for lane in active lanes:  slots[lane] = f(context, linear + lane, x[lane])
+///   r = slots as a vector
+///
+/// By memory, since the number of a lane is not known before run time: a scalar stored beside the last one costs less
+/// than an insertion into a vector at a varying place.
 void Emitter::emit_lanewise_call(const ir::Op& op) {
   const ir::Function& callee = *op.callee;
   std::size_t units = 0;
@@ -131,6 +145,7 @@ void Emitter::emit_lanewise_call(const ir::Op& op) {
   const Variant* variant = nullptr;
   {
     BodyForm own(unit, 1, true);
+    // One lane: everything is uniform in there, and one variant serves every call.
     variant = &unit.variant(callee, std::vector<analysis::LaneShape>(units, analysis::kUniform));
   }
   // Results of lanes that are not active are zero; they come together in memory, a number of each lane beside the other.
@@ -149,8 +164,10 @@ void Emitter::emit_lanewise_call(const ir::Op& op) {
     }
   const bool counts = unit.turns && unit.turns->counts(callee);
   for_each_lane(mask, [&](llvm::Value* lane) {
+    // Lanes are neighbours in the launch, so that a lane's own number is that far from the first one's.
     llvm::Value* linear = base(thread.linear);
     llvm::SmallVector<llvm::Value*, 16> args = {thread.context, lane ? b.CreateAdd(linear, lane) : linear};
+    // Loaded inside of the loop: what one lane has used up is gone for the next.
     if (counts) args.push_back(turns_left());
     for (const ir::Value* v : op.operands)
       for (const Part& part : packed_parts(v->type, lane_parts(v, lane))) args.push_back(part.v);
@@ -171,6 +188,7 @@ void Emitter::emit_lanewise_call(const ir::Op& op) {
     std::size_t next_block = 0;
     for (std::size_t r = 0; r < op.results.size(); ++r) {
       const std::vector<PartInfo>& info = parts_of(op.results[r]).parts;
+      // The callee's struct has parts as packed bodies have them; here they are taken apart again.
       Parts packed;
       {
         BodyForm own(unit, W, true);
@@ -205,6 +223,7 @@ void Emitter::put_lane(const Part& into, const PartInfo& info, const Part& from,
   if (!lane) return block_copy(into, from, info.scalar, info.count);
   llvm::Type* element = unit.memory_type(info.scalar);
   counted_loop(info.count, [&](llvm::Value* i) {
+    // Component i of lane k lies at i·W + k.
     llvm::Value* at = b.CreateAdd(b.CreateMul(i, b.getInt64(std::uint64_t(W))), lane);
     PartInfo one{PartKind::scalar, info.scalar, 1, 0, 0};
     b.CreateStore(to_memory(one, block_get(from, info.scalar, i)), b.CreateGEP(element, into.v, at));

@@ -20,15 +20,18 @@ llvm::SmallVector<std::size_t, 4> quads_of(std::size_t count) {
 
 llvm::SmallVector<Emitter::Run, 2> Emitter::quad_runs(llvm::ArrayRef<PartInfo> leaves, const Address& at) {
   llvm::SmallVector<Run, 2> out;
+  // Under a mask a lane that is off may point beyond the end, and every quad would need a mask of its own.
   if (W % int(kQuad) != 0 || mask) return out;
   for (std::size_t first = 0; first < leaves.size();) {
     llvm::Type* type = unit.memory_type(leaves[first]);
     const auto bytes = std::uint32_t(unit.module->getDataLayout().getTypeStoreSize(type));
     std::size_t end = first + 1;
+    // A run is as long as leaves of one type follow each other without a gap: padding in structs ends it.
     while (end < leaves.size() && unit.memory_type(leaves[end]) == type &&
            leaves[end].offset == leaves[end - 1].offset + bytes)
       ++end;
     const auto extent = std::int64_t((end - first) * bytes);
+    // Lanes must not overlap: what one quad writes would be another lane's.
     if (end - first >= kQuad && type != unit.ptr && (bytes == 4 || bytes == 8) && std::abs(at.lane_stride) >= extent)
       out.push_back({first, end, type, bytes});
     first = end;
@@ -67,6 +70,14 @@ llvm::Value* Emitter::load_piece(const Run& run, const Address& at, std::uint32_
   return load;
 }
 
+/// For 32 bits and four lanes a, b, c, d, a transpose by two steps of zip_quads:
+///
+///   a0 a1 a2 a3      a0 b0 a1 b1      a0 b0 c0 d0
+///   b0 b1 b2 b3  →   c0 d0 c1 d1  →   a1 b1 c1 d1
+///   c0 c1 c2 c3      a2 b2 a3 b3      a2 b2 c2 d2
+///   d0 d1 d2 d3      c2 d2 c3 d3      a3 b3 c3 d3
+///
+/// With more lanes every register has several such blocks, and the same instructions serve them all.
 void Emitter::load_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, const Address& at,
                          llvm::MutableArrayRef<llvm::Value*> out) {
   for (std::size_t start : quads_of(run.end - run.first)) {
@@ -78,6 +89,7 @@ void Emitter::load_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, const 
         const int lane = run.bytes == 8 ? wide_lane(k, block) : block * int(kQuad) + k;
         pieces.push_back(load_piece(run, at, leaves[leaf].offset, lane));
       }
+      // Row k of the network: the quads of lanes k, k + 4, k + 8… side by side.
       row[k] = joined(pieces);
     }
     llvm::Value* four[kQuad];
@@ -97,6 +109,8 @@ void Emitter::load_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, const 
         four[k] =
             zip_quads(zip_quads(row[0], row[1], k / 2, false), zip_quads(row[2], row[3], k / 2, false), k % 2, true);
     }
+    // The last quad may overlap the one before it (quads_of): its first leaves are then
+    // loaded a second time, to the same values.
     for (std::size_t k = 0; k < kQuad; ++k) out[leaf + k] = from_memory(leaves[leaf + k], four[k]);
   }
 }
@@ -141,6 +155,7 @@ void Emitter::store_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, llvm:
     const std::size_t leaf = run.first + start;
     llvm::Value** in = &values[leaf];
     for (int k = 0; k < int(kQuad); ++k) {
+      // Once more the network of load_quads: it turns four by four, and turned twice all is as it was.
       llvm::Value* row =
           zip_quads(zip_quads(in[0], in[1], k / 2, false), zip_quads(in[2], in[3], k / 2, false), k % 2, true);
       for (int block = 0; block < W; block += int(kQuad))
@@ -159,6 +174,7 @@ void Emitter::store_piece(const Run& run, const Address& at, std::uint32_t place
 
 llvm::Value* Emitter::joined(llvm::ArrayRef<llvm::Value*> pieces) {
   llvm::SmallVector<llvm::Value*, 4> now(pieces.begin(), pieces.end());
+  // By halves, since shuffles take two vectors. W is a power of two, and so is the number of pieces.
   for (; now.size() > 1; now.truncate(now.size() / 2)) {
     llvm::SmallVector<int, 16> order(2 * llvm::cast<llvm::FixedVectorType>(now[0]->getType())->getNumElements());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = int(k);

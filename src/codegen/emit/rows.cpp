@@ -54,6 +54,8 @@ void Emitter::find_row_products(const ir::Region& region) {
       uses.resize(source_.value_count);
       count_uses(*source_.body, uses);
     }
+    // The loads and the product must have no other use: they are emitted nowhere but in
+    // the store. A square uses its load twice.
     const std::uint32_t wanted = left == right ? 2 : 1;
     if (uses[product->result()->id] != 1 || uses[left->result()->id] != wanted || uses[right->result()->id] != wanted)
       continue;
@@ -75,6 +77,8 @@ bool Emitter::store_row_product(const ir::Op& store) {
   const ScalarKind kind = value->type->scalar_kind();
   llvm::Type* scalar = unit.type(kind);
   const std::uint32_t bytes = scalar->getScalarSizeInBits() / 8, size = kSide * kSide * bytes;
+  // It turns out only here that an address is not fit for rows: what was put off is emitted now, in its
+  // order, and the store goes its usual way.
   if (mask || !by_rows(from) || !by_rows(by) || !by_rows(to) || (W > 1 && std::abs(to.lane_stride) < size)) {
     emit_load(left);
     if (&left != &right) emit_load(right);
@@ -95,6 +99,7 @@ bool Emitter::store_row_product(const ir::Op& store) {
     llvm::Value* factors[kSide];
     for (std::uint32_t k = 0; k < kSide; ++k) {
       llvm::SmallVector<int, 16> again;
+      // A row of the right matrix once for each row that is worked on at a time.
       for (std::uint32_t n = 0; n < kSide * rows; ++n) again.push_back(int(n % kSide));
       factors[k] = load(row_type, by, lane, k);
       if (rows > 1) factors[k] = b.CreateShuffleVector(factors[k], again);
@@ -105,6 +110,7 @@ bool Emitter::store_row_product(const ir::Op& store) {
       llvm::Value* sum = nullptr;
       for (std::uint32_t k = 0; k < kSide; ++k) {
         llvm::SmallVector<int, 16> one;
+        // Component k of each row, four times: row of the result = Σ_k a_k · (row k of b), in the order of k.
         for (std::uint32_t n = 0; n < kSide * rows; ++n) one.push_back(int(n / kSide * kSide + k));
         sum = multiply_add(kind, b.CreateShuffleVector(in, one), factors[k], sum, product.contract);
       }

@@ -47,6 +47,7 @@ llvm::Value* swap_until_done(Emitter& e, const ScalarAtomic& atomic, llvm::Value
   llvm::BasicBlock *before = b.GetInsertBlock(), *loop = e.block("cas"), *done = e.block("cas.done");
   b.CreateBr(loop);
   b.SetInsertPoint(loop);
+  // As bits: a comparison of floats would never succeed for NaN, and take −0 for 0.
   llvm::PHINode* seen = b.CreatePHI(bits_type, 2);
   seen->addIncoming(first, before);
   llvm::Value* old = b.CreateBitCast(seen, type);
@@ -58,6 +59,7 @@ llvm::Value* swap_until_done(Emitter& e, const ScalarAtomic& atomic, llvm::Value
   }
   const llvm::MaybeAlign align(bits_type->getScalarSizeInBits() / 8);
   auto* result = b.CreateAtomicCmpXchg(atomic.at, seen, next, align, kAtomicOrder, kAtomicOrder);
+  // A swap that failed says what is there now: no second load.
   seen->addIncoming(b.CreateExtractValue(result, 0), b.GetInsertBlock());
   b.CreateCondBr(b.CreateExtractValue(result, 1), done, loop);
   b.SetInsertPoint(done);
@@ -95,10 +97,13 @@ llvm::Value* emit_scalar_atomic(Emitter& e, const ScalarAtomic& atomic, bool alo
   if (kind == AtomicKind::cas) return from_bits(b.CreateExtractValue(swap(as_bits(expected), as_bits(value)), 0));
   if (floating && kind == AtomicKind::add && unit.hooks->has_atomic_float_add() && !is_half(scalar))
     return b.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, at, value, align, kAtomicOrder);
+  // Integers have instructions for all of these on every target.
   if (!floating) return b.CreateAtomicRMW(native_op(kind, is_signed(scalar)), at, value, align, kAtomicOrder);
   if (kind == AtomicKind::exch)
     return from_bits(b.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, at, as_bits(value), align, kAtomicOrder));
 
+  // Atomic, though it is only a guess that the swap will check: a plain load would be a race
+  // in LLVM's eyes, and could give anything.
   llvm::LoadInst* first = b.CreateAlignedLoad(bits_type, at, align);
   first->setAtomic(kAtomicOrder);
   return swap_until_done(e, atomic, first);

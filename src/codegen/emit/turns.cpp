@@ -16,6 +16,7 @@ llvm::AllocaInst* Emitter::begin_turns(llvm::Value* first) {
 }
 
 void Emitter::take_turns(llvm::Value* taken, llvm::BasicBlock* go) {
+  // Never below −2¹⁶: at least one is left before, and at most kMaxBulkTurns are taken.
   llvm::Value* left = b.CreateNSWSub(turns_left(), taken);
   b.CreateStore(left, thread.turns);
   llvm::BasicBlock* ask = block("ask");
@@ -24,6 +25,7 @@ void Emitter::take_turns(llvm::Value* taken, llvm::BasicBlock* go) {
   llvm::Value* none = one ? b.CreateIsNull(left) : b.CreateICmpSLE(left, b.getInt32(0));
   b.CreateCondBr(none, ask, go, rarely());
   b.SetInsertPoint(ask);
+  // By a pointer in the context: code on disk has no address of this process in it, and needs no symbol to be linked.
   llvm::Value* at = b.CreateConstGEP1_64(unit.i8, thread.context, offsetof(runtime::LaunchContext, turns));
   llvm::Value* function = b.CreateAlignedLoad(unit.ptr, at, llvm::Align(8));
   llvm::CallInst* more = b.CreateCall(llvm::FunctionType::get(unit.i32, {unit.ptr}, false), function, {thread.context});

@@ -19,17 +19,21 @@ Emitter::Emitter(CodeUnit& unit, llvm::Function* into, const ir::Function& funct
       source_(function),
       shapes_(shapes),
       values_(function.value_count) {
+  // Only on request: without flags LLVM may neither reorder nor fuse, and every lane count gives the same bits.
   if (unit.options.fast_math) b.setFastMathFlags(llvm::FastMathFlags::getFast());
   if (unit.lines) b.SetCurrentDebugLocation(unit.lines->at(*into, function.loc));
 }
 
 void Emitter::set(const ir::Value* value, Parts parts) {
+  // The one place where emission is held against the layout of types: a missing
+  // part would show up as another one's value.
   WEFT_CHECK(parts.size() == parts_of(value).parts.size(), "wrong number of parts for " + value->type->text());
   values_[value->id] = std::move(parts);
 }
 
 const Parts& Emitter::get(const ir::Value* value) {
   Parts& parts = values_[value->id];
+  // Constants stand in no region: they are made at their first use, and cost nothing where they are.
   if (!parts.empty() || !value->is_constant()) return parts;
   if (!value->type->is_scalar()) return parts = zero_parts(value->type);
   llvm::Type* type = unit.type(value->type->scalar_kind());
@@ -37,6 +41,7 @@ const Parts& Emitter::get(const ir::Value* value) {
   if (type->isIntegerTy()) {
     c = llvm::ConstantInt::get(type, value->bits);
   } else {
+    // By its bits, so that a NaN keeps its payload.
     llvm::APInt bits(type->getScalarSizeInBits(), value->bits);
     c = llvm::ConstantFP::get(unit.context, llvm::APFloat(type->getFltSemantics(), bits));
   }
@@ -55,6 +60,8 @@ void mark_used(const ir::Region& region, std::vector<bool>& used) {
 }  // namespace
 
 bool Emitter::is_used(const ir::Value* value) {
+  // One walk for all questions, made when the first is asked: few kernels
+  // have operations whose unused results matter.
   if (used_.empty()) {
     used_.resize(source_.value_count);
     mark_used(*source_.body, used_);
@@ -63,6 +70,7 @@ bool Emitter::is_used(const ir::Value* value) {
 }
 
 LaneShape Emitter::shape(const ir::Value* value, std::uint32_t unit_index) const {
+  // With one lane there is no analysis, and everything is uniform.
   return shapes_ ? shapes_->shape(value, unit_index) : kUniform;
 }
 
@@ -75,6 +83,7 @@ llvm::Value* Emitter::plain(const Part& part) { return part.stride == 0 ? part.v
 llvm::Value* Emitter::vector(const Part& part) {
   if (W == 1 || part.v->getType()->isVectorTy()) return part.v;
   llvm::Value* v = splat(part.v);
+  // In the type's own arithmetic, which wraps around as each lane's would.
   return part.stride == 0 ? v : b.CreateAdd(v, iota(part.v->getType(), part.stride));
 }
 
@@ -91,6 +100,8 @@ Part Emitter::shaped(const PartInfo& info, const Part& part, LaneShape shape) {
     block_copy(copy, part, info.scalar, info.count);
     return copy;
   }
+  // From less to more different is a broadcast. The other way round nothing can be done: which is why the analysis
+  // must be no more optimistic than what is emitted, and this looks.
   if (shape == kUniform || (shape == part.stride && shape != kVarying)) {
     WEFT_CHECK(!part.v->getType()->isVectorTy() && part.stride == shape, "lane analysis and emission disagree");
     return part;
@@ -118,6 +129,8 @@ Parts Emitter::zero_parts(const Type* type) {
       parts.push_back({zero_like(info, false)});
       continue;
     }
+    // Blocks of zeros are read-only data. Whoever wants to write makes a copy: emit_insert
+    // works in place on memory of the stack alone.
     llvm::Type* array = llvm::ArrayType::get(unit.memory_type(info.scalar), info.count);
     auto* zeros = new llvm::GlobalVariable(*unit.module, array, true, llvm::GlobalValue::PrivateLinkage,
                                            llvm::Constant::getNullValue(array), "zeros");
@@ -140,6 +153,7 @@ Parts Emitter::load_params(const Type* type, llvm::Value* from, std::uint32_t of
     llvm::Type* type_here = unit.memory_type(info);
     auto* load = b.CreateAlignedLoad(type_here, at,
                                      llvm::Align(type_here->isPointerTy() ? 8 : type_here->getScalarSizeInBits() / 8));
+    // Nothing writes to the parameter block while kernels run, so that loads of it can move in front of loops.
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
     Part part{info.scalar == ScalarKind::boolean ? b.CreateICmpNE(load, b.getInt8(0)) : load};
     if (info.kind == PartKind::pointer) {

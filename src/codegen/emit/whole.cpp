@@ -7,6 +7,7 @@ namespace weft::codegen {
 using ir::OpCode;
 
 llvm::Value* Emitter::multiply_add(ScalarKind kind, llvm::Value* x, llvm::Value* y, llvm::Value* sum, bool contract) {
+  // The first product starts the sum: 0 + x·y would turn −0 into +0.
   if (!sum) return arith(OpCode::mul, kind, {x, y});
   if (contract && is_floating(kind)) return arith(OpCode::fma, kind, {x, y, sum});
   return arith(OpCode::add, kind, {sum, arith(OpCode::mul, kind, {x, y})});
@@ -43,6 +44,7 @@ void Emitter::emit_dot(const ir::Op& op) {
   }
   Part p = x[0], q = y[0];
   llvm::Value* zero = b.getInt64(0);
+  // What a loop at run time carries lies in memory; LLVM makes a register of a block of one.
   Part sum = new_block(kind, 1, W > 1 && (p.wide || q.wide));
   block_put(sum, kind, zero, multiply_add(kind, block_get(p, kind, zero), block_get(q, kind, zero), nullptr, false));
   counted_loop(type->component_count() - 1, [&](llvm::Value* i) {
@@ -107,6 +109,7 @@ void Emitter::emit_transpose(const ir::Op& op) {
   if (!is_block(type)) {
     Parts out;
     for (std::uint32_t j = 0; j < cols; ++j)
+      // A renaming of parts: no instruction.
       for (std::uint32_t i = 0; i < rows; ++i) out.push_back(in[i * cols + j]);
     return set(op.result(), std::move(out));
   }
