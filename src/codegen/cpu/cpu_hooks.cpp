@@ -24,6 +24,7 @@ llvm::Value* CpuHooks::threads_of_block(Emitter& e) const { return e.b.getInt32(
 llvm::Value* CpuHooks::is_running(Emitter& e) const {
   llvm::Value* at = e.b.CreateConstGEP1_64(e.unit.i8, e.thread.context, offsetof(runtime::LaunchContext, stop));
   llvm::LoadInst* stop = e.b.CreateAlignedLoad(e.unit.i32, at, llvm::Align(4));
+  // Another thread writes it: atomic, or LLVM would take the load out of the loop that asks.
   stop->setAtomic(llvm::AtomicOrdering::Monotonic);
   return e.b.CreateICmpEQ(stop, e.b.getInt32(0));
 }
@@ -38,6 +39,7 @@ void CpuHooks::report_failure(Emitter& e, const FailedCheck& failed) const {
 void CpuHooks::print(Emitter& e, const ir::Op& op, const std::string& format,
                      const std::vector<std::uint32_t>& offsets) const {
   CodeUnit& unit = e.unit;
+  // One block for all lanes, which print one after the other, each a line as a thread by itself would.
   llvm::AllocaInst* values = e.entry_alloca(unit.i8, std::max(offsets.back(), 8u), 16);
   llvm::Constant* text = unit.text_constant(format);
   auto* type = llvm::FunctionType::get(e.b.getVoidTy(), {unit.ptr, unit.ptr, unit.i64, unit.ptr}, false);
@@ -53,6 +55,7 @@ void CpuHooks::print(Emitter& e, const ir::Op& op, const std::string& format,
 void CpuHooks::breakpoint(Emitter& e) const {
   auto* type = llvm::FunctionType::get(e.b.getVoidTy(), {e.unit.ptr}, false);
   auto stop = [&] { e.b.CreateCall(e.unit.helper("weft_rt_breakpoint", type, true), {e.thread.context}); };
+  // Once for a group: whoever debugs wants to see it, not to go on W times.
   if (e.mask)
     e.when(e.any(e.mask), stop);
   else

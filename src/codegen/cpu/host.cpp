@@ -37,6 +37,7 @@ TargetSpec find_host() {
   host.triple = llvm::sys::getProcessTriple();
   host.cpu_name = llvm::sys::getHostCPUName().str();
   std::map<std::string, bool> features;
+  // A map, so that the list is sorted: it is a part of the keys under which kernels are kept.
   for (const auto& feature : llvm::sys::getHostCPUFeatures()) features[feature.first().str()] = feature.second;
 #if defined(__aarch64__)
   for (const auto& [name, present] : aarch64_features(::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2)))
@@ -57,6 +58,8 @@ std::map<std::string, bool> aarch64_features(std::uint64_t hwcap, std::uint64_t 
 
 std::string feature_list(const std::map<std::string, bool>& features) {
   std::string list;
+  // What is present first: LLVM takes the list in its order, and a feature that is
+  // switched off takes those with it that need it.
   for (bool present : {true, false})
     for (const auto& [name, is_present] : features)
       if (is_present == present) list += (list.empty() ? "" : ",") + std::string(present ? "+" : "-") + name;

@@ -30,6 +30,7 @@ class KernelFrame {
                                          {unit_.i64, unit_.i64, unit_.ptr, unit_.ptr}, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_), *unit_.module);
     function_->setDoesNotThrow();
+    // The parameter block is the launch's copy: no array that the kernel writes lies in it.
     function_->addParamAttr(2, llvm::Attribute::NoAlias);
     function_->addParamAttr(2, llvm::Attribute::ReadOnly);
     auto* entry = llvm::BasicBlock::Create(unit_.context, "entry", function_);
@@ -46,10 +47,13 @@ class KernelFrame {
     } else if (rank_ == 1 && !kernel_.form.strided && is_light(kernel_)) {
       llvm::Value* lanes = b_.getInt64(std::uint64_t(unit_.lanes));
       llvm::Value* count = b_.CreateSub(end_, begin_);
+      // Behind the last full group. Additions that wait are made up at the latest there,
+      // before single threads add to the same arrays.
       llvm::Value* behind = b_.CreateSub(end_, b_.CreateSRem(count, lanes));
       queue_end_ = behind;
       loop("whole", {begin_, {}}, behind, &KernelFrame::whole_group);
       queue_end_ = nullptr;
+      // Emitted for one lane, in the same function.
       BodyForm one(unit_, 1);
       loop("rest", {behind, {}}, end_, &KernelFrame::one_lane);
     } else {
@@ -72,6 +76,7 @@ class KernelFrame {
     Position here;
     here.linear = phi(start.linear, before);
     for (llvm::Value* v : start.at) here.at.push_back(phi(v, before));
+    // The body first, since it may take several blocks: the loop closes from where it has ended.
     Position next = advance(here, (this->*group)(here));
     llvm::BasicBlock* latch = b_.GetInsertBlock();
     llvm::cast<llvm::PHINode>(here.linear)->addIncoming(next.linear, latch);
@@ -90,6 +95,7 @@ class KernelFrame {
   void load_params() {
     Emitter e(unit_, function_, kernel_, nullptr);
     e.b.SetInsertPoint(b_.GetInsertBlock());
+    // Read once for the chunk, in front of all loops, and shared by both bodies.
     ParamLayout layout = param_layout(kernel_);
     for (std::size_t k = 0; k < layout.params.size(); ++k) {
       const ParamLayout::Param& param = layout.params[k];
@@ -100,6 +106,7 @@ class KernelFrame {
 
   /// All threads of the chunk share one number, so that those of short loops count, too.
   void count_turns() {
+    // Loops jump here from wherever they are: the rest of the chunk is left undone.
     stopped_ = llvm::BasicBlock::Create(unit_.context, "stopped", function_);
     llvm::IRBuilder<>(stopped_).CreateRetVoid();
     Emitter e(unit_, function_, kernel_, nullptr);
@@ -107,6 +114,7 @@ class KernelFrame {
     turns_ = e.begin_turns(b_.getInt32(runtime::kTurnsBetweenQuestions));
   }
 
+  /// Coordinates from the linear index, by division: once for a chunk. From then on they are advanced.
   Position locate(llvm::Value* linear) {
     Position p;
     p.linear = linear;
@@ -134,6 +142,7 @@ class KernelFrame {
     auto* carry = llvm::BasicBlock::Create(unit_.context, "row.end", function_);
     auto* done = llvm::BasicBlock::Create(unit_.context, "advanced", function_);
     llvm::BasicBlock* before = b_.GetInsertBlock();
+    // Rarely taken where rows are long; a group of W may also end several rows that are shorter than it.
     b_.CreateCondBr(b_.CreateICmpSGE(last, dims_.back()), carry, done);
     b_.SetInsertPoint(carry);
     llvm::SmallVector<llvm::Value*, 4> moved(here.at.begin(), here.at.end());
@@ -165,12 +174,14 @@ class KernelFrame {
     e.thread.linear = Part{here.linear, unit_.lanes > 1 ? 1 : 0};
     for (std::size_t d = 0; d < tids.size(); ++d) e.thread.tids[d] = tids[d];
     e.mask = mask;
+    // One for each body; it lives as long as the body is emitted, its memory as long as the chunk runs.
     AddQueue queue;
     if (queue_end_) e.queue = &queue;
     for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
     e.use_scopes();
     e.emit_region(*kernel_.body);
     if (!queue.empty()) {
+      // No group comes after this one: what waits can wait no longer.
       llvm::Value* next = e.b.CreateAdd(here.linear, e.b.getInt64(std::uint64_t(unit_.lanes)));
       queue.flush(e, e.b.CreateICmpSGE(next, queue_end_));
     }
@@ -191,6 +202,7 @@ class KernelFrame {
     llvm::SmallVector<Part, 4> tids(std::size_t(rank_), Part{});
     llvm::SmallVector<llvm::Constant*, 16> steps;
     for (int k = 0; k < unit_.lanes; ++k) steps.push_back(llvm::ConstantFP::get(unit_.f64, k));
+    // Lane k is k threads behind lane 0; what runs over the end of a row is carried into the coordinate before.
     llvm::Value* carry = llvm::ConstantVector::get(steps);
     for (int d = rank_ - 1; d >= 0; --d) {
       std::size_t k = std::size_t(d);
@@ -208,6 +220,8 @@ class KernelFrame {
   /// W threads of one row, all of them there.
   llvm::Value* whole_group(const Position& here) {
     analysis::LaneEntry in_row;
+    // The last coordinate grows by one from lane to lane, all others are the
+    // same: what makes `a[i, j]` a vector access.
     in_row.tids[rank_ - 1] = in_row.thread = 1;
     analysis::Uniformity shapes(kernel_, in_row);
     llvm::SmallVector<Part, 4> tids;
@@ -223,10 +237,12 @@ class KernelFrame {
     analysis::LaneEntry crossing;
     crossing.tids[rank_ - 1] = crossing.thread = 1;
     if (rank_ > 1)
+      // Across a row's end no coordinate is in line. The linear index still is.
       for (int d = 0; d < rank_; ++d) crossing.tids[d] = analysis::kVarying;
     analysis::Uniformity shapes(kernel_, crossing);
     Emitter e(unit_, function_, kernel_, nullptr);
     e.b.SetInsertPoint(b_.GetInsertBlock());
+    // Never empty: the loop runs only while threads are left.
     llvm::Value* mask = e.b.CreateICmpSLT(e.iota(unit_.i64, 1), e.splat(left));
     llvm::SmallVector<Part, 4> tids;
     if (rank_ == 1)
@@ -250,6 +266,7 @@ class KernelFrame {
     auto* masked = llvm::BasicBlock::Create(unit_.context, "masked", function_);
     auto* done = llvm::BasicBlock::Create(unit_.context, "group.done", function_);
     llvm::Value* fast = full;
+    // Also all in one row.
     if (rank_ > 1) fast = b_.CreateAnd(fast, b_.CreateICmpSLE(b_.CreateAdd(here.at.back(), width), dims_.back()));
     b_.CreateCondBr(fast, whole, masked);
     b_.SetInsertPoint(whole);
@@ -279,6 +296,7 @@ class KernelFrame {
 
 void fix_inner_strides(CodeUnit& unit, const Type* type, llvm::MutableArrayRef<Part> parts) {
   if (type->is_array()) {
+    // Data, gradient, extents, strides: the last of them.
     Part& stride = parts[1 + 2 * type->rank()];
     stride = Part{llvm::ConstantInt::get(unit.i64, type->element()->size())};
   } else if (type->is_struct()) {

@@ -34,6 +34,7 @@ std::uint64_t weight_of(const Op& op) {
     if (operand->type->is_composite()) n = std::max<std::uint64_t>(n, operand->type->component_count());
   // Large composites are loops over memory: their code does not grow with them.
   if (n > kMaxRegisterComponents) return 8;
+  // A component of a product is a sum of that many.
   if (op.code == OpCode::matmul) n *= std::max(op.operand(0)->type->cols(), 2u);
   return n;
 }
@@ -58,9 +59,11 @@ void add_memory(const ir::Function& function, std::unordered_map<const ir::Funct
     std::uint64_t bytes = 0;
     if (op.code == OpCode::local) {
       bytes = op.result()->type->element()->size();
+      // No overflow: beyond the limit of a thread the exact number means nothing, and it stays as it is.
       for (std::int64_t n : op.ints) bytes = n < 0 ? 0 : bytes > kMaxPrivateBytes ? bytes : bytes * std::uint64_t(n);
     }
     for (const Value* result : op.results)
+      // Blocks of codegen are private memory as well.
       if (result->type->is_composite() && result->type->component_count() > kMaxRegisterComponents)
         bytes += result->type->size();
     if (op.code == OpCode::call) deepest_call = std::max(deepest_call, callee_memory(*op.callee, known));
@@ -104,6 +107,7 @@ class SpinFinder {
 
  private:
   bool writes(const ir::Function& callee) {
+    // Once for each function, whoever calls it.
     auto [it, fresh] = writes_.try_emplace(&callee, false);
     if (!fresh) return it->second;
     bool any = false;
@@ -122,6 +126,7 @@ class SpinFinder {
     const bool apart = function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap && from.is_parameter();
     if (!apart) return !stored_.empty();
     return std::any_of(stored_.begin(), stored_.end(), [&](const ir::Origin& to) {
+      // Memory that is not known may be this array's.
       if (to.kind != ir::Origin::Kind::parameter) return true;
       return !to.gradient && (!to.param || (to.param == from.param && to.array == from.array));
     });
@@ -142,11 +147,13 @@ class SpinFinder {
         const Op* owner = v->region->parent_op;
         if (!owner) continue;
         bool counted = owner->code == OpCode::for_;
+        // An index is made of the bounds and the step.
         if (counted && v->index == 0) {
           for (std::size_t k = 0; k < 3; ++k) want(owner->operand(k));
           continue;
         }
         std::size_t k = v->index - (counted ? 1 : 0);
+        // A carried value is made of its start and of what a turn yields.
         want(owner->operand(k + (counted ? 3 : 0)));
         want(owner->regions[owner->regions.size() - 1]->terminator()->operand(k));
         continue;
@@ -197,6 +204,7 @@ void add_cost(const Region& region, double times, int lanes, Cost& cost) {
     if (ir::class_of(op.code) == ir::OpClass::math) work *= kMath;
     if (op.code == OpCode::atomic) {
       work *= kAtomic;
+      // No gain from lanes, and a little loss: values are taken out of vectors first.
       cost.lanes += work * kLaneByLane;
     } else {
       cost.lanes += work / (lanes * kVectorGain);
@@ -219,6 +227,8 @@ std::uint64_t kernel_weight(const ir::Function& function) {
   return total;
 }
 
+/// Few operations without loops and calls: the threads of a rest that run one
+/// by one then take no time that anyone sees.
 bool is_light(const ir::Function& function) {
   constexpr std::uint64_t kMaxLightWeight = 400;
   bool straight = true;
