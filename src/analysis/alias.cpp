@@ -32,6 +32,7 @@ Alias::Alias(const ir::Function& function, Effects& effects) : function_(functio
     give_up_ = round >= kRounds;
     walk(*function.body);
   }
+  // Behind the fixed point: before it, sets are too small and a write would seem to miss what it hits.
   collect_writes(*function.body);
 }
 
@@ -70,6 +71,8 @@ void Alias::walk(const ir::Region& region) {
       std::size_t first_arg = op.code == OpCode::for_ ? 1 : 0;
       const ir::Region* body = op.regions.back();
       for (std::size_t i = 0; i < op.results.size(); ++i) {
+        // A carried descriptor is what the loop begins with or what a turn has
+        // left; both regions of a `while` see the same.
         BaseMask mask = bases(op.operand(first_init + i)) | bases(body->last->operand(i));
         for (const ir::Region* nested : op.regions) join(nested->args[first_arg + i], mask);
         join(op.result(i), mask);
@@ -81,6 +84,7 @@ void Alias::walk(const ir::Region& region) {
 void Alias::note_escapes(const ir::Op& op) {
   switch (ir::access_of(op.code)) {
     case ir::Access::writes:
+    // What is written, not where to: a descriptor in memory can be loaded again by anybody.
     case ir::Access::updates: escaped_ |= bases(op.operands.back()); break;
     // A private array whose address is known to others may be reached by any pointer from then on. Escapes are
     // collected for the whole function, not from that place on: loops would bring them back.
@@ -104,6 +108,7 @@ BaseMask Alias::made_of(const ir::Op& op) {
     case ir::Descent::regions: return 0;  // regions: see walk
     case ir::Descent::made: {
       auto [it, fresh] = local_base_.try_emplace(&op, 0);
+      // One base per operation, however often it runs: iterations of a loop share it, as they share the memory.
       if (fresh) locals_ |= it->second = new_base();
       return it->second;
     }
@@ -116,6 +121,7 @@ BaseMask Alias::made_of(const ir::Op& op) {
     case ir::Descent::anywhere:  // a function may give back what it was given
       for (const ir::Value* value : op.operands) from |= bases(value);
       return from | kUnknownBase;
+    // Gradients of two arrays may be one, whatever is known of the arrays: the form says nothing of them.
     case ir::Descent::gradient:
     case ir::Descent::memory: return kUnknownBase;
     case ir::Descent::fixed: return kFixedBase;
@@ -125,6 +131,7 @@ BaseMask Alias::made_of(const ir::Op& op) {
 
 BaseMask Alias::field_bases(const ir::Op& extract) {
   const Type* at = extract.operand(0)->type;
+  // Counts the arrays that lie before the field: leaves are numbered in the order of fields.
   std::int32_t leaf = info_[extract.operand(0)->id].leaf;
   for (const ir::PathStep& step : extract.path) {
     for (std::int32_t k = 0; k < step.value; ++k)
@@ -204,6 +211,7 @@ BaseMask Alias::writes(const ir::Op& op) const {
   // Passes ask for whole loops often, so those are collected once.
   if (op.regions.empty()) return touched(direct_writes(op));
   auto it = nested_writes_.find(&op);
+  // An operation that was made after the analysis: anything.
   return it != nested_writes_.end() ? it->second : kAllBases;
 }
 

@@ -7,6 +7,7 @@ namespace {
 void collect(const ir::Region& region, CheckSites& sites) {
   for (ir::Op& op : region) {
     if (op.code == ir::OpCode::assert_ || op.code == ir::OpCode::check) {
+      // In the order of the text: the number in a launch's error record is looked up in the same list.
       sites.number.emplace(&op, std::int32_t(sites.ops.size()));
       sites.ops.push_back(&op);
     }

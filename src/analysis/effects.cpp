@@ -36,6 +36,8 @@ Effects::Effects() = default;
 Effects::~Effects() = default;
 
 const FunctionEffects& Effects::of(const ir::Function& function) {
+  // A stack of our own: chains of calls may be as long as a program likes, and must not end the native stack. A
+  // function stays on it until all of its callees are known.
   std::vector<const ir::Function*> open = {&function};
   while (!open.empty()) {
     const ir::Function* top = open.back();
@@ -66,12 +68,15 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
     sum.writes.assign(sum.writes.size(), true);
     return sum;
   }
+  // Asks for the effects of callees in turn, which are all there by now.
   Alias alias(function, *this);
   auto add = [&](BaseMask bases, std::vector<bool>& params, bool& unknown) {
     if (bases & kUnknownBase) unknown = true;
     for (std::size_t i = 0; i < params.size(); ++i)
+      // By parameter: a struct of arrays counts as a whole.
       if (bases & alias.bases(function.params()[i])) params[i] = true;
   };
+  // Reads through gradient pointers are unknown memory to Alias, but no array's values change by them.
   auto is_elsewhere = [&](const ir::Value* array) {
     return (alias.bases(array) & kUnknownBase) && !ir::origin_of(array).gradient;
   };
@@ -91,6 +96,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
         sum.writes.assign(sum.writes.size(), true);
         break;
       case OpCode::running: sum.asks_running = true; break;
+      // Whoever has the address, or a descriptor whose gradient is that memory, can come back to it later.
       case OpCode::data_ptr:
       case OpCode::with_gradient: sum.leaks = true; break;
       case OpCode::store:

@@ -30,8 +30,10 @@ std::string pattern_of(const ir::Op& op, const Uniformity& lanes) {
   for (std::size_t k = 0; k < op.indices().size(); ++k) {
     LaneShape shape = lanes.shape(op.indices()[k]);
     if (shape == kUniform) continue;
+    // Two indices that grow together would need both strides to tell how far lanes are apart.
     if (shape == kVarying || last != kUniform || !strides_uniform) return "gather";
     last = shape;
+    // Only the last index moves by elements; any other by rows, whose length is known at run time.
     if (k + 1 != op.indices().size()) return "strided";
   }
   if (last == kUniform) return "uniform";

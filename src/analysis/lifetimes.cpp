@@ -22,6 +22,13 @@ bool contains(const Region& region, const Op& op) {
   return false;
 }
 
+/// Values that may still be the array which an earlier iteration has made.
+///
+///   a = zeros()                  # x: the array of the iteration before
+///   for i …:                     x = a
+///       b = zeros()              made: from here on x's memory is b's
+///       b[0] = a[1]              reads x: one too many
+///       a = b
 class Older {
  public:
   explicit Older(const Op& local) : local_(local) {}
@@ -41,6 +48,7 @@ class Older {
       } else if (made) {
         if (used(op) || used_inside(op)) return true;
       } else if (used(op) || used_inside(op)) {
+        // Before the array is made, a use is fine. But what comes of it may be the old array under another name.
         for (const Value* result : op.results)
           if (ir::has_array(result->type)) add(result);
       }
@@ -75,6 +83,7 @@ bool is_kept(const Op& loop, const Op& local, const Alias& alias) {
   Older older(local);
   bool any = false;
   for (const Value* arg : body.args)
+    // Only what is carried can come from an iteration of before.
     if (ir::has_array(arg->type) && (alias.bases(arg) & base)) older.add(arg), any = true;
   return any && older.used_behind(body);
 }
@@ -85,6 +94,7 @@ const Op* outliving_local(const ir::Function& function, const Alias& alias) {
     if (op.code != OpCode::local || found) return;
     for (const Value* result : function.body->last->operands)
       if (ir::has_array(result->type) && (alias.bases(result) & alias.bases(op.result()) & ~kUnknownBase)) found = &op;
+    // Every loop around it, not the innermost alone: the outer one may carry it past the inner.
     for (const Region* at = op.parent; at->parent_op && !found; at = at->parent_op->parent)
       if (at->parent_op->code != OpCode::if_ && is_kept(*at->parent_op, op, alias)) found = &op;
   });

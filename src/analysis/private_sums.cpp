@@ -51,6 +51,7 @@ class Finder {
       }
       lost |= !from.param;
       if (lost) return;
+      // By place in the parameter block, so that all ways to one descriptor meet.
       Use& use = uses_of_[{layout_.params[from.param->index].offset + from.offset, from.gradient}];
       if (adds_alone(op))
         use.adds.push_back(&op);
@@ -74,6 +75,7 @@ class Finder {
   };
 
   bool adds_alone(const Op& op) const {
+    // Nobody looks at the old value: it would be that of a worker's copy, not of the sum.
     return op.code == OpCode::atomic && op.atomic == ir::AtomicKind::add && uses_[op.result()->id] == 0 &&
            element_of(op)->is_numeric();
   }

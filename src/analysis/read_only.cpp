@@ -10,6 +10,7 @@ std::vector<bool> read_only_arrays(const ir::Function& kernel) {
   std::span<ir::Value* const> params = kernel.params();
   std::vector<bool> out(params.size(), false);
   if (kernel.kind != ir::FunctionKind::kernel || !kernel.form.no_overlap) return out;
+  // Arrays in structs are not counted: which of them is meant has no number here.
   for (std::size_t k = 0; k < params.size(); ++k) out[k] = params[k]->type->is_array();
   bool unknown = false;
   ir::walk(*kernel.body, [&](const ir::Op& op) {

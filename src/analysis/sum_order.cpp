@@ -19,6 +19,7 @@ using ir::OpCode;
 
 SumOrder of_atomic(const Op& op, bool result_used) {
   if (ir::origin_of(op.operand(0)).kind == ir::Origin::Kind::local) return SumOrder::free;  // no other thread sees it
+  // What an operation finds is what threads before it have left, also for integers.
   if (result_used) return SumOrder::all;
   const Type* type = op.operands.back()->type;
   switch (op.atomic) {
@@ -46,6 +47,7 @@ SumOrder sum_order(const ir::Function& kernel) {
   while (!todo.empty()) {
     const ir::Function& function = *todo.back();
     todo.pop_back();
+    // C++ that nobody looks into may do anything.
     if (!function.native.empty()) return SumOrder::all;
     const std::vector<std::uint32_t> uses = use_counts(function);
     ir::walk(*function.body, [&](const Op& op) {

@@ -52,6 +52,7 @@ std::uint32_t first_unit_of_field(const Type* aggregate, std::size_t field) {
 Uniformity::Uniformity(const ir::Function& function, const LaneEntry& entry) : entry_(entry) {
   first_.assign(function.value_count, 0);
   escapes_.assign(function.value_count, false);
+  // First of all: whether a local array may be shared is asked in every round.
   find_escapes(*function.body);
   for (const Value* param : function.params()) number(param);
   number(*function.body);
@@ -98,6 +99,7 @@ void Uniformity::number(const Region& region) {
   }
 }
 
+/// Of two different strides nothing is left: no one number tells how far lanes are apart then.
 LaneShape Uniformity::meet(LaneShape a, LaneShape b) const {
   if (a == kUnset) return b;
   if (b == kUnset || a == b) return a;
@@ -272,6 +274,7 @@ void Uniformity::visit_data(const Op& op) {
       if (!inserting) {
         if (!inside) return join_copy(result, 0, aggregate, unit, lane_units(result->type));
         LaneShape s = shape(aggregate, unit);
+        // Lanes that ask for different components get different numbers, even out of a uniform vector.
         return join(result, 0, dynamic == kUniform || s == kUnset ? s : dynamic);
       }
       const Value* part = op.operand(1);
@@ -433,6 +436,7 @@ void Uniformity::visit_control(const Op& op) {
       // Lanes that leave at different times keep what they had in their last turn: a number per lane, however uniform
       // each turn was.
       bool lost = all != kUniform || give_up_;
+      // The start first, then the body under it, then what the body yields: one round sees a whole turn.
       for (int pass = 0; pass < 2; ++pass) {
         const Op* yield = body.terminator();
         for (std::size_t k = 0; k + 1 < body.args.size(); ++k)
@@ -447,6 +451,7 @@ void Uniformity::visit_control(const Op& op) {
     }
     case OpCode::while_: {
       const Region &test = *op.regions[0], &body = *op.regions[1];
+      // The same carried value has three names: in the test, in the body, behind the loop.
       auto carry = [&](std::size_t k, std::uint32_t u, LaneShape s) {
         join(test.args[k], u, s);
         join(body.args[k], u, shape(test.args[k], u));

@@ -19,6 +19,7 @@ std::size_t count_ops(const ir::Region& region, std::size_t limit) {
   for (const ir::Op& op : region) {
     if (total > limit) break;
     if (ir::effect_of(op.code) != ir::Effect::end) ++total;
+    // Stops soon behind the limit: whoever asks whether a region is small must not pay for a large one.
     for (const ir::Region* nested : op.regions) total += count_ops(*nested, limit - std::min(limit, total));
   }
   return total;

@@ -19,6 +19,7 @@ void follow() { work_is_followed = recording.load() || forward; }
 void announce_gradients_at(const Type* type, const char* at, const std::string& by) {
   if (type->is_array()) {
     const auto& desc = *reinterpret_cast<const ArrayDesc*>(at);
+    // By nobody's tape: an adjoint that is launched without one is a foreign write to all of them.
     if (desc.grad) runtime::announce_write(runtime::grad_range(desc, type->element()->size()), nullptr, by);
   }
   if (type->is_struct() || type->is_indexed_array())
@@ -37,12 +38,14 @@ void start_recording(Tape& tape) {
 }
 
 void stop_recording(Tape& tape) {
+  // What start_recording has put aside holds again: the thread is where it was.
   suspended += std::exchange(tape.outer_, 0);
   recording = nullptr;
   follow();
 }
 
 WEFT_HOT Tape* recording_tape() {
+  // The hot path of every launch: one relaxed load while no tape records.
   if (!work_is_followed.load(std::memory_order_relaxed)) return nullptr;
   return suspended ? nullptr : recording.load(std::memory_order_acquire);
 }
@@ -65,9 +68,12 @@ void set_forward_mode(bool on) {
 }
 
 void announce_array_write(const runtime::Array& array, const char* by, const runtime::Array* part_of) {
+  // A captured write happens when the graph runs, and is announced again then.
   if (GraphWrites* writes = captured_writes(array)) writes->add(array.range(), std::string(by) + " in a graph");
   if (!runtime::writes_are_watched()) return;
   Tape* tape = recording_tape();
+  // An element of an array has no gradient of its own; whether one goes back
+  // over the write is the whole array's matter.
   const bool seen = !tape || (part_of ? part_of : &array)->has_grad();
   std::vector<runtime::Recorder> recorders;
   if (runtime::VersionKeeper* keeper = keeper_for_writes(tape))

@@ -24,6 +24,7 @@ class RetainedGradient {
   void before(const Tape& tape, std::size_t index) {
     now_.reset();
     stored_.reset();
+    // Steps that don't write to it take nothing, and are not gone over twice.
     if (!tape.writes(index, array_)) return;
     now_.emplace(array_);
     if (tape.steps()[index].launch) find_stores(*tape.steps()[index].launch);
@@ -35,6 +36,8 @@ class RetainedGradient {
     if (!stored_) left.emplace(array_);  // a function says nothing of its own: what it changed counts
     for (std::size_t i = 0; i < known_.size(); ++i) {
       const bool found = stored_ ? !stored_->negative(i) : left->value(i) != now_->value(i);
+      // Steps come from the last to the first: the first one met is the last that stored, and
+      // its gradient is that of the final value.
       if (!found || known_[i]) continue;
       taken_.take(i, *now_);
       known_[i] = true;
@@ -53,6 +56,7 @@ class RetainedGradient {
   void find_stores(TapedLaunch& launch) {
     GradientValues nothing(array_);
     nothing.set_all_negative_zero();
+    // A copy that lies as the gradient does: views of it keep their strides.
     runtime::Array scratch = runtime::copy_of_memory(array_.grad());
     nothing.write_to(scratch);
     const Probe probe{runtime::grad_range(array_.desc(), array_.element()->size()),
@@ -89,6 +93,8 @@ void Tape::backward(const std::function<void()>& seed, const std::vector<const r
   // In a graph that holds the launches, too, it goes back over those.
   const std::shared_ptr<Take> last = std::exchange(take_, Repeats::take_for_backward(*this));
   try {
+    // Before anything is read: values that the program has changed are taken as
+    // they are now, where that means something.
     renew_rewritten(*take_);
     go_back(seed, retained);
   } catch (...) {
@@ -100,6 +106,7 @@ void Tape::backward(const std::function<void()>& seed, const std::vector<const r
 
 void Tape::go_back(const std::function<void()>& seed, const std::vector<const runtime::Array*>& retained) {
   std::vector<FarSide> far_sides;
+  // Before the seeds: a far side remembers what the gradients were, to see that nothing comes to them.
   for (const UnreversedWrite& one : unreversed_writes(*this)) far_sides.emplace_back(one);
   seed();
   std::vector<RetainedGradient> kept;
@@ -109,8 +116,10 @@ void Tape::go_back(const std::function<void()>& seed, const std::vector<const ru
     reverse_step(steps()[k]);
     for (RetainedGradient& one : kept) one.after();
     for (const FarSide& one : far_sides)
+      // The write fell between steps k − 1 and k: what has come back so far must not go past it.
       if (one.moment() == k) one.check();
   }
+  // At the end, for earlier steps of the tape still had to read zeros there.
   for (RetainedGradient& one : kept) one.finish();
 }
 
@@ -124,7 +133,9 @@ void Tape::replay() {
           "the tape can't run again what it only knows how to go back over (a function given to "
           "record_func, or values that came from outside of arrays); run it yourself, with the "
           "recorded launches in their order: the tape sees that, and goes back over it");
+  // A take that somebody has begun is not what this run goes on with.
   Repeats::forget_begun(*this);
+  // Of the take as it was when this began: the last launch of the run replaces it.
   for (const Step& step : first->steps) {
     std::vector<std::uint64_t> block;
     if (!step.launch)
@@ -134,6 +145,8 @@ void Tape::replay() {
     else
       step.launch->again();
   }
+  // The run was to be seen as a repetition, by the same code that sees a program's own. If it was not, going
+  // back would use the old values in silence.
   if (take_ == first && Repeats::take_for_backward(*this) == first && !first->steps.empty())
     throw runtime::Error(
         "what the tape ran again is not what it has recorded: arrays have changed their memory, or other "
@@ -142,6 +155,7 @@ void Tape::replay() {
 
 bool Tape::writes(std::size_t step, const runtime::Array& array) const {
   const TapedLaunch* launch = steps().at(step).launch.get();
+  // A function does not say: it may.
   if (!launch) return true;
   const TapeFacts& facts = *launch->facts;
   for (std::size_t k = 0; k < facts.leaves.size(); ++k) {

@@ -8,6 +8,14 @@
 namespace weft::driver {
 namespace {
 
+/// For rank 2:
+///
+///   @wp.kernel
+///   def copy_2(src: wp.array(dtype=Any, ndim=2), dest: wp.array(dtype=Any, ndim=2)):
+///       i, j = wp.tid()
+///       dest[i, j] = src[i, j]
+///
+/// The adjoint of such a kernel is the gradient of a copy, for every type and layout of arrays.
 std::string kernels_text() {
   std::string text = "import warp as wp\nfrom typing import Any\n";
   for (int rank = 1; rank <= kMaxRank; ++rank) {
@@ -63,6 +71,7 @@ void record(const char* kind, const std::vector<std::shared_ptr<Array::Impl>>& a
   watched.memory = std::move(memory);
   watched.arrays = std::move(leaves);
   watched.owner = std::make_shared<ArrayOwner>(ArrayOwner{arrays});
+  // The copy itself was made by other means; the launch stands on the tape for its adjoint.
   watched.run = false;
   watched.again = std::move(again);
   launch_watched(std::move(watched), tape);
@@ -79,6 +88,8 @@ class MovedGradient final : public TapedFunction {
     const runtime::Array &to = to_->array, &from = from_->array;
     if (!to.has_grad() || !from.has_grad()) return;
     const auto taken = runtime::Array::empty(from.element(), from.shape(), true, from.space());
+    // On the source's device, and in memory of its own: then `to` can be cleared and
+    // `from` added to, even where they overlap.
     taken.grad().assign(to.grad());
     announce_array_write(to.grad(), "a backward pass");
     to.grad().fill_zero();
@@ -108,7 +119,9 @@ class MovedGradient final : public TapedFunction {
 void record_copy(const std::shared_ptr<Array::Impl>& to, const std::shared_ptr<Array::Impl>& from,
                  std::function<void()> again) {
   Tape* tape = recording_tape();
+  // Nothing comes back to an array without a gradient, and nothing has to be ended there.
   if (!to->array.has_grad() || to->array.size() == 0) return;
+  // What is copied carries no derivative: as a fill it ends the gradient of what was there.
   if (!from || !from->array.has_grad()) return record("fill_", {to}, tape, std::move(again));
   const bool apart = gpu_of(to->array) != gpu_of(from->array);
   if (!apart && !to->array.grad().range().intersects(from->array.grad().range()))

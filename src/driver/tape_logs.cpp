@@ -15,6 +15,7 @@ namespace {
 constexpr int kMaxRuns = 4;  // threads that race may want more each time
 
 void write_descs(TapedLaunch& l) {
+  // The log's arrays are the last parameters of the taped form, behind the kernel's own.
   const ParamLayout extended = log_layout(l.signature->layout);
   ArrayDesc descs[runtime::TapeLog::kArrays];
   l.log.write_descs(descs);
@@ -53,6 +54,7 @@ class Counts {
 bool fits(TapedLaunch& l, cuda::Device& device) {
   static auto* counts = new Counts;
   bool enough = false;
+  // Waiting for the GPU: whatever lock the language has (Python's) must be free meanwhile.
   l.kernel->run_unlocked([&](const runtime::LaunchOptions&) {
     runtime::Array here = counts->take();
     here.assign(l.log.counter());
@@ -74,6 +76,7 @@ void make_log(TapedLaunch& l) {
   code.tid_dims_read = 0;
   const std::int64_t threads = runtime::launch_size(code, l.dims());
   const std::uint32_t page = l.facts->log.page_words;
+  // What launches of this signature wanted before, per thread; 0 the first time, for which the log guesses.
   auto words = std::int64_t(l.signature->log_words * double(threads));
   if (l.place.device && l.place.device->capture() && words < runtime::TapeLog::guess(page, threads))
     words = 0;  // the graph may be run on other numbers, and can't have more then
@@ -93,12 +96,16 @@ void finish_log(runtime::TapeLog& log) {
    private:
     mutable runtime::TapeLog log_;  // shares the memory
   };
+  // A graph on the CPU runs the check each time, since each run writes anew; so
+  // the memory must stay as long as the graph.
   list->keep(std::make_shared<const std::vector<runtime::Array>>(log.keep_open()));
   if (!log.settled()) list->add(std::make_unique<Check>(log));
 }
 
 void note_log(TapedLaunch& l) {
   double words = double(l.log.words()) / threads_of(l), most = l.signature->log_words;
+  // A maximum over launches of several threads, without a lock; a failed
+  // exchange has put the present value into `most`.
   while (words > most && !l.signature->log_words.compare_exchange_weak(most, words)) {
   }
 }
@@ -130,7 +137,9 @@ void run_with_log(TapedLaunch& l, const std::function<void()>& run) {
     const bool enough = fits(l, device);
     note_log(l);
     if (enough) break;
+    // The log stays too small, and going back over it says so.
     if (runs == kMaxRuns) return;
+    // A launch that adds to what is there must not add twice: all that it writes is put back before it runs again.
     before.restore();
     try {
       l.log = {};

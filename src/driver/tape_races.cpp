@@ -33,11 +33,14 @@ void check_races(const WatchedLaunch& launch, const TapeFacts& facts, LaunchForm
   auto desc_of = [&](const autodiff::ArrayLeaf& leaf) -> ArrayDesc& {
     return *reinterpret_cast<ArrayDesc*>(bytes + leaf.offset);
   };
+  // Arrays that overlap must overlap in their copies, too, or threads that meet through two views would not be seen.
   std::vector<Shared> parts;
   for (const autodiff::ArrayLeaf& leaf : facts.leaves) {
     if (!desc_of(leaf).data) continue;
     Shared fresh{runtime::data_range(desc_of(leaf), leaf.type->element()->size()), {}};
     if (fresh.range.lo == fresh.range.hi) continue;
+    // Ranges that meet become one, so that those in the list are always apart. One pass is enough: the union of two
+    // that meet has no gap, and whatever was apart from both is apart from it.
     std::erase_if(parts, [&](const Shared& part) {
       if (!part.range.intersects(fresh.range)) return false;
       fresh.range = {std::min(part.range.lo, fresh.range.lo), std::max(part.range.hi, fresh.range.hi)};
@@ -51,6 +54,7 @@ void check_races(const WatchedLaunch& launch, const TapeFacts& facts, LaunchForm
   }
   for (const autodiff::ArrayLeaf& leaf : facts.leaves) {
     ArrayDesc& desc = desc_of(leaf);
+    // Forward only: gradients are not touched, and not looked at.
     desc.grad = nullptr;
     const auto at = reinterpret_cast<std::uintptr_t>(desc.data);
     for (const Shared& part : parts)

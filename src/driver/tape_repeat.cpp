@@ -23,6 +23,7 @@ std::vector<Tape*>& tapes() {
   return *list;
 }
 
+/// The same elements of the same memory. That the memory was freed and taken again meanwhile can't be: tapes hold it.
 bool same_array(const ArrayDesc& a, const ArrayDesc& b) {
   return a.data == b.data && a.ndim == b.ndim && std::equal(a.shape, a.shape + a.ndim, b.shape) &&
          std::equal(a.strides, a.strides + a.ndim, b.strides);
@@ -32,6 +33,7 @@ bool same_array(const ArrayDesc& a, const ArrayDesc& b) {
 bool same_argument(const Type* type, const char* a, const char* b) {
   if (type->is_array())
     return same_array(*reinterpret_cast<const ArrayDesc*>(a), *reinterpret_cast<const ArrayDesc*>(b));
+  // Numbers by their bits: a launch with another number is another launch, and −0 is another number.
   if (!type->is_struct() && !type->is_indexed_array()) return std::memcmp(a, b, type->size()) == 0;
   for (const Field& f : type->fields())
     if (!same_argument(f.type, a + f.offset, b + f.offset)) return false;
@@ -50,6 +52,7 @@ bool writes_to(const Tape::Step& step, const runtime::Array& array) {
   const runtime::ByteRange range = array.range();
   auto is_it = [&](runtime::ByteRange one) { return one.lo == range.lo && one.hi == range.hi; };
   if (step.launch) {
+    // A launch is told of by itself, before it writes; only copies and fills are known by what they write to.
     if (step.launch->run) return false;
     const autodiff::ArrayLeaf& leaf = step.launch->facts->leaves.back();
     const auto& desc = *reinterpret_cast<const ArrayDesc*>(step.launch->bytes() + leaf.offset);
@@ -74,6 +77,7 @@ void pass_over(const std::vector<Tape::Step>& steps, Take& take) {
 
 std::shared_ptr<Take> begin_take(const Tape& tape) {
   auto made = std::make_shared<Take>();
+  // What the program has set for the tape holds for all of its takes.
   made->keeper.set_policy(tape.keeper().policy());
   made->keeper.set_verify(tape.keeper().verifies());
   made->capture = runtime::capture_now();
@@ -84,6 +88,8 @@ std::shared_ptr<Take> begin_take(const Tape& tape) {
 }  // namespace
 
 bool repeats(const TapedLaunch& l, const WatchedLaunch& launch) {
+  // Cheap questions first: every launch in the process is held against every tape that lives. A signature is one
+  // object per kernel and types, so that its address tells.
   if (l.signature != &launch.signature || l.run != launch.run || l.place.device != launch.place.device) return false;
   if (!std::equal(launch.dims.begin(), launch.dims.end(), l.dims().begin(), l.dims().end())) return false;
   for (const ParamLayout::Param& p : launch.signature.layout.params)
@@ -92,6 +98,7 @@ bool repeats(const TapedLaunch& l, const WatchedLaunch& launch) {
 }
 
 bool is_unconditional(const cuda::Device* device) {
+  // A branch of a graph may run any number of times, none included, and nobody will say how often.
   return device ? !device->capture() || !device->capture()->in_branch() : !runtime::in_branch();
 }
 
@@ -113,6 +120,7 @@ void Repeats::forget(Tape& tape) {
   const std::lock_guard lock(mutex);
   next.swap(tape.next_);
   graphs.swap(tape.graphs_);
+  // Called after each step that is added: the last one decides, the others have.
   const bool listens = !tape.steps().empty() && (tape.listens_ || is_no_launch(tape.steps().back()));
   if (listens != tape.listens_) listeners += listens ? 1 : -1;
   tape.listens_ = listens;
@@ -127,13 +135,17 @@ void Repeats::forget_begun(Tape& tape) {
 template <class Fits>
 std::vector<Repeat> Repeats::find(const Tape* except, const cuda::Device* device, const Fits& fits) {
   std::vector<Repeat> out;
+  // Suspended is work that whoever suspended it tells the tape of in another form.
   if (recording_is_suspended() || !is_unconditional(device)) return out;
   std::vector<std::shared_ptr<Take>> dropped;
   const std::lock_guard lock(mutex);
   for (Tape* tape : tapes()) {
     const std::vector<Tape::Step>& steps = tape->steps();
+    // A tape that is being recorded gets steps and repeats none. One that goes back
+    // launches adjoints, which are no steps of any.
     if (tape == except || tape == tape_in_block() || tape->goes_back_ || steps.empty()) continue;
     std::shared_ptr<Take> take = tape->next_;
+    // Another graph, or somebody's write to what the take has used: what has begun is not a repetition any more.
     if (take && (take->capture != runtime::capture_now() || take->keeper.is_disturbed())) {
       dropped.push_back(std::exchange(tape->next_, nullptr));
       take = nullptr;
@@ -142,6 +154,7 @@ std::vector<Repeat> Repeats::find(const Tape* except, const cuda::Device* device
       // It does not go on with what has begun: perhaps it begins anew.
       take = nullptr;
       std::size_t first = 0;
+      // The first step that could be noticed at all.
       while (first < steps.size() && steps[first].function && !steps[first].function->is_known()) ++first;
       if (first == steps.size() || !fits(steps[first])) continue;
       take = begin_take(*tape);
@@ -169,6 +182,8 @@ std::vector<Repeat> Repeats::of_write(const runtime::Array& array) {
   const std::lock_guard lock(mutex);
   for (Tape* tape : tapes()) {
     const std::shared_ptr<Take>& take = tape->next_;
+    // A take that has begun only: what comes first of a tape is found by of_launch or of_function, when all is known
+    // of it. Until then it is a write like any other.
     if (!take || take->capture != runtime::capture_now()) continue;
     const Tape::Step& step = tape->steps()[take->steps.size()];
     if (writes_to(step, array)) out.push_back({tape, take, step.launch, step.function});
@@ -180,6 +195,7 @@ bool Repeats::wait_for_function() {
   if (!copies_may_repeat() || tape_in_block() || recording_is_suspended()) return false;
   const std::lock_guard lock(mutex);
   return std::any_of(tapes().begin(), tapes().end(), [](const Tape* tape) {
+    // It may go on with what has begun, or begin anew.
     const std::size_t at = tape->next_ ? tape->next_->steps.size() : 0;
     auto is_known = [&](std::size_t k) {
       return k < tape->steps().size() && tape->steps()[k].function && tape->steps()[k].function->is_known();
@@ -201,6 +217,7 @@ std::shared_ptr<runtime::Version> Repeats::need(const runtime::Array& array, std
     if (tape->goes_back_) continue;
     if (!tape->next_ && waits(0)) tape->next_ = begin_take(*tape);
     if (!tape->next_ || !waits(tape->next_->steps.size())) continue;
+    // Kept with the take until the function is added to it (Take::asked_for).
     tape->next_->asked_for.push_back(tape->next_->keeper.need(array, by));
     return tape->next_->asked_for.back();
   }
@@ -223,6 +240,7 @@ void Repeats::finish(const Repeat& repeat, Tape::Step step) {
   if (std::find(tapes().begin(), tapes().end(), repeat.tape) == tapes().end()) return;
   Tape& tape = *repeat.tape;
   Take& take = *repeat.take;
+  // While the work was done, without the lock, another thread may have ended this take or begun another.
   if (tape.next_ != repeat.take || take.steps.size() >= tape.steps().size()) return;
   take.steps.push_back(std::move(step));
   take.keeper.set_moment(take.steps.size());
@@ -230,6 +248,7 @@ void Repeats::finish(const Repeat& repeat, Tape::Step step) {
   if (take.steps.size() < tape.steps().size()) return;
   tape.next_ = nullptr;
   if (take.capture == 0) {
+    // All is repeated: from now on backward passes go over this run. The one before goes, with its copies and logs.
     dropped.push_back(std::exchange(tape.take_, repeat.take));
     return;
   }
@@ -255,6 +274,7 @@ void Repeats::graph_runs(std::uint64_t graph) {
   for (Tape* tape : tapes()) {
     for (const std::shared_ptr<Take>& one : tape->graphs_)
       if (one->capture == graph) dropped.push_back(std::exchange(tape->take_, one));
+    // Also takes that the graph has not made: single values that it makes are there again.
     tape->take_->keeper.renew_made_by(graph);
   }
 }

@@ -25,10 +25,13 @@ bool use_gradients(const TapedLaunch& l, char* bytes, const Probe* probe) {
   for (std::size_t k = 0; k < l.facts->leaves.size(); ++k) {
     ArrayDesc& desc = desc_at(bytes, l.facts->leaves[k]);
     const runtime::Array* array = l.leaves[k].array;
+    // Only while it is the same memory: a program may have given the object another array since.
     if (array && array->is_valid() && array->data() == desc.data) desc.grad = array->desc().grad;
     if (probe) {
       const auto at = reinterpret_cast<std::uintptr_t>(desc.grad);
       const bool inside = at >= probe->gradient.lo && at < probe->gradient.hi;
+      // All views of the array that is asked about share the scratch; no other array has a
+      // gradient, so that nothing else is changed.
       desc.grad = inside ? probe->scratch + (at - probe->gradient.lo) : nullptr;
     }
     any |= desc.grad != nullptr;
@@ -49,6 +52,8 @@ void check_reversible(TapedLaunch& l) {
         "' needs values of its arrays, and when it ran none of them had a gradient, so that nobody has "
         "watched over them; set requires_grad before the launch");
   for (const auto& version : l.held_versions)
+    // A copy exists, so the array was written to. Its descriptor lies in memory,
+    // where the copy's address can't be put in.
     if (version->data() != version->array().data())
       throw runtime::Error("the backward pass of kernel '" + name +
                            "' needs an array as it was that lies in a struct in memory, and a later operation has "
@@ -71,6 +76,7 @@ void make_numbers(TapedLaunch& l) {
   const TapeFacts& facts = *l.facts;
   if (l.numbers.is_valid() || facts.numbers.empty()) return;
   const autodiff::NumberLeaf& last = facts.numbers.back();
+  // Leaves are in order, so that the last one's end is the end of all.
   const std::size_t count = last.first + (last.type->is_scalar() ? 1 : last.type->component_count());
   l.numbers = runtime::Array::zeros(types::f64(), {std::int64_t(count)}, false, l.place.device);
 }
@@ -81,6 +87,7 @@ void use_numbers(TapedLaunch& l, char* bytes, const Probe* probe) {
   if (!facts.takes_numbers) return;
   auto* desc =
       reinterpret_cast<ArrayDesc*>(bytes + taped_layout(l.signature->layout, facts, true).params.back().offset);
+  // Null: the adjoint then adds nothing (where_gradient).
   *desc = ArrayDesc{};
   if (probe || facts.numbers.empty()) return;
   make_numbers(l);
@@ -105,6 +112,7 @@ LaunchForm adjoint_form(const TapedLaunch& l, const char* block) {
 
 void reverse(TapedLaunch& l, const Probe* probe) {
   const TapeFacts& facts = *l.facts;
+  // A copy: the recorded block stays as it ran, for the next backward pass.
   std::vector<std::uint64_t> block = l.block;
   char* bytes = reinterpret_cast<char*>(block.data());
   if (!use_gradients(l, bytes, probe)) return;
@@ -117,8 +125,11 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   }
   check_reversible(l);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k)
+    // The values of then: the memory itself where nobody has written since, else the copy. Throws if they are lost.
     if (const auto& version = l.leaves[k].version) desc_at(bytes, facts.leaves[k]).data = version->data();
   use_numbers(l, bytes, probe);
+  // Gradients are arrays like others, and some tape may have recorded work on
+  // them. A probe writes to scratch memory alone.
   if (runtime::writes_are_watched() && !probe) {
     const std::string by = "the backward pass of kernel '" + l.kernel->name() + "'";
     for (const autodiff::ArrayLeaf& leaf : facts.leaves)
@@ -130,6 +141,7 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   std::vector<runtime::Array> memory = l.memory;
   if (l.numbers.is_valid()) memory.push_back(l.numbers);
   runtime::CommandList* list = l.place.device ? nullptr : runtime::recording();
+  // In a graph the adjoint runs when the graph does: copies, gradients and logs must live as long as it.
   if (list || (l.place.device && l.place.device->capture())) {
     for (const TapedLaunch::Leaf& leaf : l.leaves) {
       if (leaf.version) list ? list->keep(leaf.version) : l.place.device->keep_for_capture(leaf.version);

@@ -54,6 +54,7 @@ struct Uses {
     logged = l.logged;
   }
   void add(const TapedFunction& function) {
+    // A function does not say which of its arrays it reads: all count.
     for (const runtime::Array* one : function.arrays()) read.push_back(one->range());
     for (const runtime::Array* one : function.written()) written.push_back(one->range());
   }
@@ -77,9 +78,13 @@ void renew_rewritten(Tape::Take& take) {
     const Uses step(one);
     if (meets(rewritten, step.written)) return;  // the tape makes it: it is no input
     const bool passes_on = meets(rewritten, step.read) || meets(computed, step.read);
+    // What it wrote down was found at the old values.
     if (passes_on && step.logged) return;
+    // By ranges and forwards: whatever a step writes counts as computed from all that it reads, and stays so, also
+    // where a later step overwrites it. That is careful, never wrong.
     if (passes_on) computed.insert(computed.end(), step.written.begin(), step.written.end());
     for (const auto& version : step.needed)
+      // One value from before and one from now would give the gradient at no point at all.
       if (meets(computed, version->range())) return;
   }
   for (const auto& version : stale) take.keeper.renew(version);

@@ -30,11 +30,14 @@ void announce(const WatchedLaunch& launch, const TapeFacts& facts, std::span<con
   const std::string by = "kernel '" + launch.kernel->name() + "'";
   std::vector<runtime::Recorder> recorders(recordings.size());
   for (std::size_t i = 0; i < recordings.size(); ++i) recorders[i].keeper = recordings[i].keeper;
+  // Through descriptors found in memory: it may be anybody's array.
   if (facts.written_elsewhere) runtime::announce_write(runtime::kAnywhere, recorders, by, true);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
     if (!facts.written[k]) continue;
     for (std::size_t i = 0; i < recordings.size(); ++i) {
       const char* block = recordings[i].block;
+      // Of each recorder's own view: a take repeats a launch with the gradients that its arrays have now, which
+      // need not be those of the launch that runs.
       recorders[i].passage = !facts.replaced[k]                               ? Passage::unchanged
                              : !recordings[i].backward                        ? Passage::disabled
                              : block && !desc_at(block, facts.leaves[k]).grad ? Passage::unseen
@@ -88,6 +91,7 @@ void ask_for_values(TapedLaunch& l, runtime::VersionKeeper& keeper) {
   const std::string by = "kernel '" + l.kernel->name() + "'";
   if (facts.problem.empty()) {
     for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
+      // Needed somewhere that is not known: then every array is taken for needed.
       if (!facts.needed[k] && !facts.needed_elsewhere) continue;
       const ArrayDesc& desc = desc_at(l.bytes(), facts.leaves[k]);
       if (desc.data) l.leaves[k].version = keeper.need(owner_of(l, facts.leaves[k], desc), by);
@@ -96,6 +100,7 @@ void ask_for_values(TapedLaunch& l, runtime::VersionKeeper& keeper) {
       for (const runtime::Array* one : l.held) l.held_versions.push_back(keeper.need(*one, by));
   }
   for (const autodiff::ArrayLeaf& leaf : facts.leaves)
+    // A later write here that no gradient goes back over would cut the way (unreversed_writes.h).
     if (desc_at(l.bytes(), leaf).grad) keeper.note_use(range_at(l.bytes(), leaf));
 }
 
@@ -115,6 +120,7 @@ std::unique_ptr<TapedLaunch> make_taped(WatchedLaunch launch) {
   const std::size_t own = signature.layout.size;
   const std::size_t size =
       facts.log.empty() && !facts.takes_numbers ? own : taped_layout(signature.layout, facts, true).size;
+  // With room for what the taped form and its adjoint have behind the kernel's parameters.
   made->block.resize((size + 7) / 8 + 1);
   std::memcpy(made->bytes(), launch.block, own);
   made->memory = std::move(launch.memory);
@@ -129,6 +135,7 @@ std::unique_ptr<TapedLaunch> make_taped(WatchedLaunch launch) {
   made->run = launch.run;
   made->again = std::move(launch.again);
   made->backward = launch.backward;
+  // Without any gradient nothing is kept: a program that records everything pays for what it differentiates.
   made->active = any && launch.backward;
   made->logged = made->active && !facts.log.empty() && facts.problem.empty() && launch.run;
   return made;
@@ -140,11 +147,13 @@ bool keeps_order(const TapedLaunch& l) { return l.active && !l.facts->ordered.em
 void run_taped(TapedLaunch& l) {
   Kernel& kernel = *l.kernel;
   LaunchForm form = l.form;
+  // The plain form otherwise, which is compiled already and shared with launches outside of tapes.
   form.taped = l.logged || keeps_order(l);
   if (l.logged) make_log(l);
   const KernelVariant& variant = kernel.form_for(*l.signature, l.dims(), l.bytes(), form, l.place.device);
   LaunchRequest request{l.dims(), {}};
   request.options.serial = kernel.cpu_options().serial;
+  // Noted as it ran, for going back may ask for an order that this launch did not have.
   l.in_order = in_thread_order(variant, request);
   auto work = [&] {
     kernel.start({l.kernel, *l.signature, variant, l.bytes(), l.dims(), l.place, false, l.memory, l.owner});
@@ -154,6 +163,7 @@ void run_taped(TapedLaunch& l) {
 
 /// Gives a launch on another tape what the one that ran has written down. False: it wants something else.
 bool take_over(TapedLaunch& l, const TapedLaunch& ran) {
+  // A log belongs to one list of sites: that of another form would be read at the wrong places.
   if (l.logged && (!ran.logged || l.facts != ran.facts)) return false;
   if (l.logged) {
     const std::size_t own = l.signature->layout.size;
@@ -172,7 +182,10 @@ void record(WatchedLaunch launch, Tape* tape, const std::vector<Repeat>& repeats
   TapedLaunch* first = own.get();
   for (const auto& one : again)
     if (!first || (!first->logged && (one->logged || keeps_order(*one)))) first = one.get();
+  // Once for all tapes: a second run would do its work twice.
   if (first->run) run_taped(*first);
+  // Behind the run: what going back needs are values as the launch left them,
+  // and what it overwrote was announced before.
   auto settle = [&](TapedLaunch& l, runtime::VersionKeeper& keeper) {
     if (l.run && l.active) build_adjoint_now(l);
     l.place.gpu.stream = nullptr;  // backward passes go to the stream that is current then; this one may be gone
@@ -225,6 +238,7 @@ void launch_watched(WatchedLaunch launch, Tape* tape) {
   if (runtime::VersionKeeper* keeper = keeper_for_writes(tape))
     recordings.push_back({keeper, tape ? launch.block : nullptr, launch.backward});
   const std::vector<Repeat> repeats = Repeats::of_launch(launch, tape);
+  // Takes get the launch with the arrays of their first recording: gradients are found under those objects.
   std::vector<std::unique_ptr<TapedLaunch>> again;
   std::vector<std::uint64_t> block;
   for (const Repeat& one : repeats) {
@@ -234,6 +248,8 @@ void launch_watched(WatchedLaunch launch, Tape* tape) {
     again.back()->numbers = one.launch->numbers;
     recordings.push_back({&one.take->keeper, again.back()->bytes(), one.launch->backward});
   }
+  // All keepers hear of it before it runs, as one write: those that record it
+  // copy what they need, all others lose it.
   if (launch.run || !recordings.empty()) announce(launch, facts, recordings);  // else it was announced when it was done
   if (tape || !repeats.empty()) {
     try {
