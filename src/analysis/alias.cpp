@@ -81,6 +81,7 @@ void Alias::walk(const ir::Region& region) {
   }
 }
 
+/// Ways by which a private array may be reached without its descriptor being handed on from value to value.
 void Alias::note_escapes(const ir::Op& op) {
   switch (ir::access_of(op.code)) {
     case ir::Access::writes:

@@ -143,6 +143,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
   return sum;
 }
 
+/// Operations with regions are not: all that they hold would have to be, and no pass moves them as a whole.
 bool is_movable(const ir::Op& op, Effects& effects) {
   if (op.code == OpCode::call) return effects.of(*op.callee).pure();
   return op.regions.empty() && ir::effect_of(op.code) == ir::Effect::none;

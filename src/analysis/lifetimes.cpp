@@ -92,6 +92,7 @@ const Op* outliving_local(const ir::Function& function, const Alias& alias) {
   const Op* found = nullptr;
   ir::walk(*function.body, [&](const Op& op) {
     if (op.code != OpCode::local || found) return;
+    // A function that gives its array back: the next call clears the same memory.
     for (const Value* result : function.body->last->operands)
       if (ir::has_array(result->type) && (alias.bases(result) & alias.bases(op.result()) & ~kUnknownBase)) found = &op;
     // Every loop around it, not the innermost alone: the outer one may carry it past the inner.

@@ -49,6 +49,7 @@ class Finder {
         case ir::Origin::Kind::unknown: lost = true; return;
         case ir::Origin::Kind::parameter: break;
       }
+      // One of several parameters: an addition that may be to either is one to neither alone.
       lost |= !from.param;
       if (lost) return;
       // By place in the parameter block, so that all ways to one descriptor meet.

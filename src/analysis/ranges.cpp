@@ -321,12 +321,14 @@ Range Ranges::evaluate(const ir::Op& op) const {
       if (b.lo >= 0) return {0, b.hi};
       return full;
     }
+    // The sign bit stays clear; above that nothing is known but that no bit is outside of the type.
     case OpCode::bit_or:
     case OpCode::bit_xor:
       if (arg(0).lo < 0 || arg(1).lo < 0) return full;
       return {0, full.hi};
     case OpCode::shr:
       if (arg(0).lo < 0) return full;
+      // The count is taken modulo the width, as the operation does.
       if (op.operand(1)->is_constant()) {
         std::uint64_t count = op.operand(1)->bits & (scalar_bits(op.result()->type->scalar_kind()) - 1);
         return {arg(0).lo >> count, arg(0).hi >> count};

@@ -24,6 +24,8 @@ SumOrder of_atomic(const Op& op, bool result_used) {
   const Type* type = op.operands.back()->type;
   switch (op.atomic) {
     case AtomicKind::add:
+      // Rounding makes a sum of floats depend on its order. Additions to arrays that are only added to can be put in
+      // order afterwards, by parts; all others can't.
       if (!type->is_numeric() || types::scalar(type->scalar_kind())->is_float())
         return op.imm == kAddsAlone ? SumOrder::lone_sums : SumOrder::all;
       return SumOrder::free;  // integers wrap, in whatever order

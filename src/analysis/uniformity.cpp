@@ -364,6 +364,7 @@ void Uniformity::visit_memory(const Op& op) {
       }
       return;
     }
+    // Data, gradient, and extent and stride of the one dimension change; all others are as they were.
     case OpCode::slice: {
       std::uint32_t rank = array->type->rank(), d = std::uint32_t(op.imm);
       LaneShape s = all_of(op.operands.subspan(1));
@@ -392,6 +393,7 @@ void Uniformity::visit_memory(const Op& op) {
       for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
         join(result, u, u == kUnitGrad ? shape(op.operand(1), kUnitData) : shape(array, u));
       return;
+    // Strides are made of the extents, so they are as uniform as those are all together.
     case OpCode::from_ptr: {
       LaneShape extents = all_of(op.operands.subspan(1)), data = whole(op.operand(0));
       for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)

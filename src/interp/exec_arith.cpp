@@ -18,6 +18,7 @@ bool all_equal(const Type* type, const std::byte* a, const std::byte* b) {
         return false;
     return true;
   }
+  // Field by field, so that padding has no say.
   for (std::size_t i = 0; i < type->fields().size(); ++i) {
     std::size_t offset = field_offset(type, i);
     if (!all_equal(type->fields()[i].type, a + offset, b + offset)) return false;

@@ -180,6 +180,7 @@ void Executor::slice(const ir::Op& op) {
     return std::clamp<std::int64_t>(i, 0, extent);
   };
   std::int64_t start = bound(op.operand(1)), stop = bound(op.operand(2));
+  // A step of 0 or less has no meaning, and counts as 1.
   std::int64_t step = std::max<std::int64_t>(1, integer(op.operand(3)));
   std::int64_t offset = times(start, desc.strides[d]);
   desc.data = advance(desc.data, offset);

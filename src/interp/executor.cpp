@@ -282,6 +282,7 @@ void Executor::call(const ir::Op& op, const ir::Function& function) {
   run(callee);
   const ir::Op& end = *function.body->last;
   for (std::size_t i = 0; i < op.results.size(); ++i)
+    // From the callee's frame, which stays as its terminator left it until it is called again.
     std::memcpy(at(op.result(i)), callee.at(end.operand(i)), value_size(op.result(i)->type));
 }
 

@@ -78,6 +78,7 @@ std::vector<Datum> call(const ir::Function& function, std::span<const Datum> arg
   // Without sites: a failed check throws, there being no launch whose record could take it.
   Executor executor(context, nullptr, limits);
   Frame& frame = executor.frame_of(function);
+  // Callers of a single function are tools and tests, whose arguments nobody has checked.
   if (args.size() != function.params().size())
     throw Error("function '" + function.name + "' takes " + std::to_string(function.params().size()) +
                     " arguments, not " + std::to_string(args.size()),

@@ -89,6 +89,7 @@ class Checker {
  private:
   void region(Region& region) {
     for (Op& op : region) {
+      // Results of accesses before this one have become those of an `if` around them.
       rewriter_.apply(op);
       visit(op);
     }
@@ -315,6 +316,7 @@ class Checker {
   void visit_for(Op& op) {
     at(op);
     Region& old = *op.regions[0];
+    // `for i = lo to hi step s (v)` becomes `while (left = trips, i = lo, v) { test left != 0 and running }`.
     std::vector<Value*> init = {trips(op.operand(0), op.operand(1), op.operand(2)), op.operand(0)};
     init.insert(init.end(), op.operands.begin() + 3, op.operands.end());
     Op* loop = build_.while_op(init);
@@ -335,6 +337,7 @@ class Checker {
     build_.set_place(body);
     // The two sums stand at the end of the body; what the old body held goes before them and is visited there.
     Value* left = build_.binary(OpCode::sub, body->args[0], function_.constant(types::u64(), 1));
+    // One addition too many behind the last turn, which may wrap: nobody reads it.
     Value* next = build_.binary(OpCode::add, body->args[1], op.operand(2));
     std::vector<Value*> yields = {left, next};
     yields.insert(yields.end(), old.last->operands.begin(), old.last->operands.end());
@@ -345,6 +348,7 @@ class Checker {
   }
 
   void visit_while(Op& op) {
+    // A test must be pure, and a check is not: such a test moves into the body first, where anything may stand.
     if (needs_checks(*op.regions[0])) return move_test(op);
     for (Region* nested : op.regions) region(*nested);
     if (!options_.stop) return;

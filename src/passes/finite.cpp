@@ -23,6 +23,7 @@ Value* all_finite(ir::Builder& build, Value* value, Value* ok) {
   Value* infinity =
       build.function().constant_float(types::scalar(type->scalar_kind()), std::numeric_limits<double>::infinity());
   auto look = [&](Value* part) {
+    // One comparison finds infinities of both signs and NaN, which is below nothing.
     Value* finite = build.binary(OpCode::lt, build.unary(OpCode::abs, part), infinity);
     ok = ok ? build.binary(OpCode::bit_and, ok, finite) : finite;
   };

@@ -43,6 +43,7 @@ class Folder {
           break;
         case OpCode::load:
         case OpCode::store:
+        // What is in memory is not known here; the way into an element may have become constant all the same.
         case OpCode::atomic: fix_path(op, op.operand(0)->type->element(), std::size_t(1) + op.num_indices); break;
         default:  // safe: fold_value knows what it knows
           if (op.results.size() == 1 && op.regions.empty())
@@ -78,6 +79,7 @@ class Folder {
 
   void fold_for(Op& op) {
     TripCount trips = trip_count(op);
+    // It never runs: what it begins with is what it gives. The body goes unseen.
     if (trips.known && trips.count == 0) return replace_results(op, op.operands.subspan(3));
     region(*op.regions[0]);
   }
@@ -166,6 +168,7 @@ class Folder {
           // know; for memory the step stays dynamic and the emitter's test decides.
           if (i < 0 || i >= extent) return false;
           step = {PathStep::index, false, false, std::int32_t(i)};
+          // The index leaves the list of operands, and those behind it move up; `operand` then names the next one.
           std::copy(op.operands.begin() + std::ptrdiff_t(operand) + 1, op.operands.end(),
                     op.operands.begin() + std::ptrdiff_t(operand));
           op.operands = op.operands.first(op.operands.size() - 1);
@@ -247,6 +250,7 @@ class Folder {
   Value* fold_dim(const Op& op) {
     const Value* array = op.operand(0);
     if (array->is_zero()) return function_.zero(op.result()->type);
+    // Of all arrays only private ones have a shape that is known here.
     if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) return nullptr;
     return function_.constant_int(op.result()->type, array->op->ints[std::size_t(op.imm)]);
   }

@@ -119,6 +119,7 @@ class Inliner {
 bool inline_calls(ir::Module& module, const InlineLimits& limits) {
   Inliner inliner(module, limits);
   bool changed = false;
+  // Callees come first, so that what is copied is settled: its own calls are expanded, or stay.
   for (const auto& function : module.functions) changed |= inliner.run(*function);
   return changed;
 }

@@ -17,6 +17,10 @@ using ir::OpCode;
 using ir::Region;
 using ir::Value;
 
+/// Before and after, for a first `if` with result r (a or b) and a second one that uses it:
+///
+///   r = if c { A; yield a } else { B; yield b }            r, q = if c { A; C(a); yield a, x }
+///   q = if c { C(r); yield x } else { D(r); yield y }                  else { B; D(b); yield b, y }
 class Joiner {
  public:
   explicit Joiner(ir::Function& function) : function_(function), rewriter_(function) {}
@@ -68,6 +72,10 @@ class Joiner {
   bool changed_ = false;
 };
 
+/// A store at a constant index is one that later passes see through; one at a chosen index may go anywhere:
+///
+///   i = if c { yield 0 } else { yield k }
+///   store t[i], v                              →   if c { store t[0], v } else { store t[k], v }
 class Sinker {
  public:
   explicit Sinker(ir::Function& function) : function_(function), uses_(analysis::use_counts(function)) {}

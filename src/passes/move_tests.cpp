@@ -75,6 +75,7 @@ Region* move_test(Op& op, ir::Rewriter& rewriter, const std::function<Value*(ir:
     rewriter.replace(old_body.args[i], body->args[i + 1]);
   }
   b.set_place(test);
+  // The new test looks at a flag alone, so it is pure, whatever the old one did.
   b.test(goes_on(b, test->args[0]));
   b.set_place(body);
   Value* condition = rewriter.now(old_test.last->operand(0));

@@ -73,6 +73,13 @@ bool replaceable(const Op& use) {
   }
 }
 
+/// For `t = local : array<f32,1> [3]`, before and after:
+///
+///   store t[i], x                     t1 = insert t0, x, [i]              (t0 is zero)
+///   if c { store t[0], y }            t2 = if c { t3 = insert t1, y, [0]; yield t3 } else { yield t1 }
+///   z = load t[j]                     z = extract t2[j]
+///
+/// Structs and vectors as elements have a vector for each of their numbers.
 class Promoter {
  public:
   Promoter(ir::Function& function, std::int64_t most)
@@ -103,6 +110,7 @@ class Promoter {
       for (std::int64_t n : op.ints) made.elements *= n;
       const Type* element = op.result()->type->element();
       std::vector<PathStep> path;
+      // Arrays of descriptors stay in memory: a vector holds numbers.
       if (made.elements < 1 || !find_leaves(element, path, made.leaves)) return;
       // Dynamic indices into a vector cost a comparison per element in the adjoint, and loops carry all of it: memory
       // is cheaper beyond some size.
@@ -155,6 +163,7 @@ class Promoter {
     auto it = changed_.find(&op);
     if (it == changed_.end()) return out;
     for (const Op* local : it->second)
+      // Those made inside are zero at each run and seen by nobody outside.
       if (contents.contains(local) && !inside(*local, op)) out.push_back(local);
     return out;
   }
@@ -198,6 +207,7 @@ class Promoter {
         Value* negative = b_.binary(OpCode::lt, index, b_.i32(0));
         index = b_.select(negative, b_.binary(OpCode::add, index, extent), index);
       }
+      // Row by row, the last index fastest.
       flat = flat ? b_.binary(OpCode::add, b_.binary(OpCode::mul, flat, extent), index) : index;
     }
     return flat;
@@ -248,6 +258,8 @@ class Promoter {
       const PathStep place[] = {{PathStep::index, true, false, 0}};
       for (std::size_t k = 0; k < content.size(); ++k) {
         Value* number = promoted.scalar ? after : b_.extract(after, promoted.leaves[k].path);
+        // Every vector, also where only one number of the element was stored: the others get
+        // back what they had, which simplify sees.
         content[k] = b_.insert(content[k], number, place, {&at, 1});
       }
     }

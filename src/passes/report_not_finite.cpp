@@ -60,6 +60,7 @@ class Reporter {
       if (op.code == OpCode::atomic && op.atomic == ir::AtomicKind::add && !only_writes_) {  // the sum may overflow
         build_.set_place(&region, next);
         build_.set_loc(op.loc);
+        // What was there, which the operation gives, plus what was added: what it has left.
         Value* sum = build_.binary(OpCode::add, op.result(), value);
         return print(op, sum, all_finite(build_, sum), nullptr);
       }
@@ -71,6 +72,7 @@ class Reporter {
     }
     if (only_writes_ || !computes(op)) return;
     for (const Value* operand : op.operands)
+      // Whoever writes an infinity down means it.
       if (operand->is_constant() && has_floats(operand->type) && !operand->type->is_array() && !is_finite(*operand))
         return;
     build_.set_place(&region, next);
@@ -79,6 +81,8 @@ class Reporter {
     bool known = false;
     for (Value* result : op.results) {
       if (!is_looked_at(result->type)) continue;
+      // Reported is where a number goes wrong first: of finite operands came one that is not. Made once,
+      // and only if there is a result to look at.
       if (!known)
         for (Value* operand : op.operands)
           if (is_looked_at(operand->type) && !operand->is_constant()) given = all_finite(build_, operand, given);

@@ -74,6 +74,7 @@ class Simplifier {
         case OpCode::if_: visit_if(op); continue;
         case OpCode::for_:
         case OpCode::while_:
+          // Before the body: in it the value is then known by its name from outside, and more rules fit.
           drop_invariants(op);
           for (Region* nested : op.regions) this->region(*nested);
           continue;

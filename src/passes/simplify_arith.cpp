@@ -109,6 +109,7 @@ Value* simplify_arith(RuleContext& context, ir::Op& op) {
     case OpCode::mul:
       if (cb == one) return a;
       if (ca == one && op.code == OpCode::mul) return b;
+      // Of floats it would be NaN where the other one is infinite, and −0 where it is negative.
       if (!floats && (ca == 0u || cb == 0u)) return zero;
       return nullptr;
     case OpCode::unscale:
@@ -171,6 +172,7 @@ Value* simplify_compare(RuleContext& context, ir::Op& op) {
   auto truth = [&](bool value) { return context.function.constant_bool(value); };
   if (type->is_bool()) {
     if (a == b) return truth(op.code == OpCode::eq);
+    // x == true is x, x == false is not x, and `ne` the other way round.
     if (a->is_constant()) std::swap(a, b);
     if (!b->is_constant()) return nullptr;
     bool same = (op.code == OpCode::eq) == !b->is_zero();

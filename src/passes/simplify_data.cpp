@@ -73,6 +73,7 @@ Value* simplify_select(RuleContext& context, ir::Op& op) {
   ir::Builder builder(context.function, op.parent, &op);
   builder.set_loc(op.loc);
   if (a->is_constant() && b->is_constant()) return b->is_zero() ? c : make_not(context, op, c);
+  // c ? c : b and c ? true : b; below, c ? a : c and c ? a : false.
   if (a == c || (a->is_constant() && !a->is_zero())) return builder.binary(OpCode::bit_or, c, b);
   if (b == c || b->is_zero()) return builder.binary(OpCode::bit_and, c, a);
   return nullptr;
@@ -137,6 +138,7 @@ Value* simplify_data(RuleContext& context, ir::Op& op) {
     case OpCode::insert: {
       drop_wraps(context, op, 2);
       const ir::Op* part = defined_by(op.operand(1), OpCode::extract);
+      // A part put back where it was taken from.
       if (part && part->operand(0) == op.operand(0) && same_path(op, *part, 2, 1)) return op.operand(0);
       // The same place again: what was there in between nobody can read from this value. Out of range both change
       // nothing.
@@ -166,6 +168,7 @@ Value* simplify_memory(RuleContext& context, ir::Op& op) {
       return nullptr;
     case OpCode::dim:
       if (view) {
+        // Dimensions behind the ones that the view indexes are counted further in what it views.
         std::int64_t d = op.imm < view->imm ? op.imm : op.imm + view->num_indices;
         return builder.dim(view->operand(0), int(d), op.result()->type);
       }

@@ -128,6 +128,9 @@ std::size_t depth_of(const Region& region) {
   return deepest;
 }
 
+/// while (v = v0) { test c(v) } do { yield f(v) }  of at most two rounds becomes
+///
+///   if c(v0) { v1 = f(v0); if c(v1) { yield f(v1) } else { yield v1 } } else { yield v0 }
 class Unroller {
  public:
   Unroller(ir::Function& function, const WhileLimits& limits)

@@ -149,6 +149,7 @@ class KernelFrame {
     llvm::Value* value = last;
     for (int d = rank_ - 1; d > 0; --d) {
       std::size_t k = std::size_t(d);
+      // How many rows were passed is what the coordinate before moves by.
       llvm::Value* rows = b_.CreateUDiv(value, dims_[k]);
       moved[k] = b_.CreateSub(value, b_.CreateMul(rows, dims_[k]));
       value = b_.CreateAdd(here.at[k - 1], rows);

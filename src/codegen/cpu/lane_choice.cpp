@@ -88,6 +88,7 @@ class SpinFinder {
   explicit SpinFinder(const ir::Function& function) : function_(function) {
     each_op(*function.body, [&](const Op& op) {
       if (stores(op) && !is_private(op.operand(0))) stored_.push_back(ir::origin_of(op.operand(0)));
+      // Where a function writes to is not traced: an unknown origin, which may be any array.
       if (op.code == OpCode::call && writes(*op.callee)) stored_.push_back({});
     });
   }
@@ -145,6 +146,7 @@ class SpinFinder {
       todo.pop_back();
       if (v->kind == ir::ValueKind::argument) {
         const Op* owner = v->region->parent_op;
+        // A parameter: the same for the whole launch.
         if (!owner) continue;
         bool counted = owner->code == OpCode::for_;
         // An index is made of the bounds and the step.

@@ -162,7 +162,7 @@ void Emitter::store_pair(const PartInfo& first, std::pair<llvm::Value*, llvm::Va
 llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo> leaves, const Address& at) {
   llvm::SmallVector<llvm::Value*, 4> out(leaves.size(), nullptr);
   for (const Run& run : quad_runs(leaves, at))
-    // Elements of exactly four scalars are left to the wide loads below, which take fewer shuffles.
+    // Elements of exactly four scalars are left to the wide loads below.
     if (at.lane_stride != kMaxInterleave * run.bytes) load_quads(run, leaves, at, out);
   llvm::SmallDenseMap<llvm::Type*, llvm::SmallVector<llvm::Value*, 4>, 2>
       whole;  // the element's memory as scalars of one type

@@ -144,7 +144,7 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
 }
 
 void Emitter::emit_native_call(const ir::Op& op) {
-  // choose_lanes has seen to it: C++ that clang compiled knows nothing of lanes.
+  // Kernels that reach one have one lane, whatever was asked for: C++ that clang compiled knows nothing of lanes.
   WEFT_CHECK(W == 1, "native functions run one lane at a time");
   llvm::Function* native = unit.native(*op.callee);
   llvm::SmallVector<llvm::Value*, 8> args;

@@ -123,6 +123,7 @@ llvm::Value* Emitter::float_to_int(llvm::Value* v, ScalarKind to) {
 llvm::Value* Emitter::half_to_unsigned(llvm::Value* v, ScalarKind to) {
   llvm::Type* target = like(v, unit.type(to));
   auto number = [&](double x) { return llvm::ConstantFP::get(v->getType(), x); };
+  // Negative numbers and NaN saturate to 0, infinity to the largest.
   llvm::Value* in_range = b.CreateAnd(b.CreateFCmpOGT(v, number(0)), b.CreateFCmpOLE(v, number(65504)));
   llvm::Value* result = b.CreateFPToSI(b.CreateSelect(in_range, v, number(0)), like(v, unit.i32));
   result = b.CreateZExtOrTrunc(result, target);

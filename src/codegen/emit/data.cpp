@@ -232,6 +232,7 @@ void Emitter::emit_insert(const ir::Op& op) {
   Place place = follow_fields(unit, from->type, op.path);
   Parts out = get(from);
   if (place.steps == op.path.size()) {
+    // A field: its parts take the place of those before, and no instruction is made.
     std::copy(get(part).begin(), get(part).end(), out.begin() + std::ptrdiff_t(place.part));
     return set(op.result(), std::move(out));
   }

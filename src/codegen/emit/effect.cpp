@@ -29,6 +29,7 @@ void Emitter::emit_any(const ir::Op& op) {
 void Emitter::emit_failure(const ir::Op& op) {
   llvm::Value* ok = plain(op.operand(0));
   llvm::Value* failed = b.CreateNot(ok);
+  // A lane that is off has whatever numbers, and must not report.
   if (failed->getType()->isVectorTy()) failed = both(mask, failed);
   auto record = [&] {
     llvm::Value* lane = nullptr;

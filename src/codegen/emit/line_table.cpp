@@ -56,6 +56,7 @@ llvm::DebugLoc LineTable::at(llvm::Function& function, const SourceLoc& loc) {
   if (!loc.known() || !loc.file || loc.file->name().starts_with(kLibrary)) return {};
   llvm::DIScope* scope = impl_->subprogram(function, loc);
   if (llvm::DIFile* here = impl_->file(loc.file); here != scope->getFile())
+    // A line of another file can't stand in a function of this one: the block says whose line it is.
     scope = impl_->builder.createLexicalBlockFile(scope, here);
   return llvm::DILocation::get(function.getContext(), loc.line, loc.col, scope);
 }

@@ -73,6 +73,7 @@ bool Emitter::store_row_product(const ir::Op& store) {
     return address(op, op.operands.subspan(path, op.operands.size() - path - values));
   };
   Address from = place(left, 0), by = place(right, 0), to = place(store, 1);
+  // Scalar pointers without conditions: a lane's matrix lies at a distance that is known.
   auto by_rows = [](const Address& at) { return at.pointer && !at.fast_if && !at.valid; };
   const ScalarKind kind = value->type->scalar_kind();
   llvm::Type* scalar = unit.type(kind);

@@ -97,7 +97,7 @@ llvm::Value* emit_scalar_atomic(Emitter& e, const ScalarAtomic& atomic, bool alo
   if (kind == AtomicKind::cas) return from_bits(b.CreateExtractValue(swap(as_bits(expected), as_bits(value)), 0));
   if (floating && kind == AtomicKind::add && unit.hooks->has_atomic_float_add() && !is_half(scalar))
     return b.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, at, value, align, kAtomicOrder);
-  // Integers have instructions for all of these on every target.
+  // Of integers LLVM knows all of these, by a loop of its own where a target has no instruction.
   if (!floating) return b.CreateAtomicRMW(native_op(kind, is_signed(scalar)), at, value, align, kAtomicOrder);
   if (kind == AtomicKind::exch)
     return from_bits(b.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, at, as_bits(value), align, kAtomicOrder));

@@ -54,6 +54,7 @@ llvm::MDNode* Emitter::rarely() { return llvm::MDBuilder(unit.context).createUnl
 
 llvm::Value* Emitter::turns_left() { return b.CreateAlignedLoad(unit.i32, thread.turns, llvm::Align(4)); }
 
+/// Bodies of elementary functions have no turns to take from, and GPUs no table of loops.
 LoopTurns::Way Emitter::turns_of(const ir::Op& loop) const {
   return thread.turns && unit.turns ? unit.turns->of(loop) : LoopTurns::Way::none;
 }
