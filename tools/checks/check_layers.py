@@ -27,15 +27,16 @@ LAYERS = {
     "runtime": {"support", "types"},
     "cuda": {"support", "types", "runtime"},
     "algorithms": {"support", "types", "runtime", "cuda"},
+    "geometry": {"support", "types", "runtime", "cuda", "algorithms"},
     # The executors read the runtime's headers for the layouts that compiled code shares with it.
     "interp": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff",
                "runtime"},
     "codegen": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff",
                 "runtime"},
     "driver": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
-               "codegen", "runtime", "cuda", "algorithms", "weft"},
+               "codegen", "runtime", "cuda", "algorithms", "geometry", "weft"},
     "bind": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
-             "codegen", "runtime", "cuda", "algorithms", "driver", "weft"},
+             "codegen", "runtime", "cuda", "algorithms", "geometry", "driver", "weft"},
     # Not C++ layers: the standard library is kernel source.
     "stdlib": set(),
 }

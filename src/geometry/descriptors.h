@@ -1,0 +1,74 @@
+// What a kernel finds at the address that an id is: descriptors of meshes, trees and grids in slots of 512 bytes. Library
+// code (src/stdlib) reads them field by field through structs of the same layout; a launch can't change them. A slot that
+// is zero is an empty object of every kind: no points, no nodes, no cells.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "types/handle.h"
+#include "types/type.h"
+
+namespace weft::geometry {
+
+inline constexpr std::size_t kSlotBytes = 512;
+
+/// Opens every descriptor. `kind` is a HandleKind, 0 where there is nothing; `generation` counts what changed the topology.
+struct Header {
+  std::uint32_t kind;
+  std::uint32_t generation;
+  std::uint32_t flags;
+  std::uint32_t reserved;
+};
+
+/// `flags` of a tree.
+enum TreeFlags : std::uint32_t {
+  kOfFaces = 1,  // leaves hold faces, not boxes
+  kMoments = 2,  // there are moments for winding numbers
+};
+
+/// A tree (geometry/tree.h): addresses of its parts and their counts.
+struct TreeDescriptor {
+  Header header;
+  std::uint64_t nodes;    // WideNode or NarrowNode
+  std::uint64_t leaves;   // blocks or single entries, of faces or boxes
+  std::uint64_t moments;  // WideMoments or NarrowMoments; 0 without
+  std::uint64_t groups;   // GroupRoot; 0 without
+  std::uint32_t node_count;
+  std::uint32_t item_count;  // faces or boxes that were given, those left out included
+  std::uint32_t group_count;
+  std::uint32_t entry_count;  // blocks or single entries of leaves
+};
+static_assert(sizeof(TreeDescriptor) == 64);
+
+/// A mesh: its arrays as kernels see arrays, and its tree, which has an id of its own.
+struct MeshDescriptor {
+  Header header;
+  float mean_edge;  // mean length of edges, for tolerances
+  std::uint32_t reserved[3];
+  ArrayDesc points;      // array<vec3f>
+  ArrayDesc velocities;  // array<vec3f>, null without
+  ArrayDesc indices;     // array<i32>
+  std::uint64_t padding[3];
+  TreeDescriptor tree;
+};
+inline constexpr std::size_t kMeshTree = 320;
+static_assert(offsetof(MeshDescriptor, points) == 32 && offsetof(MeshDescriptor, velocities) == 120 &&
+                  offsetof(MeshDescriptor, indices) == 208 && offsetof(MeshDescriptor, tree) == kMeshTree,
+              "src/stdlib/mesh.py knows these offsets");
+static_assert(sizeof(MeshDescriptor) <= kSlotBytes);
+
+/// Points sorted by the cell of a table that space is wrapped around.
+struct GridDescriptor {
+  Header header;
+  std::uint64_t starts;  // u32: where a cell's run begins; cells + 1 of them
+  std::uint64_t points;  // i32: numbers of points, by cell, then number
+  std::uint64_t groups;  // i32: their groups, ascending in a cell; 0 without
+  std::int32_t dims[3];
+  std::uint32_t point_count;
+  double cell_width;
+  double inverse_width;
+};
+static_assert(sizeof(GridDescriptor) == 72 && offsetof(GridDescriptor, dims) == 40 &&
+              offsetof(GridDescriptor, cell_width) == 56);
+
+}  // namespace weft::geometry

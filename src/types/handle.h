@@ -1,0 +1,20 @@
+// Kinds of objects that kernels reach by an id: geometry's meshes, trees and grids. The id is a number of 64 bits; the
+// kind stands in the operation that takes it (`handle`), in descriptors and in messages.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace weft {
+
+/// The numbers stand in descriptors and in cached kernels; 0 is a dead or empty slot.
+enum class HandleKind : std::uint8_t { mesh = 1, bvh = 2, hash_grid = 3 };
+inline constexpr HandleKind kHandleKinds[] = {HandleKind::mesh, HandleKind::bvh, HandleKind::hash_grid};
+
+/// The name in IR text: mesh, bvh, hash_grid.
+std::string_view handle_text(HandleKind kind);
+std::optional<HandleKind> handle_from_text(std::string_view text);
+/// The name that users know: Mesh, Bvh, HashGrid.
+std::string_view handle_user_name(HandleKind kind);
+
+}  // namespace weft
