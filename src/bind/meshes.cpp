@@ -45,6 +45,7 @@ void watch_gradients(Mesh& mesh, nb::object points, nb::object velocities) {
   PyObject* const p = points.ptr();
   PyObject* const v = velocities.ptr();
   std::shared_ptr<const void> held = hold_objects({std::move(points), std::move(velocities)});
+  mesh.set_owner(held);
   mesh.ask_gradients([p, v, held] {
     const GilAcquire lock;
     Mesh::Gradients now;

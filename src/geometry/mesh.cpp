@@ -86,6 +86,7 @@ void Mesh::build() {
   options.leaf_size = options_.leaf_size;
   options.moments = options_.winding;
   auto lock = alone(*this);
+  leave_to_pins();
   tree_.build(input(points, indices, groups), options, &facts_);
   next_generation();
   describe();
@@ -113,9 +114,45 @@ void Mesh::refit() {
   refuse_in_capture(device(), "refitting a Mesh");
   const HostCopy points(points_), indices(indices_), groups(groups_);
   auto lock = alone(*this);
+  if (leave_to_pins()) tree_ = tree_.copy();
   facts_ = tree_.refit(input(points, indices, groups));
   next_generation();
   describe();
+}
+
+std::shared_ptr<Mesh> Mesh::twin() const {
+  auto kept = std::make_shared<Mesh>(device());
+  kept->points_ = points_;
+  kept->indices_ = indices_;
+  kept->velocities_ = velocities_;
+  kept->groups_ = groups_;
+  kept->options_ = options_;
+  kept->tree_ = tree_;
+  kept->facts_ = facts_;
+  kept->gradients_ = gradients_;
+  kept->set_owner(owner());
+  kept->next_generation();
+  return kept;
+}
+
+std::shared_ptr<Object> Mesh::keep() {
+  std::shared_ptr<Mesh> kept = twin();
+  kept->describe();
+  return kept;
+}
+
+std::shared_ptr<Object> Mesh::with_arrays(std::span<const Array> arrays) {
+  std::shared_ptr<Mesh> other = twin();
+  other->points_ = arrays[0];
+  if (arrays.size() > 1) other->velocities_ = arrays[1];
+  other->describe();
+  return publish(std::move(other));
+}
+
+std::vector<const Array*> Mesh::arrays() const {
+  std::vector<const Array*> out = {&points_};
+  if (velocities_.is_valid()) out.push_back(&velocities_);
+  return out;
 }
 
 void Mesh::rebuild(std::optional<Constructor> constructor) {
@@ -130,6 +167,7 @@ void Mesh::set_points(Array points) {
     throw runtime::ArgumentError("the new points must have the same number of elements as the old ones");
   {
     auto lock = alone(*this);
+    if (leave_to_pins()) tree_ = tree_.copy();
     points_ = std::move(points);
   }
   refit();
@@ -144,6 +182,10 @@ void Mesh::set_velocities(Array velocities) {
                                    std::to_string(points_.size()) + " points");
   }
   auto lock = alone(*this);
+  if (leave_to_pins()) {
+    tree_ = tree_.copy();
+    tree_.send();
+  }
   velocities_ = std::move(velocities);
   if (generation()) describe();
 }
@@ -199,14 +241,27 @@ void Bvh::build() {
   options.constructor = options_.constructor;
   options.leaf_size = options_.leaf_size;
   auto lock = alone(*this);
+  leave_to_pins();
   tree_.build(input(lowers, uppers, groups), options, nullptr);
   write(tree_.describe(HandleKind::bvh, next_generation()));
+}
+
+std::shared_ptr<Object> Bvh::keep() {
+  auto kept = std::make_shared<Bvh>(device());
+  kept->lowers_ = lowers_;
+  kept->uppers_ = uppers_;
+  kept->groups_ = groups_;
+  kept->options_ = options_;
+  kept->tree_ = tree_;
+  kept->write(tree_.describe(HandleKind::bvh, kept->next_generation()));
+  return kept;
 }
 
 void Bvh::refit() {
   refuse_in_capture(device(), "refitting a Bvh");
   const HostCopy lowers(lowers_), uppers(uppers_), groups(groups_);
   auto lock = alone(*this);
+  if (leave_to_pins()) tree_ = tree_.copy();
   tree_.refit(input(lowers, uppers, groups));
   write(tree_.describe(HandleKind::bvh, next_generation()));
 }

@@ -43,10 +43,14 @@ class Mesh final : public Object {
   };
   void ask_gradients(std::function<Gradients()> source) { gradients_ = std::move(source); }
   void refresh_gradients() override;
+  std::vector<const runtime::Array*> arrays() const override;
+  std::shared_ptr<Object> with_arrays(std::span<const runtime::Array> arrays) override;
 
  private:
   void build();
   void describe();
+  std::shared_ptr<Mesh> twin() const;
+  std::shared_ptr<Object> keep() override;
   TreeInput input(const HostCopy& points, const HostCopy& indices, const HostCopy& groups) const;
 
   runtime::Array points_, indices_, velocities_, groups_;
@@ -71,6 +75,7 @@ class Bvh final : public Object {
   const runtime::Array& uppers() const { return uppers_; }
   const runtime::Array& groups() const { return groups_; }
   const PlacedTree& tree() const { return tree_; }
+  std::shared_ptr<Object> with_arrays(std::span<const runtime::Array>) override { return publish(keep()); }
 
   void refit();
   void rebuild(std::optional<Constructor> constructor);
@@ -79,6 +84,7 @@ class Bvh final : public Object {
 
  private:
   void build();
+  std::shared_ptr<Object> keep() override;
   TreeInput input(const HostCopy& lowers, const HostCopy& uppers, const HostCopy& groups) const;
 
   runtime::Array lowers_, uppers_, groups_;

@@ -99,6 +99,24 @@ void Object::write(const void* descriptor, std::size_t bytes) {
     std::memcpy(reinterpret_cast<void*>(id_), descriptor, bytes);
 }
 
+std::uint64_t Pin::kept_id() const { return kept_->id(); }
+
+std::shared_ptr<Pin> Object::pin() {
+  std::lock_guard lock(pin_mutex_);
+  std::shared_ptr<Pin> now = pin_.lock();
+  if (!now) pin_ = now = std::make_shared<Pin>(id_);
+  return now;
+}
+
+bool Object::leave_to_pins() {
+  std::lock_guard lock(pin_mutex_);
+  const std::shared_ptr<Pin> held = pin_.lock();
+  if (!held) return false;
+  held->kept_ = publish(keep());
+  pin_.reset();
+  return true;
+}
+
 FoundObject find_object(std::uint64_t id) {
   Registry& all = registry();
   FoundObject found;

@@ -3,14 +3,36 @@
 // that is ours; those of dead objects are zeroed where the host can (an empty object) and reused as late as possible.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "cuda/device.h"
 #include "geometry/descriptors.h"
-#include "runtime/memory_space.h"
+#include "runtime/array.h"
 
 namespace weft::geometry {
+
+class Object;
+
+/// What kernels saw of an object at one moment, for tapes that will go back over them. While the object is unchanged that
+/// is the object itself; a change leaves what was there to another object, with an id of its own.
+class Pin {
+ public:
+  explicit Pin(std::uint64_t id) : id_(id) {}
+  /// The id under which kernels find it now.
+  std::uint64_t id() const { return kept_ ? kept_id() : id_; }
+  /// What keeps it alive; null while the object is as it was.
+  const std::shared_ptr<Object>& kept() const { return kept_; }
+
+ private:
+  friend class Object;
+  std::uint64_t kept_id() const;
+  std::uint64_t id_;
+  std::shared_ptr<Object> kept_;
+};
 
 class Object : public std::enable_shared_from_this<Object> {
  public:
@@ -30,8 +52,17 @@ class Object : public std::enable_shared_from_this<Object> {
   std::shared_mutex& in_use() const { return in_use_; }
   /// Brings gradients that arrays were given since into the descriptor; called for launches of adjoints.
   virtual void refresh_gradients() {}
-  /// Which changes of the topology kernels have seen.
+  /// Arrays of the program that kernels read through the descriptor, and whose gradients they add to.
+  virtual std::vector<const runtime::Array*> arrays() const { return {}; }
+  /// An object like this one, in a slot of its own, whose arrays() are these instead.
+  virtual std::shared_ptr<Object> with_arrays(std::span<const runtime::Array> arrays) = 0;
+  /// What the language has for arrays(): kept for it, never looked into.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+  void set_owner(std::shared_ptr<const void> owner) { owner_ = std::move(owner); }
+  /// How often it was built, refitted or given other arrays.
   std::uint32_t generation() const { return generation_; }
+  /// Keeps what kernels see now reachable as long as the pin lives.
+  std::shared_ptr<Pin> pin();
 
   /// Makes it known by its id from now on; whoever makes an object calls it once.
   template <class T>
@@ -49,6 +80,11 @@ class Object : public std::enable_shared_from_this<Object> {
     write(&descriptor, sizeof(T));
   }
   std::uint32_t next_generation() { return ++generation_; }
+  /// To be called by whoever is about to change the object, alone: if somebody holds a pin, keep() is asked to leave what
+  /// is there to another object, and whoever changes it must not write to memory that keep() gave away.
+  bool leave_to_pins();
+  /// An object of the same kind with all that kernels see of this one, in a slot of its own.
+  virtual std::shared_ptr<Object> keep() = 0;
 
  private:
   void enter();
@@ -57,6 +93,9 @@ class Object : public std::enable_shared_from_this<Object> {
   cuda::Device* device_;
   std::uint64_t id_;
   std::uint32_t generation_ = 0;
+  std::shared_ptr<const void> owner_;
+  std::weak_ptr<Pin> pin_;
+  std::mutex pin_mutex_;
   mutable std::shared_mutex in_use_;
 };
 

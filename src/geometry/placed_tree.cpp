@@ -1,8 +1,10 @@
 // Building by the host for either device, and the way of a tree to a GPU.
 #include "geometry/placed_tree.h"
 
+#include <cstring>
 #include <string>
 
+#include "runtime/allocator.h"
 #include "runtime/errors.h"
 
 namespace weft::geometry {
@@ -43,7 +45,21 @@ TreeFacts PlacedTree::refit(const TreeInput& input) {
   return facts;
 }
 
+PlacedTree PlacedTree::copy() const {
+  PlacedTree other(device_);
+  other.host_ = host_;
+  for (TreePart HostTree::* part : {&HostTree::nodes, &HostTree::leaves, &HostTree::moments, &HostTree::groups}) {
+    const TreePart& from = host_.*part;
+    if (!from.bytes) continue;
+    TreePart& to = other.host_.*part;
+    to.memory = runtime::host_buffer(from.bytes, false);
+    std::memcpy(to.memory.get(), from.memory.get(), from.bytes);
+  }
+  return other;  // sent when it has changed
+}
+
 void PlacedTree::send() {
+  if (!device_) return;
   const bool again = sent_nodes_ != nullptr;
   send_part(*device_, host_.nodes, sent_nodes_, again);
   send_part(*device_, host_.leaves, sent_leaves_, again);

@@ -17,6 +17,10 @@ class PlacedTree {
   void build(const TreeInput& input, const TreeOptions& options, TreeFacts* facts);
   /// Renews boxes and leaves for the same topology.
   TreeFacts refit(const TreeInput& input);
+  /// The same tree in memory of its own, to be changed while somebody still reads this one.
+  PlacedTree copy() const;
+  /// Brings a copy to the device; refit does so by itself.
+  void send();
   /// The descriptor of the tree as it is now.
   TreeDescriptor describe(HandleKind kind, std::uint32_t generation) const;
   /// Bytes that kernels can reach.
@@ -24,8 +28,6 @@ class PlacedTree {
   const HostTree& host() const { return host_; }
 
  private:
-  void send();
-
   cuda::Device* device_;
   HostTree host_;                                                                // the tree, or what the GPU was sent
   std::shared_ptr<void> sent_nodes_, sent_leaves_, sent_moments_, sent_groups_;  // a GPU's
