@@ -58,6 +58,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::tid:
     case OpCode::thread:
     case OpCode::block_dim:
+    case OpCode::on_gpu:
     case OpCode::barrier:
     case OpCode::running:
     case OpCode::any:

@@ -222,6 +222,22 @@ TapeHooks& tape_hooks() {
   return *hooks;
 }
 
+namespace {
+
+/// The arrays in Python of objects whose ids a launch has; the driver finds their memory by itself.
+std::vector<nb::object> arrays_of_handles(const driver::WatchedLaunch& launch) {
+  std::vector<nb::object> out;
+  const driver::LaunchForm form = driver::form_of(launch.signature.layout, launch.block, launch.dims.size());
+  const driver::TapeFacts& facts = launch.kernel->facts_for(launch.signature, form);
+  for (const auto& object : driver::objects_in(facts.handles, launch.block, launch.place.device, launch.kernel->name()))
+    if (object->owner())
+      for (const nb::object& one : *static_cast<const std::vector<nb::object>*>(object->owner().get()))
+        if (!one.is_none()) out.push_back(one);
+  return out;
+}
+
+}  // namespace
+
 void LaunchArrays::add(PyObject* value, const Type* type) {
   hold_arrays(value, type, memory);
   collect_arrays(value, type, objects);
@@ -246,6 +262,7 @@ void launch_watched(driver::WatchedLaunch launch, LaunchArrays arrays, std::vect
       for (nb::handle held : tape_hooks().held(one)) owner->held.push_back(nb::borrow(held));
     }
     for (const nb::object& one : owner->held) launch.held.push_back(as_array(one.ptr()));
+    for (nb::object& one : arrays_of_handles(launch)) owner->held.push_back(std::move(one));
   }
   launch.owner = std::move(owner);
   driver::launch_watched(std::move(launch), how.tape);

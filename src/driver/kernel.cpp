@@ -142,9 +142,11 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
     if (!fresh->module) return nullptr;
     optimize(*fresh->module, request.options);
     fresh->sites = describe_sites(*fresh->module);
+    fresh->handles = handle_places(*fresh->module->functions.back());
   } else {
     fresh->binary = BinaryStore::shared().get(request, sink, &fresh->report);
     if (!fresh->binary) return nullptr;
+    fresh->handles.assign(fresh->binary->handles().begin(), fresh->binary->handles().end());
   }
   fresh->adjoint = form.adjoint;
   if (form.adjoint) {
@@ -242,6 +244,23 @@ bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request)
 }
 
 WEFT_HOT void Kernel::run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  if (!variant.handles.empty()) [[unlikely]]
+    return run_with_objects(variant, block, request);
+  run_ready(variant, block, request);
+}
+
+void Kernel::run_with_objects(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
+  cuda::Device* device = variant.binary && variant.binary->gpu() ? &variant.binary->gpu()->device() : nullptr;
+  std::vector<std::shared_ptr<geometry::Object>> objects = objects_in(variant.handles, block, device, name_);
+  if (variant.adjoint || options_.tangent)
+    for (const auto& object : objects) object->refresh_gradients();
+  if (device && device->capture())
+    device->keep_for_capture(std::make_shared<std::vector<std::shared_ptr<geometry::Object>>>(objects));
+  const HeldObjects held(std::move(objects));
+  run_ready(variant, block, request);
+}
+
+WEFT_HOT void Kernel::run_ready(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   const bool on_gpu = variant.binary && variant.binary->gpu();
   if (on_gpu && variant.plan && !variant.in_order && !variant.adjoint) return launch_settled(variant, block, request);
   if (variant.in_order && !on_gpu) return run_in_order(variant, block, request);

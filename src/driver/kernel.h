@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/held_objects.h"
 #include "driver/kernel_binary.h"
 #include "driver/launch_form.h"
 #include "driver/taping.h"
@@ -30,6 +31,7 @@ struct KernelVariant {
   bool adjoint = false;                        // it is one
   const TangentPlan* plan = nullptr;           // a tangent that has an order, or the adjoint of one
   bool in_order = false;                       // threads run one after another, an adjoint's from the last
+  std::vector<HandlePlace> handles;            // ids among the arguments
 };
 
 inline constexpr std::size_t kMaxCudaDevices = 64;  // of a process
@@ -151,7 +153,8 @@ class Kernel {
   /// Whether a launch should ask for the form with atomic_sums instead of this one: there are many workers, and copies
   /// of the arrays that they add to would cost more than atomic operations.
   bool wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
-  /// Runs a form on a finished parameter block; on a GPU it is queued. Throws the runtime's errors.
+  /// Runs a form on a finished parameter block; on a GPU it is queued. Objects whose ids are in the block are looked up and
+  /// held. Throws the runtime's errors.
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   /// The form for a launch, built if need be.
   const KernelVariant& form_for(KernelSignature& signature, std::span<const std::int64_t> dims, const char* block,
@@ -177,6 +180,8 @@ class Kernel {
   BuildRequest request_for(const KernelSignature& signature, LaunchForm form, const SourceKey& source,
                            cuda::Device* device) const;
   BuildRequest request_for(const KernelSignature& signature, LaunchForm form) const;
+  void run_with_objects(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  void run_ready(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   void run_as_asked(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   /// On the CPU, one thread after another; an adjoint's from the last.
   void run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;

@@ -304,6 +304,7 @@ class BinaryStore::Search {
     meta.loops = codegen::LoopTurns(module).counts(kernel);
     meta.sum_order = std::uint8_t(analysis::sum_order(kernel));
     meta.sites = describe_sites(module);
+    meta.handles = handle_places(kernel);
     return std::move(emitted.bytes);
   }
 
@@ -322,6 +323,7 @@ class BinaryStore::Search {
     binary->steps_ = meta.steps;
     binary->sum_order_ = analysis::SumOrder(meta.sum_order);
     binary->sums_ = std::move(meta.sums);
+    binary->handles_ = std::move(meta.handles);
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;
     binary->code_.opaque = meta.opaque != 0;

@@ -8,6 +8,7 @@
 
 #include "analysis/sum_order.h"
 #include "cuda/module.h"
+#include "driver/held_objects.h"
 #include "driver/launch_form.h"
 #include "driver/options.h"
 #include "driver/taping.h"
@@ -29,6 +30,8 @@ class KernelBinary {
   int steps() const { return steps_; }
   /// CPU: arrays that the kernel only adds to, without atomic operations (runtime/private_sums.h).
   std::span<const runtime::SumSlot> sums() const { return sums_; }
+  /// Ids among the arguments.
+  std::span<const HandlePlace> handles() const { return handles_; }
   /// CPU: whether its results depend on the order of threads.
   analysis::SumOrder sum_order() const { return sum_order_; }
 
@@ -41,6 +44,7 @@ class KernelBinary {
   int steps_ = 1;
   analysis::SumOrder sum_order_ = analysis::SumOrder::free;
   std::vector<runtime::SumSlot> sums_;
+  std::vector<HandlePlace> handles_;
   runtime::KernelCode code_;
 };
 

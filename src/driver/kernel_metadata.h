@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/held_objects.h"
 #include "runtime/launch.h"
 #include "runtime/private_sums.h"
 
@@ -20,6 +21,7 @@ struct KernelMetadata {
   std::uint8_t opaque = 0, loops = 1, sum_order = 0;
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
+  std::vector<HandlePlace> handles;
 
   std::string write() const {
     std::string out;
@@ -40,6 +42,8 @@ struct KernelMetadata {
     number(std::uint32_t(sums.size()));
     for (const runtime::SumSlot& s : sums)
       number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
+    number(std::uint32_t(handles.size()));
+    for (const HandlePlace& h : handles) number(h.offset), number(std::uint8_t(h.kind)), text(h.name);
     number(std::uint32_t(sites.size()));
     for (const runtime::CheckSite& s : sites) {
       number(s.kind);
@@ -82,6 +86,15 @@ struct KernelMetadata {
       runtime::SumSlot s;
       number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
       sums.push_back(s);
+    }
+    number(count);
+    for (std::uint32_t i = 0; ok && i < count; ++i) {
+      HandlePlace h;
+      std::uint8_t kind = 0;
+      number(h.offset), number(kind), text(h.name);
+      ok = ok && is_handle_kind(kind);
+      h.kind = HandleKind(kind);
+      handles.push_back(std::move(h));
     }
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) {

@@ -18,7 +18,8 @@ class Launch final : public runtime::Command {
         block_((variant.param_bytes + 7) / 8 + 1),
         rank_(dims.size()),
         adjoint_(adjoint),
-        owner_(std::move(owner)) {
+        owner_(std::move(owner)),
+        objects_(objects_in(variant.handles, block, nullptr, kernel.name())) {
     std::memcpy(block_.data(), block, variant.param_bytes);
     std::copy_n(dims.begin(), dims.size(), dims_);
   }
@@ -42,6 +43,7 @@ class Launch final : public runtime::Command {
   std::size_t rank_;
   bool adjoint_;
   std::shared_ptr<const void> owner_;
+  std::vector<std::shared_ptr<geometry::Object>> objects_;  // whose ids are in the block
 };
 
 void touch(runtime::CommandList& list, const Type* type, const char* at) {

@@ -25,6 +25,7 @@
 #include "passes/promote_locals.h"
 #include "passes/raw_locals.h"
 #include "passes/report_not_finite.h"
+#include "passes/settle_target.h"
 #include "passes/simplify.h"
 #include "passes/split_signs.h"
 #include "passes/unroll.h"
@@ -102,6 +103,12 @@ const std::vector<Stage>& stages() {
          passes::CheckOptions checks;
          checks.not_finite = options.verify_fp;
          for (auto& function : module.functions) passes::bounds_check(*function, checks);
+       }},
+
+      // Then only what this target takes is left: library code chooses by it.
+      {"target",
+       [](ir::Module& module, const CompileOptions& options) {
+         for (auto& function : module.functions) passes::settle_target(*function, options.gpu.target);
        }},
 
       // Tidy each function, so that what gets inlined is small.
@@ -212,6 +219,7 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
   limits.memory = true;
   for (const Stage& stage : stages()) {
     if (stage.name == "bounds-check") continue;
+    if (stage.name == "target") continue;  // derivatives are of the kernel, for whatever target
     if (stage.name == "contract") break;
     if (stage.name == "inline") {
       passes::inline_calls(module, limits);

@@ -1,5 +1,7 @@
 // Going back over one launch: its adjoint, on the values of then and the gradients of now.
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 #include "driver/tape.h"
 #include "runtime/command_list.h"
@@ -51,7 +53,8 @@ void check_reversible(TapedLaunch& l) {
         "the backward pass of kernel '" + name +
         "' needs values of its arrays, and when it ran none of them had a gradient, so that nobody has "
         "watched over them; set requires_grad before the launch");
-  for (const auto& version : l.held_versions)
+  const std::size_t in_structs = std::min(l.held_in_structs, l.held_versions.size());
+  for (const auto& version : std::span(l.held_versions).first(in_structs))
     // A copy exists, so the array was written to. Its descriptor lies in memory,
     // where the copy's address can't be put in.
     if (version->data() != version->array().data())
@@ -69,6 +72,32 @@ void check_reversible(TapedLaunch& l) {
     note_log(l);  // it could not be run again: the next launch gets what this one wanted
     throw runtime::Error("kernel '" + name + "': " + e.what());
   }
+}
+
+/// Gives a block the ids of objects as they were when the launch ran, with the values that their arrays had then. Returns
+/// those that were made for it.
+std::vector<std::shared_ptr<geometry::Object>> use_objects(const TapedLaunch& l, char* bytes) {
+  std::vector<std::shared_ptr<geometry::Object>> made;
+  for (const TapedLaunch::Handle& handle : l.handles) {
+    std::shared_ptr<geometry::Object> then = handle.pin->kept() ? handle.pin->kept() : handle.object;
+    std::vector<runtime::Array> arrays;
+    bool copied = false;
+    for (std::size_t k = handle.first; k < handle.first + handle.count && k < l.held_versions.size(); ++k) {
+      const runtime::Version& version = *l.held_versions[k];
+      runtime::Array values = version.array();
+      if (version.data() != values.data()) {  // throws if they are lost
+        values = version.values(version.array());
+        const runtime::Array& now = *l.held[k];
+        if (now.has_grad() && now.data() == version.array().data()) values.set_grad(now.grad());
+        copied = true;
+      }
+      arrays.push_back(std::move(values));
+    }
+    if (copied) made.push_back(then = then->with_arrays(arrays));
+    const std::uint64_t id = then->id();
+    std::memcpy(bytes + handle.offset, &id, sizeof id);
+  }
+  return made;
 }
 
 /// The array to which gradients of numbers in structs are added.
@@ -115,6 +144,7 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   // A copy: the recorded block stays as it ran, for the next backward pass.
   std::vector<std::uint64_t> block = l.block;
   char* bytes = reinterpret_cast<char*>(block.data());
+  for (const TapedLaunch::Handle& handle : l.handles) handle.object->refresh_gradients();
   if (!use_gradients(l, bytes, probe)) return;
   if (!l.backward) {
     // A warning is said once: the place tells kernels of the same name apart.
@@ -127,6 +157,7 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   for (std::size_t k = 0; k < facts.leaves.size(); ++k)
     // The values of then: the memory itself where nobody has written since, else the copy. Throws if they are lost.
     if (const auto& version = l.leaves[k].version) desc_at(bytes, facts.leaves[k]).data = version->data();
+  const std::vector<std::shared_ptr<geometry::Object>> stand_ins = use_objects(l, bytes);
   use_numbers(l, bytes, probe);
   // Gradients are arrays like others, and some tape may have recorded work on
   // them. A probe writes to scratch memory alone.

@@ -104,6 +104,20 @@ void ask_for_values(TapedLaunch& l, runtime::VersionKeeper& keeper) {
     if (desc_at(l.bytes(), leaf).grad) keeper.note_use(range_at(l.bytes(), leaf));
 }
 
+/// Keeps the objects whose ids a launch has, as they are now.
+void hold_objects(TapedLaunch& l) {
+  l.held_in_structs = l.held.size();
+  for (const HandlePlace& place : l.facts->handles) {
+    for (std::shared_ptr<geometry::Object>& object :
+         objects_in({&place, 1}, l.bytes(), l.place.device, l.kernel->name())) {
+      object->refresh_gradients();
+      const std::vector<const runtime::Array*> arrays = object->arrays();
+      l.handles.push_back({place.offset, object, object->pin(), l.held.size(), arrays.size()});
+      l.held.insert(l.held.end(), arrays.begin(), arrays.end());
+    }
+  }
+}
+
 /// What a tape keeps of a launch that is about to run.
 std::unique_ptr<TapedLaunch> make_taped(WatchedLaunch launch) {
   KernelSignature& signature = launch.signature;
@@ -125,6 +139,7 @@ std::unique_ptr<TapedLaunch> make_taped(WatchedLaunch launch) {
   std::memcpy(made->bytes(), launch.block, own);
   made->memory = std::move(launch.memory);
   made->held = std::move(launch.held);
+  hold_objects(*made);
   made->leaves.resize(facts.leaves.size());
   bool any = false;
   for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
@@ -217,7 +232,7 @@ WatchedLaunch launch_again(const TapedLaunch& l, std::vector<std::uint64_t>& blo
     if (array && array->is_valid() && array->data() == desc.data) desc.grad = array->desc().grad;
     launch.arrays.push_back(array);
   }
-  launch.held = l.held;
+  launch.held.assign(l.held.begin(), l.held.begin() + std::ptrdiff_t(l.held_in_structs));
   launch.owner = l.owner;
   launch.run = l.run;
   launch.backward = l.backward;

@@ -50,6 +50,15 @@ struct TapedLaunch {
   /// Arrays inside structs that lie in arrays: their descriptors are in memory, so nothing can stand in for them.
   std::vector<const runtime::Array*> held;
   std::vector<std::shared_ptr<runtime::Version>> held_versions;
+  /// An object whose id is an argument. Its arrays stand in `held`, behind those of structs.
+  struct Handle {
+    std::uint32_t offset = 0;  // of the id, in the block
+    std::shared_ptr<geometry::Object> object;
+    std::shared_ptr<geometry::Pin> pin;  // as kernels saw it then
+    std::size_t first = 0, count = 0;    // in `held`
+  };
+  std::vector<Handle> handles;
+  std::size_t held_in_structs = 0;     // of `held`
   std::vector<runtime::Array> memory;  // of all arguments
   std::shared_ptr<void> owner;         // as in WatchedLaunch
   runtime::TapeLog log;

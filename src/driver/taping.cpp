@@ -172,6 +172,7 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   const ir::Function& kernel = *module.functions.back();
   const std::size_t params = kernel.params().size();
   facts.leaves = autodiff::array_leaves(kernel, params);
+  facts.handles = handle_places(kernel);
   autodiff::Accesses forward = autodiff::accesses(kernel, params);
   facts.read = std::move(forward.read);
   facts.written = std::move(forward.written);

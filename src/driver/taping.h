@@ -6,6 +6,7 @@
 #include "autodiff/accesses.h"
 #include "autodiff/record.h"
 #include "autodiff/struct_numbers.h"
+#include "driver/held_objects.h"
 #include "driver/options.h"
 #include "support/diagnostic.h"
 
@@ -24,6 +25,7 @@ struct TapeFacts {
   std::string ordered;  // why its adjoint is right only for threads that ran one after another; empty: it always is
   std::vector<autodiff::NumberLeaf> numbers;  // in structs, whose gradients the adjoint adds up; empty: there are none
   bool takes_numbers = false;                 // the adjoint has a parameter for them
+  std::vector<HandlePlace> handles;           // ids of objects, whose arrays are among those that came out of memory
   bool any_order = false;  // threads of the adjoint only add where they meet, if gradients share no memory
 };
 

@@ -4,6 +4,7 @@
 
 #include "ir/infer_rules.h"
 #include "ir/op_cases.h"
+#include "types/handle.h"
 
 namespace weft::ir {
 
@@ -71,6 +72,9 @@ Error infer_bits(const Op& op, Types& results) {
     case OpCode::bit_not: return same_type(op, 1, integral_or_bool, "integers or bool", results);
     case OpCode::bit_count:
     case OpCode::trailing_zeros: return same_type(op, 1, is_integral, "an integer or a composite of integers", results);
+    case OpCode::handle:
+      if (!is_handle_kind(op.imm)) return fail(op, "needs a kind of object");
+      return same_type(op, 1, [](const Type* t) { return t == types::u64(); }, "an id, u64", results);
     case OpCode::shl:
     case OpCode::shr: return same_type(op, 2, is_integral, "an integer or a composite of integers", results);
     case OpCode::bit_and:
@@ -324,6 +328,7 @@ Error infer_effect(const Op& op, Types& results) {
       return need_dimension(op, kMaxRank);
     case OpCode::thread: results = {types::i64()}; return need_operands(op, 0);
     case OpCode::block_dim: results = {types::i32()}; return need_operands(op, 0);
+    case OpCode::on_gpu: results = {types::boolean()}; return need_operands(op, 0);
     case OpCode::breakpoint:
     case OpCode::barrier: return need_operands(op, 0);
     case OpCode::running: results = {types::boolean()}; return need_operands(op, 0);

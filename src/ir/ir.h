@@ -112,7 +112,7 @@ struct Op {
   std::span<PathStep> path;      // extract, insert, load, store, atomic
   std::span<std::int64_t> ints;  // local: the shape
   std::int64_t imm = 0;          // tid, dim, slice: the dimension; view: how many leading dimensions stay; local: raw;
-                                 // from_ptr: fixed
+                                 // from_ptr: fixed; handle: the kind (types/handle.h)
   std::string_view text;         // print: leading literal; printf: format; assert, check: message
   Function* callee = nullptr;    // call
   SourceLoc loc;

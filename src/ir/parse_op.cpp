@@ -4,6 +4,7 @@
 #include "ir/literal.h"
 #include "ir/op_cases.h"
 #include "ir/text_parser.h"
+#include "types/handle.h"
 
 namespace weft::ir {
 namespace {
@@ -298,6 +299,7 @@ void TextParser::effect_operands(OpText& op) {
       return;
     case OpCode::thread:
     case OpCode::block_dim:
+    case OpCode::on_gpu:
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::running: return;
@@ -324,6 +326,14 @@ void TextParser::opcode(OpText& op) {
     expect_word("raw");
     expect(')');
     op.probe.imm = 1;
+  }
+  if (*code == OpCode::handle) {
+    expect('(');
+    std::optional<HandleKind> kind = token_.kind == TokenKind::word ? handle_from_text(token_.text) : std::nullopt;
+    if (!kind) unexpected("a kind of object");
+    op.probe.imm = std::int64_t(*kind);
+    advance();
+    expect(')');
   }
   if (*code == OpCode::from_ptr && accept('(')) {
     expect_word("fixed");

@@ -8,6 +8,7 @@
 #include "ir/op_cases.h"
 #include "ir/text.h"
 #include "ir/type_names.h"
+#include "types/handle.h"
 
 namespace weft::ir {
 namespace {
@@ -123,6 +124,7 @@ bool is_printable(const Op& op) {
     case OpCode::tid:
     case OpCode::thread:
     case OpCode::block_dim:
+    case OpCode::on_gpu:
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::print:
@@ -239,6 +241,11 @@ void Printer::op(const Op& o, int indent) {
   if (o.contract) out_ += "(contract)";
   if (o.code == OpCode::local && o.imm) out_ += "(raw)";
   if (o.code == OpCode::from_ptr && o.imm) out_ += "(fixed)";
+  if (o.code == OpCode::handle && is_handle_kind(o.imm)) {
+    out_ += '(';
+    out_ += handle_text(HandleKind(o.imm));
+    out_ += ')';
+  }
   switch (is_printable(o) ? class_of(o.code) : OpClass::arith) {
     case OpClass::data: data(o); break;
     case OpClass::memory: memory(o); break;
@@ -418,6 +425,7 @@ void Printer::effect(const Op& op) {
       return;
     case OpCode::thread:
     case OpCode::block_dim:
+    case OpCode::on_gpu:
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::running: return;

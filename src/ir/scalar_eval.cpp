@@ -67,6 +67,7 @@ std::uint64_t int_binary(OpCode code, ScalarKind kind, std::uint64_t a, std::uin
     case OpCode::bit_not:
     case OpCode::bit_count:
     case OpCode::trailing_zeros:
+    case OpCode::handle:
     WEFT_CASES(WEFT_COMPARE_OPS)
     WEFT_CASES(WEFT_ROUND_OPS)
     WEFT_CASES(WEFT_MATH_OPS)
@@ -84,6 +85,7 @@ std::uint64_t int_unary(OpCode code, ScalarKind kind, std::uint64_t a) {
     case OpCode::bit_count: return std::uint64_t(std::popcount(truncated(kind, a)));
     case OpCode::trailing_zeros:
       return std::min<std::uint64_t>(scalar_bits(kind), std::uint64_t(std::countr_zero(truncated(kind, a))));
+    case OpCode::handle: return a;
     case OpCode::add:
     case OpCode::sub:
     case OpCode::mul:
@@ -117,6 +119,7 @@ std::uint64_t bool_binary(OpCode code, std::uint64_t a, std::uint64_t b) {
     case OpCode::bit_not:
     case OpCode::bit_count:
     case OpCode::trailing_zeros:
+    case OpCode::handle:
     case OpCode::shl:
     case OpCode::shr: WEFT_CASES(WEFT_OPS_BUT_BITS) break;
   }

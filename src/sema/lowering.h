@@ -385,6 +385,8 @@ class FunctionLowering {
   /// dense_…_batched: the function behind it takes the thread's number first.
   Entity special_batched(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_prefetch(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_handle(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_fixed(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_select(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_local(std::string_view name, std::vector<Argument> args, const syntax::Node& at);

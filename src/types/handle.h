@@ -11,6 +11,8 @@ namespace weft {
 enum class HandleKind : std::uint8_t { mesh = 1, bvh = 2, hash_grid = 3 };
 inline constexpr HandleKind kHandleKinds[] = {HandleKind::mesh, HandleKind::bvh, HandleKind::hash_grid};
 
+constexpr bool is_handle_kind(std::int64_t number) { return number >= 1 && number <= 3; }
+
 /// The name in IR text: mesh, bvh, hash_grid.
 std::string_view handle_text(HandleKind kind);
 std::optional<HandleKind> handle_from_text(std::string_view text);

@@ -10,7 +10,7 @@ import ast
 import dataclasses
 
 # In their order: each imports from itself and from those to its left. docs/design/python.md says what they hold.
-ROOMS = ("session", "values", "devices", "arrays", "kernels", "graphs", "gradients", "algorithms", "interop", "api")
+ROOMS = ("session", "values", "devices", "arrays", "kernels", "graphs", "gradients", "algorithms", "geometry", "interop", "api")
 
 _GPU = "start-up: only programs that use a GPU need it"
 _RARE = "start-up: few programs need it"

@@ -109,6 +109,7 @@ llvm::Value* Emitter::int_arith(OpCode code, ScalarKind kind, llvm::Value* x, ll
     case OpCode::bit_count: return b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x);
     // False: zero is allowed, and has as many as bits.
     case OpCode::trailing_zeros: return b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, x, b.getFalse());
+    case OpCode::handle: return x;
     case OpCode::shl: return b.CreateShl(x, count());
     case OpCode::shr: return is_signed_kind ? b.CreateAShr(x, count()) : b.CreateLShr(x, count());
     case OpCode::fma:

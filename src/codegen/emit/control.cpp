@@ -48,6 +48,7 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::bit_not:
     case OpCode::bit_count:
     case OpCode::trailing_zeros:
+    case OpCode::handle:
     case OpCode::shl:
     case OpCode::shr:
     case OpCode::floor:
@@ -128,6 +129,7 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::running: return emit_running(op);
     case OpCode::any: return emit_any(op);
     case OpCode::block_dim: return emit_block_dim(op);
+    case OpCode::on_gpu: WEFT_UNREACHABLE("passes/settle_target comes first");
     case OpCode::breakpoint: return emit_breakpoint();
     case OpCode::barrier: return unit.hooks->barrier(*this);
     case OpCode::recall: WEFT_UNREACHABLE("a value that nothing can recall is an error before code is made");

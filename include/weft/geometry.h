@@ -1,0 +1,77 @@
+// Meshes and trees of boxes from C++: objects that kernels query by their id.
+//
+//   weft::Mesh mesh(points, indices);                         // arrays of vec3 and int32, shared with the program
+//   program.kernel("cast").launch({n}, mesh.id(), rays, hits);   // def cast(mesh: wp.uint64, …): wp.mesh_query_ray(mesh, …)
+//   …                                                         // points are moved by another kernel
+//   mesh.refit();
+//
+// Ids are numbers that kernels take as uint64; a launch checks that they are of the right kind and on its device. The handle
+// keeps the object: an id is worth nothing without it. Arguments that don't fit are ArgumentErrors.
+#pragma once
+#include <weft/array.h>
+
+namespace weft {
+
+namespace geometry {
+class Bvh;
+class Mesh;
+}  // namespace geometry
+
+/// How a tree is made. None of them changes what queries find.
+enum class TreeKind : std::uint8_t {
+  best,    // what the device likes best
+  sah,     // by surface areas
+  median,  // by halves
+  lbvh,    // by Morton order
+};
+
+struct MeshOptions {
+  bool winding_numbers = false;  // lets kernels tell inside from outside by winding numbers; costs memory
+  TreeKind tree = TreeKind::best;
+  Array groups;  // int32, one a face: queries may start at the faces of one group
+};
+
+/// Triangles: `points` and `velocities` (vec3; velocities may be no array) and `indices` (int32, three a face,
+/// counter-clockwise seen from outside), contiguous, one-dimensional, on one device. They are shared, not copied.
+class Mesh {
+ public:
+  Mesh(Array points, Array indices, Array velocities = {}, const MeshOptions& options = {});
+  std::uint64_t id() const;
+  const Array& points() const { return points_; }
+  const Array& indices() const { return indices_; }
+  const Array& velocities() const { return velocities_; }
+  /// Brings the tree to where the points are now; which faces are together stays.
+  void refit();
+  /// A new tree for where the points are now, under the same id.
+  void rebuild();
+  /// Other points of the same shape, with their gradient; refits.
+  void set_points(Array points);
+  /// Other velocities, or none.
+  void set_velocities(Array velocities);
+
+ private:
+  void watch_gradients();
+
+  std::shared_ptr<geometry::Mesh> impl_;
+  Array points_, indices_, velocities_;
+};
+
+/// A tree over boxes: `lowers` and `uppers` (vec3), contiguous, one-dimensional, on one device; shared, not copied. Boxes
+/// with a lower corner above the upper one, or with NaN, are never found.
+class Bvh {
+ public:
+  Bvh(Array lowers, Array uppers, TreeKind tree = TreeKind::best, const Array& groups = {});
+  std::uint64_t id() const;
+  const Array& lowers() const { return lowers_; }
+  const Array& uppers() const { return uppers_; }
+  /// Brings the tree to where the boxes are now; which boxes are together stays.
+  void refit();
+  /// A new tree for where the boxes are now, under the same id.
+  void rebuild();
+
+ private:
+  std::shared_ptr<geometry::Bvh> impl_;
+  Array lowers_, uppers_;
+};
+
+}  // namespace weft

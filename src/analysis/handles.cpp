@@ -1,0 +1,88 @@
+// Goes back from each `handle`: a parameter, or a field of one; and for calls from what the callee does with its own.
+#include "analysis/handles.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "ir/walk.h"
+
+namespace weft::analysis {
+namespace {
+
+using ir::Op;
+using ir::OpCode;
+using ir::Value;
+
+/// A part of a parameter.
+struct Place {
+  std::uint32_t param = 0;
+  std::uint32_t offset = 0;
+  std::string fields;  // ".scene.mesh"
+};
+
+class Finder {
+ public:
+  const std::vector<HandleArgument>& of(const ir::Function& function) {
+    auto [it, fresh] = known_.try_emplace(&function);
+    if (!fresh) return it->second;  // a function that calls itself through others has none of its own to add
+    std::vector<HandleArgument> found;
+    ir::walk(*function.body, [&](const Op& op) {
+      if (op.code == OpCode::handle) add(found, function, op.operand(0), 0, "", HandleKind(op.imm));
+      if (op.code != OpCode::call || !op.callee) return;
+      for (const HandleArgument& inner : of(*op.callee)) {
+        if (inner.param >= op.operands.size()) continue;
+        add(found, function, op.operand(inner.param), inner.offset, fields_of(inner, *op.callee), inner.kind);
+      }
+    });
+    std::sort(found.begin(), found.end(), [](const HandleArgument& a, const HandleArgument& b) {
+      return std::tie(a.param, a.offset, a.kind) < std::tie(b.param, b.offset, b.kind);
+    });
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return known_[&function] = std::move(found);
+  }
+
+ private:
+  static std::string fields_of(const HandleArgument& inner, const ir::Function& callee) {
+    return inner.name.substr(std::string_view(callee.params()[inner.param]->name).size());
+  }
+
+  static void add(std::vector<HandleArgument>& found, const ir::Function& function, const Value* value,
+                  std::uint32_t offset, const std::string& fields, HandleKind kind) {
+    std::optional<Place> place = place_of(function, value);
+    if (!place) return;
+    found.push_back({place->param, place->offset + offset, kind,
+                     std::string(function.params()[place->param]->name) + place->fields + fields});
+  }
+
+  static std::optional<Place> place_of(const ir::Function& function, const Value* value) {
+    Place place;
+    while (value->kind == ir::ValueKind::result && value->op->code == OpCode::extract) {
+      const Type* type = value->op->operand(0)->type;
+      std::string fields;
+      for (const ir::PathStep& step : value->op->path) {
+        if (step.kind != ir::PathStep::field || step.dynamic || !type->is_struct()) return std::nullopt;
+        const Field& field = type->fields()[std::size_t(step.value)];
+        place.offset += field.offset;
+        fields += "." + std::string(field.name);
+        type = field.type;
+      }
+      place.fields = fields + place.fields;
+      value = value->op->operand(0);
+    }
+    const auto params = function.params();
+    const auto it = std::find(params.begin(), params.end(), value);
+    if (it == params.end()) return std::nullopt;
+    place.param = std::uint32_t(it - params.begin());
+    return place;
+  }
+
+  std::unordered_map<const ir::Function*, std::vector<HandleArgument>> known_;
+};
+
+}  // namespace
+
+std::vector<HandleArgument> handle_arguments(const ir::Function& kernel) { return Finder().of(kernel); }
+
+}  // namespace weft::analysis

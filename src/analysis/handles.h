@@ -1,0 +1,23 @@
+// Which arguments of a kernel are ids of objects: numbers that reach a `handle`, by themselves or as a field of a struct,
+// through calls too. Ids that come out of memory or out of arithmetic are not among them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ir/ir.h"
+#include "types/handle.h"
+
+namespace weft::analysis {
+
+struct HandleArgument {
+  std::uint32_t param = 0;   // which parameter
+  std::uint32_t offset = 0;  // bytes from its start
+  HandleKind kind = HandleKind::mesh;
+  std::string name;  // "mesh", or "scene.mesh" for a field
+  bool operator==(const HandleArgument&) const = default;
+};
+
+/// Those of a kernel, each once for each kind, by place.
+std::vector<HandleArgument> handle_arguments(const ir::Function& kernel);
+
+}  // namespace weft::analysis

@@ -1,0 +1,286 @@
+// What meshes and trees of boxes do with their arrays: checks, builds, refits, descriptors.
+#include "geometry/mesh.h"
+
+#include <mutex>
+#include <string>
+
+#include "runtime/errors.h"
+
+namespace weft::geometry {
+namespace {
+
+using runtime::Array;
+
+const Type* vec3f() { return types::vec(types::f32(), 3); }
+
+/// A one-dimensional, contiguous array of this element type; `what` begins the sentence.
+void check_array(const Array& array, const Type* element, const std::string& what) {
+  if (!array.is_valid() || array.element() != element || array.rank() != 1 || !array.is_contiguous())
+    throw runtime::ArgumentError(what + " should be a contiguous one-dimensional array of type " +
+                                 element->user_name());
+}
+
+void check_same_place(const Array& array, const Array& first, const std::string& what) {
+  if (array.space() != first.space() && (!array.on_host() || !first.on_host()))
+    throw runtime::ArgumentError(what + " must lie on one device");
+}
+
+/// The GPU that an array lies on; null is the CPU.
+cuda::Device* device_of(const Array& array) {
+  return array.on_host() ? nullptr : static_cast<cuda::Device*>(array.space());
+}
+
+std::uint32_t item_count(std::int64_t count, const char* what) {
+  if (count > std::int64_t(kMaxItems))
+    throw runtime::ArgumentError(std::string("a tree has at most ") + std::to_string(kMaxItems) + " " + what);
+  return std::uint32_t(count);
+}
+
+/// Waits for launches that read the object, on the CPU: on a GPU streams keep the order.
+std::unique_lock<std::shared_mutex> alone(const Object& object) {
+  return object.device() ? std::unique_lock<std::shared_mutex>() : std::unique_lock(object.in_use());
+}
+
+}  // namespace
+
+std::shared_ptr<Mesh> Mesh::make(Array points, Array indices, Array velocities, Array groups, const Options& options) {
+  check_array(points, vec3f(), "Mesh points");
+  check_array(indices, types::i32(), "Mesh indices");
+  check_same_place(indices, points, "Mesh points and indices");
+  if (indices.size() % 3)
+    throw runtime::ArgumentError("Mesh indices come in threes, one for each corner of a face: " +
+                                 std::to_string(indices.size()) + " is not a multiple of 3");
+  if (groups.is_valid()) {
+    check_array(groups, types::i32(), "Mesh groups");
+    check_same_place(groups, points, "Mesh points and groups");
+    if (groups.size() != indices.size() / 3)
+      throw runtime::ArgumentError("Mesh groups has " + std::to_string(groups.size()) + " elements for " +
+                                   std::to_string(indices.size() / 3) + " faces");
+  }
+  item_count(indices.size() / 3, "faces");
+  auto mesh = std::make_shared<Mesh>(device_of(points));
+  mesh->points_ = std::move(points);
+  mesh->indices_ = std::move(indices);
+  mesh->groups_ = std::move(groups);
+  mesh->options_ = options;
+  mesh->set_velocities(std::move(velocities));
+  mesh->build();
+  return publish(std::move(mesh));
+}
+
+TreeInput Mesh::input(const HostCopy& points, const HostCopy& indices, const HostCopy& groups) const {
+  TreeInput in;
+  in.points = static_cast<const float*>(points.data());
+  in.point_count = std::uint64_t(points_.size());
+  in.indices = static_cast<const std::int32_t*>(indices.data());
+  in.count = std::uint32_t(indices_.size() / 3);
+  in.groups = static_cast<const std::int32_t*>(groups.data());
+  return in;
+}
+
+void Mesh::build() {
+  refuse_in_capture(device(), "building a Mesh");
+  const HostCopy points(points_), indices(indices_), groups(groups_);
+  TreeOptions options;
+  options.constructor = options_.constructor;
+  options.leaf_size = options_.leaf_size;
+  options.moments = options_.winding;
+  auto lock = alone(*this);
+  leave_to_pins();
+  tree_.build(input(points, indices, groups), options, &facts_);
+  next_generation();
+  describe();
+  if (facts_.bad_face < 0) return;
+  const auto* corner = static_cast<const std::int32_t*>(indices.data()) + 3 * facts_.bad_face;
+  throw runtime::ArgumentError("Mesh indices: face " + std::to_string(facts_.bad_face) + " (" +
+                               std::to_string(corner[0]) + ", " + std::to_string(corner[1]) + ", " +
+                               std::to_string(corner[2]) + ") has an index outside of the " +
+                               std::to_string(points_.size()) + " points");
+}
+
+void Mesh::describe() {
+  MeshDescriptor mesh{};
+  mesh.header.kind = std::uint32_t(HandleKind::mesh);
+  mesh.header.generation = generation();
+  mesh.mean_edge = facts_.mean_edge;
+  mesh.points = points_.desc();
+  mesh.velocities = velocities_.desc();
+  mesh.indices = indices_.desc();
+  mesh.tree = tree_.describe(HandleKind::bvh, generation());
+  write(mesh);
+}
+
+void Mesh::refit() {
+  refuse_in_capture(device(), "refitting a Mesh");
+  const HostCopy points(points_), indices(indices_), groups(groups_);
+  auto lock = alone(*this);
+  if (leave_to_pins()) tree_ = tree_.copy();
+  facts_ = tree_.refit(input(points, indices, groups));
+  next_generation();
+  describe();
+}
+
+std::shared_ptr<Mesh> Mesh::twin() const {
+  auto kept = std::make_shared<Mesh>(device());
+  kept->points_ = points_;
+  kept->indices_ = indices_;
+  kept->velocities_ = velocities_;
+  kept->groups_ = groups_;
+  kept->options_ = options_;
+  kept->tree_ = tree_;
+  kept->facts_ = facts_;
+  kept->gradients_ = gradients_;
+  kept->set_owner(owner());
+  kept->next_generation();
+  return kept;
+}
+
+std::shared_ptr<Object> Mesh::keep() {
+  std::shared_ptr<Mesh> kept = twin();
+  kept->describe();
+  return kept;
+}
+
+std::shared_ptr<Object> Mesh::with_arrays(std::span<const Array> arrays) {
+  std::shared_ptr<Mesh> other = twin();
+  other->points_ = arrays[0];
+  if (arrays.size() > 1) other->velocities_ = arrays[1];
+  other->describe();
+  return publish(std::move(other));
+}
+
+std::vector<const Array*> Mesh::arrays() const {
+  std::vector<const Array*> out = {&points_};
+  if (velocities_.is_valid()) out.push_back(&velocities_);
+  return out;
+}
+
+void Mesh::rebuild(std::optional<Constructor> constructor) {
+  if (constructor) options_.constructor = *constructor;
+  build();
+}
+
+void Mesh::set_points(Array points) {
+  check_array(points, vec3f(), "Mesh points");
+  check_same_place(points, points_, "Mesh points");
+  if (points.size() != points_.size())
+    throw runtime::ArgumentError("the new points must have the same number of elements as the old ones");
+  {
+    auto lock = alone(*this);
+    if (leave_to_pins()) tree_ = tree_.copy();
+    points_ = std::move(points);
+  }
+  refit();
+}
+
+void Mesh::set_velocities(Array velocities) {
+  if (velocities.is_valid()) {
+    check_array(velocities, vec3f(), "Mesh velocities");
+    check_same_place(velocities, points_, "Mesh points and velocities");
+    if (velocities.size() != points_.size())
+      throw runtime::ArgumentError("Mesh velocities has " + std::to_string(velocities.size()) + " elements for " +
+                                   std::to_string(points_.size()) + " points");
+  }
+  auto lock = alone(*this);
+  if (leave_to_pins()) {
+    tree_ = tree_.copy();
+    tree_.send();
+  }
+  velocities_ = std::move(velocities);
+  if (generation()) describe();
+}
+
+void Mesh::refresh_gradients() {
+  if (!gradients_) return;
+  const Gradients now = gradients_();
+  // An array's gradient may have come, gone or changed; its elements are where they were.
+  const auto changed = [](const Array& known, const Array& given) {
+    return known.is_valid() && given.is_valid() && given.data() == known.data() &&
+           given.desc().grad != known.desc().grad;
+  };
+  const bool points = changed(points_, now.points), velocities = changed(velocities_, now.velocities);
+  if (!points && !velocities) return;
+  auto lock = alone(*this);
+  if (points) points_ = now.points;
+  if (velocities) velocities_ = now.velocities;
+  describe();
+}
+
+std::shared_ptr<Bvh> Bvh::make(Array lowers, Array uppers, Array groups, const Options& options) {
+  check_array(lowers, vec3f(), "Bvh lowers");
+  if (groups.is_valid()) {
+    check_array(groups, types::i32(), "Bvh groups");
+    check_same_place(groups, lowers, "Bvh lowers and groups");
+    if (groups.size() != lowers.size())
+      throw runtime::ArgumentError("Bvh groups has " + std::to_string(groups.size()) + " elements for " +
+                                   std::to_string(lowers.size()) + " boxes");
+  }
+  item_count(lowers.size(), "boxes");
+  auto bvh = std::make_shared<Bvh>(device_of(lowers));
+  bvh->lowers_ = lowers;
+  bvh->groups_ = std::move(groups);
+  bvh->options_ = options;
+  bvh->set_boxes(std::move(lowers), std::move(uppers));
+  bvh->build();
+  return publish(std::move(bvh));
+}
+
+TreeInput Bvh::input(const HostCopy& lowers, const HostCopy& uppers, const HostCopy& groups) const {
+  TreeInput in;
+  in.lowers = static_cast<const float*>(lowers.data());
+  in.uppers = static_cast<const float*>(uppers.data());
+  in.count = std::uint32_t(lowers_.size());
+  in.groups = static_cast<const std::int32_t*>(groups.data());
+  return in;
+}
+
+void Bvh::build() {
+  refuse_in_capture(device(), "building a Bvh");
+  const HostCopy lowers(lowers_), uppers(uppers_), groups(groups_);
+  TreeOptions options;
+  options.constructor = options_.constructor;
+  options.leaf_size = options_.leaf_size;
+  auto lock = alone(*this);
+  leave_to_pins();
+  tree_.build(input(lowers, uppers, groups), options, nullptr);
+  write(tree_.describe(HandleKind::bvh, next_generation()));
+}
+
+std::shared_ptr<Object> Bvh::keep() {
+  auto kept = std::make_shared<Bvh>(device());
+  kept->lowers_ = lowers_;
+  kept->uppers_ = uppers_;
+  kept->groups_ = groups_;
+  kept->options_ = options_;
+  kept->tree_ = tree_;
+  kept->write(tree_.describe(HandleKind::bvh, kept->next_generation()));
+  return kept;
+}
+
+void Bvh::refit() {
+  refuse_in_capture(device(), "refitting a Bvh");
+  const HostCopy lowers(lowers_), uppers(uppers_), groups(groups_);
+  auto lock = alone(*this);
+  if (leave_to_pins()) tree_ = tree_.copy();
+  tree_.refit(input(lowers, uppers, groups));
+  write(tree_.describe(HandleKind::bvh, next_generation()));
+}
+
+void Bvh::rebuild(std::optional<Constructor> constructor) {
+  if (constructor) options_.constructor = *constructor;
+  build();
+}
+
+void Bvh::set_boxes(Array lowers, Array uppers) {
+  check_array(lowers, vec3f(), "Bvh lowers");
+  check_array(uppers, vec3f(), "Bvh uppers");
+  check_same_place(lowers, lowers_, "Bvh lowers");
+  check_same_place(uppers, lowers, "Bvh lowers and uppers");
+  if (lowers.size() != lowers_.size() || uppers.size() != lowers_.size())
+    throw runtime::ArgumentError("Bvh lowers and uppers must have one element for each of the " +
+                                 std::to_string(lowers_.size()) + " boxes");
+  lowers_ = std::move(lowers);
+  uppers_ = std::move(uppers);
+}
+
+}  // namespace weft::geometry

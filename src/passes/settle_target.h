@@ -1,0 +1,10 @@
+// Answers `on_gpu` for the target that code is made for.
+#pragma once
+#include "ir/ir.h"
+
+namespace weft::passes {
+
+/// Puts the answer in place of every `on_gpu`; folding drops what is not taken. Says whether there was any.
+bool settle_target(ir::Function& function, bool gpu);
+
+}  // namespace weft::passes

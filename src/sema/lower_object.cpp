@@ -1,0 +1,45 @@
+// What library code says about objects that kernels reach by ids: `_handle("mesh", id)` is the id itself, with the mark by
+// which launches know whose it is, and `_fixed(address, dtype)` is memory of such an object, which no kernel writes.
+#include "sema/lowering.h"
+#include "types/handle.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+using ir::OpCode;
+
+namespace {
+// More elements than any index structure has; indices stay within 31 bits.
+constexpr std::int64_t kFixedExtent = INT32_MAX;
+}  // namespace
+
+Entity FunctionLowering::special_handle(const std::vector<Argument>& args, const Node& at_node) {
+  std::optional<HandleKind> kind;
+  if (args.size() == 2 && args[0].entity.kind == Entity::Kind::string) kind = handle_from_text(args[0].entity.text);
+  if (!kind) return fail(DiagCode::bad_call, at_node, "_handle() takes the name of a kind of object and an id");
+  ir::Value* id = value_of(args[1].entity, *args[1].expr);
+  if (!id) return Entity::failed();
+  if (id->type != types::u64())
+    return fail(DiagCode::type_mismatch, *args[1].expr,
+                "the id of a " + std::string(handle_user_name(*kind)) + " is uint64, not " + id->type->user_name());
+  ir::Op* op = at(at_node).op_typed(OpCode::handle, std::span(&id, 1), std::span(&id->type, 1));
+  op->imm = std::int64_t(*kind);
+  return Entity::of(op->result());
+}
+
+Entity FunctionLowering::special_fixed(const std::vector<Argument>& args, const Node& at_node) {
+  if (args.size() != 2 || args[1].entity.kind != Entity::Kind::type ||
+      args[1].entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
+    return fail(DiagCode::bad_call, at_node, "_fixed() takes an address and a dtype");
+  ir::Value* address = value_of(args[0].entity, *args[0].expr);
+  if (!address) return Entity::failed();
+  if (address->type != types::u64())
+    return fail(DiagCode::type_mismatch, *args[0].expr, "an address must be uint64, not " + address->type->user_name());
+  ir::Value* operands[] = {address, function_.constant(types::i64(), std::uint64_t(kFixedExtent))};
+  const Type* type = types::array(args[1].entity.symbol->pattern.type, 1);
+  ir::Op* op = at(at_node).op_typed(OpCode::from_ptr, operands, std::span(&type, 1));
+  op->imm = 1;
+  return Entity::of(op->result());
+}
+
+}  // namespace weft::sema

@@ -1,0 +1,189 @@
+"""wp.Mesh and wp.Bvh in Python: what they take, what they refuse, attributes, changes, lifetimes."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+import warp as wp
+
+POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
+FACES = np.array([0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3], dtype=np.int32)
+
+
+def points_of(values: np.ndarray = POINTS, **options: object) -> wp.array:
+    return wp.array(values, dtype=wp.vec3, **options)
+
+
+def faces_of(values: np.ndarray = FACES) -> wp.array:
+    return wp.array(values, dtype=int)
+
+
+def test_attributes(device: wp.Device) -> None:
+    points, indices, velocities = points_of(), faces_of(), points_of()
+    mesh = wp.Mesh(points, indices, velocities)
+    assert isinstance(mesh.id, int) and mesh.id > 0
+    assert mesh.points is points and mesh.indices is indices and mesh.velocities is velocities
+    assert mesh.device == device
+    assert mesh.support_winding_number is False and mesh.groups is None
+    assert wp.Mesh(points, indices, support_winding_number=True).support_winding_number is True
+    lowers, uppers = points_of(), points_of(POINTS + 1)
+    tree = wp.Bvh(lowers, uppers)
+    assert isinstance(tree.id, int) and tree.id > 0 and tree.id != mesh.id
+    assert tree.lowers is lowers and tree.uppers is uppers and tree.device == device and tree.groups is None
+
+
+@pytest.mark.parametrize("constructor", [None, "sah", "median", "lbvh", "cubql", *wp.BvhConstructor])
+def test_constructors(constructor: object) -> None:
+    wp.Mesh(points_of(), faces_of(), bvh_constructor=constructor, bvh_leaf_size=4, support_winding_number=True)
+    tree = wp.Bvh(points_of(), points_of(POINTS + 1), constructor=constructor, leaf_size=2)
+    tree.rebuild(constructor)
+    with pytest.raises(ValueError, match="octree"):
+        wp.Bvh(points_of(), points_of(POINTS + 1), constructor="octree")
+    with pytest.raises(ValueError, match="octree"):
+        wp.Mesh(points_of(), faces_of(), bvh_constructor="octree")
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_leaf_size(size: int) -> None:
+    with pytest.raises(ValueError, match="leaf_size"):
+        wp.Bvh(points_of(), points_of(POINTS + 1), leaf_size=size)
+    with pytest.raises(ValueError, match="leaf_size"):
+        wp.Mesh(points_of(), faces_of(), bvh_leaf_size=size)
+
+
+def test_arrays_that_do_not_fit() -> None:
+    points, faces = points_of(), faces_of()
+    flat = wp.array(POINTS.ravel(), dtype=float)
+    with pytest.raises(RuntimeError, match=r"Mesh points should be a contiguous array of type wp\.vec3"):
+        wp.Mesh(flat, faces)
+    with pytest.raises(RuntimeError, match="Mesh points"):
+        wp.Mesh(wp.array(POINTS, dtype=wp.vec3d), faces)
+    with pytest.raises(RuntimeError, match="Mesh points"):
+        wp.Mesh(points[::2], faces)
+    with pytest.raises(RuntimeError, match=r"Mesh indices should be a contiguous array of type wp\.int32"):
+        wp.Mesh(points, wp.array(FACES, dtype=wp.int64))
+    with pytest.raises(RuntimeError, match="Mesh indices"):
+        wp.Mesh(points, wp.array(FACES.reshape(-1, 3), dtype=int))
+    with pytest.raises(RuntimeError, match="Mesh velocities"):
+        wp.Mesh(points, faces, flat)
+    with pytest.raises(RuntimeError, match="velocities has 3 elements for 4 points"):
+        wp.Mesh(points, faces, points_of(POINTS[:3]))
+    with pytest.raises(RuntimeError, match="Bvh lowers"):
+        wp.Bvh(flat, flat)
+    with pytest.raises(RuntimeError, match="same number of lower and upper bounds"):
+        wp.Bvh(points, points_of(POINTS[:3]))
+    with pytest.raises(RuntimeError, match="groups has 1 elements for 4"):
+        wp.Bvh(points, points, groups=wp.zeros(1, dtype=int))
+    with pytest.raises(RuntimeError, match="groups has 1 elements for 4"):
+        wp.Mesh(points, faces, groups=wp.zeros(1, dtype=int))
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 11])
+def test_indices_come_in_threes(count: int) -> None:
+    with pytest.raises(RuntimeError, match="multiple of 3"):
+        wp.Mesh(points_of(), faces_of(FACES[:count]))
+
+
+@pytest.mark.parametrize("bad", [-1, 4, 2**31 - 1, -(2**31)])
+def test_an_index_outside_of_the_points(bad: int) -> None:
+    faces = FACES.copy()
+    faces[7] = bad
+    with pytest.raises(RuntimeError, match=r"face 2 .*outside of the 4 points"):
+        wp.Mesh(points_of(), faces_of(faces))
+
+
+def test_nothing_at_all() -> None:
+    mesh = wp.Mesh(wp.empty(0, dtype=wp.vec3), wp.empty(0, dtype=int), support_winding_number=True)
+    mesh.refit()
+    mesh.rebuild()
+    tree = wp.Bvh(wp.empty(0, dtype=wp.vec3), wp.empty(0, dtype=wp.vec3))
+    tree.refit()
+    tree.rebuild("median")
+
+
+def test_numbers_that_are_none() -> None:
+    points = np.vstack([POINTS, [[np.nan, 0, 0], [np.inf, 0, 0], [3e38, -3e38, 0]]]).astype(np.float32)
+    faces = np.array([*FACES, 0, 1, 4, 1, 2, 5, 0, 1, 6, 4, 5, 6, 0, 0, 0], dtype=np.int32)
+    mesh = wp.Mesh(points_of(points), faces_of(faces), support_winding_number=True)
+    mesh.refit()
+    mesh.rebuild("lbvh")
+    wp.Bvh(points_of(points), points_of(points[::-1].copy())).refit()
+
+
+def test_assigning_points() -> None:
+    mesh = wp.Mesh(points_of(), faces_of())
+    other = points_of(POINTS + 1)
+    number = mesh.id
+    mesh.points = other
+    assert mesh.points is other and mesh.id == number
+    with pytest.raises(RuntimeError, match="same shape"):
+        mesh.points = points_of(POINTS[:3])
+    with pytest.raises(RuntimeError, match="Mesh points"):
+        mesh.points = wp.zeros(4, dtype=float)
+    assert mesh.points is other
+    mesh.velocities = other
+    assert mesh.velocities is other
+    mesh.velocities = None
+    assert mesh.velocities is None
+    with pytest.raises(RuntimeError, match="same shape"):
+        mesh.velocities = points_of(POINTS[:3])
+
+
+def test_memory_does_not_grow() -> None:
+    generator = np.random.default_rng(5)
+    mesh = wp.Mesh(points_of(generator.random((300, 3)).astype(np.float32)), faces_of(np.arange(300, dtype=np.int32)))
+    before = mesh._mesh.tree_bytes
+    for _ in range(20):
+        mesh.refit()
+        mesh.rebuild()
+    assert mesh._mesh.tree_bytes == before
+
+
+@pytest.mark.cpu_only("launches on a GPU are in the order of streams")
+def test_changes_wait_for_launches() -> None:
+    """Launches, refits and drops from several threads: nobody reads a tree that is being changed."""
+
+    @wp.kernel
+    def look(mesh: wp.uint64, out: wp.array(dtype=wp.uint32)):
+        out[wp.tid()] = wp._fixed(wp._handle("mesh", mesh), wp.uint32)[0]
+
+    generator = np.random.default_rng(6)
+    mesh = wp.Mesh(points_of(generator.random((3000, 3)).astype(np.float32)), faces_of(np.arange(3000, dtype=np.int32)))
+    outs = [wp.zeros(64, dtype=wp.uint32) for _ in range(3)]
+    errors: list[BaseException] = []
+
+    def work(step: int) -> None:
+        try:
+            for _ in range(30):
+                if step < 3:
+                    wp.launch(look, dim=64, inputs=[mesh.id], outputs=[outs[step]])
+                elif step == 3:
+                    mesh.refit()
+                else:
+                    wp.Mesh(points_of(), faces_of())
+        except BaseException as error:  # noqa: BLE001 - shown by the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(step,)) for step in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert all((out.numpy() == 1).all() for out in outs)
+
+
+@pytest.mark.cpu_only("refits by the host can't be part of a GPU's graph")
+def test_refits_in_graphs() -> None:
+    mesh, tree = wp.Mesh(points_of(), faces_of()), wp.Bvh(points_of(), points_of(POINTS + 1))
+    with wp.ScopedCapture() as capture:
+        mesh.refit()
+        mesh.rebuild()
+        tree.refit()
+        tree.rebuild()
+    del mesh, tree
+    gc.collect()
+    wp.capture_launch(capture.graph)
