@@ -77,14 +77,16 @@ def rays(points: np.ndarray, faces: np.ndarray, start: np.ndarray, dir: np.ndarr
         a, b, g = u * share, v * share, w * share
         t = dot3(a, b, g, depth[0] * scale, depth[1] * scale, depth[2] * scale)
         entry, exit = box_range(c.min(2), c.max(2), o, r)
-        hits &= (t >= 0) & (entry <= np.minimum(exit, max_t[:, None]) * CLEARANCE)
-        hits &= np.isfinite(corners).all((2, 3))
+        hits &= (t >= 0) & (entry <= exit * CLEARANCE) & np.isfinite(corners).all((2, 3))
         t = np.where(t < entry, entry, t)
-        valid = np.isfinite(start).all(1) & np.isfinite(dir).all(1) & (size.max(1) >= F(1e-37)) & (max_t > 0)
+        valid = np.isfinite(start).all(1) & np.isfinite(dir).all(1) & (size.max(1) >= F(1e-37))
         hits &= valid[:, None]
-        key = np.where(hits & (t < max_t[:, None]), t, np.inf)
+        key = np.where(hits & (t < max_t[:, None]) & (max_t > 0)[:, None], t, np.inf)
+        if not key.shape[1]:
+            none = np.zeros(len(key), F)
+            return {"face": none - 1, "t": none, "u": none, "v": none, "sign": none, "count": none}
         face = key.argmin(1)  # the first of equal ones
-        found = np.isfinite(key.min(1)) if key.shape[1] else np.zeros(len(key), bool)
+        found = np.isfinite(key.min(1))
         owned = hits & (t < np.inf)
         up = whole > 0
         for value, i, j in ((u, 1, 2), (v, 2, 0), (w, 0, 1)):
