@@ -414,6 +414,36 @@ def atomic_xor(arr: array[_T, _Three], i: SupportsIndex, j: SupportsIndex, k: Su
 def atomic_xor(arr: array[_T, _Four], i: SupportsIndex, j: SupportsIndex, k: SupportsIndex, l: SupportsIndex, value: _T) -> _T:
     """Bitwise exclusive or into an element; gives the old value."""
 
+class Bvh:
+    """Boxes that kernels ask for overlaps: a tree over `lowers` and `uppers`, two arrays of vec3 on one device.
+
+    The arrays are shared: after they were changed in place, call `refit()` or `rebuild()`. Boxes with a lower corner above
+    the upper one, or with NaN, are never found. `groups` (int32, one a box) lets queries start at the boxes of one group
+    alone (`wp.bvh_get_group_root`). `constructor` and `leaf_size` never change an answer.
+    """
+    lowers: array[Any, Any]
+    uppers: array[Any, Any]
+    groups: array[Any, Any] | None
+    constructor: BvhConstructor | _b.str | None
+    leaf_size: _b.int
+    device: Any
+    def __init__(self, lowers: array[Any, Any], uppers: array[Any, Any], constructor: BvhConstructor | _b.str | None = None, groups: array[Any, Any] | None = None, leaf_size: _b.int = 1) -> None: ...
+    @_b.property
+    def id(self) -> _b.int:
+        """The number by which kernels know the tree: pass it as uint64. The tree itself may be passed as well."""
+    def __index__(self) -> _b.int: ...
+    def refit(self) -> None:
+        """Brings the tree to where the boxes are now; which boxes are together stays. Quick."""
+    def rebuild(self, constructor: BvhConstructor | _b.str | None = None) -> None:
+        """Makes a new tree for where the boxes are now, under the same id."""
+
+class BvhConstructor(_enum.Enum):
+    """How a tree's topology is chosen. None of them changes what queries find."""
+    SAH = 'sah'
+    MEDIAN = 'median'
+    LBVH = 'lbvh'
+    CUBQL = 'cubql'
+
 class CudaManagedAllocator:
     """Memory that both the CPU and the current CUDA device reach, which the driver moves between them (CUDA's managed
     memory). More than the device has can be asked for.
@@ -471,6 +501,44 @@ class Logger(_t.Protocol):
         """Something that may be wrong."""
     def error(self, message: _b.str) -> None:
         """Something that is wrong."""
+
+class Mesh:
+    """Triangles that kernels ask for rays, closest points, neighbours and values.
+
+    `points` (vec3), `velocities` (vec3 or None) and `indices` (int32, three a face, counter-clockwise seen from outside)
+    are contiguous one-dimensional arrays on one device. They are shared: after points were changed in place, call
+    `refit()`; until then queries find faces where they were.
+
+    `support_winding_number` lets kernels tell inside from outside by winding numbers, at the price of memory.
+    `bvh_constructor` is None (what the device likes best), "sah", "median", "lbvh" or a `BvhConstructor`, and
+    `bvh_leaf_size` a hint; neither changes an answer. `groups` (int32, one a face) lets queries start at the faces of one
+    group alone (`wp.mesh_get_group_root`).
+    """
+    indices: array[Any, Any]
+    groups: array[Any, Any] | None
+    support_winding_number: Any
+    bvh_constructor: BvhConstructor | _b.str | None
+    bvh_leaf_size: _b.int | None
+    device: Any
+    def __init__(self, points: array[Any, Any], indices: array[Any, Any], velocities: array[Any, Any] | None = None, support_winding_number: _b.bool = False, bvh_constructor: BvhConstructor | _b.str | None = None, bvh_leaf_size: _b.int | None = None, groups: array[Any, Any] | None = None) -> None: ...
+    @_b.property
+    def id(self) -> _b.int:
+        """The number by which kernels know the mesh: pass it as uint64. The mesh itself may be passed as well."""
+    def __index__(self) -> _b.int: ...
+    @_b.property
+    def points(self) -> array[Any, Any]:
+        """The vertices. Assigning another array of the same shape takes it, with its gradient, and refits."""
+    @points.setter
+    def points(self, value: Any, /) -> None: ...
+    @_b.property
+    def velocities(self) -> array[Any, Any] | None:
+        """Velocities of the vertices, or None. They may be assigned, also where there were none."""
+    @velocities.setter
+    def velocities(self, value: Any, /) -> None: ...
+    def refit(self) -> None:
+        """Brings the tree to where the points are now; which faces are together stays. Quick."""
+    def rebuild(self, constructor: BvhConstructor | _b.str | None = None) -> None:
+        """Makes a new tree for where the points are now, under the same id: better than `refit` after large moves."""
 
 class ModuleBuildOptions:
     """Further folders and text for the compiler of native functions (`wp.func_native`)."""
