@@ -83,7 +83,11 @@ def _tree_query(tree: uint64, shape: uint32, a: vec3, b: vec3, radius: float, ro
 
 
 def _box_met(query: _TreeQuery, low_x, low_y, low_z, high_x, high_y, high_z, limit: float):
-    # Bits of the boxes that the query meets, a ray within the limit.
+    # Bits of the boxes that the query meets, a ray within the limit. What was left out of the tree has lows above highs.
+    return _less_equal_bits(low_x, high_x) & _shape_met(query, low_x, low_y, low_z, high_x, high_y, high_z, limit)
+
+
+def _shape_met(query: _TreeQuery, low_x, low_y, low_z, high_x, high_y, high_z, limit: float):
     if query.shape == _MEETS_BOX:
         return _box_meets(low_x, low_y, low_z, high_x, high_y, high_z, query.a, query.b)
     if query.shape == _MEETS_SPHERE:

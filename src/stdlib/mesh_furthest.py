@@ -151,10 +151,10 @@ def _walk_furthest_narrow(tree: uint64, p: vec3, limit: float, scale: float):
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
-                a = corners[at]
-                b = corners[at + uint32(1)]
-                c = corners[at + uint32(2)]
-                hits, far = _furthest_face(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], p, scale, best)
+                c0 = corners[at]
+                c1 = corners[at + uint32(1)]
+                c2 = corners[at + uint32(2)]
+                hits, far = _furthest_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, best)
                 if hits != uint32(0):
                     number = numbers[at][3]
                     if far > best or (far == best and number < face):

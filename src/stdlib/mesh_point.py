@@ -171,7 +171,7 @@ def _walk_point_wide(tree: uint64, p: vec3, limit: float, nobody: int, scale: fl
             at = (word & uint32(0x0FFFFFFF)) * uint32(10)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
             while at != end:
-                hits, key = _point_face(
+                hits, squares = _point_face(
                     blocks[at],
                     blocks[at + uint32(1)],
                     blocks[at + uint32(2)],
@@ -189,8 +189,8 @@ def _walk_point_wide(tree: uint64, p: vec3, limit: float, nobody: int, scale: fl
                     k = _trailing_zeros(hits)
                     hits = hits & (hits - uint32(1))
                     number = numbers[at + uint32(9)][k]
-                    if key[k] < best or (key[k] == best and number < face):
-                        best = key[k]
+                    if squares[k] < best or (squares[k] == best and number < face):
+                        best = squares[k]
                         face = number
                 at += uint32(10)
         pops = True
@@ -244,14 +244,14 @@ def _walk_point_narrow(tree: uint64, p: vec3, limit: float, nobody: int, scale: 
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
-                a = corners[at]
-                b = corners[at + uint32(1)]
-                c = corners[at + uint32(2)]
-                hits, key = _point_face(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], p, scale, best)
+                c0 = corners[at]
+                c1 = corners[at + uint32(1)]
+                c2 = corners[at + uint32(2)]
+                hits, square = _point_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, best)
                 if hits != uint32(0):
                     number = numbers[at][3]
-                    if key < best or (key == best and number < face):
-                        best = key
+                    if square < best or (square == best and number < face):
+                        best = square
                         face = number
                 at += uint32(3)
         while pops:

@@ -125,7 +125,7 @@ def _normal_votes_wide(tree: uint64, p: vec3, limit: float, scale: float, reach:
             at = (word & uint32(0x0FFFFFFF)) * uint32(10)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
             while at != end:
-                hits, key = _point_face(
+                hits, squares = _point_face(
                     blocks[at],
                     blocks[at + uint32(1)],
                     blocks[at + uint32(2)],
@@ -183,14 +183,14 @@ def _normal_votes_narrow(tree: uint64, p: vec3, limit: float, scale: float, reac
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
-                a = corners[at]
-                b = corners[at + uint32(1)]
-                c = corners[at + uint32(2)]
-                hits, key = _point_face(a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], p, scale, limit)
+                c0 = corners[at]
+                c1 = corners[at + uint32(1)]
+                c2 = corners[at + uint32(2)]
+                hits, square = _point_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, limit)
                 if hits != uint32(0):
-                    x0 = vec3(a[0], a[1], a[2])
-                    x1 = vec3(b[0], b[1], b[2])
-                    x2 = vec3(c[0], c[1], c[2])
+                    x0 = vec3(c0[0], c0[1], c0[2])
+                    x1 = vec3(c1[0], c1[1], c1[2])
+                    x2 = vec3(c2[0], c2[1], c2[2])
                     votes += _face_vote(x0, x1, x2, p, scale, reach, epsilon)
                 at += uint32(3)
         if top == uint32(0):

@@ -143,12 +143,12 @@ def _winding_narrow(tree: uint64, p: vec3, accuracy: float):
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
-                a = corners[at]
-                b = corners[at + uint32(1)]
-                c = corners[at + uint32(2)]
-                x0 = vec3(a[0], a[1], a[2])
-                x1 = vec3(b[0], b[1], b[2])
-                x2 = vec3(c[0], c[1], c[2])
+                c0 = corners[at]
+                c1 = corners[at + uint32(1)]
+                c2 = corners[at + uint32(2)]
+                x0 = vec3(c0[0], c0[1], c0[2])
+                x1 = vec3(c1[0], c1[1], c1[2])
+                x2 = vec3(c2[0], c2[1], c2[2])
                 sum += 2.0 * _solid_angle(x0 - p, x1 - p, x2 - p)
                 at += uint32(3)
         if top == uint32(0):

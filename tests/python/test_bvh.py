@@ -173,5 +173,6 @@ def test_queries_in_functions() -> None:
     low, high = some_boxes(60, 7)
     low, high = low[20:], high[20:]
     out = wp.full(40, -1, dtype=int)
-    wp.launch(passes_on, 1, [tree_of(low, high).id], [out])
+    tree = tree_of(low, high)
+    wp.launch(passes_on, 1, [tree.id], [out])
     assert sorted(out.numpy().tolist()) == list(range(40))

@@ -81,14 +81,16 @@ def nested(mesh: wp.uint64, pairs: wp.array(dtype=int)):
 def test_queries_in_queries() -> None:
     points, faces = reference.sphere(6)
     pairs = wp.full(len(faces), -1, dtype=int)
-    wp.launch(nested, 1, [made(points, faces).id], [pairs])
+    mesh = made(points, faces)
+    wp.launch(nested, 1, [mesh.id], [pairs])
     assert sorted(pairs.numpy().tolist()) == list(range(len(faces)))
 
 
 def test_nothing_in_an_empty_mesh() -> None:
     out = [wp.zeros((1, 1), dtype=int) for _ in range(3)]
     box = [wp.array([[-9.0] * 3], dtype=wp.vec3), wp.array([[9.0] * 3], dtype=wp.vec3)]
-    wp.launch(gather, 1, [made(*MESHES["empty"]).id, *box], out)
+    mesh = made(*MESHES["empty"])
+    wp.launch(gather, 1, [mesh.id, *box], out)
     wp.launch(gather, 1, [0, *box], out)
     assert all(not o.numpy().any() for o in out)
 
@@ -137,8 +139,9 @@ def test_out_of_range() -> None:
     out = wp.zeros((4, 7), dtype=wp.vec3)
     asked = wp.array([-1, 12, 2**30, -(2**31)], dtype=int)
     uv = wp.array(np.full((4, 2), 0.3), dtype=wp.vec2)
-    for mesh in (made(points, faces).id, 0):
-        wp.launch(values, 4, [mesh, asked, uv], [out])
+    mesh = made(points, faces)
+    for id in (mesh.id, 0):
+        wp.launch(values, 4, [id, asked, uv], [out])
         assert not out.numpy()[:, [0, 1, 2, 3, 4, 6]].any()
         assert (out.numpy()[:, 5, 0] == -1).all()
 

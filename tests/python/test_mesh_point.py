@@ -192,7 +192,8 @@ def test_on_the_surface_the_distance_has_no_nan(device: wp.Device) -> None:
     points, faces = reference.cube()
     at = wp.array(points[:4], dtype=wp.vec3, requires_grad=True)
     loss = wp.zeros(1, dtype=float, requires_grad=True)
+    mesh = made(points, faces)
     with wp.Tape() as tape:
-        wp.launch(weigh, 4, [made(points, faces).id, at, wp.array(np.eye(4, 6, 0, F)[[3, 3, 3, 3]], dtype=float)], [loss])
+        wp.launch(weigh, 4, [mesh.id, at, wp.array(np.eye(4, 6, 0, F)[[3, 3, 3, 3]], dtype=float)], [loss])
     tape.backward(loss)
     assert np.isfinite(at.grad.numpy()).all()
