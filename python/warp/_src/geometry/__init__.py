@@ -1,0 +1,1 @@
+"""Geometry: surfaces of fields on grids."""
