@@ -62,17 +62,16 @@ def spread(source: wp.array3d(dtype=float), target: wp.array3d(dtype=float)):
 @wp.kernel
 def look(
     verts: wp.array(dtype=wp.vec3),
-    indices: wp.array(dtype=int),
     view: wp.mat33,
     middle: wp.vec3,
     scale: float,
     half: float,
     seen: wp.array(dtype=wp.vec3),
 ):
-    """Turns the vertices and puts them on the screen; z is the depth."""
+    """Turns the vertices and puts them on the screen; z points to the viewer."""
     v = wp.tid()
     p = view * (verts[v] - middle)
-    seen[v] = wp.vec3(half + scale * p[0], half - scale * p[1], p[2])
+    seen[v] = wp.vec3(half + scale * p[0], half - scale * p[1], scale * p[2])
 
 
 @wp.kernel
@@ -106,8 +105,8 @@ def draw(seen: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), nearest: w
                 u = side(b, c, float(x), float(y)) / area
                 v = side(c, a, float(x), float(y)) / area
                 if u >= 0.0 and v >= 0.0 and u + v <= 1.0:
-                    depth = 1000.0 - (u * a[2] + v * b[2] + (1.0 - u - v) * c[2])
-                    code = (wp.uint64(depth * 100000.0) << wp.uint64(32)) | wp.uint64(t)
+                    depth = 10000.0 - (u * a[2] + v * b[2] + (1.0 - u - v) * c[2])
+                    code = (wp.uint64(depth * 10000.0) << wp.uint64(32)) | wp.uint64(t)
                     wp.atomic_min(nearest, y, x, code)
 
 
@@ -123,7 +122,7 @@ def shade(
 ):
     """Colours a panel's pixels by the normal between the corners' ones; two lights and a glint."""
     y, x = wp.tid()
-    color = wp.vec3(0.03, 0.05, 0.09) * (1.4 - float(y) / float(nearest.shape[0]))
+    color = wp.vec3(0.010, 0.016, 0.030) * (1.4 - float(y) / float(nearest.shape[0]))
     code = nearest[y, x]
     if code != FAR:
         t = int(code & wp.uint64(0x7FFFFFFF))
@@ -134,8 +133,8 @@ def shade(
         u = side(b, c, float(x), float(y)) / area
         v = side(c, a, float(x), float(y)) / area
         n = u * normals[indices[3 * t]] + v * normals[indices[3 * t + 1]]
-        n = -wp.normalize(n + (1.0 - u - v) * normals[indices[3 * t + 2]])
-        n = wp.vec3(-n[0], n[1], -n[2])
+        n = wp.normalize(n + (1.0 - u - v) * normals[indices[3 * t + 2]])
+        n = wp.vec3(-n[0], n[1], -n[2])  # the screen's y points down, which turns normals around
         sun = wp.normalize(wp.vec3(-0.5, 0.8, 0.6))
         diffuse = wp.max(wp.dot(n, sun), 0.0)
         glint = wp.pow(wp.max(wp.dot(n, wp.normalize(sun + wp.vec3(0.0, 0.0, 1.0))), 0.0), 40.0)
@@ -207,7 +206,7 @@ def panel(shape: Shape, light: wp.array, width: int, number: int, tint: tuple[fl
     seen, normals = wp.empty_like(verts, requires_grad=False), wp.zeros_like(verts, requires_grad=False)
     nearest = wp.full((width, width), FAR, dtype=wp.uint64)
     middle, scale = wp.vec3(0.5 * (shape.size - 1)), 1.02 * width / shape.size
-    wp.launch(look, len(verts), [verts, indices, wp.mat33(down @ around), middle, scale, 0.5 * width, seen])
+    wp.launch(look, len(verts), [verts, wp.mat33(down @ around), middle, scale, 0.5 * width, seen])
     wp.launch(face, len(indices) // 3, [seen, indices, normals])
     wp.launch(draw, len(indices) // 3, [seen, indices, nearest])
     wp.launch(shade, nearest.shape, [nearest, seen, normals, indices, wp.vec3(*tint), number * width, light])
