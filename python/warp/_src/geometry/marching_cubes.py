@@ -27,19 +27,13 @@ _numbers = itertools.count(1)
 
 
 def _tables_on(device: Any) -> tuple[array, array]:
-    """The cases for kernels: ranges, and the edges of triangles as `crossing` of the kernels wants them."""
+    """The cases, for kernels."""
     found = _tables.get(device.alias)
     if found is None:
-        codes = []
-        for start, end in cube_cases.EDGES:
-            begin = cube_cases.CORNERS[start]
-            axis = next(a for a in range(3) if begin[a] != cube_cases.CORNERS[end][a])
-            codes.append(axis | begin[0] << 2 | begin[1] << 3 | begin[2] << 4)
-        edges = [codes[edge] for edge in cube_cases.TRIANGLE_EDGES]
         with paused():
             found = tuple(
                 array(np.array(table, dtype=np.int32), dtype=types.int32, device=device)
-                for table in (cube_cases.CASE_RANGES, edges)
+                for table in (cube_cases.CASE_RANGES, cube_cases.TRIANGLE_EDGES)
             )
         _tables[device.alias] = found
     return found
@@ -100,7 +94,7 @@ def _surface(field: array, threshold: float, lower: Any, upper: Any) -> tuple[ar
             )
         nodes = empty(vertex_count, dtype=types.vec3i, device=device)
         indices = empty(index_count, dtype=types.int32, device=device)
-        filling = [inside, shape[0], ranges, edges, _by_column(counts, columns), ends[3], nodes, indices]
+        filling = [inside, shape[0], ranges, edges, counts, ends[3], nodes, indices]
         if vertex_count:
             launch(surface_kernels.fill_parts(number), dim=columns, inputs=filling, device=device)
     vertices = _vertices(field, vertex_count)

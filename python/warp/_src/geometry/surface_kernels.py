@@ -6,7 +6,7 @@ and which of a column's crossings one is, a count of the bits below it. So the n
 grid's size, only where each column's begin. Threads that follow each other take columns that lie side by side, so that lanes
 of a CPU and threads of a GPU read what is consecutive in memory.
 
-`starts[what, c, j, k]` counts what column (c, j, k) has: crossings of edges along the axes 0, 1, 2, then indices of
+`starts[what * columns + column]` counts what a column has: crossings of edges along the axes 0, 1, 2, then indices of
 triangles; after a scan, where they begin.
 """
 
@@ -130,40 +130,65 @@ def count_parts(
 
 _FILL = """
 @wp.func
-def crossing(
-    inside: wp.array3d(dtype=wp.uint32),
-    starts: wp.array4d(dtype={number}),
-    edge: int,
-    i: int,
-    j: int,
-    k: int,
-):
-    # The vertex on an edge of cell (i, j, k): `edge` has its axis and, in three bits, where it begins.
-    axis = edge & 3
-    ei = i + ((edge >> 2) & 1)
-    ej = j + ((edge >> 3) & 1)
-    ek = k + ((edge >> 4) & 1)
-    c = ei >> 5
-    here = inside[c, ej, ek]
-    there = here >> wp.uint32(1)
-    if axis == 1:
-        there = inside[c, ej + 1, ek]
-    if axis == 2:
-        there = inside[c, ej, ek + 1]
-    below = (wp.uint32(1) << wp.uint32(ei & 31)) - wp.uint32(1)
-    return int(starts[axis, c, ej, ek]) + wp.bit_count((here ^ there) & below)
-
-
-@wp.func
-def put_nodes(
-    crossed: wp.uint32, first: {number}, c: int, j: int, k: int, nodes: wp.array(dtype=wp.vec3i)
-):
+def put_nodes(crossed: wp.uint32, first: {number}, i: int, j: int, k: int, nodes: wp.array(dtype=wp.vec3i)):
     rest = crossed
     at = first
     while rest != wp.uint32(0):
-        nodes[at] = wp.vec3i(32 * c + lowest(rest), j, k)
+        nodes[at] = wp.vec3i(i + lowest(rest), j, k)
         at += {number}(1)
         rest = rest & (rest - wp.uint32(1))
+
+
+# What differs from column to column goes lane by lane: of lanes, one would wait for the other's cells.
+@wp.func(lanewise=True)
+def fill_column(
+    starts: wp.array(dtype={number}),
+    columns: int,
+    plane: int,
+    row: int,
+    column: int,
+    cells: Cells,
+    ranges: wp.array(dtype=int),
+    edges: wp.array(dtype=int),
+    first: {number},
+    indices: wp.array(dtype=int),
+):
+    along_1 = columns + column
+    along_2 = 2 * columns + column
+    first00 = int(starts[column])
+    first10 = int(starts[column + row])
+    first01 = int(starts[column + 1])
+    first11 = int(starts[column + row + 1])
+    number = wp.zeros(shape=(12,), dtype=int)
+    active = cells.active
+    out = first
+    while active != wp.uint32(0):
+        low = lowest(active)
+        # The cell's vertices in the order of its edges: where the column's begin, and how many lie below.
+        below = (wp.uint32(1) << wp.uint32(low)) - wp.uint32(1)
+        number[0] = first00 + wp.bit_count((cells.n00 ^ cells.b00) & below)
+        number[2] = first10 + wp.bit_count((cells.n10 ^ cells.b10) & below)
+        number[4] = first01 + wp.bit_count((cells.n01 ^ cells.b01) & below)
+        number[6] = first11 + wp.bit_count((cells.n11 ^ cells.b11) & below)
+        number[3] = int(starts[along_1]) + wp.bit_count((cells.n00 ^ cells.n10) & below)
+        number[7] = int(starts[along_1 + 1]) + wp.bit_count((cells.n01 ^ cells.n11) & below)
+        number[8] = int(starts[along_2]) + wp.bit_count((cells.n00 ^ cells.n01) & below)
+        number[11] = int(starts[along_2 + row]) + wp.bit_count((cells.n10 ^ cells.n11) & below)
+        if low < 31:
+            number[1] = number[3] + bit(cells.n00 ^ cells.n10, low, 0)
+            number[5] = number[7] + bit(cells.n01 ^ cells.n11, low, 0)
+            number[9] = number[8] + bit(cells.n00 ^ cells.n01, low, 0)
+            number[10] = number[11] + bit(cells.n10 ^ cells.n11, low, 0)
+        else:
+            number[1] = int(starts[along_1 + plane])
+            number[5] = int(starts[along_1 + plane + 1])
+            number[9] = int(starts[along_2 + plane])
+            number[10] = int(starts[along_2 + plane + row])
+        case = case_of(cells, low)
+        for corner in range(ranges[case], ranges[case + 1]):
+            indices[out] = number[edges[corner]]
+            out += {number}(1)
+        active = active & (active - wp.uint32(1))
 
 
 @wp.kernel(enable_backward=False)
@@ -172,29 +197,27 @@ def fill_parts(
     count: int,
     ranges: wp.array(dtype=int),
     edges: wp.array(dtype=int),
-    starts: wp.array4d(dtype={number}),
+    starts: wp.array(dtype={number}),
     before: {number},
     nodes: wp.array(dtype=wp.vec3i),
     indices: wp.array(dtype=int),
 ):
     c, j, k = wp.tid()
+    row = inside.shape[2]
+    plane = inside.shape[1] * row
+    columns = inside.shape[0] * plane
+    column = c * plane + j * row + k
     along = low_bits(count - 1 - 32 * c)
     here = inside[c, j, k]
-    put_nodes((here ^ behind(inside, c, j, k)) & along, starts[0, c, j, k], c, j, k, nodes)
+    put_nodes((here ^ behind(inside, c, j, k)) & along, starts[column], 32 * c, j, k, nodes)
     if j + 1 < inside.shape[1]:
-        put_nodes(here ^ inside[c, j + 1, k], starts[1, c, j, k], c, j, k, nodes)
+        put_nodes(here ^ inside[c, j + 1, k], starts[columns + column], 32 * c, j, k, nodes)
     if k + 1 < inside.shape[2]:
-        put_nodes(here ^ inside[c, j, k + 1], starts[2, c, j, k], c, j, k, nodes)
+        put_nodes(here ^ inside[c, j, k + 1], starts[2 * columns + column], 32 * c, j, k, nodes)
     cells = cells_of(inside, c, j, k, along)
-    active = cells.active
-    at = starts[3, c, j, k] - before
-    while active != wp.uint32(0):
-        low = lowest(active)
-        case = case_of(cells, low)
-        for corner in range(ranges[case], ranges[case + 1]):
-            indices[at] = crossing(inside, starts, edges[corner], 32 * c + low, j, k)
-            at += {number}(1)
-        active = active & (active - wp.uint32(1))
+    if cells.active != wp.uint32(0):
+        first = starts[3 * columns + column] - before
+        fill_column(starts, columns, plane, row, column, cells, ranges, edges, first, indices)
 """
 
 _PLACE = """
