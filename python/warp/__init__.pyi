@@ -482,6 +482,7 @@ class MarchingCubes(IsoSurfaceMarchingCubes):
         device: where fields lie; without it, anywhere.
         domain_bounds_lower_corner, domain_bounds_upper_corner: where the first and the last node lie; without them, at
             (0, 0, 0) and (nx - 1, ny - 1, nz - 1).
+        lower, upper: other names of these.
 
     What is below the threshold is inside; triangles are counter-clockwise seen from outside. Every crossed edge of the grid
     has one vertex, which the triangles around it share, and whatever the field, the surface is a manifold that ends at the
@@ -494,7 +495,7 @@ class MarchingCubes(IsoSurfaceMarchingCubes):
     max_tris: _b.int
     device: Any
     id: _b.int
-    def __init__(self, nx: _b.int, ny: _b.int, nz: _b.int, max_verts: _b.int = 0, max_tris: _b.int = 0, device: Any = None, domain_bounds_lower_corner: Any = None, domain_bounds_upper_corner: Any = None) -> None: ...
+    def __init__(self, nx: _b.int, ny: _b.int, nz: _b.int, max_verts: _b.int = 0, max_tris: _b.int = 0, device: Any = None, domain_bounds_lower_corner: Any = None, domain_bounds_upper_corner: Any = None, *, lower: Any = None, upper: Any = None) -> None: ...
     def resize(self, nx: _b.int, ny: _b.int, nz: _b.int, max_verts: _b.int = 0, max_tris: _b.int = 0) -> None:
         """Sets the number of nodes for the fields to come; the surface that was extracted last stays."""
     def surface(self, field: array[Any, Any], threshold: _b.float) -> None:

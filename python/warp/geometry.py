@@ -1,5 +1,6 @@
-"""`warp.geometry`: surfaces of fields on grids."""
+"""Surfaces of fields on grids."""
 
-from warp._src.geometry.marching_cubes import IsoSurfaceMarchingCubes
-
-__all__ = ["IsoSurfaceMarchingCubes"]
+from warp._src.geometry.marching_cubes import (
+    IsoSurfaceBase as IsoSurfaceBase,
+    IsoSurfaceMarchingCubes as IsoSurfaceMarchingCubes,
+)

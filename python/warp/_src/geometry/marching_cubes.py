@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import itertools
 import operator
 from typing import Any
@@ -17,7 +18,7 @@ from warp._src.geometry import cube_cases, surface_kernels
 from warp._src.kernels.launching import launch
 from warp._src.values import types
 
-__all__ = ["IsoSurfaceMarchingCubes", "MarchingCubes"]
+__all__ = ["IsoSurfaceBase", "IsoSurfaceMarchingCubes", "MarchingCubes"]
 
 _MOST_IN_INT32 = 2**31 - 1
 _PARTS_OF_A_NODE = 3 + 15  # crossings that begin there, and indices of five triangles
@@ -48,9 +49,13 @@ def _check_field(field: Any) -> None:
     if not isinstance(field, array):
         raise TypeError(f"Expected 'field' to be a wp.array of float32 with three dimensions, but got {type(field).__name__}")
     if field.ndim != 3:
-        raise ValueError(f"Expected 'field' to have three dimensions, but got an array with shape {field.shape}")
+        raise ValueError(f"Expected a 3D array for 'field', but got an array with shape {field.shape}.")
     if not types.types_equal(field.dtype, types.float32):
-        raise TypeError(f"Expected a dtype of wp.float32 for 'field', but got {types.type_repr(field.dtype)}")
+        raise TypeError(f"Expected a dtype of wp.float32 for 'field', but got {types.type_repr(field.dtype)}.")
+    if min(field.shape) < 2:
+        raise ValueError(
+            f"Expected 'field' to have at least 2 nodes on each axis, but got an array with shape {field.shape}."
+        )
 
 
 def _corner(given: Any, name: str, otherwise: tuple[float, ...]) -> tuple[float, ...]:
@@ -73,8 +78,6 @@ def _surface(field: array, threshold: float, lower: Any, upper: Any) -> tuple[ar
     low = _corner(lower, "the lower corner", (0.0, 0.0, 0.0))
     high = _corner(upper, "the upper corner", tuple(float(n - 1) for n in shape))
     device = field.device
-    if min(shape) < 2:  # no cells
-        return _vertices(field, 0), empty(0, dtype=types.int32, device=device)
     columns = (-(-shape[0] // surface_kernels.COLUMN), shape[1], shape[2])
     number = _count_type(field.size)
     ranges, edges = _tables_on(device)
@@ -88,16 +91,14 @@ def _surface(field: array, threshold: float, lower: Any, upper: Any) -> tuple[ar
         array_scan(counts, counts, inclusive=False)
         ends = counts[::part].numpy().tolist()  # the one time that the host waits
         vertex_count, index_count = ends[3], ends[4] - ends[3]
-        if max(vertex_count, index_count // 3) > _MOST_IN_INT32:
-            raise RuntimeError(
-                f"the surface has {vertex_count} vertices and {index_count // 3} triangles; indices are int32"
-            )
+        if vertex_count > _MOST_IN_INT32:
+            raise RuntimeError(f"the surface has {vertex_count} vertices, more than int32 indices can name")
         nodes = empty(vertex_count, dtype=types.vec3i, device=device)
         indices = empty(index_count, dtype=types.int32, device=device)
         filling = [inside, shape[0], ranges, edges, counts, ends[3], nodes, indices]
         if vertex_count:
             launch(surface_kernels.fill_parts(number), dim=columns, inputs=filling, device=device)
-    vertices = _vertices(field, vertex_count)
+    vertices = empty(vertex_count, dtype=types.vec3, device=device, requires_grad=field.requires_grad)
     if vertex_count:
         spacing = types.vec3(*((b - a) / (n - 1) for a, b, n in zip(low, high, shape)))
         placing = [field, threshold, nodes, ends[1], ends[2], types.vec3(*low), spacing]
@@ -106,15 +107,56 @@ def _surface(field: array, threshold: float, lower: Any, upper: Any) -> tuple[ar
     return vertices, indices
 
 
-def _vertices(field: array, count: int) -> array:
-    return empty(count, dtype=types.vec3, device=field.device, requires_grad=field.requires_grad)
-
-
 def _by_column(counts: array, columns: tuple[int, ...]) -> array:
     return counts[: counts.size - 1].reshape((4, *columns))
 
 
-class IsoSurfaceMarchingCubes:
+class IsoSurfaceBase(abc.ABC):
+    """What extracts surfaces of fields on a grid has in common.
+
+    Args:
+        nx, ny, nz: nodes along each axis.
+        lower, upper: where the first and the last node lie; without them, at (0, 0, 0) and (nx - 1, ny - 1, nz - 1).
+    """
+
+    def __init__(self, nx: int, ny: int, nz: int, *, lower: Any = None, upper: Any = None) -> None:
+        self.nx: int
+        self.ny: int
+        self.nz: int
+        self.lower = lower
+        self.upper = upper
+        self.verts: array = None  # type: ignore[assignment] - as the next one, until there is a surface
+        self.indices: array = None  # type: ignore[assignment]
+        self._set_size(nx, ny, nz)
+
+    def _set_size(self, nx: int, ny: int, nz: int) -> None:
+        size = tuple(operator.index(n) for n in (nx, ny, nz))
+        if min(size) < 0:
+            raise ValueError(f"a grid of {nx} x {ny} x {nz} nodes can't be")
+        self.nx, self.ny, self.nz = size
+
+    def resize(self, nx: int, ny: int, nz: int) -> None:
+        """Sets the number of nodes for the fields to come; the surface that was extracted last stays."""
+        self._set_size(nx, ny, nz)
+
+    @abc.abstractmethod
+    def surface(self, field: array, threshold: float) -> None:
+        """Extracts the surface of a field of shape (nx, ny, nz) into `verts` and `indices`."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def extract(field: array, threshold: float = 0.0, *, lower: Any = None, upper: Any = None) -> tuple[array, array]:
+        """The vertices and indices of the surface of a field."""
+
+
+def _one_of(corner: Any, older: Any, name: str) -> Any:
+    """A corner that has two names."""
+    if corner is not None and older is not None:
+        raise TypeError(f"Cannot specify both `{name}` and `domain_bounds_{name}_corner`.")
+    return older if corner is None else corner
+
+
+class IsoSurfaceMarchingCubes(IsoSurfaceBase):
     """Extracts the surface where a field on a grid of nodes crosses a threshold.
 
     Args:
@@ -151,20 +193,13 @@ class IsoSurfaceMarchingCubes:
         domain_bounds_lower_corner: Any = None,
         domain_bounds_upper_corner: Any = None,
     ) -> None:
-        self.nx: int
-        self.ny: int
-        self.nz: int
-        self.lower = lower if domain_bounds_lower_corner is None else domain_bounds_lower_corner
-        self.upper = upper if domain_bounds_upper_corner is None else domain_bounds_upper_corner
-        self.verts: array = None  # type: ignore[assignment] - as the next one, until there is a surface
-        self.indices: array = None  # type: ignore[assignment]
-        self._set_size(nx, ny, nz)
-
-    def _set_size(self, nx: int, ny: int, nz: int) -> None:
-        size = tuple(operator.index(n) for n in (nx, ny, nz))
-        if min(size) < 0:
-            raise ValueError(f"a grid of {nx} x {ny} x {nz} nodes can't be")
-        self.nx, self.ny, self.nz = size
+        super().__init__(
+            nx,
+            ny,
+            nz,
+            lower=_one_of(lower, domain_bounds_lower_corner, "lower"),
+            upper=_one_of(upper, domain_bounds_upper_corner, "upper"),
+        )
 
     @property
     def domain_bounds_lower_corner(self) -> Any:
@@ -183,10 +218,6 @@ class IsoSurfaceMarchingCubes:
     @domain_bounds_upper_corner.setter
     def domain_bounds_upper_corner(self, value: Any) -> None:
         self.upper = value
-
-    def resize(self, nx: int, ny: int, nz: int) -> None:
-        """Sets the number of nodes for the fields to come; the surface that was extracted last stays."""
-        self._set_size(nx, ny, nz)
 
     def surface(self, field: array, threshold: float) -> None:
         """Extracts the surface of a float32 array of shape (nx, ny, nz): `verts` are its vertices, an array of vec3 on the
@@ -224,6 +255,7 @@ class MarchingCubes(IsoSurfaceMarchingCubes):
         device: where fields lie; without it, anywhere.
         domain_bounds_lower_corner, domain_bounds_upper_corner: where the first and the last node lie; without them, at
             (0, 0, 0) and (nx - 1, ny - 1, nz - 1).
+        lower, upper: other names of these.
 
     What is below the threshold is inside; triangles are counter-clockwise seen from outside. Every crossed edge of the grid
     has one vertex, which the triangles around it share, and whatever the field, the surface is a manifold that ends at the
@@ -243,8 +275,15 @@ class MarchingCubes(IsoSurfaceMarchingCubes):
         device: DeviceLike = None,
         domain_bounds_lower_corner: Any = None,
         domain_bounds_upper_corner: Any = None,
+        *,
+        lower: Any = None,
+        upper: Any = None,
     ) -> None:
-        super().__init__(nx, ny, nz, domain_bounds_lower_corner, domain_bounds_upper_corner)
+        bounds = {
+            "domain_bounds_lower_corner": domain_bounds_lower_corner,
+            "domain_bounds_upper_corner": domain_bounds_upper_corner,
+        }
+        super().__init__(nx, ny, nz, lower, upper, **bounds)
         self.max_verts = max_verts
         self.max_tris = max_tris
         self.device = get_device(device)
