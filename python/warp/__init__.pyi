@@ -838,6 +838,26 @@ def timing_end(synchronize: _b.bool = True) -> _b.list[TimingResult]:
     """
 def timing_print(results: _b.list[TimingResult], indent: _b.str = '') -> None:
     """Prints what `wp.timing_end` gave: all activities in their order, then sums by activity and by device."""
+class BvhQuery:
+    """What of a tree meets a box, a ray, a sphere or a capsule."""
+class MeshQueryAABB:
+    """The faces of a mesh whose boxes meet a box or a sphere."""
+class MeshQueryPoint:
+    """What a query for the nearest point of a mesh found."""
+    result: _b.bool
+    sign: _b.float
+    face: _b.int
+    u: _b.float
+    v: _b.float
+class MeshQueryRay:
+    """What mesh_query_ray found."""
+    result: _b.bool
+    sign: _b.float
+    face: _b.int
+    t: _b.float
+    u: _b.float
+    v: _b.float
+    normal: vec3
 @_overload
 def abs(x: _S) -> _S:
     """Absolute value."""
@@ -935,6 +955,18 @@ def block_dim() -> _b.int:
     """Threads of a block: the launch's block_dim on CUDA devices, 1 on the CPU."""
 def breakpoint() -> None:
     """Stops in a debugger if one is attached; on CUDA devices it does nothing."""
+def bvh_get_group_root(id: uint64 | _b.int, group: _b.int) -> _b.int:
+    """Where a group's boxes begin, as a root for queries; -1 if there are none. As a root -1 means the whole tree, so test for it."""
+def bvh_query_aabb(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high: Vector[_b.float, Literal[3]], root: _b.int = ...) -> BvhQuery:
+    """The boxes of a tree that meet a box, for a loop or bvh_query_next; in no particular order. root takes those of a group alone (bvh_get_group_root)."""
+def bvh_query_capsule(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], radius: _b.float, root: _b.int = ...) -> BvhQuery:
+    """The boxes of a tree that, grown by a radius, meet a ray."""
+def bvh_query_next(query: BvhQuery, index: _b.int, max_dist: _b.float = ...) -> _b.bool:
+    """Moves on to the next box; False behind the last. Rays meet boxes nearer than max_dist, in lengths of dir; it may shrink from call to call."""
+def bvh_query_ray(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], root: _b.int = ...) -> BvhQuery:
+    """The boxes of a tree that a ray meets, from inside or in front."""
+def bvh_query_sphere(id: uint64 | _b.int, center: Vector[_b.float, Literal[3]], radius: _b.float, root: _b.int = ...) -> BvhQuery:
+    """The boxes of a tree that meet a sphere."""
 def cast(a: Any, dtype: type[_T2]) -> _T2:
     """The bits of a number, vector or matrix as another type of the same size."""
 def cbrt(x: _F) -> _F:
@@ -1253,6 +1285,78 @@ def max(a: Vector[_S, _N], b: Vector[_S, _N]) -> Vector[_S, _N]:
 @_overload
 def max(a: Vector[_S, Any]) -> _S:
     """Largest component."""
+def mesh_eval_face_normal(id: uint64 | _b.int, face: _b.int) -> Vector[_b.float, Literal[3]]:
+    """The unit normal of a face, from where its corners are counter-clockwise."""
+def mesh_eval_position(id: uint64 | _b.int, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> Vector[_b.float, Literal[3]]:
+    """The point u x0 + v x1 + (1 - u - v) x2 of a face."""
+def mesh_eval_velocity(id: uint64 | _b.int, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> Vector[_b.float, Literal[3]]:
+    """The velocity at a point of a face; zero without velocities."""
+def mesh_get(id: uint64 | _b.int) -> Any:
+    """The arrays of a mesh: points, velocities, indices."""
+def mesh_get_bvh(id: uint64 | _b.int) -> uint64:
+    """The id of the tree of a mesh's faces, for bvh_query_aabb and the like."""
+def mesh_get_group_root(id: uint64 | _b.int, group: _b.int) -> _b.int:
+    """Where a group's faces begin, as a root for queries; -1 if there are none. As a root -1 means all faces, so test for it."""
+def mesh_get_index(id: uint64 | _b.int, index: _b.int) -> _b.int:
+    """The number of a corner's point; index is 3*face + corner."""
+def mesh_get_point(id: uint64 | _b.int, index: _b.int) -> Vector[_b.float, Literal[3]]:
+    """The point of a corner; index is 3*face + corner."""
+def mesh_get_velocity(id: uint64 | _b.int, index: _b.int) -> Vector[_b.float, Literal[3]]:
+    """The velocity of a corner, zero without velocities; index is 3*face + corner."""
+def mesh_query_aabb(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high: Vector[_b.float, Literal[3]]) -> MeshQueryAABB:
+    """The faces whose boxes meet a box, for a loop or mesh_query_aabb_next; in no particular order."""
+def mesh_query_aabb_next(query: MeshQueryAABB, index: _b.int) -> _b.bool:
+    """Moves on to the next face; False behind the last."""
+@_overload
+def mesh_query_furthest_point_no_sign(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], min_dist: _b.float) -> MeshQueryPoint:
+    """The furthest point of a mesh beyond min_dist, a corner; sign is 0."""
+@_overload
+def mesh_query_furthest_point_no_sign(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], min_dist: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+def mesh_query_next(query: MeshQueryAABB, index: _b.int) -> _b.bool:
+    """Moves on to the next face; False behind the last."""
+@_overload
+def mesh_query_point(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist. sign is -1 inside and 1 outside: inside, two of three rays along the axes meet a face from the back first."""
+@_overload
+def mesh_query_point(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, inside: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_point_no_sign(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist; sign is 0."""
+@_overload
+def mesh_query_point_no_sign(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_point_sign_normal(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, epsilon: _b.float = ...) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist, with a sign by the normals of all faces about as near, weighted by angles. epsilon is how much further they may be, in mean lengths of edges."""
+@_overload
+def mesh_query_point_sign_normal(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, inside: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float, epsilon: _b.float = ...) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_point_sign_parity(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, n_sample: _b.int = ..., perturbation_scale: _b.float = ...) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist; inside, most of n_sample rays around (1, 1, 1) cross an odd number of faces."""
+@_overload
+def mesh_query_point_sign_parity(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, inside: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float, n_sample: _b.int = ..., perturbation_scale: _b.float = ...) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_point_sign_winding_number(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, accuracy: _b.float = ..., threshold: _b.float = ...) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist; inside, the winding number is above the threshold. accuracy is from how many radii on faces count together. A Mesh without support_winding_number takes rays instead, as mesh_query_point."""
+@_overload
+def mesh_query_point_sign_winding_number(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, inside: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float, accuracy: _b.float = ..., threshold: _b.float = ...) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_ray(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], max_t: _b.float, root: _b.int = ...) -> MeshQueryRay:
+    """The nearest face that a ray meets with 0 <= t < max_t, from either side; t counts in lengths of dir. root takes the faces of a group alone (mesh_get_group_root)."""
+@_overload
+def mesh_query_ray(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], max_t: _b.float, t: _b.float, bary_u: _b.float, bary_v: _b.float, sign: _b.float, normal: Vector[_b.float, Literal[3]], face: _b.int, root: _b.int = ...) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is met."""
+def mesh_query_ray_anyhit(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], max_t: _b.float, root: _b.int = ...) -> _b.bool:
+    """Whether a ray meets a face with 0 <= t < max_t."""
+def mesh_query_ray_count_intersections(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], root: _b.int = ...) -> _b.int:
+    """How many faces a ray meets with t >= 0. A crossing at an edge or corner that faces share counts once: the number is odd inside of closed meshes."""
+def mesh_query_sphere(id: uint64 | _b.int, center: Vector[_b.float, Literal[3]], radius: _b.float) -> MeshQueryAABB:
+    """The faces whose boxes meet a sphere, for a loop or mesh_query_next."""
 @_overload
 def min(a: _S, b: _S) -> _S:
     """Smaller of two numbers; a NaN operand is ignored."""
