@@ -6,11 +6,12 @@ import enum as _enum
 import typing as _t
 from collections.abc import Sequence
 from typing import Annotated, Any as Any, Callable as Callable, Iterator, SupportsIndex, TypeAlias, overload as _overload
-from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, math as math, tape as tape, types as types, utils as utils
+from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, geometry as geometry, math as math, tape as tape, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
 from warp.context import CaptureMode as CaptureMode, Device as Device, Event as Event, Function as Function, Graph as Graph, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedCapture as ScopedCapture, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, capture_begin as capture_begin, capture_debug_dot_print as capture_debug_dot_print, capture_end as capture_end, capture_if as capture_if, capture_launch as capture_launch, capture_while as capture_while, compile_aot_module as compile_aot_module, event_from_ipc_handle as event_from_ipc_handle, force_load as force_load, func as func, get_cpu_kernel_cache_key as get_cpu_kernel_cache_key, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_cuda_toolkit_version as get_cuda_toolkit_version, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_module_options as get_module_options, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_conditional_graph_supported as is_conditional_graph_supported, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, load_aot_module as load_aot_module, load_module as load_module, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_module_options as set_module_options, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
+from warp.geometry import IsoSurfaceMarchingCubes
 from warp.tape import Tape as Tape
 from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as handle, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
 from warp.utils import ScopedTimer as ScopedTimer
@@ -501,6 +502,36 @@ class Logger(_t.Protocol):
         """Something that may be wrong."""
     def error(self, message: _b.str) -> None:
         """Something that is wrong."""
+
+class MarchingCubes(IsoSurfaceMarchingCubes):
+    """Extracts the surface where a field on a grid of nodes crosses a threshold.
+
+    Args:
+        nx, ny, nz: nodes along each axis.
+        max_verts, max_tris: kept, without effect: there is always room for the whole surface.
+        device: where fields lie; without it, anywhere.
+        domain_bounds_lower_corner, domain_bounds_upper_corner: where the first and the last node lie; without them, at
+            (0, 0, 0) and (nx - 1, ny - 1, nz - 1).
+        lower, upper: other names of these.
+
+    What is below the threshold is inside; triangles are counter-clockwise seen from outside. Every crossed edge of the grid
+    has one vertex, which the triangles around it share, and whatever the field, the surface is a manifold that ends at the
+    border of the grid only. Numbers of vertices and triangles are the same in every run and on every device. A node that is
+    NaN is outside.
+
+    Vertices are differentiable: a tape that records `surface` carries their gradients back to the field.
+    """
+    max_verts: _b.int
+    max_tris: _b.int
+    device: Any
+    id: _b.int
+    def __init__(self, nx: _b.int, ny: _b.int, nz: _b.int, max_verts: _b.int = 0, max_tris: _b.int = 0, device: Any = None, domain_bounds_lower_corner: Any = None, domain_bounds_upper_corner: Any = None, *, lower: Any = None, upper: Any = None) -> None: ...
+    def resize(self, nx: _b.int, ny: _b.int, nz: _b.int, max_verts: _b.int = 0, max_tris: _b.int = 0) -> None:
+        """Sets the number of nodes for the fields to come; the surface that was extracted last stays."""
+    def surface(self, field: array[Any, Any], threshold: _b.float) -> None:
+        """Extracts the surface of a float32 array of shape (nx, ny, nz): `verts` are its vertices, an array of vec3 on the
+        field's device, `indices` its triangles, three int32 each.
+        """
 
 class Mesh:
     """Triangles that kernels ask for rays, closest points, neighbours and values.

@@ -33,6 +33,7 @@ SOURCES = {  # whose names a module path has as its own
     "autograd": ("warp._src.gradients.autograd",),
     "builtins": ("warp._src.values.builtins",),
     "context": ("warp._src.kernels.modules", "warp._src.kernels.definitions", "warp._src.kernels.launching"),
+    "geometry": ("warp._src.geometry.marching_cubes",),
     "utils": ("warp._src.api.utils",),
 }
 
@@ -172,7 +173,8 @@ def stub(name: str, module: Any, package: Package) -> str:
         if home is None:
             return None
         if home[0] != name:
-            imports.setdefault(home[0], set()).add(f"{home[1]} as {home[1]}")
+            shown = f"{home[1]} as {home[1]}" if hasattr(module, home[1]) else home[1]  # no name of the module itself
+            imports.setdefault(home[0], set()).add(shown)
         return home[1]
 
     members = package.members(name, module)

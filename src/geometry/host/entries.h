@@ -2,12 +2,17 @@
 // already. Build and refit share this. What has no box gets what no walk can meet: corners that are not numbers, or an empty
 // box.
 #pragma once
+#include <algorithm>
+#include <bit>
 #include <cstdint>
-#include <limits>
+#include <cstring>
 
 #include "geometry/host/items.h"
 
 namespace weft::geometry {
+
+/// What corners are that are not there: all bits set.
+inline constexpr float kNoCorner = std::bit_cast<float>(0xffffffffu);
 
 /// Transposes four rows of four.
 inline void transpose(Float4& a, Float4& b, Float4& c, Float4& d) {
@@ -35,8 +40,39 @@ class Source {
           return true;
       }
     }
-    a = b = c = all4(std::numeric_limits<float>::quiet_NaN());
+    a = b = c = all4(kNoCorner);
     return false;
+  }
+  /// The corners of four faces, and the box around them, if nothing is special about any; places without a number get those
+  /// of the first.
+  bool plain_corners(const std::int32_t (&numbers)[4], Float4 (&a)[4], Float4 (&b)[4], Float4 (&c)[4],
+                     Bounds& box) const {
+    if (numbers[0] < 0) return false;
+    const std::int32_t* index[4];
+    std::uint32_t largest = 0;
+    for (int k = 0; k < 4; ++k) {
+      // An unused place follows used ones: the first one's corners change no box.
+      index[k] = input_.indices + 3 * std::int64_t(numbers[k] < 0 ? numbers[0] : numbers[k]);
+      for (int d = 0; d < 3; ++d) largest = std::max(largest, std::uint32_t(index[k][d]));
+    }
+    if (!point_.before_last(largest)) return false;
+    Float4 sum = all4(0);
+    for (int k = 0; k < 4; ++k) {
+      a[k] = point_.inner(index[k][0]);
+      b[k] = point_.inner(index[k][1]);
+      c[k] = point_.inner(index[k][2]);
+      box.lower = least(box.lower, least(least(a[k], b[k]), c[k]));
+      box.upper = greatest(box.upper, greatest(greatest(a[k], b[k]), c[k]));
+      sum += (a[k] + b[k]) + c[k];
+    }
+    // A sum that is finite has only finite terms; one that is not may be of large ones.
+    if (!all_zero3(zero_if_finite(sum))) return false;
+    return true;
+  }
+  /// Asks for what a block that is filled later will look up.
+  void prefetch(const FaceBlock& block) const {
+    for (const std::int32_t number : block.numbers)
+      __builtin_prefetch(input_.indices + 3 * std::int64_t(std::max(number, 0)));
   }
   Bounds box(std::int32_t number) const {
     if (number < 0) return {};
@@ -53,23 +89,35 @@ class Source {
   PointReader point_;
 };
 
+/// Transposes the corners of four faces into the rows of a block, where places without a number become NaN.
+inline void store_rows(FaceBlock& block, int first, const Float4 (&corners)[4], Int4 unused) {
+  Float4 a = corners[0], b = corners[1], c = corners[2], d = corners[3];
+  transpose(a, b, c, d);
+  store4(block.corners[first], Float4(Int4(a) | unused));
+  store4(block.corners[first + 1], Float4(Int4(b) | unused));
+  store4(block.corners[first + 2], Float4(Int4(c) | unused));
+}
+
 /// Fills an entry by its numbers and gives the box of what is in it.
 inline Bounds fill_entry(FaceBlock& block, const Source& source) {
   Float4 a[4], b[4], c[4];
   Bounds box;
-  for (int k = 0; k < 4; ++k)
-    if (source.corners(block.numbers[k], a[k], b[k], c[k])) {
-      box.add_point(a[k]);
-      box.add_point(b[k]);
-      box.add_point(c[k]);
-    }
-  const auto rows = [&](int first, Float4* corner) {
-    transpose(corner[0], corner[1], corner[2], corner[3]);
-    for (int d = 0; d < 3; ++d) store4(block.corners[first + d], corner[d]);
-  };
-  rows(0, a);
-  rows(3, b);
-  rows(6, c);
+  if (!source.plain_corners(block.numbers, a, b, c, box)) [[unlikely]] {
+    box = {};
+    for (int k = 0; k < 4; ++k)
+      if (source.corners(block.numbers[k], a[k], b[k], c[k])) {
+        box.add_point(a[k]);
+        box.add_point(b[k]);
+        box.add_point(c[k]);
+      }
+  }
+  // Most leaves are not full, and which are can't be foreseen: all bits of their last places are set, without a branch.
+  Int4 numbers;
+  std::memcpy(&numbers, block.numbers, sizeof numbers);
+  const Int4 unused = numbers < 0;
+  store_rows(block, 0, a, unused);
+  store_rows(block, 3, b, unused);
+  store_rows(block, 6, c, unused);
   return box;
 }
 

@@ -42,6 +42,10 @@ class PointReader {
     return Float4{p[0], p[1], p[2], 0};
   }
 
+  /// Points that have others behind them: they can be read without looking.
+  bool before_last(std::uint32_t index) const { return std::uint64_t(index) + 1 < count_; }
+  Float4 inner(std::int32_t index) const { return load4(points_ + 3 * std::int64_t(index)); }
+
  private:
   const float* points_;
   std::uint64_t count_;

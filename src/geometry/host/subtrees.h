@@ -12,7 +12,8 @@ namespace weft::geometry {
 
 struct SubtreeCut {
   struct Range {
-    std::uint32_t first, last;
+    std::uint32_t first, last;  // nodes, the last one not included
+    std::uint32_t last_root;    // of the last of its subtrees
   };
   std::vector<Range> ranges;
   std::vector<std::uint32_t> top;  // ascending
@@ -27,9 +28,9 @@ SubtreeCut cut_subtrees(const Node* nodes, std::uint32_t count) {
     if (nodes[n].escape - n <= grain) {
       // Small neighbours go together; nodes in between belong to the top, so they have to be adjacent.
       if (!cut.ranges.empty() && cut.ranges.back().last == n && nodes[n].escape - cut.ranges.back().first <= grain)
-        cut.ranges.back().last = nodes[n].escape;
+        cut.ranges.back() = {cut.ranges.back().first, nodes[n].escape, n};
       else
-        cut.ranges.push_back({n, nodes[n].escape});
+        cut.ranges.push_back({n, nodes[n].escape, n});
       n = nodes[n].escape;
     } else {
       cut.top.push_back(n++);
@@ -43,7 +44,7 @@ template <class Node, class F>
 void from_leaves_up(const Node* nodes, std::uint32_t count, const F& f) {
   const SubtreeCut cut = cut_subtrees(nodes, count);
   in_parallel(std::int64_t(cut.ranges.size()), [&](std::int64_t i) {
-    const SubtreeCut::Range range = cut.ranges[std::size_t(i)];
+    const SubtreeCut::Range& range = cut.ranges[std::size_t(i)];
     for (std::uint32_t n = range.last; n-- > range.first;) f(n);
   });
   for (auto n = cut.top.rbegin(); n != cut.top.rend(); ++n) f(*n);

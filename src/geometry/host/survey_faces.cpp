@@ -42,8 +42,14 @@ bool survey_plain(const TreeInput& input, std::uint64_t first, std::uint64_t las
     Float4 lengths = all4(0);
     for (std::uint64_t i = run; i < std::min(run + kRun, last); ++i) {
       const std::int32_t* corners = input.indices + 3 * i;
-      if (!point.has(corners[0]) || !point.has(corners[1]) || !point.has(corners[2])) return false;
-      lengths += edge_lengths(point(corners[0]), point(corners[1]), point(corners[2]));
+      const std::uint32_t largest =
+          std::max({std::uint32_t(corners[0]), std::uint32_t(corners[1]), std::uint32_t(corners[2])});
+      if (point.before_last(largest)) [[likely]] {
+        lengths += edge_lengths(point.inner(corners[0]), point.inner(corners[1]), point.inner(corners[2]));
+      } else {
+        if (!point.has(std::int32_t(largest))) return false;
+        lengths += edge_lengths(point(corners[0]), point(corners[1]), point(corners[2]));
+      }
     }
     for (int k = 0; k < 3; ++k) sums[k] += double(lengths[k]);
   }
