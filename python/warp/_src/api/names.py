@@ -105,6 +105,7 @@ _LATE = {
         "timing_print",
     ),
     "warp._src.devices.timer": ("ScopedTimer",),
+    "warp._src.geometry.hash_grid": ("HashGrid",),
     "warp._src.geometry.mesh": ("Bvh", "BvhConstructor", "Mesh"),
     "warp._src.gradients.forward": ("ForwardMode", "hvp", "jvp"),
     "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
