@@ -6,11 +6,12 @@ import enum as _enum
 import typing as _t
 from collections.abc import Sequence
 from typing import Annotated, Any as Any, Callable as Callable, Iterator, SupportsIndex, TypeAlias, overload as _overload
-from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, math as math, tape as tape, types as types, utils as utils
+from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, geometry as geometry, math as math, tape as tape, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
 from warp.context import CaptureMode as CaptureMode, Device as Device, Event as Event, Function as Function, Graph as Graph, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedCapture as ScopedCapture, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, capture_begin as capture_begin, capture_debug_dot_print as capture_debug_dot_print, capture_end as capture_end, capture_if as capture_if, capture_launch as capture_launch, capture_while as capture_while, compile_aot_module as compile_aot_module, event_from_ipc_handle as event_from_ipc_handle, force_load as force_load, func as func, get_cpu_kernel_cache_key as get_cpu_kernel_cache_key, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_cuda_toolkit_version as get_cuda_toolkit_version, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_module_options as get_module_options, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_conditional_graph_supported as is_conditional_graph_supported, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, load_aot_module as load_aot_module, load_module as load_module, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_module_options as set_module_options, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
+from warp.geometry import IsoSurfaceMarchingCubes as IsoSurfaceMarchingCubes
 from warp.tape import Tape as Tape
 from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as handle, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
 from warp.utils import ScopedTimer as ScopedTimer
@@ -414,6 +415,36 @@ def atomic_xor(arr: array[_T, _Three], i: SupportsIndex, j: SupportsIndex, k: Su
 def atomic_xor(arr: array[_T, _Four], i: SupportsIndex, j: SupportsIndex, k: SupportsIndex, l: SupportsIndex, value: _T) -> _T:
     """Bitwise exclusive or into an element; gives the old value."""
 
+class Bvh:
+    """Boxes that kernels ask for overlaps: a tree over `lowers` and `uppers`, two arrays of vec3 on one device.
+
+    The arrays are shared: after they were changed in place, call `refit()` or `rebuild()`. Boxes with a lower corner above
+    the upper one, or with NaN, are never found. `groups` (int32, one a box) lets queries start at the boxes of one group
+    alone (`wp.bvh_get_group_root`). `constructor` and `leaf_size` never change an answer.
+    """
+    lowers: array[Any, Any]
+    uppers: array[Any, Any]
+    groups: array[Any, Any] | None
+    constructor: BvhConstructor | _b.str | None
+    leaf_size: _b.int
+    device: Any
+    def __init__(self, lowers: array[Any, Any], uppers: array[Any, Any], constructor: BvhConstructor | _b.str | None = None, groups: array[Any, Any] | None = None, leaf_size: _b.int = 1) -> None: ...
+    @_b.property
+    def id(self) -> _b.int:
+        """The number by which kernels know the tree: pass it as uint64. The tree itself may be passed as well."""
+    def __index__(self) -> _b.int: ...
+    def refit(self) -> None:
+        """Brings the tree to where the boxes are now; which boxes are together stays. Quick."""
+    def rebuild(self, constructor: BvhConstructor | _b.str | None = None) -> None:
+        """Makes a new tree for where the boxes are now, under the same id."""
+
+class BvhConstructor(_enum.Enum):
+    """How a tree's topology is chosen. None of them changes what queries find."""
+    SAH = 'sah'
+    MEDIAN = 'median'
+    LBVH = 'lbvh'
+    CUBQL = 'cubql'
+
 class CudaManagedAllocator:
     """Memory that both the CPU and the current CUDA device reach, which the driver moves between them (CUDA's managed
     memory). More than the device has can be asked for.
@@ -471,6 +502,74 @@ class Logger(_t.Protocol):
         """Something that may be wrong."""
     def error(self, message: _b.str) -> None:
         """Something that is wrong."""
+
+class MarchingCubes(IsoSurfaceMarchingCubes):
+    """Extracts the surface where a field on a grid of nodes crosses a threshold.
+
+    Args:
+        nx, ny, nz: nodes along each axis.
+        max_verts, max_tris: kept, without effect: there is always room for the whole surface.
+        device: where fields lie; without it, anywhere.
+        domain_bounds_lower_corner, domain_bounds_upper_corner: where the first and the last node lie; without them, at
+            (0, 0, 0) and (nx - 1, ny - 1, nz - 1).
+        lower, upper: other names of these.
+
+    What is below the threshold is inside; triangles are counter-clockwise seen from outside. Every crossed edge of the grid
+    has one vertex, which the triangles around it share, and whatever the field, the surface is a manifold that ends at the
+    border of the grid only. Numbers of vertices and triangles are the same in every run and on every device. A node that is
+    NaN is outside.
+
+    Vertices are differentiable: a tape that records `surface` carries their gradients back to the field.
+    """
+    max_verts: _b.int
+    max_tris: _b.int
+    device: Any
+    id: _b.int
+    def __init__(self, nx: _b.int, ny: _b.int, nz: _b.int, max_verts: _b.int = 0, max_tris: _b.int = 0, device: Any = None, domain_bounds_lower_corner: Any = None, domain_bounds_upper_corner: Any = None, *, lower: Any = None, upper: Any = None) -> None: ...
+    def resize(self, nx: _b.int, ny: _b.int, nz: _b.int, max_verts: _b.int = 0, max_tris: _b.int = 0) -> None:
+        """Sets the number of nodes for the fields to come; the surface that was extracted last stays."""
+    def surface(self, field: array[Any, Any], threshold: _b.float) -> None:
+        """Extracts the surface of a float32 array of shape (nx, ny, nz): `verts` are its vertices, an array of vec3 on the
+        field's device, `indices` its triangles, three int32 each.
+        """
+
+class Mesh:
+    """Triangles that kernels ask for rays, closest points, neighbours and values.
+
+    `points` (vec3), `velocities` (vec3 or None) and `indices` (int32, three a face, counter-clockwise seen from outside)
+    are contiguous one-dimensional arrays on one device. They are shared: after points were changed in place, call
+    `refit()`; until then queries find faces where they were.
+
+    `support_winding_number` lets kernels tell inside from outside by winding numbers, at the price of memory.
+    `bvh_constructor` is None (what the device likes best), "sah", "median", "lbvh" or a `BvhConstructor`, and
+    `bvh_leaf_size` a hint; neither changes an answer. `groups` (int32, one a face) lets queries start at the faces of one
+    group alone (`wp.mesh_get_group_root`).
+    """
+    indices: array[Any, Any]
+    groups: array[Any, Any] | None
+    support_winding_number: Any
+    bvh_constructor: BvhConstructor | _b.str | None
+    bvh_leaf_size: _b.int | None
+    device: Any
+    def __init__(self, points: array[Any, Any], indices: array[Any, Any], velocities: array[Any, Any] | None = None, support_winding_number: _b.bool = False, bvh_constructor: BvhConstructor | _b.str | None = None, bvh_leaf_size: _b.int | None = None, groups: array[Any, Any] | None = None) -> None: ...
+    @_b.property
+    def id(self) -> _b.int:
+        """The number by which kernels know the mesh: pass it as uint64. The mesh itself may be passed as well."""
+    def __index__(self) -> _b.int: ...
+    @_b.property
+    def points(self) -> array[Any, Any]:
+        """The vertices. Assigning another array of the same shape takes it, with its gradient, and refits."""
+    @points.setter
+    def points(self, value: Any, /) -> None: ...
+    @_b.property
+    def velocities(self) -> array[Any, Any] | None:
+        """Velocities of the vertices, or None. They may be assigned, also where there were none."""
+    @velocities.setter
+    def velocities(self, value: Any, /) -> None: ...
+    def refit(self) -> None:
+        """Brings the tree to where the points are now; which faces are together stays. Quick."""
+    def rebuild(self, constructor: BvhConstructor | _b.str | None = None) -> None:
+        """Makes a new tree for where the points are now, under the same id: better than `refit` after large moves."""
 
 class ModuleBuildOptions:
     """Further folders and text for the compiler of native functions (`wp.func_native`)."""
@@ -770,6 +869,26 @@ def timing_end(synchronize: _b.bool = True) -> _b.list[TimingResult]:
     """
 def timing_print(results: _b.list[TimingResult], indent: _b.str = '') -> None:
     """Prints what `wp.timing_end` gave: all activities in their order, then sums by activity and by device."""
+class BvhQuery:
+    """What of a tree meets a box, a ray, a sphere or a capsule."""
+class MeshQueryAABB:
+    """The faces of a mesh whose boxes meet a box or a sphere."""
+class MeshQueryPoint:
+    """What a query for the nearest point of a mesh found."""
+    result: _b.bool
+    sign: _b.float
+    face: _b.int
+    u: _b.float
+    v: _b.float
+class MeshQueryRay:
+    """What mesh_query_ray found."""
+    result: _b.bool
+    sign: _b.float
+    face: _b.int
+    t: _b.float
+    u: _b.float
+    v: _b.float
+    normal: vec3
 @_overload
 def abs(x: _S) -> _S:
     """Absolute value."""
@@ -867,6 +986,18 @@ def block_dim() -> _b.int:
     """Threads of a block: the launch's block_dim on CUDA devices, 1 on the CPU."""
 def breakpoint() -> None:
     """Stops in a debugger if one is attached; on CUDA devices it does nothing."""
+def bvh_get_group_root(id: uint64 | _b.int, group: _b.int) -> _b.int:
+    """Where a group's boxes begin, as a root for queries; -1 if there are none. As a root -1 means the whole tree, so test for it."""
+def bvh_query_aabb(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high: Vector[_b.float, Literal[3]], root: _b.int = ...) -> BvhQuery:
+    """The boxes of a tree that meet a box, for a loop or bvh_query_next; in no particular order. root takes those of a group alone (bvh_get_group_root)."""
+def bvh_query_capsule(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], radius: _b.float, root: _b.int = ...) -> BvhQuery:
+    """The boxes of a tree that, grown by a radius, meet a ray."""
+def bvh_query_next(query: BvhQuery, index: _b.int, max_dist: _b.float = ...) -> _b.bool:
+    """Moves on to the next box; False behind the last. Rays meet boxes nearer than max_dist, in lengths of dir; it may shrink from call to call."""
+def bvh_query_ray(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], root: _b.int = ...) -> BvhQuery:
+    """The boxes of a tree that a ray meets, from inside or in front."""
+def bvh_query_sphere(id: uint64 | _b.int, center: Vector[_b.float, Literal[3]], radius: _b.float, root: _b.int = ...) -> BvhQuery:
+    """The boxes of a tree that meet a sphere."""
 def cast(a: Any, dtype: type[_T2]) -> _T2:
     """The bits of a number, vector or matrix as another type of the same size."""
 def cbrt(x: _F) -> _F:
@@ -1185,6 +1316,78 @@ def max(a: Vector[_S, _N], b: Vector[_S, _N]) -> Vector[_S, _N]:
 @_overload
 def max(a: Vector[_S, Any]) -> _S:
     """Largest component."""
+def mesh_eval_face_normal(id: uint64 | _b.int, face: _b.int) -> Vector[_b.float, Literal[3]]:
+    """The unit normal of a face, from where its corners are counter-clockwise."""
+def mesh_eval_position(id: uint64 | _b.int, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> Vector[_b.float, Literal[3]]:
+    """The point u x0 + v x1 + (1 - u - v) x2 of a face."""
+def mesh_eval_velocity(id: uint64 | _b.int, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> Vector[_b.float, Literal[3]]:
+    """The velocity at a point of a face; zero without velocities."""
+def mesh_get(id: uint64 | _b.int) -> Any:
+    """The arrays of a mesh: points, velocities, indices."""
+def mesh_get_bvh(id: uint64 | _b.int) -> uint64:
+    """The id of the tree of a mesh's faces, for bvh_query_aabb and the like."""
+def mesh_get_group_root(id: uint64 | _b.int, group: _b.int) -> _b.int:
+    """Where a group's faces begin, as a root for queries; -1 if there are none. As a root -1 means all faces, so test for it."""
+def mesh_get_index(id: uint64 | _b.int, index: _b.int) -> _b.int:
+    """The number of a corner's point; index is 3*face + corner."""
+def mesh_get_point(id: uint64 | _b.int, index: _b.int) -> Vector[_b.float, Literal[3]]:
+    """The point of a corner; index is 3*face + corner."""
+def mesh_get_velocity(id: uint64 | _b.int, index: _b.int) -> Vector[_b.float, Literal[3]]:
+    """The velocity of a corner, zero without velocities; index is 3*face + corner."""
+def mesh_query_aabb(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high: Vector[_b.float, Literal[3]]) -> MeshQueryAABB:
+    """The faces whose boxes meet a box, for a loop or mesh_query_aabb_next; in no particular order."""
+def mesh_query_aabb_next(query: MeshQueryAABB, index: _b.int) -> _b.bool:
+    """Moves on to the next face; False behind the last."""
+@_overload
+def mesh_query_furthest_point_no_sign(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], min_dist: _b.float) -> MeshQueryPoint:
+    """The furthest point of a mesh beyond min_dist, a corner; sign is 0."""
+@_overload
+def mesh_query_furthest_point_no_sign(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], min_dist: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+def mesh_query_next(query: MeshQueryAABB, index: _b.int) -> _b.bool:
+    """Moves on to the next face; False behind the last."""
+@_overload
+def mesh_query_point(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist. sign is -1 inside and 1 outside: inside, two of three rays along the axes meet a face from the back first."""
+@_overload
+def mesh_query_point(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, inside: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_point_no_sign(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist; sign is 0."""
+@_overload
+def mesh_query_point_no_sign(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_point_sign_normal(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, epsilon: _b.float = ...) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist, with a sign by the normals of all faces about as near, weighted by angles. epsilon is how much further they may be, in mean lengths of edges."""
+@_overload
+def mesh_query_point_sign_normal(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, inside: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float, epsilon: _b.float = ...) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_point_sign_parity(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, n_sample: _b.int = ..., perturbation_scale: _b.float = ...) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist; inside, most of n_sample rays around (1, 1, 1) cross an odd number of faces."""
+@_overload
+def mesh_query_point_sign_parity(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, inside: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float, n_sample: _b.int = ..., perturbation_scale: _b.float = ...) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_point_sign_winding_number(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, accuracy: _b.float = ..., threshold: _b.float = ...) -> MeshQueryPoint:
+    """The nearest point of a mesh within max_dist; inside, the winding number is above the threshold. accuracy is from how many radii on faces count together. A Mesh without support_winding_number takes rays instead, as mesh_query_point."""
+@_overload
+def mesh_query_point_sign_winding_number(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, inside: _b.float, face: _b.int, bary_u: _b.float, bary_v: _b.float, accuracy: _b.float = ..., threshold: _b.float = ...) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is found."""
+@_overload
+def mesh_query_ray(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], max_t: _b.float, root: _b.int = ...) -> MeshQueryRay:
+    """The nearest face that a ray meets with 0 <= t < max_t, from either side; t counts in lengths of dir. root takes the faces of a group alone (mesh_get_group_root)."""
+@_overload
+def mesh_query_ray(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], max_t: _b.float, t: _b.float, bary_u: _b.float, bary_v: _b.float, sign: _b.float, normal: Vector[_b.float, Literal[3]], face: _b.int, root: _b.int = ...) -> _b.bool:
+    """As above, into variables, which stay as they are if nothing is met."""
+def mesh_query_ray_anyhit(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], max_t: _b.float, root: _b.int = ...) -> _b.bool:
+    """Whether a ray meets a face with 0 <= t < max_t."""
+def mesh_query_ray_count_intersections(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], root: _b.int = ...) -> _b.int:
+    """How many faces a ray meets with t >= 0. A crossing at an edge or corner that faces share counts once: the number is odd inside of closed meshes."""
+def mesh_query_sphere(id: uint64 | _b.int, center: Vector[_b.float, Literal[3]], radius: _b.float) -> MeshQueryAABB:
+    """The faces whose boxes meet a sphere, for a loop or mesh_query_next."""
 @_overload
 def min(a: _S, b: _S) -> _S:
     """Smaller of two numbers; a NaN operand is ignored."""

@@ -40,9 +40,10 @@ class Tracer {
         case ir::Access::reads: mark(op.operand(0), true, false); break;
         case ir::Access::writes: mark(op.operand(0), false, true); break;
         case ir::Access::updates:
-          // An addition changes an element and does not replace it: a gradient passes it unchanged, and tapes don't
-          // take it for a write that cuts off what was there (unreversed_writes.cpp).
-          mark(op.operand(0), !op.result()->type->is_array(), true, op.atomic != ir::AtomicKind::add);
+          // What an element becomes depends on what it was, whether or not the result is used. An addition changes it
+          // and does not replace it: a gradient passes it unchanged, and tapes don't take it for a write that cuts off
+          // what was there (unreversed_writes.cpp).
+          mark(op.operand(0), true, true, op.atomic != ir::AtomicKind::add);
           break;
         // Whoever has the address may do both with it, and nobody would see.
         case ir::Access::address: mark(op.operand(0), true, true); break;

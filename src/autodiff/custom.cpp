@@ -28,6 +28,13 @@ bool writes_gradients(const ir::Function& function) {
   return any;
 }
 
+/// Whether no result of a call can carry a derivative.
+bool is_discrete(const Op& call) {
+  for (const Value* result : call.results)
+    if (has_floats(result->type) || ir::has_array(result->type)) return false;
+  return true;
+}
+
 }  // namespace
 
 bool Functions::can_reverse(const ir::Function& function, const SourceLoc& call) {
@@ -110,6 +117,8 @@ bool Reverser::reads_changed(const Op& op, const ir::Function& callee) {
 }
 
 void Reverser::reverse_call(const Op& op) {
+  // What only finds out something discrete, such as a walk over a tree, passes nothing on.
+  if (is_discrete(op) && effects_.of(*op.callee).removable()) return;
   if (!activity_.matters(op) || !functions_.can_reverse(*op.callee, op.loc)) return;
   // Asked of the gradient, not of the function: it may read arrays that its function never looks at.
   ir::Function* adjoint_function = functions_.adjoint_of(*op.callee);

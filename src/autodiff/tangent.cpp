@@ -163,7 +163,8 @@ void Tangent::call_custom(const Op& op) {
         Value* slope = row->result(next++);
         if (!moves(operand)) continue;
         for (const auto& part : float_leaves(operand->type)) {
-          Value* product = mul(get(slope, part.path), get(dot(operand), part.path));
+          Value* along = get(dot(operand), part.path);
+          Value* product = gated(along, mul(get(slope, part.path), along));
           sum = add(sum, product->type == leaf.type ? product : b_.cast(product, leaf.type));
         }
       }
@@ -253,13 +254,22 @@ void Tangent::atomic(const Op& op) {
     before = b_.atomic(op.atomic, shadow, indices, op.wrap, op.path, steps, slope);
   } else {
     if (gives) before = b_.load(shadow, indices, op.wrap, op.path, steps);
-    if (op.atomic == AtomicKind::cas) {
-      // It took place if what was found is what was expected.
-      store_if(b_.binary(OpCode::eq, found, at(op.operand(op.operands.size() - 2))), {});
-    } else {  // of equal ones the last, as in reverse
-      const OpCode wins = op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge;
-      for (const FloatLeaf& leaf : float_leaves(type))
-        store_if(b_.binary(wins, get(value, leaf.path), get(found, leaf.path)), leaf.path);
+    // Each component of a composite is an operation of its own, with its own outcome.
+    for (const FloatLeaf& leaf : float_leaves(type)) {
+      Value *was = get(found, leaf.path), *wins = nullptr;
+      if (op.atomic == AtomicKind::cas) {
+        // It took place if what was found has the bits of what was expected.
+        Value* expected = get(at(op.operand(op.operands.size() - 2)), leaf.path);
+        const Type* bits = bits_type(leaf.type);
+        wins = b_.binary(OpCode::eq, b_.bitcast(was, bits), b_.bitcast(expected, bits));
+      } else {  // of equal ones the last, as in reverse; what is no number loses against whatever is one
+        Value* brought = get(value, leaf.path);
+        Value* better = b_.binary(op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge, brought, was);
+        Value* alone =
+            b_.binary(OpCode::bit_and, b_.binary(OpCode::ne, was, was), b_.binary(OpCode::eq, brought, brought));
+        wins = b_.binary(OpCode::bit_or, better, alone);
+      }
+      store_if(wins, leaf.path);
     }
   }
   b_.yield({&before, gives ? std::size_t(1) : 0});

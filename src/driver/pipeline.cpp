@@ -12,6 +12,7 @@
 #include "ir/walk.h"
 #include "math/inline_math.h"
 #include "passes/bounds_check.h"
+#include "passes/compared_values.h"
 #include "passes/contract.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
@@ -22,6 +23,7 @@
 #include "passes/licm.h"
 #include "passes/move_tests.h"
 #include "passes/plain_roots.h"
+#include "passes/positive_zeros.h"
 #include "passes/promote_locals.h"
 #include "passes/raw_locals.h"
 #include "passes/report_not_finite.h"
@@ -145,7 +147,8 @@ const std::vector<Stage>& stages() {
       {"contract",
        [](ir::Module& module, const CompileOptions& options) {
          if (!options.fuse_fp) return;
-         for (auto& function : module.functions) passes::contract(*function);
+         const auto unfused = passes::compared_values(module);
+         for (auto& function : module.functions) passes::contract(*function, unfused);
        }},
       // Behind differentiation, which wants the guard.
       on_each("plain-roots", [](ir::Function& f) { passes::plain_roots(f); }),
@@ -158,6 +161,12 @@ const std::vector<Stage>& stages() {
                passes::dce(f, nullptr);
                passes::sink_stores(f);
              }),
+      // Behind contraction, which would fuse the sum. Fast arithmetic has no zeros to tell apart, and leaves it out again.
+      {"deterministic",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.deterministic || options.fast_math) return;
+         for (auto& function : module.functions) passes::positive_zeros(*function);
+       }},
       with_effects("dce-3", passes::dce),
       on_each("raw-locals", [](ir::Function& f) { passes::raw_locals(f); }),
 
@@ -183,6 +192,7 @@ const std::vector<Stage>& inner_passes() {
       on_each("move-tests", [](ir::Function& f) { passes::move_tests(f); }),
       on_each("join-branches", [](ir::Function& f) { passes::join_branches(f); }),
       on_each("sink-stores", [](ir::Function& f) { passes::sink_stores(f); }),
+      on_each("positive-zeros", [](ir::Function& f) { passes::positive_zeros(f); }),
   };
   return list;
 }

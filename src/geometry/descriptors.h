@@ -62,7 +62,7 @@ enum GridFlags : std::uint32_t {
   kInDoubles = 1,  // cells are found in float64, else in float32
 };
 
-/// Points sorted by the cell of a table that space is wrapped around (geometry/cells.h).
+/// Points sorted by the cell of a table that space is wrapped around (geometry/grid_cells.h).
 struct GridDescriptor {
   Header header;
   std::uint64_t starts;  // u32: where a cell's run begins; cells + 1 of them

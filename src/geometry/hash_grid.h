@@ -3,7 +3,7 @@
 #pragma once
 #include <array>
 
-#include "geometry/cells.h"
+#include "geometry/grid_cells.h"
 #include "geometry/object.h"
 #include "runtime/array.h"
 

@@ -15,7 +15,8 @@ constexpr std::int64_t kFixedExtent = INT32_MAX;
 
 Entity FunctionLowering::special_handle(const std::vector<Argument>& args, const Node& at_node) {
   std::optional<HandleKind> kind;
-  if (args.size() == 2 && args[0].entity.kind == Entity::Kind::string) kind = handle_from_text(args[0].entity.text);
+  if (args.size() == 2 && args[0].entity.kind == Entity::Kind::string)
+    kind = handle_from_text(args[0].entity.symbol->constant.text);
   if (!kind) return fail(DiagCode::bad_call, at_node, "_handle() takes the name of a kind of object and an id");
   ir::Value* id = value_of(args[1].entity, *args[1].expr);
   if (!id) return Entity::failed();

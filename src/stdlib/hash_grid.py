@@ -1,6 +1,6 @@
 # Neighbours by hash grids. A grid's descriptor (src/geometry/descriptors.h) has a table of starts, a cell each, and the
 # points' numbers sorted by cell: the cells of a row along x are one stretch of numbers, a run, and two where the row goes
-# over the table's edge. Cells are found as the builders find them (src/geometry/cells.h).
+# over the table's edge. Cells are found as the builders find them (src/geometry/grid_cells.h).
 
 _GRID_FLAGS = 8
 _GRID_STARTS = 16

@@ -109,6 +109,48 @@ def test_gradients_repeat(device):
     assert _same(_runs(run))
 
 
+@wp.kernel(module="unique", module_options={"deterministic": True})
+def clamped(x: wp.array(dtype=int), out: wp.array(dtype=int), seen: wp.array(dtype=int)):
+    i = wp.tid()
+    wp.atomic_min(out, 0, x[i])
+    wp.atomic_max(out, 0, x[i] - 50)
+    wp.atomic_add(out, 1, 1)
+    seen[i] = out[1]
+
+
+@each_device
+def test_operations_that_mix_repeat(device):
+    x = wp.array(np.random.default_rng(8).integers(-1000, 1000, N, np.int32), device=device)
+
+    def run():
+        out, seen = wp.zeros(2, dtype=int, device=device), wp.zeros(N, dtype=int, device=device)
+        wp.launch(clamped, N, [x, out, seen], device=device)
+        return out, seen
+
+    assert _same(_runs(run))
+
+
+@wp.kernel(module="unique", module_options={"deterministic": True})
+def extremes(x: wp.array(dtype=float), to: wp.array(dtype=int), low: wp.array(dtype=float), high: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_min(low, to[i], x[i] * 0.0)
+    wp.atomic_max(high, to[i], x[i] * -0.0)
+
+
+@each_device
+def test_of_two_zeros_always_the_same_stays(device):
+    x, to = (wp.array(a, device=device) for a in _data())
+
+    def run():
+        low, high = (wp.full(50, value, dtype=float, device=device) for value in (1.0, -1.0))
+        wp.launch(extremes, N, [x, to, low, high], device=device)
+        return low, high
+
+    assert _same(_runs(run))
+    for found in run():
+        assert not found.numpy().any() and not np.signbit(found.numpy()).any()
+
+
 def test_the_flag_of_the_session_reaches_kernels():
     @wp.kernel
     def order(slot: wp.array(dtype=int), a: wp.array(dtype=int)):

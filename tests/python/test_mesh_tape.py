@@ -8,7 +8,7 @@ import warp as wp
 
 POINTS = np.array([[-1, -1, 0], [2, -1, 0.5], [-1, 2, 0.25], [2, 2, 1]], dtype=np.float32)
 FACES = np.array([0, 1, 2, 2, 1, 3], dtype=np.int32)
-STARTS = np.array([[0, 0, -2], [0.3, 0.1, -3], [1.2, 1.1, -1], [0.1, 0.9, -2]], dtype=np.float32)
+STARTS = np.array([[0, 0, -2], [0.3, 0.1, -3], [1.2, 1.1, -1], [0.1, 0.7, -2]], dtype=np.float32)
 
 
 @wp.kernel

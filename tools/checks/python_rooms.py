@@ -10,7 +10,9 @@ import ast
 import dataclasses
 
 # In their order: each imports from itself and from those to its left. docs/design/python.md says what they hold.
-ROOMS = ("session", "values", "devices", "arrays", "kernels", "graphs", "gradients", "algorithms", "geometry", "interop", "api")
+ROOMS = (
+    "session", "values", "devices", "arrays", "kernels", "graphs", "gradients", "algorithms", "geometry", "interop", "api",
+)  # fmt: skip
 
 _GPU = "start-up: only programs that use a GPU need it"
 _RARE = "start-up: few programs need it"
@@ -36,6 +38,7 @@ LATE = {
     ("algorithms.matmul", "algorithms.device_matmul"): _GPU,
     ("algorithms.matmul", "gradients.forward_rules"): _FORWARD,
     ("api.names", "warp.autograd"): "wp.autograd without an import of its own; few programs need it",
+    ("api.names", "warp.geometry"): "wp.geometry without an import of its own; few programs need it",
 }
 
 _PACKAGE, _INSIDE, _EXTENSION = "warp", "warp._src", "_weft"

@@ -33,6 +33,7 @@ SOURCES = {  # whose names a module path has as its own
     "autograd": ("warp._src.gradients.autograd",),
     "builtins": ("warp._src.values.builtins",),
     "context": ("warp._src.kernels.modules", "warp._src.kernels.definitions", "warp._src.kernels.launching"),
+    "geometry": ("warp._src.geometry.marching_cubes",),
     "utils": ("warp._src.api.utils",),
 }
 

@@ -234,8 +234,10 @@ TEST(NvptxPlan, DivisionByPreparedNumbers) {
     for (int k = 0; k < 20000; ++k, x = x * 1664525u + 1013904223u)
       ASSERT_EQ(divide(x & 0x7fffffffu), (x & 0x7fffffffu) / by) << by;
     for (std::uint64_t near = by; near < 0x80000000u; near += std::max<std::uint64_t>(by, 0x7fffffffu / 64))
-      for (std::uint64_t at : {near - 1, near, near + 1})
-        if (at < 0x80000000u) ASSERT_EQ(divide(std::uint32_t(at)), at / by) << by;
+      for (std::uint64_t at : {near - 1, near, near + 1}) {
+        if (at >= 0x80000000u) continue;
+        ASSERT_EQ(divide(std::uint32_t(at)), at / by) << by;
+      }
   }
 }
 

@@ -111,6 +111,21 @@ TEST(InterpControl, PrintsInThreadOrder) {
   EXPECT_EQ(text, "thread 0\n<0>\nthread 1\n<1>\n");
 }
 
+TEST(InterpControl, ThreadsGoBackFromTheLast) {
+  auto module = parse_ir("kernel @k(%n: i32) form(rank 1) {\n%i = tid 0\nprintf \"%d of %d, \", %i, %n\nreturn\n}\n");
+  std::string text;
+  runtime::PrintSink sink = [&](std::string_view part) { text += part; };
+  {
+    runtime::PrintBuffer prints(1, &sink);
+    runtime::LaunchContext context;
+    context.dims[0] = 5;
+    context.print = &prints;
+    const std::int32_t block[2] = {9, 0};
+    interp::run_kernel(*module, *module->functions.back(), block, context, 1, 4, {.descending = true});
+  }
+  EXPECT_EQ(text, "3 of 9, 2 of 9, 1 of 9, ");
+}
+
 TEST(InterpControl, AStopLeavesTheKernel) {
   auto endless = parse_ir(
       "kernel @k() form(rank 1) {\n%i = tid 0\n%a = while (%p = 1i32) {\n test true\n} do {\n yield %p\n}\n"

@@ -106,6 +106,7 @@ _LATE = {
     ),
     "warp._src.devices.timer": ("ScopedTimer",),
     "warp._src.geometry.hash_grid": ("HashGrid",),
+    "warp._src.geometry.marching_cubes": ("MarchingCubes",),
     "warp._src.geometry.mesh": ("Bvh", "BvhConstructor", "Mesh"),
     "warp._src.gradients.forward": ("ForwardMode", "hvp", "jvp"),
     "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
@@ -131,6 +132,10 @@ def __getattr__(name: str) -> object:
         import warp.autograd
 
         return warp.autograd
+    if name == "geometry":
+        import warp.geometry
+
+        return warp.geometry
     if name in _module_paths.PATHS:
         return _module_paths.PATHS[name]
     module = _late_names.get(name)

@@ -1,1 +1,1 @@
-"""Meshes, trees of boxes, grids of points and surfaces: objects that kernels query by an id."""
+"""Geometry: meshes, trees of boxes and grids that kernels query by an id; surfaces of fields."""

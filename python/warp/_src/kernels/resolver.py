@@ -7,6 +7,7 @@ Python's builtins the compiler knows itself. A compile asks each question once (
 from __future__ import annotations
 
 import enum
+import opcode
 import sys
 import types as _pytypes
 import typing
@@ -110,8 +111,11 @@ def _attributes_of(answer: tuple | None) -> _MemberResolver | None:
 def _unusable(value: object, what: str) -> tuple:
     """The answer for an object that kernels can't use as a value; the functions and types it has they can."""
     kind = type(value)
-    holds_values = kind is array or isinstance(value, (list, tuple, dict, set, frozenset)) or isinstance(value, wt.np.ndarray)
-    return ("other", what, repr(kind), None if holds_values else ObjectResolver(value))
+    if kind is _pytypes.FunctionType:
+        holds_nothing = not value.__dict__  # of the program's own
+    else:
+        holds_nothing = kind is array or isinstance(value, (list, tuple, dict, set, frozenset, wt.np.ndarray))
+    return ("other", what, repr(kind), None if holds_nothing else ObjectResolver(value))
 
 
 def describe_member_of_warp(name: str) -> tuple | None:
@@ -183,7 +187,6 @@ class _MemberResolver:
     def eval_static(self, text: str, local_values: dict) -> None:
         return None
 
-
     def __repr__(self) -> str:  # part of texts that are compared (FunctionResolver.meaning)
         return type(self).__name__
 
@@ -218,26 +221,49 @@ class ModuleResolver(_MemberResolver):
 
 _outer: weakref.WeakKeyDictionary[_pytypes.CodeType, list[tuple[str, ...]]] = weakref.WeakKeyDictionary()
 
+_GLOBAL, _DEREF, _ATTRIBUTE, _METHOD, _WIDE = (
+    opcode.opmap.get(name) for name in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "LOAD_METHOD", "EXTENDED_ARG")
+)
+_CACHE = 0  # what an instruction remembers of earlier runs: units of 0 behind it (before Python 3.11 there are none)
+_GLOBAL_FLAGS = 1 if sys.version_info >= (3, 11) else 0  # low bits of an operand that are not the number of a name
+_ATTRIBUTE_FLAGS = 1 if sys.version_info >= (3, 12) else 0
+
 
 def _outer_names(code: _pytypes.CodeType) -> list[tuple[str, ...]]:
     """The names that a piece of code takes from outside, each alone and with attributes that follow; closures of one text
-    share their code."""
+    share their code. `dis` would say it, too, in ten times the time, and first launches wait for this."""
     names = _outer.get(code)
     if names is not None:
         return names
-    import dis
-
+    if sys.version_info >= (3, 11):  # one numbering for all variables, where a parameter in a cell counts once
+        cells = (*code.co_varnames, *(n for n in code.co_cellvars if n not in code.co_varnames), *code.co_freevars)
+    else:
+        cells = (*code.co_cellvars, *code.co_freevars)
     found: set[tuple[str, ...]] = set()
     path: tuple[str, ...] = ()
-    for one in dis.get_instructions(code):
-        if one.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
-            path = (one.argval,)
-        elif path and one.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            path = (*path, one.argval)
-        else:
-            path = ()
-        if path:
+    wide, text = 0, code.co_code
+    for operation, operand in zip(text[::2], text[1::2]):
+        if operation == _CACHE:
+            continue
+        if operation == _WIDE:
+            wide = (wide | operand) << 8
+            continue
+        if operation == _GLOBAL:
+            path = (code.co_names[(wide | operand) >> _GLOBAL_FLAGS],)
             found.add(path)
+        elif operation == _DEREF:
+            path = (cells[wide | operand],)
+            found.add(path)
+        elif path:
+            if operation == _ATTRIBUTE:
+                path = (*path, code.co_names[(wide | operand) >> _ATTRIBUTE_FLAGS])
+                found.add(path)
+            elif operation == _METHOD:
+                path = (*path, code.co_names[wide | operand])
+                found.add(path)
+            else:
+                path = ()
+        wide = 0
     names = _outer[code] = sorted(found)
     return names
 
@@ -294,12 +320,21 @@ class FunctionResolver:
     def meaning(self, known: set[FunctionResolver] | None = None) -> tuple[bool, str]:
         """What the constants, types and functions are that the code names, as text; and whether that may well change:
         variables of an enclosing function and numbers are often those of a loop."""
-        free, names = self.func.__code__.co_freevars, self.namespace()
+        code, around, closed = self.func.__code__, self.func.__globals__, self.closure()
+        free = code.co_freevars
+        # Most kernels name nothing but `wp`, and what the language says of its own names stays.
+        if all(_is_warp_module(closed.get(name)) for name in free) and all(
+            name not in around or _is_warp_module(around[name]) for name in code.co_names
+        ):
+            return False, ""
         known = set() if known is None else known
         known.add(self)
         variable, texts = False, []
-        for path in _outer_names(self.func.__code__):
-            name, value = path[0], names.get(path[0])
+        for path in _outer_names(code):
+            name = path[0]
+            value = closed[name] if name in closed else around.get(name)
+            if _is_warp_module(value):
+                continue
             try:
                 first = answer = self.lookup(name)
                 for attribute in path[1:]:

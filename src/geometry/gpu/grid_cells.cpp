@@ -1,10 +1,10 @@
 // Points into cells on a CUDA device: a kernel finds and counts cells, prefix sums of the counts are the starts, and the
 // radix sort puts the points there, by as many bits as the table needs.
-#include "geometry/cells.h"
+#include "geometry/grid_cells.h"
 
 #include "algorithms/gpu/gpu.h"
 #include "algorithms/gpu/queue.h"
-#include "geometry/gpu/cells_ptx.h"
+#include "geometry/gpu/grid_cells_ptx.h"
 
 namespace weft::geometry {
 

@@ -1,5 +1,5 @@
 // Cells of points, a thread each.
-#include "geometry/gpu/cells_ptx.h"
+#include "geometry/gpu/grid_cells_ptx.h"
 
 #include "algorithms/gpu/ptx_numbers.h"
 

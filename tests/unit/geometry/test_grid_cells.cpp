@@ -1,6 +1,6 @@
 // Points into cells: the CPU by any number of threads, and a device (the PTX runs in the fake driver's machine), against
 // a sort by the definition.
-#include "geometry/cells.h"
+#include "geometry/grid_cells.h"
 
 #include <gtest/gtest.h>
 

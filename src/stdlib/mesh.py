@@ -1,0 +1,178 @@
+# Meshes: their descriptors, their points and faces, and iterators over faces.
+
+
+class _MeshHead:
+    kind: uint32
+    generation: uint32
+    flags: uint32
+    reserved: uint32
+    mean_edge: float
+    reserved1: uint32
+    reserved2: uint32
+    reserved3: uint32
+    points: array(dtype=vec3)
+    velocities: array(dtype=vec3)
+    indices: array(dtype=int)
+
+
+class _MeshArrays:
+    """The arrays of a mesh."""
+
+    points: array(dtype=vec3)
+    velocities: array(dtype=vec3)
+    indices: array(dtype=int)
+
+
+class MeshQueryAABB:
+    """The faces of a mesh whose boxes meet a box or a sphere."""
+
+    __next__ = mesh_query_aabb_next
+    _query: _TreeQuery
+
+
+def mesh_get(id):
+    arrays = _MeshArrays()
+    mesh = _handle("mesh", id)
+    if mesh != uint64(0):
+        head = _fixed(mesh, _MeshHead)
+        arrays.points = head[0].points
+        arrays.velocities = head[0].velocities
+        arrays.indices = head[0].indices
+    return arrays
+
+
+def mesh_get_bvh(id):
+    mesh = _handle("mesh", id)
+    return where(mesh == uint64(0), mesh, mesh + _MESH_TREE)
+
+
+def mesh_get_group_root(id, group):
+    mesh = _handle("mesh", id)
+    if mesh == uint64(0):
+        return -1
+    return _group_root(mesh + _MESH_TREE, group)
+
+
+def _mesh_index(mesh: uint64, i: int):
+    # -1 out of range, which debug mode reports.
+    count = 0
+    if mesh != uint64(0):
+        count = len(_fixed(mesh, _MeshHead)[0].indices)
+    assert i >= 0 and i < count, "a mesh's index is out of range"
+    if i >= 0 and i < count:
+        return _fixed(mesh, _MeshHead)[0].indices[uint32(i)]
+    return -1
+
+
+def _mesh_point(mesh: uint64, i: int):
+    count = 0
+    if mesh != uint64(0):
+        count = len(_fixed(mesh, _MeshHead)[0].points)
+    assert i >= 0 and i < count, "the number of a mesh's point is out of range"
+    if i >= 0 and i < count:
+        return _fixed(mesh, _MeshHead)[0].points[uint32(i)]
+    return vec3()
+
+
+def _mesh_velocity(mesh: uint64, i: int):
+    # Zero where a mesh has no velocities.
+    count = 0
+    points = 0
+    if mesh != uint64(0):
+        count = len(_fixed(mesh, _MeshHead)[0].velocities)
+        points = len(_fixed(mesh, _MeshHead)[0].points)
+    assert i >= 0 and i < points, "the number of a mesh's point is out of range"
+    if i >= 0 and i < count:
+        return _fixed(mesh, _MeshHead)[0].velocities[uint32(i)]
+    return vec3()
+
+
+def mesh_get_index(id, index):
+    return _mesh_index(_handle("mesh", id), index)
+
+
+def mesh_get_point(id, index):
+    return _mesh_point(_handle("mesh", id), _mesh_index(_handle("mesh", id), index))
+
+
+def mesh_get_velocity(id, index):
+    return _mesh_velocity(_handle("mesh", id), _mesh_index(_handle("mesh", id), index))
+
+
+def _face_corners(mesh: uint64, face: int):
+    # Of a face that a walk found: no check.
+    head = _fixed(mesh, _MeshHead)
+    first = uint32(face) * uint32(3)
+    i = uint32(head[0].indices[first])
+    j = uint32(head[0].indices[first + uint32(1)])
+    k = uint32(head[0].indices[first + uint32(2)])
+    return head[0].points[i], head[0].points[j], head[0].points[k]
+
+
+def _has_face(mesh: uint64, face: int):
+    count = 0
+    if mesh != uint64(0):
+        count = len(_fixed(mesh, _MeshHead)[0].indices) / 3
+    assert face >= 0 and face < count, "the number of a mesh's face is out of range"
+    return face >= 0 and face < count
+
+
+def _face_normal(x0: vec3, x1: vec3, x2: vec3):
+    # Of length 1, also for faces whose areas are next to nothing or too large for a float.
+    a = x1 - x0
+    b = x2 - x0
+    n = cross(a, b)
+    square = dot(n, n)
+    if square < 1.0e-30 or not isfinite(square):
+        size = max(_longest_component(a), _longest_component(b))
+        if size > 0.0:
+            n = cross(a / size, b / size)
+    return normalize(n)
+
+
+def mesh_eval_face_normal(id, face):
+    mesh = _handle("mesh", id)
+    if _has_face(mesh, face):
+        x0, x1, x2 = _face_corners(mesh, face)
+        return _face_normal(x0, x1, x2)
+    return vec3()
+
+
+def mesh_eval_position(id, face, bary_u, bary_v):
+    mesh = _handle("mesh", id)
+    if _has_face(mesh, face):
+        x0, x1, x2 = _face_corners(mesh, face)
+        return x0 * bary_u + x1 * bary_v + x2 * (1.0 - bary_u - bary_v)
+    return vec3()
+
+
+def mesh_eval_velocity(id, face, bary_u, bary_v):
+    mesh = _handle("mesh", id)
+    if _has_face(mesh, face) and len(_fixed(mesh, _MeshHead)[0].velocities) > 0:
+        head = _fixed(mesh, _MeshHead)
+        first = uint32(face) * uint32(3)
+        v0 = head[0].velocities[uint32(head[0].indices[first])]
+        v1 = head[0].velocities[uint32(head[0].indices[first + uint32(1)])]
+        v2 = head[0].velocities[uint32(head[0].indices[first + uint32(2)])]
+        return v0 * bary_u + v1 * bary_v + v2 * (1.0 - bary_u - bary_v)
+    return vec3()
+
+
+def _mesh_tree(id: uint64):
+    mesh = _handle("mesh", id)
+    return where(mesh == uint64(0), mesh, mesh + _MESH_TREE)
+
+
+def mesh_query_aabb(id, low, high):
+    return MeshQueryAABB(_query=_tree_query_aabb(_mesh_tree(id), low, high, -1))
+
+
+def mesh_query_sphere(id, center, radius):
+    return MeshQueryAABB(_query=_tree_query_sphere(_mesh_tree(id), center, radius, -1))
+
+
+def mesh_query_aabb_next(query: ref, index: ref):
+    walk = query._query
+    more = _tree_next(walk, index, inf)
+    query._query = walk
+    return more

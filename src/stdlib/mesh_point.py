@@ -1,0 +1,353 @@
+# Closest and furthest points of meshes. A face's key is its squared distance, raised to that of its own box where it is
+# less: then no node around it can be further away, rounding included. A walk returns the face; weights of its corners are
+# computed afterwards from the mesh's own points and differentiate, corner by corner, edge by edge, inside as a plane does.
+
+
+class MeshQueryPoint:
+    """What a query for the nearest point of a mesh found."""
+
+    result: bool
+    sign: float
+    face: int
+    u: float
+    v: float
+
+
+def _edge_distance(px, py, pz, ex, ey, ez):
+    # Squared distance of an edge e from its first corner's place p, seen from the point.
+    along = _over(-_three_times(px, py, pz, ex, ey, ez), _three_times(ex, ey, ez, ex, ey, ez))
+    s = _least(_greatest(along, type(along)(0.0)), type(along)(1.0))
+    x = _fma(ex, s, px)
+    y = _fma(ey, s, py)
+    z = _fma(ez, s, pz)
+    return _three_times(x, y, z, x, y, z)
+
+
+def _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
+    # The squared distance of faces: of three edges, or of the plane where the point's foot lies inside. And how much of
+    # an area the faces have: the square of twice it over the squares of their edges. scale is about 1 / edge² of the mesh.
+    px = type(ax)(p[0])
+    py = type(ax)(p[1])
+    pz = type(ax)(p[2])
+    ax0 = ax - px
+    ay0 = ay - py
+    az0 = az - pz
+    bx0 = bx - px
+    by0 = by - py
+    bz0 = bz - pz
+    ux = bx - ax
+    uy = by - ay
+    uz = bz - az
+    vx = cx - ax
+    vy = cy - ay
+    vz = cz - az
+    wx = cx - bx
+    wy = cy - by
+    wz = cz - bz
+    edges = _least(
+        _least(_edge_distance(ax0, ay0, az0, ux, uy, uz), _edge_distance(ax0, ay0, az0, vx, vy, vz)),
+        _edge_distance(bx0, by0, bz0, wx, wy, wz),
+    )
+    nx = _area(uy, uz, vy, vz) * scale
+    ny = _area(uz, ux, vz, vx) * scale
+    nz = _area(ux, uy, vx, vy) * scale
+    square = _three_times(nx, ny, nz, nx, ny, nz)
+    # Weights of b and c, times square: n·(v × a0) and n·(a0 × u).
+    b = _three_times(
+        _area(vy, vz, ay0, az0) * scale, _area(vz, vx, az0, ax0) * scale, _area(vx, vy, ax0, ay0) * scale, nx, ny, nz
+    )
+    c = _three_times(
+        _area(ay0, az0, uy, uz) * scale, _area(az0, ax0, uz, ux) * scale, _area(ax0, ay0, ux, uy) * scale, nx, ny, nz
+    )
+    zero = type(ax)(0.0)
+    inside = _less_equal_bits(zero, _least(_least(b, c), square - b - c)) & _less_bits(zero, square)
+    height = _three_times(ax0, ay0, az0, nx, ny, nz)
+    plane = _over(_times(height, height), square)
+    sides = _three_times(ux, uy, uz, ux, uy, uz) + _three_times(vx, vy, vz, vx, vy, vz)
+    sides = (sides + _three_times(wx, wy, wz, wx, wy, wz)) * scale
+    return _choose_bits(inside, plane, edges), _over(square, _times(sides, sides))
+
+
+# Faces of less have normals that mean nothing, and are left out: length of the normal below a millionth of the squared edges.
+_FACE_FLATNESS = 1.0e-12
+
+
+def _face_box_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3):
+    return _box_distance(
+        _least_of(ax, bx, cx),
+        _least_of(ay, by, cy),
+        _least_of(az, bz, cz),
+        _greatest_of(ax, bx, cx),
+        _greatest_of(ay, by, cy),
+        _greatest_of(az, bz, cz),
+        p,
+    )
+
+
+def _point_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, limit: float):
+    # Bits of the faces whose key is at most the limit, and their keys.
+    key, area = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
+    hits = _less_equal_bits(key, type(key)(limit)) & _less_equal_bits(type(key)(_FACE_FLATNESS), area)
+    if hits != uint32(0):
+        box = _face_box_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p)
+        key = _choose_bits(_less_bits(key, box), box, key)
+        hits = hits & _less_equal_bits(key, type(key)(limit))
+    return hits, key
+
+
+def _edge_scale(mesh: uint64):
+    # About 1 / edge² of a mesh, as a power of two: products of four lengths stay within what floats hold.
+    edge = _fixed(mesh, _MeshHead)[0].mean_edge
+    exponent = where(edge > 0.0 and isfinite(edge), floor(log2(clamp(edge, 1.0e-18, 1.0e18))), 0.0)
+    return _exp2(-2.0 * exponent)
+
+
+_NO_FACE = 0x7FFFFFFF
+
+
+def _walk_point(mesh: uint64, p: vec3, max_dist: float):
+    # The nearest face within max_dist, or -1.
+    limit = max_dist * max_dist
+    # Squares that overflow count only if nothing is too far.
+    face = where(max_dist == inf, _NO_FACE, -1)
+    if isfinite(p) and max_dist >= 0.0:
+        if _on_gpu():
+            face = _walk_point_narrow(mesh + _MESH_TREE, p, limit, face, _edge_scale(mesh))
+        else:
+            face = _walk_point_wide(mesh + _MESH_TREE, p, limit, face, _edge_scale(mesh))
+    return where(face == _NO_FACE, -1, face)
+
+
+@lanewise
+def _walk_point_wide(tree: uint64, p: vec3, limit: float, nobody: int, scale: float):
+    head = _fixed(tree, _TreeHead)
+    planes = _fixed(head[0].nodes, type(vector(length=8, dtype=float32)))
+    words = _fixed(head[0].nodes, type(vector(length=8, dtype=uint32)))
+    blocks = _fixed(head[0].leaves, vec4)
+    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
+    best = limit
+    face = nobody
+    stack = empty(shape=(448,), dtype=uint32)
+    keys = empty(shape=(448,), dtype=float32)
+    entries = empty(shape=(1,), dtype=type(vector(length=8, dtype=float32)))
+    top = uint32(0)
+    word = _root_word(tree, -1)
+    going = word != _NODE_NONE
+    while going:
+        if (word & _LEAF) == uint32(0):
+            row = word * uint32(8)
+            entry = _box_distance(
+                planes[row],
+                planes[row + uint32(1)],
+                planes[row + uint32(2)],
+                planes[row + uint32(3)],
+                planes[row + uint32(4)],
+                planes[row + uint32(5)],
+                p,
+            )
+            mask = _less_equal_bits(entry, type(entry)(best))
+            mask = mask & ((uint32(1) << words[row + uint32(7)][1]) - uint32(1))
+            entries[0] = entry
+            base = top
+            while mask != uint32(0):
+                j = _trailing_zeros(mask)
+                mask = mask & (mask - uint32(1))
+                key = entries[0][j]
+                child = words[row + uint32(6)][j]
+                if (child & _LEAF) != uint32(0):
+                    _prefetch(blocks, (child & uint32(0x0FFFFFFF)) * uint32(10))
+                else:
+                    _prefetch(planes, child * uint32(8))
+                    _prefetch(planes, child * uint32(8) + uint32(4))
+                at = top
+                top += uint32(1)
+                while at > base and keys[at - uint32(1)] < key:
+                    keys[at] = keys[at - uint32(1)]
+                    stack[at] = stack[at - uint32(1)]
+                    at -= uint32(1)
+                keys[at] = key
+                stack[at] = child
+        else:
+            at = (word & uint32(0x0FFFFFFF)) * uint32(10)
+            end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
+            while at != end:
+                hits, squares = _point_face(
+                    blocks[at],
+                    blocks[at + uint32(1)],
+                    blocks[at + uint32(2)],
+                    blocks[at + uint32(3)],
+                    blocks[at + uint32(4)],
+                    blocks[at + uint32(5)],
+                    blocks[at + uint32(6)],
+                    blocks[at + uint32(7)],
+                    blocks[at + uint32(8)],
+                    p,
+                    scale,
+                    best,
+                )
+                while hits != uint32(0):
+                    k = _trailing_zeros(hits)
+                    hits = hits & (hits - uint32(1))
+                    number = numbers[at + uint32(9)][k]
+                    if squares[k] < best or (squares[k] == best and number < face):
+                        best = squares[k]
+                        face = number
+                at += uint32(10)
+        pops = True
+        while pops:
+            if top == uint32(0):
+                pops = False
+                going = False
+            else:
+                top -= uint32(1)
+                if keys[top] <= best:
+                    word = stack[top]
+                    pops = False
+    return face
+
+
+@lanewise
+def _walk_point_narrow(tree: uint64, p: vec3, limit: float, nobody: int, scale: float):
+    head = _fixed(tree, _TreeHead)
+    planes = _fixed(head[0].nodes, vec4)
+    words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
+    corners = _fixed(head[0].leaves, vec4)
+    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
+    best = limit
+    face = nobody
+    stack = empty(shape=(64,), dtype=uint32)
+    keys = empty(shape=(64,), dtype=float32)
+    top = uint32(0)
+    word = _root_word(tree, -1)
+    going = word != _NODE_NONE
+    while going:
+        pops = True
+        if (word & _LEAF) == uint32(0):
+            row = word * uint32(4)
+            x = planes[row]
+            y = planes[row + uint32(1)]
+            z = planes[row + uint32(2)]
+            children = words[row + uint32(3)]
+            a = _box_distance(x[0], x[2], y[0], y[2], z[0], z[2], p)
+            b = _box_distance(x[1], x[3], y[1], y[3], z[1], z[3], p)
+            in_a = a <= best and children[0] != uint32(0)
+            in_b = b <= best and children[1] != uint32(0)
+            if in_a or in_b:
+                pops = False
+                b_first = in_b and (not in_a or b < a)
+                word = where(b_first, children[1], children[0])
+                if in_a and in_b:
+                    stack[top] = where(b_first, children[0], children[1])
+                    keys[top] = where(b_first, a, b)
+                    top += uint32(1)
+        else:
+            at = (word & uint32(0x0FFFFFFF)) * uint32(3)
+            end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
+            while at != end:
+                c0 = corners[at]
+                c1 = corners[at + uint32(1)]
+                c2 = corners[at + uint32(2)]
+                hits, square = _point_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, best)
+                if hits != uint32(0):
+                    number = numbers[at][3]
+                    if square < best or (square == best and number < face):
+                        best = square
+                        face = number
+                at += uint32(3)
+        while pops:
+            if top == uint32(0):
+                pops = False
+                going = False
+            else:
+                top -= uint32(1)
+                if keys[top] <= best:
+                    word = stack[top]
+                    pops = False
+    return face
+
+
+# The weights of the nearest point: Ericson's regions, with areas from cross products, which lose less far from a face.
+
+
+def _closest_weights(p: vec3, x0: vec3, x1: vec3, x2: vec3, scale: float):
+    u = x1 - x0
+    v = x2 - x0
+    ap = p - x0
+    bp = p - x1
+    cp = p - x2
+    d1 = _dot3(u, ap)
+    d2 = _dot3(v, ap)
+    d3 = _dot3(u, bp)
+    d4 = _dot3(v, bp)
+    d5 = _dot3(u, cp)
+    d6 = _dot3(v, cp)
+    n = _cross3(u, v) * scale
+    b = _dot3(_cross3(ap, v), n)
+    c = _dot3(_cross3(u, ap), n)
+    a = _dot3(n, n) / scale - b - c
+    at_a = d1 <= 0.0 and d2 <= 0.0
+    at_b = d3 >= 0.0 and d4 <= d3
+    at_c = d6 >= 0.0 and d5 <= d6
+    wa = max(a, 0.0)
+    wb = max(b, 0.0)
+    wc = max(c, 0.0)
+    if at_a or at_b or at_c:
+        wa = where(at_a, 1.0, 0.0)
+        wb = where(at_b and not at_a, 1.0, 0.0)
+        wc = where(at_c and not at_a and not at_b, 1.0, 0.0)
+    elif c <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        wa = -d3
+        wb = d1
+        wc = 0.0
+    elif b <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        wa = -d6
+        wb = 0.0
+        wc = d2
+    elif a <= 0.0 and d4 >= d3 and d5 >= d6:
+        wa = 0.0
+        wb = d5 - d6
+        wc = d4 - d3
+    all = wa + wb + wc
+    if all > 0.0:
+        return wa / all, wb / all
+    return float32(1.0), float32(0.0)
+
+
+def _dot3(a, b):
+    return _three_times(a[0], a[1], a[2], b[0], b[1], b[2])
+
+
+def _cross3(a, b):
+    return vec3(_area(a[1], a[2], b[1], b[2]), _area(a[2], a[0], b[2], b[0]), _area(a[0], a[1], b[0], b[1]))
+
+
+def _point_query_of(mesh: uint64, p: vec3, face: int):
+    query = MeshQueryPoint()
+    if face >= 0:
+        x0, x1, x2 = _face_corners(mesh, face)
+        u, v = _closest_weights(p, x0, x1, x2, _edge_scale(mesh))
+        query.result = True
+        query.face = face
+        query.u = u
+        query.v = v
+    return query
+
+
+def mesh_query_point_no_sign(id, point, max_dist):
+    query = MeshQueryPoint()
+    mesh = _handle("mesh", id)
+    if mesh != uint64(0):
+        query = _point_query_of(mesh, point, _walk_point(mesh, point, max_dist))
+    return query
+
+
+def _unsigned_point_into(query: MeshQueryPoint, face: ref, bary_u: ref, bary_v: ref):
+    if query.result:
+        face = query.face
+        bary_u = query.u
+        bary_v = query.v
+    return query.result
+
+
+def _mesh_query_point_no_sign_into(id, point, max_dist, face: ref, bary_u: ref, bary_v: ref):
+    return _unsigned_point_into(mesh_query_point_no_sign(id, point, max_dist), face, bary_u, bary_v)

@@ -1,0 +1,483 @@
+# Rays through meshes. The triangle test is Woop's (Watertight Ray/Triangle Intersection, 2013) with exact signs: the
+# longest axis of the ray becomes z, corners are sheared so that the ray is the z axis, and three areas of the plane say
+# where it passes. A walk returns a face or a number; t, u, v of the face are then computed by the same functions from
+# the mesh's own points, and differentiate (_ray_triangle_gradient).
+
+_NEAREST = 0  # the number of the nearest face, or -1
+_ANY = 1  # 0 if some face is met, else -1
+_COUNT = 2  # how many faces are met; edges and corners belong to one face of those around them
+_SIDE = 3  # of the nearest face: 1 from the front, 2 from the back; 0 without
+
+
+class MeshQueryRay:
+    """What mesh_query_ray found."""
+
+    result: bool
+    sign: float
+    face: int
+    t: float
+    u: float
+    v: float
+    normal: vec3
+
+
+class _Ray:
+    # Axes x and y, z follow each other; z is the longest of the direction. Start, rates and planes in that order.
+    x: uint32
+    y: uint32
+    z: uint32
+    start: vec3
+    rate: vec3
+    shear_x: float
+    shear_y: float
+    scale: float
+
+
+def _ray_of(start: vec3, dir: vec3):
+    z = where(abs(dir[0]) > abs(dir[1]), uint32(0), uint32(1))
+    z = where(abs(dir[2]) > abs(dir[z]), uint32(2), z)
+    x = where(z == uint32(2), uint32(0), z + uint32(1))
+    y = where(x == uint32(2), uint32(0), x + uint32(1))
+    scale = 1.0 / dir[z]
+    rates = _ray_rates(dir)
+    return _Ray(
+        x=x,
+        y=y,
+        z=z,
+        start=vec3(start[x], start[y], start[z]),
+        rate=vec3(rates[x], rates[y], rates[z]),
+        shear_x=-(dir[x] * scale),
+        shear_y=-(dir[y] * scale),
+        scale=scale,
+    )
+
+
+def _ray_from(p, o):
+    return p - type(p)(o)
+
+
+def _ray_areas(ax, ay, bx, by, cx, cy):
+    # Twice the areas of the triangles of the ray's foot and two corners each, opposite of a, b and c.
+    u = _products_apart(cx, by, cy, bx)
+    v = _products_apart(ax, cy, ay, cx)
+    w = _products_apart(bx, ay, by, ax)
+    return u, v, w
+
+
+def _ray_inside(u, v, w):
+    # Bits of the faces that the ray's line meets, edges and corners included; none without an area, or with NaN.
+    zero = type(u)(0.0)
+    all = u + v + w
+    around = _less_equal_bits(zero, _least_of(u, v, w)) | _less_equal_bits(_greatest_of(u, v, w), zero)
+    return around & _less_bits(zero, _greatest(all, -all))
+
+
+def _ray_depth(u, v, w, az, bz, cz, scale):
+    # Weights of the corners a and b, and where on the ray.
+    share = _over(type(u)(1.0), u + v + w)
+    a = _times(u, share)
+    b = _times(v, share)
+    c = _times(w, share)
+    return a, b, _three_times(a, b, c, az * scale, bz * scale, cz * scale)
+
+
+def _ray_own_box(ray: _Ray, ax, ay, az, bx, by, bz, cx, cy, cz, limit):
+    # Where the ray comes into the box around a face, and whether it does.
+    low_x = _least_of(ax, bx, cx)
+    low_y = _least_of(ay, by, cy)
+    low_z = _least_of(az, bz, cz)
+    high_x = _greatest_of(ax, bx, cx)
+    high_y = _greatest_of(ay, by, cy)
+    high_z = _greatest_of(az, bz, cz)
+    back_x = ray.rate[0] < 0.0
+    back_y = ray.rate[1] < 0.0
+    back_z = ray.rate[2] < 0.0
+    near_x = where(back_x, high_x, low_x)
+    near_y = where(back_y, high_y, low_y)
+    near_z = where(back_z, high_z, low_z)
+    far_x = where(back_x, low_x, high_x)
+    far_y = where(back_y, low_y, high_y)
+    far_z = where(back_z, low_z, high_z)
+    entry = _box_entry(near_x, near_y, near_z, ray.start, ray.rate)
+    return entry, _less_equal_bits(entry, _box_exit(far_x, far_y, far_z, ray.start, ray.rate, limit))
+
+
+def _ray_owns_edge(area, front, fx, fy, tx, ty):
+    # A crossing at the edge from f to t belongs to the face that the edge runs up (or right) along: faces on both sides of
+    # it share it out, those on one side both take it or leave it.
+    zero = type(area)(0.0)
+    off = _less_bits(area, zero) | _less_bits(zero, area)
+    up = _less_bits(fy, ty)
+    down = _less_bits(ty, fy)
+    right = _less_bits(fx, tx)
+    left = _less_bits(tx, fx)
+    level = ~(up | down)
+    return off | (front & (up | (level & right))) | (~front & (down | (level & left)))
+
+
+def _ray_face(ray: _Ray, ax, ay, az, bx, by, bz, cx, cy, cz, limit: float, owned: bool):
+    # Bits of the faces (corners in the ray's order of axes) that it meets within the limit, where, and of those that it
+    # meets from the front.
+    o = ray.start
+    az0 = _ray_from(az, o[2])
+    bz0 = _ray_from(bz, o[2])
+    cz0 = _ray_from(cz, o[2])
+    ax0 = _fma(az0, ray.shear_x, _ray_from(ax, o[0]))
+    ay0 = _fma(az0, ray.shear_y, _ray_from(ay, o[1]))
+    bx0 = _fma(bz0, ray.shear_x, _ray_from(bx, o[0]))
+    by0 = _fma(bz0, ray.shear_y, _ray_from(by, o[1]))
+    cx0 = _fma(cz0, ray.shear_x, _ray_from(cx, o[0]))
+    cy0 = _fma(cz0, ray.shear_y, _ray_from(cy, o[1]))
+    u, v, w = _ray_areas(ax0, ay0, bx0, by0, cx0, cy0)
+    hits = _ray_inside(u, v, w)
+    t = type(u)(0.0)
+    front = uint32(0)
+    if hits != uint32(0):
+        zero = type(u)(0.0)
+        front = _less_bits(zero, u + v + w)
+        if owned:
+            hits = hits & _ray_owns_edge(u, front, bx0, by0, cx0, cy0)
+            hits = hits & _ray_owns_edge(v, front, cx0, cy0, ax0, ay0)
+            hits = hits & _ray_owns_edge(w, front, ax0, ay0, bx0, by0)
+        a, b, t = _ray_depth(u, v, w, az0, bz0, cz0, ray.scale)
+        hits = hits & _less_equal_bits(zero, t) & _less_equal_bits(t, type(u)(limit))
+        if hits != uint32(0):
+            entry, met = _ray_own_box(ray, ax, ay, az, bx, by, bz, cx, cy, cz, limit)
+            t = _choose_bits(_less_bits(t, entry), entry, t)
+            hits = hits & met & _less_equal_bits(t, type(u)(limit))
+            front = where(ray.scale < 0.0, ~front, front)
+    return hits, t, front
+
+
+def _ray_result(mode: int, found: int, side: int):
+    if mode == _SIDE:
+        return side
+    return found
+
+
+def _walk_ray(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int, mode: int):
+    if _on_gpu():
+        return _walk_ray_narrow(tree, start, dir, max_t, root, mode)
+    return _walk_ray_wide(tree, start, dir, max_t, root, mode)
+
+
+@lanewise
+def _walk_ray_wide(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int, mode: int):
+    head = _fixed(tree, _TreeHead)
+    planes = _fixed(head[0].nodes, type(vector(length=8, dtype=float32)))
+    words = _fixed(head[0].nodes, type(vector(length=8, dtype=uint32)))
+    blocks = _fixed(head[0].leaves, vec4)
+    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
+    counted = mode == _COUNT
+    found = where(counted, 0, -1)
+    side = 0
+    word = _root_word(tree, root)
+    going = word != _NODE_NONE and _is_ray(start, dir) and max_t > 0.0
+    ray = _ray_of(start, dir)
+    rates = _ray_rates(dir)
+    near_x = where(rates[0] < 0.0, uint32(3), uint32(0))
+    near_y = where(rates[1] < 0.0, uint32(4), uint32(1))
+    near_z = where(rates[2] < 0.0, uint32(5), uint32(2))
+    far_x = uint32(3) - near_x
+    far_y = uint32(5) - near_y
+    far_z = uint32(7) - near_z
+    best = max_t
+    stack = empty(shape=(448,), dtype=uint32)
+    keys = empty(shape=(448,), dtype=float32)
+    entries = empty(shape=(1,), dtype=type(vector(length=8, dtype=float32)))
+    top = uint32(0)
+    while going:
+        pops = True
+        if (word & _LEAF) == uint32(0):
+            row = word * uint32(8)
+            entry = _box_entry(planes[row + near_x], planes[row + near_y], planes[row + near_z], start, rates)
+            out = _box_exit(planes[row + far_x], planes[row + far_y], planes[row + far_z], start, rates, best)
+            mask = _less_equal_bits(entry, out)
+            if mask != uint32(0):
+                pops = False
+                child = row + uint32(6)
+                k = _trailing_zeros(mask)
+                mask = mask & (mask - uint32(1))
+                if mask == uint32(0):
+                    word = words[child][k]
+                else:
+                    entries[0] = entry
+                    base = top
+                    stack[top] = words[child][k]
+                    keys[top] = entries[0][k]
+                    top += uint32(1)
+                    while mask != uint32(0):
+                        j = _trailing_zeros(mask)
+                        mask = mask & (mask - uint32(1))
+                        key = entries[0][j]
+                        at = top
+                        top += uint32(1)
+                        while at > base and keys[at - uint32(1)] < key:
+                            keys[at] = keys[at - uint32(1)]
+                            stack[at] = stack[at - uint32(1)]
+                            at -= uint32(1)
+                        keys[at] = key
+                        stack[at] = words[child][j]
+                    top -= uint32(1)
+                    word = stack[top]
+        else:
+            at = (word & uint32(0x0FFFFFFF)) * uint32(10)
+            end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
+            while at != end:
+                hits, t, front = _ray_face(
+                    ray,
+                    blocks[at + ray.x],
+                    blocks[at + ray.y],
+                    blocks[at + ray.z],
+                    blocks[at + uint32(3) + ray.x],
+                    blocks[at + uint32(3) + ray.y],
+                    blocks[at + uint32(3) + ray.z],
+                    blocks[at + uint32(6) + ray.x],
+                    blocks[at + uint32(6) + ray.y],
+                    blocks[at + uint32(6) + ray.z],
+                    best,
+                    counted,
+                )
+                if counted:
+                    found += int(_bit_count(hits & _less_bits(t, type(t)(best))))
+                else:
+                    while hits != uint32(0):
+                        k = _trailing_zeros(hits)
+                        hits = hits & (hits - uint32(1))
+                        number = numbers[at + uint32(9)][k]
+                        if t[k] < best or (t[k] == best and number < found):
+                            best = t[k]
+                            found = number
+                            side = where(((front >> k) & uint32(1)) != uint32(0), 1, 2)
+                at += uint32(10)
+            if mode == _ANY and found >= 0:
+                top = uint32(0)
+        while pops:
+            if top == uint32(0):
+                pops = False
+                going = False
+            else:
+                top -= uint32(1)
+                if keys[top] <= best:
+                    word = stack[top]
+                    pops = False
+    return _ray_result(mode, found, side)
+
+
+@lanewise
+def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int, mode: int):
+    # The same with two children a node: the nearer one next, the other on the stack.
+    head = _fixed(tree, _TreeHead)
+    planes = _fixed(head[0].nodes, vec4)
+    words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
+    corners = _fixed(head[0].leaves, vec4)
+    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
+    counted = mode == _COUNT
+    found = where(counted, 0, -1)
+    side = 0
+    word = _root_word(tree, root)
+    going = word != _NODE_NONE and _is_ray(start, dir) and max_t > 0.0
+    ray = _ray_of(start, dir)
+    rates = _ray_rates(dir)
+    back_x = rates[0] < 0.0
+    back_y = rates[1] < 0.0
+    back_z = rates[2] < 0.0
+    best = max_t
+    stack = empty(shape=(64,), dtype=uint32)
+    keys = empty(shape=(64,), dtype=float32)
+    top = uint32(0)
+    while going:
+        pops = True
+        if (word & _LEAF) == uint32(0):
+            row = word * uint32(4)
+            p = planes[row]
+            q = planes[row + uint32(1)]
+            r = planes[row + uint32(2)]
+            children = words[row + uint32(3)]
+            a_in = _box_entry(
+                where(back_x, q[2], p[0]), where(back_y, r[0], p[2]), where(back_z, r[2], q[0]), start, rates
+            )
+            a_out = _box_exit(
+                where(back_x, p[0], q[2]), where(back_y, p[2], r[0]), where(back_z, q[0], r[2]), start, rates, best
+            )
+            b_in = _box_entry(
+                where(back_x, q[3], p[1]), where(back_y, r[1], p[3]), where(back_z, r[3], q[1]), start, rates
+            )
+            b_out = _box_exit(
+                where(back_x, p[1], q[3]), where(back_y, p[3], r[1]), where(back_z, q[1], r[3]), start, rates, best
+            )
+            in_a = a_in <= a_out
+            in_b = b_in <= b_out
+            if in_a or in_b:
+                pops = False
+                b_first = in_b and (not in_a or b_in < a_in)
+                word = where(b_first, children[1], children[0])
+                if in_a and in_b:
+                    stack[top] = where(b_first, children[0], children[1])
+                    keys[top] = where(b_first, a_in, b_in)
+                    top += uint32(1)
+        else:
+            at = (word & uint32(0x0FFFFFFF)) * uint32(3)
+            end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
+            while at != end:
+                a = corners[at]
+                b = corners[at + uint32(1)]
+                c = corners[at + uint32(2)]
+                hits, t, front = _ray_face(
+                    ray,
+                    a[ray.x],
+                    a[ray.y],
+                    a[ray.z],
+                    b[ray.x],
+                    b[ray.y],
+                    b[ray.z],
+                    c[ray.x],
+                    c[ray.y],
+                    c[ray.z],
+                    best,
+                    counted,
+                )
+                if hits != uint32(0):
+                    if counted:
+                        found += where(t < best, 1, 0)
+                    else:
+                        number = numbers[at][3]
+                        if t < best or (t == best and number < found):
+                            best = t
+                            found = number
+                            side = where((front & uint32(1)) != uint32(0), 1, 2)
+                at += uint32(3)
+            if mode == _ANY and found >= 0:
+                top = uint32(0)
+        while pops:
+            if top == uint32(0):
+                pops = False
+                going = False
+            else:
+                top -= uint32(1)
+                if keys[top] <= best:
+                    word = stack[top]
+                    pops = False
+    return _ray_result(mode, found, side)
+
+
+# Where on the ray a face is met that the walk found, and the weights of its first two corners.
+
+
+def _ray_triangle(start: vec3, dir: vec3, x0: vec3, x1: vec3, x2: vec3):
+    ray = _ray_of(start, dir)
+    o = ray.start
+    ax = x0[ray.x]
+    ay = x0[ray.y]
+    az = x0[ray.z]
+    bx = x1[ray.x]
+    by = x1[ray.y]
+    bz = x1[ray.z]
+    cx = x2[ray.x]
+    cy = x2[ray.y]
+    cz = x2[ray.z]
+    az0 = az - o[2]
+    bz0 = bz - o[2]
+    cz0 = cz - o[2]
+    u, v, w = _ray_areas(
+        _fma(az0, ray.shear_x, ax - o[0]),
+        _fma(az0, ray.shear_y, ay - o[1]),
+        _fma(bz0, ray.shear_x, bx - o[0]),
+        _fma(bz0, ray.shear_y, by - o[1]),
+        _fma(cz0, ray.shear_x, cx - o[0]),
+        _fma(cz0, ray.shear_y, cy - o[1]),
+    )
+    a, b, t = _ray_depth(u, v, w, az0, bz0, cz0, ray.scale)
+    entry, met = _ray_own_box(ray, ax, ay, az, bx, by, bz, cx, cy, cz, inf)
+    return where(t < entry, entry, t), a, b
+
+
+def _ray_front(start: vec3, dir: vec3, x0: vec3, x1: vec3, x2: vec3):
+    # 1 if the ray meets the face from where it is counter-clockwise, else -1.
+    ray = _ray_of(start, dir)
+    o = ray.start
+    az0 = x0[ray.z] - o[2]
+    bz0 = x1[ray.z] - o[2]
+    cz0 = x2[ray.z] - o[2]
+    u, v, w = _ray_areas(
+        _fma(az0, ray.shear_x, x0[ray.x] - o[0]),
+        _fma(az0, ray.shear_y, x0[ray.y] - o[1]),
+        _fma(bz0, ray.shear_x, x1[ray.x] - o[0]),
+        _fma(bz0, ray.shear_y, x1[ray.y] - o[1]),
+        _fma(cz0, ray.shear_x, x2[ray.x] - o[0]),
+        _fma(cz0, ray.shear_y, x2[ray.y] - o[1]),
+    )
+    return where((u + v + w > 0.0) != (ray.scale < 0.0), 1.0, -1.0)
+
+
+def _ray_triangle_gradient(start, dir, x0, x1, x2, adj_t, adj_u, adj_v):
+    # With weights w and normal n: dt = n·(Σ wᵢ dxᵢ - dstart - t ddir) / (n·dir); what is left of the move lies in the
+    # face's plane and moves u and v. Edges are scaled so that small faces have normals.
+    if adj_t != 0.0 or adj_u != 0.0 or adj_v != 0.0:
+        t, u, v = _ray_triangle(start, dir, x0, x1, x2)
+        e0 = x0 - x2
+        e1 = x1 - x2
+        size = max(_longest_component(e0), _longest_component(e1))
+        if size > 0.0:
+            e0 = e0 / size
+            e1 = e1 / size
+            n = cross(e0, e1)
+            nn = dot(n, n)
+            steep = dot(n, dir)
+            if nn > 0.0 and steep != 0.0:
+                a = cross(e1, n) / (nn * size)
+                b = cross(n, e0) / (nn * size)
+                moved = n * ((adj_t + adj_u * dot(dir, a) + adj_v * dot(dir, b)) / steep) - a * adj_u - b * adj_v
+                adjoint[start] += -moved
+                adjoint[dir] += moved * -t
+                adjoint[x0] += moved * u
+                adjoint[x1] += moved * v
+                adjoint[x2] += moved * (1.0 - u - v)
+
+
+def _longest_component(x):
+    return max(max(abs(x[0]), abs(x[1])), abs(x[2]))
+
+
+def mesh_query_ray(id, start, dir, max_t, root):
+    query = MeshQueryRay()
+    mesh = _handle("mesh", id)
+    if mesh != uint64(0):
+        face = _walk_ray(mesh + _MESH_TREE, start, dir, max_t, root, _NEAREST)
+        if face >= 0:
+            x0, x1, x2 = _face_corners(mesh, face)
+            t, u, v = _ray_triangle(start, dir, x0, x1, x2)
+            query.result = True
+            query.face = face
+            query.t = t
+            query.u = u
+            query.v = v
+            query.sign = _ray_front(start, dir, x0, x1, x2)
+            query.normal = _face_normal(x0, x1, x2)
+    return query
+
+
+def _mesh_query_ray_into(id, start, dir, max_t, t: ref, bary_u: ref, bary_v: ref, sign: ref, normal: ref, face: ref, root):
+    query = mesh_query_ray(id, start, dir, max_t, root)
+    if query.result:
+        t = query.t
+        bary_u = query.u
+        bary_v = query.v
+        sign = query.sign
+        normal = query.normal
+        face = query.face
+    return query.result
+
+
+def mesh_query_ray_anyhit(id, start, dir, max_t, root):
+    mesh = _handle("mesh", id)
+    if mesh == uint64(0):
+        return False
+    return _walk_ray(mesh + _MESH_TREE, start, dir, max_t, root, _ANY) >= 0
+
+
+def mesh_query_ray_count_intersections(id, start, dir, root):
+    mesh = _handle("mesh", id)
+    if mesh == uint64(0):
+        return 0
+    return _walk_ray(mesh + _MESH_TREE, start, dir, inf, root, _COUNT)

@@ -1,0 +1,120 @@
+# What walks over trees compute with: numbers, or vectors of them side by side (the children of a node, the faces of a
+# leaf's block). Each function is written once for both. Products that go into sums are fused by name: contraction could
+# otherwise treat a box in a node and the same box in a leaf differently, and results would hang on the tree.
+
+_NODE_NONE = uint32(0xFFFFFFFF)
+_LEAF = uint32(0x80000000)
+
+
+def _less_bit(a, b):
+    return where(a < b, uint32(1), uint32(0))
+
+
+def _less_equal_bit(a, b):
+    return where(a <= b, uint32(1), uint32(0))
+
+
+def _choose_bit(mask, a, b):
+    return where(mask != uint32(0), a, b)
+
+
+def _three_times(ax, ay, az, bx, by, bz):
+    # The dot product.
+    return _fma(az, bz, _fma(ay, by, _times(ax, bx)))
+
+
+def _products_apart(a, b, c, d):
+    # a b - c d by Kahan's method: within 1.5 units in the last place, so that the sign is exact.
+    cd = _times(c, d)
+    lost = _fma(-c, d, cd)
+    return _fma(a, b, -cd) + lost
+
+
+def _area(ax, ay, bx, by):
+    # A component of a cross product, as good as float gives it in two operations.
+    return _fma(ax, by, -_times(ay, bx))
+
+
+def _least_of(a, b, c):
+    return _least(_least(a, b), c)
+
+
+def _greatest_of(a, b, c):
+    return _greatest(_greatest(a, b), c)
+
+
+def _outside(low, high, p):
+    # How far p lies outside of low … high, at least 0.
+    q = type(low)(p)
+    return _greatest(_greatest(low - q, q - high), type(low)(0.0))
+
+
+def _box_distance(low_x, low_y, low_z, high_x, high_y, high_z, p: vec3):
+    # The squared distance of a box. It never falls where the box shrinks, rounding included, as each step is monotone.
+    x = _outside(low_x, high_x, p[0])
+    y = _outside(low_y, high_y, p[1])
+    z = _outside(low_z, high_z, p[2])
+    return _three_times(x, y, z, x, y, z)
+
+
+def _reach_of(low, high, p):
+    q = type(low)(p)
+    return _greatest(q - low, high - q)
+
+
+def _box_reach(low_x, low_y, low_z, high_x, high_y, high_z, p: vec3):
+    # The squared distance of the furthest corner of a box; it never grows where the box shrinks.
+    x = _reach_of(low_x, high_x, p[0])
+    y = _reach_of(low_y, high_y, p[1])
+    z = _reach_of(low_z, high_z, p[2])
+    return _three_times(x, y, z, x, y, z)
+
+
+def _box_meets(low_x, low_y, low_z, high_x, high_y, high_z, low: vec3, high: vec3):
+    # Bits of the boxes that share a point with low … high.
+    x = _less_equal_bits(low_x, type(low_x)(high[0])) & _less_equal_bits(type(low_x)(low[0]), high_x)
+    y = _less_equal_bits(low_y, type(low_x)(high[1])) & _less_equal_bits(type(low_x)(low[1]), high_y)
+    z = _less_equal_bits(low_z, type(low_x)(high[2])) & _less_equal_bits(type(low_x)(low[2]), high_z)
+    return x & y & z
+
+
+# Rays and boxes. A ray's hit on a face counts if the ray also meets the face's own box by this very test, and no sooner
+# than there: then no node that holds the face can be left out, whatever its rounding. The clearance makes up for rounding
+# in all of it, that of the triangle's test included (4 + 4 + 4 + 6 units of 2^-24 at most), so that no closed mesh has holes.
+_CLEARANCE = 1.0 + 1.0 / 524288.0
+
+
+def _slab(plane, o, rate):
+    return (plane - type(plane)(o)) * rate
+
+
+def _box_entry(near_x, near_y, near_z, o, rate):
+    # Where a ray comes in, at least 0.
+    x = _slab(near_x, o[0], rate[0])
+    y = _slab(near_y, o[1], rate[1])
+    z = _slab(near_z, o[2], rate[2])
+    return _greatest(_greatest(x, y), _greatest(z, type(x)(0.0)))
+
+
+def _box_exit(far_x, far_y, far_z, o, rate, limit):
+    # Where it is out again, at most the limit; a bit further.
+    x = _slab(far_x, o[0], rate[0])
+    y = _slab(far_y, o[1], rate[1])
+    z = _slab(far_z, o[2], rate[2])
+    return _least(_least(x, y), _least(z, type(x)(limit))) * _CLEARANCE
+
+
+def _ray_rate(d):
+    # 1 / d, kept finite: planes that a ray runs along are far away, or met at once.
+    along = abs(d) < 1.0e-37
+    return where(along, where(d < 0.0, float32(-1.0e37), float32(1.0e37)), 1.0 / where(along, float32(1.0), d))
+
+
+def _ray_rates(d: vec3):
+    return vec3(_ray_rate(d[0]), _ray_rate(d[1]), _ray_rate(d[2]))
+
+
+def _is_ray(start: vec3, dir: vec3):
+    # Neither without a direction nor without a place; with numbers that have reciprocals.
+    longest = max(max(abs(dir[0]), abs(dir[1])), abs(dir[2]))
+    return isfinite(start) and isfinite(dir) and longest >= 1.0e-37
