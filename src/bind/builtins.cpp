@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "analysis/handles.h"
 #include "bind/bind.h"
 #include "builtins/row.h"
 #include "driver/pipeline.h"
@@ -39,6 +40,12 @@ const Prepared* prepare(const std::string& name, const std::vector<const Type*>&
       PyErr_SetString(PyExc_RuntimeError, text.c_str());
       throw nb::python_error();
     }
+  }
+  // An id is an address: launches look it up before kernels read there.
+  if (!analysis::handle_arguments(*module->functions.back()).empty()) {
+    std::string text = "'" + name + "' asks an object by its id, which only kernels can do";
+    PyErr_SetString(PyExc_RuntimeError, text.c_str());
+    throw nb::python_error();
   }
   // As in kernels: sums of products are fused where wp.config.fuse_fp says so by default.
   driver::optimize(*module, {});

@@ -57,7 +57,12 @@ static_assert(offsetof(MeshDescriptor, points) == 32 && offsetof(MeshDescriptor,
               "src/stdlib/mesh.py knows these offsets");
 static_assert(sizeof(MeshDescriptor) <= kSlotBytes);
 
-/// Points sorted by the cell of a table that space is wrapped around.
+/// `flags` of a grid.
+enum GridFlags : std::uint32_t {
+  kInDoubles = 1,  // cells are found in float64, else in float32
+};
+
+/// Points sorted by the cell of a table that space is wrapped around (geometry/grid_cells.h).
 struct GridDescriptor {
   Header header;
   std::uint64_t starts;  // u32: where a cell's run begins; cells + 1 of them
@@ -68,7 +73,9 @@ struct GridDescriptor {
   double cell_width;
   double inverse_width;
 };
-static_assert(sizeof(GridDescriptor) == 72 && offsetof(GridDescriptor, dims) == 40 &&
-              offsetof(GridDescriptor, cell_width) == 56);
+static_assert(sizeof(GridDescriptor) == 72 && offsetof(GridDescriptor, starts) == 16 &&
+                  offsetof(GridDescriptor, groups) == 32 && offsetof(GridDescriptor, dims) == 40 &&
+                  offsetof(GridDescriptor, point_count) == 52 && offsetof(GridDescriptor, inverse_width) == 64,
+              "src/stdlib/hash_grid.py knows these offsets");
 
 }  // namespace weft::geometry

@@ -124,7 +124,11 @@ const LibraryStruct* library_struct(std::string_view name) {
     DiagnosticSink sink;
     const Type* type = struct_type(def, *library_scope(), sink, true);
     WEFT_CHECK(type, "standard library: " + sink.render_all());
-    return LibraryStruct{type, docstring_of(def), std::string(next_of_struct(def))};
+    const auto function = [&](const char* word) { return std::string(loop_function(def, word)); };
+    return LibraryStruct{type,
+                         docstring_of(def),
+                         function("__next__"),
+                         {function("__runs__"), function("__run__"), function("__item__"), function("__rest__")}};
   });
 }
 

@@ -146,7 +146,7 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
     fail(DiagCode::bad_assignment, *stmt.target, "the target of a 'for' loop must be a plain name");
     return give_up_loop(stmt, info);
   }
-  if (query) return lower_query_loop(stmt, info, range.value, query->next);
+  if (query) return lower_query_loop(stmt, info, range.value, *query);
   ir::Value* lo = (*range.elements)[0].value;
   ir::Value* hi = (*range.elements)[1].value;
   ir::Value* step = (*range.elements)[2].value;
@@ -187,10 +187,7 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
   int region_depth = region_depth_;
   if (!enter_region(stmt)) return;
   try {
-    if (info.exits & (kExitBreak | kExitReturn))
-      lower_counted_with_exit(stmt, info, lo, hi, step);
-    else
-      lower_counted(stmt, info, lo, hi, step);
+    lower_counted(stmt, info, lo, hi, step);
     --region_depth_;
   } catch (const UnrollRequest& request) {
     if (request.loop != &stmt) throw;
@@ -253,54 +250,75 @@ void FunctionLowering::lower_unrolled(const ForStmt& stmt, const LoopInfo& info,
 
 void FunctionLowering::lower_counted(const ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi,
                                      ir::Value* step) {
-  std::string_view name = stmt.target->as<NameExpr>().name;
+  Counting counting{stmt, info, info.exits, lo, hi, step};
+  counting.stmt = &stmt;
+  counting.body = [&](ir::Value* counter) {
+    assign_variable(*stmt.target, stmt.target->as<NameExpr>().name, Entity::of(counter));
+    lower_block(stmt.body);
+  };
+  finish_counted(stmt, info, count(counting), stmt.else_body);
+}
+
+void FunctionLowering::finish_counted(const Stmt& stmt, const LoopInfo& info, const Loop& loop, Block else_body) {
+  if (!(info.exits & (kExitBreak | kExitReturn)))
+    lower_block(else_body);
+  else if (!else_body.empty())
+    lower_loop_else(stmt, else_body, flags_alive(loop, info.exits));
+}
+
+FunctionLowering::Loop FunctionLowering::count(const Counting& counting) {
+  return counting.exits & (kExitBreak | kExitReturn) ? count_with_exit(counting) : count_to_end(counting);
+}
+
+FunctionLowering::Loop FunctionLowering::open_counted(const Counting& counting) {
+  ir::Value *lo = counting.lo, *hi = counting.hi, *step = counting.step;
   Loop loop;
-  loop.stmt = &stmt;
+  loop.stmt = counting.stmt;
+  loop.leading_args = 1;
+  builder_.set_loc(counting.at.loc);
   loop.constant_trips = lo->is_constant() && hi->is_constant() && step->is_constant() &&
                         trip_count(lo, hi, step)->as_int() <= module_.options().max_unroll;
-  loop.leading_args = 1;
-  loop.carried = carried_variables(info, stmt);
+  loop.carried = carried_variables(counting.info, counting.at);
+  std::erase(loop.carried, counting.not_carried);
+  return loop;
+}
+
+FunctionLowering::Loop FunctionLowering::count_to_end(const Counting& counting) {
+  Loop loop = open_counted(counting);
   ir::Region* outer = builder_.region();
-  loop.op = at(stmt).for_op(lo, hi, step, values_of(loop.carried));
+  loop.op = at(counting.at).for_op(counting.lo, counting.hi, counting.step, values_of(loop.carried));
   loops_.push_back(std::move(loop));
   std::size_t mark = enter_frame();
   ir::Region* body = loops_.back().op->regions[0];
   builder_.set_place(body);
   bind_arguments(body, loops_.back());
-  assign_variable(*stmt.target, name, Entity::of(body->args[0]));
-  if (info.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
-  lower_block(stmt.body);
-  export_late(info, loops_.back());
-  builder_.set_loc(stmt.loc);
+  if (counting.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
+  counting.body(body->args[0]);
+  export_late(counting.info, loops_.back());
+  builder_.set_loc(counting.at.loc);
   builder_.yield(next_values(loops_.back()));
   leave_frame(mark);
   loop = std::move(loops_.back());
   loops_.pop_back();
   builder_.set_place(outer);
   take_results(loop, 0);
-  lower_block(stmt.else_body);
+  return loop;
 }
 
-void FunctionLowering::lower_counted_with_exit(const ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi,
-                                               ir::Value* step) {
+FunctionLowering::Loop FunctionLowering::count_with_exit(const Counting& counting) {
   using ir::OpCode;
-  std::string_view name = stmt.target->as<NameExpr>().name;
-  Loop loop;
-  loop.stmt = &stmt;
-  if (info.exits & kExitBreak) loop.on = new_flag("$on", true);
-  loop.leading_args = 1;
-  loop.carried = carried_variables(info, stmt);
-  if (loop.on >= 0) loop.carried.push_back(loop.on);
+  ir::Value *lo = counting.lo, *hi = counting.hi, *step = counting.step;
+  const int on = counting.on >= 0 || !(counting.exits & kExitBreak) ? counting.on : new_flag("$on", true);
+  Loop loop = open_counted(counting);
+  loop.on = on;
+  if (on >= 0) loop.carried.push_back(on);
   // With a step of ±1 the counter is the loop variable itself and can't overflow; otherwise trips are counted.
   bool unit = step->is_constant() && (step->as_int() == 1 || step->as_int() == -1);
-  builder_.set_loc(stmt.loc);
-  loop.constant_trips = lo->is_constant() && hi->is_constant() && step->is_constant() &&
-                        trip_count(lo, hi, step)->as_int() <= module_.options().max_unroll;
   ir::Value* trips = unit ? nullptr : trip_count(lo, hi, step);
   std::vector<ir::Value*> init = {unit ? lo : builder_.i64(0)};
   for (ir::Value* v : values_of(loop.carried)) init.push_back(v);
   ir::Region* outer = builder_.region();
-  loop.op = at(stmt).while_op(init);
+  loop.op = at(counting.at).while_op(init);
   loops_.push_back(std::move(loop));
   ir::Op* op = loops_.back().op;
   {  // test: more trips, and nobody left
@@ -311,7 +329,7 @@ void FunctionLowering::lower_counted_with_exit(const ForStmt& stmt, const LoopIn
     ir::Value* counter = test->args[0];
     ir::Value* more = unit ? builder_.binary(step->as_int() > 0 ? OpCode::lt : OpCode::gt, counter, hi)
                            : builder_.binary(OpCode::lt, counter, trips);
-    ir::Value* alive = flags_alive(loops_.back(), info.exits);
+    ir::Value* alive = flags_alive(loops_.back(), counting.exits);
     builder_.test(alive->is_constant() ? more : builder_.binary(OpCode::bit_and, alive, more));
     leave_frame(mark);
   }
@@ -319,14 +337,13 @@ void FunctionLowering::lower_counted_with_exit(const ForStmt& stmt, const LoopIn
   ir::Region* body = op->regions[1];
   builder_.set_place(body);
   bind_arguments(body, loops_.back());
-  assume_alive(loops_.back(), info.exits);
+  assume_alive(loops_.back(), counting.exits);
   ir::Value* counter = body->args[0];
   ir::Value* induction = unit ? counter : fold(OpCode::add, lo, fold(OpCode::mul, cast(counter, lo->type), step));
-  assign_variable(*stmt.target, name, Entity::of(induction));
-  if (info.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
-  lower_block(stmt.body);
-  export_late(info, loops_.back());
-  builder_.set_loc(stmt.loc);
+  if (counting.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
+  counting.body(induction);
+  export_late(counting.info, loops_.back());
+  builder_.set_loc(counting.at.loc);
   ir::Value* next = builder_.binary(OpCode::add, counter, unit ? step : builder_.i64(1));
   std::vector<ir::Value*> yields = next_values(loops_.back());
   yields.insert(yields.begin(), next);
@@ -336,7 +353,7 @@ void FunctionLowering::lower_counted_with_exit(const ForStmt& stmt, const LoopIn
   loops_.pop_back();
   builder_.set_place(outer);
   take_results(loop, 1);
-  if (!stmt.else_body.empty()) lower_loop_else(stmt, stmt.else_body, flags_alive(loop, info.exits));
+  return loop;
 }
 
 void FunctionLowering::open_while(const Stmt& stmt, const LoopInfo& info, std::span<const int> also_carried) {
@@ -378,6 +395,7 @@ bool FunctionLowering::lower_pure_test(const WhileStmt& stmt, const LoopInfo& in
 
 void FunctionLowering::lower_while(const WhileStmt& stmt) {
   const LoopInfo& info = scan_.loops.at(&stmt);
+  if (lower_query_while(stmt, info)) return;
   if (!enter_region(stmt)) return;
   open_while(stmt, info, {});
   // The test region must be pure. A condition that loads, calls or updates something goes into the body instead.

@@ -119,9 +119,9 @@ std::optional<Symbol> resolve_dotted(const syntax::Expr& expr, Scope& scope);
 /// Evaluates a compile-time expression by Python's rules (module level, default values, wp.static); nullopt if it is none.
 std::optional<Symbol> eval_constant(const syntax::Expr& expr, Scope& scope);
 /// The type that a class declares by its annotated fields; null with errors in the sink. In the library names that begin
-/// with an underscore are private, and `__next__ = name` (next_of_struct) says which builtin goes on in a loop.
+/// with an underscore are private, and `__next__ = name` and its like (loop_function) say what loops call.
 const Type* struct_type(const syntax::ClassDef& def, Scope& scope, DiagnosticSink& sink, bool library);
-std::string_view next_of_struct(const syntax::ClassDef& def);
+std::string_view loop_function(const syntax::ClassDef& def, std::string_view word);
 /// What is said about arrays of structs that holds_private() finds something in, and the cure.
 inline std::string no_array_of(const Type* type) { return "a " + type->user_name() + " can't lie in an array"; }
 inline constexpr const char* kKeepInVariables = "keep it in a variable, or pass it to a function";
@@ -211,16 +211,37 @@ class FunctionLowering {
   void lower_unrolled(const syntax::ForStmt& stmt, const LoopInfo& info, std::int64_t lo, std::int64_t step,
                       std::int64_t trips, const Type* type);
   void lower_counted(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi, ir::Value* step);
-  void lower_counted_with_exit(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* lo, ir::Value* hi,
-                               ir::Value* step);
+  /// A loop from lo up to hi, and what a turn does with the counter.
+  struct Counting {
+    const syntax::Stmt& at;
+    const LoopInfo& info;
+    std::uint8_t exits;  // that may leave the loop, or this turn of it
+    ir::Value *lo, *hi, *step;
+    std::function<void(ir::Value*)> body = {};
+    const syntax::ForStmt* stmt = nullptr;  // whose variable the counter is: it may be needed as a constant
+    int on = -1;                            // the flag of `break`, where loops inside each other share one
+    int not_carried = -1;                   // a variable that turns don't hand on
+  };
+  /// Lowers it, without exits as a `for`; gives the loop, closed.
+  Loop count(const Counting& counting);
+  Loop count_to_end(const Counting& counting);
+  Loop count_with_exit(const Counting& counting);
+  Loop open_counted(const Counting& counting);
+  /// The `else` of what count() made.
+  void finish_counted(const syntax::Stmt& stmt, const LoopInfo& info, const Loop& loop, syntax::Block else_body);
   /// The parts of a `while`: the operation with what it carries; a condition that needs no more than the test region,
   /// false if it has to go into the body; body and results. `condition_in_body`: lowers it there, empty if the test has it.
   void open_while(const syntax::Stmt& stmt, const LoopInfo& info, std::span<const int> also_carried);
   bool lower_pure_test(const syntax::WhileStmt& stmt, const LoopInfo& info);
   void close_while(const syntax::Stmt& stmt, const LoopInfo& info, const std::function<ir::Value*()>& condition_in_body,
                    const std::function<void()>& lower_body, syntax::Block else_body);
-  /// A loop over a struct of the library: `next` is the builtin that goes on (lower_query.cpp).
-  void lower_query_loop(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* query, std::string_view next);
+  /// A loop over a struct of the library (lower_query.cpp): by the builtin that goes on, or by runs where it has some.
+  void lower_query_loop(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* query, const LibraryStruct& kind);
+  /// The same of `while next(query, index)`; false: this is another loop, or one that has to ask each time.
+  bool lower_query_while(const syntax::WhileStmt& stmt, const LoopInfo& info);
+  /// A query's runs as two counted loops. `place`: the expression that names the variable it goes on in; null: none.
+  void lower_runs(const syntax::Stmt& stmt, const LoopInfo& info, ir::Value* query, const QueryRuns& runs,
+                  const syntax::Expr* place, const syntax::Expr& target, syntax::Block body, syntax::Block else_body);
   std::vector<int> carried_variables(const LoopInfo& info, const syntax::Node& at);
   std::vector<ir::Value*> values_of(std::span<const int> variables);
   void bind_arguments(ir::Region* region, const Loop& loop);

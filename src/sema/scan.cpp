@@ -77,6 +77,7 @@ class Scanner {
   struct OpenLoop {
     LoopInfo info;
     std::unordered_map<std::string_view, std::size_t> seen;
+    bool in_body = false;
   };
 
   static void add_name(OpenLoop& loop, AssignedName name) {
@@ -85,9 +86,10 @@ class Scanner {
       loop.info.assigned.push_back(name);
     else
       loop.info.assigned[it->second].whole |= name.whole;
+    loop.info.assigned[it->second].in_body |= name.in_body;
   }
   void assign_name(std::string_view name, bool whole) {
-    for (OpenLoop& loop : loops_) add_name(loop, {name, whole});
+    for (OpenLoop& loop : loops_) add_name(loop, {name, whole, loop.in_body});
   }
 
   void target(const Expr& e) {
@@ -146,6 +148,7 @@ class Scanner {
     if (condition) read(*condition);
     if (iterable) argument(*iterable);
     if (loop_target) target(*loop_target);
+    loops_.back().in_body = true;
     std::uint8_t exits = block(body);
     OpenLoop open = std::move(loops_.back());
     loops_.pop_back();
@@ -218,6 +221,11 @@ class Scanner {
 };
 
 }  // namespace
+
+bool LoopInfo::body_assigns(std::string_view name) const {
+  return std::any_of(assigned.begin(), assigned.end(),
+                     [&](const AssignedName& one) { return one.name == name && one.in_body; });
+}
 
 const Expr& root_of(const Expr& expr) {
   const Expr* root = &expr;

@@ -19,10 +19,12 @@ namespace weft::sema {
 enum Exit : std::uint8_t { kExitBreak = 1, kExitContinue = 2, kExitReturn = 4 };
 
 /// A name that a loop assigns. `whole`: by a plain assignment; otherwise only parts of it are written or it is passed to a
-/// call that may update it, neither of which changes which array a name stands for.
+/// call that may update it, neither of which changes which array a name stands for. `in_body`: not by the loop's first line
+/// alone.
 struct AssignedName {
   std::string_view name;
   bool whole;
+  bool in_body = true;
 };
 
 struct LoopInfo {
@@ -30,6 +32,8 @@ struct LoopInfo {
   std::uint8_t exits = 0;              // inside the body, aimed at this loop or further out
   bool has_static = false;             // a wp.static(…) inside
   std::uint32_t end = 0;               // position behind the loop, comparable with last_read
+
+  bool body_assigns(std::string_view name) const;
 };
 
 struct FunctionScan {

@@ -1,5 +1,7 @@
 // Structs as they are declared: the annotated fields of a class.
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include "ir/ir.h"
 #include "sema/lowering.h"
@@ -19,11 +21,17 @@ int depth_of(const Type* type) {
   return depth;
 }
 
-/// `__next__ = name` in a class of the library.
-const NameExpr* next_name(const Stmt& stmt) {
+/// What a class of the library says of loops: `__next__ = name` and the like.
+struct LoopWord {
+  std::string_view word, function;
+};
+std::optional<LoopWord> loop_word(const Stmt& stmt) {
+  constexpr std::string_view kWords[] = {"__next__", "__runs__", "__run__", "__item__", "__rest__"};
   const auto* a = stmt.as_if<AssignStmt>();
   const auto* target = a && a->targets.size() == 1 ? a->targets[0]->as_if<NameExpr>() : nullptr;
-  return target && target->name == "__next__" ? a->value->as_if<NameExpr>() : nullptr;
+  const auto* value = target ? a->value->as_if<NameExpr>() : nullptr;
+  if (!value || std::find(std::begin(kWords), std::end(kWords), target->name) == std::end(kWords)) return std::nullopt;
+  return LoopWord{target->name, value->name};
 }
 
 }  // namespace
@@ -36,7 +44,7 @@ const Type* struct_type(const ClassDef& def, Scope& scope, DiagnosticSink& sink,
   for (const Stmt* stmt : def.body) {
     const auto* field = stmt->as_if<AnnotatedAssignStmt>();
     if (!field || field->target->kind != ExprKind::name) {
-      if (stmt->kind == StmtKind::pass_stmt || stmt->kind == StmtKind::expr || (library && next_name(*stmt))) continue;
+      if (stmt->kind == StmtKind::pass_stmt || stmt->kind == StmtKind::expr || (library && loop_word(*stmt))) continue;
       sink.report(DiagCode::bad_struct, stmt->loc, "a struct holds only annotated fields", "write e.g. mass: float",
                   stmt->underline());
       ok = false;
@@ -75,9 +83,9 @@ const Type* struct_type(const ClassDef& def, Scope& scope, DiagnosticSink& sink,
   return library ? types::library_structure(def.name, fields) : types::structure(def.name, fields);
 }
 
-std::string_view next_of_struct(const ClassDef& def) {
+std::string_view loop_function(const ClassDef& def, std::string_view word) {
   for (const Stmt* stmt : def.body)
-    if (const NameExpr* name = next_name(*stmt)) return name->name;
+    if (const auto found = loop_word(*stmt); found && found->word == word) return found->function;
   return {};
 }
 

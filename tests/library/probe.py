@@ -56,6 +56,21 @@ class ProbeDecay:
     _seen: int
 
 
+class ProbeRows:
+    """Numbers in runs."""
+
+    __next__ = probe_rows_next
+    __runs__ = _probe_rows_runs
+    __run__ = _probe_rows_run
+    __item__ = _probe_rows_item
+    __rest__ = _probe_rows_rest
+    _run: int
+    _last: int
+    _width: int
+    _at: int
+    _end: int
+
+
 def probe_hit(x: float, dir):
     place = _ProbePlace(axis=_PROBE_PRIMES[1], at=dir * x)
     return ProbeHit(result=x > 0.0, face=place.axis, t=x * _PROBE_TWICE, normal=dir + _PROBE_UP, _place=place)
@@ -97,6 +112,44 @@ def probe_decay_next(query: ref, index: ref, limit: float64):
     index = query._seen
     query._seen += 1
     query._left -= 1
+    return True
+
+
+def probe_rows(first: int, last: int, width: int):
+    return ProbeRows(first, last, width, 0, 0)
+
+
+def _probe_rows_runs(query: ProbeRows):
+    first = query._run
+    if query._at < query._end:
+        first -= 1
+    return first, query._last
+
+
+def _probe_rows_run(query: ProbeRows, k: int):
+    if k < query._run:
+        return query._at, query._end
+    return 10 * k, 10 * k + (7 * k) % query._width
+
+
+def _probe_rows_item(query: ProbeRows, place: int):
+    return place + 1000
+
+
+def _probe_rows_rest(query: ProbeRows, run: int, place: int, end: int):
+    return ProbeRows(max(run + 1, query._run), query._last, query._width, place + 1, end)
+
+
+def probe_rows_next(query: ref, index: ref):
+    while query._at >= query._end:
+        if query._run >= query._last:
+            return False
+        first, end = _probe_rows_run(query, query._run)
+        query._run += 1
+        query._at = first
+        query._end = end
+    index = _probe_rows_item(query, query._at)
+    query._at += 1
     return True
 
 

@@ -1,6 +1,8 @@
 // Loops over queries, the library's structs and its tables, through every executor.
 #include "agree.h"
 
+#include <algorithm>
+
 namespace weft::agree {
 namespace {
 
@@ -111,6 +113,107 @@ def k(out: wp.array(dtype=wp.float64), limit: wp.float64):
     if (value <= 15) s += value * 1 + value / 2 * 2 + value / 4 * 3;
     if (n % 2 == 0) s += 3000;
     EXPECT_EQ(out[std::size_t(n)], s) << n;
+  }
+}
+
+TEST(Query, RunsAreCounted) {
+  Case c(R"(
+@wp.func
+def first_even(q: wp.ProbeRows, least: int):
+    for i in q:
+        if i % 2 == 0 and i > least:
+            return i
+    return -1
+
+@wp.func
+def hash(s: int, i: int):
+    return s * 31 + i
+
+@wp.kernel
+def k(out: wp.array2d(dtype=int)):
+    n = wp.tid()
+    width = 2 + n % 5
+    s = int(0)
+    for i in wp.probe_rows(0, n, width):
+        s = hash(s, i)
+    out[n, 0] = s
+
+    q = wp.probe_rows(0, n, width)
+    i = int(-5)
+    s = 0
+    while wp.probe_rows_next(q, i):
+        if i % 3 == 1:
+            continue
+        s = hash(s, i)
+        late = i
+        if s % 11 == 7:
+            break
+    else:
+        s += 1
+    out[n, 1] = s
+    out[n, 2] = i
+    if wp.probe_rows_next(q, i):
+        out[n, 3] = i
+    s = 0
+    for j in q:
+        s = hash(s, j)
+        for j2 in wp.probe_rows(j - 1000, j - 998, 4):
+            if j2 % 5 == 2:
+                break
+            s = hash(s, j2)
+    out[n, 4] = s + first_even(wp.probe_rows(0, n, width), 1020)
+    for j in q:
+        out[n, 4] = -1
+
+    q = wp.probe_rows(1, n, width)
+    s = 0
+    for j in q:
+        s = hash(s, j)
+        wp.probe_rows_next(q, i)  # the body goes on by itself
+    out[n, 5] = s
+)",
+         {31});
+  c.array("int", {31, 6}, Fill::zeros);
+  Outcome outcome = expect_agreement(c);
+  auto out = values<std::int32_t>(outcome, 0);
+  ASSERT_EQ(out.size(), 31u * 6);
+  const auto numbers = [](int first, int last, int width) {
+    std::vector<int> all;
+    for (int k = first; k < last; ++k)
+      for (int place = 10 * k; place < 10 * k + (7 * k) % width; ++place) all.push_back(place + 1000);
+    return all;
+  };
+  const auto hash = [](int s, int i) { return int(unsigned(s) * 31u + unsigned(i)); };
+  for (int n = 0; n < 31; ++n) {
+    const int width = 2 + n % 5;
+    const std::vector<int> all = numbers(0, n, width);
+    int expected[6] = {};
+    for (int i : all) expected[0] = hash(expected[0], i);
+    std::size_t at = 0;
+    int s = 0, i = -5;
+    bool left = false;
+    while (at < all.size() && !left) {
+      i = all[at++];
+      if (i % 3 == 1) continue;
+      s = hash(s, i);
+      left = s % 11 == 7;
+    }
+    expected[1] = s + (left ? 0 : 1);
+    expected[2] = i;
+    if (at < all.size()) expected[3] = all[at++];
+    s = 0;
+    for (; at < all.size(); ++at) {
+      s = hash(s, all[at]);
+      for (int j : numbers(all[at] - 1000, all[at] - 998, 4)) {
+        if (j % 5 == 2) break;
+        s = hash(s, j);
+      }
+    }
+    const auto even = std::find_if(all.begin(), all.end(), [](int j) { return j % 2 == 0 && j > 1020; });
+    expected[4] = int(unsigned(s) + unsigned(even == all.end() ? -1 : *even));
+    const std::vector<int> later = numbers(1, n, width);
+    for (std::size_t k = 0; k < later.size(); k += 2) expected[5] = hash(expected[5], later[k]);
+    for (std::size_t k = 0; k < 6; ++k) EXPECT_EQ(out[std::size_t(n) * 6 + k], expected[k]) << n << ", " << k;
   }
 }
 

@@ -8,7 +8,9 @@
 #include "codegen/codegen.h"
 #include "codegen/cpu/spin_loops.h"
 #include "codegen/emit/limits.h"
+#include "codegen/target.h"
 #include "ir/origin.h"
+#include "types/handle.h"
 
 namespace weft::codegen {
 
@@ -107,6 +109,21 @@ void add_cost(const Region& region, double times, int lanes, Cost& cost) {
   }
 }
 
+/// Whether it visits the neighbours that hash grids find: a loop reads numbers from the grid's memory, and these lead all
+/// over the arrays. Each lane has another number of them as well.
+bool visits_neighbours(const ir::Function& kernel) {
+  bool grid = false, visits = false;
+  each_op(*kernel.body, [&](const Op& op) {
+    grid = grid || (op.code == OpCode::handle && HandleKind(op.imm) == HandleKind::hash_grid);
+    if (op.code != OpCode::for_ && op.code != OpCode::while_) return;
+    each_op(*op.regions.back(), [&](const Op& inner) {
+      visits = visits || (inner.code == OpCode::load && inner.result()->type == types::i32() &&
+                          ir::origin_of(inner.operand(0)).kind == ir::Origin::Kind::fixed);
+    });
+  });
+  return grid && visits;
+}
+
 }  // namespace
 
 std::uint64_t kernel_weight(const ir::Function& function) {
@@ -165,6 +182,9 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   // Private arrays get one copy a lane; large ones would make all of them wait for memory that one
   // lane at a time has at hand.
   if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
+  // Without an instruction for them gathers are loads one after the other, and lanes wait for the one with most neighbours:
+  // measured on NEON, four lanes are half as fast as one.
+  if (!traits_of(target).gathers && visits_neighbours(kernel)) return 1;
   Cost cost;
   add_cost(*kernel.body, 1.0, natural, cost);
   if (cost.lanes >= cost.one) return 1;

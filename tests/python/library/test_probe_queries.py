@@ -121,6 +121,46 @@ def test_a_query_from_python(device):
     assert out.numpy().tolist() == [18, 10]
 
 
+@wp.kernel
+def in_runs(out: wp.array2d(dtype=int)):
+    n = wp.tid()
+    for i in wp.probe_rows(0, n, 4):
+        out[n, 0] += i
+    q = wp.probe_rows(0, n, 4)
+    i = int(0)
+    while wp.probe_rows_next(q, i):
+        if i % 4 == 3:
+            break
+        out[n, 1] += i
+    for i in q:
+        out[n, 2] += i
+
+
+def test_queries_of_runs(device):
+    out = wp.zeros((30, 3), dtype=int, device=device)
+    wp.launch(in_runs, 30, outputs=[out], device=device)
+    for n, row in enumerate(out.numpy()):
+        all_of = [1000 + 10 * k + j for k in range(n) for j in range(7 * k % 4)]
+        stop = next((k for k, i in enumerate(all_of) if i % 4 == 3), len(all_of))
+        assert list(row) == [sum(all_of), sum(all_of[:stop]), sum(all_of[stop + 1 :])]
+
+
+@case(9, **DATA)
+@wp.kernel
+def over_runs(x: wp.array(dtype=d), rate: wp.array(dtype=d), counts: wp.array(dtype=int), out: wp.array(dtype=d)):
+    n = wp.tid()
+    s = x[n]
+    for i in wp.probe_rows(0, counts[n], 3):
+        s = s * rate[n] + wp.sin(x[i % 9])
+    q = wp.probe_rows(0, counts[n], 4)
+    j = int(0)
+    while wp.probe_rows_next(q, j):
+        s = s + s * x[j % 9] * d(0.1)
+        if j > 1030:
+            break
+    out[n] = s
+
+
 @case(9, **DATA)
 @wp.kernel
 def shrinking(x: wp.array(dtype=d), rate: wp.array(dtype=d), counts: wp.array(dtype=int), out: wp.array(dtype=d)):

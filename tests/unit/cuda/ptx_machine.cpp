@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -472,7 +473,13 @@ class Block {
     if (source == "f16" && to == "f32") return word<float>(runtime::f16_to_float(std::uint16_t(from)));
     if (source == "f32" && to == "f16") return runtime::f16_from_double(double(as<float>(from)));
     if (source == "f32" && to == "f64") return word<double>(double(as<float>(from)));
+    if (source == "f64" && to == "f32") return word<float>(float(as<double>(from)));
     if (source == "f64" && to == "u64") return Word(as<double>(from));  // cvt.rzi of numbers that fit
+    if (source[0] == 'f' && to == "s32") {  // cvt.rmi saturates; not-a-numbers are 0, those of f64 the least number
+      const double number = std::floor(source == "f32" ? double(as<float>(from)) : as<double>(from));
+      if (number != number) return source == "f32" ? 0 : Word(1) << 31;
+      return cut(Word(std::int64_t(std::clamp(number, -2147483648.0, 2147483647.0))), 32);
+    }
     if (source[0] == 's' && to == "f64") return word<double>(double(as_signed(from, bits_of(source))));
     if (source[0] == 'u' && to == "f64") return word<double>(double(cut(from, bits_of(source))));
     if (source[0] == 'u' && to[0] == 'u') return cut(cut(from, bits_of(source)), bits_of(to));

@@ -22,6 +22,16 @@ from warp._src.session import config, errors, kernel_cache, logger
 from warp._src.values import builtins, composite, constants, scalars, struct, types
 
 
+_RENAMED = {
+    "bvh_query_t": "BvhQuery",
+    "hash_grid_query_t": "HashGridQuery",
+    "mesh_query_aabb_t": "MeshQueryAABB",
+    "mesh_query_point_t": "MeshQueryPoint",
+    "mesh_query_ray_t": "MeshQueryRay",
+}
+"""Names that types had in older versions."""
+
+
 class _Path(_pytypes.ModuleType):
     """A module path that programs of other versions import; names that are not its own come from `warp`."""
 
@@ -30,6 +40,7 @@ class _Path(_pytypes.ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("_"):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        name = _RENAMED.get(name, name)
         top = sys.modules["warp"]
         for names in (vars(types), vars(top)) if name in top.__all__ else (vars(types), vars(typing)):
             if name in names:

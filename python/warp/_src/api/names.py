@@ -105,6 +105,7 @@ _LATE = {
         "timing_print",
     ),
     "warp._src.devices.timer": ("ScopedTimer",),
+    "warp._src.geometry.hash_grid": ("HashGrid",),
     "warp._src.geometry.marching_cubes": ("MarchingCubes",),
     "warp._src.geometry.mesh": ("Bvh", "BvhConstructor", "Mesh"),
     "warp._src.gradients.forward": ("ForwardMode", "hvp", "jvp"),
