@@ -305,11 +305,9 @@ WEFT_HOT void Kernel::run_as_asked(const KernelVariant& variant, const void* blo
   runtime::PrintBuffer buffer(1, request.options.print_sink);
   context.print = &buffer;
   const runtime::Questions questions(request.options, context);
-  if (request.options.descending || (variant.adjoint && !variant.ordered.empty()))
-    for (std::int64_t thread = total; thread-- > 0 && weft_rt_turns(&context) > 0;)
-      interp::run_kernel(*variant.module, kernel, block, context, thread, thread + 1);
-  else
-    interp::run_kernel(*variant.module, kernel, block, context, 0, total);
+  interp::Limits limits;
+  limits.descending = request.options.descending || (variant.adjoint && !variant.ordered.empty());
+  interp::run_kernel(*variant.module, kernel, block, context, 0, total, limits);
   buffer.flush();
   runtime::throw_if_failed(record, kernel.name, context.rank, variant.sites);
 }

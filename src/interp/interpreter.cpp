@@ -52,13 +52,13 @@ void run_kernel(const ir::Module& module, const ir::Function& kernel, const void
   ParamLayout layout;
   for (const ir::Value* param : kernel.params()) layout.add(std::string(param->name), param->type);
   // One frame for all threads: nothing that a thread leaves in it is read by the next, for values are computed before
-  // they are used.
-  for (std::int64_t linear = begin; linear < end; ++linear) {
+  // they are used. No operation writes to a parameter, so that all threads share those, too.
+  for (std::size_t i = 0; i < layout.params.size(); ++i)
+    std::memcpy(frame.at(kernel.params()[i]), static_cast<const std::byte*>(params) + layout.params[i].offset,
+                kernel.params()[i]->type->size());
+  for (std::int64_t k = begin; k < end; ++k) {
     if (context.stop.load(std::memory_order_relaxed)) return;
-    for (std::size_t i = 0; i < layout.params.size(); ++i)
-      std::memcpy(frame.at(kernel.params()[i]), static_cast<const std::byte*>(params) + layout.params[i].offset,
-                  kernel.params()[i]->type->size());
-    executor.set_thread(linear);
+    executor.set_thread(limits.descending ? end - 1 - (k - begin) : k);
     try {
       executor.run(frame);
       // A thread counts as a turn, so that a launch of many threads without loops can be stopped, too.

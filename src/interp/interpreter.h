@@ -35,6 +35,7 @@ struct Limits {
   std::uint64_t max_steps = 0;  // operations executed in all; 0 means no limit
   bool check_bounds = true;     // off: array accesses go where they point
   Watcher* watcher = nullptr;   // null: nobody wants to know
+  bool descending = false;      // the last thread of a launch runs first
 };
 
 /// A value of the kernel language as bytes in C layout (tuples: fields in order, each aligned).
@@ -43,8 +44,9 @@ struct Datum {
   std::vector<std::byte> bytes;
 };
 
-/// Runs the threads begin … end−1 in increasing order. `params` is the kernel's parameter block (ParamLayout). Failed
-/// checks and asserts go to the context's error record, prints to its buffer.
+/// Runs the threads begin … end−1, one after another in increasing order or, if the limits say so, in the opposite one.
+/// `params` is the kernel's parameter block (ParamLayout). Failed checks and asserts go to the context's error record,
+/// prints to its buffer.
 void run_kernel(const ir::Module& module, const ir::Function& kernel, const void* params,
                 runtime::LaunchContext& context, std::int64_t begin, std::int64_t end, const Limits& limits = {});
 

@@ -111,6 +111,24 @@ TEST(InterpControl, PrintsInThreadOrder) {
   EXPECT_EQ(text, "thread 0\n<0>\nthread 1\n<1>\n");
 }
 
+TEST(InterpControl, ThreadsGoBackFromTheLast) {
+  auto module = parse_ir(
+      "kernel @k(%turn: array<i32,1>, %n: i32) form(rank 1) {\n%i = tid 0\n%t = atomic add %turn[0i32], %n\n"
+      "store %turn[%i], %t\nreturn\n}\n");
+  std::vector<std::int32_t> turn(5);
+  struct {
+    ArrayDesc turn;
+    std::int32_t n = 7;
+  } block;
+  block.turn.data = turn.data();
+  block.turn.ndim = 1;
+  block.turn.shape[0] = 5, block.turn.strides[0] = 4;
+  runtime::LaunchContext context;
+  context.dims[0] = 5;
+  interp::run_kernel(*module, *module->functions.back(), &block, context, 1, 4, {.descending = true});
+  EXPECT_EQ(turn, (std::vector<std::int32_t>{21, 14, 7, 0, 0}));
+}
+
 TEST(InterpControl, AStopLeavesTheKernel) {
   auto endless = parse_ir(
       "kernel @k() form(rank 1) {\n%i = tid 0\n%a = while (%p = 1i32) {\n test true\n} do {\n yield %p\n}\n"
