@@ -169,10 +169,11 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
     }
     case OpCode::atan: return over(add(one(), mul(x, x)));
     case OpCode::atan2: {
-      // atan2(x, y): the first operand is the height. At the origin there is no slope.
-      Value *xx = mul(x, x), *yy = mul(y, y), *d = add(xx, yy);
-      Value *there = is(OpCode::gt, d), *left = mul(dx, y), *right = mul(x, dy);
-      return b_.select(there, div(sub(left, right), d), zero);
+      // atan2(x, y): the first operand is the height. At the origin there is no slope. The products are gated one by
+      // one, for one operand may be infinite while the other moves.
+      Value *xx = mul(x, x), *yy = mul(y, y), *d = add(xx, yy), *there = is(OpCode::gt, d);
+      Value* left = gated(dx, mul(dx, y));
+      return b_.select(there, div(sub(left, gated(dy, mul(x, dy))), d), zero);
     }
     case OpCode::sinh: return times(f(OpCode::cosh));
     case OpCode::cosh: return times(f(OpCode::sinh));

@@ -124,6 +124,28 @@ def test_second_derivatives_where_first_ones_vanish(device):
     np.testing.assert_allclose(direction.grad.numpy(), 2 * np.cos(2 * x.numpy()), atol=1e-12)
 
 
+@wp.kernel
+def angles(height: wp.array(dtype=f64), width: wp.array(dtype=f64), y: wp.array(dtype=f64)):
+    i = wp.tid()
+    y[i] = wp.atan2(height[i], width[i])
+
+
+def test_what_stands_still_moves_no_angle(device):
+    """However far away it is: 0 · inf is nothing here, as in reverse."""
+    height, width = [1.0, np.inf, 3.0, -np.inf], [np.inf, 2.0, 4.0, 5.0]
+    along = {"height": [0.0, 1.0, 2.0, 3.0], "width": [1.0, 0.0, 0.0, 0.0]}
+    y = wp.zeros(4, dtype=f64, device=device)
+    _, (tangent,) = wp.jvp(
+        angles,
+        [arr(height, device), arr(width, device)],
+        [arr(along["height"], device), arr(along["width"], device)],
+        dim=4,
+        outputs=[y],
+        device=device,
+    )
+    np.testing.assert_allclose(tangent.numpy(), [0.0, 0.0, 2.0 * 4.0 / 25.0, 0.0], atol=1e-15)
+
+
 def test_hessian_is_symmetric_and_whole(device):
     rows = np.array([wp.hvp(loss, [arr(X, device)], [arr(e, device)])[1][0].numpy() for e in np.eye(7)])
     np.testing.assert_allclose(rows, rows.T, rtol=1e-11, atol=1e-11)
