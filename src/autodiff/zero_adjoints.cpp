@@ -35,9 +35,32 @@ std::unordered_set<const Value*> used_in(const Region& region) {
   return used;
 }
 
+/// Whether a conversion makes an infinity of an ordinary number. float16 ends at 65504; the others hold all integers.
+bool may_overflow(const Op& cast) {
+  const Type *from = cast.operand(0)->type, *to = cast.result()->type;
+  if (!to->is_numeric() || to->scalar_kind() != ScalarKind::f16) return false;
+  switch (from->scalar_kind()) {
+    case ScalarKind::boolean:
+    case ScalarKind::i8:
+    case ScalarKind::u8:
+    case ScalarKind::i16:
+    case ScalarKind::f16: return false;
+    case ScalarKind::u16:
+    case ScalarKind::i32:
+    case ScalarKind::u32:
+    case ScalarKind::i64:
+    case ScalarKind::u64:
+    case ScalarKind::bf16:
+    case ScalarKind::f32:
+    case ScalarKind::f64: return true;
+  }
+  return true;
+}
+
 /// Operations whose results may be infinite, or no number, though their operands are ordinary.
 bool is_singular(const Op& op) {
   switch (op.code) {
+    case OpCode::cast: return may_overflow(op);
     case OpCode::div:
     case OpCode::rem:
     case OpCode::sqrt:
@@ -97,9 +120,14 @@ bool is_singular(const Op& op) {
     case OpCode::return_:
     case OpCode::yield:
     case OpCode::test:
+    case OpCode::select:
+    case OpCode::bitcast:
+    case OpCode::construct:
+    case OpCode::splat:
+    case OpCode::extract:
+    case OpCode::insert:
     WEFT_CASES(WEFT_BITS_OPS)
     WEFT_CASES(WEFT_COMPARE_OPS)
-    WEFT_CASES(WEFT_DATA_OPS)
     WEFT_CASES(WEFT_MEMORY_OPS)
     WEFT_CASES(WEFT_EFFECT_OPS) return false;
   }
@@ -109,9 +137,8 @@ bool is_singular(const Op& op) {
 /// Surely finite: numbers of the program, and what was an integer.
 bool is_finite(const Value* value) {
   if (value->is_constant()) return !value->type->is_float() || std::isfinite(value->as_float());
-  // Of any size: the largest 64-bit integer is a finite float32.
   return value->kind == ir::ValueKind::result && value->op->code == OpCode::cast &&
-         value->op->operand(0)->type->is_int();
+         value->op->operand(0)->type->is_int() && !may_overflow(*value->op);
 }
 
 }  // namespace

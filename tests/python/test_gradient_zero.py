@@ -323,3 +323,24 @@ def test_corner(function: Any, x: list[float], want: list[float], lanes: int) ->
     tape.backward(grads={out: wp.ones(5, dtype=d)})
     np.testing.assert_allclose(values.grad.numpy()[:2], want, rtol=1e-9, atol=1e-12)
     assert np.isfinite(values.grad.numpy()[2:]).all()
+
+
+@wp.kernel
+def scaled_by_counts(
+    x: wp.array(dtype=wp.float16), n: wp.array(dtype=int), out: wp.array(dtype=wp.float16), low: wp.array(dtype=wp.float16)
+):
+    i = wp.tid()
+    v = x[i] * wp.float16(n[i])
+    out[i] = wp.where(n[i] < 1000, v, x[i])
+    low[i] = wp.min(v, x[i])
+
+
+def test_integers_beyond_float16_are_infinite(lanes: int) -> None:
+    """What such a factor was left out with must not come back as 0 · inf."""
+    n = np.array([3, 70000, 5, 65536, 2, 1 << 30, 7, 65519], np.int32)
+    x = wp.array(np.ones(8), dtype=wp.float16, requires_grad=True)
+    out, low = (wp.zeros(8, dtype=wp.float16, requires_grad=True) for _ in range(2))
+    with wp.Tape() as tape:
+        wp.launch(scaled_by_counts, 8, [x, wp.array(n)], [out, low])
+    tape.backward(grads={out: wp.ones(8, dtype=wp.float16), low: wp.ones(8, dtype=wp.float16)})
+    np.testing.assert_array_equal(x.grad.numpy(), np.where(n < 1000, n, 1) + 1.0)
