@@ -320,21 +320,31 @@ void Reverser::bind_state(const Op& loop, Value* iteration, std::span<const std:
 }
 
 Value* Reverser::trip_count(const Op& loop) {
-  // Σ in 64 bits as the loop itself counts: ⌈(hi − lo)/step⌉ upwards, likewise downwards, none for a step of 0.
+  // In 64 bits as the loop itself counts: ⌈(hi − lo)/step⌉ upwards, likewise downwards, none for a step of 0.
+  const bool narrow = loop.operand(0)->type != types::i64();
   auto wide = [&](std::size_t k) {
     Value* v = map(loop.operand(k));
-    return v->type == types::i64() ? v : b_.cast(v, types::i64());
+    return narrow ? b_.cast(v, types::i64()) : v;
   };
   Value *lo = wide(0), *hi = wide(1), *step = wide(2);
   Value* zero = b_.i64(0);
   Value* up = b_.binary(OpCode::gt, step, zero);
   Value* distance = b_.select(up, minus(hi, lo), minus(lo, hi));
   Value* size = b_.unary(OpCode::abs, step);
-  Value* count = over(plus(distance, minus(size, b_.i64(1))), size);
   // The quotient is computed in any case; x/0 is 0 in the IR, so that a step
   // of 0 does no harm until it is deselected.
-  Value* none = b_.binary(OpCode::bit_or, b_.binary(OpCode::le, distance, zero), b_.binary(OpCode::eq, step, zero));
-  return b_.select(none, zero, count);
+  Value* no_step = b_.binary(OpCode::eq, step, zero);
+  if (narrow) {
+    Value* count = over(plus(distance, minus(size, b_.i64(1))), size);
+    return b_.select(b_.binary(OpCode::bit_or, b_.binary(OpCode::le, distance, zero), no_step), zero, count);
+  }
+  // The distance of two i64 may need all 64 bits: it is a number without a sign then, and which of the bounds is ahead
+  // must be asked of themselves.
+  Value* ahead = b_.select(up, b_.binary(OpCode::lt, lo, hi), b_.binary(OpCode::lt, hi, lo));
+  Value* one = b_.constant(types::u64(), 1);
+  Value* last = over(minus(b_.cast(distance, types::u64()), one), b_.cast(size, types::u64()));
+  Value* runs = b_.binary(OpCode::bit_and, ahead, b_.unary(OpCode::bit_not, no_step));
+  return b_.select(runs, b_.cast(plus(last, one), types::i64()), zero);
 }
 
 /// In the replayed loop: leaves a snapshot when it is due. Gives stride and used slots from then on.

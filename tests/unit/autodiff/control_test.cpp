@@ -49,6 +49,17 @@ TEST(Loop, PlainSum) {
   expect_gradient(body("s = d(0.0)\nfor j in range(n[i]):\n    s += x[j % 3] * d(j)\nout[i] = s"));
 }
 
+TEST(Loop, BoundsFartherApartThanSignedNumbersCount) {
+  // Three turns for the last of the threads, over a distance of 12·10¹⁸; some state to restore, and none.
+  for (const char* line : {"s = s * x[i] + wp.sin(s)", "s += x[i] * x[i]"})
+    for (const char* range : {"range(-b, b, c)", "range(b, -b, -c)"})
+      expect_gradient(
+          body("b = wp.int64(n[i]) * wp.int64(1000000000000000000)\n"
+               "c = wp.int64(4000000000000000000)\ns = x[i]\nfor j in " +
+                   std::string(range) + ":\n    " + line + "\nout[i] = s",
+               {0, 2, 6}));
+}
+
 TEST(Loop, PlainSumKeepsNothing) {
   std::string text = adjoint_text(body("s = d(0.0)\nfor j in range(n[i]):\n    s += x[j % 3] * d(j)\nout[i] = s"));
   EXPECT_EQ(text.find("local"), std::string::npos) << text;
