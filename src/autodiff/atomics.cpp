@@ -82,8 +82,9 @@ Value* Reverser::take_ordered(const Op& op, const Access& at, Value* result) {
   // `now` is the gradient of what the operation left behind. It is split: `taken` goes to the operand, `rest` stays
   // in the array as the gradient of what was there before.
   Value *taken = now, *rest = none;
-  auto choose = [&](const std::function<Value*(std::span<Value* const>)>& stays) {
-    Value* in[] = {found, value, now};
+  // Each component of a composite is an operation of its own, with its own outcome.
+  auto choose = [&](Value* other, const std::function<Value*(std::span<Value* const>)>& stays) {
+    Value* in[] = {found, other, now};
     rest = by_component(in, [&](std::span<Value* const> v) { return b_.select(stays(v), v[2], b_.zero(v[2]->type)); });
     taken = by_component(in, [&](std::span<Value* const> v) { return b_.select(stays(v), b_.zero(v[2]->type), v[2]); });
   };
@@ -91,13 +92,16 @@ Value* Reverser::take_ordered(const Op& op, const Access& at, Value* result) {
     // new = old + value: both have slope one, and both get all of it.
     case AtomicKind::add: rest = now; break;
     case AtomicKind::exch: break;
-    case AtomicKind::min: choose([&](auto v) { return b_.binary(OpCode::lt, v[0], v[1]); }); break;
-    case AtomicKind::max: choose([&](auto v) { return b_.binary(OpCode::gt, v[0], v[1]); }); break;
-    default: {  // compare and exchange
-      Value* stays = b_.binary(OpCode::ne, found, map(op.operand(op.operands.size() - 2)));
-      rest = b_.select(stays, now, none);
-      taken = b_.select(stays, none, now);
+    case AtomicKind::min: choose(value, [&](auto v) { return b_.binary(OpCode::lt, v[0], v[1]); }); break;
+    case AtomicKind::max: choose(value, [&](auto v) { return b_.binary(OpCode::gt, v[0], v[1]); }); break;
+    case AtomicKind::cas: {
+      Value* expected = map(op.operand(op.operands.size() - 2));
+      choose(expected, [&](auto v) { return b_.binary(OpCode::ne, v[0], v[1]); });
+      break;
     }
+    case AtomicKind::bit_and:
+    case AtomicKind::bit_or:
+    case AtomicKind::bit_xor: WEFT_UNREACHABLE("no atomic on bits of floats");
   }
   // The result is the old value, too: whoever used it has a claim on the same element.
   if (result) rest = sum(rest, result);

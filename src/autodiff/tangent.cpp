@@ -253,13 +253,16 @@ void Tangent::atomic(const Op& op) {
     before = b_.atomic(op.atomic, shadow, indices, op.wrap, op.path, steps, slope);
   } else {
     if (gives) before = b_.load(shadow, indices, op.wrap, op.path, steps);
-    if (op.atomic == AtomicKind::cas) {
-      // It took place if what was found is what was expected.
-      store_if(b_.binary(OpCode::eq, found, at(op.operand(op.operands.size() - 2))), {});
-    } else {  // of equal ones the last, as in reverse
-      const OpCode wins = op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge;
-      for (const FloatLeaf& leaf : float_leaves(type))
-        store_if(b_.binary(wins, get(value, leaf.path), get(found, leaf.path)), leaf.path);
+    // Each component of a composite is an operation of its own, with its own outcome.
+    for (const FloatLeaf& leaf : float_leaves(type)) {
+      Value *was = get(found, leaf.path), *wins = nullptr;
+      if (op.atomic == AtomicKind::cas) {
+        // It took place if what was found is what was expected.
+        wins = b_.binary(OpCode::eq, was, get(at(op.operand(op.operands.size() - 2)), leaf.path));
+      } else {  // of equal ones the last, as in reverse
+        wins = b_.binary(op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge, get(value, leaf.path), was);
+      }
+      store_if(wins, leaf.path);
     }
   }
   b_.yield({&before, gives ? std::size_t(1) : 0});

@@ -1,0 +1,76 @@
+"""Gradients of compare-and-exchange, of minima and of maxima that go by the order of threads: what each component of a
+vector did, and what zeros of either sign and values that are no numbers do."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from gradient_cases import d
+
+STEP = 1e-6
+
+
+def made(length: int) -> Any:
+    """A kernel on vectors, each of whose components is taken by the first thread that finds a zero there."""
+    vec = wp.types.vector(length, d)
+
+    @wp.kernel(module="unique")
+    def taken(x: wp.array(dtype=vec), slot: wp.array(dtype=vec), out: wp.array(dtype=vec)):
+        i = wp.tid()
+        found = wp.atomic_cas(slot, i % 2, vec(), x[i] * d(i + 1))
+        out[i] = wp.cw_mul(found, x[i])
+
+    return taken, vec
+
+
+def taken_in_order(x: np.ndarray, slot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same in NumPy, thread by thread."""
+    slot, out = slot.copy(), np.zeros_like(x)
+    for i in range(len(x)):
+        found = slot[i % 2].copy()
+        slot[i % 2] = np.where(found == 0.0, x[i] * (i + 1), found)
+        out[i] = found * x[i]
+    return slot, out
+
+
+@pytest.mark.parametrize("length", [2, 3, 25])
+def test_components_are_exchanged_one_by_one(length: int) -> None:
+    kernel, vec = made(length)
+    rng = np.random.default_rng(5)
+    x, first = rng.uniform(0.5, 1.5, (4, length)), rng.uniform(1.0, 2.0, (2, length))
+    first[:, ::2] = 0.0
+    first[1, :] = np.where(first[0] == 0.0, 3.0, 0.0)
+    weights = rng.normal(size=(2, length)), rng.normal(size=(4, length))
+    dx = rng.normal(size=x.shape)
+
+    def loss(x: np.ndarray, slot: np.ndarray) -> float:
+        return sum(float(np.sum(w * a)) for w, a in zip(weights, taken_in_order(x, slot)))
+
+    def slopes(which: int) -> np.ndarray:
+        given = [x, first]
+        found = np.zeros_like(given[which])
+        for at in np.ndindex(found.shape):
+            sides = []
+            for step in (STEP, -STEP):
+                moved = [one.copy() for one in given]
+                moved[which][at] += step
+                sides.append(loss(*moved))
+            found[at] = (sides[0] - sides[1]) / (2 * STEP)
+        return found
+
+    a, slot, out = (wp.array(one, dtype=vec, requires_grad=True) for one in (x, first, np.zeros_like(x)))
+    with wp.Tape() as tape:
+        wp.launch(kernel, 4, [a, slot, out])
+    tape.backward(grads={one: wp.array(w, dtype=vec) for one, w in zip((slot, out), weights)})
+    np.testing.assert_allclose(a.grad.numpy(), slopes(0), rtol=1e-7, atol=1e-7)
+    # A zero that moves is no zero any more: differences say nothing of those.
+    stays = first != 0.0
+    np.testing.assert_allclose(slot.grad.numpy()[stays], slopes(1)[stays], rtol=1e-7, atol=1e-7)
+
+    a, slot, out = (wp.array(one, dtype=vec) for one in (x, first, np.zeros_like(x)))
+    with wp.ForwardMode({a: wp.array(dx, dtype=vec)}) as forward:
+        wp.launch(kernel, 4, [a, slot, out])
+    sides = [taken_in_order(x + step * dx, first) for step in (STEP, -STEP)]
+    for one, above, below in zip((slot, out), *sides):
+        np.testing.assert_allclose(forward.tangent(one).numpy(), (above - below) / (2 * STEP), rtol=1e-7, atol=1e-7)
