@@ -2,6 +2,7 @@
 // array that the kernel only takes extremes of give their gradient to the thread whose value came out on top. All others
 // are what one thread after another made of an element: going back over them is exact if the threads go back in the
 // opposite order, and who launches them must see to that (AdjointOptions::ordered).
+#include "autodiff/float_leaves.h"
 #include "autodiff/reverse.h"
 #include "autodiff/thread_sharing.h"
 
@@ -96,7 +97,9 @@ Value* Reverser::take_ordered(const Op& op, const Access& at, Value* result) {
     case AtomicKind::max: choose(value, [&](auto v) { return b_.binary(OpCode::gt, v[0], v[1]); }); break;
     case AtomicKind::cas: {
       Value* expected = map(op.operand(op.operands.size() - 2));
-      choose(expected, [&](auto v) { return b_.binary(OpCode::ne, v[0], v[1]); });
+      // By bits, as it is executed: to it a zero is not the other zero, and a NaN is itself.
+      auto bits = [&](Value* v) { return b_.bitcast(v, bits_type(v->type)); };
+      choose(expected, [&](auto v) { return b_.binary(OpCode::ne, bits(v[0]), bits(v[1])); });
       break;
     }
     case AtomicKind::bit_and:

@@ -33,4 +33,13 @@ std::vector<FloatLeaf> float_leaves(const Type* type) {
   return out;
 }
 
+const Type* bits_type(const Type* scalar) {
+  switch (scalar->size()) {
+    case 1: return types::scalar(ScalarKind::u8);
+    case 2: return types::scalar(ScalarKind::u16);
+    case 4: return types::u32();
+    default: return types::u64();
+  }
+}
+
 }  // namespace weft::autodiff

@@ -1,4 +1,4 @@
-// The floats inside of a value, one by one: where each lies, and of which type it is.
+// The floats inside of a value, one by one: where each lies, of which type it is, and which integer has its bits.
 #pragma once
 #include <vector>
 
@@ -13,5 +13,8 @@ struct FloatLeaf {
 };
 
 std::vector<FloatLeaf> float_leaves(const Type* type);
+
+/// The unsigned integer that takes the bits of a number of this type.
+const Type* bits_type(const Type* scalar);
 
 }  // namespace weft::autodiff

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "autodiff/float_leaves.h"
 #include "autodiff/loop_shape.h"
 #include "ir/builder.h"
 #include "ir/walk.h"
@@ -50,13 +51,6 @@ std::uint32_t words_of(const Type* type) {
     total += part;
   }
   return total;
-}
-
-const Type* unsigned_of(std::uint64_t bytes) {
-  return types::scalar(bytes == 1   ? ScalarKind::u8
-                       : bytes == 2 ? ScalarKind::u16
-                       : bytes == 4 ? ScalarKind::u32
-                                    : ScalarKind::u64);
 }
 
 /// Writing and reading are one class, so that both count words, turn pages and carry the cursor alike. A
@@ -252,7 +246,7 @@ class Log {
     const Type* type = value->type;
     // A bool has no bits to cast: it is 0 or 1 as a number.
     if (type->is_bool()) return put_word(b_.cast(value, types::u32()));
-    Value* bits = b_.bitcast(value, unsigned_of(type->size()));
+    Value* bits = b_.bitcast(value, bits_type(type));
     put_word(b_.cast(bits, types::u32()));
     // Lower word first, as get_scalar reads them.
     if (type->size() == 8) put_word(b_.cast(high(bits), types::u32()));
@@ -262,7 +256,7 @@ class Log {
     Value* word = get_word();
     if (type->is_bool()) return b_.binary(OpCode::ne, word, b_.zero(types::u32()));
     if (type->size() == 8) return b_.bitcast(joined(word, get_word()), type);
-    return b_.bitcast(b_.cast(word, unsigned_of(type->size())), type);
+    return b_.bitcast(b_.cast(word, bits_type(type)), type);
   }
 
   static std::vector<ir::PathStep> component(const Type* type, std::uint32_t k) {

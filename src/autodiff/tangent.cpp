@@ -257,8 +257,10 @@ void Tangent::atomic(const Op& op) {
     for (const FloatLeaf& leaf : float_leaves(type)) {
       Value *was = get(found, leaf.path), *wins = nullptr;
       if (op.atomic == AtomicKind::cas) {
-        // It took place if what was found is what was expected.
-        wins = b_.binary(OpCode::eq, was, get(at(op.operand(op.operands.size() - 2)), leaf.path));
+        // It took place if what was found has the bits of what was expected.
+        Value* expected = get(at(op.operand(op.operands.size() - 2)), leaf.path);
+        const Type* bits = bits_type(leaf.type);
+        wins = b_.binary(OpCode::eq, b_.bitcast(was, bits), b_.bitcast(expected, bits));
       } else {  // of equal ones the last, as in reverse
         wins = b_.binary(op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge, get(value, leaf.path), was);
       }

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import warp as wp
 from gradient_cases import d
+from tape_support import doubles
 
 STEP = 1e-6
 
@@ -74,3 +75,30 @@ def test_components_are_exchanged_one_by_one(length: int) -> None:
     sides = [taken_in_order(x + step * dx, first) for step in (STEP, -STEP)]
     for one, above, below in zip((slot, out), *sides):
         np.testing.assert_allclose(forward.tangent(one).numpy(), (above - below) / (2 * STEP), rtol=1e-7, atol=1e-7)
+
+
+@wp.kernel
+def exchanged(x: wp.array(dtype=d), expected: wp.array(dtype=d), slot: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i = wp.tid()
+    out[i] = wp.atomic_cas(slot, i, expected[i], x[i])
+
+
+def test_bits_are_compared() -> None:
+    """A zero is not the other zero, and what is no number equals itself."""
+    first = np.array([0.0, -0.0, 0.0, np.nan, np.nan, 1.0])
+    expected = np.array([-0.0, -0.0, 0.0, np.nan, 1.0, 1.0])
+    happens = np.array([0.0, 1.0, 1.0, 1.0, 0.0, 1.0])
+    x, slot, out = doubles(np.full(6, 2.0)), doubles(first), doubles(np.zeros(6))
+    with wp.Tape() as tape:
+        wp.launch(exchanged, 6, [x, doubles(expected), slot, out])
+    np.testing.assert_array_equal(slot.numpy(), np.where(happens, 2.0, first))
+    tape.backward(grads={slot: doubles(np.full(6, 3.0), grad=False), out: doubles(np.full(6, 5.0), grad=False)})
+    np.testing.assert_array_equal(x.grad.numpy(), 3.0 * happens)
+    np.testing.assert_array_equal(slot.grad.numpy(), 5.0 + 3.0 * (1.0 - happens))
+
+    x, slot, out = (doubles(one, grad=False) for one in (np.full(6, 2.0), first, np.zeros(6)))
+    along = {x: doubles(np.full(6, 3.0), grad=False), slot: doubles(np.full(6, 5.0), grad=False)}
+    with wp.ForwardMode(along) as forward:
+        wp.launch(exchanged, 6, [x, doubles(expected, grad=False), slot, out])
+    np.testing.assert_array_equal(forward.tangent(slot).numpy(), np.where(happens, 3.0, 5.0))
+    np.testing.assert_array_equal(forward.tangent(out).numpy(), np.full(6, 5.0))
