@@ -93,8 +93,14 @@ Value* Reverser::take_ordered(const Op& op, const Access& at, Value* result) {
     // new = old + value: both have slope one, and both get all of it.
     case AtomicKind::add: rest = now; break;
     case AtomicKind::exch: break;
-    case AtomicKind::min: choose(value, [&](auto v) { return b_.binary(OpCode::lt, v[0], v[1]); }); break;
-    case AtomicKind::max: choose(value, [&](auto v) { return b_.binary(OpCode::gt, v[0], v[1]); }); break;
+    case AtomicKind::min:
+    case AtomicKind::max:
+      choose(value, [&](auto v) {
+        Value* better = b_.binary(op.atomic == AtomicKind::min ? OpCode::lt : OpCode::gt, v[0], v[1]);
+        // An operand that is no number is ignored, and what was there stays.
+        return b_.binary(OpCode::bit_or, better, b_.binary(OpCode::ne, v[1], v[1]));
+      });
+      break;
     case AtomicKind::cas: {
       Value* expected = map(op.operand(op.operands.size() - 2));
       // By bits, as it is executed: to it a zero is not the other zero, and a NaN is itself.

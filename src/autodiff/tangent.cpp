@@ -261,8 +261,12 @@ void Tangent::atomic(const Op& op) {
         Value* expected = get(at(op.operand(op.operands.size() - 2)), leaf.path);
         const Type* bits = bits_type(leaf.type);
         wins = b_.binary(OpCode::eq, b_.bitcast(was, bits), b_.bitcast(expected, bits));
-      } else {  // of equal ones the last, as in reverse
-        wins = b_.binary(op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge, get(value, leaf.path), was);
+      } else {  // of equal ones the last, as in reverse; what is no number loses against whatever is one
+        Value* brought = get(value, leaf.path);
+        Value* better = b_.binary(op.atomic == AtomicKind::min ? OpCode::le : OpCode::ge, brought, was);
+        Value* alone =
+            b_.binary(OpCode::bit_and, b_.binary(OpCode::ne, was, was), b_.binary(OpCode::eq, brought, brought));
+        wins = b_.binary(OpCode::bit_or, better, alone);
       }
       store_if(wins, leaf.path);
     }

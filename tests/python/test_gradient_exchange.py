@@ -102,3 +102,51 @@ def test_bits_are_compared() -> None:
         wp.launch(exchanged, 6, [x, doubles(expected, grad=False), slot, out])
     np.testing.assert_array_equal(forward.tangent(slot).numpy(), np.where(happens, 3.0, 5.0))
     np.testing.assert_array_equal(forward.tangent(out).numpy(), np.full(6, 5.0))
+
+
+@wp.kernel
+def lowered(x: wp.array(dtype=d), slot: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i = wp.tid()
+    out[i] = wp.atomic_min(slot, i, x[i])
+
+
+@wp.kernel
+def raised(x: wp.array(dtype=d), slot: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i = wp.tid()
+    out[i] = wp.atomic_max(slot, i, x[i])
+
+
+@wp.kernel
+def lowered_together(x: wp.array(dtype=wp.vec2d), slot: wp.array(dtype=wp.vec2d)):
+    wp.atomic_min(slot, 0, x[wp.tid()])
+
+
+@pytest.mark.parametrize("kernel", [lowered, raised], ids=lambda one: one.key)
+def test_what_is_no_number_is_ignored(kernel: wp.Kernel) -> None:
+    nan = np.nan
+    first, given = np.array([1.0, nan, 1.0, 1.0, nan]), np.array([nan, 2.0, 0.5, 2.0, -3.0])
+    takes = np.array([0.0, 1.0, kernel is lowered, kernel is raised, 1.0])
+    x, slot, out = doubles(given), doubles(first), doubles(np.zeros(5))
+    with wp.Tape() as tape:
+        wp.launch(kernel, 5, [x, slot, out])
+    np.testing.assert_array_equal(slot.numpy(), np.where(takes, given, first))
+    tape.backward(grads={slot: doubles(np.full(5, 3.0), grad=False), out: doubles(np.full(5, 5.0), grad=False)})
+    np.testing.assert_array_equal(x.grad.numpy(), 3.0 * takes)
+    np.testing.assert_array_equal(slot.grad.numpy(), 5.0 + 3.0 * (1.0 - takes))
+
+    x, slot, out = (doubles(one, grad=False) for one in (given, first, np.zeros(5)))
+    along = {x: doubles(np.full(5, 3.0), grad=False), slot: doubles(np.full(5, 5.0), grad=False)}
+    with wp.ForwardMode(along) as forward:
+        wp.launch(kernel, 5, [x, slot, out])
+    np.testing.assert_array_equal(forward.tangent(slot).numpy(), np.where(takes, 3.0, 5.0))
+
+
+def test_components_that_are_no_numbers_are_ignored() -> None:
+    values = [[0.5, np.nan], [np.nan, 0.25], [0.75, 0.5]]
+    x = wp.array(values, dtype=wp.vec2d, requires_grad=True)
+    slot = wp.array([[1.0, np.nan]], dtype=wp.vec2d, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(lowered_together, 3, [x, slot])
+    assert slot.numpy().tolist() == [[0.5, 0.25]]
+    tape.backward(grads={slot: wp.array([[3.0, 5.0]], dtype=wp.vec2d)})
+    assert x.grad.numpy().tolist() == [[3.0, 0.0], [0.0, 5.0], [0.0, 0.0]]
