@@ -9,6 +9,7 @@
 
 #include "analysis/lifetimes.h"
 #include "codegen/cpu/lane_choice.h"
+#include "codegen/cpu/spin_loops.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/line_table.h"
 #include "codegen/emit/target_hooks.h"

@@ -1,4 +1,4 @@
-// Size measures of kernels and the search for loops that wait on memory.
+// Size measures of kernels, and what they say about lanes.
 #include "codegen/cpu/lane_choice.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "codegen/codegen.h"
+#include "codegen/cpu/spin_loops.h"
 #include "codegen/emit/limits.h"
 #include "ir/origin.h"
 
@@ -76,121 +77,6 @@ void add_memory(const ir::Function& function, std::unordered_map<const ir::Funct
 
 bool is_private(const Value* array) { return ir::origin_of(array).kind == ir::Origin::Kind::local; }
 
-bool stores(const Op& op) {
-  const ir::Access access = ir::access_of(op.code);
-  return access == ir::Access::writes || access == ir::Access::updates;
-}
-
-/// Finds loops that wait until another thread of the same launch writes. Lanes of one group can't wait for each
-/// other: the one that waits is in the same instruction stream as the one that would write.
-class SpinFinder {
- public:
-  explicit SpinFinder(const ir::Function& function) : function_(function) {
-    each_op(*function.body, [&](const Op& op) {
-      if (stores(op) && !is_private(op.operand(0))) stored_.push_back(ir::origin_of(op.operand(0)));
-      // Where a function writes to is not traced: an unknown origin, which may be any array.
-      if (op.code == OpCode::call && writes(*op.callee)) stored_.push_back({});
-    });
-  }
-
-  bool found() {
-    bool spins = false;
-    each_op(*function_.body, [&](const Op& op) {
-      // Without a store to shared memory nobody could end the wait.
-      if (op.code == OpCode::while_ && !stored_.empty()) spins = spins || exit_waits(op);
-      if (op.code == OpCode::call && !checked_.contains(op.callee)) {
-        checked_.insert(op.callee);
-        spins = spins || has_spin_loop(*op.callee);
-      }
-    });
-    return spins;
-  }
-
- private:
-  bool writes(const ir::Function& callee) {
-    // Once for each function, whoever calls it.
-    auto [it, fresh] = writes_.try_emplace(&callee, false);
-    if (!fresh) return it->second;
-    bool any = false;
-    each_op(*callee.body, [&](const Op& op) {
-      any |= stores(op) && !is_private(op.operand(0));
-      if (op.code == OpCode::call) any |= writes(*op.callee);
-    });
-    return writes_[&callee] = any;
-  }
-
-  /// Another thread of this kernel may change what is loaded here. Where the form says that arrays lie apart, one changes by
-  /// what is stored to it, or to memory that is not known; values don't change with gradients.
-  bool may_change(const Value* array) const {
-    const ir::Origin from = ir::origin_of(array);
-    if (from.kind == ir::Origin::Kind::local || from.kind == ir::Origin::Kind::fixed) return false;
-    const bool apart = function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap && from.is_parameter();
-    if (!apart) return !stored_.empty();
-    return std::any_of(stored_.begin(), stored_.end(), [&](const ir::Origin& to) {
-      // Memory that is not known may be this array's.
-      if (to.kind != ir::Origin::Kind::parameter) return true;
-      return !to.gradient && (!to.param || (to.param == from.param && to.array == from.array));
-    });
-  }
-
-  /// Walks backwards from the test over everything that decides it.
-  bool exit_waits(const Op& loop) {
-    std::unordered_set<const Value*> seen;
-    std::vector<const Value*> todo;
-    auto want = [&](const Value* v) {
-      if (!v->is_constant() && seen.insert(v).second) todo.push_back(v);
-    };
-    want(loop.regions[0]->terminator()->operand(0));
-    while (!todo.empty()) {
-      const Value* v = todo.back();
-      todo.pop_back();
-      if (v->kind == ir::ValueKind::argument) {
-        const Op* owner = v->region->parent_op;
-        // A parameter: the same for the whole launch.
-        if (!owner) continue;
-        bool counted = owner->code == OpCode::for_;
-        // An index is made of the bounds and the step.
-        if (counted && v->index == 0) {
-          for (std::size_t k = 0; k < 3; ++k) want(owner->operand(k));
-          continue;
-        }
-        std::size_t k = v->index - (counted ? 1 : 0);
-        // A carried value is made of its start and of what a turn yields.
-        want(owner->operand(k + (counted ? 3 : 0)));
-        want(owner->regions[owner->regions.size() - 1]->terminator()->operand(k));
-        continue;
-      }
-      const Op& op = *v->op;
-      // A lock: compare-and-swap until it succeeds.
-      if (op.code == OpCode::atomic) return true;
-      if (op.code == OpCode::load && may_change(op.operand(0))) return true;
-      if (op.code == OpCode::call && writes(*op.callee)) return true;
-      switch (op.code) {
-        case OpCode::if_:
-          want(op.operand(0));
-          for (const Region* side : op.regions) want(side->terminator()->operand(v->index));
-          break;
-        case OpCode::for_:
-          for (std::size_t k = 0; k < 3; ++k) want(op.operand(k));
-          want(op.regions[0]->args[1 + v->index]);
-          break;
-        case OpCode::while_:
-          want(op.regions[0]->terminator()->operand(0));
-          want(op.regions[0]->args[v->index]);
-          break;
-        default:  // safe: all that it is made of
-          for (const Value* operand : op.operands) want(operand);
-      }
-    }
-    return false;
-  }
-
-  const ir::Function& function_;
-  std::vector<ir::Origin> stored_;  // to what others may see; unknown: by functions that it calls
-  std::unordered_map<const ir::Function*, bool> writes_;
-  std::unordered_set<const ir::Function*> checked_;
-};
-
 /// Rough costs of a thread, alone and as one of many lanes. What runs lane by lane costs a little more there.
 struct Cost {
   double one = 0, lanes = 0;
@@ -257,8 +143,6 @@ PrivateMemory private_memory(const ir::Function& function) {
   add_memory(function, known, out);
   return out;
 }
-
-bool has_spin_loop(const ir::Function& function) { return SpinFinder(function).found(); }
 
 bool calls_native(const ir::Function& function) {
   std::unordered_set<const ir::Function*> seen = {&function};

@@ -22,8 +22,6 @@ struct PrivateMemory {
 };
 PrivateMemory private_memory(const ir::Function& function);
 
-/// True if a loop's exit may wait for what other threads do: lanes in lockstep could wait for each other for ever.
-bool has_spin_loop(const ir::Function& function);
 /// True if the function or one that it calls is native: such code runs one lane at a time.
 bool calls_native(const ir::Function& function);
 

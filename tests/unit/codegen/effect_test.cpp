@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "codegen/cpu/lane_choice.h"
+#include "codegen/cpu/spin_loops.h"
 #include "runtime/print_buffer.h"
 
 namespace weft::codegen::test {
@@ -219,6 +220,95 @@ TEST(Effect, OnlyMemoryThatMayChangeIsWaitedFor) {
   Program written = walk("%next = extract %s.1\n%seen = extract %s.2\nstore %seen[%i], 1i32\nstore %next[%i], 1i32");
   EXPECT_TRUE(has_spin_loop(written.kernel()));
   EXPECT_FALSE(has_spin_loop(walk("%next = extract %s.1\n%seen = extract %s.2\nstore %seen[%i], 1i32").kernel()));
+}
+
+TEST(Effect, LoopsOfFunctionsWaitForWhatTheirCallersStore) {
+  // Each thread waits for the one before it, in a function that stores nothing itself.
+  const std::string wait = R"(
+struct %S { n: i32, list: array<i32,1>, seen: array<i32,1> }
+func @wait(%flag: array<i32,1>, %i: i32) -> (i32) {
+  %v = while (%a = 0i32) {
+    %z = eq %a, 0i32
+    test %z
+  } do {
+    %b = load %flag[%i]
+    yield %b
+  }
+  return %v
+}
+func @read(%flag: array<i32,1>, %i: i32) -> (i32) {
+  %v = load %flag[%i]
+  return %v
+}
+)";
+  auto kernel = [&](const std::string& body, const std::string& to = "flag") {
+    return Program(wait + R"(
+kernel @k(%flag: array<i32,1>, %out: array<i32,1>, %s: %S) form(no_overlap, rank 1) {
+  %i = tid 0
+  %later = gt %i, 0i32
+  %list = extract %s.1
+  %seen = extract %s.2
+  %p = if %later : i32 {
+    %j = sub %i, 1i32
+)" + body + R"(
+    yield %w
+  } else { yield 0i32 }
+  %q = add %p, 1i32
+  store %)" + to + R"([%i], %q
+  return
+}
+)");
+  };
+  const std::string loads = R"(
+    %w = while (%a = 0i32) {
+      %z = eq %a, 0i32
+      test %z
+    } do {
+      %b = call @read(%flag, %j)
+      yield %b
+    })";
+  const std::string stored = R"(
+    %l = local : array<i32,1> [1]
+    %n = while (%a = 0i32) {
+      %z = eq %a, 0i32
+      test %z
+    } do {
+      %b = load %flag[%j]
+      %c = ne %b, 0i32
+      if %c {
+        store %l[0i32], 1i32
+        yield
+      } else { yield }
+      %y = load %l[0i32]
+      yield %y
+    }
+    %w = load %flag[%j])";
+  for (const std::string& body : {std::string("    %w = call @wait(%flag, %j)"), loads, stored}) {
+    Program spins = kernel(body);
+    EXPECT_TRUE(has_spin_loop(spins.kernel())) << body;
+    std::vector<std::int32_t> flag(64, 0), out(64, 0);
+    struct {
+      std::int32_t n = 0;
+      ArrayDesc list, seen;
+    } s;
+    run(spins, Block(spins).array(flag).array(out).scalar(s), {64}, {.lanes = 8});
+    EXPECT_EQ(flag[63], 64);
+    EXPECT_FALSE(has_spin_loop(kernel(body, "out").kernel())) << "nobody writes to the flags";
+  }
+  EXPECT_TRUE(has_spin_loop(kernel("    %w = call @wait(%list, %j)", "list").kernel()));
+  EXPECT_FALSE(has_spin_loop(kernel("    %w = call @wait(%list, %j)", "seen").kernel()));
+}
+
+TEST(Effect, TreesOfCallsAreLookedThroughOnce) {
+  std::string text = "func @f0(%x: array<i32,1>) {\n  %v = load %x[0i32]\n  store %x[1i32], %v\n  return\n}\n";
+  for (int k = 1; k < 200; ++k) {
+    text += "func @f" + std::to_string(k) + "(%x: array<i32,1>) {\n";
+    for (int back : {1, 1, 2})
+      if (k >= back) text += "  call @f" + std::to_string(k - back) + "(%x)\n";
+    text += "  return\n}\n";
+  }
+  Program calls(text + "kernel @k(%x: array<i32,1>) form(rank 1) {\n  call @f199(%x)\n  return\n}\n");
+  EXPECT_FALSE(has_spin_loop(calls.kernel()));
 }
 
 TEST(Effect, AnyIsTheSameForAllLanes) {
