@@ -17,6 +17,8 @@ using ir::AtomicKind;
 using ir::Op;
 using ir::OpCode;
 
+bool is_float(const Type* type) { return !type->is_numeric() || types::scalar(type->scalar_kind())->is_float(); }
+
 SumOrder of_atomic(const Op& op, bool result_used) {
   if (ir::origin_of(op.operand(0)).kind == ir::Origin::Kind::local) return SumOrder::free;  // no other thread sees it
   // What an operation finds is what threads before it have left, also for integers.
@@ -26,11 +28,12 @@ SumOrder of_atomic(const Op& op, bool result_used) {
     case AtomicKind::add:
       // Rounding makes a sum of floats depend on its order. Additions to arrays that are only added to can be put in
       // order afterwards, by parts; all others can't.
-      if (!type->is_numeric() || types::scalar(type->scalar_kind())->is_float())
-        return op.imm == kAddsAlone ? SumOrder::lone_sums : SumOrder::all;
+      if (is_float(type)) return op.imm == kAddsAlone ? SumOrder::lone_sums : SumOrder::all;
       return SumOrder::free;  // integers wrap, in whatever order
     case AtomicKind::min:
     case AtomicKind::max:
+      // Of two zeros of different signs the last one stays.
+      return has_no_negative_zero(op.operands.back()) ? SumOrder::free : SumOrder::all;
     case AtomicKind::bit_and:
     case AtomicKind::bit_or:
     case AtomicKind::bit_xor: return SumOrder::free;
@@ -41,6 +44,16 @@ SumOrder of_atomic(const Op& op, bool result_used) {
 }
 
 }  // namespace
+
+bool has_no_negative_zero(const ir::Value* value) {
+  if (!is_float(value->type)) return true;
+  if (value->is_constant())
+    return value->bits == 0 ||
+           (value->type->is_scalar() && ir::bits_to_float(value->type->scalar_kind(), value->bits) != 0);
+  if (value->kind != ir::ValueKind::result || value->op->code != OpCode::add) return false;
+  // The sum of a zero and +0 is +0, whatever its sign.
+  return value->op->operand(0)->is_zero() || value->op->operand(1)->is_zero();
+}
 
 SumOrder sum_order(const ir::Function& kernel) {
   SumOrder worst = SumOrder::free;

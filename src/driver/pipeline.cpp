@@ -22,6 +22,7 @@
 #include "passes/licm.h"
 #include "passes/move_tests.h"
 #include "passes/plain_roots.h"
+#include "passes/positive_zeros.h"
 #include "passes/promote_locals.h"
 #include "passes/raw_locals.h"
 #include "passes/report_not_finite.h"
@@ -151,6 +152,12 @@ const std::vector<Stage>& stages() {
                passes::dce(f, nullptr);
                passes::sink_stores(f);
              }),
+      // Behind contraction, which would fuse the sum. Fast arithmetic has no zeros to tell apart, and leaves it out again.
+      {"deterministic",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.deterministic || options.fast_math) return;
+         for (auto& function : module.functions) passes::positive_zeros(*function);
+       }},
       with_effects("dce-3", passes::dce),
       on_each("raw-locals", [](ir::Function& f) { passes::raw_locals(f); }),
 
@@ -176,6 +183,7 @@ const std::vector<Stage>& inner_passes() {
       on_each("move-tests", [](ir::Function& f) { passes::move_tests(f); }),
       on_each("join-branches", [](ir::Function& f) { passes::join_branches(f); }),
       on_each("sink-stores", [](ir::Function& f) { passes::sink_stores(f); }),
+      on_each("positive-zeros", [](ir::Function& f) { passes::positive_zeros(f); }),
   };
   return list;
 }

@@ -109,6 +109,27 @@ def test_gradients_repeat(device):
     assert _same(_runs(run))
 
 
+@wp.kernel(module="unique", module_options={"deterministic": True})
+def extremes(x: wp.array(dtype=float), to: wp.array(dtype=int), low: wp.array(dtype=float), high: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_min(low, to[i], x[i] * 0.0)
+    wp.atomic_max(high, to[i], x[i] * -0.0)
+
+
+@each_device
+def test_of_two_zeros_always_the_same_stays(device):
+    x, to = (wp.array(a, device=device) for a in _data())
+
+    def run():
+        low, high = (wp.full(50, value, dtype=float, device=device) for value in (1.0, -1.0))
+        wp.launch(extremes, N, [x, to, low, high], device=device)
+        return low, high
+
+    assert _same(_runs(run))
+    for found in run():
+        assert not found.numpy().any() and not np.signbit(found.numpy()).any()
+
+
 def test_the_flag_of_the_session_reaches_kernels():
     @wp.kernel
     def order(slot: wp.array(dtype=int), a: wp.array(dtype=int)):

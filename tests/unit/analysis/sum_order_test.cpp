@@ -26,7 +26,22 @@ constexpr const char* kSum = "  %v = load %b[%i]\n  %o = atomic add %a[0i32], %v
 TEST(SumOrder, IntegersAndExtremesAreFree) {
   EXPECT_EQ(order_of("  store %a[%i], 1.0f32\n"), SumOrder::free);
   EXPECT_EQ(order_of("  %o = atomic add %n[0i32], 1i32\n"), SumOrder::free);
-  EXPECT_EQ(order_of("  %v = load %b[%i]\n  %o = atomic min %a[0i32], %v\n"), SumOrder::free);
+  EXPECT_EQ(order_of("  %o = atomic max %n[0i32], %i\n"), SumOrder::free);
+}
+
+TEST(SumOrder, OfTwoZerosTheLastStays) {
+  for (const std::string kind : {"min", "max"}) {
+    EXPECT_EQ(order_of("  %v = load %b[%i]\n  %o = atomic " + kind + " %a[0i32], %v\n"), SumOrder::all);
+    for (const char* sum : {"%v, 0.0f32", "0.0f32, %v"})
+      EXPECT_EQ(order_of("  %v = load %b[%i]\n  %w = add " + std::string(sum) + "\n  %o = atomic " + kind +
+                         " %a[0i32], %w\n"),
+                SumOrder::free);
+    EXPECT_EQ(order_of("  %v = load %b[%i]\n  %w = add %v, -0.0f32\n  %o = atomic " + kind + " %a[0i32], %w\n"),
+              SumOrder::all);
+    EXPECT_EQ(order_of("  %o = atomic " + kind + " %a[0i32], 0.0f32\n"), SumOrder::free);
+    EXPECT_EQ(order_of("  %o = atomic " + kind + " %a[0i32], -1.0f32\n"), SumOrder::free);
+    EXPECT_EQ(order_of("  %o = atomic " + kind + " %a[0i32], -0.0f32\n"), SumOrder::all);
+  }
 }
 
 TEST(SumOrder, SumsOfFloats) {
