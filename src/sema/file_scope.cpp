@@ -50,18 +50,22 @@ bool same_params(const FunctionDecl& a, const FunctionDecl& b) {
   return a.def->params.size() == b.def->params.size() && begins_with_params(a, b);
 }
 
-/// False if the function is known to have another number of results; generic ones show it only when they are called.
-bool may_return(const FunctionDecl& decl, std::size_t count) {
+/// How many results the function has, as far as it is known: generic ones show it only when they are called.
+std::optional<std::size_t> result_count(const FunctionDecl& decl) {
   DiagnosticSink quiet;
   auto patterns = param_patterns(decl, quiet);
-  if (!patterns) return true;
+  if (!patterns) return std::nullopt;
   std::vector<const Type*> types;
   for (const builtins::Pattern& p : *patterns) {
-    if (p.kind != builtins::Pattern::Kind::exact) return true;
+    if (p.kind != builtins::Pattern::Kind::exact) return std::nullopt;
     types.push_back(p.type);
   }
   auto results = function_results(decl, types, quiet);
-  return !results || results->size() == count;
+  return results ? std::optional(results->size()) : std::nullopt;
+}
+
+std::string plural(std::size_t n, const std::string& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -216,17 +220,26 @@ void FileScope::read_custom(const FunctionDef& def, const std::string& kind, Dia
   std::shared_ptr<FunctionDecl> decl = declare(def);
   auto& overloads = known->second.functions;
   bool gradient = kind == "func_grad";
+  std::string wrong;  // of an overload whose parameters fit
   for (auto it = overloads.rbegin(); it != overloads.rend(); ++it) {
     if (!(gradient ? begins_with_params(**it, *decl) : same_params(**it, *decl))) continue;
-    if (gradient && !may_return(**it, def.params.size() - (*it)->def->params.size())) continue;
+    const std::size_t adjoints = def.params.size() - (*it)->def->params.size();
+    if (auto results = gradient ? result_count(**it) : std::nullopt; results && *results != adjoints) {
+      wrong = "'" + std::string(def.name) + "' takes " + plural(adjoints, "adjoint") + " behind the parameters of '" +
+              std::string(name->name) + "', which returns " + plural(*results, "value");
+      continue;
+    }
     auto changed = std::make_shared<FunctionDecl>(**it);
     (gradient ? changed->gradient : changed->replay) = std::move(decl);
     *it = std::move(changed);
     return;
   }
+  if (wrong.empty())
+    wrong = "no overload of '" + std::string(name->name) +
+            (gradient ? "' has parameters with which those of '" + std::string(def.name) + "' begin"
+                      : "' has the parameters of '" + std::string(def.name) + "'");
   sink.report(
-      DiagCode::bad_gradient, def.name_loc,
-      "no overload of '" + std::string(name->name) + "' has the parameters of '" + std::string(def.name) + "'",
+      DiagCode::bad_gradient, def.name_loc, wrong,
       gradient ? "take the function's parameters, then the adjoint of each result" : "take the function's parameters",
       std::uint32_t(def.name.size()));
 }

@@ -300,6 +300,9 @@ Place FunctionLowering::adjoint_path(const Expr& expr) {
   if (const auto* attribute = expr.as_if<AttributeExpr>()) {
     Place place = adjoint_path(*attribute->object);
     if (place.root == Place::Root::none || attribute_step(place, attribute->name)) return place;
+    fail(DiagCode::bad_gradient, expr,
+         "the adjoint of " + place.type->user_name() + " has no '" + std::string(attribute->name) + "'");
+    return {};
   } else if (const auto* subscript = expr.as_if<SubscriptExpr>()) {
     Place place = adjoint_path(*subscript->object);
     return place.root == Place::Root::none ? place : subscript_place(std::move(place), *subscript);

@@ -47,6 +47,7 @@ def adj_h(x: float, adj: float, adj_second: float):
     wp.adjoint[x] += 1
     wp.adjoint[x, y] += adj
     wp.adjoint[adj] += adj
+    wp.adjoint[x.first] += adj
     return x
 
 
@@ -87,7 +88,7 @@ def integers(a: wp.array(dtype=float)):
 def temporary(a: wp.array(dtype=float), out: wp.array(dtype=float)):
     out[0] = a[0] * float(count(a, 2))
 
-# CHECK:{{^}}gradients.py:14:5: error: no overload of 'f' has the parameters of 'too_few' [bad_gradient]{{$}}
+# CHECK:{{^}}gradients.py:14:5: error: 'too_few' takes 0 adjoints behind the parameters of 'f', which returns 1 value [bad_gradient]{{$}}
 # CHECK-NEXT:{{^}}    def too_few(x: float, adj: float):{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: take the function's parameters, then the adjoint of each result{{$}}
@@ -116,26 +117,29 @@ def temporary(a: wp.array(dtype=float), out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}        wp.adjoint[adj] += adj{{$}}
 # CHECK-NEXT:{{^}}                   ^~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is wp.adjoint[…] of x{{$}}
-# CHECK-NEXT:{{^}}gradients.py:50:5: error: a gradient function returns nothing [bad_gradient]{{$}}
+# CHECK-NEXT:{{^}}gradients.py:50:16: error: the adjoint of float32 has no 'first' [bad_gradient]{{$}}
+# CHECK-NEXT:{{^}}        wp.adjoint[x.first] += adj{{$}}
+# CHECK-NEXT:{{^}}                   ^~~~~~~{{$}}
+# CHECK-NEXT:{{^}}gradients.py:51:5: error: a gradient function returns nothing [bad_gradient]{{$}}
 # CHECK-NEXT:{{^}}        return x{{$}}
 # CHECK-NEXT:{{^}}        ^{{$}}
 # CHECK-NEXT:{{^}}    note: add to wp.adjoint[…] of the parameters{{$}}
-# CHECK-NEXT:{{^}}gradients.py:76:5: error: wp.adjoint[…] has a meaning only in gradient functions [bad_gradient]{{$}}
+# CHECK-NEXT:{{^}}gradients.py:77:5: error: wp.adjoint[…] has a meaning only in gradient functions [bad_gradient]{{$}}
 # CHECK-NEXT:{{^}}        wp.adjoint[a][0] = 1.0{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: write it in a function made with @wp.func_grad(…){{$}}
-# CHECK-NEXT:{{^}}gradients.py:81:9: error: 'count' returns nothing that has a derivative [bad_call]{{$}}
+# CHECK-NEXT:{{^}}gradients.py:82:9: error: 'count' returns nothing that has a derivative [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x = wp.grad(count)(a, 2){{$}}
 # CHECK-NEXT:{{^}}            ^~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}gradients.py:82:9: error: grad() takes one function, got (the function 'f', the function 'h') [bad_call]{{$}}
+# CHECK-NEXT:{{^}}gradients.py:83:9: error: grad() takes one function, got (the function 'f', the function 'h') [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        y = wp.grad(f, h)(1.0){{$}}
 # CHECK-NEXT:{{^}}            ^~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: write e.g. wp.grad(f)(x){{$}}
-# CHECK-NEXT:{{^}}gradients.py:83:12: error: Couldn't find a function 'f' that takes (float32) [no_overload]{{$}}
+# CHECK-NEXT:{{^}}gradients.py:84:12: error: Couldn't find a function 'f' that takes (float32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        p, q = wp.grad(f)(1.0){{$}}
 # CHECK-NEXT:{{^}}               ^~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is f(x: float32, y: float32){{$}}
-# CHECK-NEXT:{{^}}gradients.py:60:5: error: this assigns to a temporary value and would have no effect [bad_assignment]{{$}}
+# CHECK-NEXT:{{^}}gradients.py:61:5: error: this assigns to a temporary value and would have no effect [bad_assignment]{{$}}
 # CHECK-NEXT:{{^}}        wp.adjoint[a] = a{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: store the value in a variable first{{$}}

@@ -363,8 +363,16 @@ def test_signatures_are_checked() -> None:
         lambda: wp.func_grad(scaled)(wrong_type),
         lambda: wp.func_grad(scaled)(wrong_adjoint),
     ):
-        with pytest.raises(RuntimeError, match="No function overload found for gradient function"):
+        with pytest.raises(RuntimeError, match="No function overload found for gradient function") as error:
             wrong()
+        says = str(error.value).split("must take")[1].splitlines()[1:]
+        assert [line.split(":")[0] for line in says] == ["x", "y", "adj_ret"] and says[2] == "adj_ret: float32", says
+    with pytest.raises(RuntimeError, match="must take") as error:
+        wp.func_grad(polar)(too_few)
+    assert str(error.value).splitlines()[-3:] == ["adj_ret_0: float32", "adj_ret_1: float32", "adj_ret_2: int32"]
+    with pytest.raises(RuntimeError, match="must take") as error:
+        wp.func_grad(twice)(too_few)
+    assert str(error.value).count("\nor\n") == 2, "each overload"
     with pytest.raises(RuntimeError, match="Could not find forward definition"):
         wp.func_replay(scaled)(too_few)
 

@@ -84,6 +84,13 @@ def _describe(params: list[tuple[str, Any]]) -> str:
     return "\n".join(f"{name}: {wt.type_repr(annotation)}" for name, annotation in params)
 
 
+def _describe_adjoints(forward: Function) -> str:
+    """Lines for the adjoints that a gradient function of it takes; none where its outputs are not known yet."""
+    outputs = forward.output_handles() or []
+    names = ["adj_ret"] if len(outputs) == 1 else [f"adj_ret_{k}" for k in range(len(outputs))]
+    return "".join(f"\n{name}: {output.name}" for name, output in zip(names, outputs))
+
+
 def _forward(forward_fn: Any, what: str) -> Function:
     if not isinstance(forward_fn, Function):
         raise TypeError(f"@wp.{what} takes a function made by @wp.func, got {forward_fn!r}")
@@ -113,7 +120,8 @@ def func_grad(forward_fn: Function) -> Callable:
             return f
         raise RuntimeError(
             f"No function overload found for gradient function {f.__qualname__} for function {forward.key}; it takes\n"
-            f"{_describe(given)}\nand must take the inputs of '{forward.key}', then one adjoint per output"
+            f"{_describe(given)}\nand must take the inputs of '{forward.key}', then one adjoint per output:\n"
+            + "\nor\n".join(_describe(_inputs(one.func)) + _describe_adjoints(one) for one in forward.overloads)
         )
 
     return wrap
