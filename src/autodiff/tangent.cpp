@@ -163,7 +163,8 @@ void Tangent::call_custom(const Op& op) {
         Value* slope = row->result(next++);
         if (!moves(operand)) continue;
         for (const auto& part : float_leaves(operand->type)) {
-          Value* product = mul(get(slope, part.path), get(dot(operand), part.path));
+          Value* along = get(dot(operand), part.path);
+          Value* product = gated(along, mul(get(slope, part.path), along));
           sum = add(sum, product->type == leaf.type ? product : b_.cast(product, leaf.type));
         }
       }

@@ -119,6 +119,9 @@ class Tangent {
     Value* value = nullptr;
     Value* tangent = nullptr;
   };
+  /// `value`, made of the tangent `moved` of a scalar: what does not move contributes nothing, whatever the slope. Where it
+  /// is a number it stays: its own derivative is not zero where the tangent is.
+  Value* gated(Value* moved, Value* value);
   /// The tangent of an elementwise operation on scalars with result r.
   Value* elementary(OpCode code, Scalar a, Scalar b, Value* r);
 

@@ -115,6 +115,12 @@ Value* Tangent::derivative(const Op& op) {
   return b_.construct(type, parts);
 }
 
+Value* Tangent::gated(Value* moved, Value* value) {
+  Value* still = b_.binary(OpCode::eq, moved, b_.zero(moved->type));
+  Value* no_number = b_.binary(OpCode::ne, value, value);
+  return b_.select(b_.binary(OpCode::bit_and, still, no_number), b_.zero(value->type), value);
+}
+
 Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
   Value *x = a.value, *dx = a.tangent, *y = b.value, *dy = b.tangent;
   const Type* type = x->type;
@@ -124,12 +130,7 @@ Value* Tangent::elementary(OpCode code, Scalar a, Scalar b, Value* r) {
   auto f = [&](OpCode function) { return b_.unary(function, x); };
   auto negative = [&](Value* value) { return b_.unary(OpCode::neg, value); };
   auto is = [&](OpCode compare, Value* value) { return b_.binary(compare, value, zero); };
-  // What does not move contributes nothing, whatever the slope; corners are those of the reverse rules. Where it is a
-  // number it stays: its own derivative is not zero where the tangent is.
-  auto gated = [&](Value* moved, Value* value) {
-    Value* no_number = b_.binary(OpCode::ne, value, value);
-    return b_.select(b_.binary(OpCode::bit_and, is(OpCode::eq, moved), no_number), zero, value);
-  };
+  // Corners are those of the reverse rules.
   auto over = [&](Value* divisor) { return gated(dx, div(dx, divisor)); };
   auto times = [&](Value* slope) { return gated(dx, mul(dx, slope)); };
   switch (code) {

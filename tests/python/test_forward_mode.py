@@ -146,6 +146,31 @@ def test_what_stands_still_moves_no_angle(device):
     np.testing.assert_allclose(tangent.numpy(), [0.0, 0.0, 2.0 * 4.0 / 25.0, 0.0], atol=1e-15)
 
 
+@wp.func
+def rooted(x: f64, y: f64):
+    return wp.sqrt(x) * y
+
+
+@wp.func_grad(rooted)
+def adj_rooted(x: f64, y: f64, adj_ret: f64):
+    wp.adjoint[x] += adj_ret * y / (f64(2.0) * wp.sqrt(x))
+    wp.adjoint[y] += adj_ret * wp.sqrt(x)
+
+
+@wp.kernel
+def roots(x: wp.array(dtype=f64), y: wp.array(dtype=f64), out: wp.array(dtype=f64)):
+    i = wp.tid()
+    out[i] = rooted(x[i], y[i])
+
+
+def test_slopes_that_programs_give_count_for_what_moves(device):
+    out = wp.zeros(2, dtype=f64, device=device)
+    along = [arr([0.0, 0.5], device), arr([2.0, 3.0], device)]
+    given = [arr([0.0, 4.0], device), arr([1.0, 8.0], device)]
+    _, (tangent,) = wp.jvp(roots, given, along, dim=2, outputs=[out], device=device)
+    np.testing.assert_allclose(tangent.numpy(), [0.0, 0.5 * 8.0 / 4.0 + 2.0 * 3.0])
+
+
 def test_hessian_is_symmetric_and_whole(device):
     rows = np.array([wp.hvp(loss, [arr(X, device)], [arr(e, device)])[1][0].numpy() for e in np.eye(7)])
     np.testing.assert_allclose(rows, rows.T, rtol=1e-11, atol=1e-11)
