@@ -210,6 +210,7 @@ void use_gradients(PythonKernel& kernel, const driver::KernelSignature& signatur
 }
 
 void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>& keep) {
+  if (value == Py_None) return;  // no gradient was given: the arrays have their own
   if (type->is_array()) {
     const runtime::Array* array = as_array(value);
     // The memory, not the Python object, which could be given other memory.
