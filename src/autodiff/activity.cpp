@@ -6,6 +6,7 @@
 
 #include "autodiff/loop_shape.h"
 #include "ir/op_cases.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -89,8 +90,8 @@ void Activity::forward_op(const Op& op) {
   // treating it as data costs an adjoint of zero, not a wrong one.
   bool source = access == ir::Access::reads || access == ir::Access::updates;
   if (op.code == OpCode::call)
-    // A callee that is given arrays, or structs of them, loads by itself.
-    for (const Value* arg : op.operands) source |= !has_floats(arg->type) && !arg->type->is_numeric();
+    // A callee that is given arrays, or structs that hold some beside numbers, loads by itself.
+    for (const Value* arg : op.operands) source |= ir::has_array(arg->type);
   if (source || any_varied(op.operands))
     for (const Value* result : op.results) vary(result);
 }

@@ -203,3 +203,36 @@ def test_plain_numbers_have_none() -> None:
     tape.backward(grads={y: np.ones(5)})
     np.testing.assert_allclose(x.grad.numpy(), np.full(5, 2.0))
     assert {id(one) for one in tape.gradients} == {id(x), id(y)}
+
+
+@wp.struct
+class Lengths:
+    stiffness: F64
+    x: wp.array(dtype=F64)
+
+
+@wp.func
+def energy(s: Lengths, i: int) -> F64:
+    return F64(0.5) * s.stiffness * s.x[i] * s.x[i]
+
+
+@wp.func_grad(energy)
+def adj_energy(s: Lengths, i: int, adj_ret: F64):
+    wp.adjoint[s].x[i] += F64(100.0) * s.stiffness * s.x[i] * adj_ret
+
+
+@wp.kernel
+def energies(s: Lengths, y: wp.array(dtype=F64)):
+    i = wp.tid()
+    y[i] = F64(2.0) * energy(s, i)
+
+
+def test_functions_with_gradients_of_their_own_get_structs_of_numbers_and_arrays() -> None:
+    """Without a tape the number has no gradient; the array beside it has."""
+    s, y = Lengths(), zeros(9)
+    s.stiffness, s.x = 3.0, doubles(np.arange(9.0))
+    wp.launch(energies, 9, [s, y])
+    np.testing.assert_allclose(y.numpy(), 3.0 * np.arange(9.0) ** 2)
+    y.grad.fill_(1.0)
+    wp.launch(energies, 9, [s, y], adjoint=True)
+    np.testing.assert_allclose(s.x.grad.numpy(), 600.0 * np.arange(9.0))
