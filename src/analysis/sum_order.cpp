@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "analysis/alias.h"
 #include "analysis/private_sums.h"
 #include "analysis/uses.h"
 #include "ir/origin.h"
@@ -19,8 +20,10 @@ using ir::OpCode;
 
 bool is_float(const Type* type) { return !type->is_numeric() || types::scalar(type->scalar_kind())->is_float(); }
 
+bool is_private(const Op& atomic) { return ir::origin_of(atomic.operand(0)).kind == ir::Origin::Kind::local; }
+
 SumOrder of_atomic(const Op& op, bool result_used) {
-  if (ir::origin_of(op.operand(0)).kind == ir::Origin::Kind::local) return SumOrder::free;  // no other thread sees it
+  if (is_private(op)) return SumOrder::free;  // no other thread sees it
   // What an operation finds is what threads before it have left, also for integers.
   if (result_used) return SumOrder::all;
   const Type* type = op.operands.back()->type;
@@ -43,6 +46,26 @@ SumOrder of_atomic(const Op& op, bool result_used) {
   return SumOrder::all;
 }
 
+/// Operations of one kind come to the same in any order, but not mixed with those of another kind, nor with loads and stores
+/// in between: what is found there, or overwritten, is then what threads before have left.
+bool mixes(const ir::Function& kernel) {
+  Effects effects;
+  const Alias alias(kernel, effects);
+  BaseMask by_kind[ir::kAtomicKinds] = {}, others = 0;
+  ir::walk(*kernel.body, [&](const Op& op) {
+    if (op.code == OpCode::atomic && op.imm == kAddsAlone) return;  // looked at already, and gradients told apart
+    const BaseMask direct = (alias.direct_reads(op) | alias.direct_writes(op)) & ~alias.private_locals();
+    if (!direct) return;
+    (op.code == OpCode::atomic ? by_kind[std::size_t(op.atomic)] : others) |= direct;
+  });
+  bool any = false;
+  for (const BaseMask mask : by_kind) {
+    any = any || (alias.touched(mask) & others);
+    others |= mask;
+  }
+  return any;
+}
+
 }  // namespace
 
 bool has_no_negative_zero(const ir::Value* value) {
@@ -57,6 +80,7 @@ bool has_no_negative_zero(const ir::Value* value) {
 
 SumOrder sum_order(const ir::Function& kernel) {
   SumOrder worst = SumOrder::free;
+  bool atomics = false;
   std::unordered_set<const ir::Function*> seen = {&kernel};
   std::vector<const ir::Function*> todo = {&kernel};
   while (!todo.empty()) {
@@ -66,11 +90,16 @@ SumOrder sum_order(const ir::Function& kernel) {
     if (!function.native.empty()) return SumOrder::all;
     const std::vector<std::uint32_t> uses = use_counts(function);
     ir::walk(*function.body, [&](const Op& op) {
-      if (op.code == OpCode::atomic) worst = std::max(worst, of_atomic(op, uses[op.result()->id] != 0));
+      if (op.code == OpCode::atomic) {
+        atomics = true;
+        worst = std::max(worst, of_atomic(op, uses[op.result()->id] != 0));
+        // What else is done to an array that a function was given, only its callers know.
+        if (&function != &kernel && !is_private(op)) worst = SumOrder::all;
+      }
       if (op.code == OpCode::call && seen.insert(op.callee).second) todo.push_back(op.callee);
     });
   }
-  return worst;
+  return worst != SumOrder::all && atomics && mixes(kernel) ? SumOrder::all : worst;
 }
 
 }  // namespace weft::analysis

@@ -110,6 +110,27 @@ def test_gradients_repeat(device):
 
 
 @wp.kernel(module="unique", module_options={"deterministic": True})
+def clamped(x: wp.array(dtype=int), out: wp.array(dtype=int), seen: wp.array(dtype=int)):
+    i = wp.tid()
+    wp.atomic_min(out, 0, x[i])
+    wp.atomic_max(out, 0, x[i] - 50)
+    wp.atomic_add(out, 1, 1)
+    seen[i] = out[1]
+
+
+@each_device
+def test_operations_that_mix_repeat(device):
+    x = wp.array(np.random.default_rng(8).integers(-1000, 1000, N, np.int32), device=device)
+
+    def run():
+        out, seen = wp.zeros(2, dtype=int, device=device), wp.zeros(N, dtype=int, device=device)
+        wp.launch(clamped, N, [x, out, seen], device=device)
+        return out, seen
+
+    assert _same(_runs(run))
+
+
+@wp.kernel(module="unique", module_options={"deterministic": True})
 def extremes(x: wp.array(dtype=float), to: wp.array(dtype=int), low: wp.array(dtype=float), high: wp.array(dtype=float)):
     i = wp.tid()
     wp.atomic_min(low, to[i], x[i] * 0.0)

@@ -60,7 +60,19 @@ TEST(SumOrder, PrivateMemoryHasNoOrder) {
             SumOrder::free);
 }
 
+TEST(SumOrder, KindsThatMixHaveOne) {
+  EXPECT_EQ(order_of("  %o = atomic min %n[0i32], %i\n  %p = atomic max %n[0i32], %i\n"), SumOrder::all);
+  EXPECT_EQ(order_of("  %o = atomic add %n[0i32], %i\n  %v = load %n[0i32]\n  store %b[%v], 1.0f32\n"), SumOrder::all);
+  EXPECT_EQ(order_of("  %o = atomic bit_or %n[0i32], %i\n  store %n[%i], 1i32\n"), SumOrder::all);
+  EXPECT_EQ(order_of("  %o = atomic add %n[0i32], %i\n  %p = atomic add %n[1i32], 1i32\n  %v = load %b[%i]\n"
+                     "  store %a[%i], %v\n"),
+            SumOrder::free);
+  EXPECT_EQ(order_of(std::string(kSum) + "  %p = atomic max %n[0i32], %i\n"), SumOrder::lone_sums);
+}
+
 TEST(SumOrder, FunctionsCount) {
+  const std::string g = "func @f(%x: array<i32,1>) {\n  %o = atomic add %x[0i32], 1i32\n  return\n}\n";
+  EXPECT_EQ(order_of("  call @f(%n)\n", true, g), SumOrder::all);
   const std::string f = "func @f(%x: array<f32,1>) {\n  %o = atomic add %x[0i32], 1.0f32\n  return\n}\n";
   EXPECT_EQ(order_of("  call @f(%a)\n", true, f), SumOrder::all);
 }
