@@ -12,6 +12,7 @@
 #include "ir/walk.h"
 #include "math/inline_math.h"
 #include "passes/bounds_check.h"
+#include "passes/compared_values.h"
 #include "passes/contract.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
@@ -139,7 +140,8 @@ const std::vector<Stage>& stages() {
       {"contract",
        [](ir::Module& module, const CompileOptions& options) {
          if (!options.fuse_fp) return;
-         for (auto& function : module.functions) passes::contract(*function);
+         const auto unfused = passes::compared_values(module);
+         for (auto& function : module.functions) passes::contract(*function, unfused);
        }},
       // Behind differentiation, which wants the guard.
       on_each("plain-roots", [](ir::Function& f) { passes::plain_roots(f); }),

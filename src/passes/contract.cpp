@@ -17,8 +17,8 @@ bool is_float(const Value* value) { return value->type->is_numeric() && value->t
 
 class Contractor {
  public:
-  explicit Contractor(ir::Function& function)
-      : function_(function), uses_(analysis::use_counts(function)), rewriter_(function) {}
+  Contractor(ir::Function& function, const std::unordered_set<const Value*>& unfused)
+      : function_(function), unfused_(unfused), uses_(analysis::use_counts(function)), rewriter_(function) {}
 
   bool run() {
     rewriter_.run(*function_.body, [&](Op& op) { visit(op); });
@@ -35,6 +35,7 @@ class Contractor {
       return;
     }
     if ((op.code != OpCode::add && op.code != OpCode::sub) || !is_float(op.result())) return;
+    if (unfused_.contains(op.result())) return;
     // Left before right: a rule that depends on nothing but the IR, so that every target and lane count fuses the same
     // ones. Which one is no matter of precision.
     bool left = is_product(op.operand(0));
@@ -78,6 +79,7 @@ class Contractor {
   }
 
   ir::Function& function_;
+  const std::unordered_set<const Value*>& unfused_;
   std::vector<std::uint32_t> uses_;
   ir::Rewriter rewriter_;
   bool changed_ = false;
@@ -85,6 +87,8 @@ class Contractor {
 
 }  // namespace
 
-bool contract(ir::Function& function) { return Contractor(function).run(); }
+bool contract(ir::Function& function, const std::unordered_set<const Value*>& unfused) {
+  return Contractor(function, unfused).run();
+}
 
 }  // namespace weft::passes

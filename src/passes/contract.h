@@ -5,11 +5,13 @@
 // product with a scalar factor. dot and matmul of floats accumulate with fma from here on. Runs last in the pipeline,
 // so that every executor sees the same fused operations.
 #pragma once
+#include <unordered_set>
+
 #include "ir/ir.h"
 
 namespace weft::passes {
 
-/// Returns whether anything changed.
-bool contract(ir::Function& function);
+/// Returns whether anything changed. `unfused`: sums that stay as they are (compared_values.h).
+bool contract(ir::Function& function, const std::unordered_set<const ir::Value*>& unfused = {});
 
 }  // namespace weft::passes

@@ -1,4 +1,4 @@
-"""Gradients of compare-and-exchange, of minima and of maxima that go by the order of threads: what each component of a
+"""Gradients of compare-and-exchange, of minima and of maxima: who wins, what each component of a
 vector did, and what zeros of either sign and values that are no numbers do."""
 
 from typing import Any
@@ -75,6 +75,46 @@ def test_components_are_exchanged_one_by_one(length: int) -> None:
     sides = [taken_in_order(x + step * dx, first) for step in (STEP, -STEP)]
     for one, above, below in zip((slot, out), *sides):
         np.testing.assert_allclose(forward.tangent(one).numpy(), (above - below) / (2 * STEP), rtol=1e-7, atol=1e-7)
+
+
+@wp.kernel
+def highest(x: wp.array2d(dtype=d), product: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i = wp.tid()
+    p = x[i, 0] * x[i, 1]
+    product[i] = p
+    wp.atomic_max(out, 0, p + x[i, 2])
+
+
+@wp.kernel
+def highest_by_a_private_array(x: wp.array2d(dtype=d), product: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i = wp.tid()
+    own = wp.zeros(shape=3, dtype=d)
+    own[1] = x[i, 0] * x[i, 1]
+    product[i] = own[2]
+    wp.atomic_max(out, 0, own[1] + x[i, 2])
+
+
+@wp.kernel
+def highest_if(x: wp.array2d(dtype=d), product: wp.array(dtype=d), out: wp.array(dtype=d)):
+    i = wp.tid()
+    p = x[i, 0] * x[i, 1]
+    if p + x[i, 2] > d(0.5):
+        product[i] = p
+        wp.atomic_max(out, 0, p + x[i, 2])
+
+
+@pytest.mark.parametrize("kernel", [highest, highest_by_a_private_array, highest_if], ids=lambda one: one.key)
+def test_winners_are_known_by_their_bits(kernel: wp.Kernel) -> None:
+    """Of all places a kernel uses a product in, its adjoint has few: both must round it alike."""
+    rng, n = np.random.default_rng(4), 40
+    for _ in range(30):
+        x, product, out = doubles(rng.uniform(0.1, 1.0, (n, 3))), doubles(np.zeros(n)), doubles([-9.0])
+        with wp.Tape() as tape:
+            wp.launch(kernel, n, [x, product, out])
+        tape.backward(grads={out: doubles([1.0], grad=False)})
+        values = x.numpy()
+        assert np.argmax(x.grad.numpy()[:, 2]) == np.argmax(values[:, 0] * values[:, 1] + values[:, 2])
+        assert x.grad.numpy()[:, 2].sum() == 1.0
 
 
 @wp.kernel
