@@ -7,11 +7,6 @@ geometry (meshes, grids, volumes) and frameworks (PyTorch, JAX, Paddle, DLPack) 
 
 LATER: list[tuple[int, str, str]] = [
     (14, "7", "wp.array(r, dtype=float, device='cuda') copies to the GPU"),
-    (93, "geometry", "wp.Mesh(points, indices, velocities)"),
-    (94, "geometry", "mesh.id goes to kernels as uint64"),
-    (95, "geometry", "mesh_query_ray with results by reference"),
-    (97, "geometry", "Mesh.refit after points changed"),
-    (98, "geometry", "the topology of a mesh is fixed"),
     (99, "geometry", "Volume.load_from_nvdb(file, device='cpu')"),
     (100, "geometry", "a volume from an array that holds a NanoVDB grid"),
     (101, "geometry", "files of one grid, plain and zip"),
