@@ -138,6 +138,7 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark((name + "/threads:" + std::to_string(threads)).c_str(), body)
         ->Repetitions(5)
         ->MinTime(0.1)
+        ->MeasureProcessCPUTime()
         ->UseRealTime()
         ->Unit(benchmark::kMillisecond);
   };

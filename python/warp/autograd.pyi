@@ -5,8 +5,8 @@ import builtins as _b
 import enum as _enum
 import typing as _t
 from typing import Any, Callable
-from warp.context import Kernel as Kernel
-from warp.types import array as array
+from warp.context import Kernel
+from warp.types import array
 
 import numpy.typing as npt
 

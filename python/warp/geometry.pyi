@@ -5,7 +5,7 @@ import builtins as _b
 import enum as _enum
 import typing as _t
 from typing import Any, Callable
-from warp.types import array as array
+from warp.types import array
 
 import numpy.typing as npt
 

@@ -90,6 +90,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::breakpoint:
       case OpCode::assert_:
       case OpCode::check: sum.outside = true; break;
+      case OpCode::fence:
       case OpCode::barrier:  // from here on all that other threads wrote may be seen, wherever it lies
         sum.outside = sum.reads_unknown = sum.writes_unknown = true;
         sum.reads.assign(sum.reads.size(), true);

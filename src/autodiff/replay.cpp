@@ -60,6 +60,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::block_dim:
     case OpCode::on_gpu:
     case OpCode::barrier:
+    case OpCode::fence:
     case OpCode::running:
     case OpCode::any:
     WEFT_CASES(WEFT_NUMBER_OPS)

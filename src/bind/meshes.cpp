@@ -2,6 +2,7 @@
 #include "bind/bind.h"
 #include "bind/gil.h"
 #include "bind/graph_journal.h"
+#include "driver/gpu_trees.h"
 #include "geometry/mesh.h"
 
 namespace weft::bind {
@@ -58,6 +59,7 @@ void watch_gradients(Mesh& mesh, nb::object points, nb::object velocities) {
 }  // namespace
 
 void register_meshes(nb::module_& m) {
+  driver::use_gpu_trees();
   nb::class_<MeshObject>(m, "Mesh", "Triangles with a tree over them, which kernels reach by an id.")
       .def(
           "__init__",

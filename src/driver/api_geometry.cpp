@@ -2,6 +2,7 @@
 #include "weft/geometry.h"
 
 #include "driver/api_errors.h"
+#include "driver/gpu_trees.h"
 #include "driver/program_impl.h"
 #include "geometry/mesh.h"
 
@@ -26,6 +27,7 @@ geometry::Constructor constructor_of(TreeKind kind) {
 
 Mesh::Mesh(Array points, Array indices, Array velocities, const MeshOptions& options)
     : points_(std::move(points)), indices_(std::move(indices)), velocities_(std::move(velocities)) {
+  driver::use_gpu_trees();
   geometry::Mesh::Options inner;
   inner.winding = options.winding_numbers;
   inner.constructor = constructor_of(options.tree);
@@ -66,6 +68,7 @@ void Mesh::set_velocities(Array velocities) {
 
 Bvh::Bvh(Array lowers, Array uppers, TreeKind tree, const Array& groups)
     : lowers_(std::move(lowers)), uppers_(std::move(uppers)) {
+  driver::use_gpu_trees();
   const geometry::Bvh::Options inner{constructor_of(tree), 0};
   impl_ = guarded([&] { return geometry::Bvh::make(array_of(lowers_), array_of(uppers_), array_of(groups), inner); });
 }

@@ -1,6 +1,8 @@
 // What meshes and trees of boxes do with their arrays: checks, builds, refits, descriptors.
 #include "geometry/mesh.h"
 
+#include <bit>
+#include <cmath>
 #include <mutex>
 #include <string>
 
@@ -36,6 +38,12 @@ std::uint32_t item_count(std::int64_t count, const char* what) {
   return std::uint32_t(count);
 }
 
+/// A number with 12 bits: devices add up lengths in another order each, and what kernels see shall be the same.
+float coarse(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  return std::isfinite(value) ? std::bit_cast<float>((bits + (1u << 11)) & ~((1u << 12) - 1)) : value;
+}
+
 /// Waits for launches that read the object, on the CPU: on a GPU streams keep the order.
 std::unique_lock<std::shared_mutex> alone(const Object& object) {
   return object.device() ? std::unique_lock<std::shared_mutex>() : std::unique_lock(object.in_use());
@@ -68,31 +76,32 @@ std::shared_ptr<Mesh> Mesh::make(Array points, Array indices, Array velocities, 
   return publish(std::move(mesh));
 }
 
-TreeInput Mesh::input(const HostCopy& points, const HostCopy& indices, const HostCopy& groups) const {
-  TreeInput in;
-  in.points = static_cast<const float*>(points.data());
-  in.point_count = std::uint64_t(points_.size());
-  in.indices = static_cast<const std::int32_t*>(indices.data());
-  in.count = std::uint32_t(indices_.size() / 3);
-  in.groups = static_cast<const std::int32_t*>(groups.data());
-  return in;
+TreeSource Mesh::source() const {
+  TreeSource out;
+  out.points = points_;
+  out.indices = indices_;
+  out.groups = groups_;
+  out.count = std::uint32_t(indices_.size() / 3);
+  return out;
 }
 
 void Mesh::build() {
-  refuse_in_capture(device(), "building a Mesh");
-  const HostCopy points(points_), indices(indices_), groups(groups_);
   TreeOptions options;
   options.constructor = options_.constructor;
   options.leaf_size = options_.leaf_size;
   options.moments = options_.winding;
   auto lock = alone(*this);
   leave_to_pins();
-  tree_.build(input(points, indices, groups), options, &facts_);
+  // Indices never change: that all of them are right is known from the first time on.
+  tree_.build(source(), options, generation() == 0);
   next_generation();
   describe();
-  if (facts_.bad_face < 0) return;
-  const auto* corner = static_cast<const std::int32_t*>(indices.data()) + 3 * facts_.bad_face;
-  throw runtime::ArgumentError("Mesh indices: face " + std::to_string(facts_.bad_face) + " (" +
+  if (tree_.facts().bad_face < 0) return;
+  const Array corners = indices_.slice(0, 3 * tree_.facts().bad_face, 3 * tree_.facts().bad_face + 3);
+  const Array here = Array::empty(types::i32(), {3});
+  here.assign(corners);
+  const std::int32_t* corner = here.span<std::int32_t>().data();
+  throw runtime::ArgumentError("Mesh indices: face " + std::to_string(tree_.facts().bad_face) + " (" +
                                std::to_string(corner[0]) + ", " + std::to_string(corner[1]) + ", " +
                                std::to_string(corner[2]) + ") has an index outside of the " +
                                std::to_string(points_.size()) + " points");
@@ -102,7 +111,7 @@ void Mesh::describe() {
   MeshDescriptor mesh{};
   mesh.header.kind = std::uint32_t(HandleKind::mesh);
   mesh.header.generation = generation();
-  mesh.mean_edge = facts_.mean_edge;
+  mesh.mean_edge = coarse(tree_.facts().mean_edge);
   mesh.points = points_.desc();
   mesh.velocities = velocities_.desc();
   mesh.indices = indices_.desc();
@@ -111,11 +120,9 @@ void Mesh::describe() {
 }
 
 void Mesh::refit() {
-  refuse_in_capture(device(), "refitting a Mesh");
-  const HostCopy points(points_), indices(indices_), groups(groups_);
   auto lock = alone(*this);
   if (leave_to_pins()) tree_ = tree_.copy();
-  facts_ = tree_.refit(input(points, indices, groups));
+  tree_.refit(source());
   next_generation();
   describe();
 }
@@ -128,7 +135,6 @@ std::shared_ptr<Mesh> Mesh::twin() const {
   kept->groups_ = groups_;
   kept->options_ = options_;
   kept->tree_ = tree_;
-  kept->facts_ = facts_;
   kept->gradients_ = gradients_;
   kept->set_owner(owner());
   kept->next_generation();
@@ -182,10 +188,7 @@ void Mesh::set_velocities(Array velocities) {
                                    std::to_string(points_.size()) + " points");
   }
   auto lock = alone(*this);
-  if (leave_to_pins()) {
-    tree_ = tree_.copy();
-    tree_.send();
-  }
+  if (leave_to_pins()) tree_ = tree_.copy();
   velocities_ = std::move(velocities);
   if (generation()) describe();
 }
@@ -225,24 +228,22 @@ std::shared_ptr<Bvh> Bvh::make(Array lowers, Array uppers, Array groups, const O
   return publish(std::move(bvh));
 }
 
-TreeInput Bvh::input(const HostCopy& lowers, const HostCopy& uppers, const HostCopy& groups) const {
-  TreeInput in;
-  in.lowers = static_cast<const float*>(lowers.data());
-  in.uppers = static_cast<const float*>(uppers.data());
-  in.count = std::uint32_t(lowers_.size());
-  in.groups = static_cast<const std::int32_t*>(groups.data());
-  return in;
+TreeSource Bvh::source() const {
+  TreeSource out;
+  out.lowers = lowers_;
+  out.uppers = uppers_;
+  out.groups = groups_;
+  out.count = std::uint32_t(lowers_.size());
+  return out;
 }
 
 void Bvh::build() {
-  refuse_in_capture(device(), "building a Bvh");
-  const HostCopy lowers(lowers_), uppers(uppers_), groups(groups_);
   TreeOptions options;
   options.constructor = options_.constructor;
   options.leaf_size = options_.leaf_size;
   auto lock = alone(*this);
   leave_to_pins();
-  tree_.build(input(lowers, uppers, groups), options, nullptr);
+  tree_.build(source(), options, false);
   write(tree_.describe(HandleKind::bvh, next_generation()));
 }
 
@@ -258,11 +259,9 @@ std::shared_ptr<Object> Bvh::keep() {
 }
 
 void Bvh::refit() {
-  refuse_in_capture(device(), "refitting a Bvh");
-  const HostCopy lowers(lowers_), uppers(uppers_), groups(groups_);
   auto lock = alone(*this);
   if (leave_to_pins()) tree_ = tree_.copy();
-  tree_.refit(input(lowers, uppers, groups));
+  tree_.refit(source());
   write(tree_.describe(HandleKind::bvh, next_generation()));
 }
 

@@ -51,12 +51,11 @@ class Mesh final : public Object {
   void describe();
   std::shared_ptr<Mesh> twin() const;
   std::shared_ptr<Object> keep() override;
-  TreeInput input(const HostCopy& points, const HostCopy& indices, const HostCopy& groups) const;
+  TreeSource source() const;
 
   runtime::Array points_, indices_, velocities_, groups_;
   Options options_;
   PlacedTree tree_;
-  TreeFacts facts_;
   std::function<Gradients()> gradients_;
 };
 
@@ -85,7 +84,7 @@ class Bvh final : public Object {
  private:
   void build();
   std::shared_ptr<Object> keep() override;
-  TreeInput input(const HostCopy& lowers, const HostCopy& uppers, const HostCopy& groups) const;
+  TreeSource source() const;
 
   runtime::Array lowers_, uppers_, groups_;
   Options options_;

@@ -1,6 +1,7 @@
-// Building by the host for either device, and the way of a tree to a GPU.
+// Building by the host or by a GPU, and the way of a tree that the host built to a GPU.
 #include "geometry/placed_tree.h"
 
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -9,6 +10,58 @@
 
 namespace weft::geometry {
 namespace {
+
+using runtime::Array;
+
+/// The elements of an array, packed, where the host reads them: the array itself, or a copy of what a GPU has.
+class HostCopy {
+ public:
+  /// An invalid array gives none.
+  explicit HostCopy(const Array& array) {
+    if (!array.is_valid()) return;
+    if (array.on_host() && array.is_contiguous()) {
+      array_ = array;
+      return;
+    }
+    array_ = Array::empty(array.element(), array.shape());
+    array_.assign(array);
+  }
+  template <class T>
+  const T* as() const {
+    return array_.is_valid() ? static_cast<const T*>(array_.data()) : nullptr;
+  }
+
+ private:
+  Array array_;
+};
+
+/// What a tree is over, where the host reads it.
+struct HostSource {
+  explicit HostSource(const TreeSource& source)
+      : points(source.points),
+        indices(source.indices),
+        lowers(source.lowers),
+        uppers(source.uppers),
+        groups(source.groups) {
+    input.points = points.as<float>();
+    input.point_count = source.points.is_valid() ? std::uint64_t(source.points.size()) : 0;
+    input.indices = indices.as<std::int32_t>();
+    input.lowers = lowers.as<float>();
+    input.uppers = uppers.as<float>();
+    input.groups = groups.as<std::int32_t>();
+    input.count = source.count;
+  }
+  HostCopy points, indices, lowers, uppers, groups;
+  TreeInput input;
+};
+
+/// What the host does can't be part of a GPU's graph.
+void refuse_in_capture(const cuda::Device* device) {
+  if (device && device->capture())
+    throw runtime::ArgumentError(
+        "this tree is built by the host, which can't be part of a graph of a GPU: do it before the capture, or use a "
+        "constructor that the GPU has itself (None or \"lbvh\", without groups and winding numbers)");
+}
 
 ArrayDesc words(void* data, std::uint64_t bytes) {
   ArrayDesc desc;
@@ -19,34 +72,77 @@ ArrayDesc words(void* data, std::uint64_t bytes) {
   return desc;
 }
 
-/// Sends a part of a tree, to where it was before if that is large enough for it.
-void send_part(cuda::Device& device, const TreePart& part, std::shared_ptr<void>& to, bool same_size) {
+/// Sends a part of a tree, to where it was before if there is room already.
+void send_part(cuda::Device& device, const TreePart& part, std::shared_ptr<void>& to) {
   if (part.bytes == 0) return to.reset();
-  if (!same_size || !to) to = device.allocate(part.bytes, false);
+  if (!to) to = device.allocate(part.bytes, false);
   device.copy(words(to.get(), part.bytes), &device, to, words(part.memory.get(), part.bytes), nullptr, part.memory, 4);
 }
 
 std::uint64_t address(const std::shared_ptr<void>& memory) { return reinterpret_cast<std::uint64_t>(memory.get()); }
+std::uint64_t address(const Array& array) {
+  return array.is_valid() ? reinterpret_cast<std::uint64_t>(array.data()) : 0;
+}
+
+Array copied(const Array& array) { return array.is_valid() ? array.copy() : array; }
 
 }  // namespace
 
-void PlacedTree::build(const TreeInput& input, const TreeOptions& options, TreeFacts* facts) {
-  HostTree fresh = build_tree(input, options, device_ == nullptr, facts);
-  if (!device_) return void(host_ = std::move(fresh));
+bool PlacedTree::builds_there(const TreeSource& source, const TreeOptions& options) const {
+  const bool morton = options.constructor == Constructor::best || options.constructor == Constructor::lbvh;
+  return device_ && device_trees() && morton && !options.moments && !source.groups.is_valid();
+}
+
+void PlacedTree::build(const TreeSource& source, const TreeOptions& options, bool look) {
   PlacedTree next(device_);
-  next.host_ = std::move(fresh);
-  next.send();
+  next.known_ = known_;
+  if (builds_there(source, options)) {
+    next.built_there_ = true;
+    Array bad_face;
+    if (look && source.of_faces()) {
+      const std::int32_t none = INT32_MAX;
+      bad_face = Array::empty(types::i32(), {1}, false, device_);
+      bad_face.fill(&none);
+    }
+    next.there_ = device_trees()->build(*device_, source, bad_face);
+    if (bad_face.is_valid()) next.known_ = facts_there(source, bad_face);
+  } else {
+    refuse_in_capture(device_);
+    const HostSource here(source);
+    next.host_ = build_tree(here.input, options, device_ == nullptr, &next.known_);
+    next.send();
+  }
   *this = std::move(next);
 }
 
-TreeFacts PlacedTree::refit(const TreeInput& input) {
-  TreeFacts facts = refit_tree(host_, input);
-  if (device_) send();
+TreeFacts PlacedTree::facts_there(const TreeSource& source, const Array& bad_face) const {
+  TreeFacts facts;
+  const Array sums = Array::empty(types::f64(), {2}), bad = Array::empty(types::i32(), {1});
+  sums.assign(device_trees()->edge_sum(*device_, source));
+  bad.assign(bad_face);
+  if (sums.at<double>(1) > 0) facts.mean_edge = float(sums.at<double>(0) / sums.at<double>(1));
+  if (bad.at<std::int32_t>(0) != INT32_MAX) facts.bad_face = bad.at<std::int32_t>(0);
   return facts;
+}
+
+void PlacedTree::refit(const TreeSource& source) {
+  if (built_there_) {
+    device_trees()->refit(*device_, there_, source);
+    return;  // the mean edge serves tolerances: that of the build will do, asking would mean waiting for the GPU
+  }
+  refuse_in_capture(device_);
+  const HostSource here(source);
+  known_ = refit_tree(host_, here.input);
+  send();
 }
 
 PlacedTree PlacedTree::copy() const {
   PlacedTree other(device_);
+  other.known_ = known_;
+  other.built_there_ = built_there_;
+  other.there_ = there_;
+  other.there_.nodes = copied(there_.nodes);
+  other.there_.leaves = copied(there_.leaves);
   other.host_ = host_;
   for (TreePart HostTree::* part : {&HostTree::nodes, &HostTree::leaves, &HostTree::moments, &HostTree::groups}) {
     const TreePart& from = host_.*part;
@@ -55,22 +151,31 @@ PlacedTree PlacedTree::copy() const {
     to.memory = runtime::host_buffer(from.bytes, false);
     std::memcpy(to.memory.get(), from.memory.get(), from.bytes);
   }
-  return other;  // sent when it has changed
+  if (!built_there_) other.send();
+  return other;
 }
 
 void PlacedTree::send() {
   if (!device_) return;
-  const bool again = sent_nodes_ != nullptr;
-  send_part(*device_, host_.nodes, sent_nodes_, again);
-  send_part(*device_, host_.leaves, sent_leaves_, again);
-  send_part(*device_, host_.moments, sent_moments_, again);
-  send_part(*device_, host_.groups, sent_groups_, again);
+  send_part(*device_, host_.nodes, sent_nodes_);
+  send_part(*device_, host_.leaves, sent_leaves_);
+  send_part(*device_, host_.moments, sent_moments_);
+  send_part(*device_, host_.groups, sent_groups_);
 }
 
 TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) const {
   TreeDescriptor tree{};
   tree.header.kind = std::uint32_t(kind);
   tree.header.generation = generation;
+  if (built_there_) {
+    tree.nodes = address(there_.nodes);
+    tree.leaves = address(there_.leaves);
+    tree.header.flags = there_.leaves.is_valid() && there_.leaves.extent(1) == 12 ? kOfFaces : 0u;
+    // How many nodes there are is known to the GPU alone; the root says where they end.
+    tree.node_count = there_.count ? std::uint32_t(there_.nodes.extent(0)) : 0;
+    tree.item_count = tree.entry_count = there_.count;
+    return tree;
+  }
   tree.header.flags = (host_.of_faces ? kOfFaces : 0u) | (host_.moments.bytes ? kMoments : 0u);
   tree.nodes = device_ ? address(sent_nodes_) : address(host_.nodes.memory);
   tree.leaves = device_ ? address(sent_leaves_) : address(host_.leaves.memory);
@@ -84,23 +189,15 @@ TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) c
 }
 
 std::uint64_t PlacedTree::bytes() const {
+  if (built_there_) return there_.nodes.is_valid() ? there_.nodes.bytes() + there_.leaves.bytes() : 0;
   return host_.nodes.bytes + host_.leaves.bytes + host_.moments.bytes + host_.groups.bytes;
 }
 
-HostCopy::HostCopy(const runtime::Array& array) {
-  if (!array.is_valid()) return;
-  if (array.on_host() && array.is_contiguous()) {
-    array_ = array;
-    return;
-  }
-  array_ = runtime::Array::empty(array.element(), array.shape());
-  array_.assign(array);
+namespace {
+DeviceTrees* trees_of_process = nullptr;
 }
 
-void refuse_in_capture(cuda::Device* device, const char* what) {
-  if (device && device->capture())
-    throw runtime::ArgumentError(std::string(what) +
-                                 " on a GPU is the host's work and can't be part of a graph: do it before the capture");
-}
+DeviceTrees* device_trees() { return trees_of_process; }
+void set_device_trees(DeviceTrees* trees) { trees_of_process = trees; }
 
 }  // namespace weft::geometry

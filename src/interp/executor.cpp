@@ -185,6 +185,7 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::block_dim: return set_bits(op.result(), 1);
     case OpCode::on_gpu: return set_bits(op.result(), 0);
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);
+    case OpCode::fence:
     case OpCode::barrier: return;  // a thread is a block of its own
     case OpCode::any: return set_bits(op.result(), bits(op.operand(0)));
     case OpCode::running: return set_bits(op.result(), context_.stop.load(std::memory_order_relaxed) == 0);

@@ -330,7 +330,8 @@ Error infer_effect(const Op& op, Types& results) {
     case OpCode::block_dim: results = {types::i32()}; return need_operands(op, 0);
     case OpCode::on_gpu: results = {types::boolean()}; return need_operands(op, 0);
     case OpCode::breakpoint:
-    case OpCode::barrier: return need_operands(op, 0);
+    case OpCode::barrier:
+    case OpCode::fence: return need_operands(op, 0);
     case OpCode::running: results = {types::boolean()}; return need_operands(op, 0);
     case OpCode::any:
       results = {types::boolean()};

@@ -302,6 +302,7 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::on_gpu:
     case OpCode::breakpoint:
     case OpCode::barrier:
+    case OpCode::fence:
     case OpCode::running: return;
     WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }

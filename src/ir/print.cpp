@@ -127,6 +127,7 @@ bool is_printable(const Op& op) {
     case OpCode::on_gpu:
     case OpCode::breakpoint:
     case OpCode::barrier:
+    case OpCode::fence:
     case OpCode::print:
     case OpCode::printf:
     case OpCode::running: WEFT_CASES(WEFT_NUMBER_OPS) break;  // as many operands as there are
@@ -428,6 +429,7 @@ void Printer::effect(const Op& op) {
     case OpCode::on_gpu:
     case OpCode::breakpoint:
     case OpCode::barrier:
+    case OpCode::fence:
     case OpCode::running: return;
     WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }

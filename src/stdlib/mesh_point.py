@@ -85,13 +85,14 @@ def _face_box_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3):
 
 
 def _point_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, limit: float):
-    # Bits of the faces whose key is at most the limit, and their keys.
-    key, area = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
-    hits = _less_equal_bits(key, type(key)(limit)) & _less_equal_bits(type(key)(_FACE_FLATNESS), area)
+    # Bits of the faces whose key is at most the limit, and their keys. Most are too far by their boxes already.
+    box = _face_box_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p)
+    hits = _less_equal_bits(box, type(box)(limit))
+    key = box
     if hits != uint32(0):
-        box = _face_box_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p)
-        key = _choose_bits(_less_bits(key, box), box, key)
-        hits = hits & _less_equal_bits(key, type(key)(limit))
+        apart, area = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
+        key = _choose_bits(_less_bits(apart, box), box, apart)
+        hits = _less_equal_bits(key, type(key)(limit)) & _less_equal_bits(type(key)(_FACE_FLATNESS), area)
     return hits, key
 
 

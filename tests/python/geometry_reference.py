@@ -238,7 +238,8 @@ def targets(points: np.ndarray, faces: np.ndarray, count: int, generator: np.ran
     weights[kind == 1, 0] = 0
     weights[kind == 2] = [0, 0, 1]
     weights /= weights.sum(1, keepdims=True)
-    found = (corners * weights[..., None]).sum(1)
+    with np.errstate(all="ignore"):
+        found = (corners * weights[..., None]).sum(1)
     return np.where(np.isfinite(found), found, 0).astype(F)
 
 

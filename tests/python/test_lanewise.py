@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import geometry_reference as reference
 import numpy as np
 import pytest
 
@@ -193,3 +194,45 @@ def test_gradients_of_packed_vectors(lanes: int) -> None:
     np.testing.assert_allclose(y.numpy(), (low * high).sum(1) + (np.where(chosen, v, w) * v).sum(1), rtol=1e-5)
     np.testing.assert_allclose(held[0].grad.numpy(), of_v, rtol=1e-5)
     np.testing.assert_allclose(held[1].grad.numpy(), of_w, rtol=1e-5)
+
+
+@wp.func(lanewise=True)
+def arithmetic(a: vec8, b: vec8, c: vec8):
+    one = wp._times(a[0], b[0]) + wp._over(a[1], b[1]) + wp._root(b[2])
+    bits = wp._less_bits(a[3], b[3]) + wp.uint32(2) * wp._less_equal_bits(a[3], a[3])
+    one += wp._choose_bits(bits, a[4], b[4])
+    return wp._fma(a, b, c), wp._fma(a, 0.1, c), wp._times(a, b), wp._over(a, b), wp._root(b), one, bits
+
+
+@wp.kernel
+def calculate(
+    a: wp.array(dtype=vec8),
+    b: wp.array(dtype=vec8),
+    c: wp.array(dtype=vec8),
+    out: wp.array2d(dtype=vec8),
+    ones: wp.array(dtype=float),
+    bits: wp.array(dtype=wp.uint32),
+):
+    i = wp.tid()
+    v, w, x, y, z, one, mask = arithmetic(a[i], b[i], c[i])
+    out[i, 0] = v
+    out[i, 1] = w
+    out[i, 2] = x
+    out[i, 3] = y
+    out[i, 4] = z
+    ones[i] = one
+    bits[i] = mask
+
+
+def test_arithmetic_of_numbers_and_vectors(lanes: int) -> None:
+    generator = np.random.default_rng(5)
+    a, b, c = generator.uniform(0.5, 2.0, (3, COUNT, 8)).astype(np.float32)
+    out, ones, bits = wp.zeros((COUNT, 5), dtype=vec8), wp.zeros(COUNT, dtype=float), wp.zeros(COUNT, dtype=wp.uint32)
+    wp.launch(calculate, COUNT, inputs=[*(wp.array(x, dtype=vec8) for x in (a, b, c)), out, ones, bits])
+    with np.errstate(all="ignore"):
+        fused = [reference.fma(a, b, c), reference.fma(a, np.float32(0.1), c)]
+    want = np.stack([*fused, a * b, a / b, np.sqrt(b)], 1)
+    np.testing.assert_array_equal(out.numpy(), want)
+    np.testing.assert_array_equal(bits.numpy(), (a[:, 3] < b[:, 3]) + 2)
+    sum = a[:, 0] * b[:, 0] + a[:, 1] / b[:, 1] + np.sqrt(b[:, 2]) + a[:, 4]
+    np.testing.assert_allclose(ones.numpy(), sum, rtol=1e-6)

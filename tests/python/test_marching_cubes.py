@@ -305,6 +305,27 @@ def test_same_numbers_in_every_run_and_on_every_device():
         assert np.array_equal(points, runs[0][0]) and np.array_equal(triangles, runs[0][1])
 
 
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("flag, value", [("cpu_lanes", 1), ("cpu_lanes", 2), ("cpu_threads", 1), ("mode", "debug")])
+def test_same_numbers_however_the_kernels_run(monkeypatch, flag, value):
+    field = np.random.default_rng(8).standard_normal((67, 9, 10)).astype(np.float32)
+    wanted = extract(field)
+    monkeypatch.setattr(wp.config, flag, value)
+    found = extract(field)
+    assert np.array_equal(found[0], wanted[0]) and np.array_equal(found[1], wanted[1])
+
+
+def test_a_captured_graph_is_refused():
+    """How long the arrays are is known only when the field is."""
+    field = wp.array(grid(4, 4, 4)[..., 0] - 0.5, dtype=float)
+    cubes = wp.MarchingCubes(4, 4, 4)
+    cubes.surface(field, 0.0)
+    with pytest.raises(RuntimeError, match="captured"), wp.ScopedCapture():
+        cubes.surface(field, 0.0)
+    cubes.surface(field, 0.0)
+    assert len(cubes.verts) == 16
+
+
 def test_grids_whose_counts_need_64_bits(monkeypatch):
     from warp._src.geometry import marching_cubes
 

@@ -146,6 +146,20 @@ def test_out_of_range() -> None:
         assert (out.numpy()[:, 5, 0] == -1).all()
 
 
+@pytest.mark.parametrize("face", [-1, 12])
+def test_debug_mode_reports_what_is_out_of_range(face: int) -> None:
+    mesh = made(*reference.cube())
+    before = wp.config.mode
+    wp.config.mode = "debug"
+    try:
+        with pytest.raises(RuntimeError, match="out of range"):
+            uv = wp.zeros(1, dtype=wp.vec2)
+            wp.launch(values, 1, [mesh.id, wp.array([face], dtype=int), uv], [wp.zeros((1, 7), dtype=wp.vec3)])
+            wp.synchronize()
+    finally:
+        wp.config.mode = before
+
+
 @wp.kernel
 def eval_loss(mesh: wp.uint64, uv: wp.array(dtype=wp.vec2), weights: wp.array2d(dtype=wp.vec3), loss: wp.array(dtype=float)):
     i = wp.tid()

@@ -173,7 +173,8 @@ def stub(name: str, module: Any, package: Package) -> str:
         if home is None:
             return None
         if home[0] != name:
-            imports.setdefault(home[0], set()).add(f"{home[1]} as {home[1]}")
+            shown = f"{home[1]} as {home[1]}" if hasattr(module, home[1]) else home[1]  # no name of the module itself
+            imports.setdefault(home[0], set()).add(shown)
         return home[1]
 
     members = package.members(name, module)

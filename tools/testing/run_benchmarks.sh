@@ -37,6 +37,10 @@ if ((${#extensions[@]})); then
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/algorithms.py" \
     --json "$1/bench_algorithms.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
   echo
+  echo "== marching cubes"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/marching_cubes.py" \
+    --json "$1/bench_marching_cubes.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
+  echo
   echo "== gradients"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/gradients.py" \
     ${PEER_PYTHON:+--peer "$PEER_PYTHON"}

@@ -132,6 +132,7 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::on_gpu: WEFT_UNREACHABLE("passes/settle_target comes first");
     case OpCode::breakpoint: return emit_breakpoint();
     case OpCode::barrier: return unit.hooks->barrier(*this);
+    case OpCode::fence: return unit.hooks->fence(*this);
     case OpCode::recall: WEFT_UNREACHABLE("a value that nothing can recall is an error before code is made");
     case OpCode::return_:
     case OpCode::yield:

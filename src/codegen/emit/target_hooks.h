@@ -114,6 +114,8 @@ class TargetHooks {
   virtual void breakpoint(Emitter& e) const = 0;
   /// Waits for the threads of a block.
   virtual void barrier(Emitter& e) const = 0;
+  /// What this thread wrote is seen by all threads of the launch before what it writes from here on.
+  virtual void fence(Emitter& e) const = 0;
 };
 
 std::unique_ptr<TargetHooks> cpu_hooks();

@@ -47,6 +47,8 @@ std::unique_ptr<TargetHooks> gpu_hooks() { return std::make_unique<GpuHooks>(); 
 
 void GpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_gpu_kernel(unit, *this, kernel); }
 
+void GpuHooks::fence(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {}); }
+
 void GpuHooks::barrier(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
 void GpuHooks::describe(Emitted& kernel) const {

@@ -55,6 +55,7 @@ class GpuHooks final : public TargetHooks {
   /// Nothing: a trap without a debugger would end the context.
   void breakpoint(Emitter&) const override {}
   void barrier(Emitter& e) const override;
+  void fence(Emitter& e) const override;
 
   int lanes = 1;          // elements of a thread in one step
   int steps = 1;          // see Emitted::steps

@@ -395,3 +395,27 @@ def refit_nodes(
             if (word & wp.uint32(0x80000000)) == wp.uint32(0) and word != wp.uint32(0):
                 inner += 1
         wp._fence()
+
+
+@wp.func
+def distance(a: wp.vec3, b: wp.vec3):
+    x = wp.float64(b[0]) - wp.float64(a[0])
+    y = wp.float64(b[1]) - wp.float64(a[1])
+    z = wp.float64(b[2]) - wp.float64(a[2])
+    return wp.sqrt(x * x + y * y + z * z)
+
+
+@wp.kernel
+def edge_lengths(
+    points: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), lengths: wp.array2d(dtype=wp.float64)
+):
+    # Row 0: the three edges of a face together; row 1: how many there are.
+    f = wp.tid()
+    a = corner(points, indices, 3 * f)
+    b = corner(points, indices, 3 * f + 1)
+    c = corner(points, indices, 3 * f + 2)
+    lengths[0, f] = wp.float64(0.0)
+    lengths[1, f] = wp.float64(0.0)
+    if is_number(a) and is_number(b) and is_number(c):
+        lengths[0, f] = distance(a, b) + distance(b, c) + distance(c, a)
+        lengths[1, f] = wp.float64(3.0)

@@ -1,12 +1,13 @@
-// Nodes of N children out of nodes of two: a node starts with its two children and opens the largest of them until it is
-// full (Wald, Benthin and Boulos 2008). First it is planned who becomes a node, by all threads, one for each of some hundred
-// subtrees; then subtrees know their sizes, hence where they begin, and all write at once. The order is depth-first, in nodes
-// and in leaves.
+// Nodes of N children out of nodes of two. First it is planned who becomes a node, by all threads, one for each of some
+// hundred subtrees; then subtrees know their sizes, hence where they begin, and all write at once. The order is depth-first,
+// in nodes and in leaves.
 #include "geometry/host/lay_out.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "geometry/host/entries.h"
+#include "geometry/host/openings.h"
 #include "geometry/host/parallel.h"
 #include "runtime/allocator.h"
 
@@ -17,7 +18,7 @@ namespace {
 template <std::uint32_t N>
 struct Pick {
   std::uint32_t count = 0;
-  std::uint32_t slots[N];
+  std::uint32_t slots[N] = {};
 };
 
 constexpr std::uint32_t kRootSlot = 0;  // no split uses slots 0 and 1
@@ -46,6 +47,7 @@ class LayOut {
   void run(const BinaryNode& root) {
     work_.nodes[kRootSlot] = root;
     if (root.count() > kAlone) grain_ = std::max<std::uint32_t>(kAlone / 4, root.count() / 512);
+    if constexpr (N == kWide) openings_.emplace(work_, kRootSlot);
     plan(kRootSlot, top_);
     in_parallel(std::int64_t(subtrees_.size()),
                 [&](std::int64_t i) { plan(subtrees_[std::size_t(i)].slot, subtrees_[std::size_t(i)]); });
@@ -82,42 +84,14 @@ class LayOut {
   Pick<N> pick_children(std::uint32_t slot) const {
     const BinaryNode& node = work_.nodes[slot];
     Pick<N> pick;
+    const auto take = [&](std::uint32_t child) { pick.slots[pick.count++] = child; };
     if (node.leaf()) {
-      pick.count = 1;
-      pick.slots[0] = slot;
-      return pick;
-    }
-    pick.count = 2;
-    pick.slots[0] = node.first;
-    pick.slots[1] = node.first + 1;
-    if constexpr (N > 2) {
-      const float scale = area_scale(node.bounds());
-      float areas[N];  // negative: can't be opened
-      const auto measure = [&](std::uint32_t k) {
-        const BinaryNode& child = work_.nodes[pick.slots[k]];
-        areas[k] = -1;
-        if (!child.leaf() && !child.group_root())
-          areas[k] = child.lower[0] <= child.upper[0] ? scaled_area(load4(child.lower), load4(child.upper), scale) : 0;
-      };
-      measure(0);
-      measure(1);
-      while (pick.count < N) {
-        std::uint32_t largest = 0;
-        for (std::uint32_t k = 1; k < pick.count; ++k)
-          if (areas[k] > areas[largest]) largest = k;
-        if (areas[largest] < 0) break;
-        // The two take the place of the one, so that neighbours stay neighbours.
-        for (std::uint32_t k = pick.count; k > largest + 1; --k) {
-          pick.slots[k] = pick.slots[k - 1];
-          areas[k] = areas[k - 1];
-        }
-        const std::uint32_t first = work_.nodes[pick.slots[largest]].first;
-        pick.slots[largest] = first;
-        pick.slots[largest + 1] = first + 1;
-        ++pick.count;
-        measure(largest);
-        measure(largest + 1);
-      }
+      take(slot);
+    } else if constexpr (N == kWide) {
+      openings_->each_child(slot, take);
+    } else {
+      take(node.first);
+      take(node.first + 1);
     }
     return pick;
   }
@@ -220,7 +194,8 @@ class LayOut {
   const TreeInput& input_;
   const std::vector<std::int32_t>& groups_;
   HostTree& tree_;
-  std::uint32_t grain_ = 0;  // items of a subtree that is written apart
+  std::uint32_t grain_ = 0;           // items of a subtree that is written apart
+  std::optional<Openings> openings_;  // of wide trees
   Subtree<N> top_;
   std::vector<Subtree<N>> subtrees_;
 };

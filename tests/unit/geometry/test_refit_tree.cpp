@@ -74,7 +74,7 @@ TEST_P(RefitTree, BadFacesStayOut) {
 }
 
 TEST_P(RefitTree, SameBytesForEveryNumberOfThreads) {
-  const Scene scene = wavy_sphere(200, 300);
+  const Scene scene = wavy_sphere(100, 150);
   Scene moved = scene;
   for (float& v : moved.points) v = v * v * 3 - v;
   const TreeOptions options{.moments = true};

@@ -23,6 +23,7 @@ from warp._src.arrays.array_arguments import (
     extents_of,
     is_host,
     plain_handles,
+    rank_in_brackets,
     resolved_extents,
     strided_room,
 )
@@ -106,7 +107,7 @@ class array(ArrayExchange):
             shape = length
         if data is not None and ptr is not None:
             raise RuntimeError("Should only construct arrays with either data or ptr arguments, not both")
-        if ndim is not None and not 1 <= ndim <= 4:
+        if ndim is not None and ndim is not Any and not 1 <= ndim <= 4:
             raise RuntimeError(f"an array has 1 to 4 dimensions, not {ndim}")
         if data is None and ptr is None and shape is None:
             if device is not None or pinned:
@@ -345,9 +346,7 @@ class array(ArrayExchange):
     def __class_getitem__(cls, item: Any) -> array:
         """`wp.array[float]` and `wp.array[float, 2]`: annotations."""
         dtype, ndim = item if isinstance(item, tuple) else (item, None)
-        if ndim is not None and not isinstance(ndim, int):  # wp.array[float, Literal[2]]
-            ndim = getattr(ndim, "__args__", (None,))[0]
-        return cls(dtype=dtype, ndim=ndim)
+        return cls(dtype=dtype, ndim=rank_in_brackets(ndim))
 
     def __iter__(self) -> Iterator[Any]:
         for i in range(len(self)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
@@ -135,3 +135,19 @@ def strided_room(size: int, extents: tuple[int, ...], strides: Any, capacity: in
         raise NotImplementedError("Negative strides are not for new memory; take a slice with a negative step")
     needed = check_capacity(size, extents, steps, (1 << 63) - 1 if capacity is None else capacity)
     return steps, max(needed, capacity or 0)
+
+
+def rank_in_brackets(ndim: Any) -> Any:
+    """The rank that `wp.array[float, Literal[2]]` names: a number, `Any` for every rank, None where none is given."""
+    if ndim is None or ndim is Any:
+        return ndim
+    if get_origin(ndim) is Literal:
+        values = get_args(ndim)
+        if len(values) != 1:
+            raise TypeError(f"Expected a single Literal value for ndim, got {ndim}")
+        ndim = values[0]
+    if isinstance(ndim, bool) or not isinstance(ndim, int):
+        raise TypeError(f"ndim must be an integer, Literal[…] or Any, got {ndim!r}")
+    if not 1 <= ndim <= 4:
+        raise ValueError(f"ndim must be between 1 and 4, got {ndim}")
+    return ndim

@@ -79,7 +79,7 @@ class ArrayAttributes(_weft.Array):
         if name == "ndim":
             return self._annotated_ndim
         if name in ("shape", "strides"):
-            return (0,) * self._annotated_ndim
+            return () if self._annotated_ndim is Any else (0,) * self._annotated_ndim
         if name in ("size", "length"):
             shape = declared["shape"] if "type" in declared else (0,)
             return int(np.prod(shape, dtype=np.int64)) if name == "size" else shape[0]

@@ -39,7 +39,8 @@ class Layout:
         if kind == "struct":
             fields = handle.fields
             self.holds_arrays = any(
-                f.kind == "array" or (f.kind == "struct" and layout(f).holds_arrays) for _, f, _ in fields
+                f.kind in ("array", "indexedarray") or (f.kind == "struct" and layout(f).holds_arrays)
+                for _, f, _ in fields
             )
             self.base = numpy_dtype(handle)
         elif kind in ("scalar", "vec", "mat", "quat", "transform"):

@@ -15,9 +15,10 @@ from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays import listeners
 from warp._src.arrays.array import array
-from warp._src.arrays.array_arguments import check_device
+from warp._src.arrays.array_arguments import check_device, rank_in_brackets
 from warp._src.arrays.array_operators import with_operators
 from warp._src.devices.device import MemoryKind
+from warp._src.values import struct
 from warp._src.values.struct_ctypes import ArrayDescriptor
 
 _INT32 = _weft.type_scalar("int32")
@@ -266,8 +267,10 @@ class indexedarray:
         values = self.numpy()
         return values if dtype is None else values.astype(dtype, copy=False)
 
-    def __class_getitem__(cls, dtype: Any) -> indexedarray:
-        return cls(dtype=dtype)
+    def __class_getitem__(cls, item: Any) -> indexedarray:
+        """`wp.indexedarray[float]` and `wp.indexedarray[float, Literal[2]]`: annotations."""
+        dtype, ndim = item if isinstance(item, tuple) else (item, None)
+        return cls(dtype=dtype, ndim=rank_in_brackets(ndim))
 
     def __ctype__(self) -> IndexedDescriptor:
         """The kernel argument: the data, then an index array for each dimension, null where there is none."""
@@ -321,3 +324,4 @@ def _ranked(ndim: int) -> Any:
 
 
 indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d = (_ranked(ndim) for ndim in (1, 2, 3, 4))
+struct.indexed_class = indexedarray

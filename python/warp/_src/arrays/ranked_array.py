@@ -21,6 +21,8 @@ class RankedArray:
         return array(*args, **kwargs)
 
     def __getitem__(self, dtype: Any) -> array:
+        if isinstance(dtype, tuple):
+            raise TypeError(f"{self.__name__}[…] takes a single type parameter, the dtype; the name says the rank")
         return array(dtype=dtype, ndim=self.ndim)
 
     def __instancecheck__(self, value: Any) -> bool:

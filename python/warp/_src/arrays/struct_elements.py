@@ -47,6 +47,8 @@ def field_arrays(value: Any) -> list[Any]:
         item = getattr(value, name, None)
         if field.kind == "array":
             found.append(item)
+        elif field.kind == "indexedarray":
+            found.extend([] if item is None else [item.data, *item.indices])
         elif field.kind == "struct":
             found.extend(field_arrays(item))
     return found
@@ -119,3 +121,6 @@ def restore_arrays(value: Any, refs: dict[Any, Any]) -> None:
             restore_arrays(item, refs)
         elif field.kind == "array" and item is not None:
             value.__dict__[name] = known.get((item.ptr, item.shape, item.strides), item)
+        elif field.kind == "indexedarray" and item is not None:
+            parts = [p and known.get((p.ptr, p.shape, p.strides), p) for p in (item.data, *item.indices)]
+            value.__dict__[name] = type(item)(parts[0], parts[1:])

@@ -73,7 +73,7 @@ def _joined(item: StructInstance, arrays: StructInstance | None) -> StructInstan
     """A struct with the arrays of another, which may be missing."""
     for name, field, _ in item._wp_type_.fields:
         part = None if arrays is None else getattr(arrays, name)
-        if field.kind == "array":
+        if field.kind in ("array", "indexedarray"):
             setattr(item, name, part)
         elif field.kind == "struct":
             setattr(item, name, _joined(getattr(item, name), part))

@@ -333,4 +333,6 @@ def _array_gradients(one: Any) -> Any:
             setattr(made, name, value.grad if value._valid and value.requires_grad else None)
         elif isinstance(value, StructInstance):
             setattr(made, name, _array_gradients(value))
+        elif getattr(value, "_wp_indexed_", False):
+            setattr(made, name, value.grad)
     return made

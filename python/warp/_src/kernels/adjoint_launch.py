@@ -55,7 +55,7 @@ def _private(argument: Any, gradient: Any) -> Any:
         made = type(argument)()
         for name in type(argument)._wp_fields_:
             value = getattr(argument, name)
-            if isinstance(value, (array, StructInstance)):
+            if isinstance(value, (array, StructInstance)) or getattr(value, "_wp_indexed_", False):
                 setattr(made, name, _private(value, None if gradient is None else getattr(gradient, name)))
         return made
     if getattr(argument, "_wp_indexed_", False):

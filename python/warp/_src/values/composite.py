@@ -9,7 +9,8 @@ from __future__ import annotations
 import copyreg
 import ctypes
 import math
-from typing import Any, Callable, Iterable, Iterator, Sequence
+from types import GenericAlias
+from typing import Any, Callable, Iterable, Iterator, Literal, Sequence, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -365,6 +366,34 @@ def class_repr(cls: type) -> str:
     if len(shape) == 1:
         return f"vector(length={shape[0]}, dtype={handle.scalar})"
     return f"matrix(shape={shape}, dtype={handle.scalar})"
+
+
+def subscripts(base: type, cls: type, given: Any, names: tuple[str, ...]) -> tuple | GenericAlias:
+    """What stands in `Vector[float, 3]`, `Matrix[float, Literal[2], Literal[3]]`: the component type and the extents as
+    numbers. With type variables in it, what the typing module understands."""
+    given = given if isinstance(given, tuple) else (given,)
+    if cls is not base:
+        raise TypeError(f"{class_repr(cls)} is a type with everything given; it takes no parameters in brackets")
+    if len(given) != len(names):
+        plural = "" if len(names) == 1 else "s"
+        wanted = f"{len(names)} parameter{plural} ({', '.join(names)})"
+        raise TypeError(f"{base.__name__} requires {wanted}, got {len(given)}")
+    if any(isinstance(one, TypeVar) for one in given):
+        return GenericAlias(base, given)
+    return (given[0], *(_literal_extent(base, name, one) for name, one in zip(names[1:], given[1:])))
+
+
+def _literal_extent(base: type, name: str, given: Any) -> Any:
+    if given is Any:
+        return given
+    if get_origin(given) is Literal:
+        values = get_args(given)
+        if len(values) != 1:
+            raise TypeError(f"Expected a single Literal value for {name} of {base.__name__}, got {given}")
+        given = values[0]
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise TypeError(f"{name} of {base.__name__} must be a positive integer, got {given!r}")
+    return given
 
 
 _GENERIC_SCALARS: dict[Any, str] = {Any: "Any", Scalar: "Scalar", Float: "Float", Int: "Int"}

@@ -22,6 +22,7 @@ from warp._src.values.composite import (
     make_class,
     position_of,
     register_maker,
+    subscripts,
 )
 from warp._src.values.scalars import ScalarBase
 from warp._src.values.vector import Vector
@@ -39,6 +40,11 @@ class Matrix(Composite):
     _wp_generic_type_str_ = "mat_t"
     _wp_constructor_ = "matrix"
     _wp_row_type_: type[Vector]
+
+    def __class_getitem__(cls, given: Any) -> Any:
+        """`Matrix[float, Literal[2], Literal[3]]` has two rows and three columns."""
+        known = subscripts(Matrix, cls, given, ("dtype", "rows", "columns"))
+        return matrix(known[1:], known[0]) if isinstance(known, tuple) else known
 
     def __init__(self, *args: Any) -> None:
         if not args:

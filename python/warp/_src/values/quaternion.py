@@ -16,6 +16,7 @@ from warp._src.values.composite import (
     component_numbers,
     make_class,
     register_maker,
+    subscripts,
 )
 from warp._src.values.scalars import is_number
 from warp._src.values.vector import Row, part
@@ -27,6 +28,11 @@ class Quaternion(Row):
     __slots__ = ()
     _wp_generic_type_str_ = "quat_t"
     _wp_constructor_ = "quaternion"
+
+    def __class_getitem__(cls, given: Any) -> Any:
+        """`Quaternion[float]` is `quatf`."""
+        known = subscripts(Quaternion, cls, given, ("dtype",))
+        return quaternion(known[0]) if isinstance(known, tuple) else known
 
     def __init__(self, *args: Any) -> None:
         if not args:
@@ -53,6 +59,11 @@ class Transformation(Row):
     __slots__ = ()
     _wp_generic_type_str_ = "transform_t"
     _wp_constructor_ = "transformation"
+
+    def __class_getitem__(cls, given: Any) -> Any:
+        """`Transformation[float]` is `transformf`."""
+        known = subscripts(Transformation, cls, given, ("dtype",))
+        return transformation(known[0]) if isinstance(known, tuple) else known
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         for name in kwargs:

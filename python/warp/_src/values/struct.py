@@ -36,7 +36,9 @@ _library: dict[str, Any] = {}
 
 
 array_class: Any = None
-"""The class `array`, which is built on structs; `api/wiring.py` sets it."""
+indexed_class: Any = None
+"""The classes `array` and `indexedarray`, which are built on structs. `api/wiring.py` sets the first, the other's module,
+which a program loads by naming it, the second."""
 
 
 def _array_at(element: _weft.Type, shape: tuple, strides: tuple, ptr: int, grad: int) -> Any:
@@ -46,6 +48,14 @@ def _array_at(element: _weft.Type, shape: tuple, strides: tuple, ptr: int, grad:
         return array_class(**layout) if 0 in shape else None
     layout["strides"] = strides
     return array_class(ptr=ptr, grad=array_class(ptr=grad, **layout) if grad else None, **layout)
+
+
+def _array_from(data: bytes, offset: int, element: _weft.Type) -> Any:
+    """The array that a descriptor in a struct's bytes names; None if it names none."""
+    ptr, grad, *numbers, ndim, _ = _DESCRIPTOR.unpack_from(data, offset)
+    if not 1 <= ndim <= 4:
+        return None
+    return _array_at(element, tuple(numbers[:ndim]), tuple(numbers[4 : 4 + ndim]), ptr, grad)
 
 
 class Field:
@@ -126,11 +136,30 @@ class Field:
                 raise TypeError(f"{expected}, got {value.ndim} dimension(s)")
             return value
 
-        def read(data: bytes, offset: int) -> Any:
-            ptr, grad, *numbers, ndim, _ = _DESCRIPTOR.unpack_from(data, offset)
-            if not 1 <= ndim <= 4:
+        return lambda: None, convert, lambda data, offset: _array_from(data, offset, element), lambda value: value
+
+    def _indexed(self) -> tuple[Callable, Callable, Callable, Callable]:
+        element, rank = self.handle.element, self.handle.rank
+        assert element is not None
+        index = _weft.type_scalar("int32")
+
+        def convert(value: Any) -> Any:
+            if value is None:
                 return None
-            return _array_at(element, tuple(numbers[:ndim]), tuple(numbers[4 : 4 + ndim]), ptr, grad)
+            data = getattr(value, "data", None) if getattr(value, "_wp_indexed_", False) else value
+            if not isinstance(data, _weft.Array) or not data._valid:
+                raise TypeError(f"Struct field '{self.label}' expects a Warp indexedarray, got {type(value).__name__}")
+            if data._element != element:
+                raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {data._element.name}")
+            if data.ndim != rank:
+                expected = f"Struct field '{self.label}' expects an indexedarray with {rank} dimension(s)"
+                raise TypeError(f"{expected}, got {data.ndim} dimension(s)")
+            return indexed_class(value) if value is data else value  # an array is seen through no index array
+
+        def read(data: bytes, offset: int) -> Any:
+            seen = _array_from(data, offset, element)
+            picked = [_array_from(data, offset + (1 + k) * _DESCRIPTOR.size, index) for k in range(rank)]
+            return None if seen is None else indexed_class(seen, picked)
 
         return lambda: None, convert, read, lambda value: value
 
@@ -140,7 +169,7 @@ class Field:
 
 
 _GROUPS = {kind: "composite" for kind in ("vec", "mat", "quat", "transform")}
-_GROUPS |= {"scalar": "scalar", "struct": "struct", "array": "array"}
+_GROUPS |= {"scalar": "scalar", "struct": "struct", "array": "array", "indexedarray": "indexed"}
 
 
 def numpy_dtype(handle: _weft.Type) -> np.dtype:
@@ -149,6 +178,8 @@ def numpy_dtype(handle: _weft.Type) -> np.dtype:
     group = _GROUPS[handle.kind]
     if group == "array":
         return _DESCRIPTOR_DTYPE
+    if group == "indexed":
+        return np.dtype([("data", _DESCRIPTOR_DTYPE), ("indices", _DESCRIPTOR_DTYPE, (handle.rank,))])
     if group == "struct":
         names, types, offsets = zip(*handle.fields) if handle.fields else ((), (), ())
         formats = [numpy_dtype(field) for field in types]
@@ -269,7 +300,7 @@ class StructInstance:
         other = self.__copy__()
         for name, field in self._wp_fields_.items():
             value = self.__dict__[name]
-            if field.handle.kind == "struct" or (field.handle.kind == "array" and value is not None):
+            if field.handle.kind == "struct" or (field.handle.kind in ("array", "indexedarray") and value is not None):
                 other.__dict__[name] = value.to(device)
         return other
 
@@ -359,7 +390,7 @@ def _struct(c: Any, local_names: dict[str, Any]) -> Any:
         if handle is None or handle.kind not in _GROUPS:
             raise TypeError(
                 f"field '{name}' of struct {c.__name__} has the annotation {annotation!r}, which is not a type that a "
-                "struct can hold: use scalars, vectors, matrices, quaternions, transforms, structs or typed arrays"
+                "struct can hold: use scalars, vectors, matrices, quaternions, transforms, structs or typed arrays, indexed or not"
             )
         if name.startswith("_wp_") or (name.startswith("__") and name.endswith("__")):
             raise TypeError(f"field '{name}' of struct {c.__name__}: this name is reserved")

@@ -31,6 +31,10 @@ def structure_of(handle: Any) -> Any:
         return made
     if handle.kind == "array":
         return ArrayDescriptor
+    if handle.kind == "indexedarray":
+        members = [("data", ArrayDescriptor), ("indices", ArrayDescriptor * handle.rank)]
+        made = _made[handle] = type(f"IndexedDescriptor{handle.rank}d", (ctypes.Structure,), {"_fields_": members})
+        return made
     if handle.kind != "struct":
         cls: Any = wt.class_of(handle)
         return cls._type_ if handle.kind == "scalar" else cls

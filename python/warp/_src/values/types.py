@@ -94,6 +94,9 @@ def type_handle_or_none(x: Any) -> _weft.Type | None:
     if isinstance(x, _weft.Array) and not x._valid:  # wp.array(dtype=…, ndim=…) as an annotation
         element = type_handle_or_none(x.dtype)
         return _weft.type_array(element, x.ndim) if element is not None else None
+    if getattr(x, "_wp_indexed_", False) and not isinstance(x, type) and x.data is None:
+        element = type_handle_or_none(x.dtype)
+        return _weft.type_indexed_array(element, x.ndim) if element is not None else None
     return None
 
 
@@ -253,8 +256,8 @@ def get_type_code(arg_type: Any) -> str:
 
 def _code(handle: _weft.Type) -> str:
     kind = handle.kind
-    if kind == "array":
-        return f"a{handle.rank}{_code(handle.element)}"  # type: ignore[arg-type]
+    if kind in ("array", "indexedarray"):
+        return f"{'a' if kind == 'array' else 'ia'}{handle.rank}{_code(handle.element)}"  # type: ignore[arg-type]
     if kind == "struct":
         from zlib import crc32  # start-up does without
 

@@ -17,6 +17,7 @@ from warp._src.values.composite import (
     make_class,
     position_of,
     register_maker,
+    subscripts,
 )
 
 
@@ -44,6 +45,11 @@ class Vector(Row):
     _wp_generic_type_str_ = "vec_t"
     _wp_constructor_ = "vector"
     _wp_spreading_ = frozenset(("add", "sub", "mod"))  # in Python only: kernels want vectors on both sides
+
+    def __class_getitem__(cls, given: Any) -> Any:
+        """`Vector[float, Literal[3]]` is `vec3f`."""
+        known = subscripts(Vector, cls, given, ("dtype", "length"))
+        return vector(known[1], known[0]) if isinstance(known, tuple) else known
 
     def __init__(self, *args: Any) -> None:
         if not args:

@@ -1,0 +1,47 @@
+// Trees that a GPU builds and refits by itself. Its kernels are written in the kernel language, so the layer that compiles
+// kernels brings them (driver/gpu_trees.cpp); without it, and for what they don't do, the host builds and sends.
+#pragma once
+#include <cstdint>
+
+#include "cuda/device.h"
+#include "runtime/array.h"
+
+namespace weft::geometry {
+
+/// What a tree is over: the faces of a mesh (points, indices) or boxes (lowers, uppers), wherever they lie.
+struct TreeSource {
+  runtime::Array points, indices;
+  runtime::Array lowers, uppers;
+  runtime::Array groups;  // or none
+  std::uint32_t count = 0;
+  bool of_faces() const { return indices.is_valid(); }
+};
+
+/// A tree that a GPU built: memory of narrow nodes and leaves, and what its refits need.
+struct DeviceTree {
+  runtime::Array nodes, leaves;   // 64 bytes a node, 48 a face or 32 a box; bytes
+  runtime::Array order;           // items in the order of leaves
+  runtime::Array lowers, uppers;  // room for the boxes of faces
+  runtime::Array arrived;         // a counter for each node
+  std::uint32_t count = 0;
+};
+
+class DeviceTrees {
+ public:
+  /// Queues a build on the device's current stream. `bad_face` (int32, one element; or none) gets the lowest number of a
+  /// face with an index outside of the points.
+  virtual DeviceTree build(cuda::Device& device, const TreeSource& source, const runtime::Array& bad_face) = 0;
+  /// Queues a refit, in place.
+  virtual void refit(cuda::Device& device, DeviceTree& tree, const TreeSource& source) = 0;
+  /// The sum of the lengths of all edges of faces that are numbers, and how many there are, as two float64: for their mean.
+  virtual runtime::Array edge_sum(cuda::Device& device, const TreeSource& source) = 0;
+
+ protected:
+  ~DeviceTrees() = default;
+};
+
+/// Those of the process; null: there are none.
+DeviceTrees* device_trees();
+void set_device_trees(DeviceTrees* trees);
+
+}  // namespace weft::geometry
