@@ -58,7 +58,6 @@ TargetTraits traits_of(const TargetSpec& target) {
   traits.x86 = is_x86(target);
   traits.half_convert = !traits.x86 || has_feature(target, "f16c") || has_feature(target, "avx512f");
   traits.masked_moves = traits.x86 && has_feature(target, "avx");
-  traits.gathers = traits.x86 && (has_feature(target, "avx2") || has_feature(target, "avx512f"));
   traits.scatters = traits.x86 && has_feature(target, "avx512f");
   return traits;
 }

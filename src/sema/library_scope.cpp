@@ -124,11 +124,7 @@ const LibraryStruct* library_struct(std::string_view name) {
     DiagnosticSink sink;
     const Type* type = struct_type(def, *library_scope(), sink, true);
     WEFT_CHECK(type, "standard library: " + sink.render_all());
-    const auto function = [&](const char* word) { return std::string(loop_function(def, word)); };
-    return LibraryStruct{type,
-                         docstring_of(def),
-                         function("__next__"),
-                         {function("__runs__"), function("__run__"), function("__item__"), function("__rest__")}};
+    return LibraryStruct{type, docstring_of(def), std::string(loop_function(def, "__next__"))};
   });
 }
 
@@ -136,6 +132,19 @@ const LibraryStruct* library_struct(const Type* type) {
   if (!is_library_struct(type)) return nullptr;
   const LibraryStruct* known = library_struct(type->user_name());
   return known && known->type == type ? known : nullptr;
+}
+
+const QueryRuns* query_runs(const Type* type) {
+  static auto* known = new Definitions<QueryRuns>;
+  if (!is_library_struct(type)) return nullptr;
+  const QueryRuns* found = known->find(builtins::embedded_structs(), type->user_name(), [](const EmbeddedName& entry) {
+    auto tree = parse_definition(entry);
+    const auto function = [&](const char* word) {
+      return std::string(loop_function(tree->body[0]->as<syntax::ClassDef>(), word));
+    };
+    return QueryRuns{function("__runs__"), function("__run__"), function("__item__"), function("__rest__")};
+  });
+  return found && !found->runs.empty() ? found : nullptr;
 }
 
 std::vector<std::string_view> library_struct_names() {

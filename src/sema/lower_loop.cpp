@@ -146,7 +146,7 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
     fail(DiagCode::bad_assignment, *stmt.target, "the target of a 'for' loop must be a plain name");
     return give_up_loop(stmt, info);
   }
-  if (query) return lower_query_loop(stmt, info, range.value, *query);
+  if (query) return lower_query_loop(stmt, info, range.value, query->next);
   ir::Value* lo = (*range.elements)[0].value;
   ir::Value* hi = (*range.elements)[1].value;
   ir::Value* step = (*range.elements)[2].value;

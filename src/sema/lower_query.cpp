@@ -8,8 +8,7 @@ namespace weft::sema {
 using namespace syntax;
 
 void FunctionLowering::lower_query_loop(const ForStmt& stmt, const LoopInfo& info, ir::Value* query,
-                                        const LibraryStruct& query_kind) {
-  const std::string_view next = query_kind.next;
+                                        std::string_view next) {
   // A query that a variable holds goes on there, as Python's iterators do: what a loop left, the next one finds. Any
   // other gets a variable of its own.
   auto place_in = [&](int variable) {
@@ -36,8 +35,9 @@ void FunctionLowering::lower_query_loop(const ForStmt& stmt, const LoopInfo& inf
   const bool path = kind == ExprKind::name || kind == ExprKind::attribute || kind == ExprKind::subscript;
   const bool named = path && place_of(*stmt.iterable).root == Place::Root::variable;
   const auto* root = root_of(*stmt.iterable).as_if<NameExpr>();
-  if (!query_kind.runs.runs.empty() && !(named && root && info.body_assigns(root->name)))
-    return lower_runs(stmt, info, query, query_kind.runs, named ? stmt.iterable : nullptr, *stmt.target, stmt.body,
+  const QueryRuns* runs = query_runs(query->type);
+  if (runs && !(named && root && info.body_assigns(root->name)))
+    return lower_runs(stmt, info, query, *runs, named ? stmt.iterable : nullptr, *stmt.target, stmt.body,
                       stmt.else_body);
   if (!enter_region(stmt)) return;
   const int own = named ? -1 : hidden("$query", query);
@@ -71,12 +71,13 @@ bool FunctionLowering::lower_query_while(const WhileStmt& stmt, const LoopInfo& 
   };
   const int query = variable_of(call->args[0]), index = variable_of(call->args[1]);
   if (query < 0 || index < 0 || variables_[std::size_t(index)].type != types::i32()) return false;
-  const LibraryStruct* kind = library_struct(variables_[std::size_t(query)].value.type());
-  if (!kind || kind->runs.runs.empty() || info.body_assigns(call->args[0]->as<NameExpr>().name)) return false;
+  const Type* type = variables_[std::size_t(query)].value.type();
+  const QueryRuns* runs = query_runs(type);
+  if (!runs || info.body_assigns(call->args[0]->as<NameExpr>().name)) return false;
   const Entity callee = lower_any(*call->callee);
-  if (callee.kind != Entity::Kind::builtin || callee.symbol->text != kind->next) return false;
+  if (callee.kind != Entity::Kind::builtin || callee.symbol->text != library_struct(type)->next) return false;
   ir::Value* value = read_variable(query, call->args[0]).value;
-  lower_runs(stmt, info, value, kind->runs, call->args[0], *call->args[1], stmt.body, stmt.else_body);
+  lower_runs(stmt, info, value, *runs, call->args[0], *call->args[1], stmt.body, stmt.else_body);
   return true;
 }
 

@@ -122,6 +122,17 @@ std::optional<Symbol> eval_constant(const syntax::Expr& expr, Scope& scope);
 /// with an underscore are private, and `__next__ = name` and its like (loop_function) say what loops call.
 const Type* struct_type(const syntax::ClassDef& def, Scope& scope, DiagnosticSink& sink, bool library);
 std::string_view loop_function(const syntax::ClassDef& def, std::string_view word);
+
+/// How a loop over a query counts instead of asking for one number after the other: what is left are runs, and a run is a
+/// stretch of places. Functions of the library.
+struct QueryRuns {
+  std::string runs;  // (query) → the first run that is left, and the one behind the last
+  std::string run;   // (query, run) → the run's first place, and the one behind its last
+  std::string item;  // (query, place) → the number there
+  std::string rest;  // (query, run, place, end of the run) → the query behind that place
+};
+/// Those of a type; null if it has none.
+const QueryRuns* query_runs(const Type* type);
 /// What is said about arrays of structs that holds_private() finds something in, and the cure.
 inline std::string no_array_of(const Type* type) { return "a " + type->user_name() + " can't lie in an array"; }
 inline constexpr const char* kKeepInVariables = "keep it in a variable, or pass it to a function";
@@ -236,7 +247,7 @@ class FunctionLowering {
   void close_while(const syntax::Stmt& stmt, const LoopInfo& info, const std::function<ir::Value*()>& condition_in_body,
                    const std::function<void()>& lower_body, syntax::Block else_body);
   /// A loop over a struct of the library (lower_query.cpp): by the builtin that goes on, or by runs where it has some.
-  void lower_query_loop(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* query, const LibraryStruct& kind);
+  void lower_query_loop(const syntax::ForStmt& stmt, const LoopInfo& info, ir::Value* query, std::string_view next);
   /// The same of `while next(query, index)`; false: this is another loop, or one that has to ask each time.
   bool lower_query_while(const syntax::WhileStmt& stmt, const LoopInfo& info);
   /// A query's runs as two counted loops. `place`: the expression that names the variable it goes on in; null: none.

@@ -120,21 +120,11 @@ std::shared_ptr<Scope> library_scope();
 /// A library function by name; null if there is none.
 std::shared_ptr<const FunctionDecl> library_function(std::string_view name);
 
-/// How a loop over a query counts instead of asking for one number after the other: what is left are runs, and a run is a
-/// stretch of places. Functions of the library; empty: there are none.
-struct QueryRuns {
-  std::string runs;  // (query) → the first run that is left, and the one behind the last
-  std::string run;   // (query, run) → the run's first place, and the one behind its last
-  std::string item;  // (query, place) → the number there
-  std::string rest;  // (query, run, place, end of the run) → the query behind that place
-};
-
 /// A struct of the standard library. Programs know it by its name under `wp.` unless that begins with an underscore.
 struct LibraryStruct {
   const Type* type = nullptr;
   std::string doc;   // its docstring
   std::string next;  // the builtin that a `for` loop over such a value calls for each turn; empty: no loop runs over it
-  QueryRuns runs;    // what it calls instead where it can
 };
 /// A library struct by name; null if there is none.
 const LibraryStruct* library_struct(std::string_view name);

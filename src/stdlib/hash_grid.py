@@ -101,7 +101,8 @@ def _hash_grid_box(id: uint64, lower, upper, wanted: bool, by_group: bool, group
                 _hash_grid_extent(first[1], last[1], height),
                 _hash_grid_extent(first[2], last[2], depth),
             )
-            query._by_group = by_group
+            if by_group:  # in a grid without groups it is as if nobody had asked
+                query._by_group = _fixed(grid + uint64(_GRID_GROUPS), uint64)[0] != uint64(0)
             query._group = group
     return query
 
@@ -170,12 +171,9 @@ def _hash_grid_run(query: HashGridQuery, k: int):
     first = int(starts[base + left])
     last = int(starts[base + right])
     if query._by_group:
-        groups = _fixed(query._grid + uint64(_GRID_GROUPS), uint64)[0]
-        if groups != uint64(0):
-            first = _hash_grid_bound(_fixed(groups, int), first, last, query._group, False)
-            last = _hash_grid_bound(_fixed(groups, int), first, last, query._group, True)
-        elif query._group != 0:
-            last = first
+        groups = _fixed(_fixed(query._grid + uint64(_GRID_GROUPS), uint64)[0], int)
+        first = _hash_grid_bound(groups, first, last, query._group, False)
+        last = _hash_grid_bound(groups, first, last, query._group, True)
     return first, last
 
 

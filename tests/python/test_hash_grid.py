@@ -296,7 +296,9 @@ def test_groups(kernel) -> None:
     found = found_by(by_for, grid, centers, 0.6)
     assert found == [expected(points, dims, 0.4, c, 0.6, groups=groups) for c in centers]
     grid.build(wp.array(points, dtype=wp.vec3), 0.4)
-    assert found_by(by_for, grid, centers, 0.6) == [expected(points, dims, 0.4, c, 0.6) for c in centers]
+    everything = [expected(points, dims, 0.4, c, 0.6) for c in centers]
+    assert found_by(by_for, grid, centers, 0.6) == everything
+    assert found_by(kernel, grid, centers, 0.6, more=[3]) == everything  # there are no groups
 
 
 @wp.kernel

@@ -8,7 +8,6 @@
 #include "codegen/codegen.h"
 #include "codegen/cpu/spin_loops.h"
 #include "codegen/emit/limits.h"
-#include "codegen/target.h"
 #include "ir/origin.h"
 #include "types/handle.h"
 
@@ -182,9 +181,9 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   // Private arrays get one copy a lane; large ones would make all of them wait for memory that one
   // lane at a time has at hand.
   if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
-  // Without an instruction for them gathers are loads one after the other, and lanes wait for the one with most neighbours:
-  // measured on NEON, four lanes are half as fast as one.
-  if (!traits_of(target).gathers && visits_neighbours(kernel)) return 1;
+  // Without an instruction for them (AVX2 has it, and eight lanes) gathers are loads one after the other, and lanes wait for
+  // the one with most neighbours: measured on NEON, four lanes are half as fast as one.
+  if (natural <= 4 && visits_neighbours(kernel)) return 1;
   Cost cost;
   add_cost(*kernel.body, 1.0, natural, cost);
   if (cost.lanes >= cost.one) return 1;
