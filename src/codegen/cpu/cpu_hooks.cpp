@@ -9,6 +9,10 @@ namespace weft::codegen {
 
 std::unique_ptr<TargetHooks> cpu_hooks() { return std::make_unique<CpuHooks>(); }
 
+llvm::Value* CpuHooks::fixed_memory(Emitter& e, llvm::Value* address) const {
+  return e.b.CreateIntToPtr(address, e.unit.ptr);
+}
+
 void CpuHooks::fence(Emitter& e) const { e.b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }
 
 void CpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_cpu_kernel(unit, kernel); }

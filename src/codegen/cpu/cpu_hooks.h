@@ -23,7 +23,7 @@ class CpuHooks final : public TargetHooks {
   llvm::Value* root_reciprocal(Emitter&, llvm::Value*) const override { return nullptr; }
 
   bool addresses_take_constants() const override { return false; }
-  llvm::Value* fixed_memory(Emitter&, llvm::Value* address) const override { return address; }
+  llvm::Value* fixed_memory(Emitter& e, llvm::Value* address) const override;
   bool marks_read_only_arrays() const override { return false; }
   bool pairs_words() const override { return true; }
   bool multiplies_by_rows() const override { return true; }

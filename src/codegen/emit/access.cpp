@@ -20,6 +20,19 @@ std::uint32_t leaf_bytes(CodeUnit& unit, const PartInfo& leaf) {
   return leaf.kind == PartKind::pointer ? 8 : unit.memory_type(leaf.scalar)->getScalarSizeInBits() / 8;
 }
 
+/// The alignment of a place in an element, as far as that of elements tells; 0: not at all.
+std::uint32_t part_align(const Address& at, std::uint32_t offset) {
+  const std::uint32_t place = at.offset + offset;
+  return place ? std::min(at.align, place & (0u - place)) : at.align;
+}
+
+/// The alignment that memory of objects has: vectors there lie as loads of all their components want them.
+std::uint32_t fixed_align(const Type* element) {
+  constexpr std::uint32_t kWidest = 16;  // of a GPU's loads
+  const std::uint32_t size = element->size();
+  return element->is_vec() && (size & (size - 1)) == 0 ? std::min(size, kWidest) : 0;
+}
+
 /// Neighbours of one type of 32 bits, which can be gathered and scattered as one of 64.
 bool are_pair(CodeUnit& unit, const PartInfo& a, const PartInfo& b) {
   return unit.hooks->pairs_words() && a.kind == PartKind::scalar && b.kind == PartKind::scalar &&
@@ -304,7 +317,8 @@ Parts Emitter::load_parts(const Type* type, Address& at) {
       load_block(part, at, out[k]);
     } else if (uniform) {
       llvm::Value* p = b.CreateConstGEP1_64(unit.i8, at.pointer, at.offset + part.offset);
-      out[k].v = from_memory(part, load_scalar(unit.memory_type(part), p, leaf_bytes(unit, part), at.scope));
+      const std::uint32_t align = std::max(leaf_bytes(unit, part), part_align(at, part.offset));
+      out[k].v = from_memory(part, load_scalar(unit.memory_type(part), p, align, at.scope));
     } else {
       leaves.push_back(part);
       place.push_back(k);
@@ -345,6 +359,7 @@ void Emitter::emit_load(const ir::Op& op) {
   Address at = address(op, op.operands.subspan(1u + op.num_indices));
   // A constant here is always false: the path leads out of the element.
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
+  if (at.scope == kFixedScope) at.align = fixed_align(op.operand(0)->type->element());
   // Dynamic steps were clamped into the element, so that reading is safe; lanes out of range take zero after.
   Parts out = load_parts(type, at);
   if (at.valid) {

@@ -462,8 +462,8 @@ void Emitter::emit_from_ptr(const ir::Op& op) {
   llvm::Value* address = plain(op.operand(0));
   Parts out;
   const bool varying = address->getType()->isVectorTy(), fixed = op.imm != 0;
-  llvm::Value* data = b.CreateIntToPtr(address, varying ? unit.wide(unit.ptr) : unit.ptr);
-  if (fixed && !varying) data = unit.hooks->fixed_memory(*this, data);
+  llvm::Value* data = fixed && !varying ? unit.hooks->fixed_memory(*this, address)
+                                        : b.CreateIntToPtr(address, varying ? unit.wide(unit.ptr) : unit.ptr);
   out.push_back({data, 0, fixed ? kFixedScope : -1});
   out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
   for (std::uint32_t d = 0; d < rank; ++d) out.push_back({plain(op.operand(1 + d))});

@@ -83,9 +83,10 @@ llvm::Value* GpuHooks::root_in_loop(Emitter& e, llvm::Value* x) const { return e
 
 llvm::Value* GpuHooks::root_reciprocal(Emitter& e, llvm::Value* root) const { return emit_root_reciprocal(e, root); }
 
-/// Reads of global memory that is never written have a cache of their own.
+/// Reads of global memory that is never written have a cache of their own. Made a pointer to global memory at once: LLVM
+/// folds a cast to there and back.
 llvm::Value* GpuHooks::fixed_memory(Emitter& e, llvm::Value* address) const {
-  return e.b.CreateAddrSpaceCast(e.b.CreateAddrSpaceCast(address, e.b.getPtrTy(kGlobalSpace)), e.unit.ptr);
+  return e.b.CreateAddrSpaceCast(e.b.CreateIntToPtr(address, e.b.getPtrTy(kGlobalSpace)), e.unit.ptr);
 }
 
 int GpuHooks::unrolling(const ir::Region& body) {

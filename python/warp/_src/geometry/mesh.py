@@ -188,7 +188,9 @@ class Bvh:
         if groups is not None:
             _checked(groups, _INT32, "Bvh groups", "wp.int32")
         _same_device(lowers, uppers, groups, what="Bvh lowers, uppers and groups")
-        self._bvh = _weft.Bvh(lowers, uppers, groups, _constructor_word(constructor), _leaf_size(leaf_size))
+        # 1 is what programs pass that have no wish.
+        wish = 0 if leaf_size == 1 else _leaf_size(leaf_size)
+        self._bvh = _weft.Bvh(lowers, uppers, groups, _constructor_word(constructor), wish)
         self.lowers = lowers
         self.uppers = uppers
         self.groups = groups
