@@ -20,7 +20,10 @@ class HashGridQuery:
     __run__ = _hash_grid_run
     __item__ = _hash_grid_item
     __rest__ = _hash_grid_rest
-    _grid: uint64
+    _starts: uint64
+    _points: uint64
+    _groups: uint64
+    _dims: vec3ui
     _corner: vec3ui
     _cells: vec3ui
     _group: int
@@ -58,9 +61,18 @@ def _hash_grid_query_wide_group(id: uint64, point, max_dist, group: int):
 # are monotone, so no point within reach is missed.
 def _hash_grid_box(id: uint64, lower, upper, wanted: bool, by_group: bool, group: int):
     grid = _handle("hash_grid", id)
-    query = HashGridQuery()
+    starts = uint64(0)
+    points = uint64(0)
+    groups = uint64(0)
+    dims = vec3ui()
+    corner = vec3ui()
+    cells = vec3ui()
     if wanted and grid != uint64(0):
         if _fixed(grid + uint64(_GRID_COUNT), uint32)[0] > uint32(0):
+            starts = _fixed(grid + uint64(_GRID_STARTS), uint64)[0]
+            points = _fixed(grid + uint64(_GRID_POINTS), uint64)[0]
+            if by_group:
+                groups = _fixed(grid + uint64(_GRID_GROUPS), uint64)[0]
             width = _fixed(grid + uint64(_GRID_DIMS), uint32)[0]
             height = _fixed(grid + uint64(_GRID_DIMS), uint32)[1]
             depth = _fixed(grid + uint64(_GRID_DIMS), uint32)[2]
@@ -90,21 +102,20 @@ def _hash_grid_box(id: uint64, lower, upper, wanted: bool, by_group: bool, group
                     int(floor(float32(upper[1]) * scale)),
                     int(floor(float32(upper[2]) * scale)),
                 )
-            query._grid = grid
-            query._corner = vec3ui(
+            dims = vec3ui(width, height, depth)
+            corner = vec3ui(
                 _hash_grid_wrapped(first[0], width),
                 _hash_grid_wrapped(first[1], height),
                 _hash_grid_wrapped(first[2], depth),
             )
-            query._cells = vec3ui(
+            cells = vec3ui(
                 _hash_grid_extent(first[0], last[0], width),
                 _hash_grid_extent(first[1], last[1], height),
                 _hash_grid_extent(first[2], last[2], depth),
             )
-            if by_group:  # in a grid without groups it is as if nobody had asked
-                query._by_group = _fixed(grid + uint64(_GRID_GROUPS), uint64)[0] != uint64(0)
-            query._group = group
-    return query
+    # In a grid without groups it is as if nobody had asked for one.
+    chosen = by_group and groups != uint64(0)
+    return HashGridQuery(starts, points, groups, dims, corner, cells, group, chosen, 0, 0, 0)
 
 
 # The remainder that is not negative; below zero that of -1 - cell, counted from the other end.
@@ -120,8 +131,8 @@ def _hash_grid_extent(first: int, last: int, extent: uint32):
 
 
 # Whether rows go over the table's edge along x.
-def _hash_grid_split(query: HashGridQuery, width: uint32):
-    return query._cells[0] > width - query._corner[0]
+def _hash_grid_split(query: HashGridQuery):
+    return query._cells[0] > query._dims[0] - query._corner[0]
 
 
 # The runs that are left, as a range. The first may be what is left of one that was begun.
@@ -134,11 +145,9 @@ def _hash_grid_runs(query: HashGridQuery):
 
 def _hash_grid_run_count(query: HashGridQuery):
     rows = query._cells[1] * query._cells[2]
-    if query._grid == uint64(0):
-        return 0
     if query._by_group:
         return int(rows * query._cells[0])
-    if _hash_grid_split(query, _fixed(query._grid + uint64(_GRID_DIMS), uint32)[0]):
+    if _hash_grid_split(query):
         return int(rows * uint32(2))
     return int(rows)
 
@@ -147,10 +156,8 @@ def _hash_grid_run_count(query: HashGridQuery):
 def _hash_grid_run(query: HashGridQuery, k: int):
     if k < query._run:
         return query._at, query._end
-    width = _fixed(query._grid + uint64(_GRID_DIMS), uint32)[0]
-    height = _fixed(query._grid + uint64(_GRID_DIMS), uint32)[1]
-    depth = _fixed(query._grid + uint64(_GRID_DIMS), uint32)[2]
-    starts = _fixed(_fixed(query._grid + uint64(_GRID_STARTS), uint64)[0], uint32)
+    width = query._dims[0]
+    starts = _fixed(query._starts, uint32)
     left = query._corner[0]
     right = left + query._cells[0]
     row = uint32(k)
@@ -158,20 +165,20 @@ def _hash_grid_run(query: HashGridQuery, k: int):
         row = uint32(k) / query._cells[0]
         left = _hash_grid_within(left + uint32(k) % query._cells[0], width)
         right = left + uint32(1)
-    elif _hash_grid_split(query, width):
+    elif _hash_grid_split(query):
         row = uint32(k) >> uint32(1)
         if (k & 1) == 0:
             right = width
         else:
             left = uint32(0)
             right = right - width
-    y = _hash_grid_within(query._corner[1] + row % query._cells[1], height)
-    z = _hash_grid_within(query._corner[2] + row / query._cells[1], depth)
-    base = (z * height + y) * width
+    y = _hash_grid_within(query._corner[1] + row % query._cells[1], query._dims[1])
+    z = _hash_grid_within(query._corner[2] + row / query._cells[1], query._dims[2])
+    base = (z * query._dims[1] + y) * width
     first = int(starts[base + left])
     last = int(starts[base + right])
     if query._by_group:
-        groups = _fixed(_fixed(query._grid + uint64(_GRID_GROUPS), uint64)[0], int)
+        groups = _fixed(query._groups, int)
         first = _hash_grid_bound(groups, first, last, query._group, False)
         last = _hash_grid_bound(groups, first, last, query._group, True)
     return first, last
@@ -197,8 +204,9 @@ def _hash_grid_bound(groups, first: int, last: int, group: int, behind: bool):
     return low
 
 
+# Numbers are not negative; said so here, indices by them need no test.
 def _hash_grid_item(query: HashGridQuery, place: int):
-    return _fixed(_fixed(query._grid + uint64(_GRID_POINTS), uint64)[0], int)[place]
+    return _fixed(query._points, int)[uint32(place)] & 0x7FFFFFFF
 
 
 def _hash_grid_rest(query: HashGridQuery, run: int, place: int, end: int):

@@ -39,22 +39,20 @@ std::int32_t floor_to_int(Real x) {
 /// The remainder by an extent that is not negative.
 class Wrap {
  public:
-  explicit Wrap(std::int32_t extent)
-      : extent_(extent), inverse_(1.0 / extent), mask_(std::uint32_t(extent) - 1) {}
-  bool power_of_two() const { return (std::uint32_t(extent_) & mask_) == 0; }
-  std::uint32_t masked(std::int32_t x) const { return std::uint32_t(x) & mask_; }
-  /// By a product instead of a division: the quotient is off by one at most, since numbers have 32 bits.
+  explicit Wrap(std::int32_t extent) : extent_(std::uint32_t(extent)) {}
+  bool power_of_two() const { return (extent_ & (extent_ - 1)) == 0; }
+  std::uint32_t masked(std::int32_t x) const { return std::uint32_t(x) & (extent_ - 1); }
+  /// Most cells are less than an extent away, and need no division.
   std::uint32_t divided(std::int32_t x) const {
-    const std::int64_t quotient = std::int64_t(double(x) * inverse_);
-    std::int64_t rest = x - quotient * extent_;
-    rest += rest < 0 ? extent_ : 0;
-    return std::uint32_t(rest >= extent_ ? rest - extent_ : rest);
+    const std::uint32_t sign = std::uint32_t(x >> 31), near = std::uint32_t(x) + (sign & extent_);
+    if (near < extent_) [[likely]]
+      return near;
+    const std::uint32_t rest = (std::uint32_t(x) ^ sign) % extent_;
+    return (rest ^ sign) + (sign & extent_);
   }
 
  private:
-  std::int64_t extent_;
-  double inverse_;
-  std::uint32_t mask_;
+  std::uint32_t extent_;
 };
 
 float widened(std::uint16_t bits) { return runtime::f16_to_float(bits); }

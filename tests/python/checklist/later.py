@@ -2,7 +2,7 @@
 
 The numbers count the statements in the order of the documents; every other number has a test in this folder that
 carries it in its name (test_seed_NNN_…), which test_completeness.py checks. Issues: 7 NVIDIA GPUs;
-geometry (meshes, grids, volumes) and frameworks (PyTorch, JAX, Paddle, DLPack) have issues of their own that have no number yet.
+geometry (grids of points, volumes) and frameworks (PyTorch, JAX, Paddle, DLPack) have issues of their own that have no number yet.
 """
 
 LATER: list[tuple[int, str, str]] = [
