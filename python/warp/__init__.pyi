@@ -483,6 +483,33 @@ class GradWrapper:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 HALF_PI: _b.float
+class HashGrid:
+    """Finds points near a place: `wp.hash_grid_query` in kernels.
+
+    Space is divided into cubes, the cells, as wide as the radius that `build` is given. The grid's dimensions are those of a
+    table that space is wrapped around, not of a box: points may lie anywhere. More cells than points are worth little;
+    points of different places that share a cell cost time, not correctness, since kernels test distances.
+
+    `dtype` is that of the points' coordinates: `wp.float32` (the default), `wp.float16` or `wp.float64`.
+    """
+    device: Device
+    dtype: Any
+    def __init__(self, dim_x: _b.int, dim_y: _b.int, dim_z: _b.int, device: Any = None, dtype: Any = None) -> None: ...
+    @_b.property
+    def id(self) -> _b.int:
+        """The number by which kernels know the grid: pass it as uint64. The grid itself may be passed as well."""
+    def __index__(self) -> _b.int: ...
+    def build(self, points: array[Any, Any], radius: _b.float, groups: array[Any, Any] | None = None) -> None:
+        """Sorts points into cells; call it again when they have moved. Nothing of the arrays is kept.
+
+        Args:
+            points: vectors of three numbers of the grid's `dtype`, in an array of any shape.
+            radius: the width of a cell, above 0. Queries are fast for distances up to about this.
+            groups: int32, one a point: queries may then ask for the points of one group alone.
+        """
+    def reserve(self, num_points: _b.int, with_groups: _b.bool = False) -> None:
+        """Takes memory for builds of so many points, so that these need not. Memory grows with builds and is kept."""
+
 INF: _b.float
 LN10: _b.float
 LN2: _b.float
@@ -871,6 +898,8 @@ def timing_print(results: _b.list[TimingResult], indent: _b.str = '') -> None:
     """Prints what `wp.timing_end` gave: all activities in their order, then sums by activity and by device."""
 class BvhQuery:
     """What of a tree meets a box, a ray, a sphere or a capsule."""
+class HashGridQuery:
+    """The points near a place that a hash grid finds, as far as they have not been visited."""
 class MeshQueryAABB:
     """The faces of a mesh whose boxes meet a box or a sphere."""
 class MeshQueryPoint:
@@ -1186,6 +1215,22 @@ def frac(x: _F) -> _F:
     """x minus its integral part, with the sign of x."""
 def get_diag(mat: Matrix[_S, _N, _N]) -> Vector[_S, _N]:
     """The diagonal."""
+def hash_grid_point_id(id: uint64 | _b.int, index: _b.int) -> _b.int:
+    """The number of the point that is the index-th in the order of cells: threads that take points in this order read memory side by side. -1 outside of the points, and in a grid that was not built."""
+@_overload
+def hash_grid_query(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float) -> HashGridQuery:
+    """The points of a hash grid in the cells that the box around the sphere of this radius meets: loop over it, or use hash_grid_query_next. Distances are yours to test. Cells come in the order z, y, x, points of a cell by their numbers (in a grid with groups by group and number). A negative radius finds nothing."""
+@_overload
+def hash_grid_query(id: uint64 | _b.int, point: Vector[_F, Literal[3]], max_dist: _F) -> HashGridQuery:
+    """The same for places of float16 and float64."""
+@_overload
+def hash_grid_query(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], max_dist: _b.float, group: _b.int) -> HashGridQuery:
+    """The same among the points of one group; among all points in a grid that was built without groups."""
+@_overload
+def hash_grid_query(id: uint64 | _b.int, point: Vector[_F, Literal[3]], max_dist: _F, group: _b.int) -> HashGridQuery:
+    """The same for places of float16 and float64."""
+def hash_grid_query_next(query: HashGridQuery, index: _b.int) -> _b.bool:
+    """Moves on to the next point and writes its number to index; False, and index as it was, at the end."""
 def identity(n: _b.int, dtype: type[_S]) -> Matrix[_S, Any, Any]:
     """Identity matrix; n and dtype are compile-time."""
 def intersect_tri_tri(v0: Vector[_F, Literal[3]], v1: Vector[_F, Literal[3]], v2: Vector[_F, Literal[3]], u0: Vector[_F, Literal[3]], u1: Vector[_F, Literal[3]], u2: Vector[_F, Literal[3]]) -> _b.int:
