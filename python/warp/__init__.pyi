@@ -676,6 +676,13 @@ class TimingResult:
     elapsed: _b.float
     def __init__(self, device: Any, name: _b.str, filter: _b.int, elapsed: _b.float) -> None: ...
 
+def address_of(value: Any) -> Any:
+    """In kernels: the address, a uint64, of an array element, or of a variable that a function gets in this call.
+
+    Native functions read and write there. Elements of arrays, their fields and components keep their addresses. A variable
+    lies in memory only while the function runs whose argument `wp.address_of(x)` is; afterwards it has what the function left
+    there.
+    """
 def adj_batched_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, adj_a: array[Any, Any] | None = None, adj_b: array[Any, Any] | None = None, adj_c: array[Any, Any] | None = None, adj_d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
     """Adds the gradients of `batched_matmul` for the gradient `adj_d` of its result to those that are given."""
 def adj_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, adj_a: array[Any, Any] | None = None, adj_b: array[Any, Any] | None = None, adj_c: array[Any, Any] | None = None, adj_d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
@@ -715,6 +722,33 @@ def device_from_torch(torch_device: Any) -> Device:
 def device_to_torch(warp_device: Any) -> _b.str:
     """The name by which PyTorch knows a device."""
 e: _b.float
+class fixedarray(array):
+    """An annotation for arrays of fixed size, which kernels and functions make by `wp.zeros(shape=…, dtype=…)`.
+
+    Args:
+        shape: the extents.
+        dtype: the element type.
+    """
+    def __init__(self, shape: Any, dtype: Any) -> None: ...
+    @_b.property
+    def is_contiguous(self) -> _b.bool:
+        """Whether elements lie one after the other, last index fastest."""
+    @_b.property
+    def ndim(self) -> _b.object:
+        """Number of dimensions."""
+    @_b.property
+    def ptr(self) -> _b.object:
+        """Address of the first element; None when there are no elements."""
+    @_b.property
+    def shape(self) -> _b.object:
+        """Extents of the dimensions."""
+    @_b.property
+    def size(self) -> _b.object:
+        """Number of elements."""
+    @_b.property
+    def strides(self) -> _b.object:
+        """Bytes from one element to the next, per dimension."""
+
 def from_ipc_handle(handle: _b.bytes, dtype: Any, shape: _b.int | _b.tuple[_b.int, ...], strides: _b.tuple[_b.int, ...] | None = None, device: Any = None) -> array[Any, Any]:
     """An array over memory that another process shares: `handle` is what its `array.ipc_handle()` gave, the rest says what
     lies there. That process must keep its array; the memory is closed here when the last array over it is gone.

@@ -56,11 +56,11 @@ bool mixes(const ir::Function& kernel) {
     if (op.code == OpCode::atomic && op.imm == kAddsAlone) return;  // looked at already, and gradients told apart
     const BaseMask direct = (alias.direct_reads(op) | alias.direct_writes(op)) & ~alias.private_locals();
     if (!direct) return;
-    (op.code == OpCode::atomic ? by_kind[std::size_t(op.atomic)] : others) |= alias.touched(direct);
+    (op.code == OpCode::atomic ? by_kind[std::size_t(op.atomic)] : others) |= direct;
   });
   bool any = false;
   for (const BaseMask mask : by_kind) {
-    any = any || (mask & others);
+    any = any || (alias.touched(mask) & others);
     others |= mask;
   }
   return any;

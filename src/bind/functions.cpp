@@ -6,7 +6,8 @@
 //   ("generic_array", ("type", T)|("generic", …)|None, rank)        wp.array(dtype=Any, ndim=…)
 //   ("generic_array", …, rank, "indexed")                          wp.indexedarray(dtype=Any, ndim=…)
 //   ("generic_vector", element, length) ("generic_matrix", element, rows, cols)   0: any; element as above
-//   ("tuple_type", …)                                              tuple[int, …] of such types
+//   ("tuple_type", …)                                              tuple[int, float] of such types
+//   ("tuple_of", ("type", T)|("generic", …))                        tuple[int, ...]
 //   ("ref", ("type", T)|("generic", …)|("generic_array", …))        wp.ref[T]
 //   ("functions", [Function, …])  ("builtin", "sin")  ("scope", resolver)  ("warp",)
 //   ("other", "a list", "<class 'list'>")                          what kernels can't use
@@ -265,6 +266,11 @@ Symbol symbol_alone(nb::tuple t, const std::string& kind) {
     std::vector<Pattern> elements;
     for (std::size_t i = 1; i < t.size(); ++i) elements.push_back(to_symbol(t[i]).pattern);
     return Symbol::of_pattern(Pattern::tuple_of(std::move(elements)));
+  }
+  if (kind == "tuple_of") {  // no `elements`, one `element` for all
+    Pattern p = Pattern::of(Pattern::Kind::tuple);
+    p.element = std::make_shared<const Pattern>(to_symbol(t[1]).pattern);
+    return Symbol::of_pattern(p);
   }
   if (kind == "ref") {
     Symbol symbol = to_symbol(t[1]);

@@ -1,6 +1,8 @@
 // Matching of type patterns.
 #include "builtins/pattern.h"
 
+#include <algorithm>
+
 #include "types/library_struct.h"
 
 namespace weft::builtins {
@@ -93,7 +95,11 @@ bool match(const Pattern& pattern, const Type* type, Bindings& bindings) {
       return type->is_indexed_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
     case Pattern::Kind::library_struct: return is_library_struct(type) && type->user_name() == pattern.variable;
     case Pattern::Kind::tuple: {
-      if (!type->is_tuple() || type->fields().size() != pattern.elements.size()) return false;
+      if (!type->is_tuple()) return false;
+      if (pattern.element)
+        return std::all_of(type->fields().begin(), type->fields().end(),
+                           [&](const Field& f) { return match(*pattern.element, f.type, bindings); });
+      if (type->fields().size() != pattern.elements.size()) return false;
       for (std::size_t k = 0; k < pattern.elements.size(); ++k)
         if (!match(pattern.elements[k], type->fields()[k].type, bindings)) return false;
       return true;
@@ -115,6 +121,10 @@ bool covers(const Pattern& general, const Pattern& special) {
   if (general.kind == Kind::number_or_bool && (number || special.kind == Kind::scalar)) return true;
   if (general.kind != special.kind || general.kind == Kind::exact) return false;
   if (general.kind == Kind::library_struct) return general.variable == special.variable;
+  if (general.kind == Kind::tuple && general.element && !special.element)
+    return std::all_of(special.elements.begin(), special.elements.end(),
+                       [&](const Pattern& one) { return covers(*general.element, one); });
+  if (general.kind == Kind::tuple && special.element && !general.element) return false;
   if (general.elements.size() != special.elements.size()) return false;
   for (std::size_t k = 0; k < general.elements.size(); ++k)
     if (!covers(general.elements[k], special.elements[k])) return false;
@@ -143,6 +153,7 @@ std::string to_string(const Pattern& pattern) {
     case Pattern::Kind::library_struct: out += pattern.variable; break;
     case Pattern::Kind::tuple:
       out += "tuple[";
+      if (pattern.element) out += element() + ", ...";
       for (const Pattern& one : pattern.elements) out += (&one == pattern.elements.data() ? "" : ", ") + to_string(one);
       out += "]";
       break;

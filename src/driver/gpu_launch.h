@@ -15,9 +15,10 @@ class GpuLaunch {
   GpuLaunch(const KernelVariant& variant, const void* block, const LaunchRequest& request, char* arguments);
 
   /// Whether nothing changes from one run to the next: there are no checks, which take a slot each time, and no rule about
-  /// the order of threads.
+  /// the order of threads, and no object to look up.
   static bool is_steady(const KernelVariant& variant) {
-    return variant.ordered.empty() && !variant.plan && variant.binary->code().check_sites.empty();
+    return variant.ordered.empty() && !variant.plan && variant.handles.empty() &&
+           variant.binary->code().check_sites.empty();
   }
   /// Queues it; a null stream is the device's current one. Failed checks are raised by the next synchronisation. Throws
   /// DriverError.

@@ -173,20 +173,25 @@ void Executor::slice(const ir::Op& op) {
   ArrayDesc desc = array(op.operand(0));
   std::size_t d = std::size_t(op.imm);
   std::int64_t extent = std::max<std::int64_t>(0, desc.shape[d]);
-  // Python's rules: negative counts from the end, and what is beyond either end is the end.
+  const std::int64_t given = integer(op.operand(3)),
+                     step = given == 0 ? 1 : given;  // 0 has no meaning, and counts as 1
+  const bool backwards = step < 0;
+  // Python's rules: negative counts from the end, and what is beyond either end is the end; on the way back the ends are
+  // the last element and the place before the first.
   auto bound = [&](const ir::Value* value) {
     std::int64_t i = integer(value);
     if (i < 0) i = i + extent;
-    return std::clamp<std::int64_t>(i, 0, extent);
+    return std::clamp<std::int64_t>(i, backwards ? -1 : 0, backwards ? extent - 1 : extent);
   };
-  std::int64_t start = bound(op.operand(1)), stop = bound(op.operand(2));
-  // A step of 0 or less has no meaning, and counts as 1.
-  std::int64_t step = std::max<std::int64_t>(1, integer(op.operand(3)));
-  std::int64_t offset = times(start, desc.strides[d]);
+  const std::int64_t start = bound(op.operand(1)), stop = bound(op.operand(2));
+  const std::int64_t length = backwards ? start - stop : stop - start;
+  const std::uint64_t by = backwards ? -std::uint64_t(step) : std::uint64_t(step);
+  // Rounded up, so that the last element before `stop` is in.
+  desc.shape[d] = length > 0 ? std::int64_t(std::uint64_t(length - 1) / by) + 1 : 0;
+  // An empty view has no first element, which on the way back would lie outside of the array.
+  std::int64_t offset = backwards && desc.shape[d] == 0 ? 0 : times(start, desc.strides[d]);
   desc.data = advance(desc.data, offset);
   desc.grad = advance(desc.grad, offset);
-  // Rounded up, so that the last element before `stop` is in.
-  desc.shape[d] = stop > start ? (stop - start - 1) / step + 1 : 0;
   desc.strides[d] = times(desc.strides[d], step);
   std::memcpy(at(op.result()), &desc, sizeof desc);
 }

@@ -17,6 +17,15 @@ std::optional<std::int64_t> as_integer(const std::optional<Symbol>& symbol) {
                                    : std::int64_t(symbol->constant.magnitude);
 }
 
+/// What stands for a number in brackets: 3, a constant, Literal[3].
+std::optional<std::int64_t> bracket_number(const Expr& expr, Scope& scope) {
+  const auto* literal = expr.as_if<SubscriptExpr>();
+  if (!literal) return as_integer(eval_constant(expr, scope));
+  const std::string name = to_source(*literal->object);
+  if ((name != "Literal" && !name.ends_with(".Literal")) || literal->indices.size() != 1) return std::nullopt;
+  return as_integer(eval_constant(*literal->indices[0], scope));
+}
+
 /// What tuple types are written with: tuple[int, float], typing.Tuple[int, float].
 bool is_tuple_word(const Expr& expr) {
   const std::string name = to_source(expr);
@@ -65,7 +74,7 @@ class AnnotationReader {
     bool indexed = is_indexed(name);
     if (element && element->kind == Pattern::Kind::exact && holds_private(element->type))
       return bad(expr, no_array_of(element->type), kKeepInVariables);
-    if (element && element->kind == Pattern::Kind::exact)
+    if (element && element->kind == Pattern::Kind::exact && rank)
       return Pattern::exactly(indexed ? types::indexed_array(element->type, rank) : types::array(element->type, rank));
     Pattern p = Pattern::of(indexed ? Pattern::Kind::indexed_array : Pattern::Kind::array);
     if (element) p.element = std::make_shared<const Pattern>(*element);
@@ -141,6 +150,15 @@ class AnnotationReader {
     auto symbol = resolve_dotted(*call.callee, scope_);
     if (!symbol || symbol->kind != Symbol::Kind::builtin) return bad(call, "'" + to_source(call) + "' is not a type");
     std::string_view name = symbol->text;
+    if (name == "fixedarray") {
+      const Expr* dtype = argument(call, 1, {"dtype"});
+      const Expr* shape = argument(call, 0, {"shape"});
+      const auto* extents = shape ? shape->as_if<TupleExpr>() : nullptr;
+      const std::size_t rank = extents ? extents->elements.size() : shape ? 1 : 0;
+      if (!dtype || rank < 1 || rank > kMaxRank) return bad(call, "a fixed array needs shape= and dtype=");
+      auto element = read(*dtype);
+      return element ? array_of(call, name, element, std::uint32_t(rank)) : std::nullopt;
+    }
     if (int rank = array_rank(name)) {
       std::optional<Pattern> element;
       if (const Expr* dtype = argument(call, 0, {"dtype"})) {
@@ -149,7 +167,10 @@ class AnnotationReader {
       }
       if (const Expr* ndim = argument(call, 1, {"ndim"})) {
         auto n = as_integer(eval_constant(*ndim, scope_));
-        if (!n || *n < 1 || *n > kMaxRank) return bad(*ndim, "ndim must be a number from 1 to 4");
+        if (!n && is_any(ndim))
+          n = 0;
+        else if (!n || *n < 1 || *n > kMaxRank)
+          return bad(*ndim, "ndim must be a number from 1 to 4 or Any");
         rank = int(*n);
       }
       return array_of(call, name, element, std::uint32_t(rank));
@@ -205,6 +226,47 @@ class AnnotationReader {
     return bad(call, "'" + to_source(call) + "' is not a type");
   }
 
+  /// Vector[float, Literal[3]], Matrix[float, 2, 3], Quaternion[float], Transformation[float].
+  std::optional<Pattern> composite_in_brackets(const SubscriptExpr& expr, std::string_view name) {
+    const std::size_t extents = name == "vector" ? 1 : name == "matrix" ? 2 : 0;
+    if (expr.indices.size() != 1 + extents)
+      return bad(expr, "'" + to_source(expr) + "' needs a scalar type" +
+                           (extents == 0   ? std::string()
+                            : extents == 1 ? " and a length"
+                                           : ", a number of rows and one of columns"));
+    auto scalar = read(*expr.indices[0]);
+    if (!scalar) return std::nullopt;
+    if (!is_number(*scalar)) return bad(*expr.indices[0], "dtype must be a scalar type");
+    std::uint32_t sizes[2] = {1, 1};  // 0 for any
+    bool open = scalar->kind != Pattern::Kind::exact;
+    for (std::size_t k = 0; k < extents; ++k) {
+      const Expr* given = expr.indices[1 + k];
+      auto n = bracket_number(*given, scope_);
+      if (!n && is_any(given))
+        n = 0;
+      else if (!n || *n < 1 || *n > 65536)
+        return bad(*given, "an extent is a number from 1 to 65536 or Any");
+      sizes[k] = std::uint32_t(*n);
+      open |= *n == 0;
+    }
+    if (std::uint64_t(sizes[0]) * sizes[1] > 65536) return bad(expr, "a matrix has at most 65536 components");
+    if (!open && extents == 0) {
+      if (!scalar->type->is_float()) return bad(expr, "dtype must be a float type");
+      return Pattern::exactly(name == "quaternion" ? types::quat(scalar->type) : types::transform(scalar->type));
+    }
+    if (!open)
+      return Pattern::exactly(extents == 1 ? types::vec(scalar->type, sizes[0])
+                                           : types::mat(scalar->type, sizes[0], sizes[1]));
+    Pattern p = Pattern::of(name == "vector"       ? Pattern::Kind::vec
+                            : name == "matrix"     ? Pattern::Kind::mat
+                            : name == "quaternion" ? Pattern::Kind::quat
+                                                   : Pattern::Kind::transform);
+    p.element = std::make_shared<const Pattern>(*scalar);
+    if (extents > 0) p.rows.fixed = sizes[0];
+    if (extents > 1) p.cols.fixed = sizes[1];
+    return p;
+  }
+
   std::optional<Pattern> from_subscript(const SubscriptExpr& expr) {
     auto symbol = resolve_dotted(*expr.object, scope_);
     std::string_view name =
@@ -213,12 +275,17 @@ class AnnotationReader {
       auto element = read(*expr.indices[0]);
       if (!element) return std::nullopt;
       if (expr.indices.size() > 1) {
-        auto n = as_integer(eval_constant(*expr.indices[1], scope_));
-        if (!n || *n < 1 || *n > kMaxRank) return bad(expr, "the rank must be a number from 1 to 4");
+        auto n = bracket_number(*expr.indices[1], scope_);
+        if (!n && is_any(expr.indices[1]))
+          n = 0;
+        else if (!n || *n < 1 || *n > kMaxRank)
+          return bad(expr, "the rank must be a number from 1 to 4 or Any");
         rank = int(*n);
       }
       return array_of(expr, name, element, std::uint32_t(rank));
     }
+    if (name == "vector" || name == "matrix" || name == "quaternion" || name == "transformation")
+      return composite_in_brackets(expr, name);
     if (name == "ref") {
       auto inner = read(*expr.indices[0]);
       if (inner) inner->by_reference = true;
@@ -227,6 +294,13 @@ class AnnotationReader {
     if (symbol && symbol->kind == Symbol::Kind::pattern && symbol->pattern.kind == Pattern::Kind::callable)
       return symbol->pattern;
     if (is_tuple_word(*expr.object)) {
+      if (expr.indices.size() == 2 && expr.indices[1]->kind == ExprKind::ellipsis) {
+        auto element = read(*expr.indices[0]);
+        if (!element) return std::nullopt;
+        Pattern any_length = Pattern::of(Pattern::Kind::tuple);  // no `elements`, one `element` for all
+        any_length.element = std::make_shared<const Pattern>(*std::move(element));
+        return any_length;
+      }
       std::vector<Pattern> elements;
       for (const Expr* index : expr.indices) {
         auto element = read(*index);
@@ -270,7 +344,8 @@ std::optional<std::vector<Pattern>> return_patterns(const Expr& expr, Scope& sco
   if (several.empty()) {
     auto pattern = eval_annotation(expr, scope, sink);
     if (!pattern) return std::nullopt;
-    if (pattern->kind == Pattern::Kind::tuple) return pattern->elements;  // by a name: Pair = tuple[int, Any]
+    if (pattern->kind == Pattern::Kind::tuple && !pattern->element)
+      return pattern->elements;  // by a name: Pair = tuple[int, Any]
     if (pattern->kind == Pattern::Kind::exact && pattern->type->is_tuple()) {
       for (const Field& field : pattern->type->fields()) out.push_back(Pattern::exactly(field.type));
       return out;

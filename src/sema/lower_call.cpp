@@ -1,6 +1,7 @@
 // Calls: arguments, user functions and their overloads, builtins by row.
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "sema/lowering.h"
 
@@ -68,26 +69,48 @@ Argument FunctionLowering::place_argument(const Expr& expr) {
   return {{}, std::move(value), &expr, stays ? std::move(place) : nullptr};
 }
 
-std::optional<std::int64_t> FunctionLowering::slice_count(const Expr& expr) {
+namespace {
+
+/// The last slice in a subscript: a[i, 1:3]; null if there is none.
+const SliceExpr* slice_in(const Expr& expr) {
   const SliceExpr* slice = nullptr;
   if (const auto* subscript = expr.as_if<SubscriptExpr>())
     for (const Expr* index : subscript->indices)
       if (const auto* one = index->as_if<SliceExpr>()) slice = one;
-  if (!slice || !slice->upper) return std::nullopt;
-  auto bound = [&](const Expr* part, std::int64_t otherwise) {
-    return part ? constant_int(lower_expr(*part)) : std::optional(otherwise);
-  };
-  auto lower = bound(slice->lower, 0), upper = bound(slice->upper, 0), step = bound(slice->step, 1);
-  constexpr std::int64_t kMost = 256;  // more arguments than any function has
-  if (!lower || !upper || !step || *lower < 0 || *upper < 0 || *step < 1 || *upper - *lower > kMost)
+  return slice;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> FunctionLowering::slice_count(const SliceExpr& slice) {
+  auto refuse = [&](const Expr& at_part, const char* text) {
+    fail(DiagCode::value_out_of_range, at_part, text,
+         "the number of arguments must be known when the kernel is compiled");
     return std::nullopt;
-  return *upper > *lower ? (*upper - *lower + *step - 1) / *step : 0;
+  };
+  if (!slice.upper) return refuse(slice, "Unpacking a slice of an array requires explicit upper bound");
+  std::int64_t numbers[] = {0, 0, 1};  // lower, upper, step
+  const Expr* given[] = {slice.lower, slice.upper, slice.step};
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (!given[k]) continue;
+    auto known = constant_int(lower_expr(*given[k]));
+    if (!known) return refuse(*given[k], "Slice component must be a compile-time constant");
+    if (*known < 0)
+      return refuse(*given[k], k < 2 ? "Slice bounds cannot be negative for arrays that are unpacked"
+                                     : "Slice step cannot be negative for arrays that are unpacked");
+    numbers[k] = *known;
+  }
+  auto [lower, upper, step] = numbers;
+  constexpr std::int64_t kMost = 256;  // more arguments than any function has
+  if (upper - lower > kMost) return refuse(*slice.upper, "the slice has more elements than a call has arguments");
+  return upper > lower ? (upper - lower - 1) / step + 1 : 0;
 }
 
 bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::vector<Argument>& out) {
   bool ok = true;
   for (const Expr* arg : expr.args) {
     const auto* starred = arg->as_if<StarredExpr>();
+    lendable_ = lends_ ? arg : nullptr;
     if (places && !starred) {
       out.push_back(place_argument(*arg));
       ok = ok && !out.back().entity.is_error();
@@ -111,10 +134,11 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::v
         ir::PathStep step{tuple ? ir::PathStep::field : ir::PathStep::index, false, false, std::int32_t(k)};
         out.push_back({{}, Entity::of(at(*arg).extract(value.value, std::span(&step, 1))), arg, nullptr});
       }
-    } else if (auto n = value.is_value() && value.type()->is_array() && value.type()->rank() == 1
-                            ? slice_count(*starred->value)
-                            : std::nullopt) {
-      for (std::int64_t k = 0; k < *n; ++k) {
+    } else if (const SliceExpr* slice = slice_in(*starred->value);
+               slice && value.is_value() && value.type()->is_array() && value.type()->rank() == 1) {
+      auto n = slice_count(*slice);
+      ok = ok && n;
+      for (std::int64_t k = 0; n && k < *n; ++k) {
         ir::Value* index = builder_.i32(k);
         out.push_back({{}, Entity::of(at(*arg).load(value.value, std::span(&index, 1), 0)), arg, nullptr});
       }
@@ -139,6 +163,7 @@ bool FunctionLowering::lower_arguments(const CallExpr& expr, bool places, std::v
         ok = false;
       }
     Argument argument{{}, {}, keyword.value, nullptr};
+    lendable_ = lends_ ? keyword.value : nullptr;
     if (places)
       argument = place_argument(*keyword.value);
     else
@@ -163,14 +188,26 @@ Entity FunctionLowering::lower_call(const CallExpr& expr) {
       callee = Entity::of_symbol(Entity::Kind::builtin, Symbol::of_builtin(std::string(name)));
   }
   if (callee.kind == Entity::Kind::builtin && callee.symbol->text == "static") return lower_static(expr);
+  if (callee.kind == Entity::Kind::builtin && callee.symbol->text == "address_of") return lower_address(expr);
   std::vector<Argument> args;
+  const std::size_t lent = lent_.size();
+  const bool outer = std::exchange(lends_, callee.kind == Entity::Kind::functions);
   bool ok = lower_arguments(expr, takes_references(callee), args);
-  if (callee.is_error() || !ok) return Entity::failed();
+  lends_ = outer;
+  lendable_ = nullptr;
+  if (callee.is_error() || !ok) {
+    lent_.resize(lent);
+    return Entity::failed();
+  }
   builder_.set_loc(expr.loc);
   switch (callee.kind) {
     case Entity::Kind::builtin: tid_arity_ = arity; return call_builtin(callee.symbol->text, std::move(args), expr);
     case Entity::Kind::type: return construct(callee.symbol->pattern, std::move(args), expr);
-    case Entity::Kind::functions: return call_functions(callee.symbol->functions, std::move(args), expr);
+    case Entity::Kind::functions: {
+      Entity result = call_functions(callee.symbol->functions, std::move(args), expr);
+      take_back(lent, expr);
+      return result;
+    }
     case Entity::Kind::derivative: return call_derivative(*callee.symbol, std::move(args), expr);
     case Entity::Kind::other:
       return fail(DiagCode::bad_call, expr, callee.symbol->text + " can't be called in kernels",

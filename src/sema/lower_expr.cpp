@@ -139,12 +139,13 @@ ir::Value* FunctionLowering::constant_value(const Constant& constant, const Node
   return build(constant.type);
 }
 
-Entity FunctionLowering::element_of_tuple(const Entity& tuple, const SubscriptExpr& expr) {
+Entity FunctionLowering::element_of_tuple(const Entity& tuple, const SubscriptExpr& expr, std::int64_t padded) {
   if (expr.indices.size() != 1) return fail(DiagCode::bad_index, expr, "a tuple takes one constant index");
   auto k = need_constant(lower_expr(*expr.indices[0]), *expr.indices[0], "the index of a tuple");
   if (!k) return Entity::failed();
   std::int64_t n = std::int64_t(tuple.elements->size());
   std::int64_t index = *k < 0 ? *k + n : *k;
+  if (index >= n && index < padded) return Entity::of(builder_.i32(0));
   if (index < 0 || index >= n)
     return fail(DiagCode::bad_index, *expr.indices[0],
                 "index " + std::to_string(*k) + " is out of range for a tuple of " + std::to_string(n));
@@ -160,7 +161,8 @@ Entity FunctionLowering::lower_subscript(const SubscriptExpr& expr) {
     if (shape || expr.object->kind == ExprKind::tuple) {
       Entity object = lower_expr(*expr.object);
       if (object.is_error()) return object;
-      if (object.kind == Entity::Kind::tuple) return element_of_tuple(object, expr);
+      // Extents behind the last dimension are 0, as programs for arrays of several ranks expect.
+      if (object.kind == Entity::Kind::tuple) return element_of_tuple(object, expr, shape ? kMaxRank : 0);
     }
   }
   if (const auto* root = library() ? root_of(expr).as_if<NameExpr>() : nullptr)

@@ -166,20 +166,35 @@ bool FunctionLowering::Subscript::wraps() const {
 }
 
 std::optional<FunctionLowering::Subscript> FunctionLowering::slice_subscript(const SliceExpr& slice) {
-  auto bound = [&](const Expr* part, std::int64_t otherwise) -> ir::Value* {
-    if (!part) return builder_.i64(otherwise);
-    ir::Value* v = index_value(*part);
+  auto part = [&](const Expr* expr) -> ir::Value* {
+    ir::Value* v = index_value(*expr);
     return v ? cast(v, types::i64()) : nullptr;
   };
   Subscript out;
-  out.start = bound(slice.lower, 0);
-  out.stop = bound(slice.upper, INT64_MAX);
-  out.step = bound(slice.step, 1);
-  if (!out.start || !out.stop || !out.step) return std::nullopt;
-  if (out.step->is_constant() && out.step->as_int() < 1) {
-    fail(DiagCode::bad_index, *slice.step, "the step of an array slice must be at least 1");
+  out.step = slice.step ? part(slice.step) : builder_.i64(1);
+  if (!out.step) return std::nullopt;
+  const bool known = out.step->is_constant();
+  if (known && out.step->as_int() == 0) {
+    fail(DiagCode::bad_index, *slice.step, "the step of an array slice can't be zero");
     return std::nullopt;
   }
+  ir::Value* backwards = nullptr;
+  if (!known) {
+    ir::Value* zero = builder_.i64(0);
+    ir::Value* moves = at(*slice.step).binary(ir::OpCode::ne, out.step, zero);
+    builder_.op(ir::OpCode::assert_, {&moves, 1})->text = "slice step cannot be zero";  // in every mode
+    backwards = builder_.binary(ir::OpCode::lt, out.step, zero);
+  }
+  // A bound that is left out is the end that the direction says. No number that counts from the end is before the
+  // first element; the smallest of all is, by clamping.
+  auto bound = [&](const Expr* expr, std::int64_t forwards, std::int64_t otherwise) -> ir::Value* {
+    if (expr) return part(expr);
+    if (known) return builder_.i64(out.step->as_int() < 0 ? otherwise : forwards);
+    return builder_.select(backwards, builder_.i64(otherwise), builder_.i64(forwards));
+  };
+  out.start = bound(slice.lower, 0, INT64_MAX);
+  out.stop = bound(slice.upper, INT64_MAX, INT64_MIN);
+  if (!out.start || !out.stop) return std::nullopt;
   return out;
 }
 

@@ -346,7 +346,8 @@ class FunctionLowering {
   Entity lower_name(const syntax::NameExpr& expr);
   Entity lower_subscript(const syntax::SubscriptExpr& expr);
   /// One element of a tuple of compile-time things.
-  Entity element_of_tuple(const Entity& tuple, const syntax::SubscriptExpr& expr);
+  /// `padded`: indices below it give 0 where the tuple has no such element.
+  Entity element_of_tuple(const Entity& tuple, const syntax::SubscriptExpr& expr, std::int64_t padded = 0);
 
   // attributes (lower_attribute.cpp)
   Entity lower_attribute(const syntax::AttributeExpr& expr);
@@ -376,8 +377,14 @@ class FunctionLowering {
   Entity lower_call(const syntax::CallExpr& expr);
   /// `places`: the callee may update arguments, so their places are kept.
   bool lower_arguments(const syntax::CallExpr& expr, bool places, std::vector<Argument>& out);
-  /// The elements that a slice of an array has by its bounds alone; nullopt if these are not known.
-  std::optional<std::int64_t> slice_count(const syntax::Expr& expr);
+  /// The elements that a slice of an array has by its bounds alone; nullopt, and reported, if these are not known.
+  std::optional<std::int64_t> slice_count(const syntax::SliceExpr& slice);
+  /// wp.address_of(…); of a variable only as an argument of a call, see lendable_.
+  Entity lower_address(const syntax::CallExpr& expr);
+  ir::Value* element_address(const Place& place);
+  ir::Value* from_front(ir::Value* index, bool wrap, ir::Value* extent);
+  /// After a call: variables whose memory it got have what that holds now.
+  void take_back(std::size_t mark, const syntax::Node& at_node);
   bool takes_references(const Entity& callee);
   Argument place_argument(const syntax::Expr& expr);
   Entity call_functions(const std::vector<std::shared_ptr<const FunctionDecl>>& overloads, std::vector<Argument> args,
@@ -490,10 +497,13 @@ class FunctionLowering {
   SourceLoc first_return_;
   bool returned_value_ = false;
   bool returns_tuple_ = false;
-  int region_depth_ = 0;     // regions around the place where operations go
-  bool too_deep_ = false;    // that there are too many was reported
-  int tid_arity_ = 1;        // set by an unpacking assignment around tid()
-  bool names_lost_ = false;  // something we did not look into may have bound names
+  int region_depth_ = 0;                            // regions around the place where operations go
+  bool too_deep_ = false;                           // that there are too many was reported
+  bool lends_ = false;                              // the call whose arguments are lowered is one of a function
+  const syntax::Expr* lendable_ = nullptr;          // the argument of such a call that is lowered next
+  std::vector<std::pair<Place, ir::Value*>> lent_;  // variables in memory, and where, until a call returns
+  int tid_arity_ = 1;                               // set by an unpacking assignment around tid()
+  bool names_lost_ = false;                         // something we did not look into may have bound names
 };
 
 }  // namespace weft::sema

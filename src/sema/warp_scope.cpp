@@ -97,7 +97,8 @@ constexpr std::string_view kForms[] = {
     "indexedarray",   "static",         "constant",       "ref",     "vector",
     "matrix",         "quaternion",     "transformation", "vec",     "mat",
     "adjoint",        "range",          "reversed",       "type",    "indexedarray1d",
-    "indexedarray2d", "indexedarray3d", "indexedarray4d", "grad"};
+    "indexedarray2d", "indexedarray3d", "indexedarray4d", "grad",    "fixedarray",
+    "address_of"};
 
 class WarpScope final : public Scope {
  public:

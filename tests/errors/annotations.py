@@ -96,7 +96,7 @@ def local_annotation(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}annotations.py:21:60: error: 'no such' is not a type [bad_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def unknown(a: nosuch, b: wp.array(dtype=nosuch), c: 3, d: "no such", e: wp.array(dtype=float, ndim=5), f: wp.sin):{{$}}
 # CHECK-NEXT:{{^}}                                                               ^~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}annotations.py:21:101: error: ndim must be a number from 1 to 4 [bad_annotation]{{$}}
+# CHECK-NEXT:{{^}}annotations.py:21:101: error: ndim must be a number from 1 to 4 or Any [bad_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def unknown(a: nosuch, b: wp.array(dtype=nosuch), c: 3, d: "no such", e: wp.array(dtype=float, ndim=5), f: wp.sin):{{$}}
 # CHECK-NEXT:{{^}}                                                                                                        ^{{$}}
 # CHECK-NEXT:{{^}}annotations.py:21:108: error: 'wp.sin' is not a type [bad_annotation]{{$}}

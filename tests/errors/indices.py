@@ -24,7 +24,7 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
     x14 = a[0:2, f]
     x15 = (1.0, 2.0)[2]
     x16 = (1.0, 2.0)[i]
-    x17 = a.shape[2]
+    x17 = a.shape[4]
     x18 = a.shape[i]
     x19 = a[0.5, 1]
     pair = (1.0, 2)
@@ -75,7 +75,7 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
 # CHECK-NEXT:{{^}}indices.py:22:15: error: the step of a slice can't be zero [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x12 = v[::0]{{$}}
 # CHECK-NEXT:{{^}}                  ^{{$}}
-# CHECK-NEXT:{{^}}indices.py:23:20: error: the step of an array slice must be at least 1 [bad_index]{{$}}
+# CHECK-NEXT:{{^}}indices.py:23:20: error: the step of an array slice can't be zero [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x13 = a[0, 0:2:0]{{$}}
 # CHECK-NEXT:{{^}}                       ^{{$}}
 # CHECK-NEXT:{{^}}indices.py:24:18: error: an index must be an integer, not float32 [bad_index]{{$}}
@@ -89,8 +89,8 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
 # CHECK-NEXT:{{^}}        x16 = (1.0, 2.0)[i]{{$}}
 # CHECK-NEXT:{{^}}                         ^{{$}}
 # CHECK-NEXT:{{^}}    note: use a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
-# CHECK-NEXT:{{^}}indices.py:27:19: error: index 2 is out of range for a tuple of 2 [bad_index]{{$}}
-# CHECK-NEXT:{{^}}        x17 = a.shape[2]{{$}}
+# CHECK-NEXT:{{^}}indices.py:27:19: error: index 4 is out of range for a tuple of 2 [bad_index]{{$}}
+# CHECK-NEXT:{{^}}        x17 = a.shape[4]{{$}}
 # CHECK-NEXT:{{^}}                      ^{{$}}
 # CHECK-NEXT:{{^}}indices.py:28:19: error: the index of a tuple must be a compile-time integer, not int32 [not_constant]{{$}}
 # CHECK-NEXT:{{^}}        x18 = a.shape[i]{{$}}

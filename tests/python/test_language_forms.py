@@ -201,14 +201,24 @@ def test_tuples_of_other_types_do_not_fit() -> None:
 
 
 @pytest.mark.cpu_only
-@pytest.mark.parametrize("argument", ["*a", "*a[1:]", "*a[0:n]", "*n"])
-def test_what_can_not_be_spread(argument: str) -> None:
+@pytest.mark.parametrize(
+    ("argument", "error", "words"),
+    [
+        ("*a", wp.WarpCodegenError, "Starred expressions are only supported for"),
+        ("*n", wp.WarpCodegenError, "Starred expressions are only supported for"),
+        ("*a[1:]", wp.WarpCodegenError, "requires explicit upper bound"),
+        ("*a[0:n]", wp.WarpCodegenError, "Slice component must be a compile-time constant"),
+        ("*a[:-1]", wp.WarpCodegenError, "cannot be negative for arrays"),
+        ("*a[1:0:-1]", wp.WarpCodegenError, "step cannot be negative"),
+    ],
+)
+def test_what_can_not_be_spread(argument: str, error: type[Exception], words: str) -> None:
     source = (
         "@wp.kernel\ndef run(a: wp.array(dtype=float), n: int):\n"
         f"    a[0] = wp.min({argument})\n"
     )
     kernel = wp._src.kernels.definitions.kernel_from_text(source, "run")
-    with pytest.raises(RuntimeError, match="Starred expressions are only supported for"):
+    with pytest.raises(error, match=words):
         wp.launch(kernel, dim=1, inputs=[wp.zeros(2), 2])
 
 

@@ -9,6 +9,8 @@ namespace weft::codegen {
 
 std::unique_ptr<TargetHooks> cpu_hooks() { return std::make_unique<CpuHooks>(); }
 
+void CpuHooks::fence(Emitter& e) const { e.b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }
+
 void CpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_cpu_kernel(unit, kernel); }
 
 llvm::Value* CpuHooks::atomic_anywhere(Emitter& e, const ScalarAtomic& atomic) const {

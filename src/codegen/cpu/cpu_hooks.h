@@ -47,7 +47,7 @@ class CpuHooks final : public TargetHooks {
   void print(Emitter& e, const ir::Op& op, const std::string& format,
              const std::vector<std::uint32_t>& offsets) const override;
   void breakpoint(Emitter& e) const override;
-  void fence(Emitter& e) const override { e.b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }
+  void fence(Emitter& e) const override;
   void barrier(Emitter&) const override {}  // a thread is a block of its own
 };
 

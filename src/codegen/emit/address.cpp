@@ -394,7 +394,8 @@ void Emitter::emit_view(const ir::Op& op) {
   set(op.result(), std::move(out));
 }
 
-/// Python's slice: negative bounds count from the end, both clamp to the extent, the step is at least 1.
+/// Python's slice: negative bounds count from the end, both clamp to the extent; with a negative step to the last element
+/// and the place before the first. A step of 0 counts as 1.
 void Emitter::emit_slice(const ir::Op& op) {
   const Value* array = op.operand(0);
   Parts out = get(array);
@@ -406,17 +407,30 @@ void Emitter::emit_slice(const ir::Op& op) {
   auto c = [&](std::int64_t k) { return constant_like(extent, k); };
   auto least = [&](llvm::Value* x, llvm::Value* y) { return select(b.CreateICmpSLT(x, y), x, y); };
   auto most = [&](llvm::Value* x, llvm::Value* y) { return select(b.CreateICmpSGT(x, y), x, y); };
+  // Most steps are written in the kernel, and forwards: then nothing of the way back is emitted.
+  const Value* given = op.operand(3);
+  const bool forwards = given->is_constant() && given->as_int() >= 0;
+  llvm::Value* step = select(b.CreateICmpEQ(v[4], c(0)), c(1), v[4]);
+  llvm::Value* backwards = forwards ? nullptr : b.CreateICmpSLT(step, c(0));
+  llvm::Value* low = forwards ? c(0) : select(backwards, c(-1), c(0));
+  llvm::Value* high = forwards ? extent : select(backwards, b.CreateSub(extent, c(1)), extent);
   auto bound = [&](llvm::Value* x) {
     x = select(b.CreateICmpSLT(x, c(0)), b.CreateAdd(x, extent), x);
-    return least(most(x, c(0)), extent);
+    return least(most(x, low), high);
   };
-  llvm::Value* by = most(v[4], c(1));
-  llvm::Value* from = bound(v[2]);
-  llvm::Value* length = most(b.CreateSub(bound(v[3]), from), c(0));
-  // ceil(length / by) without overflow for huge steps.
-  llvm::Value* whole = b.CreateSDiv(length, by);
+  llvm::Value *from = bound(v[2]), *to = bound(v[3]);
+  llvm::Value *by = step, *length = b.CreateSub(to, from);
+  if (!forwards) {
+    by = select(backwards, b.CreateNeg(step), step);
+    length = select(backwards, b.CreateNeg(length), length);
+  }
+  length = most(length, c(0));
+  // ceil(length / by) without overflow for huge steps; unsigned, since the smallest step has no positive counterpart.
+  llvm::Value* whole = b.CreateUDiv(length, by);
   llvm::Value* rest = b.CreateICmpNE(b.CreateMul(whole, by), length);
   llvm::Value* count = b.CreateAdd(whole, b.CreateZExt(rest, whole->getType()));
+  // An empty view has no first element, which on the way back would lie outside of the array.
+  if (!forwards) from = select(b.CreateICmpEQ(count, c(0)), c(0), from);
   llvm::Value* offset = b.CreateMul(from, stride);
   llvm::Value* null = llvm::ConstantPointerNull::get(unit.ptr);
   for (int k = 0; k < 2; ++k) {
@@ -425,7 +439,7 @@ void Emitter::emit_slice(const ir::Op& op) {
     out[std::size_t(k)].v = select(is_null, p, byte_offset(p, offset));
   }
   out[2 + d] = Part{count};
-  out[2 + rank + d] = Part{b.CreateMul(stride, by)};
+  out[2 + rank + d] = Part{b.CreateMul(stride, step)};
   set(op.result(), std::move(out));
 }
 

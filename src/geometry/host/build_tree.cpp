@@ -26,6 +26,7 @@ constexpr std::uint64_t kChunk = 16384;
 struct Run {
   std::uint32_t begin, border, end;
   std::int32_t group = 0;
+  bool in_spare = false;  // those with boxes are in Workspace::spare so far
   std::uint32_t levels(std::uint32_t leaf_items) const {
     const bool both = begin < border && border < end;
     return both + std::max(levels_needed(border - begin, leaf_items), levels_needed(end - border, leaf_items));
@@ -70,7 +71,9 @@ std::vector<Run> sort_by_groups(const Workspace& work, const TreeInput& input, c
 BinaryNode grow_run(const Workspace& work, const Run& run, Constructor constructor, std::uint32_t levels) {
   const auto with_boxes = [&](std::uint32_t below) {
     switch (constructor) {
-      case Constructor::best: return grow_best(work, run.begin, run.border, below);
+      case Constructor::best:
+        return run.in_spare ? grow_best_from_spare(work, run.begin, run.border, below)
+                            : grow_best(work, run.begin, run.border, below);
       case Constructor::sah: return grow_by_area(work, run.begin, run.border, below);
       case Constructor::median: return grow_by_median(work, run.begin, run.border, below);
       case Constructor::lbvh: return grow_by_order(work, run.begin, run.border, below);
@@ -139,7 +142,9 @@ HostTree build(const TreeInput& input, const TreeOptions& options, bool wide) {
   const auto nodes = runtime::host_buffer(2 * count * sizeof(BinaryNode), false);
   const Workspace work{static_cast<Item*>(items.get()), static_cast<Item*>(spare.get()),
                        static_cast<BinaryNode*>(nodes.get()), leaf_items(options, wide), wide};
-  const ItemCounts counts = read_items(input, work.items);
+  // A sort that moves all items anyway takes them from where they are read to.
+  const bool moves = options.constructor == Constructor::best && !input.groups;
+  const ItemCounts counts = read_items(input, moves ? work.spare : work.items);
   const std::uint32_t in_tree = counts.finite + counts.apart;
   if (in_tree == 0) return tree;
 
@@ -150,7 +155,13 @@ HostTree build(const TreeInput& input, const TreeOptions& options, bool wide) {
     for (const Run& run : runs) groups.push_back(run.group);
     root = grow_groups(work, runs, options.constructor);
   } else {
-    root = grow_run(work, {0, counts.finite, in_tree}, options.constructor, kLevels);
+    Run run{0, counts.finite, in_tree};
+    if (moves) {
+      run.in_spare = counts.finite > kShortRun;
+      const std::uint32_t first = run.in_spare ? counts.finite : 0;
+      std::copy(work.spare + first, work.spare + in_tree, work.items + first);
+    }
+    root = grow_run(work, run, options.constructor, kLevels);
   }
   lay_out(root, work, input, groups, tree);
   if (options.moments && tree.of_faces) {

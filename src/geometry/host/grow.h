@@ -71,7 +71,7 @@ BinaryNode grow_over_roots(const Workspace& work, const std::vector<BinaryNode>&
 /// The constructors: trees over the items begin … end−1, all of which have boxes, of depth `levels` at most. Long runs are
 /// worked on by all threads, short ones by the one that calls.
 BinaryNode grow_best(const Workspace& work, std::uint32_t begin, std::uint32_t end, std::uint32_t levels);
-/// The same with items that are in `spare` so far.
+/// The same with items that are in `spare` so far, more than kShortRun of them.
 BinaryNode grow_best_from_spare(const Workspace& work, std::uint32_t begin, std::uint32_t end, std::uint32_t levels);
 BinaryNode grow_by_area(const Workspace& work, std::uint32_t begin, std::uint32_t end, std::uint32_t levels);
 BinaryNode grow_by_median(const Workspace& work, std::uint32_t begin, std::uint32_t end, std::uint32_t levels);

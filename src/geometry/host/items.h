@@ -1,6 +1,7 @@
 // What a tree is built over, whatever the input was: boxes with the numbers of their faces or boxes. Items that have no
 // box (corners that are not finite, inverted boxes) are kept apart: they get places in leaves, for a later refit.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "geometry/host/build_tree.h"
@@ -33,8 +34,10 @@ inline Item make_item(const Bounds& bounds, std::uint32_t number, std::uint32_t 
 /// Points of the input as four lanes, the last of which is anything.
 class PointReader {
  public:
-  explicit PointReader(const TreeInput& input) : points_(input.points), count_(input.point_count) {}
-  bool has(std::int32_t index) const { return std::uint64_t(std::uint32_t(index)) < count_ && index >= 0; }
+  /// Indices reach no further than 2^31 points; with that as the count, one comparison is enough.
+  explicit PointReader(const TreeInput& input)
+      : points_(input.points), count_(std::min(input.point_count, std::uint64_t(1) << 31)) {}
+  bool has(std::int32_t index) const { return std::uint32_t(index) < count_; }
   Float4 operator()(std::int32_t index) const {
     const float* p = points_ + 3 * std::int64_t(index);
     if (std::uint64_t(index) + 1 < count_) [[likely]]  // the last one has nothing behind it

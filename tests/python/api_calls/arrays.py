@@ -153,3 +153,9 @@ def indexed_arithmetic() -> None:
     a = wp.array([10.0, 11.0, 12.0], dtype=float)
     some = wp.indexedarray(a, [wp.array([2, 0], dtype=wp.int32)])
     assert (some + some).list() == [24.0, 20.0] and (some * 2.0).list() == [24.0, 20.0]
+
+
+@calls("fixedarray")
+def fixed() -> None:
+    kind = wp.fixedarray(shape=(2, 3), dtype=float)
+    assert kind.shape == (2, 3) and kind.ndim == 2 and kind.dtype is wp.float32

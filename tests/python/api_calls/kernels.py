@@ -317,3 +317,25 @@ def derivatives() -> None:
     a = wp.array([2.0], dtype=float)
     wp.launch(_slope_of_cube, 1, [a])
     assert a.list() == [12.0] and "grad" in repr(wp.grad(_cube))
+
+
+@wp.func
+def pushed(x: wp.ref[float], by: float):
+    x += by
+
+
+@calls("ref", "address_of")
+def references() -> None:
+    assert wp.ref[float].dtype is float and repr(wp.ref[wp.int32]) == "wp.ref[int32]"
+
+    @wp.kernel
+    def run(a: wp.array(dtype=float), where: wp.array(dtype=wp.uint64)):
+        i = wp.tid()
+        pushed(a[i], 2.0)
+        where[i] = wp.address_of(a[i])
+
+    a, where = wp.zeros(3, dtype=float), wp.zeros(3, dtype=wp.uint64)
+    wp.launch(run, 3, inputs=[a, where])
+    assert a.list() == [2.0, 2.0, 2.0] and where.list() == [a.ptr + 4 * i for i in range(3)]
+    with pytest.raises(RuntimeError, match="only in kernels"):
+        wp.address_of(1.0)

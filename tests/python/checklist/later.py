@@ -2,16 +2,11 @@
 
 The numbers count the statements in the order of the documents; every other number has a test in this folder that
 carries it in its name (test_seed_NNN_…), which test_completeness.py checks. Issues: 7 NVIDIA GPUs;
-geometry (meshes, grids, volumes) and frameworks (PyTorch, JAX, Paddle, DLPack) have issues of their own that have no number yet.
+geometry (grids of points, volumes) and frameworks (PyTorch, JAX, Paddle, DLPack) have issues of their own that have no number yet.
 """
 
 LATER: list[tuple[int, str, str]] = [
     (14, "7", "wp.array(r, dtype=float, device='cuda') copies to the GPU"),
-    (93, "geometry", "wp.Mesh(points, indices, velocities)"),
-    (94, "geometry", "mesh.id goes to kernels as uint64"),
-    (95, "geometry", "mesh_query_ray with results by reference"),
-    (97, "geometry", "Mesh.refit after points changed"),
-    (98, "geometry", "the topology of a mesh is fixed"),
     (99, "geometry", "Volume.load_from_nvdb(file, device='cpu')"),
     (100, "geometry", "a volume from an array that holds a NanoVDB grid"),
     (101, "geometry", "files of one grid, plain and zip"),

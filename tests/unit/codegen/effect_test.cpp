@@ -270,8 +270,7 @@ kernel @k(%flag: array<i32,1>, %out: array<i32,1>, %s: %S) form(no_overlap, rank
   const std::string stored = R"(
     %l = local : array<i32,1> [1]
     %n = while (%a = 0i32) {
-      %y = load %l[0i32]
-      %z = eq %y, 0i32
+      %z = eq %a, 0i32
       test %z
     } do {
       %b = load %flag[%j]
@@ -280,7 +279,8 @@ kernel @k(%flag: array<i32,1>, %out: array<i32,1>, %s: %S) form(no_overlap, rank
         store %l[0i32], 1i32
         yield
       } else { yield }
-      yield %a
+      %y = load %l[0i32]
+      yield %y
     }
     %w = load %flag[%j])";
   for (const std::string& body : {std::string("    %w = call @wait(%flag, %j)"), loads, stored}) {

@@ -112,18 +112,21 @@ TEST(InterpControl, PrintsInThreadOrder) {
 }
 
 TEST(InterpControl, ThreadsGoBackFromTheLast) {
-  auto module = parse_ir("kernel @k(%n: i32) form(rank 1) {\n%i = tid 0\nprintf \"%d of %d, \", %i, %n\nreturn\n}\n");
-  std::string text;
-  runtime::PrintSink sink = [&](std::string_view part) { text += part; };
-  {
-    runtime::PrintBuffer prints(1, &sink);
-    runtime::LaunchContext context;
-    context.dims[0] = 5;
-    context.print = &prints;
-    const std::int32_t block[2] = {9, 0};
-    interp::run_kernel(*module, *module->functions.back(), block, context, 1, 4, {.descending = true});
-  }
-  EXPECT_EQ(text, "3 of 9, 2 of 9, 1 of 9, ");
+  auto module = parse_ir(
+      "kernel @k(%turn: array<i32,1>, %n: i32) form(rank 1) {\n%i = tid 0\n%t = atomic add %turn[0i32], %n\n"
+      "store %turn[%i], %t\nreturn\n}\n");
+  std::vector<std::int32_t> turn(5);
+  struct {
+    ArrayDesc turn;
+    std::int32_t n = 7;
+  } block;
+  block.turn.data = turn.data();
+  block.turn.ndim = 1;
+  block.turn.shape[0] = 5, block.turn.strides[0] = 4;
+  runtime::LaunchContext context;
+  context.dims[0] = 5;
+  interp::run_kernel(*module, *module->functions.back(), &block, context, 1, 4, {.descending = true});
+  EXPECT_EQ(turn, (std::vector<std::int32_t>{21, 14, 7, 0, 0}));
 }
 
 TEST(InterpControl, AStopLeavesTheKernel) {

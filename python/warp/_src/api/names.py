@@ -88,6 +88,7 @@ loaded = [n for n in globals() if not n.startswith("_") and n != "annotations"]
 """The names that `warp` has from the start."""
 
 _LATE = {
+    "warp._src.arrays.fixed_array": ("fixedarray",),
     "warp._src.devices.allocators": (
         "CudaManagedAllocator",
         "ScopedAllocator",
@@ -117,7 +118,7 @@ _LATE = {
         "get_cuda_max_cluster_dim",
         "get_suggested_block_size",
     ),
-    "warp._src.kernels.reference": ("ref",),
+    "warp._src.kernels.reference": ("address_of", "ref"),
 }
 """Modules that start-up does not pay for, and their names."""
 _late_names = {name: module for module, names in _LATE.items() for name in names}

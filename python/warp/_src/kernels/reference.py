@@ -1,4 +1,4 @@
-"""`wp.ref[T]`: annotates a parameter of a function that changes the caller's variable."""
+"""`wp.ref[T]`: annotates a parameter of a function that changes the caller's variable; and `wp.address_of`."""
 
 from __future__ import annotations
 
@@ -44,3 +44,16 @@ class ref:  # noqa: N801 - a type of annotations, as wp.array is
 
     def __repr__(self) -> str:
         return f"wp.ref[{wt.type_repr(self.dtype)}]"
+
+
+def address_of(value: Any) -> Any:
+    """In kernels: the address, a uint64, of an array element, or of a variable that a function gets in this call.
+
+    Native functions read and write there. Elements of arrays, their fields and components keep their addresses. A variable
+    lies in memory only while the function runs whose argument `wp.address_of(x)` is; afterwards it has what the function left
+    there.
+    """
+    raise RuntimeError("wp.address_of has a meaning only in kernels")
+
+
+address_of._wp_builtin_ = "address_of"  # type: ignore[attr-defined]

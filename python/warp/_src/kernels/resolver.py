@@ -72,13 +72,18 @@ def describe(value: object) -> tuple | None:
     if annotation is not None:
         return annotation
     if typing.get_origin(value) is tuple:  # a tuple inside a tuple of results
-        inner = [describe(one) for one in typing.get_args(value)]
+        given = typing.get_args(value)
+        any_length = len(given) == 2 and given[1] is Ellipsis
+        inner = [describe(one) for one in (given[:1] if any_length else given)]
         if all(answer is not None and answer[0] in _TYPE_ANSWERS for answer in inner):
-            return ("tuple_type", *inner)
+            return ("tuple_of" if any_length else "tuple_type", *inner)
     if isinstance(value, type):
         handle = wt.type_handle_or_none(value)
         if handle is not None:
             return ("type", handle)
+        name = value.__dict__.get("_wp_constructor_")  # in annotations: Vector[float, Literal[3]]
+        if name is not None:
+            return ("builtin", name)
         pattern = value.__dict__.get("_wp_pattern_")  # a vector or matrix with something left open
         return ("scope", ClassResolver(value)) if pattern is None else pattern
     handle = getattr(value, "_wp_type_", None)
@@ -127,7 +132,7 @@ def describe_member_of_warp(name: str) -> tuple | None:
     return None if answer is None or answer[0] in ("warp", "builtin") else answer
 
 
-_TYPE_ANSWERS = ("type", "generic", "generic_array", "generic_vector", "generic_matrix", "tuple_type")
+_TYPE_ANSWERS = ("type", "generic", "generic_array", "generic_vector", "generic_matrix", "tuple_type", "tuple_of")
 
 
 def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:
@@ -156,13 +161,16 @@ def _listed(returned: object) -> tuple:
 def array_annotation(value: object) -> tuple | None:
     """wp.array(dtype=…, ndim=…) or wp.indexedarray(…) used as an annotation or a name for one."""
     if isinstance(value, type):  # the class itself, in the text of an annotation
-        name = "array" if value is array else "indexedarray" if hasattr(value, "_wp_indexed_") else ""
+        named = "indexedarray" if hasattr(value, "_wp_indexed_") else value.__dict__.get("_wp_named_", "")
+        name = "array" if value is array else named
         return ("builtin", name) if name else None
     indexed = getattr(value, "_wp_indexed_", False)
     if value.data is not None if indexed else not isinstance(value, array) or value._valid:
         return None
     dtype = value.dtype
     element = describe(dtype) if dtype is not None else None
+    if value.ndim is typing.Any:
+        return ("generic_array", element, 0, *(("indexed",) if indexed else ()))
     if element is not None and element[0] == "type":
         make = _weft.type_indexed_array if indexed else _weft.type_array
         answer = ("type", make(element[1], value.ndim))
