@@ -39,13 +39,15 @@ void register_hash_grids(nb::module_& m) {
   nb::class_<HashGridObject>(m, "HashGrid", "Points sorted into the cells of a table, which kernels reach by an id.")
       .def(
           "__init__",
-          [](HashGridObject* self, std::int64_t x, std::int64_t y, std::int64_t z, const TypeHandle& scalar, int place) {
+          [](HashGridObject* self, std::int64_t x, std::int64_t y, std::int64_t z, const TypeHandle& scalar,
+             int place) {
             cuda::Device* device = place < 0 ? nullptr : &cuda::System::shared().device(place);
             new (self) HashGridObject{HashGrid::make({x, y, z}, scalar.type->scalar_kind(), device)};
           },
           nb::arg("x"), nb::arg("y"), nb::arg("z"), nb::arg("scalar"), nb::arg("place"))
       .def_prop_ro("id", [](const HashGridObject& self) { return self.grid->id(); })
-      .def_prop_ro("bytes", [](const HashGridObject& self) { return self.grid->bytes(); }, "Bytes of memory it holds.")
+      .def_prop_ro(
+          "bytes", [](const HashGridObject& self) { return self.grid->bytes(); }, "Bytes of memory it holds.")
       .def(
           "build",
           [](HashGridObject& self, const ArrayObject& points, double width, const ArrayObject* groups) {

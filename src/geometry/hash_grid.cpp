@@ -20,7 +20,8 @@ constexpr std::int64_t kMostCells = INT32_MAX;
 std::array<std::int32_t, 3> checked_dims(const std::array<std::int64_t, 3>& dims) {
   std::int64_t cells = 1;
   for (std::int64_t extent : dims) {
-    if (extent < 1) throw ArgumentError("a HashGrid has at least one cell along each axis, not " + std::to_string(extent));
+    if (extent < 1)
+      throw ArgumentError("a HashGrid has at least one cell along each axis, not " + std::to_string(extent));
     cells = extent > kMostCells / cells ? kMostCells + 1 : cells * extent;
     if (cells > kMostCells) throw ArgumentError("a HashGrid has fewer than 2147483648 cells");
   }
@@ -50,8 +51,8 @@ HashGrid::HashGrid(const std::array<std::int64_t, 3>& dims, ScalarKind kind, cud
 }
 
 std::shared_ptr<Object> HashGrid::keep() {
-  auto kept = std::make_shared<HashGrid>(std::array<std::int64_t, 3>{dims_[0], dims_[1], dims_[2]}, kind_of_points_,
-                                         device());
+  auto kept =
+      std::make_shared<HashGrid>(std::array<std::int64_t, 3>{dims_[0], dims_[1], dims_[2]}, kind_of_points_, device());
   kept->built_ = built_;
   kept->grid_ = grid_;
   kept->next_generation();
@@ -142,9 +143,12 @@ void HashGrid::sort(const Array& points, const Array& groups, const runtime::Lau
   request.cells = rooms_.cells.at();
   request.pairs = rooms_.pairs.at();
   request.order = grid_.groups;  // the room of the sorted groups holds the order by groups meanwhile
-  const GroupsRequest by_group{
-      grid_.groups ? at(groups) : 0, request.order, request.cells, request.pairs, request.pairs + std::uint64_t(count) * 4,
-      count};
+  const GroupsRequest by_group{grid_.groups ? at(groups) : 0,
+                               request.order,
+                               request.cells,
+                               request.pairs,
+                               request.pairs + std::uint64_t(count) * 4,
+                               count};
   if (cuda::Device* there = device()) {
     if (grid_.groups) order_by_group(*there, by_group);
     sort_into_cells(*there, request);

@@ -15,8 +15,13 @@ void sort_into_cells(cuda::Device& device, const CellsRequest& request) {
   const cuda::ContextScope scope(device);
   const std::int64_t starts = request.cell_count() + 1;
   WEFT_CUDA(device.api(), set8_async, request.starts, 0, std::size_t(starts) * 4, device.stream()->handle());
-  gpu::CellsArguments arguments{request.points, request.order,         request.cells, request.numbers,
-                                request.starts, request.inverse_width, std::uint32_t(request.count)};
+  gpu::CellsArguments arguments{request.points,
+                                request.order,
+                                request.cells,
+                                request.numbers,
+                                request.starts,
+                                request.inverse_width,
+                                std::uint32_t(request.count)};
   for (int axis = 0; axis < 3; ++axis) arguments.dims[axis] = request.dims[axis];
   const bool ordered = request.order != 0;
   const std::string name = "weft_find_cells_" + device_side::name_of(request.kind) + (ordered ? "_ordered" : "");
