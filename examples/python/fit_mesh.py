@@ -72,7 +72,7 @@ def compare(
         p = start + dir * seen.t
         near = wp.mesh_query_point_no_sign(target, p, FAR)
         off = wp.length(p - wp.mesh_eval_position(target, near.face, near.u, near.v))
-    # The square of small differences, the root of large ones: a ray that meets an arm here and the belly there means little.
+    # Large differences count hardly more than middling ones: a ray that meets an arm here and the belly there means little.
     wp.atomic_add(loss, 0, off * off / (1.0 + 8.0 * off * off))
 
 
