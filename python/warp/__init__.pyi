@@ -422,9 +422,6 @@ class Bvh:
     the upper one, or with NaN, are never found. `groups` (int32, one a box) lets queries start at the boxes of one group
     alone (`wp.bvh_get_group_root`). `constructor` and `leaf_size` never change an answer.
     """
-    lowers: array[Any, Any]
-    uppers: array[Any, Any]
-    groups: array[Any, Any] | None
     constructor: BvhConstructor | _b.str | None
     leaf_size: _b.int
     device: Any
@@ -433,6 +430,19 @@ class Bvh:
     def id(self) -> _b.int:
         """The number by which kernels know the tree: pass it as uint64. The tree itself may be passed as well."""
     def __index__(self) -> _b.int: ...
+    @_b.property
+    def lowers(self) -> array[Any, Any]:
+        """The lower corners. Another array of as many may be assigned; `refit()` or `rebuild()` then takes it over."""
+    @lowers.setter
+    def lowers(self, value: Any, /) -> None: ...
+    @_b.property
+    def uppers(self) -> array[Any, Any]:
+        """The upper corners, in the same way."""
+    @uppers.setter
+    def uppers(self, value: Any, /) -> None: ...
+    @_b.property
+    def groups(self) -> array[Any, Any] | None:
+        """The group of each box, or None."""
     def refit(self) -> None:
         """Brings the tree to where the boxes are now; which boxes are together stays. Quick."""
     def rebuild(self, constructor: BvhConstructor | _b.str | None = None) -> None:
@@ -572,8 +582,6 @@ class Mesh:
     `bvh_leaf_size` a hint; neither changes an answer. `groups` (int32, one a face) lets queries start at the faces of one
     group alone (`wp.mesh_get_group_root`).
     """
-    indices: array[Any, Any]
-    groups: array[Any, Any] | None
     support_winding_number: Any
     bvh_constructor: BvhConstructor | _b.str | None
     bvh_leaf_size: _b.int | None
@@ -583,6 +591,12 @@ class Mesh:
     def id(self) -> _b.int:
         """The number by which kernels know the mesh: pass it as uint64. The mesh itself may be passed as well."""
     def __index__(self) -> _b.int: ...
+    @_b.property
+    def indices(self) -> array[Any, Any]:
+        """Three numbers of points for each face. Other faces are another mesh."""
+    @_b.property
+    def groups(self) -> array[Any, Any] | None:
+        """The group of each face, or None."""
     @_b.property
     def points(self) -> array[Any, Any]:
         """The vertices. Assigning another array of the same shape takes it, with its gradient, and refits."""

@@ -17,7 +17,7 @@ using geometry::DeviceTree;
 using geometry::TreeSource;
 
 constexpr char kTreeKernels[] =
-#include "tree_kernels.inc"
+#include "driver/tree_kernels.inc"
     ;
 
 constexpr int kMortonBits = 31;                // ten an axis, and one for what counts for nothing

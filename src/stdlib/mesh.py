@@ -99,14 +99,23 @@ def mesh_get_velocity(id, index):
     return _mesh_velocity(_handle("mesh", id), _mesh_index(_handle("mesh", id), index))
 
 
-def _face_corners(mesh: uint64, face: int):
-    # Of a face that a walk found: no check.
+def _corner_index(mesh: uint64, at: uint32):
+    # Of a face that there is. Right when the mesh was built; a program that has written to its indices since must still
+    # not lead a kernel out of its points.
     head = _fixed(mesh, _MeshHead)
+    i = uint32(head[0].indices[at])
+    count = uint32(len(head[0].points))
+    assert i < count, "a mesh's index was changed since it was built, to a point that is not there"
+    return min(i, count - uint32(1))
+
+
+def _face_corners(mesh: uint64, face: int):
+    points = _fixed(mesh, _MeshHead)[0].points
     first = uint32(face) * uint32(3)
-    i = uint32(head[0].indices[first])
-    j = uint32(head[0].indices[first + uint32(1)])
-    k = uint32(head[0].indices[first + uint32(2)])
-    return head[0].points[i], head[0].points[j], head[0].points[k]
+    i = _corner_index(mesh, first)
+    j = _corner_index(mesh, first + uint32(1))
+    k = _corner_index(mesh, first + uint32(2))
+    return points[i], points[j], points[k]
 
 
 def _has_face(mesh: uint64, face: int):
@@ -151,9 +160,9 @@ def mesh_eval_velocity(id, face, bary_u, bary_v):
     if _has_face(mesh, face) and len(_fixed(mesh, _MeshHead)[0].velocities) > 0:
         head = _fixed(mesh, _MeshHead)
         first = uint32(face) * uint32(3)
-        v0 = head[0].velocities[uint32(head[0].indices[first])]
-        v1 = head[0].velocities[uint32(head[0].indices[first + uint32(1)])]
-        v2 = head[0].velocities[uint32(head[0].indices[first + uint32(2)])]
+        v0 = head[0].velocities[_corner_index(mesh, first)]
+        v1 = head[0].velocities[_corner_index(mesh, first + uint32(1))]
+        v2 = head[0].velocities[_corner_index(mesh, first + uint32(2))]
         return v0 * bary_u + v1 * bary_v + v2 * (1.0 - bary_u - bary_v)
     return vec3()
 

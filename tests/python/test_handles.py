@@ -174,6 +174,24 @@ def test_which_code_is_taken(device: wp.Device) -> None:
     assert out.numpy()[0] == (0 if device.is_cpu else 1)
 
 
+@wp.kernel
+def hand_over(values: wp.array(dtype=int), flags: wp.array(dtype=int), out: wp.array(dtype=int)):
+    """The second thread of a pair to arrive reads what the first has written."""
+    i = wp.tid()
+    values[i] = i + 1
+    wp._fence()
+    if wp.atomic_add(flags, i / 2, 1) == 1:
+        wp._fence()
+        out[i / 2] = values[i ^ 1] + values[i]
+
+
+def test_fences() -> None:
+    n = 4096
+    values, flags, out = wp.zeros(n, dtype=int), wp.zeros(n // 2, dtype=int), wp.zeros(n // 2, dtype=int)
+    wp.launch(hand_over, dim=n, inputs=[values, flags, out])
+    np.testing.assert_array_equal(out.numpy(), np.arange(n // 2) * 4 + 3)
+
+
 def test_words_for_the_library_alone() -> None:
     @wp.kernel
     def bad_kind(mesh: wp.uint64):

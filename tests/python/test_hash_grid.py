@@ -426,7 +426,7 @@ def test_builds_in_graphs() -> None:
     grid = wp.HashGrid(8, 8, 8)
     out = wp.zeros((10, ROOM), dtype=int)
     wp.load_module()
-    with wp.ScopedCapture(device="cpu") as capture:
+    with wp.ScopedCapture() as capture:
         grid.build(points, 0.3)
         wp.launch(by_for, dim=10, inputs=[grid.id, centers, 0.3], outputs=[out])
     for seed in (1, 2):

@@ -187,3 +187,35 @@ def test_refits_in_graphs() -> None:
     del mesh, tree
     gc.collect()
     wp.capture_launch(capture.graph)
+
+
+def test_indices_that_are_changed_behind_the_mesh() -> None:
+    """A program that breaks its own mesh gets nonsense, in debug mode an error, but no crash."""
+
+    @wp.kernel
+    def cast(mesh: wp.uint64, out: wp.array(dtype=float)):
+        hit = wp.mesh_query_ray(mesh, wp.vec3(0.2, 0.2, -1.0), wp.vec3(0.0, 0.0, 1.0), 100.0)
+        near = wp.mesh_query_point_no_sign(mesh, wp.vec3(0.2, 0.2, -1.0), 100.0)
+        out[0] = hit.t + wp.length(wp.mesh_eval_position(mesh, near.face, near.u, near.v))
+
+    mesh = wp.Mesh(points_of(), faces_of())
+    mesh.indices.assign(np.full(12, 2**30, dtype=np.int32))
+    out = wp.zeros(1, dtype=float)
+    wp.launch(cast, dim=1, inputs=[mesh.id], outputs=[out])
+    out.numpy()
+
+
+def test_attributes_that_can_be_assigned() -> None:
+    mesh, tree = wp.Mesh(points_of(), faces_of()), wp.Bvh(points_of(), points_of(POINTS + 1))
+    with pytest.raises(AttributeError):
+        mesh.indices = faces_of()
+    other = points_of(POINTS - 1)
+    tree.lowers = other
+    assert tree.lowers is other
+    tree.uppers = other
+    assert tree.uppers is other
+    tree.refit()
+    with pytest.raises(RuntimeError, match="one element for each of the 4 boxes"):
+        tree.lowers = points_of(POINTS[:3])
+    with pytest.raises(RuntimeError, match="Bvh uppers"):
+        tree.uppers = wp.zeros(4, dtype=float)

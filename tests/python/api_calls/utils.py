@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import itertools
 import subprocess
@@ -122,6 +123,8 @@ def diagnostics() -> None:
 @calls("ScopedMemoryTracker", "print_memory_report")
 @members("ScopedMemoryTracker", "__enter__", "__exit__", "report", "clear")
 def memory() -> None:
+    gc.collect()  # what earlier tests left would be given back meanwhile
+    wp.synchronize()
     with contextlib.redirect_stdout(out := io.StringIO()), wp.ScopedMemoryTracker("step") as tracker:
         kept = wp.zeros(1 << 20)
         tracker.report(file=out)

@@ -31,7 +31,7 @@ def count(grid: wp.uint64, at: wp.vec3, radius: float, found: wp.array(dtype=int
 def test_seed_105_106_107_neighbours():
     """A grid is made of table dimensions, built of points and a radius, and queried by a loop over its neighbours."""
     p = np.random.default_rng(1).uniform(-1.0, 1.0, (300, 3)).astype(np.float32)
-    grid = wp.HashGrid(dim_x=128, dim_y=128, dim_z=128, device="cpu")
+    grid = wp.HashGrid(dim_x=128, dim_y=128, dim_z=128)
     points, output = wp.array(p, dtype=wp.vec3), wp.zeros(300, dtype=wp.vec3)
     grid.build(points=points, radius=0.3)
     wp.launch(sum, dim=300, inputs=[grid.id, points, output, 0.3])

@@ -107,8 +107,7 @@ class Mesh:
         self._mesh = _weft.Mesh(points, indices, velocities, groups, bool(support_winding_number), word, leaf)
         self._points, self._velocities = points, velocities
         self._mesh.watch_gradients(points, velocities)
-        self.indices = indices
-        self.groups = groups
+        self._indices, self._groups = indices, groups
         self.support_winding_number = bool(support_winding_number)
         self.bvh_constructor = bvh_constructor
         self.bvh_leaf_size = bvh_leaf_size
@@ -121,6 +120,16 @@ class Mesh:
 
     def __index__(self) -> int:
         return self._mesh.id
+
+    @property
+    def indices(self) -> array:
+        """Three numbers of points for each face. Other faces are another mesh."""
+        return self._indices
+
+    @property
+    def groups(self) -> array | None:
+        """The group of each face, or None."""
+        return self._groups
 
     @property
     def points(self) -> array:
@@ -181,19 +190,17 @@ class Bvh:
         groups: array | None = None,
         leaf_size: int = 1,
     ) -> None:
-        if len(lowers) != len(uppers):
-            raise RuntimeError("The same number of lower and upper bounds must be provided")
         _checked(lowers, _VEC3, "Bvh lowers", "wp.vec3")
         _checked(uppers, _VEC3, "Bvh uppers", "wp.vec3")
+        if len(lowers) != len(uppers):
+            raise RuntimeError("The same number of lower and upper bounds must be provided")
         if groups is not None:
             _checked(groups, _INT32, "Bvh groups", "wp.int32")
         _same_device(lowers, uppers, groups, what="Bvh lowers, uppers and groups")
         # 1 is what programs pass that have no wish.
         wish = 0 if leaf_size == 1 else _leaf_size(leaf_size)
         self._bvh = _weft.Bvh(lowers, uppers, groups, _constructor_word(constructor), wish)
-        self.lowers = lowers
-        self.uppers = uppers
-        self.groups = groups
+        self._lowers, self._uppers, self._groups = lowers, uppers, groups
         self.constructor = constructor
         self.leaf_size = leaf_size
         self.device = lowers.device
@@ -205,6 +212,33 @@ class Bvh:
 
     def __index__(self) -> int:
         return self._bvh.id
+
+    @property
+    def lowers(self) -> array:
+        """The lower corners. Another array of as many may be assigned; `refit()` or `rebuild()` then takes it over."""
+        return self._lowers
+
+    @lowers.setter
+    def lowers(self, lowers: array) -> None:
+        _checked(lowers, _VEC3, "Bvh lowers", "wp.vec3")
+        self._bvh.set_boxes(lowers, self._uppers)
+        self._lowers = lowers
+
+    @property
+    def uppers(self) -> array:
+        """The upper corners, in the same way."""
+        return self._uppers
+
+    @uppers.setter
+    def uppers(self, uppers: array) -> None:
+        _checked(uppers, _VEC3, "Bvh uppers", "wp.vec3")
+        self._bvh.set_boxes(self._lowers, uppers)
+        self._uppers = uppers
+
+    @property
+    def groups(self) -> array | None:
+        """The group of each box, or None."""
+        return self._groups
 
     def refit(self) -> None:
         """Brings the tree to where the boxes are now; which boxes are together stays. Quick."""
