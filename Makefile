@@ -32,7 +32,7 @@ TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 .NOTPARALLEL:
 .PHONY: help setup configure build package run examples docs test test-aarch64 test-aarch64-python check check-format \
-	check-rules check-tidy format bench math-sweep sanitize stress fuzz clean
+	check-rules check-tidy format bench math-sweep sanitize soak stress fuzz clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -116,6 +116,9 @@ sanitized-units: configure-asan
 
 stress: build  ## threads and leaks of the Python package in full: a minute of threads, 2,000 kernels of each form
 	WEFT_STRESS=1 ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -L '^stress$$'
+
+soak: package  ## geometry in full: 40 meshes with a million queries each, 10^8 rays at edges
+	@cd tests/python && WEFT_SOAK=1 PYTHONPATH="$(CURDIR)/python" $(PACKAGE_PYTHON) -m pytest -q -p no:cacheprovider test_geometry_soak.py
 
 check: setup  ## format, layers, file sizes, file headers, text, clang-tidy
 	@$(MAKE) -k NO_INSTALL=1 check-format check-rules check-tidy

@@ -176,17 +176,49 @@ def test_changes_wait_for_launches() -> None:
     assert all((out.numpy() == 1).all() for out in outs)
 
 
-@pytest.mark.cpu_only("refits by the host can't be part of a GPU's graph")
 def test_refits_in_graphs() -> None:
-    mesh, tree = wp.Mesh(points_of(), faces_of()), wp.Bvh(points_of(), points_of(POINTS + 1))
+    @wp.kernel
+    def lift(points: wp.array(dtype=wp.vec3)):
+        points[wp.tid()] = points[wp.tid()] + wp.vec3(0.0, 0.0, 1.0)
+
+    @wp.kernel
+    def look(mesh: wp.uint64, tree: wp.uint64, far: wp.array(dtype=float), step: wp.array(dtype=int)):
+        k = wp.atomic_add(step, 0, 1)
+        far[k] = wp.mesh_query_ray(mesh, wp.vec3(0.2, 0.2, -1.0), wp.vec3(0.0, 0.0, 1.0), 100.0).t
+        for box in wp.bvh_query_aabb(tree, wp.vec3(-9.0, -9.0, 3.5), wp.vec3(9.0, 9.0, 9.0)):
+            wp.atomic_add(far, 8 + k, 1.0)
+
+    lowers = points_of()
+    mesh, tree = wp.Mesh(points_of(), faces_of()), wp.Bvh(lowers, lowers)
+    far, step = wp.zeros(16, dtype=float), wp.zeros(1, dtype=int)
+    wp.load_module(device=far.device)
+    mesh.refit(), mesh.rebuild(), tree.refit(), tree.rebuild()
     with wp.ScopedCapture() as capture:
-        mesh.refit()
-        mesh.rebuild()
-        tree.refit()
-        tree.rebuild()
+        for renew in (mesh.refit, mesh.rebuild):
+            wp.launch(lift, dim=4, inputs=[mesh.points])
+            wp.launch(lift, dim=4, inputs=[lowers])
+            renew()
+            (tree.refit if renew == mesh.refit else tree.rebuild)()
+            wp.launch(look, dim=1, inputs=[mesh.id, tree.id, far, step])
     del mesh, tree
     gc.collect()
-    wp.capture_launch(capture.graph)
+    for _ in range(2):
+        wp.capture_launch(capture.graph)
+    np.testing.assert_allclose(far.numpy()[:4], [2.0, 3.0, 4.0, 5.0])
+    np.testing.assert_array_equal(far.numpy()[8:12], [0.0, 0.0, 1.0, 4.0])
+
+
+@pytest.mark.parametrize("constructor", ["sah", "median"])
+def test_what_the_host_builds_is_no_part_of_a_gpus_graph(device: wp.Device, constructor: str) -> None:
+    if device.is_cpu:
+        pytest.skip("about GPUs")
+    mesh = wp.Mesh(points_of(), faces_of(), bvh_constructor=constructor)
+    wp.capture_begin()
+    try:
+        with pytest.raises(RuntimeError, match="built by the host"):
+            mesh.refit()
+    finally:
+        wp.capture_end()
 
 
 def test_indices_that_are_changed_behind_the_mesh() -> None:
