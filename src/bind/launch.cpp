@@ -352,13 +352,14 @@ void register_launch(nb::module_& m) {
   cls.def(nb::init<>())
       .def(
           "_use",
-          [](KernelHandle& h, std::shared_ptr<PythonKernel> kernel, std::int64_t epoch, bool backward) {
+          [](KernelHandle& h, std::shared_ptr<PythonKernel> kernel, std::int64_t epoch, bool backward, bool by_module) {
             h.backward = backward;
+            if (kernel) kernel->set_module_disables_backward(!backward && by_module);
             h.epoch = kernel ? std::uint64_t(epoch) : KernelHandle::kNever;
             h.current = std::move(kernel);
           },
           nb::lock_self(), nb::arg("kernel").none(), nb::arg("epoch") = -1, nb::arg("backward") = true,
-          "Launches use this kernel until the settings change; None: ask again.")
+          nb::arg("by_module") = false, "Launches use this kernel until the settings change; None: ask again.")
       .def_prop_ro("_epoch", [](const KernelHandle& h) { return std::int64_t(h.epoch); });
   handle_class = reinterpret_cast<PyTypeObject*>(cls.ptr());
   Py_INCREF(handle_class);

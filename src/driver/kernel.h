@@ -164,6 +164,10 @@ class Kernel {
   bool names_may_change() const { return names_may_change_; }
   void set_names_may_change(bool on) { names_may_change_ = on; }
 
+  /// Whether it is its module's option, not its own, that keeps tapes from differentiating it.
+  bool module_disables_backward() const { return module_disables_backward_; }
+  void set_module_disables_backward(bool on) { module_disables_backward_ = on; }
+
   // What languages have their own ways for; these are those of a program that has no language.
 
   /// Builds a form for a launch. Throws what the language throws for text that does not compile.
@@ -194,7 +198,7 @@ class Kernel {
   CompileOptions options_;
   Hash128 source_hash_;
   bool interpret_;
-  std::atomic<bool> names_may_change_{false};
+  std::atomic<bool> names_may_change_{false}, module_disables_backward_{false};
   mutable std::shared_mutex mutex_;  // guards the rest
   bool params_known_ = false;
   std::vector<sema::KernelParam> params_;

@@ -151,7 +151,9 @@ void reverse(TapedLaunch& l, const Probe* probe) {
     const SourceLoc& at = l.kernel->decl().def->name_loc;
     return l.kernel->warn("Running the tape backwards may produce incorrect gradients because recorded kernel '" +
                           l.kernel->name() + "' (" + (at.file ? at.file->name() : "") + ":" + std::to_string(at.line) +
-                          ") is configured with the option 'enable_backward=False'.");
+                          (l.kernel->module_disables_backward()
+                               ? ") is defined in a module with the option 'enable_backward=False' set."
+                               : ") is configured with the option 'enable_backward=False'."));
   }
   check_reversible(l);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k)

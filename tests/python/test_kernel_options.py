@@ -119,3 +119,25 @@ def test_enable_backward_off(device: wp.Device, capfd: pytest.CaptureFixture) ->
         said = "".join(capfd.readouterr())
         assert said.count("enable_backward=False") == said.count(f"'{silent.key}' (") == times
     assert not x.grad.numpy().any()
+
+
+def test_whose_option_keeps_a_tape_from_going_back(device: wp.Device, capfd: pytest.CaptureFixture) -> None:
+    """The warning says whether it is the kernel's own option or its module's."""
+
+    @wp.kernel(enable_backward=False)
+    def own(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        y[wp.tid()] = x[wp.tid()] * 2.0
+
+    @wp.kernel(module="unique")
+    def of_module(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        y[wp.tid()] = x[wp.tid()] * 3.0
+
+    of_module.module.options["enable_backward"] = False
+    for kernel, said in ((own, "is configured with"), (of_module, "is defined in a module with")):
+        x, y = wp.ones(2, dtype=float, requires_grad=True), wp.zeros(2, dtype=float, requires_grad=True)
+        with wp.Tape() as tape:
+            wp.launch(kernel, dim=2, inputs=[x], outputs=[y])
+        tape.backward(grads={y: wp.ones(2, dtype=float)})
+        heard = capfd.readouterr()
+        # A second device hears nothing more of the same place.
+        assert f"{said} the option 'enable_backward=False'" in heard.out + heard.err or device.is_cuda

@@ -199,7 +199,7 @@ class Kernel(_weft.KernelHandle):
             compile_ahead.wanted(self)
         epoch = settings.epoch
         kernel = self._current = self.prepare()
-        self._use(kernel, epoch, self._backward())
+        self._use(kernel, epoch, self._backward(), "enable_backward" not in self.options)
         return kernel
 
     def prepare(self) -> _weft.Kernel:
