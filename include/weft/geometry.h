@@ -1,4 +1,4 @@
-// Meshes and trees of boxes from C++: objects that kernels query by their id.
+// Meshes, trees of boxes and hash grids from C++: objects that kernels query by their id.
 //
 //   weft::Mesh mesh(points, indices);                         // arrays of vec3 and int32, shared with the program
 //   program.kernel("cast").launch({n}, mesh.id(), rays, hits);   // def cast(mesh: wp.uint64, …): wp.mesh_query_ray(mesh, …)
@@ -6,7 +6,8 @@
 //   mesh.refit();
 //
 // Ids are numbers that kernels take as uint64; a launch checks that they are of the right kind and on its device. The handle
-// keeps the object: an id is worth nothing without it. Arguments that don't fit are ArgumentErrors.
+// keeps the object: an id is worth nothing without it. Arguments that don't fit are ArgumentErrors. Refits, rebuilds and
+// builds become part of a graph while one is captured.
 #pragma once
 #include <weft/array.h>
 
@@ -14,6 +15,7 @@ namespace weft {
 
 namespace geometry {
 class Bvh;
+class HashGrid;
 class Mesh;
 }  // namespace geometry
 
@@ -72,6 +74,24 @@ class Bvh {
  private:
   std::shared_ptr<geometry::Bvh> impl_;
   Array lowers_, uppers_;
+};
+
+/// Points sorted into the cells of a table that space is wrapped around, so that kernels find neighbours
+/// (wp.hash_grid_query). Points may lie anywhere; more cells than points are worth little.
+class HashGrid {
+ public:
+  /// So many cells along each axis, for points whose coordinates are of this type: "float16", "float32" or "float64".
+  HashGrid(std::int64_t x, std::int64_t y, std::int64_t z, const Device& device = {}, DataType scalar = "float32");
+  std::uint64_t id() const;
+  Device device() const;
+  /// Sorts points (vectors of three, in an array of any shape) into cells as wide as `radius`, with `groups` (int32, one a
+  /// point) if there are any. Call it again when they have moved; nothing of the arrays is kept. On a GPU it is queued.
+  void build(const Array& points, double radius, const Array& groups = {});
+  /// Takes memory for builds of so many points. Memory grows with builds and is kept.
+  void reserve(std::int64_t points, bool with_groups = false);
+
+ private:
+  std::shared_ptr<geometry::HashGrid> impl_;
 };
 
 }  // namespace weft

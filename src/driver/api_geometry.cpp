@@ -1,9 +1,12 @@
-// Meshes and trees of boxes of the public API.
+// Meshes, trees of boxes and hash grids of the public API.
 #include "weft/geometry.h"
+
+#include <functional>
 
 #include "driver/api_errors.h"
 #include "driver/gpu_trees.h"
 #include "driver/program_impl.h"
+#include "geometry/hash_grid.h"
 #include "geometry/mesh.h"
 
 namespace weft {
@@ -21,6 +24,37 @@ geometry::Constructor constructor_of(TreeKind kind) {
     case TreeKind::lbvh: return geometry::Constructor::lbvh;
   }
   throw ArgumentError("this is no kind of tree");
+}
+
+/// A change of an object as part of a graph on the CPU.
+class Change final : public runtime::Command {
+ public:
+  Change(std::string text, std::function<void(const runtime::LaunchOptions&)> work)
+      : text_(std::move(text)), work_(std::move(work)) {}
+  void run(const runtime::LaunchOptions& options) const override { work_(options); }
+  std::string text() const override { return text_; }
+
+ private:
+  std::string text_;
+  std::function<void(const runtime::LaunchOptions&)> work_;
+};
+
+/// Changes an object now, or whenever the graph runs that is captured where it lies; that keeps what `work` holds.
+void change(const geometry::Object& object, std::string text, std::function<void(const runtime::LaunchOptions&)> work) {
+  guarded([&] {
+    if (runtime::CommandList* list = object.device() ? nullptr : runtime::recording())
+      return list->add(std::make_unique<Change>(std::move(text), std::move(work)));
+    work({});
+    if (object.device() && object.device()->capture())
+      object.device()->keep_for_capture(std::make_shared<const decltype(work)>(std::move(work)));
+  });
+}
+
+ScalarKind kind_of_points(const DataType& scalar) {
+  const Type* type = scalar.internal();
+  for (ScalarKind kind : {ScalarKind::f16, ScalarKind::f32, ScalarKind::f64})
+    if (type == types::scalar(kind)) return kind;
+  throw ArgumentError("the points of a HashGrid are of float16, float32 or float64, not of " + scalar.name());
 }
 
 }  // namespace
@@ -47,11 +81,11 @@ void Mesh::watch_gradients() {
 std::uint64_t Mesh::id() const { return impl_->id(); }
 
 void Mesh::refit() {
-  guarded([&] { impl_->refit(); });
+  change(*impl_, "refit a Mesh", [object = impl_](const runtime::LaunchOptions&) { object->refit(); });
 }
 
 void Mesh::rebuild() {
-  guarded([&] { impl_->rebuild({}); });
+  change(*impl_, "rebuild a Mesh", [object = impl_](const runtime::LaunchOptions&) { object->rebuild({}); });
 }
 
 void Mesh::set_points(Array points) {
@@ -76,11 +110,36 @@ Bvh::Bvh(Array lowers, Array uppers, TreeKind tree, const Array& groups)
 std::uint64_t Bvh::id() const { return impl_->id(); }
 
 void Bvh::refit() {
-  guarded([&] { impl_->refit(); });
+  change(*impl_, "refit a Bvh", [object = impl_](const runtime::LaunchOptions&) { object->refit(); });
 }
 
 void Bvh::rebuild() {
-  guarded([&] { impl_->rebuild({}); });
+  change(*impl_, "rebuild a Bvh", [object = impl_](const runtime::LaunchOptions&) { object->rebuild({}); });
+}
+
+HashGrid::HashGrid(std::int64_t x, std::int64_t y, std::int64_t z, const Device& device, DataType scalar) {
+  impl_ = guarded([&] { return geometry::HashGrid::make({x, y, z}, kind_of_points(scalar), device.internal()); });
+}
+
+std::uint64_t HashGrid::id() const { return impl_->id(); }
+
+Device HashGrid::device() const { return Device(impl_->device()); }
+
+void HashGrid::build(const Array& points, double radius, const Array& groups) {
+  const runtime::Array source = array_of(points), group_source = array_of(groups);
+  const runtime::Array* given = groups.is_valid() ? &group_source : nullptr;
+  guarded([&] { impl_->check(source, radius, given); });
+  change(*impl_, "build a HashGrid",
+         [object = impl_, source, group_source, radius](const runtime::LaunchOptions& of_graph) {
+           runtime::LaunchOptions options;  // a build asks nobody whether to stop
+           options.serial = of_graph.serial;
+           options.max_threads = of_graph.max_threads;
+           object->build(source, radius, group_source.is_valid() ? &group_source : nullptr, options);
+         });
+}
+
+void HashGrid::reserve(std::int64_t points, bool with_groups) {
+  guarded([&] { impl_->reserve(points, with_groups); });
 }
 
 }  // namespace weft

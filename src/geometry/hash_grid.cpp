@@ -91,7 +91,7 @@ std::uint64_t HashGrid::bytes() const {
   return all;
 }
 
-void HashGrid::check(const Array& points, const Array* groups) const {
+void HashGrid::check(const Array& points, double width, const Array* groups) const {
   const Type* element = types::vec(types::scalar(kind_of_points_), 3);
   const auto here = [&](const Array& array) {
     return device() ? !array.on_host() && array.space() == device() : array.on_host();
@@ -100,15 +100,15 @@ void HashGrid::check(const Array& points, const Array* groups) const {
     throw ArgumentError("the points of this HashGrid are an array of " + element->user_name());
   if (!here(points)) throw ArgumentError("the points must lie on the HashGrid's device, " + place());
   checked_count(points.size());
+  if (!(width > 0)) throw ArgumentError("the cells of a HashGrid have a width above 0");
   if (!groups) return;
-  if (groups->element() != types::i32() || groups->size() != points.size())
+  if (!groups->is_valid() || groups->element() != types::i32() || groups->size() != points.size())
     throw ArgumentError("the groups of a HashGrid are an array of int32, one for each point");
   if (!here(*groups)) throw ArgumentError("the groups must lie on the HashGrid's device, " + place());
 }
 
 void HashGrid::build(const Array& points, double width, const Array* groups, const runtime::LaunchOptions& options) {
-  check(points, groups);
-  if (!(width > 0)) throw ArgumentError("the cells of a HashGrid have a width above 0");
+  check(points, width, groups);
   const Array source = points.is_contiguous() ? points : points.copy();
   const Array group_source = !groups ? Array() : groups->is_contiguous() ? *groups : groups->copy();
   const std::int64_t count = source.size();

@@ -20,6 +20,8 @@ class HashGrid final : public Object {
   /// one a point, if there is an array for them. Nothing of either is kept. On a device it is queued, and can be captured.
   void build(const runtime::Array& points, double width, const runtime::Array* groups,
              const runtime::LaunchOptions& options = {});
+  /// Throws the ArgumentError that build would throw.
+  void check(const runtime::Array& points, double width, const runtime::Array* groups) const;
   /// Takes memory for builds of so many points.
   void reserve(std::int64_t points, bool groups);
   /// Bytes of memory that it holds, for tests.
@@ -38,7 +40,6 @@ class HashGrid final : public Object {
   };
   /// All of them with room for so many points; the old ones stay as they are.
   Rooms grown(std::int64_t points, bool groups) const;
-  void check(const runtime::Array& points, const runtime::Array* groups) const;
   void sort(const runtime::Array& points, const runtime::Array& groups, const runtime::LaunchOptions& options);
   std::shared_ptr<Object> keep() override;
 

@@ -21,7 +21,7 @@ class Mesh final : public Object {
   /// Throws ArgumentError for arrays that don't fit, and for an index outside of the points.
   static std::shared_ptr<Mesh> make(runtime::Array points, runtime::Array indices, runtime::Array velocities,
                                     runtime::Array groups, const Options& options);
-  Mesh(cuda::Device* device) : Object(HandleKind::mesh, device), tree_(device) {}
+  explicit Mesh(cuda::Device* device) : Object(HandleKind::mesh, device), tree_(device) {}
 
   const runtime::Array& points() const { return points_; }
   const runtime::Array& indices() const { return indices_; }
@@ -68,7 +68,7 @@ class Bvh final : public Object {
   };
   static std::shared_ptr<Bvh> make(runtime::Array lowers, runtime::Array uppers, runtime::Array groups,
                                    const Options& options);
-  Bvh(cuda::Device* device) : Object(HandleKind::bvh, device), tree_(device) {}
+  explicit Bvh(cuda::Device* device) : Object(HandleKind::bvh, device), tree_(device) {}
 
   const runtime::Array& lowers() const { return lowers_; }
   const runtime::Array& uppers() const { return uppers_; }
