@@ -111,7 +111,7 @@ def _walk_point(mesh: uint64, p: vec3, max_dist: float):
     limit = max_dist * max_dist
     # Squares that overflow count only if nothing is too far.
     face = where(max_dist == inf, _NO_FACE, -1)
-    if isfinite(p) and max_dist >= 0.0:
+    if _is_place(p) and max_dist >= 0.0:
         if _on_gpu():
             face = _walk_point_narrow(mesh + _MESH_TREE, p, limit, face, _edge_scale(mesh))
         else:
