@@ -71,6 +71,7 @@ class _TreeQuery:
     slot: uint32  # the child to look at next
     place: uint32  # in the leaf of the child before: four times the entry, and which of a block
     end: uint32  # behind the leaf; equal to place if no leaf is open
+    rest: uint32  # bits of what else was met in the block before place
 
 
 def _tree_query(tree: uint64, shape: uint32, a: vec3, b: vec3, radius: float, root: int, valid: bool):
@@ -111,22 +112,37 @@ def _shape_met(query: _TreeQuery, low_x, low_y, low_z, high_x, high_y, high_z, l
 
 def _tree_next(query: ref, index: ref, limit: float):
     # The next item that the query meets; False behind the last.
-    more, number, node, slot, place, end = False, 0, uint32(0), uint32(0), uint32(0), uint32(0)
+    more, number, node, slot, place, end, rest = False, 0, uint32(0), uint32(0), uint32(0), uint32(0), uint32(0)
     if query.root != _NODE_NONE:
         if _on_gpu():
             number, node, slot, place, end = _tree_step_narrow(query, limit)
+            query.node = node
+            query.slot = slot
+            query.place = place
+            query.end = end
+        elif query.rest != uint32(0):
+            number = _tree_block_number(query.tree, (query.place >> uint32(2)) - uint32(1), _trailing_zeros(query.rest))
+            query.rest = query.rest & (query.rest - uint32(1))
         else:
-            number, node, slot, place, end = _tree_step_wide(query, limit)
+            number, node, slot, place, end, rest = _tree_step_wide(query, limit)
+            query.node = node
+            query.slot = slot
+            query.place = place
+            query.end = end
+            query.rest = rest
         more = number >= 0
-        query.node = node
-        query.slot = slot
-        query.place = place
-        query.end = end
         if more:
             index = number
         else:
             query.root = _NODE_NONE
     return more
+
+
+def _tree_block_number(tree: uint64, entry: uint32, k: uint32):
+    head = _fixed(tree, _TreeHead)
+    of_faces = (head[0].flags & _TREE_OF_FACES) != uint32(0)
+    row = where(of_faces, entry * uint32(10) + uint32(9), entry * uint32(7) + uint32(6))
+    return _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))[row][k]
 
 
 @lanewise
@@ -141,6 +157,7 @@ def _tree_step_wide(query: _TreeQuery, limit: float):
     slot = query.slot
     place = query.place
     end = query.end
+    rest = uint32(0)
     found = -1
     going = True
     while going:
@@ -167,9 +184,13 @@ def _tree_step_wide(query: _TreeQuery, limit: float):
                 place = (entry + uint32(1)) << uint32(2)
             else:
                 k = _trailing_zeros(mask)
-                place = (entry << uint32(2)) + k + uint32(1)
                 found = numbers[row][k]
                 going = found < 0
+                place = (entry << uint32(2)) + k + uint32(1)
+                if query.shape == _MEETS_BOX or query.shape == _MEETS_SPHERE:
+                    # No limit that may change: what else was met here is told without another look.
+                    rest = where(found < 0, uint32(0), mask & (mask - uint32(1)))
+                    place = (entry + uint32(1)) << uint32(2)
         else:
             row = node * uint32(8)
             mask = _box_met(
@@ -199,7 +220,7 @@ def _tree_step_wide(query: _TreeQuery, limit: float):
                 parent = words[row + uint32(7)][0]
                 node = parent >> uint32(3)
                 slot = (parent & uint32(7)) + uint32(1)
-    return found, node, slot, place, end
+    return found, node, slot, place, end, rest
 
 
 def _face_boxes_met(query: _TreeQuery, blocks, at: uint32, limit: float):
@@ -295,7 +316,7 @@ def _tree_query_aabb(tree: uint64, low: vec3, high: vec3, root: int):
 
 
 def _tree_query_sphere(tree: uint64, center: vec3, radius: float, root: int):
-    return _tree_query(tree, _MEETS_SPHERE, center, vec3(), radius, root, isfinite(center) and radius >= 0.0)
+    return _tree_query(tree, _MEETS_SPHERE, center, vec3(), radius, root, _is_place(center) and radius >= 0.0)
 
 
 def bvh_query_sphere(id, center, radius, root):

@@ -22,7 +22,7 @@ def _furthest_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, li
 def _walk_furthest(mesh: uint64, p: vec3, min_dist: float):
     # The face with the furthest corner beyond min_dist, or -1.
     face = -1
-    if isfinite(p) and not isnan(min_dist):
+    if _is_place(p) and not isnan(min_dist):
         limit = where(min_dist < 0.0, -1.0, min_dist * min_dist)
         if _on_gpu():
             face = _walk_furthest_narrow(mesh + _MESH_TREE, p, limit, _edge_scale(mesh))

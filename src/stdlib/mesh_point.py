@@ -111,7 +111,7 @@ def _walk_point(mesh: uint64, p: vec3, max_dist: float):
     limit = max_dist * max_dist
     # Squares that overflow count only if nothing is too far.
     face = where(max_dist == inf, _NO_FACE, -1)
-    if isfinite(p) and max_dist >= 0.0:
+    if _is_place(p) and max_dist >= 0.0:
         if _on_gpu():
             face = _walk_point_narrow(mesh + _MESH_TREE, p, limit, face, _edge_scale(mesh))
         else:
@@ -155,11 +155,18 @@ def _walk_point_wide(tree: uint64, p: vec3, limit: float, nobody: int, scale: fl
                 mask = mask & (mask - uint32(1))
                 key = entries[0][j]
                 child = words[row + uint32(6)][j]
+                # All lines of a node, or of a leaf's first block, four rows of a block or two of a node each.
                 if (child & _LEAF) != uint32(0):
-                    _prefetch(blocks, (child & uint32(0x0FFFFFFF)) * uint32(10))
+                    first = (child & uint32(0x0FFFFFFF)) * uint32(10)
+                    _prefetch(blocks, first)
+                    _prefetch(blocks, first + uint32(4))
+                    _prefetch(blocks, first + uint32(8))
                 else:
-                    _prefetch(planes, child * uint32(8))
-                    _prefetch(planes, child * uint32(8) + uint32(4))
+                    first = child * uint32(8)
+                    _prefetch(planes, first)
+                    _prefetch(planes, first + uint32(2))
+                    _prefetch(planes, first + uint32(4))
+                    _prefetch(planes, first + uint32(6))
                 at = top
                 top += uint32(1)
                 while at > base and keys[at - uint32(1)] < key:

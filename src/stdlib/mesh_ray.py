@@ -193,10 +193,12 @@ def _walk_ray_wide(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int
             entry = _box_entry(planes[row + near_x], planes[row + near_y], planes[row + near_z], start, rates)
             out = _box_exit(planes[row + far_x], planes[row + far_y], planes[row + far_z], start, rates, best)
             mask = _less_equal_bits(entry, out)
-            if mask != uint32(0):
+            # The first child, or 8. A comparison of the mask with zero would be a reduction of its own on NEON, and every
+            # node waits for it.
+            k = _trailing_zeros(mask | uint32(0x100))
+            if k < uint32(8):
                 pops = False
                 child = row + uint32(6)
-                k = _trailing_zeros(mask)
                 mask = mask & (mask - uint32(1))
                 if mask == uint32(0):
                     word = words[child][k]

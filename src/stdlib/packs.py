@@ -114,7 +114,12 @@ def _ray_rates(d: vec3):
     return vec3(_ray_rate(d[0]), _ray_rate(d[1]), _ray_rate(d[2]))
 
 
+def _is_place(p: vec3):
+    # Whether all of it is finite, without the loop that isfinite is for vectors.
+    return isfinite(p[0]) and isfinite(p[1]) and isfinite(p[2])
+
+
 def _is_ray(start: vec3, dir: vec3):
     # Neither without a direction nor without a place; with numbers that have reciprocals.
     longest = max(max(abs(dir[0]), abs(dir[1])), abs(dir[2]))
-    return isfinite(start) and isfinite(dir) and longest >= 1.0e-37
+    return _is_place(start) and _is_place(dir) and longest >= 1.0e-37

@@ -1,7 +1,7 @@
 // The frame around a CPU kernel's body. One lane: a loop over the threads. W lanes: a loop over groups of W neighbouring
 // threads, with one body for full groups that lie in one row and a masked one for all the rest. A light kernel over one
 // dimension has no masked body: the few threads behind its last full group run one by one, which costs them little and
-// saves LLVM much. Large kernels, and forms for strided arrays, have the masked body only.
+// saves LLVM much. Large kernels, those that walk trees, and forms for strided arrays have the masked body only.
 #include "codegen/cpu/cpu_hooks.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/add_queue.h"
@@ -259,7 +259,7 @@ class KernelFrame {
     llvm::Value* left = b_.CreateSub(end_, here.linear);
     llvm::Value* full = b_.CreateICmpSGE(left, width);
     llvm::Value* count = b_.CreateSelect(full, width, left);
-    if (kernel_.form.strided || kernel_weight(kernel_) > kMaxTwoBodyWeight) {
+    if (kernel_.form.strided || kernel_weight(kernel_) > kMaxTwoBodyWeight || calls_lanewise(kernel_)) {
       masked_group(here, left);
       return count;
     }

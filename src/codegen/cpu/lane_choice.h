@@ -11,6 +11,8 @@ std::uint64_t kernel_weight(const ir::Function& function);
 
 /// True if a few threads more or less take no time that anyone sees: no loop, no call, few operations.
 bool is_light(const ir::Function& function);
+/// Whether it calls a function that runs lane by lane, as walks over trees do: that is where its time goes, not into masks.
+bool calls_lanewise(const ir::Function& kernel);
 
 /// Words of 32 bits that a thread reads from arrays, all in all; 0 for kernels with loops, calls or atomic operations.
 std::uint64_t words_read(const ir::Function& kernel);
