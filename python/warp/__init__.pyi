@@ -881,6 +881,8 @@ def indexedarray3d(*args: Any, **kwargs: Any) -> indexedarray:
 def indexedarray4d(*args: Any, **kwargs: Any) -> indexedarray:
     """wp.indexedarray with ndim=4."""
 inf: _b.float
+def is_cubql_available() -> _b.bool:
+    """Whether there is a builder of that name; "cubql" is taken as None, so that programs that ask for it work as well."""
 def is_initialized() -> _b.bool:
     """Whether the runtime was started, by `wp.init` or by the first use of a device."""
 def jvp(function: Callable[..., Any] | Kernel, primals: _t.Sequence[Any], tangents: _t.Sequence[Any], *, dim: _b.int | _t.Sequence[_b.int] | None = None, outputs: _t.Iterable[array[Any, Any]] = ..., device: Any = None) -> _b.tuple[Any, Any]:

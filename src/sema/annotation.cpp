@@ -2,6 +2,7 @@
 #include "sema/lowering.h"
 #include "syntax/parser.h"
 #include "syntax/print.h"
+#include "types/library_struct.h"
 
 namespace weft::sema {
 
@@ -292,6 +293,10 @@ class AnnotationReader {
       return inner;
     }
     if (symbol && symbol->kind == Symbol::Kind::pattern && symbol->pattern.kind == Pattern::Kind::callable)
+      return symbol->pattern;
+    // HashGridQuery[float16]: queries of grids of all kinds of numbers are of one type.
+    if (symbol && symbol->kind == Symbol::Kind::pattern && symbol->pattern.kind == Pattern::Kind::exact &&
+        is_library_struct(symbol->pattern.type) && symbol->pattern.type->name().ends_with("HashGridQuery"))
       return symbol->pattern;
     if (is_tuple_word(*expr.object)) {
       if (expr.indices.size() == 2 && expr.indices[1]->kind == ExprKind::ellipsis) {

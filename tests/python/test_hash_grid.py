@@ -565,3 +565,23 @@ def test_neighbours_beside_scipy() -> None:
     for k, row in enumerate(found):
         near = [j for j in row if np.linalg.norm(points[j].astype(float) - points[k]) <= 0.2]
         assert sorted(near) == sorted(tree.query_ball_point(points[k], 0.2))
+
+
+@wp.func
+def count_of(query: wp.HashGridQuery[wp.float64]) -> int:
+    found = int(0)
+    for _ in query:
+        found += 1
+    return found
+
+
+def test_queries_annotated_with_their_numbers() -> None:
+    @wp.kernel
+    def count(grid: wp.uint64, out: wp.array(dtype=int)):
+        out[0] = count_of(wp.hash_grid_query(grid, wp.vec3d(), wp.float64(2.0)))
+
+    grid = wp.HashGrid(8, 8, 8, dtype=wp.float64)
+    grid.build(wp.zeros(5, dtype=wp.vec3d), 1.0)
+    out = wp.zeros(1, dtype=int)
+    wp.launch(count, dim=1, inputs=[grid.id], outputs=[out])
+    assert out.numpy()[0] == 5

@@ -133,6 +133,17 @@ def internals(module_name):
                 setattr(module, alias.name, Absent(UsesInternals, f"{node.module}.{alias.name}"))
 
 
+def examples(module_name):
+    """The folders of the wheel's example programs, whose meshes some tests read."""
+    file = pathlib.Path(importlib.util.find_spec(module_name).origin)
+    folder = next(f for f in file.parents if f.name == "tests").parent / "examples"
+    module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec("warp.examples", None))
+    module.get_source_directory = lambda: str(folder)
+    module.get_asset_directory = lambda: str(folder / "assets")
+    sys.modules.setdefault("warp.examples", module)
+    return module
+
+
 def supply():
     import warp as wp
 
@@ -141,6 +152,8 @@ def supply():
         fabric_arrays(wp)
         empty_vectors(sys.modules["warp.types"])
         bfloat16_bits(sys.modules["warp._src.types"])
+    if not hasattr(wp, "examples"):
+        wp.examples = examples(tested_module)  # noqa: F821 - recorder.py sets it
     internals(tested_module)  # noqa: F821 - recorder.py sets it
 
 

@@ -26,6 +26,11 @@ class BvhConstructor(enum.Enum):
     CUBQL = "cubql"
 
 
+def is_cubql_available() -> bool:
+    """Whether there is a builder of that name; "cubql" is taken as None, so that programs that ask for it work as well."""
+    return False
+
+
 def _constructor_word(constructor: BvhConstructor | str | None) -> str:
     """The word that C++ knows; "" for what the device likes best."""
     if constructor is None:

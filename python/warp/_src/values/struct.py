@@ -413,6 +413,8 @@ def class_of_struct(handle: _weft.Type) -> type:
         hidden = [name for name in fields if name.startswith("_")]
         known = _weft.library_struct(handle.name)
         members |= {"__module__": "warp", "__doc__": known and known[1], **{name: _Private() for name in hidden}}
+        if handle.name.endswith("HashGridQuery"):  # of grids of all kinds of numbers: HashGridQuery[wp.float16]
+            members["__class_getitem__"] = classmethod(lambda cls, _scalar: cls)
     cls = _finish(handle.name, (StructInstance,), members, fields, handle)
     if handle.is_library:
         _library[handle.name] = cls
