@@ -41,6 +41,10 @@ if ((${#extensions[@]})); then
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/marching_cubes.py" \
     --json "$1/bench_marching_cubes.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
   echo
+  echo "== meshes"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/geometry.py" \
+    --json "$1/bench_meshes.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
+  echo
   echo "== gradients"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/gradients.py" \
     ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
