@@ -41,19 +41,15 @@ struct BvhObject {
   std::shared_ptr<Bvh> bvh;
 };
 
-/// Lets the mesh ask Python's arrays for their gradients, which may come and go.
+/// Shows the mesh Python's own arrays, whose gradients may come and go.
 void watch_gradients(Mesh& mesh, nb::object points, nb::object velocities) {
-  PyObject* const p = points.ptr();
-  PyObject* const v = velocities.ptr();
-  std::shared_ptr<const void> held = hold_objects({std::move(points), std::move(velocities)});
-  mesh.set_owner(held);
-  mesh.ask_gradients([p, v, held] {
-    const GilAcquire lock;
-    Mesh::Gradients now;
-    now.points = nb::cast<const ArrayObject&>(nb::handle(p)).array;
-    if (v != Py_None) now.velocities = nb::cast<const ArrayObject&>(nb::handle(v)).array;
-    return now;
-  });
+  const auto handle = [](const nb::object& one) {
+    return one.is_none() ? nullptr : &nb::cast<const ArrayObject&>(one).array;
+  };
+  const Array *const p = handle(points), *const v = handle(velocities);
+  auto owner = hold_objects({std::move(points), std::move(velocities)});
+  mesh.use_handles(p, v);
+  mesh.set_owner(std::move(owner));  // the handles before live until here
 }
 
 }  // namespace

@@ -73,9 +73,9 @@ Mesh::Mesh(Array points, Array indices, Array velocities, const MeshOptions& opt
 }
 
 void Mesh::watch_gradients() {
-  impl_->ask_gradients([points = points_, velocities = velocities_] {
-    return geometry::Mesh::Gradients{array_of(points), array_of(velocities)};
-  });
+  const auto handle = [](const Array& one) { return one.is_valid() ? &one.internal()->array : nullptr; };
+  impl_->use_handles(handle(points_), handle(velocities_));
+  impl_->set_owner(std::make_shared<std::vector<Array>>(std::vector{points_, velocities_}));
 }
 
 std::uint64_t Mesh::id() const { return impl_->id(); }

@@ -1,6 +1,7 @@
 // What meshes and trees of boxes do with their arrays: checks, builds, refits, descriptors.
 #include "geometry/mesh.h"
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <mutex>
@@ -42,6 +43,16 @@ std::uint32_t item_count(std::int64_t count, const char* what) {
 float coarse(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   return std::isfinite(value) ? std::bit_cast<float>((bits + (1u << 11)) & ~((1u << 12) - 1)) : value;
+}
+
+/// Whether the program's handle is still one of this memory: it may have been given another array.
+bool is_same(const Array& known, const Array* own) {
+  return own && own->is_valid() && known.is_valid() && own->data() == known.data();
+}
+
+/// The gradient that an array has now.
+void* gradient_of(const Array& known, const Array* own) {
+  return is_same(known, own) ? own->desc().grad : known.desc().grad;
 }
 
 /// Waits for launches that read the object, on the CPU: on a GPU streams keep the order.
@@ -113,7 +124,9 @@ void Mesh::describe() {
   mesh.header.generation = generation();
   mesh.mean_edge = coarse(tree_.facts().mean_edge);
   mesh.points = points_.desc();
+  mesh.points.grad = points_grad_ = gradient_of(points_, own_points_);
   mesh.velocities = velocities_.desc();
+  mesh.velocities.grad = velocities_grad_ = gradient_of(velocities_, own_velocities_);
   mesh.indices = indices_.desc();
   mesh.tree = tree_.describe(HandleKind::bvh, generation());
   write(mesh);
@@ -135,7 +148,7 @@ std::shared_ptr<Mesh> Mesh::twin() const {
   kept->groups_ = groups_;
   kept->options_ = options_;
   kept->tree_ = tree_;
-  kept->gradients_ = gradients_;
+  kept->use_handles(own_points_, own_velocities_);
   kept->set_owner(owner());
   kept->next_generation();
   return kept;
@@ -151,13 +164,15 @@ std::shared_ptr<Object> Mesh::with_arrays(std::span<const Array> arrays) {
   std::shared_ptr<Mesh> other = twin();
   other->points_ = arrays[0];
   if (arrays.size() > 1) other->velocities_ = arrays[1];
+  other->use_handles(nullptr, nullptr);  // their gradients were given with them
   other->describe();
   return publish(std::move(other));
 }
 
 std::vector<const Array*> Mesh::arrays() const {
-  std::vector<const Array*> out = {&points_};
-  if (velocities_.is_valid()) out.push_back(&velocities_);
+  const auto handle = [](const Array& known, const Array* own) { return is_same(known, own) ? own : &known; };
+  std::vector<const Array*> out = {handle(points_, own_points_)};
+  if (velocities_.is_valid()) out.push_back(handle(velocities_, own_velocities_));
   return out;
 }
 
@@ -193,20 +208,22 @@ void Mesh::set_velocities(Array velocities) {
   if (generation()) describe();
 }
 
+void Mesh::use_handles(const Array* points, const Array* velocities) {
+  own_points_ = points;
+  own_velocities_ = velocities;
+}
+
+/// Waits for nobody: a kernel that runs on the mesh may wait for the thread that asks. Gradients are what adjoints alone read.
 void Mesh::refresh_gradients() {
-  if (!gradients_) return;
-  const Gradients now = gradients_();
-  // An array's gradient may have come, gone or changed; its elements are where they were.
-  const auto changed = [](const Array& known, const Array& given) {
-    return known.is_valid() && given.is_valid() && given.data() == known.data() &&
-           given.desc().grad != known.desc().grad;
-  };
-  const bool points = changed(points_, now.points), velocities = changed(velocities_, now.velocities);
-  if (!points && !velocities) return;
-  auto lock = alone(*this);
-  if (points) points_ = now.points;
-  if (velocities) velocities_ = now.velocities;
-  describe();
+  void* const points = gradient_of(points_, own_points_);
+  void* const velocities = gradient_of(velocities_, own_velocities_);
+  if (points == points_grad_ && velocities == velocities_grad_) return;
+  if (device()) return describe();
+  auto* slot = reinterpret_cast<MeshDescriptor*>(id());
+  std::atomic_ref(slot->points.grad).store(points);
+  std::atomic_ref(slot->velocities.grad).store(velocities);
+  points_grad_ = points;
+  velocities_grad_ = velocities;
 }
 
 std::shared_ptr<Bvh> Bvh::make(Array lowers, Array uppers, Array groups, const Options& options) {

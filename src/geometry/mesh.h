@@ -1,6 +1,6 @@
 // Meshes and trees of boxes: objects that refer to a program's arrays, with a tree over faces or boxes that kernels walk.
 #pragma once
-#include <functional>
+#include <atomic>
 #include <optional>
 
 #include "geometry/object.h"
@@ -37,11 +37,9 @@ class Mesh final : public Object {
   void set_points(runtime::Array points);
   /// Other velocities, or none.
   void set_velocities(runtime::Array velocities);
-  /// Whoever knows the program's arrays says which gradients they have by now: asked before each launch of an adjoint.
-  struct Gradients {
-    runtime::Array points, velocities;
-  };
-  void ask_gradients(std::function<Gradients()> source) { gradients_ = std::move(source); }
+  /// The program's own handles of points and velocities (null: none), whose gradients may come and go: kernels and tapes find
+  /// those that they have now. Whoever gives them keeps them alive, by set_owner.
+  void use_handles(const runtime::Array* points, const runtime::Array* velocities);
   void refresh_gradients() override;
   std::vector<const runtime::Array*> arrays() const override;
   std::shared_ptr<Object> with_arrays(std::span<const runtime::Array> arrays) override;
@@ -56,7 +54,9 @@ class Mesh final : public Object {
   runtime::Array points_, indices_, velocities_, groups_;
   Options options_;
   PlacedTree tree_;
-  std::function<Gradients()> gradients_;
+  const runtime::Array* own_points_ = nullptr;  // the program's
+  const runtime::Array* own_velocities_ = nullptr;
+  std::atomic<void*> points_grad_{nullptr}, velocities_grad_{nullptr};  // in the descriptor
 };
 
 /// A tree over boxes: `lowers` and `uppers` (vec3f) and `groups` (int32 or none), one of each a box.

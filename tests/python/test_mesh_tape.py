@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 import warp as wp
@@ -160,3 +162,30 @@ def test_velocities() -> None:
     tape.backward(out)
     expected = np.outer([0.25, 0.5, 0.25], [1.0, 2.0, 3.0])
     np.testing.assert_allclose(mesh.velocities.grad.numpy()[:3], expected, rtol=1e-6)
+
+
+@pytest.mark.cpu_only("launches on a GPU wait for nobody")
+def test_gradients_that_change_while_another_thread_asks_the_mesh() -> None:
+    """Nobody waits for anybody: a long launch and adjoints with fresh gradients on one mesh."""
+
+    @wp.kernel
+    def ask_long(mesh: wp.uint64, out: wp.array(dtype=float)):
+        total = float(0.0)
+        for k in range(2000):
+            hit = wp.mesh_query_ray(mesh, wp.vec3(0.0, 0.1, -2.0 - float(k)), wp.vec3(0.0, 0.0, 1.0), 1.0e6)
+            total += hit.t
+        out[wp.tid()] = total
+
+    mesh = make_mesh()
+    out = wp.zeros(512, dtype=float)
+    wp.launch(ask_long, dim=1, inputs=[mesh.id], outputs=[out])
+    thread = threading.Thread(target=lambda: wp.launch(ask_long, dim=512, inputs=[mesh.id], outputs=[out]))
+    thread.start()
+    for _ in range(5):
+        mesh.points.requires_grad = False
+        mesh.points.requires_grad = True
+        tape, _, loss = record(mesh)
+        tape.backward(loss)
+        np.testing.assert_allclose(mesh.points.grad.numpy(), expected_gradient(POINTS), rtol=1e-3, atol=1e-3)
+    thread.join(timeout=60)
+    assert not thread.is_alive()
