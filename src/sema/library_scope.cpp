@@ -117,6 +117,8 @@ std::shared_ptr<const FunctionDecl> library_function(std::string_view name) {
 }
 
 const LibraryStruct* library_struct(std::string_view name) {
+  // Version 1.19 has a name for queries of boxes and spheres alike, which are one type here.
+  if (name == "MeshQuery") name = "MeshQueryAABB";
   static auto* known = new Definitions<LibraryStruct>;
   return known->find(builtins::embedded_structs(), name, [](const EmbeddedName& entry) {
     auto tree = parse_definition(entry);

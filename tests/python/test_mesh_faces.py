@@ -222,3 +222,26 @@ def test_the_tree_of_a_mesh() -> None:
     ray = (low[:, 0] <= 0.1) & (high[:, 0] >= 0.1) & (low[:, 1] <= 0.2) & (high[:, 1] >= 0.2)
     np.testing.assert_array_equal(hits.numpy(), (low[:, 2] <= 0) + 100 * ray)
     assert roots.numpy()[0] == -1  # no groups
+
+
+@wp.func
+def count_faces(query: wp.MeshQuery) -> int:
+    count = int(0)
+    face = int(0)
+    while wp.mesh_query_next(query, face):
+        count += 1
+    return count
+
+
+def test_one_type_for_boxes_and_spheres() -> None:
+    @wp.kernel
+    def both(mesh: wp.uint64, out: wp.array(dtype=int)):
+        out[0] = count_faces(wp.mesh_query_aabb(mesh, wp.vec3(-9.0), wp.vec3(9.0)))
+        out[1] = count_faces(wp.mesh_query_sphere(mesh, wp.vec3(), 9.0))
+
+    assert wp.MeshQuery is wp.MeshQueryAABB
+    points = wp.array(np.eye(3, dtype=np.float32), dtype=wp.vec3)
+    mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int))
+    out = wp.zeros(2, dtype=int)
+    wp.launch(both, dim=1, inputs=[mesh.id], outputs=[out])
+    assert out.numpy().tolist() == [1, 1]
