@@ -1,7 +1,6 @@
 // Going back over one launch: its adjoint, on the values of then and the gradients of now.
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 #include "driver/tape.h"
 #include "runtime/command_list.h"
@@ -53,8 +52,7 @@ void check_reversible(TapedLaunch& l) {
         "the backward pass of kernel '" + name +
         "' needs values of its arrays, and when it ran none of them had a gradient, so that nobody has "
         "watched over them; set requires_grad before the launch");
-  const std::size_t in_structs = std::min(l.held_in_structs, l.held_versions.size());
-  for (const auto& version : std::span(l.held_versions).first(in_structs))
+  for (const auto& version : l.held_versions)
     // A copy exists, so the array was written to. Its descriptor lies in memory,
     // where the copy's address can't be put in.
     if (version->data() != version->array().data())
@@ -74,30 +72,12 @@ void check_reversible(TapedLaunch& l) {
   }
 }
 
-/// Gives a block the ids of objects as they were when the launch ran, with the values that their arrays had then. Returns
-/// those that were made for it.
-std::vector<std::shared_ptr<geometry::Object>> use_objects(const TapedLaunch& l, char* bytes) {
-  std::vector<std::shared_ptr<geometry::Object>> made;
+/// Gives a block the ids of objects as they were when the launch ran.
+void use_objects(const TapedLaunch& l, char* bytes) {
   for (const TapedLaunch::Handle& handle : l.handles) {
-    std::shared_ptr<geometry::Object> then = handle.pin->kept() ? handle.pin->kept() : handle.object;
-    std::vector<runtime::Array> arrays;
-    bool copied = false;
-    for (std::size_t k = handle.first; k < handle.first + handle.count && k < l.held_versions.size(); ++k) {
-      const runtime::Version& version = *l.held_versions[k];
-      runtime::Array values = version.array();
-      if (version.data() != values.data()) {  // throws if they are lost
-        values = version.values(version.array());
-        const runtime::Array& now = *l.held[k];
-        if (now.has_grad() && now.data() == version.array().data()) values.set_grad(now.grad());
-        copied = true;
-      }
-      arrays.push_back(std::move(values));
-    }
-    if (copied) made.push_back(then = then->with_arrays(arrays));
-    const std::uint64_t id = then->id();
+    const std::uint64_t id = handle.pin->id();
     std::memcpy(bytes + handle.offset, &id, sizeof id);
   }
-  return made;
 }
 
 /// The array to which gradients of numbers in structs are added.
@@ -159,7 +139,7 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   for (std::size_t k = 0; k < facts.leaves.size(); ++k)
     // The values of then: the memory itself where nobody has written since, else the copy. Throws if they are lost.
     if (const auto& version = l.leaves[k].version) desc_at(bytes, facts.leaves[k]).data = version->data();
-  const std::vector<std::shared_ptr<geometry::Object>> stand_ins = use_objects(l, bytes);
+  use_objects(l, bytes);
   use_numbers(l, bytes, probe);
   // Gradients are arrays like others, and some tape may have recorded work on
   // them. A probe writes to scratch memory alone.

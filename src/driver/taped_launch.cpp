@@ -112,7 +112,7 @@ void hold_objects(TapedLaunch& l) {
          objects_in({&place, 1}, l.bytes(), l.place.device, l.kernel->name())) {
       object->refresh_gradients();
       const std::vector<const runtime::Array*> arrays = object->arrays();
-      l.handles.push_back({place.offset, object, object->pin(), l.held.size(), arrays.size()});
+      l.handles.push_back({place.offset, object, object->pin()});
       l.held.insert(l.held.end(), arrays.begin(), arrays.end());
     }
   }

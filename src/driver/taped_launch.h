@@ -55,7 +55,6 @@ struct TapedLaunch {
     std::uint32_t offset = 0;  // of the id, in the block
     std::shared_ptr<geometry::Object> object;
     std::shared_ptr<geometry::Pin> pin;  // as kernels saw it then
-    std::size_t first = 0, count = 0;    // in `held`
   };
   std::vector<Handle> handles;
   std::size_t held_in_structs = 0;     // of `held`

@@ -140,7 +140,7 @@ void Mesh::refit() {
   describe();
 }
 
-std::shared_ptr<Mesh> Mesh::twin() const {
+std::shared_ptr<Object> Mesh::keep() {
   auto kept = std::make_shared<Mesh>(device());
   kept->points_ = points_;
   kept->indices_ = indices_;
@@ -151,22 +151,8 @@ std::shared_ptr<Mesh> Mesh::twin() const {
   kept->use_handles(own_points_, own_velocities_);
   kept->set_owner(owner());
   kept->next_generation();
-  return kept;
-}
-
-std::shared_ptr<Object> Mesh::keep() {
-  std::shared_ptr<Mesh> kept = twin();
   kept->describe();
   return kept;
-}
-
-std::shared_ptr<Object> Mesh::with_arrays(std::span<const Array> arrays) {
-  std::shared_ptr<Mesh> other = twin();
-  other->points_ = arrays[0];
-  if (arrays.size() > 1) other->velocities_ = arrays[1];
-  other->use_handles(nullptr, nullptr);  // their gradients were given with them
-  other->describe();
-  return publish(std::move(other));
 }
 
 std::vector<const Array*> Mesh::arrays() const {

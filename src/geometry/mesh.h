@@ -42,12 +42,10 @@ class Mesh final : public Object {
   void use_handles(const runtime::Array* points, const runtime::Array* velocities);
   void refresh_gradients() override;
   std::vector<const runtime::Array*> arrays() const override;
-  std::shared_ptr<Object> with_arrays(std::span<const runtime::Array> arrays) override;
 
  private:
   void build();
   void describe();
-  std::shared_ptr<Mesh> twin() const;
   std::shared_ptr<Object> keep() override;
   TreeSource source() const;
 
@@ -74,7 +72,6 @@ class Bvh final : public Object {
   const runtime::Array& uppers() const { return uppers_; }
   const runtime::Array& groups() const { return groups_; }
   const PlacedTree& tree() const { return tree_; }
-  std::shared_ptr<Object> with_arrays(std::span<const runtime::Array>) override { return publish(keep()); }
 
   void refit();
   void rebuild(std::optional<Constructor> constructor);

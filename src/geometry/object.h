@@ -54,8 +54,6 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual void refresh_gradients() {}
   /// Arrays of the program that kernels read through the descriptor, and whose gradients they add to.
   virtual std::vector<const runtime::Array*> arrays() const { return {}; }
-  /// An object like this one, in a slot of its own, whose arrays() are these instead.
-  virtual std::shared_ptr<Object> with_arrays(std::span<const runtime::Array> arrays) = 0;
   /// What the language has for arrays(): kept for it, never looked into.
   const std::shared_ptr<const void>& owner() const { return owner_; }
   void set_owner(std::shared_ptr<const void> owner) { owner_ = std::move(owner); }
