@@ -16,8 +16,7 @@ from warp._src.api import startup
 from warp._src.arrays import array
 from warp._src.devices import device, streams
 from warp._src.gradients import tape
-from warp._src.graphs import capture
-from warp._src.kernels import definitions, launching, module_loading, modules
+from warp._src.kernels import definitions, launching, modules
 from warp._src.session import config, errors, kernel_cache, logger
 from warp._src.values import builtins, composite, constants, scalars, struct, types
 
@@ -118,8 +117,6 @@ context = _path(
         **_public(launching),
         **_public(device),
         **_public(streams),
-        **_listed(capture),
-        **_listed(module_loading),
         "init": startup.init,
         "type_str": _type_str,
         "user_modules": modules._modules,
