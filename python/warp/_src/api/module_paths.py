@@ -174,6 +174,12 @@ _OLDER = {
 }
 """`warp._src.<name>`."""
 
+_thirdparty = _pytypes.ModuleType("warp._src.thirdparty", "Packages that programs look for here.")
+_thirdparty.appdirs = _late_path(  # type: ignore[attr-defined]
+    "warp._src.thirdparty.appdirs", "warp._src.interop.appdirs", "Folders of a user."
+)
+_OLDER |= {"thirdparty": _thirdparty, "thirdparty.appdirs": _thirdparty.appdirs}  # type: ignore[attr-defined]
+
 PATHS = {"math": _path("math", {}), "tape": tape}
 """`warp.<name>`, which are no names of `warp` until somebody asks."""
 
@@ -181,4 +187,5 @@ for _name, _module in {**DOCUMENTED, **PATHS}.items():
     sys.modules[f"warp.{_name}"] = _module
 for _name, _module in _OLDER.items():
     sys.modules[f"warp._src.{_name}"] = _module
-    setattr(_src, _name, _module)
+    if "." not in _name:
+        setattr(_src, _name, _module)
