@@ -102,7 +102,11 @@ void Reverser::replay_control(const Op& op) {
   for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = copy->result(k);
 }
 
-bool Reverser::may_be_overwritten(const Op& load) const { return (alias_.direct_reads(load) & written_) != 0; }
+bool Reverser::may_be_overwritten(const Op& load) const {
+  // Numbers that are stored somewhere make no array of what lies in a struct or in another array.
+  if (load.result()->type->is_array() && !writes_arrays_) return false;
+  return (alias_.direct_reads(load) & written_) != 0;
+}
 
 Value* Reverser::recall(const Op& op) {
   if (recorded_)

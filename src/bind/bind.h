@@ -37,6 +37,7 @@ struct ArrayObject {
 void register_errors(nb::module_& m);
 void register_types(nb::module_& m);
 void register_arrays(nb::module_& m);
+void register_class_bases(nb::module_& m);
 void register_functions(nb::module_& m);
 void register_kernels(nb::module_& m);
 void register_launch(nb::module_& m);

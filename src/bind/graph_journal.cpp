@@ -145,7 +145,7 @@ void GraphJournal::launched(const driver::LaunchWork& work, std::shared_ptr<cons
   auto& kernel = static_cast<PythonKernel&>(*work.kernel);
   driver::KernelSignature& signature = work.signature;
   const char* block = work.block;
-  if (kernel.options().tangent || work.variant.param_bytes != signature.layout.size)
+  if (kernel.options().doubles_params() || work.variant.param_bytes != signature.layout.size)
     return other("a launch of kernel '" + kernel.name() + "' that is followed by a tape or forward mode");
   std::string problem;
   for (const ParamLayout::Param& p : signature.layout.params)

@@ -33,6 +33,7 @@ driver::CompileOptions options_from(nb::dict d) {
   flag("fast_math", o.fast_math);
   flag("cache", o.use_cache);
   flag("tangent", o.tangent);
+  flag("seeds", o.seeds);
   number("opt_level", o.opt_level);
   number("lanes", o.lanes);
   number("max_unroll", o.max_unroll);
@@ -168,7 +169,7 @@ void build_ahead(PythonKernel& kernel) {
     source.complete = [&] { return !session.asked_more(); };
     cuda::Device* device = last_device;
     if (device && device->capture()) return;  // what is loaded now could end up in the graph
-    kernel.note_meaning(kernel.signature(types));
+    // What the names mean now is not noted: a launch may find them changed, and forms are built by what it finds.
     GilRelease release;
     driver::LaunchForm form;
     form.rank = std::uint8_t(sema::scan(*kernel.decl().def).tid_names);

@@ -12,6 +12,7 @@ NB_MODULE(_weft, m) {
   bind::register_errors(m);
   bind::register_types(m);
   bind::register_arrays(m);
+  bind::register_class_bases(m);
   bind::register_functions(m);
   bind::register_kernels(m);
   bind::register_cuda(m);

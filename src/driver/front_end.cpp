@@ -16,7 +16,7 @@ std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& s
   options.max_unroll = request.options.max_unroll;
   options.gradients = gradients || request.form.adjoint || request.form.taped || request.options.tangent;
   std::span<const Type* const> types = request.arg_types;
-  if (request.options.tangent) types = types.first(types.size() / 2);  // tangents have the types of what they belong to
+  if (request.options.doubles_params()) types = types.first(types.size() / 2);  // the others have the same types
   auto module = sema::lower_kernel(*request.kernel, types, options, sink);
   if (!module) return nullptr;
   module->functions.back()->form = request.form.in_ir();

@@ -25,6 +25,8 @@ Kernel::Kernel(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions op
       source_hash_(source_hash),
       interpret_(interpret) {}
 
+std::string_view Kernel::suffix() const { return options_.tangent ? autodiff::kTangentSuffix : autodiff::kSeedSuffix; }
+
 const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
   {
     std::shared_lock lock(mutex_);
@@ -33,12 +35,12 @@ const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
   std::size_t errors = sink.error_count();
   auto read = sema::kernel_params(*decl_, sink);
   if (sink.error_count() != errors) return nullptr;
-  if (options_.tangent)
+  if (options_.doubles_params())
     for (std::size_t i = 0, own = read.size(); i < own; ++i) {
-      sema::KernelParam tangent;
-      tangent.name = read[i].name + std::string(autodiff::kTangentSuffix);
-      tangent.pattern = read[i].pattern;
-      read.push_back(std::move(tangent));
+      sema::KernelParam twin;
+      twin.name = read[i].name + std::string(suffix());
+      twin.pattern = read[i].pattern;
+      read.push_back(std::move(twin));
     }
   std::unique_lock lock(mutex_);
   if (!params_known_) params_ = std::move(read);
@@ -59,9 +61,9 @@ KernelSignature& Kernel::signature(const std::vector<const Type*>& types) {
   fresh->types = types;
   const std::span<const syntax::Param> own = decl_->def->params;
   for (std::size_t i = 0; i < types.size(); ++i)
-    fresh->layout.add(i < own.size() ? std::string(own[i].name)
-                                     : std::string(own[i - own.size()].name) + std::string(autodiff::kTangentSuffix),
-                      types[i]);
+    fresh->layout.add(
+        i < own.size() ? std::string(own[i].name) : std::string(own[i - own.size()].name) + std::string(suffix()),
+        types[i]);
   signatures_.push_back(std::move(fresh));
   bool generic = false;
   for (const sema::KernelParam& p : params_) generic = generic || p.pattern.is_generic();

@@ -181,6 +181,8 @@ class Kernel {
   virtual void warn(const std::string&) {}
 
  private:
+  /// Of the names of parameters that stand behind the kernel's own (CompileOptions::doubles_params).
+  std::string_view suffix() const;
   BuildRequest request_for(const KernelSignature& signature, LaunchForm form, const SourceKey& source,
                            cuda::Device* device) const;
   BuildRequest request_for(const KernelSignature& signature, LaunchForm form) const;

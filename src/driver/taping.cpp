@@ -16,6 +16,7 @@ autodiff::AdjointOptions adjoint_options(const CompileOptions& options, Diagnost
   autodiff::AdjointOptions how;
   how.slots_are_far = options.gpu.target;
   how.ordered = &ordered;
+  how.seeds = options.seeds;
   return how;
 }
 

@@ -394,9 +394,9 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
           ok = false;
           break;
         }
-        auto value = default_value(params[p], pattern, *scope_of(*decl), sink_);
+        std::optional<Symbol> value = default_symbol(params[p], pattern, *scope_of(*decl), sink_);
         if (!value) return Entity::failed();
-        match.bound[p] = from_symbol(Symbol::of(*std::move(value)), at_node);
+        match.bound[p] = from_symbol(*value, at_node);
         if (match.bound[p].is_literal() && pattern.kind == Pattern::Kind::exact && pattern.type->is_scalar())
           match.bound[p] = Entity::of(literal_as(match.bound[p], pattern.type, at_node));
       }

@@ -352,7 +352,7 @@ Entity FunctionLowering::special_range(std::string_view name, const std::vector<
     if (e.kind == Entity::Kind::integer) continue;
     ir::Value* value = value_of(e, *arg.expr);
     if (!value) return Entity::failed();
-    if (!value->type->is_int())
+    if (!value->type->is_int() && !value->type->is_bool())  // as in Python, where True is 1
       return fail(DiagCode::bad_call, *arg.expr, "range() takes integers, not " + value->type->user_name(),
                   "convert it: int(…)");
     const Type* wide = value->type->size() > 4 || value->type == types::u32() ? types::i64() : types::i32();

@@ -67,7 +67,7 @@ class ModuleLowering {
   bool check_returns(const FunctionDecl& decl, const Instance& instance, const ir::Function& function);
   /// An instance of a native function: parameters, results as annotated, and the C++ text for these types.
   void lower_native(const FunctionDecl& decl, std::span<const Entity> args, ir::Function& function, Instance& instance);
-  void lower_native_gradient(const FunctionDecl& decl, std::span<const Entity> args, const ir::Function& of,
+  void lower_native_gradient(const FunctionDecl& decl, std::span<const Entity> args, const Instance& of,
                              ir::Function& gradient);
 
   // gradients and replays that programs write themselves (lower_custom.cpp)
@@ -107,6 +107,9 @@ std::optional<builtins::Pattern> eval_annotation(const syntax::Expr& expr, Scope
 /// A parameter's default value, checked against its annotation; errors go to the sink.
 std::optional<Constant> default_value(const syntax::Param& param, const builtins::Pattern& pattern, Scope& scope,
                                       DiagnosticSink& sink);
+/// The same for a parameter of a function, which may be a function itself.
+std::optional<Symbol> default_symbol(const syntax::Param& param, const builtins::Pattern& pattern, Scope& scope,
+                                     DiagnosticSink& sink);
 /// What a function's return annotation promises: one pattern per result (tuple[float, int], (float, int), float, None).
 std::optional<std::vector<builtins::Pattern>> return_patterns(const syntax::Expr& expr, Scope& scope,
                                                               DiagnosticSink& sink);
@@ -161,10 +164,11 @@ class FunctionLowering {
   struct Variable {
     std::string_view name;
     Entity value;
-    const Type* type = nullptr;  // fixed by the first assignment of a value
-    SourceLoc first;             // first assignment
-    bool internal = false;       // ours: a flag or a result
-    bool flag = false;           // of a loop ("$on", "$go"): means nothing outside the block that made it
+    const Type* type = nullptr;          // fixed by the first assignment of a value
+    SourceLoc first;                     // first assignment
+    const ir::Region* region = nullptr;  // where that stands
+    bool internal = false;               // ours: a flag or a result
+    bool flag = false;                   // of a loop ("$on", "$go"): means nothing outside the block that made it
   };
   struct Loop {
     ir::Op* op = nullptr;                      // null: being unrolled
@@ -184,8 +188,10 @@ class FunctionLowering {
   void set_variable(int variable, Entity value);
   void assign_variable(const syntax::Node& at, std::string_view name, Entity value);
   Entity read_variable(int variable, const syntax::Node* at);
-  /// From here on the name is a new variable if the one that it was has another type: the target of a loop.
-  void renew_variable(const syntax::Expr& target, const Type* type);
+  /// From here on the name is a new variable if the one that it was has another type: the target of a loop, or an array.
+  void renew_variable(std::string_view name, SourceLoc at, const Type* type);
+  /// Whether a name that stands for an array may stand for one of another type from here on.
+  bool may_become(const Variable& var, const Type* type) const;
   /// Names that were renewed since `mark` are again what they were.
   void restore_names(std::size_t mark);
   std::size_t enter_frame();

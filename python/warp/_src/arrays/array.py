@@ -570,3 +570,6 @@ def _restore(dtype: Any, shape: tuple[int, ...], data: bytes, grad: bytes | None
         if target is not None and content:
             memoryview(target._memory()[0])[:] = content
     return made
+
+
+_weft.set_view_class(array)

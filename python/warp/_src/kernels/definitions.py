@@ -176,7 +176,7 @@ class Kernel(_weft.KernelHandle):
         self._resolver = FunctionResolver(func)  # lives as long as any compiled form may ask it
         self._natives: dict[tuple, _weft.Kernel] = {}
         self._current: _weft.Kernel | None = None
-        self._tangent: Kernel | None = None
+        self._doubled: dict[str, Kernel] = {}
         functools.update_wrapper(self, func)
         keep_text(func)
         code = func.__code__
@@ -226,12 +226,22 @@ class Kernel(_weft.KernelHandle):
     @property
     def tangent(self) -> Kernel:
         """The kernel with its derivative in a direction: behind its own parameters there is a tangent for each."""
-        if self._tangent is None:
+        return self._with_doubled_params("tangent")
+
+    @property
+    def _seeded(self) -> Kernel:
+        """The kernel with an adjoint that is told, behind its own parameters, with what the adjoint of each begins."""
+        return self._with_doubled_params("seeds")
+
+    def _with_doubled_params(self, option: str) -> Kernel:
+        made = self._doubled.get(option)
+        if made is None:
             self.native()
-            made = _TangentKernel(self.func, self.key, self.module, self.options)
+            made = _DoubledKernel(self.func, self.key, self.module, self.options)
             made._function, made._resolver, made._types = self._function, self._resolver, self._types
-            self._tangent = made
-        return self._tangent
+            made._option = option
+            self._doubled[option] = made
+        return made
 
     def _backward(self) -> bool:
         """Whether tapes differentiate it."""
@@ -241,7 +251,8 @@ class Kernel(_weft.KernelHandle):
     def forget(self) -> None:
         """Drops all compiled forms; the next launch compiles again."""
         self._natives.clear()
-        self._function = self._current = self._tangent = None
+        self._doubled.clear()
+        self._function = self._current = None
         self._use(None)
 
     def _wp_answer_(self) -> tuple:
@@ -269,11 +280,13 @@ class Kernel(_weft.KernelHandle):
         return f"<warp kernel {self.key}>"
 
 
-class _TangentKernel(Kernel):
-    """See Kernel.tangent."""
+class _DoubledKernel(Kernel):
+    """See Kernel.tangent and Kernel._seeded."""
+
+    _option: str
 
     def _compile_options(self) -> dict[str, typing.Any]:
-        return {**super()._compile_options(), "tangent": True}
+        return {**super()._compile_options(), self._option: True}
 
 
 def _declared_before(f: typing.Callable, key: str, module: Module) -> Function | None:
