@@ -6,8 +6,8 @@
 //   mesh.refit();
 //
 // Ids are numbers that kernels take as uint64; a launch checks that they are of the right kind and on its device. The handle
-// keeps the object: an id is worth nothing without it. Arguments that don't fit are ArgumentErrors. Refits, rebuilds and
-// builds become part of a graph while one is captured.
+// keeps the object: an id is worth nothing without it. Arguments that don't fit are ArgumentErrors. Refits, rebuilds,
+// builds and other arrays of a mesh become part of a graph while one is captured; its run then makes the change.
 #pragma once
 #include <weft/array.h>
 
@@ -52,8 +52,6 @@ class Mesh {
   void set_velocities(Array velocities);
 
  private:
-  void watch_gradients();
-
   std::shared_ptr<geometry::Mesh> impl_;
   Array points_, indices_, velocities_;
 };

@@ -135,6 +135,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::thread:
       case OpCode::block_dim:
       case OpCode::on_gpu:
+      case OpCode::objects:
       case OpCode::any:
       WEFT_CASES(WEFT_NUMBER_OPS)
       WEFT_CASES(WEFT_DATA_OPS) break;

@@ -59,6 +59,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::thread:
     case OpCode::block_dim:
     case OpCode::on_gpu:
+    case OpCode::objects:
     case OpCode::barrier:
     case OpCode::fence:
     case OpCode::running:

@@ -251,7 +251,8 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
 WEFT_HOT const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::KernelSignature& signature,
                                                   std::span<const std::int64_t> dims, const char* block, bool adjoint,
                                                   cuda::Device* device) {
-  driver::LaunchForm form = driver::form_of(signature.layout, block, dims.size());
+  driver::LaunchForm form = adjoint ? driver::tape_form(kernel, signature, block, dims.size())
+                                    : driver::form_of(signature.layout, block, dims.size());
   form.adjoint = adjoint;
   form.meet = adjoint && driver::gradients_may_meet(signature.layout, block);
   const driver::KernelVariant* ready = signature.ready(form, device);
@@ -334,7 +335,8 @@ void run_released(const std::function<void(const runtime::LaunchOptions&)>& work
 
 void PythonKernel::run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) { run_released(work); }
 
-void PythonKernel::warn(const std::string& text) {
+void PythonKernel::warn(const std::string& text) const {
+  const nb::gil_scoped_acquire python;  // launches run without it
   if (hooks().warn.is_valid()) hooks().warn(text);
 }
 

@@ -204,6 +204,24 @@ const TangentPlan& Kernel::tangent_plan(KernelSignature& signature, LaunchForm f
   return *slot.load(std::memory_order_relaxed);
 }
 
+LaunchForm tape_form(Kernel& kernel, KernelSignature& signature, const char* block, std::size_t rank) {
+  LaunchForm form = form_of(signature.layout, block, rank);
+  const std::vector<runtime::ByteRange> objects = memory_of_objects(signature.layout, block);
+  if (objects.empty()) return form;
+  LaunchForm apart = form;
+  apart.objects_apart = true;
+  const TapeFacts& facts = kernel.facts_for(signature, apart);
+  if (facts.written_elsewhere) return form;
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
+    if (!facts.written[k]) continue;
+    const auto& desc = *reinterpret_cast<const ArrayDesc*>(block + facts.leaves[k].offset);
+    const runtime::ByteRange range = runtime::data_range(desc, facts.leaves[k].type->element()->size());
+    for (const runtime::ByteRange& one : objects)
+      if (range.intersects(one)) return form;
+  }
+  return apart;
+}
+
 std::string Kernel::find_race(KernelSignature& signature, LaunchForm form, const void* block,
                               const LaunchRequest& request) {
   form = form.plain();
@@ -256,6 +274,7 @@ void Kernel::run_with_objects(const KernelVariant& variant, const void* block, c
   std::vector<std::shared_ptr<geometry::Object>> objects = objects_in(variant.handles, block, device, name_);
   if (variant.adjoint || options_.tangent)
     for (const auto& object : objects) object->refresh_gradients();
+  for (const std::string& warning : warnings_of(variant.handles, block)) warn(warning);
   if (device && device->capture())
     device->keep_for_capture(std::make_shared<std::vector<std::shared_ptr<geometry::Object>>>(objects));
   const HeldObjects held(std::move(objects));

@@ -11,6 +11,7 @@
 namespace weft::geometry {
 
 inline constexpr std::size_t kSlotBytes = 512;
+inline constexpr std::size_t kSlabBytes = 64 << 10;  // memory that slots are cut from
 
 /// Opens every descriptor. `kind` is a HandleKind, 0 where there is nothing; `generation` counts what changed the topology.
 struct Header {

@@ -184,6 +184,7 @@ void Executor::execute(const ir::Op& op) {
       return;
     case OpCode::block_dim: return set_bits(op.result(), 1);
     case OpCode::on_gpu: return set_bits(op.result(), 0);
+    case OpCode::objects: return set_bits(op.result(), context_.objects);
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);
     case OpCode::fence:
     case OpCode::barrier: return;  // a thread is a block of its own

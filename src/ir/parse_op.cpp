@@ -300,6 +300,7 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::thread:
     case OpCode::block_dim:
     case OpCode::on_gpu:
+    case OpCode::objects:
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::fence:
@@ -332,8 +333,10 @@ void TextParser::opcode(OpText& op) {
     expect('(');
     std::optional<HandleKind> kind = token_.kind == TokenKind::word ? handle_from_text(token_.text) : std::nullopt;
     if (!kind) unexpected("a kind of object");
-    op.probe.imm = std::int64_t(*kind);
     advance();
+    const bool winding = accept(',');
+    if (winding) expect_word("winding");
+    op.probe.imm = HandleUse(*kind, winding).number();
     expect(')');
   }
   if (*code == OpCode::from_ptr && accept('(')) {

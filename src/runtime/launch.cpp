@@ -63,6 +63,8 @@ std::string failure_text(const CheckSite& site, std::int64_t index, std::int64_t
     case CheckSiteKind::divide_by_zero:
       return "integer division by zero" + (site.text.empty() ? "" : " in '" + site.text + "'");
     case CheckSiteKind::not_finite: return element_text(site.text, index, extent) + " is not finite";
+    case CheckSiteKind::object:
+      return std::to_string(std::uint64_t(index)) + " is not the id of a " + site.text + " that lives on this device";
   }
   return {};
 }

@@ -14,6 +14,7 @@
 #include "sema/scan.h"
 #include "sema/sema.h"
 #include "support/diagnostic.h"
+#include "types/handle.h"
 #include "types/library_struct.h"
 
 namespace weft::sema {
@@ -431,6 +432,7 @@ class FunctionLowering {
   Entity special_batched(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_prefetch(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_handle(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity checked_object(ir::Value* id, HandleKind kind, const syntax::Node& at);
   Entity special_fixed(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_select(std::string_view name, std::vector<Argument> args, const syntax::Node& at);

@@ -90,17 +90,45 @@ def _point_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, limit
     hits = _less_equal_bits(box, type(box)(limit))
     key = box
     if hits != uint32(0):
-        apart, area = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
-        key = _choose_bits(_less_bits(apart, box), box, apart)
+        apart, area = _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
+        # What is not a number is a difference that overflowed: all that is known is the box.
+        key = _choose_bits(_less_bits(box, apart), apart, box)
         hits = _less_equal_bits(key, type(key)(limit)) & _less_equal_bits(type(key)(_FACE_FLATNESS), area)
     return hits, key
 
 
+def _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
+    # _face_distance by the scale of a mesh (_edge_scale).
+    q = p
+    square = scale * scale
+    huge = scale < _HUGE_FACES
+    if huge:
+        q = p * scale
+        square = 1.0
+        ax = ax * scale
+        ay = ay * scale
+        az = az * scale
+        bx = bx * scale
+        by = by * scale
+        bz = bz * scale
+        cx = cx * scale
+        cy = cy * scale
+        cz = cz * scale
+    apart, area = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, q, square)
+    if huge:
+        apart = apart * (1.0 / scale) * (1.0 / scale)
+    return apart, area
+
+
+# Scales of meshes whose coordinates are scaled, not only products of them, which would overflow: edges beyond 2^40.
+_HUGE_FACES = 1.0e-12
+
+
 def _edge_scale(mesh: uint64):
-    # About 1 / edge² of a mesh, as a power of two: products of four lengths stay within what floats hold.
+    # About 1 / edge of a mesh, as a power of two: products of four lengths stay within what floats hold.
     edge = _fixed(mesh, _MeshHead)[0].mean_edge
-    exponent = where(edge > 0.0 and isfinite(edge), floor(log2(clamp(edge, 1.0e-18, 1.0e18))), 0.0)
-    return _exp2(-2.0 * exponent)
+    exponent = where(edge > 0.0, floor(log2(clamp(edge, 1.0e-18, 1.0e36))), 0.0)
+    return _exp2(-exponent)
 
 
 _NO_FACE = 0x7FFFFFFF
@@ -278,11 +306,17 @@ def _walk_point_narrow(tree: uint64, p: vec3, limit: float, nobody: int, scale: 
 
 
 def _closest_weights(p: vec3, x0: vec3, x1: vec3, x2: vec3, scale: float):
+    # Coordinates by 1 / edge, so that neither squares nor products of them overflow where the mesh is large.
+    size = where(scale < _HUGE_FACES, scale, 1.0)
+    scale = where(scale < _HUGE_FACES, 1.0, scale * scale)
+    x0 = x0 * size
+    x1 = x1 * size
+    x2 = x2 * size
     u = x1 - x0
     v = x2 - x0
-    ap = p - x0
-    bp = p - x1
-    cp = p - x2
+    ap = p * size - x0
+    bp = p * size - x1
+    cp = p * size - x2
     d1 = _dot3(u, ap)
     d2 = _dot3(v, ap)
     d3 = _dot3(u, bp)
@@ -316,7 +350,7 @@ def _closest_weights(p: vec3, x0: vec3, x1: vec3, x2: vec3, scale: float):
         wb = d5 - d6
         wc = d4 - d3
     all = wa + wb + wc
-    if all > 0.0:
+    if all > 0.0 and all < inf:
         return wa / all, wb / all
     return float32(1.0), float32(0.0)
 
@@ -332,7 +366,7 @@ def _cross3(a, b):
 def _point_query_of(mesh: uint64, p: vec3, face: int):
     query = MeshQueryPoint()
     if face >= 0:
-        x0, x1, x2 = _face_corners(mesh, face)
+        x0, x1, x2 = _found_corners(mesh, face)
         u, v = _closest_weights(p, x0, x1, x2, _edge_scale(mesh))
         query.result = True
         query.face = face

@@ -447,7 +447,7 @@ def mesh_query_ray(id, start, dir, max_t, root):
     if mesh != uint64(0):
         face = _walk_ray(mesh + _MESH_TREE, start, dir, max_t, root, _NEAREST)
         if face >= 0:
-            x0, x1, x2 = _face_corners(mesh, face)
+            x0, x1, x2 = _found_corners(mesh, face)
             t, u, v = _ray_triangle(start, dir, x0, x1, x2)
             query.result = True
             query.face = face

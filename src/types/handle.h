@@ -13,6 +13,23 @@ inline constexpr HandleKind kHandleKinds[] = {HandleKind::mesh, HandleKind::bvh,
 
 constexpr bool is_handle_kind(std::int64_t number) { return number >= 1 && number <= 3; }
 
+/// What `handle` has as a number: a kind, and whether its query is one that wants a mesh with moments for winding numbers.
+struct HandleUse {
+  HandleKind kind = HandleKind::mesh;
+  bool winding = false;
+
+  static constexpr bool is_valid(std::int64_t number) {
+    return is_handle_kind(number) || number == kWinding + std::int64_t(HandleKind::mesh);
+  }
+  constexpr HandleUse(HandleKind k, bool wants_winding) : kind(k), winding(wants_winding) {}
+  constexpr explicit HandleUse(std::int64_t number)
+      : kind(HandleKind(number % kWinding)), winding(number >= kWinding) {}
+  constexpr std::int64_t number() const { return std::int64_t(kind) + (winding ? kWinding : 0); }
+
+ private:
+  static constexpr std::int64_t kWinding = 256;
+};
+
 /// The name in IR text: mesh, bvh, hash_grid.
 std::string_view handle_text(HandleKind kind);
 std::optional<HandleKind> handle_from_text(std::string_view text);

@@ -27,6 +27,11 @@ void CpuHooks::add_together(Emitter&, const ir::Op&, ScalarKind, llvm::Value*, l
 
 llvm::Value* CpuHooks::threads_of_block(Emitter& e) const { return e.b.getInt32(1); }  // each is a block of its own
 
+llvm::Value* CpuHooks::object_table(Emitter& e) const {
+  llvm::Value* at = e.b.CreateConstGEP1_64(e.unit.i8, e.thread.context, offsetof(runtime::LaunchContext, objects));
+  return e.b.CreateAlignedLoad(e.unit.i64, at, llvm::Align(8));
+}
+
 llvm::Value* CpuHooks::is_running(Emitter& e) const {
   llvm::Value* at = e.b.CreateConstGEP1_64(e.unit.i8, e.thread.context, offsetof(runtime::LaunchContext, stop));
   llvm::LoadInst* stop = e.b.CreateAlignedLoad(e.unit.i32, at, llvm::Align(4));

@@ -104,6 +104,8 @@ class TargetHooks {
 
   // -- what threads know and say
   virtual llvm::Value* threads_of_block(Emitter& e) const = 0;
+  /// The address of the table of objects that live where the kernel runs (geometry/object_table.h).
+  virtual llvm::Value* object_table(Emitter& e) const = 0;
   /// False once the launch is to stop.
   virtual llvm::Value* is_running(Emitter& e) const = 0;
   virtual void report_failure(Emitter& e, const FailedCheck& failed) const = 0;

@@ -130,6 +130,11 @@ void GpuHooks::add_together(Emitter& e, const ir::Op& op, ScalarKind kind, llvm:
   emit_warp_add(e, kind, address, values, goes_to_one_place(op));
 }
 
+llvm::Value* GpuHooks::object_table(Emitter& e) const {
+  llvm::Value* at = e.b.CreateConstGEP1_64(e.unit.i8, e.thread.context, offsetof(GpuTrailer, objects));
+  return e.b.CreateAlignedLoad(e.unit.i64, at, llvm::Align(8));
+}
+
 llvm::Value* GpuHooks::threads_of_block(Emitter& e) const { return codegen::threads_of_block(e); }
 
 llvm::Value* GpuHooks::is_running(Emitter& e) const { return emit_gpu_running(e); }

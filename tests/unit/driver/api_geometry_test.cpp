@@ -21,6 +21,10 @@ def heights(mesh: wp.uint64, out: wp.array(dtype=float)):
         out[i] = 10.0 - hit.t
 
 @wp.kernel
+def speeds(mesh: wp.uint64, out: wp.array(dtype=float)):
+    out[wp.tid()] = wp.mesh_get_velocity(mesh, 0)[2]
+
+@wp.kernel
 def met(tree: wp.uint64, x: float, out: wp.array(dtype=int)):
     for k in wp.bvh_query_aabb(tree, wp.vec3(x), wp.vec3(x + 0.1)):
         out[k] += 1
@@ -164,6 +168,33 @@ TEST_F(ApiGeometry, ChangesBecomePartOfGraphs) {
   graph.launch();
   EXPECT_EQ(height.as<float>()[0], 2.0f);
   EXPECT_EQ(counts.as<int>()[0], 2);
+}
+
+TEST_F(ApiGeometry, OtherArraysOfAMeshBecomePartOfGraphs) {
+  Array points = vectors({0, 0, 0, 1, 0, 0, 0, 1, 0}), height = Array::zeros("float32", {1});
+  Mesh mesh(points, Array::from<std::int32_t>({0, 1, 2}));
+  Array higher = vectors({0, 0, 4, 1, 0, 4, 0, 1, 4}), speeds = vectors({0, 0, 1, 0, 0, 1, 0, 0, 1});
+  Array speed = Array::zeros("float32", {1});
+  const Graph graph = Graph::capture({}, [&] {
+    mesh.set_points(higher);
+    mesh.set_velocities(speeds);
+    program.kernel("heights").launch({1}, mesh.id(), height);
+    program.kernel("speeds").launch({1}, mesh.id(), speed);
+  });
+  program.kernel("heights").launch({1}, mesh.id(), height);
+  program.kernel("speeds").launch({1}, mesh.id(), speed);
+  EXPECT_EQ(height.as<float>()[0], 0.0f);  // nothing has run
+  EXPECT_EQ(speed.as<float>()[0], 0.0f);
+  graph.launch();
+  EXPECT_EQ(height.as<float>()[0], 4.0f);
+  EXPECT_EQ(speed.as<float>()[0], 1.0f);
+  mesh.set_points(points);
+  program.kernel("heights").launch({1}, mesh.id(), height);
+  EXPECT_EQ(height.as<float>()[0], 0.0f);
+  graph.launch();
+  EXPECT_EQ(height.as<float>()[0], 4.0f);
+  EXPECT_THROW(Graph::capture({}, [&] { mesh.set_points(vectors({0, 0, 0})); }), ArgumentError);
+  EXPECT_THROW(Graph::capture({}, [&] { mesh.set_velocities(vectors({0, 0, 0})); }), ArgumentError);
 }
 
 TEST_F(ApiGeometry, TapesGoBackThroughBuilds) {
