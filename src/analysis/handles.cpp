@@ -29,15 +29,16 @@ class Finder {
     if (!fresh) return it->second;  // a function that calls itself through others has none of its own to add
     std::vector<HandleArgument> found;
     ir::walk(*function.body, [&](const Op& op) {
-      if (op.code == OpCode::handle) add(found, function, op.operand(0), 0, "", HandleKind(op.imm));
+      if (op.code == OpCode::handle) add(found, function, op.operand(0), 0, "", op.imm);
       if (op.code != OpCode::call || !op.callee) return;
       for (const HandleArgument& inner : of(*op.callee)) {
         if (inner.param >= op.operands.size()) continue;
-        add(found, function, op.operand(inner.param), inner.offset, fields_of(inner, *op.callee), inner.kind);
+        add(found, function, op.operand(inner.param), inner.offset, fields_of(inner, *op.callee),
+            handle_word(inner.kind, inner.written));
       }
     });
     std::sort(found.begin(), found.end(), [](const HandleArgument& a, const HandleArgument& b) {
-      return std::tie(a.param, a.offset, a.kind) < std::tie(b.param, b.offset, b.kind);
+      return std::tie(a.param, a.offset, a.kind, a.written) < std::tie(b.param, b.offset, b.kind, b.written);
     });
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return known_[&function] = std::move(found);
@@ -49,10 +50,10 @@ class Finder {
   }
 
   static void add(std::vector<HandleArgument>& found, const ir::Function& function, const Value* value,
-                  std::uint32_t offset, const std::string& fields, HandleKind kind) {
+                  std::uint32_t offset, const std::string& fields, std::int64_t word) {
     std::optional<Place> place = place_of(function, value);
     if (!place) return;
-    found.push_back({place->param, place->offset + offset, kind,
+    found.push_back({place->param, place->offset + offset, handle_kind(word), handle_written(word),
                      std::string(function.params()[place->param]->name) + place->fields + fields});
   }
 

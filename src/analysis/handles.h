@@ -13,7 +13,8 @@ struct HandleArgument {
   std::uint32_t param = 0;   // which parameter
   std::uint32_t offset = 0;  // bytes from its start
   HandleKind kind = HandleKind::mesh;
-  std::string name;  // "mesh", or "scene.mesh" for a field
+  bool written = false;  // the kernel writes to what it finds there
+  std::string name;      // "mesh", or "scene.mesh" for a field
   bool operator==(const HandleArgument&) const = default;
 };
 

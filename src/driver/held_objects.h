@@ -16,7 +16,8 @@ namespace weft::driver {
 struct HandlePlace {
   std::uint32_t offset = 0;
   HandleKind kind = HandleKind::mesh;
-  std::string name;  // of the argument
+  std::string name;      // of the argument
+  bool written = false;  // the kernel writes to what it finds there
 };
 
 /// Those of a kernel's form, by its own parameters.

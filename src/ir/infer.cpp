@@ -73,7 +73,7 @@ Error infer_bits(const Op& op, Types& results) {
     case OpCode::bit_count:
     case OpCode::trailing_zeros: return same_type(op, 1, is_integral, "an integer or a composite of integers", results);
     case OpCode::handle:
-      if (!is_handle_kind(op.imm)) return fail(op, "needs a kind of object");
+      if (!is_handle_word(op.imm)) return fail(op, "needs a kind of object");
       return same_type(op, 1, [](const Type* t) { return t == types::u64(); }, "an id, u64", results);
     case OpCode::shl:
     case OpCode::shr: return same_type(op, 2, is_integral, "an integer or a composite of integers", results);

@@ -332,8 +332,10 @@ void TextParser::opcode(OpText& op) {
     expect('(');
     std::optional<HandleKind> kind = token_.kind == TokenKind::word ? handle_from_text(token_.text) : std::nullopt;
     if (!kind) unexpected("a kind of object");
-    op.probe.imm = std::int64_t(*kind);
     advance();
+    const bool written = accept(',');
+    if (written) expect_word("written");
+    op.probe.imm = handle_word(*kind, written);
     expect(')');
   }
   if (*code == OpCode::from_ptr && accept('(')) {

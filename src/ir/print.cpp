@@ -242,9 +242,10 @@ void Printer::op(const Op& o, int indent) {
   if (o.contract) out_ += "(contract)";
   if (o.code == OpCode::local && o.imm) out_ += "(raw)";
   if (o.code == OpCode::from_ptr && o.imm) out_ += "(fixed)";
-  if (o.code == OpCode::handle && is_handle_kind(o.imm)) {
+  if (o.code == OpCode::handle && is_handle_word(o.imm)) {
     out_ += '(';
-    out_ += handle_text(HandleKind(o.imm));
+    out_ += handle_text(handle_kind(o.imm));
+    if (handle_written(o.imm)) out_ += ", written";
     out_ += ')';
   }
   switch (is_printable(o) ? class_of(o.code) : OpClass::arith) {

@@ -1,5 +1,5 @@
 // What library code says about objects that kernels reach by ids: `_handle("mesh", id)` is the id itself, with the mark by
-// which launches know whose it is, and `_fixed(address, dtype)` is memory of such an object, which no kernel writes.
+// which launches know whose it is (and a third word, "written", for objects that the kernel changes), and `_fixed(address, dtype)` is memory of such an object, which no kernel writes.
 #include "sema/lowering.h"
 #include "types/handle.h"
 
@@ -15,7 +15,8 @@ constexpr std::int64_t kFixedExtent = INT32_MAX;
 
 Entity FunctionLowering::special_handle(const std::vector<Argument>& args, const Node& at_node) {
   std::optional<HandleKind> kind;
-  if (args.size() == 2 && args[0].entity.kind == Entity::Kind::string)
+  const bool written = args.size() == 3 && args[2].entity.kind == Entity::Kind::string;
+  if ((args.size() == 2 || written) && args[0].entity.kind == Entity::Kind::string)
     kind = handle_from_text(args[0].entity.symbol->constant.text);
   if (!kind) return fail(DiagCode::bad_call, at_node, "_handle() takes the name of a kind of object and an id");
   ir::Value* id = value_of(args[1].entity, *args[1].expr);
@@ -24,7 +25,7 @@ Entity FunctionLowering::special_handle(const std::vector<Argument>& args, const
     return fail(DiagCode::type_mismatch, *args[1].expr,
                 "the id of a " + std::string(handle_user_name(*kind)) + " is uint64, not " + id->type->user_name());
   ir::Op* op = at(at_node).op_typed(OpCode::handle, std::span(&id, 1), std::span(&id->type, 1));
-  op->imm = std::int64_t(*kind);
+  op->imm = handle_word(*kind, written);
   return Entity::of(op->result());
 }
 

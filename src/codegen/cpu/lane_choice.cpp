@@ -113,7 +113,7 @@ void add_cost(const Region& region, double times, int lanes, Cost& cost) {
 bool visits_neighbours(const ir::Function& kernel) {
   bool grid = false, visits = false;
   each_op(*kernel.body, [&](const Op& op) {
-    grid = grid || (op.code == OpCode::handle && HandleKind(op.imm) == HandleKind::hash_grid);
+    grid = grid || (op.code == OpCode::handle && handle_kind(op.imm) == HandleKind::hash_grid);
     if (op.code != OpCode::for_ && op.code != OpCode::while_) return;
     each_op(*op.regions.back(), [&](const Op& inner) {
       visits = visits || (inner.code == OpCode::load && inner.result()->type == types::i32() &&

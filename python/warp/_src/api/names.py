@@ -108,6 +108,7 @@ _LATE = {
     "warp._src.devices.timer": ("ScopedTimer",),
     "warp._src.geometry.hash_grid": ("HashGrid",),
     "warp._src.geometry.marching_cubes": ("MarchingCubes",),
+    "warp._src.geometry.volume": ("Volume",),
     "warp._src.geometry.mesh": ("Bvh", "BvhConstructor", "Mesh", "is_cubql_available"),
     "warp._src.gradients.forward": ("ForwardMode", "hvp", "jvp"),
     "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
