@@ -82,8 +82,10 @@ nb::bytes write_file(const ArrayObject& grid, int codec, nb::object blosc) {
   return nb::bytes(file.data(), file.size());
 }
 
-ArrayObject build(const ArrayObject& points, int type, const nb::bytes& background, const std::vector<double>& matrix,
-                  const std::vector<double>& translation, bool whole_tiles) {
+/// The grid (none where the room is too small), and the status.
+std::pair<ArrayObject, std::uint32_t> build(const ArrayObject& points, int type, const nb::bytes& background,
+                                            const std::vector<double>& matrix, const std::vector<double>& translation,
+                                            bool whole_tiles, const std::vector<std::uint64_t>& room) {
   volume::GridPlan plan;
   plan.type = GridType(type);
   plan.whole_tiles = whole_tiles;
@@ -97,8 +99,11 @@ ArrayObject build(const ArrayObject& points, int type, const nb::bytes& backgrou
   const Array& source = points.array;
   const auto at = room_in(points, 0, source.bytes());
   const std::span voxels(reinterpret_cast<const std::int32_t*>(at.data()), at.size() / 4);
+  if (room.size() == 4) plan.room = volume::GridCounts{room[0], room[1], room[2], room[3]};
   const GilRelease open;
-  return {volume::build_grid(plan, voxels)};
+  std::uint32_t status = 0;
+  ArrayObject made{volume::build_grid_within(plan, voxels, status)};
+  return {std::move(made), status};
 }
 
 /// Fills an array of int32 on the host with what was found of the grid.
@@ -132,7 +137,7 @@ void register_volumes(nb::module_& m) {
   m.def("volume_read", &read_file, nb::arg("source"), nb::arg("name"), nb::arg("blosc").none());
   m.def("volume_write", &write_file, nb::arg("grid"), nb::arg("codec"), nb::arg("blosc").none());
   m.def("volume_build", &build, nb::arg("points"), nb::arg("type"), nb::arg("background"), nb::arg("matrix"),
-        nb::arg("translation"), nb::arg("whole_tiles"));
+        nb::arg("translation"), nb::arg("whole_tiles"), nb::arg("room"));
   m.def(
       "volume_stated_bytes",
       [](const ArrayObject& header) {
@@ -142,10 +147,12 @@ void register_volumes(nb::module_& m) {
       nb::arg("header"), "How many bytes the grid says it has whose beginning this is.");
   m.def(
       "volume_type",
-      [](const TypeHandle* value) {
-        return value ? std::uint32_t(grid_type_of(value->type)) : std::uint32_t(GridType::on_index);
+      [](const TypeHandle& value) {
+        return std::uint32_t(grid_type_of(value.type));
       },
-      nb::arg("value").none(), "The number of the type of grids with such voxels; 0 if there is none.");
+      nb::arg("value"), "The number of the type of grids with such voxels; 0 if there is none.");
+  m.attr("VOLUME_INDEX") = std::uint32_t(GridType::index);
+  m.attr("VOLUME_ON_INDEX") = std::uint32_t(GridType::on_index);
   m.def(
       "volume_value",
       [](std::uint32_t type) -> std::optional<TypeHandle> {
@@ -195,6 +202,14 @@ void register_volumes(nb::module_& m) {
           },
           "Where the values of the first leaf begin, how far it is to those of the next, and how large one is.")
       .def_prop_ro("features", [](const VolumeObject& self) { return features_of(self.volume->facts()); })
+      .def(
+          "replace",
+          [](VolumeObject& self, const ArrayObject& grid) {
+            const Array source = grid.array;
+            const GilRelease open;
+            self.volume->replace(source);
+          },
+          nb::arg("grid"), "Another grid of the same type and size in its place.")
       .def(
           "write_tiles",
           [](const VolumeObject& self, const ArrayObject& out) { fill(self, out, &volume::tile_corners); }, nb::arg("out"))

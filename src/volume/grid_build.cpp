@@ -56,13 +56,18 @@ class Build {
   Build(const GridPlan& plan, std::vector<Key> keys)
       : plan_(plan), layout_(*grid_layout(plan.type)), keys_(std::move(keys)) {}
 
-  Array run() {
+  /// No array, and bits in `status`, if the plan's room is too small.
+  Array run(std::uint32_t& status) {
     count();
+    const GridCounts room = plan_.room.value_or(GridCounts{voxels_, leaves_, lowers_, tiles_});
+    status = (leaves_ > room.leaves ? kTooManyLeaves : 0u) | (lowers_ > room.lowers ? kTooManyLowers : 0u) |
+             (tiles_ > room.uppers ? kTooManyUppers : 0u) | (voxels_ > room.voxels ? kTooManyVoxels : 0u);
+    if (status != kGridBuilt) return {};
     const std::uint64_t root = grid::kHeaderBytes + tree::kBytes;
-    first_upper_ = root + layout_.root_bytes + tiles_ * layout_.tile_bytes;
-    first_lower_ = first_upper_ + tiles_ * layout_.upper_bytes;
-    first_leaf_ = first_lower_ + lowers_ * layout_.lower_bytes;
-    bytes_ = first_leaf_ + leaves_ * layout_.leaf_bytes;
+    first_upper_ = root + layout_.root_bytes + room.uppers * layout_.tile_bytes;
+    first_lower_ = first_upper_ + room.uppers * layout_.upper_bytes;
+    first_leaf_ = first_lower_ + room.lowers * layout_.lower_bytes;
+    bytes_ = first_leaf_ + room.leaves * layout_.leaf_bytes;
     Array out = Array::zeros(types::scalar(ScalarKind::u8), {std::int64_t(bytes_)});
     at_ = static_cast<std::byte*>(out.data());
     header();
@@ -259,7 +264,7 @@ GridMap grid_map(const std::array<double, 9>& m, const std::array<double, 3>& tr
   return map;
 }
 
-Array build_grid(const GridPlan& plan, std::span<const std::int32_t> points) {
+Array build_grid_within(const GridPlan& plan, std::span<const std::int32_t> points, std::uint32_t& status) {
   const std::size_t count = points.size() / 3;
   std::vector<Key> keys(count);
   for (std::size_t n = 0; n < count; ++n) {
@@ -268,7 +273,14 @@ Array build_grid(const GridPlan& plan, std::span<const std::int32_t> points) {
   }
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return Build(plan, std::move(keys)).run();
+  return Build(plan, std::move(keys)).run(status);
+}
+
+Array build_grid(const GridPlan& plan, std::span<const std::int32_t> points) {
+  std::uint32_t status = kGridBuilt;
+  GridPlan exact = plan;
+  exact.room.reset();
+  return build_grid_within(exact, points, status);
 }
 
 }  // namespace weft::volume

@@ -70,6 +70,21 @@ Volume::Volume(const Array& memory, GridFacts facts)
   write(descriptor_of(facts_, reinterpret_cast<std::uint64_t>(memory_.data())));
 }
 
+void Volume::replace(const Array& grid) {
+  Array room;
+  GridFacts facts = check_grid(GridBytes(host_bytes(grid, room), "the grid"));
+  if (facts.bytes != facts_.bytes || facts.type != facts_.type)
+    throw runtime::ArgumentError("a Volume is rebuilt by a grid of its own type and size");
+  std::unique_lock<std::shared_mutex> alone;
+  if (!device()) alone = std::unique_lock(in_use());
+  leave_to_pins();
+  memory_.assign(grid);
+  facts_ = std::move(facts);
+  VolumeDescriptor descriptor = descriptor_of(facts_, reinterpret_cast<std::uint64_t>(memory_.data()));
+  descriptor.header.generation = next_generation();
+  write(descriptor);
+}
+
 std::shared_ptr<geometry::Object> Volume::keep() { return std::make_shared<Volume>(memory_.copy(), facts_); }
 
 void Volume::before_write() {

@@ -13,6 +13,9 @@ class Volume final : public geometry::Object {
   static std::shared_ptr<Volume> make(const runtime::Array& memory, GridFacts facts);
   Volume(const runtime::Array& memory, GridFacts facts);
 
+  /// Another grid of the same type and size, as bytes on the host, in its memory. On a GPU it is queued.
+  void replace(const runtime::Array& grid);
+
   const GridFacts& facts() const { return facts_; }
   const runtime::Array& memory() const { return memory_; }
   void before_write() override;

@@ -1,7 +1,5 @@
 """wp.Volume: grids that are made, saved and loaded, and what kernels read of them, compared with a reader in plain Python."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np
@@ -92,7 +90,7 @@ def saved(volume: wp.Volume, codec: str = "none") -> bytes:
 
 
 def places_around(rng, n: int) -> np.ndarray:
-    near = CORNERS[rng.integers(0, len(CORNERS) - 1, n)] + rng.integers(-12, 13, (n, 3))
+    near = (CORNERS[rng.integers(0, len(CORNERS) - 1, n)] & ~7) + rng.integers(-3, 11, (n, 3))
     return near.astype(np.int32)
 
 
@@ -103,7 +101,7 @@ def test_lookups(dtype) -> None:
     assert volume.dtype is dtype and not volume.is_index
     places = places_around(np.random.default_rng(1), 500)
     want = np.array([grid.value(*(int(x) for x in p)) for p in places])
-    assert len(np.unique(want, axis=0)) > 50
+    assert len(np.unique(want, axis=0)) > 30
     for executor in EXECUTORS if wp.get_device().is_cpu else [0]:
         out = wp.zeros(len(places), dtype=dtype)
         launch(lookup_kernel(dtype), len(places), [volume.id, wp.array(places, dtype=wp.vec3i)], [out], executor)

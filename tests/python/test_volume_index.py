@@ -1,7 +1,5 @@
 """Index grids: indices of voxels, and samples of arrays that have a row for each."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from mesh_cases import EXECUTORS, launch

@@ -13,7 +13,7 @@ import numpy as np
 
 from warp import _weft
 from warp._src.arrays.array import array
-from warp._src.arrays.array_factories import empty
+from warp._src.arrays.array_factories import zeros
 from warp._src.devices.device import Device, get_device
 from warp._src.geometry import volume_building as _building
 from warp._src.values import types
@@ -55,6 +55,8 @@ class Volume:
     REBUILD_VOXEL_CAPACITY_EXCEEDED = 8
     """Status of `rebuild`: more active voxels than there is room for."""
 
+    _plan: _building.Plan | None = None  # of one that can be rebuilt
+
     class GridInfo(NamedTuple):
         """What a grid says of itself."""
 
@@ -86,6 +88,32 @@ class Volume:
         """How many values."""
         type_str: str
         """Their type, as NanoVDB names it."""
+
+    class RebuildInfo(NamedTuple):
+        """For how much there is room in a volume that can be rebuilt."""
+
+        kind: str | None
+        """`"tiles"` or `"voxels"`, by which it was allocated; None for a volume that can't be rebuilt."""
+        max_voxel_count: int
+        """Room for active voxels."""
+        max_leaf_node_count: int
+        """Room for tiles."""
+        max_lower_node_count: int
+        """Room for lower nodes."""
+        max_upper_node_count: int
+        """Room for upper nodes."""
+
+    class ActiveStats(NamedTuple):
+        """How much there is in a volume now."""
+
+        voxel_count: int
+        """Active voxels."""
+        leaf_node_count: int
+        """Tiles."""
+        lower_node_count: int
+        """Lower nodes."""
+        upper_node_count: int
+        """Upper nodes."""
 
     def __init__(self, data: array, copy: bool = True) -> None:
         if not isinstance(data, array) or not data._valid or data.dtype not in (types.uint8, types.uint32):
@@ -159,12 +187,13 @@ class Volume:
         )
 
     def get_tile_count(self) -> int:
-        """How many tiles, leaves of 8 x 8 x 8 voxels, there are."""
-        return self._volume.tiles
+        """How many tiles, leaves of 8 x 8 x 8 voxels, there are; for how many there is room, if it can be rebuilt."""
+        return self._volume.tiles if self._plan is None else self._plan.room[1]
 
     def get_voxel_count(self) -> int:
-        """How many voxels have an index: active ones of an index grid, all voxels of all tiles elsewhere."""
-        return self._volume.voxels
+        """How many voxels have an index: active ones of an index grid, all voxels of all tiles elsewhere; for how many there
+        is room, if it can be rebuilt."""
+        return self._volume.voxels if self._plan is None else self._plan.room[0]
 
     def get_tiles(self, out: array | None = None) -> array:
         """The lower corners of all tiles, in index space: int32, a row of three for each, in the order of the tiles.
@@ -184,7 +213,7 @@ class Volume:
 
     def _listed(self, count: int, write: Any, out: array | None) -> array:
         _building.refuse_capture(self.device, "a list of a Volume's voxels or tiles")
-        rows = empty((count, 3), dtype=types.int32, device="cpu")
+        rows = zeros((count, 3), dtype=types.int32, device="cpu")
         write(rows)
         if out is None:
             return rows if self.device.is_cpu else rows.to(self.device)
@@ -367,6 +396,12 @@ class Volume:
         translation: Any = (0.0, 0.0, 0.0),
         device: Any = None,
         transform: Any = None,
+        rebuildable: bool = False,
+        max_tiles: int | None = None,
+        max_lower_nodes: int | None = None,
+        max_upper_nodes: int | None = None,
+        status: array | None = None,
+        point_mask: array | None = None,
     ) -> Volume:
         """A volume with the tiles of 8 x 8 x 8 voxels that these points lie in.
 
@@ -375,10 +410,19 @@ class Volume:
             voxel_size: how large a voxel is in the world; a number, or three.
             bg_value: the value of all voxels; its type is that of the voxels. None makes an index grid.
             translation: where voxel (0, 0, 0) lies in the world.
-            device: where the volume shall live.
+            device: where the volume shall live; by default where the points are.
             transform: 3 x 3 numbers, from index space to the world, in place of `voxel_size`.
+            rebuildable: reserves memory, so that `rebuild` can give it other tiles.
+            max_tiles: for how many tiles there shall be room; by default one for each point.
+            max_lower_nodes: the same for lower nodes, of 16 x 16 x 16 tiles.
+            max_upper_nodes: the same for upper nodes, of 32 x 32 x 32 lower ones.
+            status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
+            point_mask: integers, one for each point: points with 0 are left out.
         """
-        return _building.by_points(cls, tile_points, voxel_size, bg_value, translation, device, transform, True)
+        rebuilding = _building.Rebuilding(None, max_tiles, max_lower_nodes, max_upper_nodes) if rebuildable else None
+        return _building.by_points(
+            cls, tile_points, voxel_size, bg_value, translation, device, transform, True, rebuilding, status, point_mask
+        )
 
     @classmethod
     def allocate_by_voxels(
@@ -388,6 +432,13 @@ class Volume:
         translation: Any = (0.0, 0.0, 0.0),
         device: Any = None,
         transform: Any = None,
+        rebuildable: bool = False,
+        max_active_voxels: int | None = None,
+        max_leaf_nodes: int | None = None,
+        max_lower_nodes: int | None = None,
+        max_upper_nodes: int | None = None,
+        status: array | None = None,
+        point_mask: array | None = None,
     ) -> Volume:
         """An index grid whose active voxels are those that these points lie in.
 
@@ -395,7 +446,59 @@ class Volume:
             voxel_points: voxels (int32 in rows of three, or vec3i), or places of the world (vec3f, float32 in rows).
             voxel_size: how large a voxel is in the world; a number, or three.
             translation: where voxel (0, 0, 0) lies in the world.
-            device: where the volume shall live.
+            device: where the volume shall live; by default where the points are.
             transform: 3 x 3 numbers, from index space to the world, in place of `voxel_size`.
+            rebuildable: reserves memory, so that `rebuild` can give it other voxels.
+            max_active_voxels: for how many voxels there shall be room; by default one for each point.
+            max_leaf_nodes: the same for tiles of 8 x 8 x 8 voxels.
+            max_lower_nodes: the same for lower nodes, of 16 x 16 x 16 tiles.
+            max_upper_nodes: the same for upper nodes, of 32 x 32 x 32 lower ones.
+            status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
+            point_mask: integers, one for each point: points with 0 are left out.
         """
-        return _building.by_points(cls, voxel_points, voxel_size, None, translation, device, transform, False)
+        rebuilding = None
+        if rebuildable:
+            rebuilding = _building.Rebuilding(max_active_voxels, max_leaf_nodes, max_lower_nodes, max_upper_nodes)
+        return _building.by_points(
+            cls, voxel_points, voxel_size, None, translation, device, transform, False, rebuilding, status, point_mask
+        )
+
+    # ---- rebuilding ------------------------------------------------------------------------------------------------
+
+    @property
+    def is_rebuildable(self) -> bool:
+        """Whether `rebuild` can give it other tiles or voxels."""
+        return self._plan is not None
+
+    def get_rebuild_info(self) -> Volume.RebuildInfo:
+        """For how much there is room in a volume that can be rebuilt."""
+        plan = self._plan
+        if plan is None:
+            return Volume.RebuildInfo(None, 0, 0, 0, 0)
+        return Volume.RebuildInfo("tiles" if plan.whole else "voxels", *plan.room)
+
+    def get_active_stats(self) -> Volume.ActiveStats:
+        """How many active voxels and nodes there are now."""
+        volume = self._volume
+        return Volume.ActiveStats(volume.active_voxels, volume.tiles, volume.lowers, volume.uppers)
+
+    def rebuild(self, points: array, status: array | None = None, point_mask: array | None = None) -> array | None:
+        """Gives a volume that was allocated with `rebuildable` the tiles, or voxels, of other points, under the same id. Values are
+        the background again. If there is not room for them the volume stays as it is.
+
+        Args:
+            points: as when it was allocated.
+            status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
+            point_mask: integers, one for each point: points with 0 are left out.
+
+        Returns:
+            `status`.
+        """
+        if self._plan is None:
+            raise RuntimeError("Volume is not rebuildable: allocate it with rebuildable=True")
+        if self.device.is_cpu and _weft.host_capturing():
+            _weft.host_record_call(lambda: _building.rebuild(self, points, status, point_mask), [])
+        else:
+            _building.refuse_capture(self.device, "the rebuild of a Volume")
+            _building.rebuild(self, points, status, point_mask)
+        return status

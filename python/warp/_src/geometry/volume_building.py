@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from warp import _weft
 from warp._src.arrays.array import array, element_handle
-from warp._src.arrays.array_factories import clone, empty
+from warp._src.arrays.array_factories import clone
 from warp._src.devices.device import Device, get_device
 from warp._src.values import types
+from warp._src.values.vector import vector as vector_type
 
 HEADER_BYTES = 736
 """What a grid says of itself comes first, in so many bytes."""
@@ -112,29 +113,28 @@ def _matrix(voxel_size: Any, transform: Any) -> list[float]:
     return [sizes[0], 0.0, 0.0, 0.0, sizes[1], 0.0, 0.0, 0.0, sizes[2]]
 
 
-def _voxel_type(bg_value: Any) -> tuple[int, bytes]:
+def _plain_type(value: Any) -> Any:
+    """The type of voxels for a number or numbers of Python or NumPy."""
+    if type(value) is int:
+        return types.int32
+    values = np.asarray(value)
+    known = isinstance(value, (np.ndarray, np.generic))
+    scalar: Any = types.float64 if known and values.dtype == np.float64 else types.float32
+    if values.ndim == 0 and values.dtype.kind in "iu":
+        scalar = {"int64": types.int64, "uint32": types.uint32}.get(values.dtype.name, types.int32)
+    return scalar if values.ndim == 0 else vector_type(values.size, scalar)
+
+
+def _voxel_type(bg_value: Any, whole: bool) -> tuple[int, bytes]:
     """The number of the grid's type, and its background in bytes."""
     if bg_value is None:
-        return _weft.volume_type(None), b""
+        return _weft.VOLUME_INDEX if whole else _weft.VOLUME_ON_INDEX, b""
     if isinstance(bg_value, (bool, np.bool_)):
         raise RuntimeError("no Volume has voxels of bool")
-    if isinstance(bg_value, int):
-        dtype: Any = types.int32
-    elif isinstance(bg_value, float):
-        dtype = types.float32
-    else:
-        handle = getattr(bg_value, "_wp_type_", None)
-        if isinstance(handle, _weft.Type):
-            dtype = types.class_of(handle)
-        else:
-            values = np.asarray(bg_value)
-            wide = isinstance(bg_value, (np.ndarray, np.generic)) and values.dtype == np.float64
-            scalar = types.float64 if wide else types.float32
-            if values.ndim == 0 and values.dtype.kind in "iu":
-                scalar = {"int64": types.int64, "uint32": types.uint32}.get(values.dtype.name, types.int32)
-            dtype = scalar if values.ndim == 0 else types.vector(values.size, scalar)
-            bg_value = values.tolist()
-    handle = types.type_handle(dtype)
+    handle = getattr(bg_value, "_wp_type_", None)
+    if not isinstance(handle, _weft.Type):
+        handle = types.type_handle(_plain_type(bg_value))
+        bg_value = np.asarray(bg_value).tolist()
     number = _weft.volume_type(handle)
     if number == 0:
         raise RuntimeError(
@@ -144,10 +144,38 @@ def _voxel_type(bg_value: Any) -> tuple[int, bytes]:
     return number, _weft.pack(handle, bg_value)
 
 
+class Plan(NamedTuple):
+    """How a volume was made, so that it can be rebuilt."""
+
+    type: int
+    background: bytes
+    matrix: list[float]
+    translation: list[float]
+    whole: bool
+    room: list[int]
+    """Active voxels, leaves, lower and upper nodes; empty: as many as there are."""
+
+    def build(self, points: np.ndarray) -> tuple[array | None, int]:
+        """A grid on the host, and the status: 0, or bits for what there is not room for."""
+        voxels = array(np.ascontiguousarray(points, dtype=np.int32).reshape(-1), dtype=types.int32, device="cpu", copy=False)
+        memory, status = _weft.volume_build(
+            voxels, self.type, self.background, self.matrix, self.translation, self.whole, self.room
+        )
+        return (None if status else shared(memory)), status
+
+    def voxels_of(self, rows: np.ndarray) -> np.ndarray:
+        """The voxels that points lie in, which are voxels themselves or places of the world."""
+        return rows if rows.dtype == np.int32 else _nearest(rows, self.matrix, self.translation)
+
+    def room_text(self) -> str:
+        """The room there is, in words."""
+        voxels, leaves, lowers, uppers = self.room
+        return f"there is: {voxels} voxels, {leaves} tiles, {lowers} lower and {uppers} upper nodes"
+
+
 def _built(cls: Any, points: np.ndarray, bg_value: Any, matrix: list[float], translation: Any, device: Device, whole: bool) -> Any:
-    number, background = _voxel_type(bg_value)
-    voxels = array(np.ascontiguousarray(points, dtype=np.int32).reshape(-1), dtype=types.int32, device="cpu", copy=False)
-    memory = shared(_weft.volume_build(voxels, number, background, matrix, _three(translation, "translation"), whole))
+    plan = Plan(*_voxel_type(bg_value, whole), matrix, _three(translation, "translation"), whole, [])
+    memory, _ = plan.build(points)
     return cls._of(memory.to(device), "the grid")
 
 
@@ -160,13 +188,48 @@ def _nearest(places: np.ndarray, matrix: list[float], translation: Any) -> np.nd
     return np.floor(index + 0.5).astype(np.int32)
 
 
-def _rows(points: Any) -> np.ndarray:
-    """Points as rows of three on the host; RuntimeError for what are none."""
+def _rows(points: Any, point_mask: Any = None) -> np.ndarray:
+    """Points as rows of three on the host, those of a mask alone; RuntimeError for what are none."""
     if isinstance(points, array) and points._valid:
         rows = points.numpy()
         if rows.ndim == 2 and rows.shape[1] == 3 and rows.dtype in (np.int32, np.float32):
-            return rows
+            if point_mask is None:
+                return rows
+            mask = point_mask.numpy() if isinstance(point_mask, array) else np.zeros((0, 0))
+            if mask.shape != (len(rows),) or mask.dtype.kind not in "iub":
+                raise RuntimeError(f"point_mask must be an array of {len(rows)} integers, one for each point")
+            return rows[mask != 0]
     raise RuntimeError("the points of a Volume are an array of vec3i or vec3f, or of int32 or float32 in rows of three")
+
+
+class Rebuilding(NamedTuple):
+    """What `allocate_by_tiles` and `allocate_by_voxels` are told about rebuilding; None where nothing is said."""
+
+    voxels: int | None
+    leaves: int | None
+    lowers: int | None
+    uppers: int | None
+
+    def room(self, points: int, whole: bool) -> list[int]:
+        """For how many voxels and nodes there shall be room: by default for points that lie apart."""
+        voxels = points if self.voxels is None else int(self.voxels)
+        leaves = (points if whole else voxels) if self.leaves is None else int(self.leaves)
+        if whole:
+            voxels = leaves * 512
+        lowers = leaves if self.lowers is None else int(self.lowers)
+        uppers = lowers if self.uppers is None else int(self.uppers)
+        room = [voxels, leaves, lowers, uppers]
+        if min(room) < 0:
+            raise RuntimeError(f"a Volume has room for 0 nodes or more, not for {min(room)}")
+        return room
+
+
+def _report(status: Any, value: int) -> None:
+    """Writes the status where the caller wants it."""
+    if status is not None:
+        if not isinstance(status, array) or status.size != 1 or status.dtype not in (types.uint32, types.int32):
+            raise RuntimeError("status must be an array of one uint32 or int32")
+        status.fill_(value)
 
 
 def by_points(
@@ -178,15 +241,37 @@ def by_points(
     device: Any,
     transform: Any,
     whole: bool,
+    rebuilding: Rebuilding | None,
+    status: Any,
+    point_mask: Any,
 ) -> Any:
     """A volume of the tiles, or voxels, that points lie in."""
     matrix = _matrix(voxel_size, transform)
     place = get_device(device) if device is not None else points.device if isinstance(points, array) else get_device()
     refuse_capture(place, "the allocation of a Volume")
-    rows = _rows(points)
-    if rows.dtype != np.int32:
-        rows = _nearest(rows, matrix, translation)
-    return _built(cls, rows, bg_value, matrix, translation, place, whole)
+    rows = _rows(points, point_mask)
+    plan = Plan(*_voxel_type(bg_value, whole), matrix, _three(translation, "translation"), whole, [])
+    if rebuilding is not None:
+        plan = plan._replace(room=rebuilding.room(len(points), whole))
+    memory, found = plan.build(plan.voxels_of(rows))
+    _report(status, found)
+    if memory is None:
+        if status is None:
+            raise RuntimeError(f"these points need more room than {plan.room_text()}")
+        memory, _ = plan.build(np.zeros((0, 3), dtype=np.int32))
+    made = cls._of(memory.to(place), "the grid")
+    if rebuilding is not None:
+        made._plan = plan
+    return made
+
+
+def rebuild(volume: Any, points: Any, status: Any, point_mask: Any) -> None:
+    """Another topology in a volume's memory, unless there is not room for it."""
+    plan = volume._plan
+    memory, found = plan.build(plan.voxels_of(_rows(points, point_mask)))
+    if memory is not None:
+        volume._volume.replace(memory)
+    _report(status, found)
 
 
 def allocate(
