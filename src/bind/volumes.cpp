@@ -146,11 +146,8 @@ void register_volumes(nb::module_& m) {
       },
       nb::arg("header"), "How many bytes the grid says it has whose beginning this is.");
   m.def(
-      "volume_type",
-      [](const TypeHandle& value) {
-        return std::uint32_t(grid_type_of(value.type));
-      },
-      nb::arg("value"), "The number of the type of grids with such voxels; 0 if there is none.");
+      "volume_type", [](const TypeHandle& value) { return std::uint32_t(grid_type_of(value.type)); }, nb::arg("value"),
+      "The number of the type of grids with such voxels; 0 if there is none.");
   m.attr("VOLUME_INDEX") = std::uint32_t(GridType::index);
   m.attr("VOLUME_ON_INDEX") = std::uint32_t(GridType::on_index);
   m.def(
@@ -185,7 +182,8 @@ void register_volumes(nb::module_& m) {
                    [](const VolumeObject& self) { return std::string(grid_type_name(self.volume->facts().type)); })
       .def_prop_ro("is_index", [](const VolumeObject& self) { return is_index_grid(self.volume->facts().type); })
       .def_prop_ro("matrix", [](const VolumeObject& self) { return tuple_of(self.volume->facts().map.matrix); })
-      .def_prop_ro("translation", [](const VolumeObject& self) { return tuple_of(self.volume->facts().map.translation); })
+      .def_prop_ro("translation",
+                   [](const VolumeObject& self) { return tuple_of(self.volume->facts().map.translation); })
       .def_prop_ro("voxel_size", [](const VolumeObject& self) { return tuple_of(self.volume->facts().voxel_size); })
       .def_prop_ro("tiles", [](const VolumeObject& self) { return self.volume->facts().leaves; })
       .def_prop_ro("lowers", [](const VolumeObject& self) { return self.volume->facts().lowers; })
@@ -196,7 +194,8 @@ void register_volumes(nb::module_& m) {
           "leaf_values",
           [](const VolumeObject& self) {
             const GridFacts& facts = self.volume->facts();
-            if (!facts.layout) throw runtime::ArgumentError("a Volume of this type of grid has no values that can be read");
+            if (!facts.layout)
+              throw runtime::ArgumentError("a Volume of this type of grid has no values that can be read");
             return nb::make_tuple(facts.first_leaf + facts.layout->leaf_table, facts.layout->leaf_bytes,
                                   facts.layout->value_bytes);
           },
@@ -212,7 +211,8 @@ void register_volumes(nb::module_& m) {
           nb::arg("grid"), "Another grid of the same type and size in its place.")
       .def(
           "write_tiles",
-          [](const VolumeObject& self, const ArrayObject& out) { fill(self, out, &volume::tile_corners); }, nb::arg("out"))
+          [](const VolumeObject& self, const ArrayObject& out) { fill(self, out, &volume::tile_corners); },
+          nb::arg("out"))
       .def(
           "write_voxels",
           [](const VolumeObject& self, const ArrayObject& out) { fill(self, out, &volume::voxel_places); },

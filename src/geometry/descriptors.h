@@ -119,7 +119,8 @@ static_assert(sizeof(VolumeDescriptor) == 352 && sizeof(VolumeDescriptor) <= kSl
                   offsetof(VolumeDescriptor, table_stride) == 64 && offsetof(VolumeDescriptor, indexing) == 88 &&
                   offsetof(VolumeDescriptor, matrix) == 96 && offsetof(VolumeDescriptor, inverse) == 132 &&
                   offsetof(VolumeDescriptor, translation) == 168 && offsetof(VolumeDescriptor, matrix_wide) == 184 &&
-                  offsetof(VolumeDescriptor, inverse_wide) == 256 && offsetof(VolumeDescriptor, translation_wide) == 328,
+                  offsetof(VolumeDescriptor, inverse_wide) == 256 &&
+                  offsetof(VolumeDescriptor, translation_wide) == 328,
               "src/stdlib/volume.py knows these offsets");
 
 }  // namespace weft::geometry

@@ -86,17 +86,15 @@ Entity FunctionLowering::special_volume(std::string_view name, std::vector<Argum
   if (!indexed && name != "volume_store") params.push_back("dtype");
   if (!order_arguments(name, params, args, at_node)) return Entity::failed();
   if (args.size() != params.size())
-    return fail(DiagCode::bad_call, at_node,
-                std::string(name) + "() takes " + std::to_string(params.size()) + " arguments, got (" + describe(args) +
-                    ")");
+    return fail(
+        DiagCode::bad_call, at_node,
+        std::string(name) + "() takes " + std::to_string(params.size()) + " arguments, got (" + describe(args) + ")");
 
   // What comes first has one type each.
   const std::size_t fixed = by_voxel ? 4 : 3;
   std::vector<Argument> passed;
   for (std::size_t k = 0; k < fixed; ++k) {
-    const Type* wanted = k == 0                    ? types::u64()
-                         : by_voxel || k == 2 ? types::i32()
-                                                   : types::vec(types::f32(), 3);
+    const Type* wanted = k == 0 ? types::u64() : by_voxel || k == 2 ? types::i32() : types::vec(types::f32(), 3);
     const Node& node = args[k].expr ? static_cast<const Node&>(*args[k].expr) : at_node;
     ir::Value* value = args[k].entity.kind == Entity::Kind::integer && wanted->is_int()
                            ? literal_as(args[k].entity, wanted, node)
@@ -104,8 +102,8 @@ Entity FunctionLowering::special_volume(std::string_view name, std::vector<Argum
     if (!value) return Entity::failed();
     if (value->type != wanted)
       return fail(DiagCode::no_overload, node,
-                  std::string(name) + "() takes '" + std::string(params[k]) + "' as " + wanted->user_name() + ", not as " +
-                      value->type->user_name());
+                  std::string(name) + "() takes '" + std::string(params[k]) + "' as " + wanted->user_name() +
+                      ", not as " + value->type->user_name());
     passed.push_back({{}, Entity::of(value), args[k].expr, nullptr});
   }
 
@@ -116,8 +114,9 @@ Entity FunctionLowering::special_volume(std::string_view name, std::vector<Argum
   if (indexed) {
     const Argument& rows = args[3];
     if (!rows.entity.is_value() || !rows.entity.type()->is_array() || rows.entity.type()->rank() != 1)
-      return fail(DiagCode::no_overload, at_node,
-                  std::string(name) + "() takes 'voxel_data' as an array of one dimension, not " + describe(rows.entity));
+      return fail(
+          DiagCode::no_overload, at_node,
+          std::string(name) + "() takes 'voxel_data' as an array of one dimension, not " + describe(rows.entity));
     const Type* element = rows.entity.type()->element();
     Entity background = storable(args[4].entity, element, *args[4].expr, "the background");
     if (!background.is_value()) return Entity::failed();

@@ -15,9 +15,9 @@ constexpr GridLayout kIndex = {0, 32, 96, 24, 32, 8, 8256, 270400, 1088, 33856, 
 constexpr GridLayout kIndexMask = {0, 32, 96, 24, 32, 8, 8256, 270400, 1088, 33856, 80, 160};
 
 constexpr std::string_view kNames[kGridTypes] = {
-    "?",      "float",  "double", "int16", "int32",   "int64",     "Vec3f",       "Vec3d",      "Mask",
-    "Half",   "uint32", "bool",   "RGBA8", "Float4",  "Float8",    "Float16",     "FloatN",     "Vec4f",
-    "Vec4d",  "Index",  "OnIndex", "IndexMask", "OnIndexMask", "PointIndex", "Vec3u8", "Vec3u16", "uint8"};
+    "?",     "float",  "double",  "int16",     "int32",       "int64",      "Vec3f",   "Vec3d",   "Mask",
+    "Half",  "uint32", "bool",    "RGBA8",     "Float4",      "Float8",     "Float16", "FloatN",  "Vec4f",
+    "Vec4d", "Index",  "OnIndex", "IndexMask", "OnIndexMask", "PointIndex", "Vec3u8",  "Vec3u16", "uint8"};
 
 }  // namespace
 
@@ -57,7 +57,7 @@ const GridLayout* grid_layout(GridType type) {
 std::optional<std::uint32_t> grid_layout_part(const GridLayout& layout, std::string_view name) {
   struct Part {
     std::string_view name;
-    std::uint32_t GridLayout::*part;
+    std::uint32_t GridLayout::* part;
   };
   static constexpr Part parts[] = {
       {"value_bytes", &GridLayout::value_bytes},   {"background", &GridLayout::background},

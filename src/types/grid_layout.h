@@ -65,9 +65,7 @@ std::optional<std::uint32_t> grid_layout_part(const GridLayout& layout, std::str
 /// Whether voxels have indices instead of values.
 constexpr bool is_index_grid(GridType type) { return type >= GridType::index && type <= GridType::on_index_mask; }
 /// Whether only active voxels have an index.
-constexpr bool is_on_index_grid(GridType type) {
-  return type == GridType::on_index || type == GridType::on_index_mask;
-}
+constexpr bool is_on_index_grid(GridType type) { return type == GridType::on_index || type == GridType::on_index_mask; }
 
 /// The grid type whose voxels are of this type; `unknown` if there is none that kernels read.
 GridType grid_type_of(const Type* value);

@@ -30,7 +30,7 @@ struct GridFeature {
 struct GridFacts {
   std::uint64_t bytes = 0;
   GridType type = GridType::unknown;
-  const GridLayout* layout = nullptr;  // null: kernels don't read such grids, and the tree was not looked at
+  const GridLayout* layout = nullptr;   // null: kernels don't read such grids, and the tree was not looked at
   std::uint32_t number = 0, count = 1;  // of this grid, and of all of them, in what they came in
   std::string name;
   GridMap map;

@@ -27,7 +27,8 @@ struct Key {
 };
 
 Key key_of(std::int32_t i, std::int32_t j, std::int32_t k) {
-  const auto x = std::uint64_t(std::uint32_t(i)), y = std::uint64_t(std::uint32_t(j)), z = std::uint64_t(std::uint32_t(k));
+  const auto x = std::uint64_t(std::uint32_t(i)), y = std::uint64_t(std::uint32_t(j)),
+             z = std::uint64_t(std::uint32_t(k));
   const std::uint64_t upper = (x >> 7 & 31) << 10 | (y >> 7 & 31) << 5 | (z >> 7 & 31);
   const std::uint64_t lower = (x >> 3 & 15) << 8 | (y >> 3 & 15) << 4 | (z >> 3 & 15);
   const std::uint64_t voxel = (x & 7) << 6 | (y & 7) << 3 | (z & 7);
@@ -85,9 +86,7 @@ class Build {
   void put_box(std::uint64_t at, const Box& box) {
     for (std::size_t k = 0; k < 3; ++k) put(at + 4 * k, box.low[k]), put(at + 12 + 4 * k, box.high[k]);
   }
-  void set_bit(std::uint64_t mask, std::uint32_t bit) {
-    at_[mask + bit / 8] |= std::byte(1u << bit % 8);
-  }
+  void set_bit(std::uint64_t mask, std::uint32_t bit) { at_[mask + bit / 8] |= std::byte(1u << bit % 8); }
 
   void count() {
     for (std::size_t n = 0; n < keys_.size(); ++n) {
@@ -98,7 +97,8 @@ class Build {
     }
     voxels_ = plan_.whole_tiles ? leaves_ * node::kVoxels : keys_.size();
     if (leaves_ > INT32_MAX / node::kVoxels)
-      throw runtime::ArgumentError(std::to_string(leaves_) + " tiles are more than a Volume holds: indices have 32 bits");
+      throw runtime::ArgumentError(std::to_string(leaves_) +
+                                   " tiles are more than a Volume holds: indices have 32 bits");
   }
 
   void header() {
@@ -229,14 +229,16 @@ class Build {
     low.fill(HUGE_VAL), high.fill(-HUGE_VAL);
     for (int corner = 0; corner < 8; ++corner) {
       double at[3];
-      for (int k = 0; k < 3; ++k) at[k] = corner >> k & 1 ? double(box.high[std::size_t(k)]) + 1 : double(box.low[std::size_t(k)]);
+      for (int k = 0; k < 3; ++k)
+        at[k] = corner >> k & 1 ? double(box.high[std::size_t(k)]) + 1 : double(box.low[std::size_t(k)]);
       for (std::size_t k = 0; k < 3; ++k) {
         const double* row = &plan_.map.matrix[3 * k];
         const double world = row[0] * at[0] + row[1] * at[1] + row[2] * at[2] + plan_.map.translation[k];
         low[k] = std::min(low[k], world), high[k] = std::max(high[k], world);
       }
     }
-    for (std::size_t k = 0; k < 3; ++k) put(grid::kWorldBox + 8 * k, low[k]), put(grid::kWorldBox + 24 + 8 * k, high[k]);
+    for (std::size_t k = 0; k < 3; ++k)
+      put(grid::kWorldBox + 8 * k, low[k]), put(grid::kWorldBox + 24 + 8 * k, high[k]);
   }
 
   const GridPlan& plan_;

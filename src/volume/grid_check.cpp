@@ -34,8 +34,8 @@ class Check {
   void header() {
     out_.bytes = stated_bytes(in_);
     if (out_.bytes != in_.size())
-      in_.fail(grid::kBytes, "the grid says that it has " + std::to_string(out_.bytes) + " bytes, not " +
-                                 std::to_string(in_.size()));
+      in_.fail(grid::kBytes,
+               "the grid says that it has " + std::to_string(out_.bytes) + " bytes, not " + std::to_string(in_.size()));
     const auto type = in_.get<std::uint32_t>(grid::kType);
     if (type == 0 || type >= kGridTypes) in_.fail(grid::kType, std::to_string(type) + " is no type of grids");
     out_.type = GridType(type);
@@ -80,7 +80,8 @@ class Check {
     const auto count = [&](std::uint64_t k) { return in_.get<std::uint32_t>(tree::kAt + tree::kCounts + 4 * k); };
     out_.leaves = count(0), out_.lowers = count(1), out_.uppers = count(2);
     if (out_.leaves > kMostVoxels / node::kVoxels)
-      in_.fail(tree::kAt + tree::kCounts, std::to_string(out_.leaves) + " leaves are more than indices of 32 bits reach");
+      in_.fail(tree::kAt + tree::kCounts,
+               std::to_string(out_.leaves) + " leaves are more than indices of 32 bits reach");
     out_.first_leaf = level(0, out_.leaves, layout.leaf_bytes, "leaves");
     out_.first_lower = level(1, out_.lowers, layout.lower_bytes, "lower nodes");
     out_.first_upper = level(2, out_.uppers, layout.upper_bytes, "upper nodes");
@@ -88,7 +89,8 @@ class Check {
     out_.tiles = in_.get<std::uint32_t>(out_.root + node::kRootTiles);
     const std::uint64_t table = out_.root + layout.root_bytes;
     if (out_.tiles > (in_.size() - table) / layout.tile_bytes)
-      in_.fail(out_.root + node::kRootTiles, "the root's table of " + std::to_string(out_.tiles) + " tiles is longer than the grid");
+      in_.fail(out_.root + node::kRootTiles,
+               "the root's table of " + std::to_string(out_.tiles) + " tiles is longer than the grid");
     stretches_.push_back({table, table + std::uint64_t(out_.tiles) * layout.tile_bytes, "the root's table"});
   }
 
@@ -127,7 +129,8 @@ class Check {
   /// A write to one part must not change another one: voxels are written, links are not.
   void apart() {
     std::erase_if(stretches_, [](const Stretch& one) { return one.begin == one.end; });
-    std::sort(stretches_.begin(), stretches_.end(), [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+    std::sort(stretches_.begin(), stretches_.end(),
+              [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
     for (std::size_t k = 1; k < stretches_.size(); ++k)
       if (stretches_[k].begin < stretches_[k - 1].end)
         in_.fail(stretches_[k].begin, std::string(stretches_[k].what) + " begins inside of " + stretches_[k - 1].what);
@@ -149,7 +152,8 @@ class Check {
     if (at < to.first || offset % to.node_bytes != 0 || offset / to.node_bytes >= to.count)
       in_.fail(place, std::string("this link does not lead to one of the ") + to.what);
     const std::size_t number = std::size_t(offset / to.node_bytes);
-    if (to.reached[number]) in_.fail(place, std::string("this link leads to one of the ") + to.what + " that another one leads to");
+    if (to.reached[number])
+      in_.fail(place, std::string("this link leads to one of the ") + to.what + " that another one leads to");
     to.reached[number] = true;
     ++to.seen;
     return at;
@@ -157,7 +161,8 @@ class Check {
 
   void all_reached(const Level& level) const {
     if (level.seen != level.count)
-      in_.fail(level.first, std::to_string(level.count - level.seen) + " of the " + level.what + " are reached by no link");
+      in_.fail(level.first,
+               std::to_string(level.count - level.seen) + " of the " + level.what + " are reached by no link");
   }
 
   /// Calls visit(slot, place of its entry) for each child of a node, and looks at the indices of all other entries.
@@ -198,7 +203,8 @@ class Check {
         continue;
       }
       const std::uint64_t upper = follow(uppers, tile + node::kTileChild, out_.root);
-      const std::int32_t corner[3] = {std::int32_t(std::uint32_t(key >> 42) << 12), std::int32_t(std::uint32_t(key >> 21) << 12),
+      const std::int32_t corner[3] = {std::int32_t(std::uint32_t(key >> 42) << 12),
+                                      std::int32_t(std::uint32_t(key >> 21) << 12),
                                       std::int32_t(std::uint32_t(key) << 12)};
       children(upper, node::kUpperChildMask, layout.upper_table, node::kUpperSlots,
                [&](std::uint32_t slot, std::uint64_t entry) {
@@ -229,7 +235,8 @@ class Check {
       if ((in_.get<std::int32_t>(at + node::kLeafBox + 4 * k) & ~7) != corner[std::size_t(k)])
         in_.fail(at, "the leaf's box is not where the links lead that reach it");
     if (!is_index_grid(out_.type)) return;
-    if (in_.get<std::uint64_t>(at + node::kLeafFirst) == 0) in_.fail(at + node::kLeafFirst, "the leaf's first index is 0");
+    if (in_.get<std::uint64_t>(at + node::kLeafFirst) == 0)
+      in_.fail(at + node::kLeafFirst, "the leaf's first index is 0");
     if (!is_on_index_grid(out_.type)) return note_index(at + node::kLeafFirst, node::kVoxels);
     const auto prefix = in_.get<std::uint64_t>(at + node::kLeafPrefix);
     std::uint64_t sum = 0;

@@ -22,9 +22,11 @@ std::string version_text(std::uint32_t version) {
 std::uint64_t most_bytes(const StoredGrid& grid) {
   switch (grid.codec) {
     case Codec::none: return grid.file_bytes;
-    case Codec::zip: return grid.file_bytes > UINT64_MAX / kMostByZip - kSlack ? UINT64_MAX : grid.file_bytes * kMostByZip + kSlack;
+    case Codec::zip:
+      return grid.file_bytes > UINT64_MAX / kMostByZip - kSlack ? UINT64_MAX : grid.file_bytes * kMostByZip + kSlack;
     case Codec::blosc:
-      return grid.file_bytes > UINT64_MAX / kMostByBlosc - kSlack ? UINT64_MAX : grid.file_bytes * kMostByBlosc + kSlack;
+      return grid.file_bytes > UINT64_MAX / kMostByBlosc - kSlack ? UINT64_MAX
+                                                                  : grid.file_bytes * kMostByBlosc + kSlack;
   }
   return 0;
 }
@@ -52,10 +54,11 @@ std::uint64_t read_segment(const GridBytes& file, std::uint64_t at, std::vector<
     grid.type = file.get<std::uint32_t>(at + file::kType);
     grid.codec = Codec(codec);
     if (const auto own = file.get<std::uint16_t>(at + file::kMetaCodec); own != codec)
-      file.fail(at + file::kMetaCodec, "the grid's codec, " + std::to_string(own) + ", is not that of its segment, " +
-                                           std::to_string(codec));
+      file.fail(at + file::kMetaCodec,
+                "the grid's codec, " + std::to_string(own) + ", is not that of its segment, " + std::to_string(codec));
     if (grid.bytes < grid::kHeaderBytes + tree::kBytes)
-      file.fail(at + file::kGridBytes, "a grid of " + std::to_string(grid.bytes) + " bytes is too small for its header");
+      file.fail(at + file::kGridBytes,
+                "a grid of " + std::to_string(grid.bytes) + " bytes is too small for its header");
     if (grid.codec == Codec::none && grid.bytes != grid.file_bytes)
       file.fail(at + file::kFileBytes, "a grid that is not compressed has " + std::to_string(grid.file_bytes) +
                                            " bytes in the file and " + std::to_string(grid.bytes) + " in memory");
@@ -96,7 +99,8 @@ std::vector<StoredGrid> grids_in_memory(const GridBytes& file) {
   return out;
 }
 
-void inflate_into(const GridBytes& file, std::uint64_t at, std::span<const std::byte> packed, std::span<std::byte> out) {
+void inflate_into(const GridBytes& file, std::uint64_t at, std::span<const std::byte> packed,
+                  std::span<std::byte> out) {
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) throw runtime::OutOfMemory(out.size(), "zlib has no memory to inflate a grid");
   struct End {
@@ -122,7 +126,8 @@ void inflate_into(const GridBytes& file, std::uint64_t at, std::span<const std::
   if (status == Z_STREAM_END || (status == Z_BUF_ERROR && in_used == packed.size()))
     file.fail(at, "the compressed data end after " + std::to_string(out_used) + " bytes, expected " +
                       std::to_string(out.size()));
-  if (status == Z_BUF_ERROR) file.fail(at, "the compressed data hold more than the stated " + std::to_string(out.size()) + " bytes");
+  if (status == Z_BUF_ERROR)
+    file.fail(at, "the compressed data hold more than the stated " + std::to_string(out.size()) + " bytes");
   file.fail(at + in_used, std::string("broken compressed data") + (stream.msg ? std::string(": ") + stream.msg : ""));
 }
 
@@ -143,7 +148,8 @@ void unpack_grid(const GridBytes& file, const StoredGrid& grid, std::span<std::b
     return;
   }
   if (grid.codec == Codec::blosc && !blosc)
-    file.fail(grid.at, "this grid is compressed with Blosc, which takes the Python module 'blosc': it is not installed");
+    file.fail(grid.at,
+              "this grid is compressed with Blosc, which takes the Python module 'blosc': it is not installed");
   std::uint64_t at = 0;
   for (std::size_t used = 0; used < out.size();) {
     packed.part(at, 8, "the length of compressed data");

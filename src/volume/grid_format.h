@@ -23,9 +23,10 @@ inline constexpr std::uint64_t kAlignment = 32;
 namespace file {
 inline constexpr std::uint64_t kHeaderBytes = 16, kVersion = 8, kGridCount = 12, kCodec = 14;
 // Of each grid's metadata.
-inline constexpr std::uint64_t kMetaBytes = 176, kGridBytes = 0, kFileBytes = 8, kNameKey = 16, kVoxelCount = 24, kType = 32,
-                               kClass = 36, kWorldBox = 40, kIndexBox = 88, kVoxelSize = 112, kNameBytes = 136,
-                               kNodeCounts = 140, kTileCounts = 156, kMetaCodec = 168, kMetaVersion = 172;
+inline constexpr std::uint64_t kMetaBytes = 176, kGridBytes = 0, kFileBytes = 8, kNameKey = 16, kVoxelCount = 24,
+                               kType = 32, kClass = 36, kWorldBox = 40, kIndexBox = 88, kVoxelSize = 112,
+                               kNameBytes = 136, kNodeCounts = 140, kTileCounts = 156, kMetaCodec = 168,
+                               kMetaVersion = 172;
 }  // namespace file
 
 namespace grid {
@@ -33,8 +34,8 @@ inline constexpr std::uint64_t kHeaderBytes = 672, kChecksum = 8, kVersion = 16,
                                kBytes = 32, kName = 40, kNameBytes = 256, kMap = 296, kWorldBox = 560, kVoxelSize = 608,
                                kClass = 632, kType = 636, kFeatures = 640, kFeatureCount = 648, kIndexedValues = 656;
 // Of the map.
-inline constexpr std::uint64_t kMatrixF = 0, kInverseF = 36, kVectorF = 72, kTaperF = 84, kMatrixD = 88, kInverseD = 160,
-                               kVectorD = 232, kTaperD = 256, kMapBytes = 264;
+inline constexpr std::uint64_t kMatrixF = 0, kInverseF = 36, kVectorF = 72, kTaperF = 84, kMatrixD = 88,
+                               kInverseD = 160, kVectorD = 232, kTaperD = 256, kMapBytes = 264;
 // Flags.
 inline constexpr std::uint32_t kHasBox = 2, kIsBreadthFirst = 32;
 // Descriptions of features, data that grids bring along.

@@ -55,11 +55,12 @@ cuda::Device* device_of(const Array& memory) {
 }  // namespace
 
 std::shared_ptr<Volume> Volume::make(const Array& memory, GridFacts facts) {
-  if (!memory.is_valid() || memory.element() != types::scalar(ScalarKind::u8) || memory.rank() != 1 || !memory.is_contiguous())
+  if (!memory.is_valid() || memory.element() != types::scalar(ScalarKind::u8) || memory.rank() != 1 ||
+      !memory.is_contiguous())
     throw runtime::ArgumentError("the memory of a Volume is a contiguous array of uint8");
   if (std::uint64_t(memory.size()) != facts.bytes)
-    throw runtime::ArgumentError("the memory of a Volume has the grid's " + std::to_string(facts.bytes) + " bytes, not " +
-                                 std::to_string(memory.size()));
+    throw runtime::ArgumentError("the memory of a Volume has the grid's " + std::to_string(facts.bytes) +
+                                 " bytes, not " + std::to_string(memory.size()));
   if (reinterpret_cast<std::uintptr_t>(memory.data()) % kAlignment != 0)
     throw runtime::ArgumentError("a grid begins at an address that is a multiple of 32: let the Volume copy it");
   return publish(std::make_shared<Volume>(memory, std::move(facts)));

@@ -22,8 +22,8 @@ void require(bool condition) {
 }
 
 constexpr std::int32_t kVoxels[] = {0, 0, 0, 1, 2, 3, -1, -1, -1, 9, 0, 0, 130, 5, 5, 5000, -5000, 70000};
-constexpr GridType kTypes[] = {GridType::float32, GridType::vec3f, GridType::int64, GridType::vec4d, GridType::on_index,
-                               GridType::index};
+constexpr GridType kTypes[] = {GridType::float32, GridType::vec3f,    GridType::int64,
+                               GridType::vec4d,   GridType::on_index, GridType::index};
 
 /// A good grid of a type, and the places of its words that are not zero.
 struct Template {
@@ -53,7 +53,8 @@ const Template& good_grid(GridType type) {
 }
 
 /// Changes of nine bytes each: where, what, and how.
-void change(std::vector<std::byte>& bytes, const std::vector<std::uint32_t>& words, const std::uint8_t* data, std::size_t size) {
+void change(std::vector<std::byte>& bytes, const std::vector<std::uint32_t>& words, const std::uint8_t* data,
+            std::size_t size) {
   for (; size >= 10; data += 10, size -= 10) {
     std::uint32_t where = 0;
     std::memcpy(&where, data, 3);
@@ -107,9 +108,11 @@ void check(std::span<const std::byte> grid) {
   try {
     const GridFacts facts = check_grid(GridBytes(grid, "fuzz"));
     if (!facts.layout) return;
-    for (std::size_t n = 0; n + 2 < std::size(kVoxels); n += 3) walk(grid, facts, kVoxels[n], kVoxels[n + 1], kVoxels[n + 2]);
+    for (std::size_t n = 0; n + 2 < std::size(kVoxels); n += 3)
+      walk(grid, facts, kVoxels[n], kVoxels[n + 1], kVoxels[n + 2]);
     const std::vector<std::int32_t> corners = tile_corners(grid, facts);
-    for (std::size_t n = 0; n + 2 < corners.size(); n += 3) walk(grid, facts, corners[n], corners[n + 1], corners[n + 2]);
+    for (std::size_t n = 0; n + 2 < corners.size(); n += 3)
+      walk(grid, facts, corners[n], corners[n + 1], corners[n + 2]);
     if (facts.voxels < 1 << 20) voxel_places(grid, facts);
     const std::string file = file_of_grid(grid, Codec::none, {});
     require(stored_grids(GridBytes(std::as_bytes(std::span(file)), "fuzz")).size() == 1);
@@ -145,7 +148,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     default: {
       const std::string file = file_of_grid(good.bytes, data[0] % 4 == 2 ? Codec::none : Codec::zip, {});
-      bytes.assign(reinterpret_cast<const std::byte*>(file.data()), reinterpret_cast<const std::byte*>(file.data()) + file.size());
+      bytes.assign(reinterpret_cast<const std::byte*>(file.data()),
+                   reinterpret_cast<const std::byte*>(file.data()) + file.size());
       change(bytes, {}, data + 2, size - 2);
       read(bytes);
     }

@@ -47,7 +47,8 @@ runtime::Array numbered(GridType type, Value background) {
   const GridFacts facts = check_grid(GridBytes(bytes, "the grid"));
   for (std::uint32_t n = 0; n < facts.leaves * 512; ++n) {
     const Value value(static_cast<float>(n));
-    std::memcpy(bytes.data() + facts.first_leaf + n / 512 * layout.leaf_bytes + layout.leaf_table + n % 512 * layout.value_bytes,
+    std::memcpy(bytes.data() + facts.first_leaf + n / 512 * layout.leaf_bytes + layout.leaf_table +
+                    n % 512 * layout.value_bytes,
                 &value, sizeof value);
   }
   return grid;
@@ -100,7 +101,8 @@ TEST(NanoVdb, ReadsWhatIsWritten) {
 }
 
 TEST(NanoVdb, WritesWhatIsRead) {
-  auto handle = nanovdb::createLevelSetSphere<float>(20.0f, nanovdb::Vec3f(3, 4, 5), 0.5, 3.0, nanovdb::Vec3d(0), "ball");
+  auto handle =
+      nanovdb::createLevelSetSphere<float>(20.0f, nanovdb::Vec3f(3, 4, 5), 0.5, 3.0, nanovdb::Vec3d(0), "ball");
   const std::filesystem::path path = temporary_file("weft_reads");
   for (const auto codec : {nanovdb::io::Codec::NONE, nanovdb::io::Codec::ZIP}) {
     nanovdb::io::writeGrid(path.string(), handle, codec);
@@ -128,7 +130,8 @@ TEST(NanoVdb, ReadsWhatIsWritten) { GTEST_SKIP() << "NanoVDB's headers are not i
 
 TEST(Grid, TheSamePointsGiveTheSameBytes) {
   std::vector<std::int32_t> points(std::begin(kTiles), std::end(kTiles)), backwards;
-  for (std::size_t n = points.size() / 3; n-- > 0;) backwards.insert(backwards.end(), &points[3 * n], &points[3 * n] + 3);
+  for (std::size_t n = points.size() / 3; n-- > 0;)
+    backwards.insert(backwards.end(), &points[3 * n], &points[3 * n] + 3);
   backwards.insert(backwards.end(), points.begin(), points.end());
   GridPlan plan;
   plan.map = grid_map({1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0});
