@@ -4,8 +4,6 @@
 import builtins as _b
 import enum as _enum
 import typing as _t
-from collections.abc import Sequence
-from typing import Annotated, Any as Any, Callable as Callable, Iterator, SupportsIndex, TypeAlias, overload as _overload
 from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, geometry as geometry, math as math, tape as tape, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
@@ -15,6 +13,10 @@ from warp.geometry import IsoSurfaceMarchingCubes
 from warp.tape import Tape as Tape
 from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as handle, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
 from warp.utils import ScopedTimer as ScopedTimer
+
+import warp as _w
+from collections.abc import Sequence
+from typing import Annotated, Any as Any, Callable as Callable, Iterator, SupportsIndex, TypeAlias, overload as _overload
 
 import numpy.typing as npt
 from typing_extensions import Literal, TypeVar
@@ -704,7 +706,36 @@ class Volume:
     REBUILD_LOWER_CAPACITY_EXCEEDED: _b.int
     REBUILD_UPPER_CAPACITY_EXCEEDED: _b.int
     REBUILD_VOXEL_CAPACITY_EXCEEDED: _b.int
-    def __init__(self, data: array[Any, Any], copy: _b.bool = True) -> None: ...
+    class GridInfo(_t.NamedTuple):
+        """What a grid says of itself."""
+        name: _b.str
+        size_in_bytes: _b.int
+        grid_index: _b.int
+        grid_count: _b.int
+        type_str: _b.str
+        translation: Any
+        transform_matrix: Any
+    class FeatureArrayInfo(_t.NamedTuple):
+        """Data that a grid brings along."""
+        name: _b.str
+        ptr: _b.int
+        value_size: _b.int
+        value_count: _b.int
+        type_str: _b.str
+    class RebuildInfo(_t.NamedTuple):
+        """For how much there is room in a volume that can be rebuilt."""
+        kind: _b.str | None
+        max_voxel_count: _b.int
+        max_leaf_node_count: _b.int
+        max_lower_node_count: _b.int
+        max_upper_node_count: _b.int
+    class ActiveStats(_t.NamedTuple):
+        """How much there is in a volume now."""
+        voxel_count: _b.int
+        leaf_node_count: _b.int
+        lower_node_count: _b.int
+        upper_node_count: _b.int
+    def __init__(self, data: _w.array[Any, Any], copy: _b.bool = True) -> None: ...
     @_b.property
     def id(self) -> _b.int:
         """The number by which kernels know the volume: pass it as uint64. The volume itself may be passed as well."""
@@ -715,7 +746,7 @@ class Volume:
     @_b.property
     def is_index(self) -> _b.bool:
         """Whether voxels have indices instead of values: rows of arrays, for `wp.volume_sample_index`."""
-    def array(self) -> array[Any, Any]:
+    def array(self) -> _w.array[Any, Any]:
         """The grid's bytes, shared with the volume."""
     def get_voxel_size(self) -> _b.tuple[_b.float, _b.float, _b.float]:
         """How large a voxel is in the world."""
@@ -727,13 +758,13 @@ class Volume:
         """How many voxels have an index: active ones of an index grid, all voxels of all tiles elsewhere; for how many there
         is room, if it can be rebuilt.
         """
-    def get_tiles(self, out: array[Any, Any] | None = None) -> array[Any, Any]:
+    def get_tiles(self, out: _w.array[Any, Any] | None = None) -> _w.array[Any, Any]:
         """The lower corners of all tiles, in index space: int32, a row of three for each, in the order of the tiles.
 
         Args:
             out: an array to write them to: of int32 with such rows, or of vec3i.
         """
-    def get_voxels(self, out: array[Any, Any] | None = None) -> array[Any, Any]:
+    def get_voxels(self, out: _w.array[Any, Any] | None = None) -> _w.array[Any, Any]:
         """The places of all voxels that have an index, by index: int32, a row of three for each.
 
         Args:
@@ -743,7 +774,7 @@ class Volume:
         """How many arrays the grid brings along ("blind data")."""
     def get_feature_array_info(self, feature_index: _b.int) -> Any:
         """Name, place and type of one of the arrays that the grid brings along."""
-    def feature_array(self, feature_index: _b.int, dtype: Any = None) -> array[Any, Any]:
+    def feature_array(self, feature_index: _b.int, dtype: Any = None) -> _w.array[Any, Any]:
         """One of the arrays that the grid brings along, shared with the volume.
 
         Args:
@@ -801,7 +832,7 @@ class Volume:
             device: where the volume shall live.
         """
     @_b.classmethod
-    def allocate_by_tiles(cls, tile_points: array[Any, Any], voxel_size: Any = None, bg_value: Any = 0.0, translation: Any = ..., device: Any = None, transform: Any = None, rebuildable: _b.bool = False, max_tiles: _b.int | None = None, max_lower_nodes: _b.int | None = None, max_upper_nodes: _b.int | None = None, status: array[Any, Any] | None = None, point_mask: array[Any, Any] | None = None) -> Volume:
+    def allocate_by_tiles(cls, tile_points: _w.array[Any, Any], voxel_size: Any = None, bg_value: Any = 0.0, translation: Any = ..., device: Any = None, transform: Any = None, rebuildable: _b.bool = False, max_tiles: _b.int | None = None, max_lower_nodes: _b.int | None = None, max_upper_nodes: _b.int | None = None, status: _w.array[Any, Any] | None = None, point_mask: _w.array[Any, Any] | None = None) -> Volume:
         """A volume with the tiles of 8 x 8 x 8 voxels that these points lie in.
 
         Args:
@@ -819,7 +850,7 @@ class Volume:
             point_mask: integers, one for each point: points with 0 are left out.
         """
     @_b.classmethod
-    def allocate_by_voxels(cls, voxel_points: array[Any, Any], voxel_size: Any = None, translation: Any = ..., device: Any = None, transform: Any = None, rebuildable: _b.bool = False, max_active_voxels: _b.int | None = None, max_leaf_nodes: _b.int | None = None, max_lower_nodes: _b.int | None = None, max_upper_nodes: _b.int | None = None, status: array[Any, Any] | None = None, point_mask: array[Any, Any] | None = None) -> Volume:
+    def allocate_by_voxels(cls, voxel_points: _w.array[Any, Any], voxel_size: Any = None, translation: Any = ..., device: Any = None, transform: Any = None, rebuildable: _b.bool = False, max_active_voxels: _b.int | None = None, max_leaf_nodes: _b.int | None = None, max_lower_nodes: _b.int | None = None, max_upper_nodes: _b.int | None = None, status: _w.array[Any, Any] | None = None, point_mask: _w.array[Any, Any] | None = None) -> Volume:
         """An index grid whose active voxels are those that these points lie in.
 
         Args:
@@ -843,7 +874,7 @@ class Volume:
         """For how much there is room in a volume that can be rebuilt."""
     def get_active_stats(self) -> Any:
         """How many active voxels and nodes there are now."""
-    def rebuild(self, points: array[Any, Any], status: array[Any, Any] | None = None, point_mask: array[Any, Any] | None = None) -> array[Any, Any] | None:
+    def rebuild(self, points: _w.array[Any, Any], status: _w.array[Any, Any] | None = None, point_mask: _w.array[Any, Any] | None = None) -> _w.array[Any, Any] | None:
         """Gives a volume that was allocated with `rebuildable` the tiles, or voxels, of other points, under the same id. Values are
         the background again. If there is not room for them the volume stays as it is.
 
