@@ -57,18 +57,24 @@ class Finder {
       for (const HandleArgument& inner : of(*op.callee)) {
         if (inner.param >= op.operands.size()) continue;
         add(found, function, op.operand(inner.param), inner.offset, fields_of(inner, *op.callee),
-            HandleUse(inner.kind, inner.winding));
+            HandleUse(inner.kind, inner.winding, inner.written));
       }
     });
     std::sort(found.begin(), found.end(), [](const HandleArgument& a, const HandleArgument& b) {
-      return std::tuple(a.param, a.offset, a.kind, !a.winding) < std::tuple(b.param, b.offset, b.kind, !b.winding);
+      return std::tie(a.param, a.offset, a.kind) < std::tie(b.param, b.offset, b.kind);
     });
-    // Of equal ones that which wants more comes first, and stays.
-    const auto same = [](const HandleArgument& a, const HandleArgument& b) {
-      return std::tie(a.param, a.offset, a.kind) == std::tie(b.param, b.offset, b.kind);
-    };
-    found.erase(std::unique(found.begin(), found.end(), same), found.end());
-    return known_[&function] = std::move(found);
+    // What several uses want of one id is what any of them wants.
+    std::vector<HandleArgument> merged;
+    for (HandleArgument& one : found) {
+      HandleArgument* last = merged.empty() ? nullptr : &merged.back();
+      if (last && std::tie(last->param, last->offset, last->kind) == std::tie(one.param, one.offset, one.kind)) {
+        last->winding |= one.winding;
+        last->written |= one.written;
+      } else {
+        merged.push_back(std::move(one));
+      }
+    }
+    return known_[&function] = std::move(merged);
   }
 
  private:
@@ -81,7 +87,7 @@ class Finder {
     std::optional<Place> place = place_of(function, value);
     if (!place) return;
     found.push_back({place->param, place->offset + offset, use.kind,
-                     std::string(function.params()[place->param]->name) + place->fields + fields, use.winding});
+                     std::string(function.params()[place->param]->name) + place->fields + fields, use.winding, use.written});
   }
 
   std::unordered_map<const ir::Function*, std::vector<HandleArgument>> known_;

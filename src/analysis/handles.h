@@ -15,6 +15,7 @@ struct HandleArgument {
   HandleKind kind = HandleKind::mesh;
   std::string name;      // "mesh", or "scene.mesh" for a field
   bool winding = false;  // some query wants winding numbers
+  bool written = false;  // the kernel writes to what it finds there
   bool operator==(const HandleArgument&) const = default;
 };
 

@@ -41,7 +41,7 @@ std::vector<HandlePlace> handle_places(const ir::Function& kernel) {
   ParamLayout layout;
   for (const ir::Value* param : kernel.params()) layout.add(std::string(param->name), param->type);
   for (const analysis::HandleArgument& a : arguments)
-    places.push_back({layout.params[a.param].offset + a.offset, a.kind, a.name, a.winding});
+    places.push_back({layout.params[a.param].offset + a.offset, a.kind, a.name, a.winding, a.written});
   return places;
 }
 

@@ -19,6 +19,7 @@ struct HandlePlace {
   HandleKind kind = HandleKind::mesh;
   std::string name;      // of the argument
   bool winding = false;  // it should be of a mesh with moments for winding numbers
+  bool written = false;  // the kernel writes to what it finds there
 };
 
 /// Those of a kernel's form, by its own parameters.

@@ -277,6 +277,10 @@ void Kernel::run_with_objects(const KernelVariant& variant, const void* block, c
   for (const std::string& warning : warnings_of(variant.handles, block)) warn(warning);
   if (device && device->capture())
     device->keep_for_capture(std::make_shared<std::vector<std::shared_ptr<geometry::Object>>>(objects));
+  if (!variant.adjoint)
+    for (const HandlePlace& place : variant.handles)
+      if (place.written)
+        for (const auto& object : objects_in({&place, 1}, block, device, name_)) object->before_write();
   const HeldObjects held(std::move(objects));
   run_ready(variant, block, request);
 }

@@ -69,6 +69,8 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual bool first_without_winding() { return false; }
   /// How often it was built, refitted or given other arrays.
   std::uint32_t generation() const { return generation_; }
+  /// A kernel is about to write to what it finds in the object: who needs it as it is gets a copy.
+  virtual void before_write() {}
   /// Keeps what kernels see now reachable as long as the pin lives.
   std::shared_ptr<Pin> pin();
 

@@ -334,9 +334,14 @@ void TextParser::opcode(OpText& op) {
     std::optional<HandleKind> kind = token_.kind == TokenKind::word ? handle_from_text(token_.text) : std::nullopt;
     if (!kind) unexpected("a kind of object");
     advance();
-    const bool winding = accept(',');
-    if (winding) expect_word("winding");
-    op.probe.imm = HandleUse(*kind, winding).number();
+    HandleUse use(*kind);
+    if (accept(',')) {
+      use.winding = token_.text == "winding";
+      use.written = token_.text == "written";
+      if (!use.winding && !use.written) unexpected("'winding' or 'written'");
+      advance();
+    }
+    op.probe.imm = use.number();
     expect(')');
   }
   if (*code == OpCode::from_ptr && accept('(')) {

@@ -249,6 +249,7 @@ void Printer::op(const Op& o, int indent) {
     out_ += '(';
     out_ += handle_text(use.kind);
     if (use.winding) out_ += ", winding";
+    if (use.written) out_ += ", written";
     out_ += ')';
   }
   switch (is_printable(o) ? class_of(o.code) : OpClass::arith) {

@@ -1,5 +1,6 @@
 // What library code says about objects that kernels reach by ids: `_handle("mesh", id)` is the id itself, with the mark by
-// which launches know whose it is, and `_fixed(address, dtype)` is memory of such an object, which no kernel writes.
+// which launches know whose it is, and what is wanted of it (a third word: "winding" for meshes with moments, "written" for
+// volumes that the kernel changes); `_fixed(address, dtype)` is memory of such an object, which no kernel writes.
 #include "sema/lowering.h"
 
 namespace weft::sema {
@@ -14,11 +15,14 @@ constexpr std::int64_t kFixedExtent = INT32_MAX;
 
 Entity FunctionLowering::special_handle(const std::vector<Argument>& args, const Node& at_node) {
   std::optional<HandleKind> kind;
-  bool winding = false;
-  if (args.size() == 2 && args[0].entity.kind == Entity::Kind::string) {
-    const std::string_view text = args[0].entity.symbol->constant.text;
-    winding = text == "mesh for winding numbers";
-    kind = winding ? HandleKind::mesh : handle_from_text(text);
+  HandleUse use(HandleKind::mesh);
+  if ((args.size() == 2 || args.size() == 3) && args[0].entity.kind == Entity::Kind::string)
+    kind = handle_from_text(args[0].entity.symbol->constant.text);
+  if (args.size() == 3 && args[2].entity.kind == Entity::Kind::string) {
+    const std::string_view wanted = args[2].entity.symbol->constant.text;
+    use.winding = wanted == "winding";
+    use.written = wanted == "written";
+    if (!use.winding && !use.written) kind.reset();
   }
   if (!kind) return fail(DiagCode::bad_call, at_node, "_handle() takes the name of a kind of object and an id");
   ir::Value* id = value_of(args[1].entity, *args[1].expr);
@@ -27,7 +31,8 @@ Entity FunctionLowering::special_handle(const std::vector<Argument>& args, const
     return fail(DiagCode::type_mismatch, *args[1].expr,
                 "the id of a " + std::string(handle_user_name(*kind)) + " is uint64, not " + id->type->user_name());
   ir::Op* op = at(at_node).op_typed(OpCode::handle, std::span(&id, 1), std::span(&id->type, 1));
-  op->imm = HandleUse(*kind, winding).number();
+  use.kind = *kind;
+  op->imm = use.number();
   return module_.options().debug ? checked_object(op->result(), *kind, at_node) : Entity::of(op->result());
 }
 

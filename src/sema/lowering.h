@@ -61,6 +61,8 @@ class ModuleLowering {
   void guard_gradients(ir::Function& function, bool given);
   /// wp.grad: the function's adjoint, its body still to be derived (ir::Function::derives).
   ir::Function* derivative_of(ir::Function& function, const SourceLoc& call);
+  /// Voxels are written somewhere in the kernel, so what it reads of them may change while it runs.
+  void note_voxels_written() { voxels_written_ = true; }
   /// The parameters' patterns, read once; null if an annotation has an error (reported).
   const std::vector<builtins::Pattern>* patterns_of(const FunctionDecl& decl);
 
@@ -82,6 +84,8 @@ class ModuleLowering {
   void lower_custom();
   void lower_replay(const Custom& of);
   void lower_gradient(const Custom& of);
+  /// Says of memory of voxels whether the kernel writes it, which is known when all of it has been seen.
+  void settle_voxels(ir::Function& kernel);
   std::string fresh_name(std::string_view name);
   /// The function for arguments that may be gradients which are not there.
   ir::Function* guarded(ir::Function& function);
@@ -99,6 +103,7 @@ class ModuleLowering {
   std::unordered_map<const ir::Function*, ir::Function*> derivatives_, guarded_;
   int depth_ = 0;
   std::int64_t unrolled_ = 0;
+  bool voxels_written_ = false;
 };
 
 /// The parameters of a function as patterns; an error in an annotation is reported and gives nullopt.
@@ -434,6 +439,10 @@ class FunctionLowering {
   Entity special_handle(const std::vector<Argument>& args, const syntax::Node& at);
   Entity checked_object(ir::Value* id, HandleKind kind, const syntax::Node& at);
   Entity special_fixed(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_voxels(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_grid_layout(const std::vector<Argument>& args, const syntax::Node& at);
+  static bool is_volume_form(std::string_view name);
+  Entity special_volume(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_select(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_local(std::string_view name, std::vector<Argument> args, const syntax::Node& at);

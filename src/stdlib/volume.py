@@ -1,0 +1,372 @@
+# Volumes: sparse grids of NanoVDB. A volume's descriptor (src/geometry/descriptors.h) has the address of the grid's root,
+# whose tiles lead to upper nodes of 32³ children, these to lower nodes of 16³, and these to leaves of 8³ voxels. Links
+# were checked when the volume was made. Where a node has no child, its table holds a value for all voxels there.
+# Coordinates are those of index space: voxels have their centres at whole numbers.
+
+_VOLUME_ROOT = 24
+_VOLUME_TILES = 32
+_VOLUME_LEAVES = 40
+_VOLUME_TILE_COUNT = 48
+_VOLUME_TYPE = 52
+_VOLUME_LEAF_BYTES = 56
+_VOLUME_VOXELS = 60
+_VOLUME_STRIDE = 64
+_VOLUME_UPPER_TABLE = 68
+_VOLUME_LOWER_TABLE = 72
+_VOLUME_TILE_BYTES = 76
+_VOLUME_TILE_VALUE = 80
+_VOLUME_BACKGROUND = 84
+_VOLUME_INDEXING = 88
+_VOLUME_MATRIX = 96
+_VOLUME_INVERSE = 132
+_VOLUME_TRANSLATION = 168
+_VOLUME_MATRIX_WIDE = 184
+_VOLUME_INVERSE_WIDE = 256
+_VOLUME_TRANSLATION_WIDE = 328
+
+# How voxels get their indices: from the leaf's number, from the leaf's first index, or by counting active ones.
+_BY_LEAF = 1
+_BY_FIRST = 2
+_BY_COUNT = 3
+
+_UPPER_CHILDREN = 4128
+_LOWER_CHILDREN = 544
+_LEAF_MASK = 16
+_LEAF_FIRST = 80
+_LEAF_PREFIX = 88
+
+
+# Where a voxel's value is to be found: the address of its leaf, or of the value that stands for all voxels around it.
+def _volume_place(
+    volume: uint64,
+    i: int,
+    j: int,
+    k: int,
+    background: uint32,
+    tile_bytes: uint32,
+    tile_value: uint32,
+    stride: uint32,
+    upper_table: uint32,
+    lower_table: uint32,
+):
+    root = _fixed(volume + uint64(_VOLUME_ROOT), uint64)[0]
+    tiles = _fixed(volume + uint64(_VOLUME_TILES), uint64)[0]
+    count = _fixed(volume + uint64(_VOLUME_TILE_COUNT), uint32)[0]
+    x = uint32(i)
+    y = uint32(j)
+    z = uint32(k)
+    key = uint64(z >> uint32(12)) | (uint64(y >> uint32(12)) << uint64(21)) | (uint64(x >> uint32(12)) << uint64(42))
+    place = root + uint64(background)
+    upper = uint64(0)
+    tile = uint32(0)
+    while tile < count:
+        at = tiles + uint64(tile) * uint64(tile_bytes)
+        tile += uint32(1)
+        if _fixed(at, uint64)[0] == key:
+            place = at + uint64(tile_value)
+            child = _fixed(at, uint64)[1]
+            if child != uint64(0):
+                upper = root + child
+            tile = count
+    leaf = False
+    if upper != uint64(0):
+        slot = (
+            ((x & uint32(0xF80)) << uint32(3)) | ((y & uint32(0xF80)) >> uint32(2)) | ((z & uint32(0xF80)) >> uint32(7))
+        )
+        place = upper + uint64(upper_table) + uint64(slot) * uint64(stride)
+        word = _fixed(upper + uint64(_UPPER_CHILDREN), uint32)[slot >> uint32(5)]
+        if ((word >> (slot & uint32(31))) & uint32(1)) != uint32(0):
+            lower = upper + _fixed(place, uint64)[0]
+            inner = (
+                ((x & uint32(0x78)) << uint32(5)) | ((y & uint32(0x78)) << uint32(1)) | ((z & uint32(0x78)) >> uint32(3))
+            )
+            place = lower + uint64(lower_table) + uint64(inner) * uint64(stride)
+            bits = _fixed(lower + uint64(_LOWER_CHILDREN), uint32)[inner >> uint32(5)]
+            if ((bits >> (inner & uint32(31))) & uint32(1)) != uint32(0):
+                place = lower + _fixed(place, uint64)[0]
+                leaf = True
+    return place, leaf
+
+
+def _volume_place_of(volume: uint64, i: int, j: int, k: int, like):
+    place, leaf = _volume_place(
+        volume,
+        i,
+        j,
+        k,
+        _grid_layout("background", type(like)),
+        _grid_layout("tile_bytes", type(like)),
+        _grid_layout("tile_value", type(like)),
+        _grid_layout("table_stride", type(like)),
+        _grid_layout("upper_table", type(like)),
+        _grid_layout("lower_table", type(like)),
+    )
+    return place, leaf
+
+
+def _volume_voxel(i: int, j: int, k: int):
+    return (uint32(i & 7) << uint32(6)) | (uint32(j & 7) << uint32(3)) | uint32(k & 7)
+
+
+# Whether there is a volume, and its voxels are of this type.
+def _volume_fits(volume: uint64, like):
+    fits = False
+    if volume != uint64(0):
+        fits = _fixed(volume + uint64(_VOLUME_TYPE), uint32)[0] == _grid_layout("type", type(like))
+        assert fits, "the volume's voxels are of another type than the one asked for"
+    return fits
+
+
+def _volume_value(volume: uint64, i: int, j: int, k: int, like):
+    place, leaf = _volume_place_of(volume, i, j, k, like)
+    if leaf:
+        place += uint64(_grid_layout("leaf_table", type(like)))
+        place += uint64(_volume_voxel(i, j, k) * _grid_layout("value_bytes", type(like)))
+    return _voxels(place, type(like))[0]
+
+
+def _volume_lookup(id: uint64, i: int, j: int, k: int, dtype, unit):
+    volume = _handle("volume", id)
+    if _volume_fits(volume, dtype):
+        return _volume_value(volume, i, j, k, dtype)
+    return type(dtype)()
+
+
+def _volume_store(id: uint64, i: int, j: int, k: int, value):
+    volume = _handle("volume", id, "written")
+    if _volume_fits(volume, value):
+        place, leaf = _volume_place_of(volume, i, j, k, value)
+        if leaf:
+            place += uint64(_grid_layout("leaf_table", type(value)))
+            place += uint64(_volume_voxel(i, j, k) * _grid_layout("value_bytes", type(value)))
+            _voxels(place, type(value), "written")[0] = value
+
+
+# The whole number below, and how far it is to there; endless coordinates lie at the end of space, on a voxel.
+def _volume_part(x: float):
+    low = floor(x)
+    return int(low), where(isinf(x), 0.0, x - low)
+
+
+def _volume_nearest(uvw: vec3):
+    return int(round(uvw[0])), int(round(uvw[1])), int(round(uvw[2]))
+
+
+# The eight voxels around a place: all in one leaf, or each looked for by itself.
+def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
+    place, leaf = _volume_place_of(volume, i, j, k, like)
+    if leaf and (i & 7) != 7 and (j & 7) != 7 and (k & 7) != 7:
+        voxels = _voxels(place + uint64(_grid_layout("leaf_table", type(like))), type(like))
+        at = _volume_voxel(i, j, k)
+        return (
+            voxels[at],
+            voxels[at + uint32(1)],
+            voxels[at + uint32(8)],
+            voxels[at + uint32(9)],
+            voxels[at + uint32(64)],
+            voxels[at + uint32(65)],
+            voxels[at + uint32(72)],
+            voxels[at + uint32(73)],
+        )
+    found = empty(shape=8, dtype=type(like))
+    corner = 0
+    while corner < 8:
+        found[corner] = _volume_value(volume, i + (corner >> 2), j + ((corner >> 1) & 1), k + (corner & 1), like)
+        corner += 1
+    return found[0], found[1], found[2], found[3], found[4], found[5], found[6], found[7]
+
+
+def _volume_mix(a, b, w):
+    return a + (b - a) * w
+
+
+def _volume_linear(volume: uint64, uvw: vec3, like, unit):
+    i, x = _volume_part(uvw[0])
+    j, y = _volume_part(uvw[1])
+    k, z = _volume_part(uvw[2])
+    a, b, c, d, e, f, g, h = _volume_corners(volume, i, j, k, like)
+    return _volume_blend(a, b, c, d, e, f, g, h, type(unit)(x), type(unit)(y), type(unit)(z))
+
+
+def _volume_blend(a, b, c, d, e, f, g, h, x, y, z):
+    low = _volume_mix(_volume_mix(a, b, z), _volume_mix(c, d, z), y)
+    high = _volume_mix(_volume_mix(e, f, z), _volume_mix(g, h, z), y)
+    return _volume_mix(low, high, x)
+
+
+# The slopes along the three axes.
+def _volume_slopes(a, b, c, d, e, f, g, h, x, y, z):
+    ab = _volume_mix(a, b, z)
+    cd = _volume_mix(c, d, z)
+    ef = _volume_mix(e, f, z)
+    gh = _volume_mix(g, h, z)
+    along_x = _volume_mix(ef, gh, y) - _volume_mix(ab, cd, y)
+    along_y = _volume_mix(cd - ab, gh - ef, x)
+    along_z = _volume_mix(_volume_mix(b - a, d - c, y), _volume_mix(f - e, h - g, y), x)
+    return along_x, along_y, along_z
+
+
+def _volume_sample(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    volume = _handle("volume", id)
+    if _volume_fits(volume, dtype):
+        if sampling_mode == 1:
+            return _volume_linear(volume, uvw, dtype, unit)
+        i, j, k = _volume_nearest(uvw)
+        return _volume_value(volume, i, j, k, dtype)
+    return type(dtype)()
+
+
+# Whole numbers are not mixed: the nearest voxel, whatever the mode.
+def _volume_sample_whole(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    volume = _handle("volume", id)
+    if _volume_fits(volume, dtype):
+        i, j, k = _volume_nearest(uvw)
+        return _volume_value(volume, i, j, k, dtype)
+    return type(dtype)()
+
+
+def _volume_sample_slopes(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    volume = _handle("volume", id)
+    if _volume_fits(volume, dtype):
+        if sampling_mode == 1:
+            i, x = _volume_part(uvw[0])
+            j, y = _volume_part(uvw[1])
+            k, z = _volume_part(uvw[2])
+            a, b, c, d, e, f, g, h = _volume_corners(volume, i, j, k, dtype)
+            u = type(unit)(x)
+            v = type(unit)(y)
+            w = type(unit)(z)
+            p, q, r = _volume_slopes(a, b, c, d, e, f, g, h, u, v, w)
+            return _volume_blend(a, b, c, d, e, f, g, h, u, v, w), p, q, r
+        i, j, k = _volume_nearest(uvw)
+        return _volume_value(volume, i, j, k, dtype), type(dtype)(), type(dtype)(), type(dtype)()
+    return type(dtype)(), type(dtype)(), type(dtype)(), type(dtype)()
+
+
+def _volume_sample_grad(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    value, p, q, r = _volume_sample_slopes(id, uvw, sampling_mode, dtype, unit)
+    return value, vector(p, q, r)
+
+
+def _volume_sample_grad_each(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    value, p, q, r = _volume_sample_slopes(id, uvw, sampling_mode, dtype, unit)
+    return value, matrix_from_cols(p, q, r)
+
+
+def volume_sample_f(id, uvw, sampling_mode):
+    return _volume_sample(id, uvw, sampling_mode, 0.0, 0.0)
+
+
+def volume_sample_grad_f(id, uvw, sampling_mode, grad: ref):
+    value, p, q, r = _volume_sample_slopes(id, uvw, sampling_mode, 0.0, 0.0)
+    grad = vec3(p, q, r)
+    return value
+
+
+def volume_sample_v(id, uvw, sampling_mode):
+    return _volume_sample(id, uvw, sampling_mode, vec3(), 0.0)
+
+
+def volume_sample_i(id, uvw):
+    return _volume_sample_whole(id, uvw, 0, 0, 0.0)
+
+
+def volume_lookup_f(id, i, j, k):
+    return _volume_lookup(id, i, j, k, 0.0, 0.0)
+
+
+def volume_lookup_v(id, i, j, k):
+    return _volume_lookup(id, i, j, k, vec3(), 0.0)
+
+
+def volume_lookup_i(id, i, j, k):
+    return _volume_lookup(id, i, j, k, 0, 0.0)
+
+
+def volume_store_f(id, i, j, k, value):
+    _volume_store(id, i, j, k, value)
+
+
+def volume_store_v(id, i, j, k, value):
+    _volume_store(id, i, j, k, value)
+
+
+def volume_store_i(id, i, j, k, value):
+    _volume_store(id, i, j, k, value)
+
+
+# Transforms between index space and the world.
+
+
+def _volume_turn(volume: uint64, place: int, v, unit):
+    m = _fixed(volume + uint64(place), type(unit))
+    return type(v)(
+        m[0] * v[0] + m[1] * v[1] + m[2] * v[2],
+        m[3] * v[0] + m[4] * v[1] + m[5] * v[2],
+        m[6] * v[0] + m[7] * v[1] + m[8] * v[2],
+    )
+
+
+def _volume_shift(volume: uint64, place: int, v, unit):
+    t = _fixed(volume + uint64(place), type(unit))
+    return type(v)(t[0], t[1], t[2])
+
+
+def volume_index_to_world(id: uint64, uvw: vec3):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return uvw
+    return _volume_turn(volume, _VOLUME_MATRIX, uvw, 0.0) + _volume_shift(volume, _VOLUME_TRANSLATION, uvw, 0.0)
+
+
+def volume_world_to_index(id: uint64, xyz: vec3):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return xyz
+    return _volume_turn(volume, _VOLUME_INVERSE, xyz - _volume_shift(volume, _VOLUME_TRANSLATION, xyz, 0.0), 0.0)
+
+
+def volume_index_to_world_dir(id: uint64, uvw: vec3):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return uvw
+    return _volume_turn(volume, _VOLUME_MATRIX, uvw, 0.0)
+
+
+def volume_world_to_index_dir(id: uint64, xyz: vec3):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return xyz
+    return _volume_turn(volume, _VOLUME_INVERSE, xyz, 0.0)
+
+
+def _volume_index_to_world_wide(id: uint64, uvw: vec3d):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return uvw
+    unit = float64(0.0)
+    shift = _volume_shift(volume, _VOLUME_TRANSLATION_WIDE, uvw, unit)
+    return _volume_turn(volume, _VOLUME_MATRIX_WIDE, uvw, unit) + shift
+
+
+def _volume_world_to_index_wide(id: uint64, xyz: vec3d):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return xyz
+    unit = float64(0.0)
+    shift = _volume_shift(volume, _VOLUME_TRANSLATION_WIDE, xyz, unit)
+    return _volume_turn(volume, _VOLUME_INVERSE_WIDE, xyz - shift, unit)
+
+
+def _volume_index_to_world_dir_wide(id: uint64, uvw: vec3d):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return uvw
+    return _volume_turn(volume, _VOLUME_MATRIX_WIDE, uvw, float64(0.0))
+
+
+def _volume_world_to_index_dir_wide(id: uint64, xyz: vec3d):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return xyz
+    return _volume_turn(volume, _VOLUME_INVERSE_WIDE, xyz, float64(0.0))

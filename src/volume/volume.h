@@ -1,0 +1,33 @@
+// Volumes: grids of NanoVDB that kernels reach by an id. The grid lies in an array of bytes as a file has it; links were
+// checked before (volume/grid.h). Kernels may write voxels, nothing else changes.
+#pragma once
+#include "geometry/object.h"
+#include "volume/grid.h"
+
+namespace weft::volume {
+
+class Volume final : public geometry::Object {
+ public:
+  /// `memory` is a contiguous array of bytes (uint8) that holds the grid of these facts and nothing else, at an address that
+  /// is a multiple of 32. It is shared, not copied. Throws ArgumentError.
+  static std::shared_ptr<Volume> make(const runtime::Array& memory, GridFacts facts);
+  Volume(const runtime::Array& memory, GridFacts facts);
+
+  /// Another grid of the same type and size, as bytes on the host, in its memory. On a GPU it is queued.
+  void replace(const runtime::Array& grid);
+
+  const GridFacts& facts() const { return facts_; }
+  const runtime::Array& memory() const { return memory_; }
+  void before_write() override;
+
+ private:
+  std::shared_ptr<Object> keep() override;
+
+  runtime::Array memory_;
+  GridFacts facts_;
+};
+
+/// The bytes of an array on any device, as the host reads them: its own where it can, else a copy that `room` keeps.
+std::span<const std::byte> host_bytes(const runtime::Array& array, runtime::Array& room);
+
+}  // namespace weft::volume
