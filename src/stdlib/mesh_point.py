@@ -298,7 +298,11 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
                     rest = _key_behind(groups[top], key)
                     nexts[top] = rest
                     top += where(rest <= reach, uint32(1), uint32(0))
-        _prefetch_child(nodes, leaves, word)
+        lines = _fixed(_child_place(nodes, leaves, word), vec4)
+        _prefetch(lines, 0)
+        _prefetch(lines, 4)
+        _prefetch(lines, 8)
+        _prefetch(lines, 12)
         states[at].word = word
         states[at].top = top
         turn += uint32(1)

@@ -40,14 +40,10 @@ def _key_behind(keys, key: uint32):
     return where(apart < uint32(0x80000000), apart + key + uint32(1), _NODE_NONE)
 
 
-def _prefetch_child(nodes: uint64, leaves: uint64, word: uint32):
-    # All lines of a node, or of a leaf's first block.
+def _child_place(nodes: uint64, leaves: uint64, word: uint32):
+    # The address of a node or of a leaf's first block, for prefetches.
     leaf = leaves + uint64(word & uint32(0x0FFFFFFF)) * uint64(160)
-    lines = _fixed(where((word & _LEAF) != uint32(0), leaf, nodes + uint64(word) * uint64(256)), vec4)
-    _prefetch(lines, 0)
-    _prefetch(lines, 4)
-    _prefetch(lines, 8)
-    _prefetch(lines, 12)
+    return where((word & _LEAF) != uint32(0), leaf, nodes + uint64(word) * uint64(256))
 
 
 def _less_bit(a, b):
