@@ -196,11 +196,6 @@ class SmallCode final : public LoadedCode {
 
 class LinkedCode final : public LoadedCode {
  public:
-  static std::size_t total(std::span<const std::span<const char>> objects) {
-    std::size_t bytes = 0;
-    for (const std::span<const char> object : objects) bytes += object.size();
-    return bytes;
-  }
   LinkedCode(std::span<const std::span<const char>> objects, const std::string& entry) : memory_(total(objects)) {
     Resolver resolver;
     llvm::RuntimeDyld linker(memory_, resolver);
@@ -211,7 +206,8 @@ class LinkedCode final : public LoadedCode {
       auto object = llvm::object::ObjectFile::createELFObjectFile(buffer);
       if (!object) throw Error("damaged object: " + llvm::toString(object.takeError()));
       read.push_back(std::move(*object));
-      if (!linker.hasError() && !memory_.exhausted()) linker.loadObject(*read.back());
+      // A linker without an object can't be asked.
+      if (read.size() == 1 || (!linker.hasError() && !memory_.exhausted())) linker.loadObject(*read.back());
     }
     if (!linker.hasError() && !memory_.exhausted()) linker.resolveRelocations();
     if (!resolver.missing().empty()) throw Error("the object refers to an unknown symbol: " + resolver.missing());
@@ -225,6 +221,11 @@ class LinkedCode final : public LoadedCode {
   }
 
  private:
+  static std::size_t total(std::span<const std::span<const char>> objects) {
+    std::size_t bytes = 0;
+    for (const std::span<const char> object : objects) bytes += object.size();
+    return bytes;
+  }
   Memory memory_;
 };
 
