@@ -26,13 +26,14 @@ struct Sphere {
   std::vector<std::int32_t> indices;
 
   Sphere() {
-    constexpr int rings = 500, segments = 1000;
+    int rings = 0, segments = 0;
+#define SCENE_SIZE(r, s) rings = r, segments = s;
+#include "common/scene.def"
     for (int r = 0; r <= rings; ++r)
       for (int s = 0; s < segments; ++s) {
         const double theta = std::numbers::pi * r / rings, phi = 2 * std::numbers::pi * s / segments;
         const double x = std::sin(theta) * std::cos(phi), y = std::sin(theta) * std::sin(phi), z = std::cos(theta);
-        const double radius = 1 + 0.1 * std::sin(9 * x) * std::cos(11 * y) * std::sin(7 * z + 1) +
-                              0.01 * std::sin(57 * x + 1) * std::sin(61 * y) * std::cos(53 * z);
+        const double radius = radius_at(x, y, z);
         for (double v : {x, y, z}) points.push_back(float(radius * v));
       }
     const auto point = [&](int r, int s) { return r * segments + s % segments; };
@@ -42,6 +43,17 @@ struct Sphere {
                              point(r, s + 1), point(r + 1, s), point(r + 1, s + 1)};
         indices.insert(indices.end(), quad, quad + 6);
       }
+  }
+  /// That of the scene "displaced".
+  static double radius_at(double x, double y, double z) {
+    double radius = 1;
+    const auto displaced = [&](double amplitude, double fx, double px, double fy, double py, double fz, double pz) {
+      radius += amplitude * std::sin(fx * x + px) * std::sin(fy * y + py) * std::sin(fz * z + pz);
+    };
+    const auto round = [](auto...) {};
+#define SCENE_WAVE(name, ...) name(__VA_ARGS__);
+#include "common/scene.def"
+    return radius;
   }
   TreeInput input() const {
     TreeInput in;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Meshes: trees and queries beside PyPI's warp-lang and Embree, measured in turns.
 
-    geometry.py [--peer PYTHON] [--device cuda] [--rays N] [--points N] [--rounds N] [--only NAMES] [--json FILE]
+    geometry.py [--peer PYTHON] [--device cuda] [--scene NAME] [--rays N] [--points N] [--rounds N] [--only NAMES]
+                [--json FILE]
 
 This interpreter imports Weft's `warp`, PEER's has warp-lang; both run the same program (this file with --measure). Embree
-takes part where its headers and a C++ compiler are found (bench/hand/embree_rays.cpp: single rays, robust). The mesh is a
-displaced sphere of a million faces. Rays: a camera's image, row by row, and between random points of the box around it. Closest
-points: of random points in that box, and of such within a hundredth of the surface. Boxes hold some thirty faces each.
+takes part where its headers and a C++ compiler are found (bench/hand/embree_rays.cpp: single rays, robust). Meshes of a
+million faces, rays and points are those of scene.py. Boxes hold some hundred faces each.
 
 Figures are millions a second, by the wall's clock and by a core's processor time, which counts in favour of programs that use
 one thread; of many repetitions the best counts. Then first results of fresh processes with an empty and with a filled kernel
@@ -26,45 +26,16 @@ import time
 
 import numpy as np
 
+from scene import NAMES, Scene
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 HELPER = os.path.join(HERE, "..", "hand", "embree_rays.cpp")
-RINGS, SEGMENTS = 500, 1000
 ROWS = ("build", "refit", "coherent", "incoherent", "closest box", "closest near", "aabb", "winding number")
 GOALS = {"build": 2.0, "refit": 2.0, "closest box": 14.0, "closest near": 14.0}  # times warp-lang's, two cores
 EMBREE_GOALS = {"coherent": 1.0, "incoherent": 1.0}  # times Embree's
 FIRST = ("plain", "ray", "point", "sign")
 FIRST_COLD_GOAL, FIRST_WARM_GOAL = 60e-3, 0.0  # seconds beyond the plain kernel's
 FRESH = 7  # processes per figure
-
-
-def sphere() -> tuple[np.ndarray, np.ndarray]:
-    """The mesh of bench_geometry.cpp."""
-    theta, phi = np.meshgrid(np.pi * np.arange(RINGS + 1) / RINGS, 2 * np.pi * np.arange(SEGMENTS) / SEGMENTS, indexing="ij")
-    x, y, z = np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)
-    radius = 1 + 0.1 * np.sin(9 * x) * np.cos(11 * y) * np.sin(7 * z + 1)
-    radius += 0.01 * np.sin(57 * x + 1) * np.sin(61 * y) * np.cos(53 * z)
-    points = (np.stack([x, y, z], -1) * radius[..., None]).reshape(-1, 3)
-    r, s = np.meshgrid(np.arange(RINGS), np.arange(SEGMENTS), indexing="ij")
-    a, b = r * SEGMENTS + s, r * SEGMENTS + (s + 1) % SEGMENTS
-    c, d = a + SEGMENTS, b + SEGMENTS
-    return points.astype(np.float32), np.stack([a, c, b, b, c, d], -1).reshape(-1, 3).astype(np.int32)
-
-
-def rays(count: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    side = int(count**0.5)
-    y, x = np.meshgrid(np.linspace(-1.1, 1.1, side), np.linspace(-1.1, 1.1, side), indexing="ij")
-    eye = np.array([0.3, 0.2, 3.0])
-    image = np.stack([x, y, np.zeros_like(x)], -1).reshape(-1, 3) - eye
-    start, end = np.random.default_rng(5).uniform(-1.1, 1.1, (2, side * side, 3))
-    pairs = {"coherent": (np.broadcast_to(eye, image.shape), image), "incoherent": (start, end - start)}
-    return {name: tuple(np.ascontiguousarray(a, np.float32) for a in pair) for name, pair in pairs.items()}
-
-
-def places(count: int, points: np.ndarray, corners: np.ndarray) -> dict[str, np.ndarray]:
-    random = np.random.default_rng(6)
-    centres = points[corners[random.integers(0, len(corners), count)]].mean(1)
-    near = centres * (1 + random.uniform(-0.01, 0.01, (count, 1)))
-    return {"box": random.uniform(-1.1, 1.1, (count, 3)).astype(np.float32), "near": near.astype(np.float32)}
 
 
 class Timer:
@@ -141,7 +112,8 @@ def measure(args: argparse.Namespace) -> dict:
         query = wp.mesh_query_point_sign_winding_number(mesh, points[i], 1.0e6)
         signs[i] = query.sign
 
-    points, corners = sphere()
+    scene = Scene(args.scene)
+    points, corners = scene.points, scene.corners
     timer = Timer(wp.synchronize, args.only)
     with wp.ScopedDevice(args.device):
         x = wp.array(points, dtype=wp.vec3)
@@ -149,13 +121,13 @@ def measure(args: argparse.Namespace) -> dict:
         mesh = wp.Mesh(points=x, indices=indices)
         timer.take("build", len(corners), lambda: wp.Mesh(points=x, indices=indices))
         timer.take("refit", len(corners), mesh.refit)
-        for name, pair in rays(args.rays).items():
+        for name, pair in scene.rays(args.rays).items():
             inputs = [mesh.id, *(wp.array(a, dtype=wp.vec3) for a in pair)]
             faces, t = wp.zeros(len(pair[0]), dtype=int), wp.zeros(len(pair[0]), dtype=float)
             timer.take(name, len(t), lambda: wp.launch(cast, dim=len(t), inputs=inputs, outputs=[faces, t]))
             timer.check(name, t.numpy())
         distances = wp.zeros(args.points, dtype=float)
-        queries = {name: wp.array(where, dtype=wp.vec3) for name, where in places(args.points, points, corners).items()}
+        queries = {name: wp.array(where, dtype=wp.vec3) for name, where in scene.places(args.points).items()}
         for name, where in queries.items():
             name = "closest " + name
             timer.take(
@@ -180,8 +152,9 @@ def measure_embree(args: argparse.Namespace) -> dict:
     library = ctypes.CDLL(args.embree)
     library.embree_build.restype = ctypes.c_void_p
     threads = ctypes.c_int(len(os.sched_getaffinity(0)))
-    points, corners = sphere()
-    points = np.append(points.reshape(-1), np.zeros(4, np.float32))  # it reads 16 bytes at the last point, too
+    mesh = Scene(args.scene)
+    corners = mesh.corners
+    points = np.append(mesh.points.reshape(-1), np.zeros(4, np.float32))  # it reads 16 bytes at the last point, too
 
     def pointer(array: np.ndarray) -> ctypes.c_void_p:
         return ctypes.c_void_p(array.ctypes.data)
@@ -200,7 +173,7 @@ def measure_embree(args: argparse.Namespace) -> dict:
     timer = Timer(lambda: None, args.only)
     timer.take("build", len(corners), lambda: library.embree_drop(build()))
     scene = build()
-    for name, (starts, directions) in rays(args.rays).items():
+    for name, (starts, directions) in mesh.rays(args.rays).items():
         faces, t = np.empty(len(starts), np.int32), np.empty(len(starts), np.float32)
         inputs = [scene, pointer(starts), pointer(directions), ctypes.c_int64(len(t)), pointer(faces), pointer(t), threads]
         timer.take(name, len(t), lambda: library.embree_rays(*inputs))
@@ -344,6 +317,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", help="an interpreter that has warp-lang")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--scene", choices=NAMES, default=NAMES[0])
     parser.add_argument("--rays", type=int, help="how many; 1 M, on a GPU 4 M")
     parser.add_argument("--points", type=int, help="how many; 128 K, on a GPU 4 M")
     parser.add_argument("--rounds", type=int, default=3)
@@ -363,7 +337,8 @@ def main() -> int:
 
     load = os.getloadavg()[0]
     pythons = {"weft": sys.executable, **({"peer": args.peer} if args.peer else {})}
-    options = ["--measure", "--device", args.device, "--rays", str(args.rays), "--points", str(args.points)]
+    options = ["--measure", "--device", args.device, "--scene", args.scene]
+    options += ["--rays", str(args.rays), "--points", str(args.points)]
     options += ["--only", ",".join(args.only)] if args.only else []
     found: dict[str, dict] = {}
     first: dict[str, dict[str, float]] = {who: {} for who in pythons}

@@ -16,6 +16,7 @@
 #include "codegen/llvm_passes/keep_selects.h"
 #include "codegen/llvm_passes/machine_passes.h"
 #include "codegen/llvm_passes/optimize.h"
+#include "codegen/llvm_passes/reductions.h"
 #include "ir/walk.h"
 
 namespace weft::codegen {
@@ -62,6 +63,46 @@ std::string print_module(const llvm::Module& module) {
   return text;
 }
 
+void set_target(CodeUnit& unit) {
+  unit.module->setTargetTriple(unit.target.triple);
+  unit.module->setDataLayout(target_machine(unit.target, unit.options.opt_level).createDataLayout());
+}
+
+/// From LLVM IR that was emitted since `start` to what was asked for.
+void finish(CodeUnit& unit, Output output, std::chrono::steady_clock::time_point start, Emitted& result) {
+  if (unit.options.verify) {
+    std::string problems;
+    llvm::raw_string_ostream out(problems);
+    bool broken = llvm::verifyModule(*unit.module, &out);
+    WEFT_CHECK(!broken, problems + "\n" + print_module(*unit.module));
+  }
+  result.seconds_emit = seconds_since(start);
+  if (output == Output::llvm_ir) {
+    result.bytes = print_module(*unit.module);
+    return;
+  }
+
+  start = std::chrono::steady_clock::now();
+  const bool natives = unit.has_natives();
+  const bool linked = unit.hooks->link_libraries(*unit.module, unit.options, natives) || natives;
+  int level = effective_level(*unit.module, unit.options.opt_level);
+  llvm::TargetMachine& machine = target_machine(unit.target, level);
+  optimize(*unit.module, machine, level, linked);
+  if (!unit.traits.x86) keep_selects(*unit.module);
+  if (unit.target.arch == TargetSpec::cpu) find_reductions(*unit.module);
+  result.seconds_opt = seconds_since(start);
+  if (output == Output::llvm_ir_opt) {
+    result.bytes = print_module(*unit.module);
+    return;
+  }
+
+  start = std::chrono::steady_clock::now();
+  auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+  result.bytes = write_machine_code(*unit.module, machine, type, level);
+  unit.hooks->finish_output(*unit.module, result.bytes);
+  result.seconds_codegen = seconds_since(start);
+}
+
 }  // namespace
 
 Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
@@ -77,42 +118,23 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
 
   auto start = std::chrono::steady_clock::now();
   CodeUnit unit(module, target, options, result.lanes);
-  llvm::TargetMachine* machine = &target_machine(target, options.opt_level);
-  unit.module->setTargetTriple(target.triple);
-  unit.module->setDataLayout(machine->createDataLayout());
+  set_target(unit);
   unit.emit_kernel(kernel);
   if (unit.lines) unit.lines->finish();
   unit.hooks->describe(result);
-  if (options.verify) {
-    std::string problems;
-    llvm::raw_string_ostream out(problems);
-    bool broken = llvm::verifyModule(*unit.module, &out);
-    WEFT_CHECK(!broken, problems + "\n" + print_module(*unit.module));
-  }
-  result.seconds_emit = seconds_since(start);
-  if (output == Output::llvm_ir) {
-    result.bytes = print_module(*unit.module);
-    return result;
-  }
+  finish(unit, output, start, result);
+  return result;
+}
 
-  start = std::chrono::steady_clock::now();
-  const bool natives = unit.has_natives();
-  const bool linked = unit.hooks->link_libraries(*unit.module, options, natives) || natives;
-  int level = effective_level(*unit.module, options.opt_level);
-  machine = &target_machine(target, level);
-  optimize(*unit.module, *machine, level, linked);
-  if (!unit.traits.x86) keep_selects(*unit.module);
-  result.seconds_opt = seconds_since(start);
-  if (output == Output::llvm_ir_opt) {
-    result.bytes = print_module(*unit.module);
-    return result;
-  }
-
-  start = std::chrono::steady_clock::now();
-  auto type = output == Output::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
-  result.bytes = write_machine_code(*unit.module, *machine, type, level);
-  unit.hooks->finish_output(*unit.module, result.bytes);
-  result.seconds_codegen = seconds_since(start);
+Emitted emit_apart(const ir::Module& module, const ir::Function& function, const std::string& symbol,
+                   const TargetSpec& target, const EmitOptions& options) {
+  Emitted result;
+  result.entry = symbol;
+  auto start = std::chrono::steady_clock::now();
+  CodeUnit unit(module, target, options, 1);
+  set_target(unit);
+  unit.emit_function(function, symbol);
+  finish(unit, Output::object, start, result);
   return result;
 }
 

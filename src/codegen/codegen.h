@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/ir.h"
@@ -51,6 +52,9 @@ struct GpuBounds {
   int registers = 0;  // the most of a thread
 };
 
+/// Functions that a kernel's code refers to by these symbols and leaves to objects of their own (emit_apart).
+using FunctionsApart = std::unordered_map<const ir::Function*, std::string>;
+
 struct EmitOptions {
   int lanes = 0;           // 1, 2, 4, 8, 16; 0: choose_lanes decides
   int opt_level = 2;       // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
@@ -59,7 +63,8 @@ struct EmitOptions {
   bool line_info = false;  // GPU: lines of the source in the PTX, for profilers and sanitizers
   ThreadOrder order = ThreadOrder::any;
   GpuBounds bounds;
-  std::string libdevice;  // GPU: the file of NVIDIA's elementary functions, to be used instead of the library's own
+  const FunctionsApart* apart = nullptr;  // CPU; null: everything is in one object
+  std::string libdevice;                  // GPU: the file of NVIDIA's elementary functions, to be used instead of the library's own
 };
 
 enum class Output { llvm_ir, llvm_ir_opt, assembly, object, ptx };
@@ -75,6 +80,15 @@ struct Emitted {
 /// Emits `kernel` and what it calls. Throws Error for the user's problems, InternalError for bugs.
 Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
              Output output);
+
+/// The functions of the library that a kernel on the CPU calls lane by lane and that can be compiled apart from it: they tell
+/// no places of a source and call nothing native. Walks over trees are such; they take many times as long to compile as
+/// the kernels that call them, and are always the same.
+std::vector<const ir::Function*> functions_to_compile_apart(const ir::Function& kernel);
+
+/// The object of one of those, under a symbol.
+Emitted emit_apart(const ir::Module& module, const ir::Function& function, const std::string& symbol,
+                   const TargetSpec& target, const EmitOptions& options);
 
 /// Whether GPU code computes an elementary function by other means than the library's body in its place: approximately
 /// under fast_math, by libdevice, or by a shorter body for all but rare numbers. Such operations are not to be inlined
@@ -134,9 +148,12 @@ class LoadedCode {
   std::size_t size_ = 0;
 };
 
-/// Links an object made by emit. Runs no LLVM pass. It may refer to runtime::helper_symbols() and to the few C library
+/// Links an object made by emit, the first one, with those that it leaves functions to. Runs no LLVM pass. They may refer to runtime::helper_symbols() and to the few C library
 /// functions that LLVM itself calls (memcpy, memset, fma…), native functions to any symbol of the process. Throws Error for a damaged object or an unknown symbol.
-std::shared_ptr<LoadedCode> load_object(std::span<const char> object, const std::string& entry);
+std::shared_ptr<LoadedCode> load_objects(std::span<const std::span<const char>> objects, const std::string& entry);
+inline std::shared_ptr<LoadedCode> load_object(std::span<const char> object, const std::string& entry) {
+  return load_objects(std::span(&object, 1), entry);
+}
 
 /// The clang that compiles native functions: a path or a name on the PATH; empty: found (find_clang).
 void set_native_compiler(std::string clang);

@@ -8,6 +8,7 @@
 #include "analysis/private_sums.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/loop_turns.h"
+#include "driver/apart_objects.h"
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
 #include "driver/pipeline.h"
@@ -50,6 +51,7 @@ struct BinaryStore::Impl {
   std::unordered_map<Hash128, std::shared_ptr<std::mutex>> building;      // one builder per content key
   std::unordered_map<Hash128, Unclaimed> ahead;                           // built ahead and not asked for yet
   std::shared_ptr<runtime::Cache> cache;                                  // replaced by set_cache_folder
+  ApartObjects apart;
 
   std::shared_ptr<const KernelBinary> find_loaded(const Hash128& key) {
     std::lock_guard lock(mutex);
@@ -274,9 +276,18 @@ class BinaryStore::Search {
     emit_options.bounds = options.gpu.bounds;
     const ir::Function& kernel = *module.functions.back();
     codegen::Emitted emitted;
+    std::vector<ApartObjects::Bytes> apart;
     try {
+      ApartObjects::Needed needed;
+      if (!request_.device)
+        needed = store_.apart.start(module, kernel, target_, options, emit_options,
+                                    caches() && !request_.ahead ? disk_ : nullptr);
+      emit_options.apart = &needed.symbols();
       emitted = codegen::emit(module, kernel, target_, emit_options,
                               request_.device ? codegen::Output::ptx : codegen::Output::object);
+      start = Clock::now();
+      apart = needed.objects();
+      emitted.seconds_codegen += since(start);
     } catch (const codegen::Error& error) {
       SourceLoc loc = error.loc().known() ? error.loc() : kernel.loc;
       sink_.report(DiagCode::codegen_failed, loc, error.what());
@@ -294,6 +305,7 @@ class BinaryStore::Search {
       emitted.bytes = cuda::compile_ptx(*request_.device, emitted.bytes, kernel.name, ptx);
       report_.seconds_codegen += since(start);
     }
+    if (!request_.device) meta.objects = join(emitted.bytes, apart);
     meta.name = kernel.name;
     meta.entry = emitted.entry;
     meta.lanes = emitted.lanes;
@@ -308,13 +320,35 @@ class BinaryStore::Search {
     return std::move(emitted.bytes);
   }
 
+  /// Appends objects, each at a multiple of 64 bytes, as linkers want them; gives the size of each.
+  static std::vector<std::uint64_t> join(std::string& bytes, std::span<const ApartObjects::Bytes> others) {
+    std::vector<std::uint64_t> sizes = {bytes.size()};
+    for (const ApartObjects::Bytes& other : others) {
+      const std::size_t gap = (64 - bytes.size() % 64) % 64;
+      bytes.append(gap, '\0');
+      sizes.back() += gap;
+      bytes += *other;
+      sizes.push_back(other->size());
+    }
+    return sizes;
+  }
+  static std::vector<std::span<const char>> cut(std::span<const char> bytes, std::span<const std::uint64_t> sizes) {
+    std::vector<std::span<const char>> out;
+    for (const std::uint64_t size : sizes) {
+      if (size > bytes.size()) throw codegen::Error("an object is not whole");
+      out.push_back(bytes.first(size));
+      bytes = bytes.subspan(size);
+    }
+    return out;
+  }
+
   std::shared_ptr<KernelBinary> assemble(KernelMetadata meta, std::span<const char> object) {
     Clock::time_point start = Clock::now();
     auto binary = std::make_shared<KernelBinary>();
     if (request_.device)
       binary->gpu_ = std::make_unique<cuda::KernelCode>(*request_.device, object, meta.entry);
     else
-      binary->loaded_ = codegen::load_object(object, meta.entry);
+      binary->loaded_ = codegen::load_objects(cut(object, meta.objects), meta.entry);
     binary->name_ = std::move(meta.name);
     binary->sites_ = std::move(meta.sites);
     if (binary->loaded_) binary->code_.entry = binary->loaded_->entry();

@@ -19,6 +19,7 @@ struct KernelMetadata {
   float ns_per_thread = 1;
   std::int32_t steps = 1;
   std::uint8_t opaque = 0, loops = 1, sum_order = 0;
+  std::vector<std::uint64_t> objects;  // sizes of the kernel's object and of those it needs, one behind the other
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
   std::vector<HandlePlace> handles;
@@ -39,6 +40,8 @@ struct KernelMetadata {
     number(opaque);
     number(loops);
     number(sum_order);
+    number(std::uint32_t(objects.size()));
+    for (const std::uint64_t size : objects) number(size);
     number(std::uint32_t(sums.size()));
     for (const runtime::SumSlot& s : sums)
       number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
@@ -82,6 +85,8 @@ struct KernelMetadata {
     number(opaque);
     number(loops);
     number(sum_order);
+    number(count);
+    for (std::uint32_t i = 0; ok && i < count; ++i) number(objects.emplace_back());
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) {
       runtime::SumSlot s;

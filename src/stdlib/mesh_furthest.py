@@ -14,7 +14,7 @@ def _furthest_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, li
     far = _greatest_of(_corner_reach(ax, ay, az, p), _corner_reach(bx, by, bz, p), _corner_reach(cx, cy, cz, p))
     hits = _less_equal_bits(type(far)(limit), far)
     if hits != uint32(0):
-        key, area = _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
+        area = _face_area_of(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
         hits = hits & _less_equal_bits(type(far)(_FACE_FLATNESS), area)
     return hits, far
 

@@ -24,8 +24,8 @@ def _edge_distance(px, py, pz, ex, ey, ez):
 
 
 def _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
-    # The squared distance of faces: of three edges, or of the plane where the point's foot lies inside. And how much of
-    # an area the faces have: the square of twice it over the squares of their edges. scale is about 1 / edge² of the mesh.
+    # The squared distance of faces: of three edges, or of the plane where the point's foot lies inside. scale is about
+    # 1 / edge² of the mesh.
     px = type(ax)(p[0])
     py = type(ax)(p[1])
     pz = type(ax)(p[2])
@@ -63,9 +63,27 @@ def _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
     inside = _less_equal_bits(zero, _least(_least(b, c), square - b - c)) & _less_bits(zero, square)
     height = _three_times(ax0, ay0, az0, nx, ny, nz)
     plane = _over(_times(height, height), square)
+    return _choose_bits(inside, plane, edges)
+
+
+def _face_area(ax, ay, az, bx, by, bz, cx, cy, cz, scale: float):
+    # How much of an area faces have: the square of twice it over the squares of their edges.
+    ux = bx - ax
+    uy = by - ay
+    uz = bz - az
+    vx = cx - ax
+    vy = cy - ay
+    vz = cz - az
+    wx = cx - bx
+    wy = cy - by
+    wz = cz - bz
+    nx = _area(uy, uz, vy, vz) * scale
+    ny = _area(uz, ux, vz, vx) * scale
+    nz = _area(ux, uy, vx, vy) * scale
+    square = _three_times(nx, ny, nz, nx, ny, nz)
     sides = _three_times(ux, uy, uz, ux, uy, uz) + _three_times(vx, vy, vz, vx, vy, vz)
     sides = (sides + _three_times(wx, wy, wz, wx, wy, wz)) * scale
-    return _choose_bits(inside, plane, edges), _over(square, _times(sides, sides))
+    return _over(square, _times(sides, sides))
 
 
 # Faces of less have normals that mean nothing, and are left out: length of the normal below a millionth of the squared edges.
@@ -90,34 +108,41 @@ def _point_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, limit
     hits = _less_equal_bits(box, type(box)(limit))
     key = box
     if hits != uint32(0):
-        apart, area = _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
+        apart = _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
         # What is not a number is a difference that overflowed: all that is known is the box.
         key = _choose_bits(_less_bits(box, apart), apart, box)
-        hits = _less_equal_bits(key, type(key)(limit)) & _less_equal_bits(type(key)(_FACE_FLATNESS), area)
+        hits = _less_equal_bits(key, type(key)(limit))
+        # Few are nearer than the best so far: only they are asked whether they have an area.
+        if hits != uint32(0):
+            area = _face_area_of(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
+            hits = hits & _less_equal_bits(type(key)(_FACE_FLATNESS), area)
     return hits, key
+
+
+def _scaled_if_huge(ax, ay, az, bx, by, bz, cx, cy, cz, scale: float):
+    # Corners, and the scale of products of two differences between them.
+    if scale < _HUGE_FACES:
+        k = scale
+        return ax * k, ay * k, az * k, bx * k, by * k, bz * k, cx * k, cy * k, cz * k, 1.0
+    return ax, ay, az, bx, by, bz, cx, cy, cz, scale * scale
 
 
 def _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
     # _face_distance by the scale of a mesh (_edge_scale).
+    ax, ay, az, bx, by, bz, cx, cy, cz, square = _scaled_if_huge(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
     q = p
-    square = scale * scale
-    huge = scale < _HUGE_FACES
-    if huge:
+    if scale < _HUGE_FACES:
         q = p * scale
-        square = 1.0
-        ax = ax * scale
-        ay = ay * scale
-        az = az * scale
-        bx = bx * scale
-        by = by * scale
-        bz = bz * scale
-        cx = cx * scale
-        cy = cy * scale
-        cz = cz * scale
-    apart, area = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, q, square)
-    if huge:
+    apart = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, q, square)
+    if scale < _HUGE_FACES:
         apart = apart * (1.0 / scale) * (1.0 / scale)
-    return apart, area
+    return apart
+
+
+def _face_area_of(ax, ay, az, bx, by, bz, cx, cy, cz, scale: float):
+    # _face_area by the scale of a mesh.
+    ax, ay, az, bx, by, bz, cx, cy, cz, square = _scaled_if_huge(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
+    return _face_area(ax, ay, az, bx, by, bz, cx, cy, cz, square)
 
 
 # Scales of meshes whose coordinates are scaled, not only products of them, which would overflow: edges beyond 2^40.
@@ -143,103 +168,176 @@ def _walk_point(mesh: uint64, p: vec3, max_dist: float):
         if _on_gpu():
             face = _walk_point_narrow(mesh + _MESH_TREE, p, limit, face, _edge_scale(mesh))
         else:
-            face = _walk_point_wide(mesh + _MESH_TREE, p, limit, face, _edge_scale(mesh))
+            if _root_word(mesh + _MESH_TREE, -1) != _NODE_NONE:
+                face = _walk_point_wide(mesh + _MESH_TREE, p, limit, face, _edge_scale(mesh))
     return where(face == _NO_FACE, -1, face)
+
+
+class _PointWalk:
+    # What a walk is given, and what it finds.
+    tree: uint64
+    p: vec3
+    limit: float
+    nobody: int
+    scale: float
+    face: int
+
+
+class _PointState:
+    # Of a walk on its way.
+    nodes: uint64
+    leaves: uint64
+    p: vec3
+    scale: float
+    best: float
+    face: int
+    reach: uint32  # the highest key within best
+    word: uint32  # where it goes next; _NODE_NONE: it has not begun
+    top: uint32  # of its part of the stack
 
 
 @lanewise
 def _walk_point_wide(tree: uint64, p: vec3, limit: float, nobody: int, scale: float):
-    head = _fixed(tree, _TreeHead)
-    planes = _fixed(head[0].nodes, type(vector(length=8, dtype=float32)))
-    words = _fixed(head[0].nodes, type(vector(length=8, dtype=uint32)))
-    blocks = _fixed(head[0].leaves, vec4)
-    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
-    best = limit
-    face = nobody
-    stack = empty(shape=(448,), dtype=uint32)
-    keys = empty(shape=(448,), dtype=float32)
-    entries = empty(shape=(1,), dtype=type(vector(length=8, dtype=float32)))
-    top = uint32(0)
-    word = _root_word(tree, -1)
-    going = word != _NODE_NONE
-    while going:
+    # The tree is not empty.
+    walk = empty(shape=(1,), dtype=_PointWalk)
+    walk[0] = _PointWalk(tree=tree, p=p, limit=limit, nobody=nobody, scale=scale)
+    _walk_points_wide(walk, uint32(1))
+    return walk[0].face
+
+
+@lanewise
+def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
+    # Up to eight walks at a time, a step of each in turns: what one asks for is on its way while the others go on.
+    # Nodes that have children left to see: keys of all, the next one's, and where the words are.
+    groups = empty(shape=(_WALKS * 64,), dtype=type(vector(length=8, dtype=uint32)))
+    nexts = empty(shape=(_WALKS * 64,), dtype=uint32)
+    rows = empty(shape=(_WALKS * 64,), dtype=uint32)
+    states = empty(shape=(_WALKS,), dtype=_PointState)
+    numbers = empty(shape=(_WALKS,), dtype=uint32)  # which walk a state belongs to
+    turns = empty(shape=(_WALKS,), dtype=uint32)  # states, in the order of turns
+    live = min(_bit_count(which), uint32(_WALKS))
+    turn = uint32(0)
+    while turn < live:
+        states[turn].word = _NODE_NONE
+        states[turn].top = turn * _WALK_STACK
+        states[turn].reach = uint32(0)
+        turns[turn] = turn
+        turn += uint32(1)
+    turn = uint32(0)
+    while live != uint32(0):
+        at = turns[turn]
+        nodes = states[at].nodes
+        leaves = states[at].leaves
+        words = _fixed(nodes, type(vector(length=8, dtype=uint32)))
+        p = states[at].p
+        reach = states[at].reach
+        word = states[at].word
+        top = states[at].top
+        pops = True
         if (word & _LEAF) == uint32(0):
+            planes = _fixed(nodes, type(vector(length=8, dtype=float32)))
             row = word * uint32(8)
-            entry = _box_distance(
-                planes[row],
-                planes[row + uint32(1)],
-                planes[row + uint32(2)],
-                planes[row + uint32(3)],
-                planes[row + uint32(4)],
-                planes[row + uint32(5)],
-                p,
-            )
-            mask = _less_equal_bits(entry, type(entry)(best))
-            mask = mask & ((uint32(1) << words[row + uint32(7)][1]) - uint32(1))
-            entries[0] = entry
-            base = top
-            while mask != uint32(0):
-                j = _trailing_zeros(mask)
-                mask = mask & (mask - uint32(1))
-                key = entries[0][j]
-                child = words[row + uint32(6)][j]
-                # All lines of a node, or of a leaf's first block, four rows of a block or two of a node each.
-                if (child & _LEAF) != uint32(0):
-                    first = (child & uint32(0x0FFFFFFF)) * uint32(10)
-                    _prefetch(blocks, first)
-                    _prefetch(blocks, first + uint32(4))
-                    _prefetch(blocks, first + uint32(8))
-                else:
-                    first = child * uint32(8)
-                    _prefetch(planes, first)
-                    _prefetch(planes, first + uint32(2))
-                    _prefetch(planes, first + uint32(4))
-                    _prefetch(planes, first + uint32(6))
-                at = top
-                top += uint32(1)
-                while at > base and keys[at - uint32(1)] < key:
-                    keys[at] = keys[at - uint32(1)]
-                    stack[at] = stack[at - uint32(1)]
-                    at -= uint32(1)
-                keys[at] = key
-                stack[at] = child
-        else:
-            at = (word & uint32(0x0FFFFFFF)) * uint32(10)
-            end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
-            while at != end:
-                hits, squares = _point_face(
-                    blocks[at],
-                    blocks[at + uint32(1)],
-                    blocks[at + uint32(2)],
-                    blocks[at + uint32(3)],
-                    blocks[at + uint32(4)],
-                    blocks[at + uint32(5)],
-                    blocks[at + uint32(6)],
-                    blocks[at + uint32(7)],
-                    blocks[at + uint32(8)],
+            keys = _order_keys(
+                _box_distance(
+                    planes[row],
+                    planes[row + uint32(1)],
+                    planes[row + uint32(2)],
+                    planes[row + uint32(3)],
+                    planes[row + uint32(4)],
+                    planes[row + uint32(5)],
                     p,
-                    scale,
+                )
+            )
+            row += uint32(6)
+            key = _lowest(keys)
+            child = words[row][key & uint32(7)]
+            # Empty children are infinitely far, which is not too far where squares overflow; they come last.
+            if key <= reach and child != uint32(0):
+                pops = False
+                word = child
+                rest = _key_behind(keys, key)
+                groups[top] = keys
+                nexts[top] = rest
+                rows[top] = row
+                top += where(rest <= reach, uint32(1), uint32(0))
+        elif word != _NODE_NONE:
+            blocks = _fixed(leaves, vec4)
+            of_block = _fixed(leaves, type(vector(length=4, dtype=int32)))
+            best = states[at].best
+            face = states[at].face
+            row = (word & uint32(0x0FFFFFFF)) * uint32(10)
+            end = row + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
+            while row != end:
+                hits, squares = _point_face(
+                    blocks[row],
+                    blocks[row + uint32(1)],
+                    blocks[row + uint32(2)],
+                    blocks[row + uint32(3)],
+                    blocks[row + uint32(4)],
+                    blocks[row + uint32(5)],
+                    blocks[row + uint32(6)],
+                    blocks[row + uint32(7)],
+                    blocks[row + uint32(8)],
+                    p,
+                    states[at].scale,
                     best,
                 )
                 while hits != uint32(0):
                     k = _trailing_zeros(hits)
                     hits = hits & (hits - uint32(1))
-                    number = numbers[at + uint32(9)][k]
-                    if squares[k] < best or (squares[k] == best and number < face):
+                    found = of_block[row + uint32(9)][k]
+                    if squares[k] < best or (squares[k] == best and found < face):
                         best = squares[k]
-                        face = number
-                at += uint32(10)
-        pops = True
+                        face = found
+                row += uint32(10)
+            reach = _highest_key(best)
+            states[at].best = best
+            states[at].reach = reach
+            states[at].face = face
+        bottom = at * _WALK_STACK
         while pops:
-            if top == uint32(0):
+            if top == bottom:
                 pops = False
-                going = False
+                if states[at].word != _NODE_NONE:
+                    walks[numbers[at]].face = states[at].face
+                if which != uint32(0):
+                    number = _trailing_zeros(which)
+                    which = which & (which - uint32(1))
+                    numbers[at] = number
+                    head = _fixed(walks[number].tree, _TreeHead)
+                    nodes = head[0].nodes
+                    leaves = head[0].leaves
+                    word = uint32(0)
+                    states[at].nodes = nodes
+                    states[at].leaves = leaves
+                    states[at].p = walks[number].p
+                    states[at].scale = walks[number].scale
+                    states[at].best = walks[number].limit
+                    states[at].face = walks[number].nobody
+                    states[at].reach = _highest_key(walks[number].limit)
+                else:
+                    live -= uint32(1)
+                    turns[turn] = turns[live]
+                    turn -= uint32(1)
             else:
                 top -= uint32(1)
-                if keys[top] <= best:
-                    word = stack[top]
+                key = nexts[top]
+                row = rows[top]
+                word = words[row][key & uint32(7)]
+                if key <= reach and word != uint32(0):
                     pops = False
-    return face
+                    rest = _key_behind(groups[top], key)
+                    nexts[top] = rest
+                    top += where(rest <= reach, uint32(1), uint32(0))
+        lines = _fixed(_child_place(nodes, leaves, word), vec4)
+        _prefetch(lines, 0)
+        _prefetch(lines, 4)
+        _prefetch(lines, 8)
+        _prefetch(lines, 12)
+        states[at].word = word
+        states[at].top = top
+        turn += uint32(1)
+        turn = where(turn >= live, uint32(0), turn)
 
 
 @lanewise

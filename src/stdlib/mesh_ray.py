@@ -156,87 +156,134 @@ def _ray_result(mode: int, found: int, side: int):
 
 
 def _walk_ray(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int, mode: int):
+    found = _ray_result(mode, where(mode == _COUNT, 0, -1), 0)
     if _on_gpu():
-        return _walk_ray_narrow(tree, start, dir, max_t, root, mode)
-    return _walk_ray_wide(tree, start, dir, max_t, root, mode)
+        found = _walk_ray_narrow(tree, start, dir, max_t, root, mode)
+    else:
+        word = _root_word(tree, root)
+        if word != _NODE_NONE and _is_ray(start, dir) and max_t > 0.0:
+            found = _walk_ray_wide(tree, start, dir, max_t, word, mode)
+    return found
+
+
+class _RayWalk:
+    # What a walk is given, and what it finds.
+    tree: uint64
+    start: vec3
+    dir: vec3
+    max_t: float
+    word: uint32
+    mode: int
+    found: int
+
+
+class _RayState:
+    # Of a walk on its way.
+    nodes: uint64
+    leaves: uint64
+    start: vec3
+    rates: vec3
+    near_x: uint32
+    near_y: uint32
+    near_z: uint32
+    ray: _Ray
+    mode: int
+    best: float
+    found: int
+    side: int
+    reach: uint32  # the highest key within best
+    word: uint32  # where it goes next; _NODE_NONE: it has not begun
+    top: uint32  # of its part of the stack
 
 
 @lanewise
-def _walk_ray_wide(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int, mode: int):
-    head = _fixed(tree, _TreeHead)
-    planes = _fixed(head[0].nodes, type(vector(length=8, dtype=float32)))
-    words = _fixed(head[0].nodes, type(vector(length=8, dtype=uint32)))
-    blocks = _fixed(head[0].leaves, vec4)
-    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
-    counted = mode == _COUNT
-    found = where(counted, 0, -1)
-    side = 0
-    word = _root_word(tree, root)
-    going = word != _NODE_NONE and _is_ray(start, dir) and max_t > 0.0
-    ray = _ray_of(start, dir)
-    rates = _ray_rates(dir)
-    near_x = where(rates[0] < 0.0, uint32(3), uint32(0))
-    near_y = where(rates[1] < 0.0, uint32(4), uint32(1))
-    near_z = where(rates[2] < 0.0, uint32(5), uint32(2))
-    far_x = uint32(3) - near_x
-    far_y = uint32(5) - near_y
-    far_z = uint32(7) - near_z
-    best = max_t
-    stack = empty(shape=(448,), dtype=uint32)
-    keys = empty(shape=(448,), dtype=float32)
-    entries = empty(shape=(1,), dtype=type(vector(length=8, dtype=float32)))
-    top = uint32(0)
-    while going:
+def _walk_ray_wide(tree: uint64, start: vec3, dir: vec3, max_t: float, word: uint32, mode: int):
+    walk = empty(shape=(1,), dtype=_RayWalk)
+    walk[0] = _RayWalk(tree=tree, start=start, dir=dir, max_t=max_t, word=word, mode=mode)
+    _walk_rays_wide(walk, uint32(1))
+    return walk[0].found
+
+
+@lanewise
+def _walk_rays_wide(walks: array(dtype=_RayWalk), which: uint32):
+    # Up to eight walks at a time, a step of each in turns: what one asks for is on its way while the others go on.
+    # Nodes that have children left to see: keys of all, the next one's, and where the words are.
+    groups = empty(shape=(_WALKS * 64,), dtype=type(vector(length=8, dtype=uint32)))
+    nexts = empty(shape=(_WALKS * 64,), dtype=uint32)
+    rows = empty(shape=(_WALKS * 64,), dtype=uint32)
+    states = empty(shape=(_WALKS,), dtype=_RayState)
+    numbers = empty(shape=(_WALKS,), dtype=uint32)  # which walk a state belongs to
+    turns = empty(shape=(_WALKS,), dtype=uint32)  # states, in the order of turns
+    live = min(_bit_count(which), uint32(_WALKS))
+    turn = uint32(0)
+    while turn < live:
+        states[turn].word = _NODE_NONE
+        states[turn].top = turn * _WALK_STACK
+        states[turn].reach = uint32(0)
+        turns[turn] = turn
+        turn += uint32(1)
+    turn = uint32(0)
+    while live != uint32(0):
+        at = turns[turn]
+        nodes = states[at].nodes
+        leaves = states[at].leaves
+        words = _fixed(nodes, type(vector(length=8, dtype=uint32)))
+        reach = states[at].reach
+        word = states[at].word
+        top = states[at].top
         pops = True
         if (word & _LEAF) == uint32(0):
+            planes = _fixed(nodes, type(vector(length=8, dtype=float32)))
+            start = states[at].start
+            rates = states[at].rates
+            near_x = states[at].near_x
+            near_y = states[at].near_y
+            near_z = states[at].near_z
             row = word * uint32(8)
             entry = _box_entry(planes[row + near_x], planes[row + near_y], planes[row + near_z], start, rates)
-            out = _box_exit(planes[row + far_x], planes[row + far_y], planes[row + far_z], start, rates, best)
-            mask = _less_equal_bits(entry, out)
-            # The first child, or 8. A comparison of the mask with zero would be a reduction of its own on NEON, and every
-            # node waits for it.
-            k = _trailing_zeros(mask | uint32(0x100))
-            if k < uint32(8):
+            out = _box_exit(
+                planes[row + uint32(3) - near_x],
+                planes[row + uint32(5) - near_y],
+                planes[row + uint32(7) - near_z],
+                start,
+                rates,
+                states[at].best,
+            )
+            keys = _order_keys(entry)
+            keys = _choose_bits(_less_equal_bits(entry, out), keys, type(keys)(_NODE_NONE))
+            key = _lowest(keys)
+            if key <= reach:
                 pops = False
-                child = row + uint32(6)
-                mask = mask & (mask - uint32(1))
-                if mask == uint32(0):
-                    word = words[child][k]
-                else:
-                    entries[0] = entry
-                    base = top
-                    stack[top] = words[child][k]
-                    keys[top] = entries[0][k]
-                    top += uint32(1)
-                    while mask != uint32(0):
-                        j = _trailing_zeros(mask)
-                        mask = mask & (mask - uint32(1))
-                        key = entries[0][j]
-                        at = top
-                        top += uint32(1)
-                        while at > base and keys[at - uint32(1)] < key:
-                            keys[at] = keys[at - uint32(1)]
-                            stack[at] = stack[at - uint32(1)]
-                            at -= uint32(1)
-                        keys[at] = key
-                        stack[at] = words[child][j]
-                    top -= uint32(1)
-                    word = stack[top]
-        else:
-            at = (word & uint32(0x0FFFFFFF)) * uint32(10)
-            end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
-            while at != end:
+                row += uint32(6)
+                word = words[row][key & uint32(7)]
+                rest = _key_behind(keys, key)
+                groups[top] = keys
+                nexts[top] = rest
+                rows[top] = row
+                top += where(rest <= reach, uint32(1), uint32(0))
+        elif word != _NODE_NONE:
+            blocks = _fixed(leaves, vec4)
+            of_block = _fixed(leaves, type(vector(length=4, dtype=int32)))
+            ray = states[at].ray
+            mode = states[at].mode
+            counted = mode == _COUNT
+            best = states[at].best
+            found = states[at].found
+            side = states[at].side
+            row = (word & uint32(0x0FFFFFFF)) * uint32(10)
+            end = row + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
+            while row != end:
                 hits, t, front = _ray_face(
                     ray,
-                    blocks[at + ray.x],
-                    blocks[at + ray.y],
-                    blocks[at + ray.z],
-                    blocks[at + uint32(3) + ray.x],
-                    blocks[at + uint32(3) + ray.y],
-                    blocks[at + uint32(3) + ray.z],
-                    blocks[at + uint32(6) + ray.x],
-                    blocks[at + uint32(6) + ray.y],
-                    blocks[at + uint32(6) + ray.z],
+                    blocks[row + ray.x],
+                    blocks[row + ray.y],
+                    blocks[row + ray.z],
+                    blocks[row + uint32(3) + ray.x],
+                    blocks[row + uint32(3) + ray.y],
+                    blocks[row + uint32(3) + ray.z],
+                    blocks[row + uint32(6) + ray.x],
+                    blocks[row + uint32(6) + ray.y],
+                    blocks[row + uint32(6) + ray.z],
                     best,
                     counted,
                 )
@@ -246,24 +293,69 @@ def _walk_ray_wide(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int
                     while hits != uint32(0):
                         k = _trailing_zeros(hits)
                         hits = hits & (hits - uint32(1))
-                        number = numbers[at + uint32(9)][k]
-                        if t[k] < best or (t[k] == best and number < found):
+                        face = of_block[row + uint32(9)][k]
+                        if t[k] < best or (t[k] == best and face < found):
                             best = t[k]
-                            found = number
+                            found = face
                             side = where(((front >> k) & uint32(1)) != uint32(0), 1, 2)
-                at += uint32(10)
+                row += uint32(10)
+            reach = _highest_key(best)
+            states[at].reach = reach
+            states[at].best = best
+            states[at].found = found
+            states[at].side = side
             if mode == _ANY and found >= 0:
-                top = uint32(0)
+                top = at * _WALK_STACK
+        bottom = at * _WALK_STACK
         while pops:
-            if top == uint32(0):
+            if top == bottom:
                 pops = False
-                going = False
+                if states[at].word != _NODE_NONE:
+                    walks[numbers[at]].found = _ray_result(states[at].mode, states[at].found, states[at].side)
+                if which != uint32(0):
+                    number = _trailing_zeros(which)
+                    which = which & (which - uint32(1))
+                    numbers[at] = number
+                    head = _fixed(walks[number].tree, _TreeHead)
+                    nodes = head[0].nodes
+                    leaves = head[0].leaves
+                    word = walks[number].word
+                    rates = _ray_rates(walks[number].dir)
+                    states[at].nodes = nodes
+                    states[at].leaves = leaves
+                    states[at].start = walks[number].start
+                    states[at].rates = rates
+                    states[at].near_x = where(rates[0] < 0.0, uint32(3), uint32(0))
+                    states[at].near_y = where(rates[1] < 0.0, uint32(4), uint32(1))
+                    states[at].near_z = where(rates[2] < 0.0, uint32(5), uint32(2))
+                    states[at].ray = _ray_of(walks[number].start, walks[number].dir)
+                    states[at].mode = walks[number].mode
+                    states[at].best = walks[number].max_t
+                    states[at].found = where(walks[number].mode == _COUNT, 0, -1)
+                    states[at].side = 0
+                    states[at].reach = _highest_key(walks[number].max_t)
+                else:
+                    live -= uint32(1)
+                    turns[turn] = turns[live]
+                    turn -= uint32(1)
             else:
                 top -= uint32(1)
-                if keys[top] <= best:
-                    word = stack[top]
+                key = nexts[top]
+                if key <= reach:
                     pops = False
-    return _ray_result(mode, found, side)
+                    word = words[rows[top]][key & uint32(7)]
+                    rest = _key_behind(groups[top], key)
+                    nexts[top] = rest
+                    top += where(rest <= reach, uint32(1), uint32(0))
+        lines = _fixed(_child_place(nodes, leaves, word), vec4)
+        _prefetch(lines, 0)
+        _prefetch(lines, 4)
+        _prefetch(lines, 8)
+        _prefetch(lines, 12)
+        states[at].word = word
+        states[at].top = top
+        turn += uint32(1)
+        turn = where(turn >= live, uint32(0), turn)
 
 
 @lanewise

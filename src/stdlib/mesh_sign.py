@@ -82,7 +82,7 @@ def _inside_by_normals(mesh: uint64, p: vec3, face: int, epsilon: float):
     head = _fixed(mesh, _MeshHead)
     scale = _edge_scale(mesh)
     x0, x1, x2 = _face_corners(mesh, face)
-    key, area = _face_distance_of(x0[0], x0[1], x0[2], x1[0], x1[1], x1[2], x2[0], x2[1], x2[2], p, scale)
+    key = _face_distance_of(x0[0], x0[1], x0[2], x1[0], x1[1], x1[2], x2[0], x2[1], x2[2], p, scale)
     box = _face_box_distance(x0[0], x0[1], x0[2], x1[0], x1[1], x1[2], x2[0], x2[1], x2[2], p)
     near = sqrt(max(key, box))
     reach = near + max(epsilon, 0.0) * head[0].mean_edge

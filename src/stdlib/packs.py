@@ -4,6 +4,46 @@
 
 _NODE_NONE = uint32(0xFFFFFFFF)
 _LEAF = uint32(0x80000000)
+_WALKS = 8  # that go on at a time
+_WALK_STACK = uint32(64)  # nodes with children left, of each
+
+
+# Nearest first without sorting: a walk keeps the keys of a node's eight children as whole numbers and takes the lowest of
+# those behind the one it took last. The last bits of a key say which child it is: a key is never above what it stands for,
+# so what lies beyond the best by its key does so for sure.
+
+
+def _order_keys(a):
+    # Of eight numbers that are not negative, whatever the sign of their zeros.
+    bits = cast(a, type(vector(length=8, dtype=uint32)))
+    places = type(bits)(
+        uint32(0), uint32(1), uint32(2), uint32(3), uint32(4), uint32(5), uint32(6), uint32(7)
+    )
+    return (bits & type(bits)(uint32(0x7FFFFFF8))) | places
+
+
+def _lowest(a):
+    # A tree, which becomes one instruction where processors have it (llvm_passes/reductions).
+    return _least(
+        _least(_least(a[0], a[1]), _least(a[2], a[3])), _least(_least(a[4], a[5]), _least(a[6], a[7]))
+    )
+
+
+def _highest_key(best: float):
+    # That of a child as far away as best.
+    return uint32(_signed_bits(best)) | uint32(7)
+
+
+def _key_behind(keys, key: uint32):
+    # The lowest above key, or _NODE_NONE: those below it wrap around to above all others.
+    apart = _lowest(keys - type(keys)(key + uint32(1)))
+    return where(apart < uint32(0x80000000), apart + key + uint32(1), _NODE_NONE)
+
+
+def _child_place(nodes: uint64, leaves: uint64, word: uint32):
+    # The address of a node or of a leaf's first block, for prefetches.
+    leaf = leaves + uint64(word & uint32(0x0FFFFFFF)) * uint64(160)
+    return where((word & _LEAF) != uint32(0), leaf, nodes + uint64(word) * uint64(256))
 
 
 def _less_bit(a, b):

@@ -140,6 +140,9 @@ bool visits_tree_items(const ir::Function& kernel) {
 
 }  // namespace
 
+constexpr int kMostLanes = 16;
+constexpr std::uint64_t kMaxManyLanesWeight = 1000;
+
 std::uint64_t kernel_weight(const ir::Function& function) {
   std::uint64_t total = 0;
   each_op(*function.body, [&](const Op& op) { total += weight_of(op); });
@@ -175,6 +178,15 @@ PrivateMemory private_memory(const ir::Function& function) {
   return out;
 }
 
+/// Whether it calls a function that does the work of many lanes at once.
+bool calls_together(const ir::Function& kernel) {
+  bool calls = false;
+  each_op(*kernel.body, [&](const Op& op) {
+    calls = calls || (op.code == OpCode::call && op.callee->lanewise && together_form(*op.callee));
+  });
+  return calls;
+}
+
 bool calls_lanewise(const ir::Function& kernel) {
   bool calls = false;
   each_op(*kernel.body, [&](const Op& op) { calls = calls || (op.code == OpCode::call && op.callee->lanewise); });
@@ -207,6 +219,9 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   if (natural <= 4 && visits_neighbours(kernel)) return 1;
   // Measured on NEON: 2.2 times as fast as four lanes.
   if (visits_tree_items(kernel)) return 1;
+  // As many as there may be: what all of them wait for is memory, and the more wait together the better. Long kernels would
+  // lose more by spilled registers.
+  if (calls_together(kernel)) return kernel_weight(kernel) <= kMaxManyLanesWeight ? kMostLanes : natural;
   Cost cost;
   add_cost(*kernel.body, 1.0, natural, cost);
   if (cost.lanes >= cost.one) return 1;

@@ -61,6 +61,12 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
     for (const PartInfo& part : parts(type).parts)
       if (part.kind == PartKind::block) types.push_back(ptr);
   auto* type = llvm::FunctionType::get(result_struct(*this, function), types, false);
+  if (options.apart && packed && options.apart->contains(&function)) {
+    const std::string& symbol = options.apart->at(&function);
+    variant.function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, symbol, *module);
+    variant.function->setDoesNotThrow();
+    return variant;
+  }
   variant.function = llvm::Function::Create(
       type, llvm::GlobalValue::InternalLinkage,
       "f." + function.name + "." + (packed ? "p" : std::to_string(lanes)) + "x" + std::to_string(number), *module);
@@ -72,6 +78,18 @@ const Variant& CodeUnit::variant(const ir::Function& function, const std::vector
 
 void CodeUnit::emit_kernel(const ir::Function& kernel) {
   hooks->emit_kernel(*this, kernel);
+  emit_pending();
+}
+
+void CodeUnit::emit_function(const ir::Function& function, const std::string& symbol) {
+  std::size_t units = 0;
+  for (const ir::Value* param : function.params()) units += analysis::lane_units(param->type);
+  {
+    BodyForm own(*this, 1, true);
+    const Variant& made = variant(function, std::vector<LaneShape>(units, kUniform));
+    made.function->setName(symbol);
+    made.function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  }
   emit_pending();
 }
 

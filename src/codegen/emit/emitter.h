@@ -85,6 +85,8 @@ class CodeUnit {
 
   /// Emits the kernel; its symbol is entry_name(kernel).
   void emit_kernel(const ir::Function& kernel);
+  /// Emits a lanewise function, as code of one lane with packed vectors, for kernels in other objects.
+  void emit_function(const ir::Function& function, const std::string& symbol);
 
   /// How a type falls into parts, in the body being emitted.
   const TypeParts& parts(const Type* type);

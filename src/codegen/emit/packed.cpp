@@ -3,6 +3,7 @@
 // leaf. On CPUs a vector of 4 or 8 numbers of 32 bits is therefore one part there, an LLVM vector, and so it is in every
 // function that a lanewise one calls. Operations that work component by component, choices, moves and control flow take
 // such parts as they are; all others are emitted on components that are taken out before and put together behind.
+#include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/emitter.h"
 #include "ir/infer.h"
 
@@ -24,6 +25,64 @@ bool names_row(const ir::Op& op) {
   if (op.code != OpCode::extract && op.code != OpCode::insert) return false;
   const Type* at = ir::type_at(op.operand(0)->type, op.path.first(op.path.size() - 1));
   return at && at->is_mat();
+}
+
+/// The same where lanes go together (together_form):
+///
+///   for lane in active lanes:  structs[lane] = S(x[lane])
+///   f(structs, bits of the active lanes)
+///   r = structs[…].r as a vector
+void emit_together_call(Emitter& e, const ir::Op& op, const ir::Function& together) {
+  CodeUnit& unit = e.unit;
+  llvm::IRBuilder<>& b = e.b;
+  const int W = e.W;
+  const Type* type = together.params()[0]->type->element();
+  const auto fields = type->fields();
+  const std::uint32_t size = type->size();
+  llvm::AllocaInst* structs = e.entry_alloca(unit.i8, size * unsigned(W), 16);
+  const auto field_of = [&](llvm::Value* lane, const Field& field) {
+    llvm::Value* offset = b.CreateAdd(b.CreateMul(lane, b.getInt64(size)), b.getInt64(field.offset));
+    return b.CreateGEP(unit.i8, structs, offset);
+  };
+  e.for_each_lane(e.mask, [&](llvm::Value* lane) {
+    for (std::size_t k = 0; k < op.operands.size(); ++k)
+      e.write_bytes(op.operand(k)->type, e.lane_parts(op.operand(k), lane), field_of(lane, fields[k]), nullptr);
+  });
+  const Variant* variant = nullptr;
+  {
+    BodyForm own(unit, 1, true);
+    const std::size_t units = analysis::lane_units(together.params()[0]->type) + 1;
+    variant = &unit.variant(together, std::vector<analysis::LaneShape>(units, analysis::kUniform));
+  }
+  llvm::SmallVector<llvm::Value*, 8> args = {e.thread.context, e.base(e.thread.linear)};
+  const bool counts = unit.turns && unit.turns->counts(together);
+  if (counts) args.push_back(e.turns_left());
+  // The array: data, no gradient, how many, how far apart.
+  args.append({structs, llvm::ConstantPointerNull::get(unit.ptr), b.getInt64(std::uint64_t(W)), b.getInt64(size)});
+  args.push_back(e.mask ? b.CreateZExt(e.mask_bits(e.mask), unit.i32) : b.getInt32((1u << W) - 1));
+  llvm::CallInst* call = b.CreateCall(variant->function, args);
+  call->setDoesNotThrow();
+  if (counts) {
+    b.CreateStore(b.CreateExtractValue(call, call->getType()->getStructNumElements() - 1), e.thread.turns);
+    e.leave_if_stopped();
+  }
+  for (std::size_t r = 0; r < op.results.size(); ++r) {
+    const std::vector<PartInfo>& info = e.parts_of(op.results[r]).parts;
+    Parts out;
+    for (const PartInfo& part : info) {
+      WEFT_CHECK(part.kind == PartKind::scalar && part.scalar != ScalarKind::boolean, "results are numbers");
+      llvm::Type* wide = unit.wide(unit.memory_type(part));
+      llvm::AllocaInst* all = e.entry_alloca(wide, 1, 0);
+      if (e.mask) b.CreateStore(llvm::Constant::getNullValue(wide), all);
+      e.for_each_lane(e.mask, [&](llvm::Value* lane) {
+        llvm::Value* from = b.CreateConstGEP1_64(unit.i8, field_of(lane, fields[op.operands.size() + r]), part.offset);
+        llvm::Type* one = unit.memory_type(part);
+        b.CreateStore(b.CreateLoad(one, from), b.CreateGEP(one, all, lane));
+      });
+      out.push_back({b.CreateLoad(wide, all)});
+    }
+    e.set(op.results[r], std::move(out));
+  }
 }
 
 }  // namespace
@@ -140,6 +199,7 @@ Parts Emitter::lane_parts(const ir::Value* value, llvm::Value* lane) {
 /// than an insertion into a vector at a varying place.
 void Emitter::emit_lanewise_call(const ir::Op& op) {
   const ir::Function& callee = *op.callee;
+  if (const ir::Function* together = W > 1 ? together_form(callee) : nullptr) return emit_together_call(*this, op, *together);
   std::size_t units = 0;
   for (const ir::Value* v : op.operands) units += analysis::lane_units(v->type);
   const Variant* variant = nullptr;

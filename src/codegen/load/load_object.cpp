@@ -1,4 +1,4 @@
-// Links objects into the process: small ones by ourselves (small_link.h), others by RuntimeDyld. Each has one private
+// Links objects into the process: small ones by ourselves (small_link.h), others by RuntimeDyld. A kernel has one private
 // mapping: sections are laid out together (so that every relocation reaches), written, then made read-only or executable;
 // nothing is ever both writable and executable. No session, no passes, no target machine: a small object loads in some
 // ten microseconds, others in a tenth of a millisecond.
@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -55,11 +57,21 @@ std::size_t page_size() {
 
 std::size_t pages(std::size_t bytes) { return (bytes + page_size() - 1) / page_size() * page_size(); }
 
-/// One mapping in three parts: code, constants, data.
+/// One mapping; each object has three parts of it: code, constants, data.
 class Memory final : public llvm::RuntimeDyld::MemoryManager {
  public:
+  /// For objects of so many bytes together. They call each other, so they have to lie side by side.
+  explicit Memory(std::size_t bytes) : size_(pages(2 * bytes + kSpare)) {
+    void* mapping = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    exhausted_ = mapping == MAP_FAILED;
+    if (exhausted_) return;
+    base_ = next_ = static_cast<std::uint8_t*>(mapping);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
   ~Memory() override {
     if (base_) ::munmap(base_, size_);
+    for (const auto& [at, size] : more_) ::munmap(at, size);
   }
   std::size_t size() const { return size_; }
   bool exhausted() const { return exhausted_; }
@@ -68,17 +80,11 @@ class Memory final : public llvm::RuntimeDyld::MemoryManager {
   void reserveAllocationSpace(std::uintptr_t code, llvm::Align code_align, std::uintptr_t constants, llvm::Align,
                               std::uintptr_t data, llvm::Align) override {
     std::size_t sizes[3] = {pages(code + code_align.value()), pages(constants + 64), pages(data + 64)};
-    size_ = sizes[0] + sizes[1] + sizes[2];
-    void* mapping = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping == MAP_FAILED) {
-      size_ = 0;
-      exhausted_ = true;
-      return;
-    }
-    base_ = static_cast<std::uint8_t*>(mapping);
-    std::uint8_t* at = base_;
+    std::uint8_t* at = take_pages(sizes[0] + sizes[1] + sizes[2]);
+    if (!at) return void(exhausted_ = true);
+    Object& object = objects_.emplace_back();
     for (int k = 0; k < 3; ++k) {
-      parts_[k] = {at, at, at + sizes[k]};
+      object.parts[k] = {at, at, at + sizes[k]};
       at += sizes[k];
     }
   }
@@ -92,36 +98,54 @@ class Memory final : public llvm::RuntimeDyld::MemoryManager {
   void registerEHFrames(std::uint8_t*, std::uint64_t, std::size_t) override {}
   void deregisterEHFrames() override {}
   bool finalizeMemory(std::string* problem) override {
-    bool ok = protect(0, PROT_READ | PROT_EXEC) && protect(1, PROT_READ);
-    if (!ok && problem) *problem = std::string("mprotect failed: ") + std::strerror(errno);
-    if (base_)
-      llvm::sys::Memory::InvalidateInstructionCache(parts_[0].begin, std::size_t(parts_[0].end - parts_[0].begin));
-    return !ok;
+    for (const Object& object : objects_) {
+      if (!protect(object.parts[0], PROT_READ | PROT_EXEC) || !protect(object.parts[1], PROT_READ)) {
+        if (problem) *problem = std::string("mprotect failed: ") + std::strerror(errno);
+        return true;
+      }
+      llvm::sys::Memory::InvalidateInstructionCache(object.parts[0].begin, object.parts[0].size());
+    }
+    return false;
   }
 
  private:
+  static constexpr std::size_t kSpare = std::size_t(1) << 18;  // parts begin at pages; stubs; data that takes no bytes of a file
   struct Extent {
     std::uint8_t *begin = nullptr, *next = nullptr, *end = nullptr;
+    std::size_t size() const { return std::size_t(end - begin); }
   };
+  struct Object {
+    Extent parts[3];
+  };
+  std::uint8_t* take_pages(std::size_t size) {
+    if (!base_) return nullptr;
+    if (size <= size_ - std::size_t(next_ - base_)) return std::exchange(next_, next_ + size);
+    // A native function's variables, say.
+    void* mapping = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping == MAP_FAILED) return nullptr;
+    more_.emplace_back(static_cast<std::uint8_t*>(mapping), size);
+    return more_.back().first;
+  }
   std::uint8_t* take(int part, std::uintptr_t size, unsigned align) {
-    Extent& extent = parts_[part];
+    if (objects_.empty() || exhausted_) return nullptr;
+    Extent& extent = objects_.back().parts[part];
     std::uintptr_t mask = std::max(align, 1u) - 1;
     auto at = reinterpret_cast<std::uint8_t*>((reinterpret_cast<std::uintptr_t>(extent.next) + mask) & ~mask);
-    if (!base_ || at + size > extent.end) {
+    if (at + size > extent.end) {
       exhausted_ = true;
       return nullptr;
     }
     extent.next = at + size;
     return at;
   }
-  bool protect(int part, int flags) {
-    std::size_t bytes = std::size_t(parts_[part].end - parts_[part].begin);
-    return bytes == 0 || ::mprotect(parts_[part].begin, bytes, flags) == 0;
+  static bool protect(const Extent& extent, int flags) {
+    return extent.size() == 0 || ::mprotect(extent.begin, extent.size(), flags) == 0;
   }
 
-  std::uint8_t* base_ = nullptr;
+  std::uint8_t *base_ = nullptr, *next_ = nullptr;
   std::size_t size_ = 0;
-  Extent parts_[3];
+  std::vector<std::pair<std::uint8_t*, std::size_t>> more_;
+  std::vector<Object> objects_;
   bool exhausted_ = false;
 };
 
@@ -172,13 +196,19 @@ class SmallCode final : public LoadedCode {
 
 class LinkedCode final : public LoadedCode {
  public:
-  LinkedCode(std::span<const char> bytes, const std::string& entry) {
-    llvm::MemoryBufferRef buffer(llvm::StringRef(bytes.data(), bytes.size()), "kernel");
-    auto object = llvm::object::ObjectFile::createELFObjectFile(buffer);
-    if (!object) throw Error("damaged object: " + llvm::toString(object.takeError()));
+  LinkedCode(std::span<const std::span<const char>> objects, const std::string& entry) : memory_(total(objects)) {
     Resolver resolver;
     llvm::RuntimeDyld linker(memory_, resolver);
-    linker.loadObject(**object);
+    std::vector<std::unique_ptr<llvm::object::ObjectFile>> read;
+    // The kernel's comes last: it then finds the functions of the others.
+    for (auto bytes = objects.rbegin(); bytes != objects.rend(); ++bytes) {
+      llvm::MemoryBufferRef buffer(llvm::StringRef(bytes->data(), bytes->size()), "kernel");
+      auto object = llvm::object::ObjectFile::createELFObjectFile(buffer);
+      if (!object) throw Error("damaged object: " + llvm::toString(object.takeError()));
+      read.push_back(std::move(*object));
+      // A linker without an object can't be asked.
+      if (read.size() == 1 || (!linker.hasError() && !memory_.exhausted())) linker.loadObject(*read.back());
+    }
     if (!linker.hasError() && !memory_.exhausted()) linker.resolveRelocations();
     if (!resolver.missing().empty()) throw Error("the object refers to an unknown symbol: " + resolver.missing());
     if (memory_.exhausted()) throw Error("no memory for machine code");
@@ -191,15 +221,20 @@ class LinkedCode final : public LoadedCode {
   }
 
  private:
+  static std::size_t total(std::span<const std::span<const char>> objects) {
+    std::size_t bytes = 0;
+    for (const std::span<const char> object : objects) bytes += object.size();
+    return bytes;
+  }
   Memory memory_;
 };
 
 }  // namespace
 
-std::shared_ptr<LoadedCode> load_object(std::span<const char> object, const std::string& entry) {
-  if (auto small = SmallObject::read(object, entry))
+std::shared_ptr<LoadedCode> load_objects(std::span<const std::span<const char>> objects, const std::string& entry) {
+  if (auto small = SmallObject::read(objects, entry))
     if (auto code = SmallCode::load(*small)) return code;
-  return std::make_shared<LinkedCode>(object, entry);
+  return std::make_shared<LinkedCode>(objects, entry);
 }
 
 }  // namespace weft::codegen

@@ -2,6 +2,7 @@
 #include "codegen/load/small_link.h"
 
 #include <cstring>
+#include <unordered_map>
 
 #include <elf.h>
 
@@ -77,85 +78,132 @@ std::optional<std::uint32_t> relocated(std::uint16_t machine, std::uint32_t type
 
 }  // namespace
 
-std::optional<SmallObject> SmallObject::read(std::span<const char> bytes, std::string_view entry) {
-  const auto header = at<Elf64_Ehdr>(bytes, 0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-      header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_type != ET_REL ||
-      (header->e_machine != EM_X86_64 && header->e_machine != EM_AARCH64) || header->e_shentsize != sizeof(Elf64_Shdr))
-    return std::nullopt;
-  SmallObject object;
-  object.bytes_ = bytes;
-  object.machine_ = header->e_machine;
-  std::vector<Elf64_Shdr> headers(header->e_shnum);
-  if (headers.empty() || !has(bytes, header->e_shoff, headers.size() * sizeof(Elf64_Shdr))) return std::nullopt;
-  std::memcpy(headers.data(), bytes.data() + header->e_shoff, headers.size() * sizeof(Elf64_Shdr));
+/// An object in the middle of being read.
+class SmallObject::Reader {
+ public:
+  Reader(SmallObject& all, std::span<const char> bytes) : all_(all), bytes_(bytes) {}
 
-  // Code first, then constants.
-  object.sections_.resize(headers.size());
-  const Elf64_Shdr* symbols = nullptr;
-  for (bool code : {true, false})
-    for (std::size_t i = 0; i < headers.size(); ++i) {
-      const Elf64_Shdr& h = headers[i];
-      if (h.sh_type == SHT_SYMTAB) symbols = &h;
-      if (!(h.sh_flags & SHF_ALLOC) || ((h.sh_flags & SHF_EXECINSTR) != 0) != code) continue;
-      const std::uint64_t align = h.sh_addralign ? h.sh_addralign : 1;
-      if (h.sh_type != SHT_PROGBITS || (h.sh_flags & (SHF_WRITE | SHF_TLS)) || !has(bytes, h.sh_offset, h.sh_size) ||
-          align > kMaxAlign || (align & (align - 1)))
-        return std::nullopt;
-      object.size_ = (object.size_ + align - 1) & ~(align - 1);
-      object.sections_[i] = {h.sh_offset, h.sh_size, object.size_, true, code};
-      object.size_ += h.sh_size;
-      if (object.size_ > kMaxSize) return std::nullopt;
+  /// Takes code first, then constants.
+  bool sections() {
+    const auto header = at<Elf64_Ehdr>(bytes_, 0);
+    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+        header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_type != ET_REL ||
+        (header->e_machine != EM_X86_64 && header->e_machine != EM_AARCH64) ||
+        header->e_shentsize != sizeof(Elf64_Shdr) || (all_.machine_ && all_.machine_ != header->e_machine))
+      return false;
+    all_.machine_ = header->e_machine;
+    headers_.resize(header->e_shnum);
+    if (headers_.empty() || !has(bytes_, header->e_shoff, headers_.size() * sizeof(Elf64_Shdr))) return false;
+    std::memcpy(headers_.data(), bytes_.data() + header->e_shoff, headers_.size() * sizeof(Elf64_Shdr));
+    sections_.resize(headers_.size());
+    for (bool code : {true, false})
+      for (std::size_t i = 0; i < headers_.size(); ++i) {
+        const Elf64_Shdr& h = headers_[i];
+        if (h.sh_type == SHT_SYMTAB) symbols_ = &h;
+        if (!(h.sh_flags & SHF_ALLOC) || ((h.sh_flags & SHF_EXECINSTR) != 0) != code) continue;
+        const std::uint64_t align = h.sh_addralign ? h.sh_addralign : 1;
+        if (h.sh_type != SHT_PROGBITS || (h.sh_flags & (SHF_WRITE | SHF_TLS)) || !has(bytes_, h.sh_offset, h.sh_size) ||
+            align > kMaxAlign || (align & (align - 1)))
+          return false;
+        all_.size_ = (all_.size_ + align - 1) & ~(align - 1);
+        sections_[i] = {bytes_.data() + h.sh_offset, h.sh_size, all_.size_, true, code};
+        all_.sections_.push_back(sections_[i]);
+        all_.size_ += h.sh_size;
+        if (all_.size_ > kMaxSize) return false;
+      }
+    if (!symbols_ || symbols_->sh_link >= headers_.size()) return false;
+    const Elf64_Shdr& names = headers_[symbols_->sh_link];
+    if (!has(bytes_, symbols_->sh_offset, symbols_->sh_size) || !has(bytes_, names.sh_offset, names.sh_size))
+      return false;
+    names_ = bytes_.subspan(names.sh_offset, names.sh_size);
+    return true;
+  }
+
+  /// Functions that others may call, by name.
+  void functions(std::unordered_map<std::string_view, std::size_t>& out) const {
+    for (std::size_t i = 0; i < symbol_count(); ++i) {
+      const Elf64_Sym s = symbol(i);
+      const Section* section = section_of(s);
+      if (!section || !section->code || ELF64_ST_BIND(s.st_info) == STB_LOCAL) continue;
+      out.emplace(name_of(s), section->place + s.st_value);
     }
-  if (!symbols || symbols->sh_link >= headers.size()) return std::nullopt;
-  const Elf64_Shdr& names = headers[symbols->sh_link];
-  if (!has(bytes, symbols->sh_offset, symbols->sh_size) || !has(bytes, names.sh_offset, names.sh_size))
-    return std::nullopt;
+  }
 
-  const std::size_t symbol_count = symbols->sh_size / sizeof(Elf64_Sym);
-  auto symbol = [&](std::size_t i) { return *at<Elf64_Sym>(bytes, symbols->sh_offset + i * sizeof(Elf64_Sym)); };
-  auto section_of = [&](const Elf64_Sym& s) -> const Section* {
-    if (s.st_shndx >= object.sections_.size()) return nullptr;  // absolute ones, too
-    const Section& section = object.sections_[s.st_shndx];
+  /// `functions` are those of all objects.
+  bool relocations(const std::unordered_map<std::string_view, std::size_t>& functions) const {
+    for (const Elf64_Shdr& h : headers_) {
+      if (h.sh_type == SHT_REL) return false;
+      if (h.sh_type != SHT_RELA) continue;
+      if (h.sh_info >= sections_.size() || !has(bytes_, h.sh_offset, h.sh_size)) return false;
+      const Section& changed = sections_[h.sh_info];
+      if (!changed.taken) continue;  // debug information
+      for (std::size_t i = 0; i < h.sh_size / sizeof(Elf64_Rela); ++i) {
+        const Elf64_Rela r = *at<Elf64_Rela>(bytes_, h.sh_offset + i * sizeof(Elf64_Rela));
+        const auto type = std::uint32_t(ELF64_R_TYPE(r.r_info));
+        const std::size_t index = ELF64_R_SYM(r.r_info), bytes_changed = width(all_.machine_, type);
+        if (bytes_changed == 0 || index >= symbol_count() || r.r_offset > changed.size ||
+            changed.size - r.r_offset < bytes_changed || !fits(r.r_addend, 32))
+          return false;
+        const std::optional<std::size_t> target = place_of(symbol(index), functions);
+        if (!target) return false;
+        all_.relocations_.push_back({changed.place + r.r_offset, std::int64_t(*target) + r.r_addend, type});
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::size_t symbol_count() const { return symbols_->sh_size / sizeof(Elf64_Sym); }
+  Elf64_Sym symbol(std::size_t i) const { return *at<Elf64_Sym>(bytes_, symbols_->sh_offset + i * sizeof(Elf64_Sym)); }
+  const Section* section_of(const Elf64_Sym& s) const {
+    if (s.st_shndx >= sections_.size()) return nullptr;  // absolute ones, too
+    const Section& section = sections_[s.st_shndx];
     return section.taken && s.st_value <= section.size ? &section : nullptr;
-  };
-  bool found = false;
-  for (std::size_t i = 0; i < symbol_count && !found; ++i) {
-    const Elf64_Sym s = symbol(i);
-    const Section* section = section_of(s);
-    if (!section || !section->code || s.st_name >= names.sh_size || names.sh_size - s.st_name <= entry.size()) continue;
-    const char* name = bytes.data() + names.sh_offset + s.st_name;
-    found = std::string_view(name, entry.size()) == entry && name[entry.size()] == 0;
-    object.entry_ = section->place + s.st_value;
   }
-  if (!found) return std::nullopt;
+  std::optional<std::size_t> place_of(const Elf64_Sym& s,
+                                      const std::unordered_map<std::string_view, std::size_t>& functions) const {
+    if (const Section* section = section_of(s)) return section->place + s.st_value;
+    if (s.st_shndx != SHN_UNDEF) return std::nullopt;
+    const auto it = functions.find(name_of(s));
+    return it == functions.end() ? std::nullopt : std::optional(it->second);
+  }
+  /// Empty if it does not end within the table of names.
+  std::string_view name_of(const Elf64_Sym& s) const {
+    if (s.st_name >= names_.size()) return {};
+    const std::span<const char> rest = names_.subspan(s.st_name);
+    const std::size_t size = ::strnlen(rest.data(), rest.size());
+    return size == rest.size() ? std::string_view() : std::string_view(rest.data(), size);
+  }
 
-  for (const Elf64_Shdr& h : headers) {
-    if (h.sh_type == SHT_REL) return std::nullopt;
-    if (h.sh_type != SHT_RELA) continue;
-    if (h.sh_info >= object.sections_.size() || !has(bytes, h.sh_offset, h.sh_size)) return std::nullopt;
-    const Section& changed = object.sections_[h.sh_info];
-    if (!changed.taken) continue;  // debug information
-    for (std::size_t i = 0; i < h.sh_size / sizeof(Elf64_Rela); ++i) {
-      const Elf64_Rela r = *at<Elf64_Rela>(bytes, h.sh_offset + i * sizeof(Elf64_Rela));
-      const auto type = std::uint32_t(ELF64_R_TYPE(r.r_info));
-      const std::size_t index = ELF64_R_SYM(r.r_info), bytes_changed = width(object.machine_, type);
-      if (bytes_changed == 0 || index >= symbol_count || r.r_offset > changed.size ||
-          changed.size - r.r_offset < bytes_changed || !fits(r.r_addend, 32))
-        return std::nullopt;
-      const Elf64_Sym s = symbol(index);
-      const Section* target = section_of(s);
-      if (!target) return std::nullopt;
-      object.relocations_.push_back(
-          {changed.place + r.r_offset, std::int64_t(target->place + s.st_value) + r.r_addend, type});
-    }
+  SmallObject& all_;
+  std::span<const char> bytes_, names_;
+  std::vector<Elf64_Shdr> headers_;
+  std::vector<Section> sections_;
+  const Elf64_Shdr* symbols_ = nullptr;
+};
+
+std::optional<SmallObject> SmallObject::read(std::span<const std::span<const char>> objects, std::string_view entry) {
+  SmallObject all;
+  std::vector<Reader> readers;
+  std::unordered_map<std::string_view, std::size_t> functions;
+  for (const std::span<const char> bytes : objects) {
+    Reader& reader = readers.emplace_back(all, bytes);
+    if (!reader.sections()) return std::nullopt;
+    reader.functions(functions);
+    // The entry is the first one's.
+    if (readers.size() > 1) continue;
+    const auto found = functions.find(entry);
+    if (entry.empty() || found == functions.end()) return std::nullopt;
+    all.entry_ = found->second;
   }
-  return object;
+  for (const Reader& reader : readers)
+    if (!reader.relocations(functions)) return std::nullopt;
+  return all;
 }
 
 bool SmallObject::place(std::uint8_t* memory, std::uint64_t at) const {
   for (const Section& s : sections_)
-    if (s.taken) std::memcpy(memory + s.place, bytes_.data() + s.offset, s.size);
+    std::memcpy(memory + s.place, s.bytes, s.size);
   for (const Relocation& r : relocations_) {
     std::uint32_t word = 0;
     std::memcpy(&word, memory + r.place, sizeof word);

@@ -1,5 +1,5 @@
-// Links the objects that most kernels are: code and constants, no variable, nothing from outside, a handful of kinds of
-// relocation. What they hold is read, placed and relocated in a few microseconds; RuntimeDyld, which takes all others
+// Links the objects that most kernels are: code and constants, no variable, nothing from outside but functions of each
+// other's, a handful of kinds of relocation. What they hold is read, placed and relocated in a few microseconds; RuntimeDyld, which takes all others
 // (load/load_object.cpp), needs some twenty times as long.
 #pragma once
 #include <cstddef>
@@ -11,11 +11,14 @@
 
 namespace weft::codegen {
 
-/// An object of x86-64 or AArch64 that fits the above, read but not placed. It looks into the bytes it was read from.
+/// Objects of x86-64 or AArch64 that fit the above, read but not placed. It looks into the bytes they were read from.
 class SmallObject {
  public:
-  /// Nothing if the object is damaged or more than this file can do.
-  static std::optional<SmallObject> read(std::span<const char> bytes, std::string_view entry);
+  /// Nothing if one is damaged or more than this file can do. The entry is in the first.
+  static std::optional<SmallObject> read(std::span<const std::span<const char>> objects, std::string_view entry);
+  static std::optional<SmallObject> read(std::span<const char> object, std::string_view entry) {
+    return read(std::span(&object, 1), entry);
+  }
 
   /// Bytes of memory it takes; it must lie at the beginning of a page.
   std::size_t size() const { return size_; }
@@ -25,9 +28,10 @@ class SmallObject {
   bool place(std::uint8_t* memory, std::uint64_t at) const;
 
  private:
+  class Reader;
   struct Section {
-    std::size_t offset = 0, size = 0;  // in the object
-    std::size_t place = 0;             // in memory
+    const char* bytes = nullptr;
+    std::size_t size = 0, place = 0;  // in memory
     bool taken = false, code = false;
   };
   struct Relocation {
@@ -36,7 +40,6 @@ class SmallObject {
     std::uint32_t type = 0;
   };
 
-  std::span<const char> bytes_;
   std::vector<Section> sections_;
   std::vector<Relocation> relocations_;
   std::size_t size_ = 0, entry_ = 0;

@@ -1,0 +1,86 @@
+// Keys, threads and the store of objects that kernels share.
+#include "driver/apart_objects.h"
+
+#include <unordered_set>
+
+#include "ir/text.h"
+#include "ir/walk.h"
+
+namespace weft::driver {
+namespace {
+
+/// Its canonical text and that of all it calls; types by their full text, which names of structs alone would not tell.
+void hash_function(Hasher& hasher, const ir::Function& function, std::unordered_set<const ir::Function*>& seen) {
+  if (!seen.insert(&function).second) return;
+  ir::PrintOptions canonical;
+  canonical.names = false;
+  hasher.text(ir::print(function, canonical));
+  for (const ir::Value* param : function.params()) hasher.text(param->type->text());
+  for (const Type* type : function.result_types) hasher.text(type->text());
+  ir::walk(*function.body, [&](const ir::Op& op) {
+    if (op.callee) hash_function(hasher, *op.callee, seen);
+  });
+}
+
+Hash128 key_of(const ir::Function& function, const codegen::TargetSpec& target, const CompileOptions& options) {
+  Hasher hasher;
+  hasher.text("apart").text(build_id());
+  std::unordered_set<const ir::Function*> seen;
+  hash_function(hasher, function, seen);
+  options.hash_into(hasher);
+  hasher.text(target.triple).text(target.cpu_name).text(target.features);
+  return hasher.finish();
+}
+
+}  // namespace
+
+ApartObjects::Needed::~Needed() {
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::vector<ApartObjects::Bytes> ApartObjects::Needed::objects() const {
+  std::vector<Bytes> out;
+  for (const std::shared_future<Bytes>& object : coming_) out.push_back(object.get());
+  return out;
+}
+
+ApartObjects::Needed ApartObjects::start(const ir::Module& module, const ir::Function& kernel,
+                                         const codegen::TargetSpec& target, const CompileOptions& options,
+                                         const codegen::EmitOptions& emit_options,
+                                         std::shared_ptr<runtime::Cache> disk) {
+  Needed needed;
+  for (const ir::Function* function : codegen::functions_to_compile_apart(kernel)) {
+    const Hash128 key = key_of(*function, target, options);
+    const std::string symbol = "weft_f_" + key.hex();
+    needed.symbols_.emplace(function, symbol);
+    std::promise<Bytes> promise;
+    {
+      std::lock_guard lock(mutex_);
+      auto [it, fresh] = known_.try_emplace(key);
+      if (fresh) it->second = promise.get_future().share();
+      needed.coming_.push_back(it->second);
+      if (!fresh) continue;
+    }
+    if (auto hit = disk ? disk->get(runtime::CacheTable::object, key) : std::nullopt) {
+      const auto* bytes = reinterpret_cast<const char*>(hit->payload().data());
+      promise.set_value(std::make_shared<const std::string>(bytes, hit->payload().size()));
+      continue;
+    }
+    needed.threads_.emplace_back([this, &module, &target, emit_options, disk, function, key, symbol,
+                                  promise = std::move(promise)]() mutable {
+      try {
+        Bytes bytes = std::make_shared<const std::string>(
+            codegen::emit_apart(module, *function, symbol, target, emit_options).bytes);
+        if (disk) disk->put(runtime::CacheTable::object, key, std::as_bytes(std::span(*bytes)));
+        promise.set_value(std::move(bytes));
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+        std::lock_guard lock(mutex_);
+        known_.erase(key);
+      }
+    });
+  }
+  return needed;
+}
+
+}  // namespace weft::driver

@@ -1,0 +1,52 @@
+// Library functions that are compiled apart from kernels (codegen::functions_to_compile_apart): each once for all kernels that
+// call it, found in this process, on disk, or compiled on a thread of its own while the kernel is.
+#pragma once
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "driver/options.h"
+#include "runtime/cache.h"
+
+namespace weft::driver {
+
+/// Thread-safe.
+class ApartObjects {
+ public:
+  using Bytes = std::shared_ptr<const std::string>;
+
+  /// The objects for one kernel, on their way. The module has to live as long.
+  class Needed {
+   public:
+    Needed() = default;
+    Needed(Needed&&) = default;
+    Needed& operator=(Needed&&) = default;
+    ~Needed();
+    /// How the kernel refers to them.
+    const codegen::FunctionsApart& symbols() const { return symbols_; }
+    /// Waits for them; throws what compiling one threw.
+    std::vector<Bytes> objects() const;
+
+   private:
+    friend class ApartObjects;
+    codegen::FunctionsApart symbols_;
+    std::vector<std::shared_future<Bytes>> coming_;
+    std::vector<std::thread> threads_;
+  };
+
+  /// Begins to find or make what a kernel needs. `disk` may be null.
+  Needed start(const ir::Module& module, const ir::Function& kernel, const codegen::TargetSpec& target,
+               const CompileOptions& options, const codegen::EmitOptions& emit_options,
+               std::shared_ptr<runtime::Cache> disk);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<Hash128, std::shared_future<Bytes>> known_;
+};
+
+}  // namespace weft::driver
