@@ -61,6 +61,10 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::on_gpu:
     case OpCode::barrier:
     case OpCode::fence:
+    case OpCode::warp:
+    case OpCode::lane:
+    case OpCode::vote:
+    case OpCode::shuffle:
     case OpCode::running:
     case OpCode::any:
     WEFT_CASES(WEFT_NUMBER_OPS)

@@ -266,31 +266,71 @@ def _walk_ray_wide(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int
     return _ray_result(mode, found, side)
 
 
+def _turned(x, y, z, first: bool, last: bool):
+    # In a ray's order of axes: its longest is the first, the last or the one between.
+    return where(last, x, where(first, y, z)), where(last, y, where(first, z, x)), where(last, z, where(first, x, y))
+
+
+def _ray_face_narrow(
+    start: vec3, rates: vec3, ray: _Ray, first: bool, last: bool, a: vec4, b: vec4, c: vec4, limit: float, owned: bool
+):
+    # As _ray_face, of one face with corners as they lie. Fewer numbers are kept for it: threads of a GPU share registers.
+    ax, ay, az = _turned(a[0] - start[0], a[1] - start[1], a[2] - start[2], first, last)
+    bx, by, bz = _turned(b[0] - start[0], b[1] - start[1], b[2] - start[2], first, last)
+    cx, cy, cz = _turned(c[0] - start[0], c[1] - start[1], c[2] - start[2], first, last)
+    ax = _fma(az, ray.shear_x, ax)
+    ay = _fma(az, ray.shear_y, ay)
+    bx = _fma(bz, ray.shear_x, bx)
+    by = _fma(bz, ray.shear_y, by)
+    cx = _fma(cz, ray.shear_x, cx)
+    cy = _fma(cz, ray.shear_y, cy)
+    u, v, w = _ray_areas(ax, ay, bx, by, cx, cy)
+    hits = _ray_inside(u, v, w) != uint32(0)
+    t = 0.0
+    front = u + v + w > 0.0
+    if hits and owned:
+        ahead = where(front, uint32(1), uint32(0))
+        owns = _ray_owns_edge(u, ahead, bx, by, cx, cy) & _ray_owns_edge(v, ahead, cx, cy, ax, ay)
+        hits = (owns & _ray_owns_edge(w, ahead, ax, ay, bx, by) & uint32(1)) != uint32(0)
+    if hits:
+        weight_a, weight_b, depth = _ray_depth(u, v, w, az, bz, cz, ray.scale)
+        t = depth
+        hits = t >= 0.0 and t <= limit
+        if hits:
+            # The order of axes makes no difference to the largest of three entries.
+            plain = _Ray(start=start, rate=rates)
+            entry, met = _ray_own_box(plain, a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], limit)
+            t = where(t < entry, entry, t)
+            hits = met != uint32(0) and t <= limit
+    return hits, t, front != (ray.scale < 0.0)
+
+
 @lanewise
 def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int, mode: int):
-    # The same with two children a node: the nearer one next, the other on the stack.
+    # The same with two children a node: the nearer one next, the other on the stack. Nodes until there is a leaf, then the
+    # leaf: so most threads that run side by side are at the same of both.
     head = _fixed(tree, _TreeHead)
     planes = _fixed(head[0].nodes, vec4)
     words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
     corners = _fixed(head[0].leaves, vec4)
-    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
     counted = mode == _COUNT
     found = where(counted, 0, -1)
     side = 0
     word = _root_word(tree, root)
-    going = word != _NODE_NONE and _is_ray(start, dir) and max_t > 0.0
+    if not (_is_ray(start, dir) and max_t > 0.0):
+        word = _NODE_NONE
     ray = _ray_of(start, dir)
+    first = ray.z == uint32(0)
+    last = ray.z == uint32(2)
     rates = _ray_rates(dir)
     back_x = rates[0] < 0.0
     back_y = rates[1] < 0.0
     back_z = rates[2] < 0.0
     best = max_t
-    stack = empty(shape=(64,), dtype=uint32)
-    keys = empty(shape=(64,), dtype=float32)
+    stack = empty(shape=(64,), dtype=uint64)  # words, and above them where the ray comes into their boxes
     top = uint32(0)
-    while going:
-        pops = True
-        if (word & _LEAF) == uint32(0):
+    while word != _NODE_NONE:
+        while (word & _LEAF) == uint32(0):
             row = word * uint32(4)
             p = planes[row]
             q = planes[row + uint32(1)]
@@ -310,56 +350,40 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
             )
             in_a = a_in <= a_out
             in_b = b_in <= b_out
-            if in_a or in_b:
-                pops = False
-                b_first = in_b and (not in_a or b_in < a_in)
-                word = where(b_first, children[1], children[0])
-                if in_a and in_b:
-                    stack[top] = where(b_first, children[0], children[1])
-                    keys[top] = where(b_first, a_in, b_in)
-                    top += uint32(1)
-        else:
+            b_first = in_b and (not in_a or b_in < a_in)
+            word = where(b_first, children[1], children[0])
+            if in_a and in_b:
+                stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a_in, b_in))
+                top += uint32(1)
+            if not in_a and not in_b:
+                word = _NODE_NONE
+                while word == _NODE_NONE and top != uint32(0):
+                    top -= uint32(1)
+                    word = _unstacked(stack[top], best)
+        if word != _NODE_NONE:
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
                 a = corners[at]
                 b = corners[at + uint32(1)]
                 c = corners[at + uint32(2)]
-                hits, t, front = _ray_face(
-                    ray,
-                    a[ray.x],
-                    a[ray.y],
-                    a[ray.z],
-                    b[ray.x],
-                    b[ray.y],
-                    b[ray.z],
-                    c[ray.x],
-                    c[ray.y],
-                    c[ray.z],
-                    best,
-                    counted,
-                )
-                if hits != uint32(0):
+                hits, t, front = _ray_face_narrow(start, rates, ray, first, last, a, b, c, best, counted)
+                if hits:
                     if counted:
                         found += where(t < best, 1, 0)
                     else:
-                        number = numbers[at][3]
+                        number = int(cast(a[3], uint32))
                         if t < best or (t == best and number < found):
                             best = t
                             found = number
-                            side = where((front & uint32(1)) != uint32(0), 1, 2)
+                            side = where(front, 1, 2)
                 at += uint32(3)
             if mode == _ANY and found >= 0:
                 top = uint32(0)
-        while pops:
-            if top == uint32(0):
-                pops = False
-                going = False
-            else:
+            word = _NODE_NONE
+            while word == _NODE_NONE and top != uint32(0):
                 top -= uint32(1)
-                if keys[top] <= best:
-                    word = stack[top]
-                    pops = False
+                word = _unstacked(stack[top], best)
     return _ray_result(mode, found, side)
 
 
