@@ -215,7 +215,7 @@ def _walk_point_wide(tree: uint64, p: vec3, limit: float, nobody: int, scale: fl
 
 
 # How many lanes of a warp may still be at nodes when the others do their leaves.
-_LANES_AT_NODES = uint32(8)
+_POINTS_AT_NODES = uint32(8)
 
 
 @lanewise
@@ -286,13 +286,13 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
                     word = given
         at_nodes = uint32(32)
         p = vec3(x, y, z)
-        while at_nodes > _LANES_AT_NODES:
+        while at_nodes > _POINTS_AT_NODES:
             if (word & _LEAF) == uint32(0):
-                row = word * uint32(4)
+                row = uint64(word) * uint64(4)
                 r = planes[row]
-                s = planes[row + uint32(1)]
-                t = planes[row + uint32(2)]
-                children = words[row + uint32(3)]
+                s = planes[row + uint64(1)]
+                t = planes[row + uint64(2)]
+                children = words[row + uint64(3)]
                 a = _box_distance(r[0], r[2], s[0], s[2], t[0], t[2], p)
                 b = _box_distance(r[1], r[3], s[1], s[3], t[1], t[3], p)
                 in_a = a <= best and children[0] != uint32(0)

@@ -305,10 +305,14 @@ def _ray_face_narrow(
     return hits, t, front != (ray.scale < 0.0)
 
 
+# How many lanes of a warp may still be at nodes when the others do their leaves.
+_RAYS_AT_NODES = uint32(4)
+
+
 @lanewise
 def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int, mode: int):
-    # The same with two children a node: the nearer one next, the other on the stack. Nodes until there is a leaf, then the
-    # leaf: so most threads that run side by side are at the same of both.
+    # The same with two children a node: the nearer one next, the other on the stack. Threads that run side by side stay
+    # together: nodes until few of them are at one, then leaves.
     head = _fixed(tree, _TreeHead)
     planes = _fixed(head[0].nodes, vec4)
     words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
@@ -329,38 +333,42 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
     best = max_t
     stack = empty(shape=(64,), dtype=uint64)  # words, and above them where the ray comes into their boxes
     top = uint32(0)
-    while word != _NODE_NONE:
-        while (word & _LEAF) == uint32(0):
-            row = word * uint32(4)
-            p = planes[row]
-            q = planes[row + uint32(1)]
-            r = planes[row + uint32(2)]
-            children = words[row + uint32(3)]
-            a_in = _box_entry(
-                where(back_x, q[2], p[0]), where(back_y, r[0], p[2]), where(back_z, r[2], q[0]), start, rates
-            )
-            a_out = _box_exit(
-                where(back_x, p[0], q[2]), where(back_y, p[2], r[0]), where(back_z, q[0], r[2]), start, rates, best
-            )
-            b_in = _box_entry(
-                where(back_x, q[3], p[1]), where(back_y, r[1], p[3]), where(back_z, r[3], q[1]), start, rates
-            )
-            b_out = _box_exit(
-                where(back_x, p[1], q[3]), where(back_y, p[3], r[1]), where(back_z, q[1], r[3]), start, rates, best
-            )
-            in_a = a_in <= a_out
-            in_b = b_in <= b_out
-            b_first = in_b and (not in_a or b_in < a_in)
-            word = where(b_first, children[1], children[0])
-            if in_a and in_b:
-                stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a_in, b_in))
-                top += uint32(1)
-            if not in_a and not in_b:
-                word = _NODE_NONE
-                while word == _NODE_NONE and top != uint32(0):
-                    top -= uint32(1)
-                    word = _unstacked(stack[top], best)
-        if word != _NODE_NONE:
+    warp = _warp()
+    while _vote(warp, word != _NODE_NONE) != uint32(0):
+        at_nodes = uint32(32)
+        while at_nodes > _RAYS_AT_NODES:
+            if (word & _LEAF) == uint32(0):
+                row = uint64(word) * uint64(4)
+                p = planes[row]
+                q = planes[row + uint64(1)]
+                r = planes[row + uint64(2)]
+                children = words[row + uint64(3)]
+                a_in = _box_entry(
+                    where(back_x, q[2], p[0]), where(back_y, r[0], p[2]), where(back_z, r[2], q[0]), start, rates
+                )
+                a_out = _box_exit(
+                    where(back_x, p[0], q[2]), where(back_y, p[2], r[0]), where(back_z, q[0], r[2]), start, rates, best
+                )
+                b_in = _box_entry(
+                    where(back_x, q[3], p[1]), where(back_y, r[1], p[3]), where(back_z, r[3], q[1]), start, rates
+                )
+                b_out = _box_exit(
+                    where(back_x, p[1], q[3]), where(back_y, p[3], r[1]), where(back_z, q[1], r[3]), start, rates, best
+                )
+                in_a = a_in <= a_out
+                in_b = b_in <= b_out
+                b_first = in_b and (not in_a or b_in < a_in)
+                word = where(b_first, children[1], children[0])
+                if in_a and in_b:
+                    stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a_in, b_in))
+                    top += uint32(1)
+                if not in_a and not in_b:
+                    word = _NODE_NONE
+                    while word == _NODE_NONE and top != uint32(0):
+                        top -= uint32(1)
+                        word = _unstacked(stack[top], best)
+            at_nodes = _bit_count(_vote(warp, (word & _LEAF) == uint32(0)))
+        if (word & _LEAF) != uint32(0) and word != _NODE_NONE:
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
