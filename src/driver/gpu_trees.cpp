@@ -122,7 +122,7 @@ class GpuTrees final : public geometry::DeviceTrees {
     launch("climb", n, handle(keys), handle(sorted), handle(tree.lowers), handle(tree.uppers), handle(tree.arrived),
            handle(slot_lower), handle(slot_upper), handle(slot_facts), handle(parent));
     for (int round = 0; round < kMoreTurns; ++round) {
-      tree.arrived.fill_zero();
+      launch("await_children", inner, handle(slot_facts), handle(tree.arrived));
       launch("climb_again", inner, handle(keys), handle(tree.arrived), handle(slot_lower), handle(slot_upper),
              handle(slot_facts), handle(parent));
     }

@@ -226,7 +226,6 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
     planes = _fixed(head[0].nodes, vec4)
     words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
     corners = _fixed(head[0].leaves, vec4)
-    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
     warp = _warp()
     lane = _lane()
     # What this lane works at: a point that may be another's, and the best that is known of it.
@@ -317,7 +316,8 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
                 c2 = corners[at + uint32(2)]
                 hits, square = _point_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, best)
                 if hits != uint32(0):
-                    number = numbers[at][3]
+                    # The other fourth words are zero. Asked for, they come along in the same loads.
+                    number = int(cast(c0[3], uint32) | cast(c1[3], uint32) | cast(c2[3], uint32))
                     if square < best or (square == best and number < face):
                         best = square
                         face = number

@@ -266,24 +266,24 @@ def _walk_ray_wide(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int
     return _ray_result(mode, found, side)
 
 
-def _turned(x, y, z, first: bool, last: bool):
-    # In a ray's order of axes: its longest is the first, the last or the one between.
-    return where(last, x, where(first, y, z)), where(last, y, where(first, z, x)), where(last, z, where(first, x, y))
+def _seen_by(ray: _Ray, start: vec3, p):
+    # A corner in the ray's order of axes, sheared: the longest axis is the first, the last or the one between.
+    first = ray.z == uint32(0)
+    last = ray.z == uint32(2)
+    px = p[0] - start[0]
+    py = p[1] - start[1]
+    pz = p[2] - start[2]
+    z = where(last, pz, where(first, px, py))
+    x = _fma(z, ray.shear_x, where(last, px, where(first, py, pz)))
+    y = _fma(z, ray.shear_y, where(last, py, where(first, pz, px)))
+    return x, y, z
 
 
-def _ray_face_narrow(
-    start: vec3, rates: vec3, ray: _Ray, first: bool, last: bool, a: vec4, b: vec4, c: vec4, limit: float, owned: bool
-):
+def _ray_face_narrow(start: vec3, rates: vec3, ray: _Ray, a: vec4, b: vec4, c: vec4, limit: float, owned: bool):
     # As _ray_face, of one face with corners as they lie. Fewer numbers are kept for it: threads of a GPU share registers.
-    ax, ay, az = _turned(a[0] - start[0], a[1] - start[1], a[2] - start[2], first, last)
-    bx, by, bz = _turned(b[0] - start[0], b[1] - start[1], b[2] - start[2], first, last)
-    cx, cy, cz = _turned(c[0] - start[0], c[1] - start[1], c[2] - start[2], first, last)
-    ax = _fma(az, ray.shear_x, ax)
-    ay = _fma(az, ray.shear_y, ay)
-    bx = _fma(bz, ray.shear_x, bx)
-    by = _fma(bz, ray.shear_y, by)
-    cx = _fma(cz, ray.shear_x, cx)
-    cy = _fma(cz, ray.shear_y, cy)
+    ax, ay, az = _seen_by(ray, start, a)
+    bx, by, bz = _seen_by(ray, start, b)
+    cx, cy, cz = _seen_by(ray, start, c)
     u, v, w = _ray_areas(ax, ay, bx, by, cx, cy)
     hits = _ray_inside(u, v, w) != uint32(0)
     t = 0.0
@@ -324,8 +324,6 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
     if not (_is_ray(start, dir) and max_t > 0.0):
         word = _NODE_NONE
     ray = _ray_of(start, dir)
-    first = ray.z == uint32(0)
-    last = ray.z == uint32(2)
     rates = _ray_rates(dir)
     back_x = rates[0] < 0.0
     back_y = rates[1] < 0.0
@@ -375,12 +373,13 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
                 a = corners[at]
                 b = corners[at + uint32(1)]
                 c = corners[at + uint32(2)]
-                hits, t, front = _ray_face_narrow(start, rates, ray, first, last, a, b, c, best, counted)
+                hits, t, front = _ray_face_narrow(start, rates, ray, a, b, c, best, counted)
                 if hits:
                     if counted:
                         found += where(t < best, 1, 0)
                     else:
-                        number = int(cast(a[3], uint32))
+                        # The other fourth words are zero. Asked for, they come along in the same loads.
+                        number = int(cast(a[3], uint32) | cast(b[3], uint32) | cast(c[3], uint32))
                         if t < best or (t == best and number < found):
                             best = t
                             found = number
@@ -400,47 +399,23 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
 
 def _ray_triangle(start: vec3, dir: vec3, x0: vec3, x1: vec3, x2: vec3):
     ray = _ray_of(start, dir)
-    o = ray.start
-    ax = x0[ray.x]
-    ay = x0[ray.y]
-    az = x0[ray.z]
-    bx = x1[ray.x]
-    by = x1[ray.y]
-    bz = x1[ray.z]
-    cx = x2[ray.x]
-    cy = x2[ray.y]
-    cz = x2[ray.z]
-    az0 = az - o[2]
-    bz0 = bz - o[2]
-    cz0 = cz - o[2]
-    u, v, w = _ray_areas(
-        _fma(az0, ray.shear_x, ax - o[0]),
-        _fma(az0, ray.shear_y, ay - o[1]),
-        _fma(bz0, ray.shear_x, bx - o[0]),
-        _fma(bz0, ray.shear_y, by - o[1]),
-        _fma(cz0, ray.shear_x, cx - o[0]),
-        _fma(cz0, ray.shear_y, cy - o[1]),
-    )
-    a, b, t = _ray_depth(u, v, w, az0, bz0, cz0, ray.scale)
-    entry, met = _ray_own_box(ray, ax, ay, az, bx, by, bz, cx, cy, cz, inf)
+    ax, ay, az = _seen_by(ray, start, x0)
+    bx, by, bz = _seen_by(ray, start, x1)
+    cx, cy, cz = _seen_by(ray, start, x2)
+    u, v, w = _ray_areas(ax, ay, bx, by, cx, cy)
+    a, b, t = _ray_depth(u, v, w, az, bz, cz, ray.scale)
+    plain = _Ray(start=start, rate=_ray_rates(dir))
+    entry, met = _ray_own_box(plain, x0[0], x0[1], x0[2], x1[0], x1[1], x1[2], x2[0], x2[1], x2[2], inf)
     return where(t < entry, entry, t), a, b
 
 
 def _ray_front(start: vec3, dir: vec3, x0: vec3, x1: vec3, x2: vec3):
     # 1 if the ray meets the face from where it is counter-clockwise, else -1.
     ray = _ray_of(start, dir)
-    o = ray.start
-    az0 = x0[ray.z] - o[2]
-    bz0 = x1[ray.z] - o[2]
-    cz0 = x2[ray.z] - o[2]
-    u, v, w = _ray_areas(
-        _fma(az0, ray.shear_x, x0[ray.x] - o[0]),
-        _fma(az0, ray.shear_y, x0[ray.y] - o[1]),
-        _fma(bz0, ray.shear_x, x1[ray.x] - o[0]),
-        _fma(bz0, ray.shear_y, x1[ray.y] - o[1]),
-        _fma(cz0, ray.shear_x, x2[ray.x] - o[0]),
-        _fma(cz0, ray.shear_y, x2[ray.y] - o[1]),
-    )
+    ax, ay, az = _seen_by(ray, start, x0)
+    bx, by, bz = _seen_by(ray, start, x1)
+    cx, cy, cz = _seen_by(ray, start, x2)
+    u, v, w = _ray_areas(ax, ay, bx, by, cx, cy)
     return where((u + v + w > 0.0) != (ray.scale < 0.0), 1.0, -1.0)
 
 

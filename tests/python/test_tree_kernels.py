@@ -50,7 +50,7 @@ class Tree:
         boxes = [self.lowers, self.uppers]
         wp.launch(kernels.climb, dim=n, inputs=[self.keys, self.order, *boxes, self.arrived, *slots, parents])
         for _ in range(2):
-            self.arrived.zero_()
+            wp.launch(kernels.await_children, dim=n - 1, inputs=[slots[2], self.arrived])
             wp.launch(kernels.climb_again, dim=n - 1, inputs=[self.keys, self.arrived, *slots, parents])
         placed = wp.empty(n, dtype=int)
         wp.launch(kernels.lay_out, dim=n - 1, inputs=[*slots, parents, self.order, placed, self.planes, self.words])

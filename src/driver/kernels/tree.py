@@ -5,6 +5,7 @@
 import warp as wp
 
 LEAF = wp.constant(2)  # items of a leaf, at most
+SMALL = wp.constant(4)  # items of nodes that are not turned: they are most of all, and little is gained there
 INFINITE = wp.constant(wp.inf)
 
 
@@ -244,9 +245,9 @@ def turn(
     r = l + 1
     left = facts[l]
     right = facts[r]
-    most = wp.max(left[HEIGHT], right[HEIGHT])
-    if most == 0:
+    if left[ITEMS] + right[ITEMS] <= SMALL:
         return
+    most = wp.max(left[HEIGHT], right[HEIGHT])
     gain = float(0.0)
     a = int(-1)
     b = int(-1)
@@ -334,22 +335,29 @@ def climb(
             last = other
         else:
             first = other
+        low = wp.min(low, slot_lower[slot ^ 1])
+        high = wp.max(high, slot_upper[slot ^ 1])
         turn(keys, slot_lower, slot_upper, slot_facts, parent_of, node)
-        low = wp.min(slot_lower[2 * node], slot_lower[2 * node + 1])
-        high = wp.max(slot_upper[2 * node], slot_upper[2 * node + 1])
         fact = facts_of(slot_facts, node)
     if fact[CHILD] >= 0:
         parent_of[fact[CHILD]] = -1
 
 
-@wp.func
-def inner_children(facts: wp.array(dtype=wp.vec4i), node: int):
-    count = int(0)
-    if facts[2 * node][CHILD] >= 0:
-        count += 1
-    if facts[2 * node + 1][CHILD] >= 0:
-        count += 1
-    return count
+@wp.kernel
+def await_children(slot_facts: wp.array(dtype=wp.vec4i), arrived: wp.array(dtype=int)):
+    # How many children each node waits for in the next round of turns: those that are turned themselves. -1 for a node that
+    # is not; swaps may change its size while others work, so this is found before.
+    node = wp.tid()
+    left = slot_facts[2 * node][ITEMS]
+    right = slot_facts[2 * node + 1][ITEMS]
+    count = int(-1)
+    if left + right > SMALL:
+        count = 0
+        if left > SMALL:
+            count += 1
+        if right > SMALL:
+            count += 1
+    arrived[node] = count
 
 
 @wp.kernel
@@ -361,19 +369,19 @@ def climb_again(
     slot_facts: wp.array(dtype=wp.vec4i),
     parent_of: wp.array(dtype=int),
 ):
-    # Another round of turns, from below. A thread starts at each node, which counts as one to arrive there; with those of the
-    # inner children, the last of all goes on. `arrived` is zero before.
+    # Another round of turns, from below. A thread starts at each node that is turned, and is one of those to arrive there;
+    # the last goes on. Boxes of nodes stay as they are.
     node = int(wp.tid())
-    inner = inner_children(slot_facts, node)
-    while wp.atomic_add(arrived, node, 1) == inner:
+    if arrived[node] < 0:
+        return
+    while wp.atomic_add(arrived, node, -1) == 0:
         wp._fence()
         turn(keys, slot_lower, slot_upper, slot_facts, parent_of, node)
         slot = parent_of[node]
         if slot < 0:
             return
-        renew_slot(slot_lower, slot_upper, slot_facts, slot, node)
+        slot_facts[slot] = facts_of(slot_facts, node)
         node = slot >> 1
-        inner = inner_children(slot_facts, node)
         wp._fence()
 
 
