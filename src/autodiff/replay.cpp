@@ -62,6 +62,10 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::objects:
     case OpCode::barrier:
     case OpCode::fence:
+    case OpCode::warp:
+    case OpCode::lane:
+    case OpCode::vote:
+    case OpCode::shuffle:
     case OpCode::running:
     case OpCode::any:
     WEFT_CASES(WEFT_NUMBER_OPS)

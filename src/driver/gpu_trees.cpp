@@ -21,6 +21,7 @@ constexpr char kTreeKernels[] =
     ;
 
 constexpr int kMortonBits = 31;                // ten an axis, and one for what counts for nothing
+constexpr int kMoreTurns = 1;                  // rounds that better the tree after the first
 constexpr std::int64_t kExtentThreads = 8192;  // that gather the bounds of all centres
 
 weft::Array handle(const runtime::Array& array) {
@@ -113,13 +114,21 @@ class GpuTrees final : public geometry::DeviceTrees {
     const auto ints = [&](std::int64_t size) { return runtime::Array::empty(types::i32(), {size}, false, &device); };
     const runtime::Array slot_lower = runtime::Array::empty(vec3, {2 * inner}, false, &device);
     const runtime::Array slot_upper = runtime::Array::empty(vec3, {2 * inner}, false, &device);
-    const runtime::Array slot_nodes = ints(2 * inner), first = ints(inner), last = ints(inner), parent = ints(inner);
+    const runtime::Array slot_facts =
+        runtime::Array::empty(types::vec(types::i32(), 4), {2 * inner}, false, &device);
+    const runtime::Array parent = ints(inner), sorted = tree.order;
     const std::int32_t nobody = -1;
     tree.arrived.fill(&nobody);
-    launch("climb", n, handle(keys), handle(tree.order), handle(tree.lowers), handle(tree.uppers), handle(tree.arrived),
-           handle(slot_lower), handle(slot_upper), handle(slot_nodes), handle(first), handle(last), handle(parent));
-    launch("lay_out", inner, handle(slot_lower), handle(slot_upper), handle(slot_nodes), handle(first), handle(last),
-           handle(parent), handle(floats(tree.nodes)), handle(tree.nodes));
+    launch("climb", n, handle(keys), handle(sorted), handle(tree.lowers), handle(tree.uppers), handle(tree.arrived),
+           handle(slot_lower), handle(slot_upper), handle(slot_facts), handle(parent));
+    for (int round = 0; round < kMoreTurns; ++round) {
+      launch("await_children", inner, handle(slot_facts), handle(tree.arrived));
+      launch("climb_again", inner, handle(keys), handle(tree.arrived), handle(slot_lower), handle(slot_upper),
+             handle(slot_facts), handle(parent));
+    }
+    tree.order = ints(n);
+    launch("lay_out", inner, handle(slot_lower), handle(slot_upper), handle(slot_facts), handle(parent), handle(sorted),
+           handle(tree.order), handle(floats(tree.nodes)), handle(tree.nodes));
   }
 
   void fill_leaves(DeviceTree& tree, const TreeSource& source) {

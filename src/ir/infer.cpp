@@ -333,6 +333,22 @@ Error infer_effect(const Op& op, Types& results) {
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::fence: return need_operands(op, 0);
+    case OpCode::warp:
+    case OpCode::lane: results = {types::u32()}; return need_operands(op, 0);
+    case OpCode::vote:
+      results = {types::u32()};
+      if (Error e = need_operands(op, 2)) return e;
+      if (operand_type(op, 0) != types::u32()) return fail_operand(op, 0, "uint32");
+      if (!operand_type(op, 1)->is_bool()) return fail_operand(op, 1, "bool");
+      return {};
+    case OpCode::shuffle:
+      if (Error e = need_operands(op, 3)) return e;
+      results = {operand_type(op, 1)};
+      if (operand_type(op, 0) != types::u32()) return fail_operand(op, 0, "uint32");
+      if (!operand_type(op, 1)->is_scalar() || scalar_bits(operand_type(op, 1)->scalar_kind()) != 32)
+        return fail_operand(op, 1, "a number of 32 bits");
+      if (operand_type(op, 2) != types::u32()) return fail_operand(op, 2, "uint32");
+      return {};
     case OpCode::running: results = {types::boolean()}; return need_operands(op, 0);
     case OpCode::any:
       results = {types::boolean()};

@@ -304,7 +304,11 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::fence:
+    case OpCode::warp:
+    case OpCode::lane:
     case OpCode::running: return;
+    case OpCode::vote:
+    case OpCode::shuffle: value_list(op.operands); return;
     WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }
 }

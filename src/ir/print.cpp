@@ -129,6 +129,10 @@ bool is_printable(const Op& op) {
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::fence:
+    case OpCode::warp:
+    case OpCode::lane:
+    case OpCode::vote:
+    case OpCode::shuffle:
     case OpCode::print:
     case OpCode::printf:
     case OpCode::running: WEFT_CASES(WEFT_NUMBER_OPS) break;  // as many operands as there are
@@ -436,7 +440,14 @@ void Printer::effect(const Op& op) {
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::fence:
+    case OpCode::warp:
+    case OpCode::lane:
     case OpCode::running: return;
+    case OpCode::vote:
+    case OpCode::shuffle:
+      out_ += " ";
+      values(op.operands);
+      return;
     WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }
 }

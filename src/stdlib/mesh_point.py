@@ -340,41 +340,100 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
         turn = where(turn >= live, uint32(0), turn)
 
 
+# How many lanes of a warp may still be at nodes when the others do their leaves.
+_POINTS_AT_NODES = uint32(8)
+
+
 @lanewise
-def _walk_point_narrow(tree: uint64, p: vec3, limit: float, nobody: int, scale: float):
+def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, scale: float):
+    # A few points take ten times as long as most, and a warp would wait for them: lanes that are done take subtrees off the
+    # stacks of those that still walk, and give back what they find. The order in which faces are met does not matter.
     head = _fixed(tree, _TreeHead)
     planes = _fixed(head[0].nodes, vec4)
     words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
     corners = _fixed(head[0].leaves, vec4)
-    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
+    warp = _warp()
+    lane = _lane()
+    # What this lane works at: a point that may be another's, and the best that is known of it.
+    x = place[0]
+    y = place[1]
+    z = place[2]
+    owner = lane
     best = limit
     face = nobody
-    stack = empty(shape=(64,), dtype=uint32)
-    keys = empty(shape=(64,), dtype=float32)
+    news = False
+    # And its own point's.
+    own_best = limit
+    own_face = nobody
+    stack = empty(shape=(64,), dtype=uint64)  # words, and above them the squared distances of their boxes
     top = uint32(0)
     word = _root_word(tree, -1)
-    going = word != _NODE_NONE
-    while going:
-        pops = True
-        if (word & _LEAF) == uint32(0):
-            row = word * uint32(4)
-            x = planes[row]
-            y = planes[row + uint32(1)]
-            z = planes[row + uint32(2)]
-            children = words[row + uint32(3)]
-            a = _box_distance(x[0], x[2], y[0], y[2], z[0], z[2], p)
-            b = _box_distance(x[1], x[3], y[1], y[3], z[1], z[3], p)
-            in_a = a <= best and children[0] != uint32(0)
-            in_b = b <= best and children[1] != uint32(0)
-            if in_a or in_b:
-                pops = False
+    busy = _vote(warp, word != _NODE_NONE)
+    while busy != uint32(0):
+        idle = warp & ~busy
+        if idle != uint32(0):
+            givers = _vote(warp, top != uint32(0))
+            if givers != uint32(0):
+                own_best, own_face = _gathered(warp, lane, owner, best, face, own_best, own_face, news and word == _NODE_NONE)
+                news = news and word != _NODE_NONE
+                if owner == lane and (best < own_best or (best == own_best and face < own_face)):
+                    own_best = best
+                    own_face = face
+                # What the owner knows by now.
+                known = _shuffle(warp, own_best, owner)
+                known_face = _shuffle(warp, own_face, owner)
+                if known < best or (known == best and known_face < face):
+                    best = known
+                    face = known_face
+                    news = False
+                below = (uint32(1) << lane) - uint32(1)
+                pairs = min(_bit_count(givers), _bit_count(idle))
+                rank = _bit_count(where(word == _NODE_NONE, idle, givers) & below)
+                takes = word == _NODE_NONE and rank < pairs
+                given = _NODE_NONE
+                if top != uint32(0) and rank < pairs:
+                    top -= uint32(1)
+                    given = uint32(stack[top])
+                source = lane
+                if takes:
+                    while rank != uint32(0):
+                        givers = givers & (givers - uint32(1))
+                        rank -= uint32(1)
+                    source = _trailing_zeros(givers)
+                given = _shuffle(warp, given, source)
+                x = _shuffle(warp, x, source)
+                y = _shuffle(warp, y, source)
+                z = _shuffle(warp, z, source)
+                best = _shuffle(warp, best, source)
+                face = _shuffle(warp, face, source)
+                owner = _shuffle(warp, owner, source)
+                if takes:
+                    word = given
+        at_nodes = uint32(32)
+        p = vec3(x, y, z)
+        while at_nodes > _POINTS_AT_NODES:
+            if (word & _LEAF) == uint32(0):
+                row = uint64(word) * uint64(4)
+                r = planes[row]
+                s = planes[row + uint64(1)]
+                t = planes[row + uint64(2)]
+                children = words[row + uint64(3)]
+                a = _box_distance(r[0], r[2], s[0], s[2], t[0], t[2], p)
+                b = _box_distance(r[1], r[3], s[1], s[3], t[1], t[3], p)
+                in_a = a <= best and children[0] != uint32(0)
+                in_b = b <= best and children[1] != uint32(0)
                 b_first = in_b and (not in_a or b < a)
                 word = where(b_first, children[1], children[0])
                 if in_a and in_b:
-                    stack[top] = where(b_first, children[0], children[1])
-                    keys[top] = where(b_first, a, b)
+                    stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a, b))
                     top += uint32(1)
-        else:
+                if not in_a and not in_b:
+                    word = _NODE_NONE
+                    while word == _NODE_NONE and top != uint32(0):
+                        top -= uint32(1)
+                        word = _unstacked(stack[top], best)
+            at_nodes = _bit_count(_vote(warp, (word & _LEAF) == uint32(0)))
+        if (word & _LEAF) != uint32(0) and word != _NODE_NONE:
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
@@ -383,21 +442,35 @@ def _walk_point_narrow(tree: uint64, p: vec3, limit: float, nobody: int, scale: 
                 c2 = corners[at + uint32(2)]
                 hits, square = _point_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, best)
                 if hits != uint32(0):
-                    number = numbers[at][3]
+                    # The other fourth words are zero. Asked for, they come along in the same loads.
+                    number = int(cast(c0[3], uint32) | cast(c1[3], uint32) | cast(c2[3], uint32))
                     if square < best or (square == best and number < face):
                         best = square
                         face = number
+                        news = True
                 at += uint32(3)
-        while pops:
-            if top == uint32(0):
-                pops = False
-                going = False
-            else:
+            word = _NODE_NONE
+            while word == _NODE_NONE and top != uint32(0):
                 top -= uint32(1)
-                if keys[top] <= best:
-                    word = stack[top]
-                    pops = False
-    return face
+                word = _unstacked(stack[top], best)
+        busy = _vote(warp, word != _NODE_NONE)
+    own_best, own_face = _gathered(warp, lane, owner, best, face, own_best, own_face, news)
+    return own_face
+
+
+def _gathered(warp: uint32, lane: uint32, owner: uint32, best: float, face: int, own_best: float, own_face: int, has: bool):
+    # Who has something for another lane, or for itself, says it; each keeps the best that is meant for it.
+    waiting = _vote(warp, has)
+    while waiting != uint32(0):
+        speaker = _trailing_zeros(waiting)
+        waiting = waiting & (waiting - uint32(1))
+        to = _shuffle(warp, owner, speaker)
+        square = _shuffle(warp, best, speaker)
+        number = _shuffle(warp, face, speaker)
+        if to == lane and (square < own_best or (square == own_best and number < own_face)):
+            own_best = square
+            own_face = number
+    return own_best, own_face
 
 
 # The weights of the nearest point: Ericson's regions, with areas from cross products, which lose less far from a face.

@@ -45,11 +45,16 @@ class Tree:
                 kernels.lone_item, dim=1, inputs=[self.order, self.lowers, self.uppers, self.planes, self.words]
             )
             return
-        slots = [wp.empty(2 * (n - 1), dtype=t) for t in (wp.vec3, wp.vec3, int)]
-        links = [wp.empty(n - 1, dtype=int) for _ in range(3)]
+        slots = [wp.empty(2 * (n - 1), dtype=t) for t in (wp.vec3, wp.vec3, wp.vec4i)]
+        parents = wp.empty(n - 1, dtype=int)
         boxes = [self.lowers, self.uppers]
-        wp.launch(kernels.climb, dim=n, inputs=[self.keys, self.order, *boxes, self.arrived, *slots, *links])
-        wp.launch(kernels.lay_out, dim=n - 1, inputs=[*slots, *links, self.planes, self.words])
+        wp.launch(kernels.climb, dim=n, inputs=[self.keys, self.order, *boxes, self.arrived, *slots, parents])
+        for _ in range(2):
+            wp.launch(kernels.await_children, dim=n - 1, inputs=[slots[2], self.arrived])
+            wp.launch(kernels.climb_again, dim=n - 1, inputs=[self.keys, self.arrived, *slots, parents])
+        placed = wp.empty(n, dtype=int)
+        wp.launch(kernels.lay_out, dim=n - 1, inputs=[*slots, parents, self.order, placed, self.planes, self.words])
+        self.order = placed
 
     def refit(self, lowers: np.ndarray, uppers: np.ndarray) -> None:
         self.lowers, self.uppers = wp.array(lowers, dtype=wp.vec3), wp.array(uppers, dtype=wp.vec3)

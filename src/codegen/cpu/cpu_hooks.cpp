@@ -13,6 +13,10 @@ llvm::Value* CpuHooks::fixed_memory(Emitter& e, llvm::Value* address) const {
   return e.b.CreateIntToPtr(address, e.unit.ptr);
 }
 
+llvm::Value* CpuHooks::among_lanes(Emitter&, ir::OpCode, llvm::ArrayRef<llvm::Value*>) const {
+  WEFT_UNREACHABLE("passes/settle_target comes first");
+}
+
 void CpuHooks::fence(Emitter& e) const { e.b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }
 
 void CpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_cpu_kernel(unit, kernel); }

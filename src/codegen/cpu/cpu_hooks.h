@@ -49,6 +49,7 @@ class CpuHooks final : public TargetHooks {
              const std::vector<std::uint32_t>& offsets) const override;
   void breakpoint(Emitter& e) const override;
   void fence(Emitter& e) const override;
+  llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
   void barrier(Emitter&) const override {}  // a thread is a block of its own
 };
 

@@ -134,6 +134,10 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::breakpoint: return emit_breakpoint();
     case OpCode::barrier: return unit.hooks->barrier(*this);
     case OpCode::fence: return unit.hooks->fence(*this);
+    case OpCode::warp:
+    case OpCode::lane:
+    case OpCode::vote:
+    case OpCode::shuffle: return emit_warp(op);
     case OpCode::recall: WEFT_UNREACHABLE("a value that nothing can recall is an error before code is made");
     case OpCode::return_:
     case OpCode::yield:

@@ -118,6 +118,8 @@ class TargetHooks {
   virtual void barrier(Emitter& e) const = 0;
   /// What this thread wrote is seen by all threads of the launch before what it writes from here on.
   virtual void fence(Emitter& e) const = 0;
+  /// warp, lane, vote and shuffle. Without threads side by side passes/settle_target has answered them.
+  virtual llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const = 0;
 };
 
 std::unique_ptr<TargetHooks> cpu_hooks();

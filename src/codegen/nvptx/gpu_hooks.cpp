@@ -51,6 +51,10 @@ void GpuHooks::fence(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nv
 
 void GpuHooks::barrier(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
+llvm::Value* GpuHooks::among_lanes(Emitter& e, OpCode code, llvm::ArrayRef<llvm::Value*> operands) const {
+  return emit_among_lanes(e, code, operands);
+}
+
 void GpuHooks::describe(Emitted& kernel) const {
   kernel.lanes = lanes;
   kernel.steps = sums.empty() ? steps : 0;

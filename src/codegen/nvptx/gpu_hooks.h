@@ -57,6 +57,7 @@ class GpuHooks final : public TargetHooks {
   void breakpoint(Emitter&) const override {}
   void barrier(Emitter& e) const override;
   void fence(Emitter& e) const override;
+  llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
 
   int lanes = 1;          // elements of a thread in one step
   int steps = 1;          // see Emitted::steps

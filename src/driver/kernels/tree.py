@@ -1,9 +1,11 @@
 # Kernels that build and refit trees on a GPU (driver/gpu_trees.cpp), for the layout of geometry/tree.h with two children a
-# node. The topology is that of Morton order: a function of the sorted keys alone, ties by number, so that every run gives
-# the same bytes; numbers of nodes come from sizes of subtrees, never from counters.
+# node. The topology is that of Morton order, bettered by swaps of neighbours: a function of the sorted keys and the boxes
+# alone, ties by number, so that every run gives the same bytes; numbers of nodes come from sizes of subtrees, never from
+# counters.
 import warp as wp
 
 LEAF = wp.constant(2)  # items of a leaf, at most
+SMALL = wp.constant(4)  # items of nodes that are not turned: they are most of all, and little is gained there
 INFINITE = wp.constant(wp.inf)
 
 
@@ -136,6 +138,154 @@ def apart(keys: wp.array(dtype=wp.uint32), i: int):
     return differ | wp.uint64(wp.uint32(i) ^ wp.uint32(i + 1))
 
 
+# A node in the making has two slots, 2 p and 2 p + 1: the box of what hangs there, and four facts: the node, or below zero the
+# complement of a place in the order of keys; how many items; how many nodes there will be; how high it is.
+CHILD = wp.constant(0)
+ITEMS = wp.constant(1)
+NODES = wp.constant(2)
+HEIGHT = wp.constant(3)
+
+
+@wp.func
+def highest_bit(x: wp.uint32):
+    # Its number; 0 for 0.
+    number = int(0)
+    rest = wp.uint32(x)
+    for k in range(5):
+        step = wp.uint32(16) >> wp.uint32(k)
+        if (rest >> step) != wp.uint32(0):
+            rest = rest >> step
+            number += int(step)
+    return number
+
+
+@wp.func
+def highest_allowed(keys: wp.array(dtype=wp.uint32), node: int):
+    # Each node above this one parts its items by a higher bit of keys, or of places where keys are equal: with that many above
+    # it, a node of this height leaves the whole tree within the depth that stacks of kernels have room for.
+    differ = keys[node] ^ keys[node + 1]
+    if differ != wp.uint32(0):
+        return highest_bit(differ) + 30
+    return highest_bit(wp.uint32(node) ^ wp.uint32(node + 1)) + 2
+
+
+@wp.func
+def surface(low: wp.vec3, high: wp.vec3):
+    # Half of it; none of a box around nothing.
+    x = wp.max(high[0] - low[0], 0.0)
+    y = wp.max(high[1] - low[1], 0.0)
+    z = wp.max(high[2] - low[2], 0.0)
+    return x * y + y * z + z * x
+
+
+@wp.func
+def around(lower: wp.array(dtype=wp.vec3), upper: wp.array(dtype=wp.vec3), a: int, b: int):
+    # The surface of the box around two slots.
+    return surface(wp.min(lower[a], lower[b]), wp.max(upper[a], upper[b]))
+
+
+@wp.func
+def swap_slots(
+    lower: wp.array(dtype=wp.vec3),
+    upper: wp.array(dtype=wp.vec3),
+    facts: wp.array(dtype=wp.vec4i),
+    parent_of: wp.array(dtype=int),
+    a: int,
+    b: int,
+):
+    low = lower[a]
+    high = upper[a]
+    fact = facts[a]
+    other = facts[b]
+    lower[a] = lower[b]
+    upper[a] = upper[b]
+    facts[a] = other
+    lower[b] = low
+    upper[b] = high
+    facts[b] = fact
+    if fact[CHILD] >= 0:
+        parent_of[fact[CHILD]] = b
+    if other[CHILD] >= 0:
+        parent_of[other[CHILD]] = a
+
+
+@wp.func
+def facts_of(facts: wp.array(dtype=wp.vec4i), node: int):
+    # Of a node, from its slots.
+    a = facts[2 * node]
+    b = facts[2 * node + 1]
+    items = a[ITEMS] + b[ITEMS]
+    nodes = a[NODES] + b[NODES]
+    if items > LEAF:
+        nodes += 1
+    return wp.vec4i(node, items, nodes, wp.max(a[HEIGHT], b[HEIGHT]) + 1)
+
+
+@wp.func
+def renew_slot(
+    lower: wp.array(dtype=wp.vec3), upper: wp.array(dtype=wp.vec3), facts: wp.array(dtype=wp.vec4i), slot: int, node: int
+):
+    lower[slot] = wp.min(lower[2 * node], lower[2 * node + 1])
+    upper[slot] = wp.max(upper[2 * node], upper[2 * node + 1])
+    facts[slot] = facts_of(facts, node)
+
+
+@wp.func
+def turn(
+    keys: wp.array(dtype=wp.uint32),
+    lower: wp.array(dtype=wp.vec3),
+    upper: wp.array(dtype=wp.vec3),
+    facts: wp.array(dtype=wp.vec4i),
+    parent_of: wp.array(dtype=int),
+    node: int,
+):
+    # Swaps a child with a child of the other one, or two children of both, if boxes become smaller by it (Kensler, Tree
+    # Rotations for Improving Bounding Volume Hierarchies, 2008). All below the node is done, and nobody else is here.
+    l = 2 * node
+    r = l + 1
+    left = facts[l]
+    right = facts[r]
+    if left[ITEMS] + right[ITEMS] <= SMALL:
+        return
+    most = wp.max(left[HEIGHT], right[HEIGHT])
+    gain = float(0.0)
+    a = int(-1)
+    b = int(-1)
+    if right[CHILD] >= 0:
+        was = surface(lower[r], upper[r])
+        for k in range(2):
+            change = around(lower, upper, l, 2 * right[CHILD] + 1 - k) - was
+            if change < gain:
+                gain = change
+                a = l
+                b = 2 * right[CHILD] + k
+    if left[CHILD] >= 0:
+        was = surface(lower[l], upper[l])
+        for k in range(2):
+            change = around(lower, upper, r, 2 * left[CHILD] + 1 - k) - was
+            if change < gain:
+                gain = change
+                a = r
+                b = 2 * left[CHILD] + k
+    if left[CHILD] >= 0 and right[CHILD] >= 0:
+        was = surface(lower[l], upper[l]) + surface(lower[r], upper[r])
+        first = 2 * left[CHILD]
+        for k in range(2):
+            other = 2 * right[CHILD] + k
+            change = around(lower, upper, other, first + 1) + around(lower, upper, first, other ^ 1) - was
+            if change < gain:
+                gain = change
+                a = first
+                b = other
+    # A swap makes the node higher by one at most.
+    if a >= 0 and most + 2 <= highest_allowed(keys, node):
+        swap_slots(lower, upper, facts, parent_of, a, b)
+        if facts[l][CHILD] == left[CHILD] and left[CHILD] >= 0:
+            renew_slot(lower, upper, facts, l, left[CHILD])
+        if facts[r][CHILD] == right[CHILD] and right[CHILD] >= 0:
+            renew_slot(lower, upper, facts, r, right[CHILD])
+
+
 @wp.kernel
 def climb(
     keys: wp.array(dtype=wp.uint32),
@@ -145,9 +295,7 @@ def climb(
     arrived: wp.array(dtype=int),
     slot_lower: wp.array(dtype=wp.vec3),
     slot_upper: wp.array(dtype=wp.vec3),
-    slot_nodes: wp.array(dtype=int),
-    first_of: wp.array(dtype=int),
-    last_of: wp.array(dtype=int),
+    slot_facts: wp.array(dtype=wp.vec4i),
     parent_of: wp.array(dtype=int),
 ):
     # From each item up (Apetrei, Fast and Simple Agglomerative LBVH Construction, 2014). A subtree joins the neighbour that
@@ -161,8 +309,7 @@ def climb(
         high = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
     first = int(i)
     last = int(i)
-    nodes = int(0)
-    own = int(-1)
+    fact = wp.vec4i(-1 - i, 1, 0, 0)
     while last - first + 1 < n:
         node = first - 1
         side = int(1)
@@ -176,9 +323,9 @@ def climb(
         slot = 2 * node + side
         slot_lower[slot] = low
         slot_upper[slot] = high
-        slot_nodes[slot] = nodes
-        if own >= 0:
-            parent_of[own] = slot
+        slot_facts[slot] = fact
+        if fact[CHILD] >= 0:
+            parent_of[fact[CHILD]] = slot
         wp._fence()
         other = wp.atomic_exch(arrived, node, wp.where(side == 0, first, last))
         if other < 0:
@@ -190,14 +337,52 @@ def climb(
             first = other
         low = wp.min(low, slot_lower[slot ^ 1])
         high = wp.max(high, slot_upper[slot ^ 1])
-        nodes += slot_nodes[slot ^ 1]
-        if last - first + 1 > LEAF:
-            nodes += 1
-        own = node
-        first_of[node] = first
-        last_of[node] = last
-    if own >= 0:
-        parent_of[own] = -1
+        turn(keys, slot_lower, slot_upper, slot_facts, parent_of, node)
+        fact = facts_of(slot_facts, node)
+    if fact[CHILD] >= 0:
+        parent_of[fact[CHILD]] = -1
+
+
+@wp.kernel
+def await_children(slot_facts: wp.array(dtype=wp.vec4i), arrived: wp.array(dtype=int)):
+    # How many children each node waits for in the next round of turns: those that are turned themselves. -1 for a node that
+    # is not; swaps may change its size while others work, so this is found before.
+    node = wp.tid()
+    left = slot_facts[2 * node][ITEMS]
+    right = slot_facts[2 * node + 1][ITEMS]
+    count = int(-1)
+    if left + right > SMALL:
+        count = 0
+        if left > SMALL:
+            count += 1
+        if right > SMALL:
+            count += 1
+    arrived[node] = count
+
+
+@wp.kernel
+def climb_again(
+    keys: wp.array(dtype=wp.uint32),
+    arrived: wp.array(dtype=int),
+    slot_lower: wp.array(dtype=wp.vec3),
+    slot_upper: wp.array(dtype=wp.vec3),
+    slot_facts: wp.array(dtype=wp.vec4i),
+    parent_of: wp.array(dtype=int),
+):
+    # Another round of turns, from below. A thread starts at each node that is turned, and is one of those to arrive there;
+    # the last goes on. Boxes of nodes stay as they are.
+    node = int(wp.tid())
+    if arrived[node] < 0:
+        return
+    while wp.atomic_add(arrived, node, -1) == 0:
+        wp._fence()
+        turn(keys, slot_lower, slot_upper, slot_facts, parent_of, node)
+        slot = parent_of[node]
+        if slot < 0:
+            return
+        slot_facts[slot] = facts_of(slot_facts, node)
+        node = slot >> 1
+        wp._fence()
 
 
 @wp.func
@@ -211,27 +396,31 @@ def child_word(first: int, count: int, number: int):
 def lay_out(
     slot_lower: wp.array(dtype=wp.vec3),
     slot_upper: wp.array(dtype=wp.vec3),
-    slot_nodes: wp.array(dtype=int),
-    first_of: wp.array(dtype=int),
-    last_of: wp.array(dtype=int),
+    slot_facts: wp.array(dtype=wp.vec4i),
     parent_of: wp.array(dtype=int),
+    order: wp.array(dtype=int),
+    placed: wp.array(dtype=int),
     planes: wp.array2d(dtype=float),
     words: wp.array2d(dtype=wp.uint32),
 ):
-    # Depth-first numbers: one more than the parent's, and behind all of the left sibling's subtree.
+    # Depth-first numbers: one more than the parent's, and behind all of the left sibling's subtree; likewise the places of
+    # items in leaves, which `placed` gets.
     p = wp.tid()
-    first = first_of[p]
-    last = last_of[p]
+    left = slot_facts[2 * p]
+    right = slot_facts[2 * p + 1]
     at = parent_of[p]
-    if last - first + 1 <= LEAF and at >= 0:
+    if left[ITEMS] + right[ITEMS] <= LEAF and at >= 0:
         return
     number = int(0)
+    first = int(0)
     above = wp.uint32(0xFFFFFFFF)
     own = int(0)  # how much of the number lies below the parent's
     while at >= 0:
         step = 1
         if (at & 1) == 1:
-            step += slot_nodes[at - 1]
+            before = slot_facts[at - 1]
+            step += before[NODES]
+            first += before[ITEMS]
         if number == 0:
             own = step
             above = wp.uint32(at & 1)
@@ -239,18 +428,26 @@ def lay_out(
         at = parent_of[at >> 1]
     if number > 0:
         above = above | (wp.uint32(number - own) << wp.uint32(1))
-    left = slot_nodes[2 * p]
-    right = slot_nodes[2 * p + 1]
     for side in range(2):
         low = slot_lower[2 * p + side]
         high = slot_upper[2 * p + side]
         for k in range(3):
             planes[number, 2 * k + side] = low[k]
             planes[number, 6 + 2 * k + side] = high[k]
-    words[number, 12] = child_word(first, p - first + 1, number + 1)
-    words[number, 13] = child_word(p + 1, last - p, number + 1 + left)
+        here = left
+        place = first
+        if side == 1:
+            here = right
+            place += left[ITEMS]
+        if here[CHILD] < 0:
+            placed[place] = order[-1 - here[CHILD]]
+        elif here[ITEMS] <= LEAF:
+            for k in range(2):
+                placed[place + k] = order[-1 - slot_facts[2 * here[CHILD] + k][CHILD]]
+    words[number, 12] = child_word(first, left[ITEMS], number + 1)
+    words[number, 13] = child_word(first + left[ITEMS], right[ITEMS], number + 1 + left[NODES])
     words[number, 14] = above
-    words[number, 15] = wp.uint32(number + 1 + left + right)
+    words[number, 15] = wp.uint32(number + 1 + left[NODES] + right[NODES])
 
 
 @wp.kernel
