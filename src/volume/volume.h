@@ -19,6 +19,7 @@ class Volume final : public geometry::Object {
   const GridFacts& facts() const { return facts_; }
   const runtime::Array& memory() const { return memory_; }
   void before_write() override;
+  std::shared_ptr<Object> with_arrays(std::span<const runtime::Array>) override { return publish(keep()); }
 
  private:
   std::shared_ptr<Object> keep() override;
