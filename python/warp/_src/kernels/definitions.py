@@ -313,7 +313,7 @@ def func(
     """
 
     if inline is not None and not isinstance(inline, bool):
-        raise TypeError(f"inline is True, False or None, not {inline!r}")
+        raise TypeError(f"inline must be a bool or None, not {inline!r}")
 
     def wrap(f: typing.Callable) -> Function:
         _check_function(f, "func")
