@@ -56,7 +56,8 @@ std::vector<Value*> Reverser::run(std::span<Value* const> seeds) {
   const std::size_t params = source_.params().size();
   const bool seeded = options_.seeds && source_.kind == ir::FunctionKind::kernel;
   for (std::size_t k = 0; seeded && k < params; ++k)
-    if (const Value* param = source_.params()[k]; param->type->is_numeric() && has_floats(param->type))
+    if (const Value* param = source_.params()[k];
+        param->type->is_numeric() && !param->type->is_bool())  // of integers it is what prints show
       set(param, target_.params()[params + k]);
   const Op* end = source_.body->last;
   std::size_t next = 0;

@@ -91,7 +91,8 @@ WEFT_HOT std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
   if (!list.is_valid()) throw nb::python_error();
   const Py_ssize_t n = PyTuple_GET_SIZE(list.ptr());
   if (n < 1 || n > kMaxRank) {
-    PyErr_Format(PyExc_ValueError, "launch dimensions: a kernel runs over 1 to %d dimensions, %zd were given", kMaxRank,
+    PyErr_Format(PyExc_ValueError,
+                 "launch dimensions: a kernel runs over at least 1 and at most %d dimensions, %zd were given", kMaxRank,
                  n);
     throw nb::python_error();
   }

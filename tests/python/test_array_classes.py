@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import warp as wp
@@ -66,3 +68,26 @@ def test_views_are_plain_arrays():
     assert x.contiguous() is x and x.to("cpu") is x
     x[0].fill_(7.0)
     assert x.numpy()[0].tolist() == [7.0] * 3
+
+
+@wp.kernel
+def copy_any(src: wp.array(dtype=Any), dst: wp.array(dtype=Any)):
+    dst[wp.tid()] = src[wp.tid()]
+
+
+class Tagged(wp.array):
+    def __init__(self, *args, tag, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.tag = tag
+
+
+def test_generic_kernels_take_them_as_plain_arrays():
+    src, dst = Tagged([1.0, 2.0], dtype=float, tag="x"), wp.zeros(2)
+    types = copy_any.infer_argument_types([src, dst])
+    assert type(types[0]) is wp.array and types[0].dtype is wp.float32 and types[0].ndim == 1
+    made = wp.overload(copy_any, [src, dst])  # by arrays instead of their types
+    assert made is wp.overload(copy_any, types)
+    wp.launch(made, dim=2, inputs=[src, dst])
+    assert dst.numpy().tolist() == [1.0, 2.0]
+    with pytest.raises(RuntimeError, match="got array2d.*which has 2 dimensions"):
+        wp.launch(add_one, dim=1, inputs=[Tagged([[1.0]], dtype=float, tag="y")])

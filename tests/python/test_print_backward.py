@@ -185,7 +185,7 @@ def test_adjoints_of_numbers_begin_with_what_a_launch_gives(device, capfd, recor
     else:
         wp.launch(of_numbers, dim=1, **given)
     wp.synchronize()
-    assert capfd.readouterr().out == "2\nadj: 0\n1 2 \nadj: 7 9\n0.5\nadj: 43\n"
+    assert capfd.readouterr().out == "2\nadj: 9\n1 2 \nadj: 7 9\n0.5\nadj: 43\n"
     assert x_grad.numpy().tolist() == [0.5]
     if recorded:
         command.set_param_at_index(0, 1.0, adjoint=True)

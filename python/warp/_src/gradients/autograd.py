@@ -262,7 +262,10 @@ def _rows(problem: _Problem, tape: Tape, most: int) -> tuple[list[Any], dict[tup
         results = problem.run()
     for kernel in (one[0] for one in tape.launches if len(one) == 7):
         if not kernel._backward():  # rows of zeros would look like an answer
-            raise ValueError(f"kernel '{kernel.key}' has enable_backward=False: nothing can be differentiated through it")
+            raise ValueError(
+                "Kernel must have backward pass enabled to compute Jacobians; "
+                f"'{kernel.key}' has enable_backward=False, and nothing can be differentiated through it"
+            )
     found: dict[tuple[int, int], array] = {}
     for target in problem.targets(results):
         y = results[target]

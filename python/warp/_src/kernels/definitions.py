@@ -313,7 +313,7 @@ def func(
     """
 
     if inline is not None and not isinstance(inline, bool):
-        raise TypeError(f"inline is True, False or None, not {inline!r}")
+        raise TypeError(f"inline must be a bool or None, not {inline!r}")
 
     def wrap(f: typing.Callable) -> Function:
         _check_function(f, "func")
@@ -378,6 +378,13 @@ def _overload_key(types: typing.Sequence[_weft.Type]) -> str:
     return "_".join(t.name for t in types)
 
 
+def _type_given(given: object) -> tuple | None:
+    """The type that `wp.overload` is given: an annotation, or an array of that type."""
+    if isinstance(given, _weft.Array) and given._valid:
+        return ("type", _weft.type_array(given._element, given.ndim))
+    return describe(given)
+
+
 def overload(kernel: Kernel | typing.Callable, arg_types: object = None) -> typing.Any:
     """Makes an instance of a generic kernel for these types: a kernel of its own, which compiles when it is launched or its
     module is loaded. `arg_types` is a list, or a dictionary by the parameters' names, in which those that the kernel itself
@@ -409,7 +416,7 @@ def overload(kernel: Kernel | typing.Callable, arg_types: object = None) -> typi
         if count != len(kernel.params):
             takes = f"it takes {len(kernel.params)} argument types, got {count}"
             raise RuntimeError(f"Invalid number of arguments for kernel {kernel.key}: {takes}")
-    answers = {name: describe(annotation) for name, annotation in types.items()}
+    answers = {name: _type_given(annotation) for name, annotation in types.items()}
     for name, answer in answers.items():
         if answer is None or answer[0] != "type":
             raise TypeError(f"Kernel {kernel.key} argument '{name}' cannot be generic, got {types[name]!r}")

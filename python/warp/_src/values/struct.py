@@ -152,11 +152,11 @@ class Field:
                 return None
             data = getattr(value, "data", None) if getattr(value, "_wp_indexed_", False) else value
             if not isinstance(data, _weft.Array) or not data._valid:
-                raise TypeError(f"Struct field '{self.label}' expects a Warp indexedarray, got {type(value).__name__}")
+                raise TypeError(f"Struct field '{self.label}' expects a Warp indexed array, got {type(value).__name__}")
             if data._element != element:
                 raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {data._element.name}")
             if data.ndim != rank:
-                expected = f"Struct field '{self.label}' expects an indexedarray with {rank} dimension(s)"
+                expected = f"Struct field '{self.label}' expects an indexed array with {rank} dimension(s)"
                 raise TypeError(f"{expected}, got {data.ndim} dimension(s)")
             return indexed_class(value) if value is data else value  # an array is seen through no index array
 
