@@ -1,9 +1,9 @@
 """Rays and nearest points of meshes on a GPU: the library's walks beside the same walks by hand, in one run.
 
-    python bench/python/mesh_walk.py [--queries N] [--constructor NAME] [--json FILE]
+    python bench/python/mesh_walk.py [--scene NAME] [--queries N] [--constructor NAME] [--json FILE]
 
 The other side is bench/cuda/mesh_walk.cu, compiled by nvcc -O3 here and now; it walks the very tree that the mesh has. The
-scene is that of geometry.py. Both write the number of a face; what they find is compared (nvcc fuses products by itself, so
+scene is one of scene.py. Both write the number of a face; what they find is compared (nvcc fuses products by itself, so
 a few may differ). A ratio is ours over theirs in queries per second.
 """
 
@@ -21,9 +21,9 @@ import warp as wp
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import geometry  # noqa: E402
 import nvcc_pairs  # noqa: E402
 from pair import Pair  # noqa: E402
+from scene import NAMES, Scene  # noqa: E402
 
 TREE = wp.constant(wp.uint64(320 + 16))  # where a mesh's descriptor has the addresses of its tree's nodes and leaves
 
@@ -70,8 +70,8 @@ def at(address: int, rows: int) -> wp.array:
 def measure(args: argparse.Namespace, folder: str) -> list[dict]:
     nvcc_pairs.SOURCES = ("mesh_walk",)
     code = nvcc_pairs.compile_pairs(folder)
-    points, corners = geometry.sphere()
-    x, indices = wp.array(points, dtype=wp.vec3), wp.array(corners.reshape(-1), dtype=wp.int32)
+    scene = Scene(args.scene)
+    x, indices = wp.array(scene.points, dtype=wp.vec3), wp.array(scene.corners.reshape(-1), dtype=wp.int32)
     mesh = wp.Mesh(points=x, indices=indices, bvh_constructor=args.constructor)
     addresses = wp.zeros(2, dtype=wp.uint64)
     wp.launch(parts, dim=1, inputs=[mesh.id, addresses])
@@ -88,16 +88,17 @@ def measure(args: argparse.Namespace, folder: str) -> list[dict]:
         ours, theirs = nvcc_pairs.compare(pair, nvcc_pairs.Cuda(), code)
         found.append({"queries": name, "ours": count / ours / 1e6, "hand": count / theirs / 1e6})
 
-    for name, pair in geometry.rays(args.queries).items():
+    for name, pair in scene.rays(args.queries).items():
         compare(name, rays, "rays_mesh", [wp.array(a, dtype=wp.vec3) for a in pair], [])
-    for name, where in geometry.places(args.queries, points, corners).items():
-        scale = edge_scale(points, corners)
+    scale = edge_scale(scene.points, scene.corners)
+    for name, where in scene.places(args.queries).items():
         compare("closest " + name, closest, "closest_mesh", [wp.array(where, dtype=wp.vec3)], [scale])
     return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--scene", choices=NAMES, default=NAMES[0])
     parser.add_argument("--queries", type=int, default=1 << 22)
     parser.add_argument("--constructor")
     parser.add_argument("--json")
