@@ -1,4 +1,4 @@
-// Trees that a GPU builds and refits by itself: the order of the kernels in kernels/tree.py, which are compiled like any
+// Trees that a GPU builds and refits by itself: the order of the kernels in kernels/*.py, which are compiled like any
 // program's when they are first needed. All of it is queued on the device's current stream and can be captured.
 #include "driver/gpu_trees.h"
 

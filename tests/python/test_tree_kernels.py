@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import pathlib
+import tempfile
 
 import numpy as np
 import pytest
 import warp as wp
 
-SOURCE = pathlib.Path(__file__).parents[2] / "src" / "driver" / "kernels" / "tree.py"
+SOURCES = pathlib.Path(__file__).parents[2] / "src" / "driver" / "kernels"
 LEAF_BIT = 0x80000000
 
 
 def load_kernels() -> object:
-    spec = importlib.util.spec_from_file_location("weft_tree_kernels", SOURCE)
+    """Both files as one program, like the driver's."""
+    text = "".join((SOURCES / name).read_text() for name in ("tree_items.py", "tree.py"))
+    path = pathlib.Path(tempfile.mkdtemp()) / "weft_tree_kernels.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("weft_tree_kernels", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
