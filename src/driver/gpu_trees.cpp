@@ -21,7 +21,6 @@ constexpr char kTreeKernels[] =
     ;
 
 constexpr int kMortonBits = 31;                   // ten an axis, and one for what counts for nothing
-constexpr int kMoreTurns = 1;                     // rounds that better the tree after the first
 constexpr std::int64_t kExtentThreads = 1 << 16;  // that gather the bounds of all centres
 
 weft::Array handle(const runtime::Array& array) {
@@ -118,10 +117,6 @@ class GpuTrees final : public geometry::DeviceTrees {
     tree.arrived.fill(&nobody);
     launch("climb", n, handle(keys), handle(sorted), handle(tree.lowers), handle(tree.uppers), handle(tree.arrived),
            handle(slots), handle(counts), handle(parent));
-    for (int round = 0; round < kMoreTurns; ++round) {
-      launch("await_children", inner, handle(counts), handle(tree.arrived));
-      launch("climb_again", inner, handle(keys), handle(tree.arrived), handle(slots), handle(counts), handle(parent));
-    }
     tree.order = ints(n);
     launch("lay_out", inner, handle(slots), handle(counts), handle(parent), handle(sorted), handle(tree.order),
            handle(rows(tree.nodes)));

@@ -55,9 +55,6 @@ class Tree:
         rows = wp.array(ptr=self.words.ptr, dtype=wp.vec4, shape=(4 * nodes,), device=self.words.device)
         boxes = [self.lowers, self.uppers]
         wp.launch(kernels.climb, dim=n, inputs=[self.keys, self.order, *boxes, self.arrived, *slots, parents])
-        for _ in range(2):
-            wp.launch(kernels.await_children, dim=n - 1, inputs=[slots[1], self.arrived])
-            wp.launch(kernels.climb_again, dim=n - 1, inputs=[self.keys, self.arrived, *slots, parents])
         placed = wp.empty(n, dtype=int)
         wp.launch(kernels.lay_out, dim=n - 1, inputs=[*slots, parents, self.order, placed, rows])
         self.order = placed

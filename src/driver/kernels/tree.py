@@ -252,49 +252,6 @@ def climb(
         parent_of[own] = -1
 
 
-@wp.kernel
-def await_children(counts_of: wp.array(dtype=wp.vec2i), arrived: wp.array(dtype=int)):
-    # How many children each node waits for in the next round of turns: those that are turned themselves. -1 for a node that
-    # is not; swaps may change its size while others work, so this is found before.
-    node = wp.tid()
-    left = counts_of[2 * node][0]
-    right = counts_of[2 * node + 1][0]
-    count = int(-1)
-    if left + right > SMALL:
-        count = 0
-        if left > SMALL:
-            count += 1
-        if right > SMALL:
-            count += 1
-    arrived[node] = count
-
-
-@wp.kernel
-def climb_again(
-    keys: wp.array(dtype=wp.uint32),
-    arrived: wp.array(dtype=int),
-    slots: wp.array(dtype=wp.vec4),
-    counts_of: wp.array(dtype=wp.vec2i),
-    parent_of: wp.array(dtype=int),
-):
-    # Another round of turns, from below. A thread starts at each node that is turned, and is one of those to arrive there;
-    # the last goes on. Boxes of nodes stay as they are.
-    node = int(wp.tid())
-    if arrived[node] < 0:
-        return
-    while wp.atomic_add(arrived, node, -1) == 0:
-        wp._fence()
-        turn(keys, slots, counts_of, parent_of, node)
-        slot = parent_of[node]
-        if slot < 0:
-            return
-        high = slots[2 * slot + 1]
-        slots[2 * slot + 1] = row(wp.vec3(high[0], high[1], high[2]), height_in(slots, node))
-        counts_of[slot] = counts_in(counts_of, node)
-        node = slot >> 1
-        wp._fence()
-
-
 @wp.func
 def child_word(first: int, count: int, number: int):
     if count <= LEAF:
