@@ -49,7 +49,7 @@ llvm::Value* emit_among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::
                                                {operands[0], bits, operands[2], b.getInt32(31)}),
                              type);
     }
-    default: WEFT_UNREACHABLE("not among lanes");
+    default: WEFT_UNREACHABLE("not among lanes");  // safe: emit_warp asks for these four
   }
 }
 
