@@ -208,7 +208,55 @@ def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
             voxels[at + uint32(72)],
             voxels[at + uint32(73)],
         )
+    if crossing == 4 or crossing == 2 or crossing == 1:
+        return _volume_near_corners(volume, i, j, k, place, leaf, crossing, like)
     return _volume_far_corners(volume, i, j, k, place, leaf, crossing, like)
+
+
+# The same across one side of a leaf: four voxels here, four there.
+def _volume_near_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
+    second, second_leaf = _volume_place_of(volume, i + (crossing >> 2), j + ((crossing >> 1) & 1), k + (crossing & 1), like)
+    size = _grid_layout("value_bytes", type(like))
+    here = first
+    step = uint32(0)
+    if first_leaf:
+        here += uint64(_grid_layout("leaf_table", type(like)))
+        step = size
+    there = second
+    other = uint32(0)
+    if second_leaf:
+        there += uint64(_grid_layout("leaf_table", type(like)))
+        other = size
+    along_x = crossing == 4
+    along_y = crossing == 2
+    along_z = crossing == 1
+    # Steps along x, y and z lead to the second leaf where they cross.
+    at = _volume_voxel(i, j, k)
+    x = _volume_voxel(i + 1, j, k)
+    y = _volume_voxel(i, j + 1, k)
+    z = _volume_voxel(i, j, k + 1)
+    xy = (x & uint32(0x1C0)) | (y & uint32(0x3F))
+    b = z
+    c = y
+    d = (y & uint32(0x1F8)) | (z & uint32(7))
+    e = x
+    f = (x & uint32(0x1F8)) | (z & uint32(7))
+    g = xy
+    h = (xy & uint32(0x1F8)) | (z & uint32(7))
+    return (
+        _volume_side(here, step, there, other, at, False, like),
+        _volume_side(here, step, there, other, b, along_z, like),
+        _volume_side(here, step, there, other, c, along_y, like),
+        _volume_side(here, step, there, other, d, along_y or along_z, like),
+        _volume_side(here, step, there, other, e, along_x, like),
+        _volume_side(here, step, there, other, f, along_x or along_z, like),
+        _volume_side(here, step, there, other, g, along_x or along_y, like),
+        _volume_side(here, step, there, other, h, True, like),
+    )
+
+
+def _volume_side(here: uint64, step: uint32, there: uint64, other: uint32, voxel: uint32, crossed: bool, like):
+    return _voxels(where(crossed, there + uint64(voxel * other), here + uint64(voxel * step)), type(like))[0]
 
 
 # The same across leaves: each of them, `part` on from the first, is looked for once.

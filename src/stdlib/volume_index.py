@@ -13,7 +13,7 @@ def _volume_leaf_index(volume: uint64, leaf: uint64, voxel: uint32, indexing: ui
     if indexing == uint32(_BY_LEAF):
         leaves = _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0]
         number = (leaf - leaves) / uint64(_fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
-        return int(number) * 512 + int(voxel)
+        return (int(number) << 9) + int(voxel)
     first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
     if indexing == uint32(_BY_FIRST):
         return first + int(voxel)
