@@ -213,6 +213,11 @@ def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
     return _volume_far_corners(volume, i, j, k, place, leaf, crossing, like)
 
 
+# Values inside of a grid have no gradient.
+def _volume_corners_gradient(volume, i, j, k, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
+    pass
+
+
 # The same across one side of a leaf: four voxels here, four there.
 def _volume_near_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
     second, second_leaf = _volume_place_of(volume, i + (crossing >> 2), j + ((crossing >> 1) & 1), k + (crossing & 1), like)
