@@ -166,8 +166,7 @@ void register_volumes(nb::module_& m) {
             std::shared_ptr<Volume> made;
             {
               const GilRelease open;
-              Array room;
-              made = Volume::make(grid, volume::check_grid(GridBytes(volume::host_bytes(grid, room), name)));
+              made = Volume::make(grid, name);
             }
             new (self) VolumeObject{std::move(made)};
           },

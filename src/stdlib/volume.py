@@ -23,6 +23,9 @@ _VOLUME_TRANSLATION = 168
 _VOLUME_MATRIX_WIDE = 184
 _VOLUME_INVERSE_WIDE = 256
 _VOLUME_TRANSLATION_WIDE = 328
+_VOLUME_KNOWN_LEAVES = 352
+_VOLUME_KNOWN_LOW = 360
+_VOLUME_KNOWN_EXTENT = 372
 
 # How voxels get their indices: from the leaf's number, from the leaf's first index, or by counting active ones.
 _BY_LEAF = 1
@@ -88,7 +91,23 @@ def _volume_place(
     return place, leaf
 
 
-def _volume_place_of(volume: uint64, i: int, j: int, k: int, like):
+# The leaf that a voxel lies in, by a table that most volumes have; 0 if it does not tell.
+def _volume_known_leaf(volume: uint64, i: int, j: int, k: int, leaf_bytes: uint32):
+    low = _fixed(volume + uint64(_VOLUME_KNOWN_LOW), int)
+    extent = _fixed(volume + uint64(_VOLUME_KNOWN_EXTENT), uint32)
+    x = uint32((i >> 3) - low[0])
+    y = uint32((j >> 3) - low[1])
+    z = uint32((k >> 3) - low[2])
+    leaf = uint64(0)
+    if x < extent[0] and y < extent[1] and z < extent[2]:
+        at = (x * extent[1] + y) * extent[2] + z
+        number = _fixed(_fixed(volume + uint64(_VOLUME_KNOWN_LEAVES), uint64)[0], uint32)[at]
+        if number != uint32(0):
+            leaf = _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0] + uint64(number - uint32(1)) * uint64(leaf_bytes)
+    return leaf
+
+
+def _volume_walk(volume: uint64, i: int, j: int, k: int, like):
     place, leaf = _volume_place(
         volume,
         i,
@@ -101,6 +120,14 @@ def _volume_place_of(volume: uint64, i: int, j: int, k: int, like):
         _grid_layout("upper_table", type(like)),
         _grid_layout("lower_table", type(like)),
     )
+    return place, leaf
+
+
+def _volume_place_of(volume: uint64, i: int, j: int, k: int, like):
+    place = _volume_known_leaf(volume, i, j, k, _grid_layout("leaf_bytes", type(like)))
+    leaf = True
+    if place == uint64(0):
+        place, leaf = _volume_walk(volume, i, j, k, like)
     return place, leaf
 
 
@@ -152,10 +179,23 @@ def _volume_nearest(uvw: vec3):
     return int(round(uvw[0])), int(round(uvw[1])), int(round(uvw[2]))
 
 
-# The eight voxels around a place: all in one leaf, or each looked for by itself.
+# The axes along which the voxels around a place reach into other leaves: bits 4, 2, 1.
+def _volume_crossing(i: int, j: int, k: int):
+    crossing = 0
+    if (i & 7) == 7:
+        crossing = 4
+    if (j & 7) == 7:
+        crossing |= 2
+    if (k & 7) == 7:
+        crossing |= 1
+    return crossing
+
+
+# The eight voxels around a place: most often all in one leaf.
 def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
     place, leaf = _volume_place_of(volume, i, j, k, like)
-    if leaf and (i & 7) != 7 and (j & 7) != 7 and (k & 7) != 7:
+    crossing = _volume_crossing(i, j, k)
+    if leaf and crossing == 0:
         voxels = _voxels(place + uint64(_grid_layout("leaf_table", type(like))), type(like))
         at = _volume_voxel(i, j, k)
         return (
@@ -168,11 +208,86 @@ def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
             voxels[at + uint32(72)],
             voxels[at + uint32(73)],
         )
+    if crossing == 4 or crossing == 2 or crossing == 1:
+        return _volume_near_corners(volume, i, j, k, place, leaf, crossing, like)
+    return _volume_far_corners(volume, i, j, k, place, leaf, crossing, like)
+
+
+# Values inside of a grid have no gradient.
+def _volume_corners_gradient(volume, i, j, k, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
+    pass
+
+
+# The same across one side of a leaf: four voxels here, four there.
+def _volume_near_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
+    second, second_leaf = _volume_place_of(volume, i + (crossing >> 2), j + ((crossing >> 1) & 1), k + (crossing & 1), like)
+    size = _grid_layout("value_bytes", type(like))
+    here = first
+    step = uint32(0)
+    if first_leaf:
+        here += uint64(_grid_layout("leaf_table", type(like)))
+        step = size
+    there = second
+    other = uint32(0)
+    if second_leaf:
+        there += uint64(_grid_layout("leaf_table", type(like)))
+        other = size
+    along_x = crossing == 4
+    along_y = crossing == 2
+    along_z = crossing == 1
+    # Steps along x, y and z lead to the second leaf where they cross.
+    at = _volume_voxel(i, j, k)
+    x = _volume_voxel(i + 1, j, k)
+    y = _volume_voxel(i, j + 1, k)
+    z = _volume_voxel(i, j, k + 1)
+    xy = (x & uint32(0x1C0)) | (y & uint32(0x3F))
+    b = z
+    c = y
+    d = (y & uint32(0x1F8)) | (z & uint32(7))
+    e = x
+    f = (x & uint32(0x1F8)) | (z & uint32(7))
+    g = xy
+    h = (xy & uint32(0x1F8)) | (z & uint32(7))
+    return (
+        _volume_side(here, step, there, other, at, False, like),
+        _volume_side(here, step, there, other, b, along_z, like),
+        _volume_side(here, step, there, other, c, along_y, like),
+        _volume_side(here, step, there, other, d, along_y or along_z, like),
+        _volume_side(here, step, there, other, e, along_x, like),
+        _volume_side(here, step, there, other, f, along_x or along_z, like),
+        _volume_side(here, step, there, other, g, along_x or along_y, like),
+        _volume_side(here, step, there, other, h, True, like),
+    )
+
+
+def _volume_side(here: uint64, step: uint32, there: uint64, other: uint32, voxel: uint32, crossed: bool, like):
+    return _voxels(where(crossed, there + uint64(voxel * other), here + uint64(voxel * step)), type(like))[0]
+
+
+# The same across leaves: each of them, `part` on from the first, is looked for once.
+def _volume_far_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
     found = empty(shape=8, dtype=type(like))
-    corner = 0
-    while corner < 8:
-        found[corner] = _volume_value(volume, i + (corner >> 2), j + ((corner >> 1) & 1), k + (corner & 1), like)
-        corner += 1
+    inside = crossing ^ 7
+    place = first
+    leaf = first_leaf
+    part = 0
+    parts = True
+    while parts:
+        inner = 0
+        corners = True
+        while corners:
+            corner = part | inner
+            at = place
+            if leaf:
+                voxel = _volume_voxel(i + (corner >> 2), j + ((corner >> 1) & 1), k + (corner & 1))
+                at += uint64(_grid_layout("leaf_table", type(like)) + voxel * _grid_layout("value_bytes", type(like)))
+            found[corner] = _voxels(at, type(like))[0]
+            inner = (inner - inside) & inside
+            corners = inner != 0
+        part = (part - crossing) & crossing
+        parts = part != 0
+        if parts:
+            place, leaf = _volume_place_of(volume, i + (part >> 2), j + ((part >> 1) & 1), k + (part & 1), like)
     return found[0], found[1], found[2], found[3], found[4], found[5], found[6], found[7]
 
 

@@ -13,7 +13,7 @@ def _volume_leaf_index(volume: uint64, leaf: uint64, voxel: uint32, indexing: ui
     if indexing == uint32(_BY_LEAF):
         leaves = _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0]
         number = (leaf - leaves) / uint64(_fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
-        return int(number) * 512 + int(voxel)
+        return (int(number) << 9) + int(voxel)
     first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
     if indexing == uint32(_BY_FIRST):
         return first + int(voxel)
@@ -30,21 +30,30 @@ def _volume_leaf_index(volume: uint64, leaf: uint64, voxel: uint32, indexing: ui
     return first + before
 
 
-def _volume_index(volume: uint64, i: int, j: int, k: int, indexing: uint32):
-    place, leaf = _volume_place(
-        volume,
-        i,
-        j,
-        k,
-        _fixed(volume + uint64(_VOLUME_BACKGROUND), uint32)[0],
-        _fixed(volume + uint64(_VOLUME_TILE_BYTES), uint32)[0],
-        _fixed(volume + uint64(_VOLUME_TILE_VALUE), uint32)[0],
-        _fixed(volume + uint64(_VOLUME_STRIDE), uint32)[0],
-        _fixed(volume + uint64(_VOLUME_UPPER_TABLE), uint32)[0],
-        _fixed(volume + uint64(_VOLUME_LOWER_TABLE), uint32)[0],
-    )
+# Where a voxel lies, in a grid of any type.
+def _volume_any_place(volume: uint64, i: int, j: int, k: int):
+    place = _volume_known_leaf(volume, i, j, k, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
+    leaf = True
+    if place == uint64(0):
+        place, leaf = _volume_place(
+            volume,
+            i,
+            j,
+            k,
+            _fixed(volume + uint64(_VOLUME_BACKGROUND), uint32)[0],
+            _fixed(volume + uint64(_VOLUME_TILE_BYTES), uint32)[0],
+            _fixed(volume + uint64(_VOLUME_TILE_VALUE), uint32)[0],
+            _fixed(volume + uint64(_VOLUME_STRIDE), uint32)[0],
+            _fixed(volume + uint64(_VOLUME_UPPER_TABLE), uint32)[0],
+            _fixed(volume + uint64(_VOLUME_LOWER_TABLE), uint32)[0],
+        )
+    return place, leaf
+
+
+# The index of a voxel of a leaf, or of all voxels that are one tile.
+def _volume_index_at(volume: uint64, place: uint64, leaf: bool, voxel: uint32, indexing: uint32):
     if leaf:
-        return _volume_leaf_index(volume, place, _volume_voxel(i, j, k), indexing)
+        return _volume_leaf_index(volume, place, voxel, indexing)
     if indexing == uint32(_BY_LEAF):
         return -1
     return int(_fixed(place, uint32)[0]) - 1
@@ -62,19 +71,36 @@ def volume_lookup_index(id: uint64, i: int, j: int, k: int):
     indexing = _volume_indexing(volume)
     if indexing == uint32(0):
         return -1
-    return _volume_index(volume, i, j, k, indexing)
+    place, leaf = _volume_any_place(volume, i, j, k)
+    return _volume_index_at(volume, place, leaf, _volume_voxel(i, j, k), indexing)
 
 
-# The indices of the eight voxels around a place.
+# The indices of the eight voxels around a place; each leaf is looked for once, as in _volume_far_corners.
 def _volume_corner_indices(volume: uint64, i: int, j: int, k: int):
     found = empty(shape=8, dtype=int)
     indexing = _volume_indexing(volume)
-    corner = 0
-    while corner < 8:
-        found[corner] = -1
+    crossing = _volume_crossing(i, j, k)
+    inside = crossing ^ 7
+    part = 0
+    parts = True
+    while parts:
+        place = uint64(0)
+        leaf = False
         if indexing != uint32(0):
-            found[corner] = _volume_index(volume, i + (corner >> 2), j + ((corner >> 1) & 1), k + (corner & 1), indexing)
-        corner += 1
+            place, leaf = _volume_any_place(volume, i + (part >> 2), j + ((part >> 1) & 1), k + (part & 1))
+        inner = 0
+        corners = True
+        while corners:
+            corner = part | inner
+            index = -1
+            if indexing != uint32(0):
+                voxel = _volume_voxel(i + (corner >> 2), j + ((corner >> 1) & 1), k + (corner & 1))
+                index = _volume_index_at(volume, place, leaf, voxel, indexing)
+            found[corner] = index
+            inner = (inner - inside) & inside
+            corners = inner != 0
+        part = (part - crossing) & crossing
+        parts = part != 0
     return found[0], found[1], found[2], found[3], found[4], found[5], found[6], found[7]
 
 

@@ -54,39 +54,62 @@ cuda::Device* device_of(const Array& memory) {
 
 }  // namespace
 
-std::shared_ptr<Volume> Volume::make(const Array& memory, GridFacts facts) {
+std::shared_ptr<Volume> Volume::make(const Array& memory, const std::string& source) {
   if (!memory.is_valid() || memory.element() != types::scalar(ScalarKind::u8) || memory.rank() != 1 ||
       !memory.is_contiguous())
     throw runtime::ArgumentError("the memory of a Volume is a contiguous array of uint8");
-  if (std::uint64_t(memory.size()) != facts.bytes)
-    throw runtime::ArgumentError("the memory of a Volume has the grid's " + std::to_string(facts.bytes) +
-                                 " bytes, not " + std::to_string(memory.size()));
   if (reinterpret_cast<std::uintptr_t>(memory.data()) % kAlignment != 0)
     throw runtime::ArgumentError("a grid begins at an address that is a multiple of 32: let the Volume copy it");
-  return publish(std::make_shared<Volume>(memory, std::move(facts)));
+  Array room;
+  const std::span<const std::byte> grid = host_bytes(memory, room);
+  GridFacts facts = check_grid(GridBytes(grid, source));
+  LeafBox leaves = leaf_box(grid, facts);
+  return publish(std::make_shared<Volume>(memory, std::move(facts), std::move(leaves)));
 }
 
-Volume::Volume(const Array& memory, GridFacts facts)
-    : Object(HandleKind::volume, device_of(memory)), memory_(memory), facts_(std::move(facts)) {
-  write(descriptor_of(facts_, reinterpret_cast<std::uint64_t>(memory_.data())));
+Volume::Volume(const Array& memory, GridFacts facts, LeafBox leaves)
+    : Object(HandleKind::volume, device_of(memory)),
+      memory_(memory),
+      facts_(std::move(facts)),
+      leaves_(std::move(leaves)) {
+  describe();
+}
+
+void Volume::describe() {
+  known_leaves_ = {};
+  VolumeDescriptor out = descriptor_of(facts_, reinterpret_cast<std::uint64_t>(memory_.data()));
+  if (!leaves_.numbers.empty()) {
+    const auto count = std::int64_t(leaves_.numbers.size());
+    const Array here = Array::wrap(types::u32(), {count}, {.data = leaves_.numbers.data()});
+    known_leaves_ = Array::empty(types::u32(), {count}, false, memory_.space());
+    known_leaves_.assign(here);
+    out.known_leaves = reinterpret_cast<std::uint64_t>(known_leaves_.data());
+    std::copy(leaves_.low.begin(), leaves_.low.end(), out.known_low);
+    std::copy(leaves_.extent.begin(), leaves_.extent.end(), out.known_extent);
+  }
+  out.header.generation = next_generation();
+  write(out);
 }
 
 void Volume::replace(const Array& grid) {
   Array room;
-  GridFacts facts = check_grid(GridBytes(host_bytes(grid, room), "the grid"));
+  const std::span<const std::byte> bytes = host_bytes(grid, room);
+  GridFacts facts = check_grid(GridBytes(bytes, "the grid"));
   if (facts.bytes != facts_.bytes || facts.type != facts_.type)
     throw runtime::ArgumentError("a Volume is rebuilt by a grid of its own type and size");
+  LeafBox leaves = leaf_box(bytes, facts);
   std::unique_lock<std::shared_mutex> alone;
   if (!device()) alone = std::unique_lock(in_use());
   leave_to_pins();
   memory_.assign(grid);
   facts_ = std::move(facts);
-  VolumeDescriptor descriptor = descriptor_of(facts_, reinterpret_cast<std::uint64_t>(memory_.data()));
-  descriptor.header.generation = next_generation();
-  write(descriptor);
+  leaves_ = std::move(leaves);
+  describe();
 }
 
-std::shared_ptr<geometry::Object> Volume::keep() { return std::make_shared<Volume>(memory_.copy(), facts_); }
+std::shared_ptr<geometry::Object> Volume::keep() {
+  return std::make_shared<Volume>(memory_.copy(), facts_, leaves_);
+}
 
 void Volume::before_write() {
   std::unique_lock<std::shared_mutex> alone;

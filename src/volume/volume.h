@@ -8,10 +8,10 @@ namespace weft::volume {
 
 class Volume final : public geometry::Object {
  public:
-  /// `memory` is a contiguous array of bytes (uint8) that holds the grid of these facts and nothing else, at an address that
-  /// is a multiple of 32. It is shared, not copied. Throws ArgumentError.
-  static std::shared_ptr<Volume> make(const runtime::Array& memory, GridFacts facts);
-  Volume(const runtime::Array& memory, GridFacts facts);
+  /// `memory` is a contiguous array of bytes (uint8) that holds a grid and nothing else, at an address that is a multiple
+  /// of 32. It is shared, not copied. Throws ArgumentError, and FormatError with `source` for what is no grid.
+  static std::shared_ptr<Volume> make(const runtime::Array& memory, const std::string& source);
+  Volume(const runtime::Array& memory, GridFacts facts, LeafBox leaves);
 
   /// Another grid of the same type and size, as bytes on the host, in its memory. On a GPU it is queued.
   void replace(const runtime::Array& grid);
@@ -23,9 +23,12 @@ class Volume final : public geometry::Object {
 
  private:
   std::shared_ptr<Object> keep() override;
+  void describe();
 
   runtime::Array memory_;
   GridFacts facts_;
+  LeafBox leaves_;
+  runtime::Array known_leaves_;  // the same on the device
 };
 
 /// The bytes of an array on any device, as the host reads them: its own where it can, else a copy that `room` keeps.
