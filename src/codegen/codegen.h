@@ -64,7 +64,7 @@ struct EmitOptions {
   ThreadOrder order = ThreadOrder::any;
   GpuBounds bounds;
   const FunctionsApart* apart = nullptr;  // CPU; null: everything is in one object
-  std::string libdevice;                  // GPU: the file of NVIDIA's elementary functions, to be used instead of the library's own
+  std::string libdevice;  // GPU: the file of NVIDIA's elementary functions, to be used instead of the library's own
 };
 
 enum class Output { llvm_ir, llvm_ir_opt, assembly, object, ptx };

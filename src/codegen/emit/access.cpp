@@ -132,10 +132,30 @@ llvm::Value* Emitter::load_leaf(const PartInfo& leaf, const Address& at, llvm::V
   return from_memory(leaf, gather);
 }
 
+constexpr std::uint32_t kZeros = 64;
+
+/// Memory of zeros for lanes that are not active.
+llvm::Value* zeros(CodeUnit& unit) {
+  constexpr const char* kName = "weft.zeros";
+  if (llvm::GlobalVariable* made = unit.module->getGlobalVariable(kName, true)) return made;
+  auto* type = llvm::ArrayType::get(unit.i8, kZeros);
+  auto* made = new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::PrivateLinkage,
+                                        llvm::Constant::getNullValue(type), kName);
+  made->setAlignment(llvm::Align(16));
+  return made;
+}
+
 /// Gathers of all leaves; two neighbours of 32 bits go as one of 64.
 llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo> leaves, const Address& at,
                                                         llvm::Value* pointers) {
   llvm::SmallVector<llvm::Value*, 4> out;
+  // Without instructions for gathers a masked one is a branch for every lane. Lanes that are not active read zeros instead.
+  llvm::Value* const active = mask;
+  if (W > 1 && mask && !unit.traits.masked_moves && unit.target.arch == TargetSpec::cpu && !leaves.empty() &&
+      at.offset + leaves.back().offset + 8 <= kZeros) {
+    pointers = b.CreateSelect(mask, pointers, splat(zeros(unit)));
+    mask = nullptr;
+  }
   for (std::size_t k = 0; k < leaves.size(); ++k) {
     if (W == 1 || k + 1 == leaves.size() || !are_pair(unit, leaves[k], leaves[k + 1])) {
       out.push_back(load_leaf(leaves[k], at, pointers));
@@ -156,6 +176,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
     // The inner loop has stepped over both; the outer one counts one of them itself.
     --k;
   }
+  mask = active;
   return out;
 }
 

@@ -199,7 +199,8 @@ Parts Emitter::lane_parts(const ir::Value* value, llvm::Value* lane) {
 /// than an insertion into a vector at a varying place.
 void Emitter::emit_lanewise_call(const ir::Op& op) {
   const ir::Function& callee = *op.callee;
-  if (const ir::Function* together = W > 1 ? together_form(callee) : nullptr) return emit_together_call(*this, op, *together);
+  if (const ir::Function* together = W > 1 ? together_form(callee) : nullptr)
+    return emit_together_call(*this, op, *together);
   std::size_t units = 0;
   for (const ir::Value* v : op.operands) units += analysis::lane_units(v->type);
   const Variant* variant = nullptr;

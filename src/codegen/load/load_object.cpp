@@ -109,7 +109,8 @@ class Memory final : public llvm::RuntimeDyld::MemoryManager {
   }
 
  private:
-  static constexpr std::size_t kSpare = std::size_t(1) << 18;  // parts begin at pages; stubs; data that takes no bytes of a file
+  static constexpr std::size_t kSpare = std::size_t(1)
+                                        << 18;  // parts begin at pages; stubs; data that takes no bytes of a file
   struct Extent {
     std::uint8_t *begin = nullptr, *next = nullptr, *end = nullptr;
     std::size_t size() const { return std::size_t(end - begin); }

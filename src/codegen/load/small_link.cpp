@@ -202,8 +202,7 @@ std::optional<SmallObject> SmallObject::read(std::span<const std::span<const cha
 }
 
 bool SmallObject::place(std::uint8_t* memory, std::uint64_t at) const {
-  for (const Section& s : sections_)
-    std::memcpy(memory + s.place, s.bytes, s.size);
+  for (const Section& s : sections_) std::memcpy(memory + s.place, s.bytes, s.size);
   for (const Relocation& r : relocations_) {
     std::uint32_t word = 0;
     std::memcpy(&word, memory + r.place, sizeof word);
