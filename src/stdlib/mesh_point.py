@@ -352,7 +352,7 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
     planes = _fixed(head[0].nodes, vec4)
     words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
     corners = _fixed(head[0].leaves, vec4)
-    warp = _warp()
+    warp = _warp_at(tree)
     lane = _lane()
     # What this lane works at: a point that may be another's, and the best that is known of it.
     x = place[0]
