@@ -127,7 +127,7 @@ bool visits_neighbours(const ir::Function& kernel) {
 bool samples_volumes(const ir::Function& kernel) {
   bool samples = false;
   each_op(*kernel.body, [&](const Op& op) {
-    samples = samples || (op.code == OpCode::handle && handle_kind(op.imm) == HandleKind::volume);
+    samples = samples || (op.code == OpCode::handle && HandleUse(op.imm).kind == HandleKind::volume);
   });
   return samples;
 }
