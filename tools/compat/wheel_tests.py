@@ -11,7 +11,8 @@ The wheel is installed in an environment of its own; its tests are read where th
 One process a file, one after the other. In them `warp` is the package of --package (default: this source tree, with the
 extension of WEFT_EXTENSION_DIR) and `warp.tests` the wheel's folder; wheel_shim.py has run before. Printed are passed,
 failed, errors and skipped, by file and by cause; `later` are tests that fail for want of something that is not part of
-the package yet, `internals` are about parts of the other implementation that programs don't use. With --original
+the package yet, `internals` are about parts of the other implementation that programs don't use. What fails is counted by
+the reason that wheel_reasons.py gives, and tests without one are named. With --original
 PYTHON, an interpreter of the wheel's environment, the tests of files that can't be imported are counted, too.
 """
 
@@ -26,6 +27,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import wheel_reasons  # noqa: E402
 from outcomes import Table  # noqa: E402
 from recorder import IMPORT  # noqa: E402
 from test_process import Child, Outcome  # noqa: E402
@@ -175,6 +177,14 @@ def main():
     with tempfile.TemporaryDirectory() as cache:
         table = run(arguments, cache)
     table.report(arguments.causes, arguments.traces, arguments.json)
+    wheel_reasons.report(
+        [
+            (file, outcome.test, outcome.cause)
+            for file, outcomes in table.files.items()
+            for outcome in outcomes
+            if table.kind(outcome) in ("failed", "error")
+        ]
+    )
 
 
 if __name__ == "__main__":

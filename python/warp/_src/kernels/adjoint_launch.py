@@ -22,8 +22,9 @@ def launch_adjoint(
 ) -> None:
     """Runs a kernel's adjoint: adds to the gradients of what it read what those of the written arrays say.
 
-    The adjoint of a store takes the gradient of what was stored away. Gradients of outputs that the caller gave, or that
-    lie in memory of others (a gradient that comes from PyTorch), are not written to: private copies take their place.
+    The adjoint of a store takes the gradient of what was stored away. Gradients of outputs that the caller gave, that lie in
+    memory of others (a gradient that comes from PyTorch), or that are to be retained, are not written to: private copies
+    take their place.
     The adjoint of an argument that is a number, vector or matrix begins with what was given for it; a print shows it.
     """
     if not kernel._backward():
@@ -76,7 +77,7 @@ def _private(argument: Any, gradient: Any) -> Any:
         return _private(argument.data, getattr(gradient, "data", gradient))
     if gradient is None:
         gradient = argument.grad if argument._valid and argument.requires_grad else None
-        if gradient is None or not _weft.is_foreign(gradient):
+        if gradient is None or not (argument.retain_grad or _weft.is_foreign(gradient)):
             return None
     if not isinstance(gradient, array) or not gradient._valid:
         return gradient
