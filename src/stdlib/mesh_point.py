@@ -99,8 +99,9 @@ def _point_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, limit
 def _edge_scale(mesh: uint64):
     # About 1 / edge² of a mesh, as a power of two: products of four lengths stay within what floats hold.
     edge = _fixed(mesh, _MeshHead)[0].mean_edge
-    exponent = where(edge > 0.0 and isfinite(edge), floor(log2(clamp(edge, 1.0e-18, 1.0e18))), 0.0)
-    return _exp2(-2.0 * exponent)
+    sound = where(edge > 0.0 and isfinite(edge), clamp(edge, 1.0e-18, 1.0e18), float32(1.0))
+    exponent = cast(sound, uint32) >> uint32(23)  # 127 more than it is
+    return cast((uint32(381) - exponent * uint32(2)) << uint32(23), float32)
 
 
 _NO_FACE = 0x7FFFFFFF
