@@ -187,7 +187,8 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::objects: return set_bits(op.result(), context_.objects);
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);
     case OpCode::fence:
-    case OpCode::barrier: return;  // a thread is a block of its own
+    case OpCode::barrier:
+      return;  // a thread is a block of its own
     // A thread is a warp of its own, too.
     case OpCode::warp: return set_bits(op.result(), 1);
     case OpCode::lane: return set_bits(op.result(), 0);

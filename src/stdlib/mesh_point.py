@@ -152,8 +152,9 @@ _HUGE_FACES = 1.0e-12
 def _edge_scale(mesh: uint64):
     # About 1 / edge of a mesh, as a power of two: products of four lengths stay within what floats hold.
     edge = _fixed(mesh, _MeshHead)[0].mean_edge
-    exponent = where(edge > 0.0, floor(log2(clamp(edge, 1.0e-18, 1.0e36))), 0.0)
-    return _exp2(-exponent)
+    sound = where(edge > 0.0, clamp(edge, 1.0e-18, 1.0e36), float32(1.0))
+    exponent = cast(sound, uint32) >> uint32(23)  # 127 more than it is
+    return cast((uint32(254) - exponent) << uint32(23), float32)
 
 
 _NO_FACE = 0x7FFFFFFF

@@ -14,10 +14,13 @@ SOURCES = pathlib.Path(__file__).parents[2] / "src" / "driver" / "kernels"
 LEAF_BIT = 0x80000000
 
 
+FOLDER = tempfile.TemporaryDirectory()
+
+
 def load_kernels() -> object:
     """Both files as one program, like the driver's."""
     text = "".join((SOURCES / name).read_text() for name in ("tree_items.py", "tree.py"))
-    path = pathlib.Path(tempfile.mkdtemp()) / "weft_tree_kernels.py"
+    path = pathlib.Path(FOLDER.name) / "weft_tree_kernels.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location("weft_tree_kernels", path)
     module = importlib.util.module_from_spec(spec)
