@@ -14,9 +14,12 @@ using runtime::Array;
 
 namespace {
 
+/// Turns the order of a tile's key into that of its coordinates, which have signs.
+constexpr std::uint64_t kSigns = std::uint64_t(1) << 19 | std::uint64_t(1) << 40 | std::uint64_t(1) << 61;
+
 /// Where a voxel lies in the tree: compares in the order of the nodes.
 struct Key {
-  std::uint64_t tile;   // of the root
+  std::uint64_t tile;   // the key of the root's tile, by kSigns
   std::uint64_t below;  // slots: 15 bits of the upper node, 12 of the lower one, 9 of the leaf
   auto operator<=>(const Key&) const = default;
   std::uint32_t upper_slot() const { return std::uint32_t(below >> 21); }
@@ -32,7 +35,7 @@ Key key_of(std::int32_t i, std::int32_t j, std::int32_t k) {
   const std::uint64_t upper = (x >> 7 & 31) << 10 | (y >> 7 & 31) << 5 | (z >> 7 & 31);
   const std::uint64_t lower = (x >> 3 & 15) << 8 | (y >> 3 & 15) << 4 | (z >> 3 & 15);
   const std::uint64_t voxel = (x & 7) << 6 | (y & 7) << 3 | (z & 7);
-  return {tile_key(i, j, k), upper << 21 | lower << 9 | voxel};
+  return {tile_key(i, j, k) ^ kSigns, upper << 21 | lower << 9 | voxel};
 }
 
 struct Box {
@@ -47,9 +50,10 @@ struct Box {
 
 std::array<std::int32_t, 3> place_of(const Key& key) {
   const std::uint32_t u = key.upper_slot(), l = key.lower_slot(), v = key.voxel();
-  return {std::int32_t(std::uint32_t(key.tile >> 42) << 12 | u >> 10 << 7 | l >> 8 << 3 | v >> 6),
-          std::int32_t(std::uint32_t(key.tile >> 21) << 12 | (u >> 5 & 31) << 7 | (l >> 4 & 15) << 3 | (v >> 3 & 7)),
-          std::int32_t(std::uint32_t(key.tile) << 12 | (u & 31) << 7 | (l & 15) << 3 | (v & 7))};
+  const std::uint64_t tile = key.tile ^ kSigns;
+  return {std::int32_t(std::uint32_t(tile >> 42) << 12 | u >> 10 << 7 | l >> 8 << 3 | v >> 6),
+          std::int32_t(std::uint32_t(tile >> 21) << 12 | (u >> 5 & 31) << 7 | (l >> 4 & 15) << 3 | (v >> 3 & 7)),
+          std::int32_t(std::uint32_t(tile) << 12 | (u & 31) << 7 | (l & 15) << 3 | (v & 7))};
 }
 
 class Build {
@@ -143,7 +147,7 @@ class Build {
     std::uint64_t tile = root + layout_.root_bytes, upper = first_upper_, lower = first_lower_, leaf = first_leaf_;
     for (std::size_t n = 0; n < keys_.size();) {
       const std::uint64_t key = keys_[n].tile;
-      put(tile + node::kTileKey, key);
+      put(tile + node::kTileKey, key ^ kSigns);
       put(tile + node::kTileChild, upper - root);
       fill_table(upper + layout_.upper_table, node::kUpperSlots);
       Box in_upper;

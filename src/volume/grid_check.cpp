@@ -45,9 +45,7 @@ class Check {
     if (is_index_grid(out_.type) && minor_of(version_) < 5) out_.layout = nullptr;
     out_.number = in_.get<std::uint32_t>(grid::kIndex);
     out_.count = in_.get<std::uint32_t>(grid::kCount);
-    const auto name = in_.part(grid::kName, grid::kNameBytes, "the grid's name");
-    out_.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
-    out_.name.resize(std::min(out_.name.find('\0'), out_.name.size()));
+    out_.name = name_at(grid::kName, "grid");
     for (std::size_t k = 0; k < 9; ++k) {
       out_.map.matrix[k] = in_.get<double>(grid::kMap + grid::kMatrixD + 8 * k);
       out_.map.inverse[k] = in_.get<double>(grid::kMap + grid::kInverseD + 8 * k);
@@ -58,6 +56,16 @@ class Check {
     }
     out_.active_voxels = in_.get<std::uint64_t>(tree::kAt + tree::kVoxels);
     stretches_.push_back({0, grid::kHeaderBytes + tree::kBytes, "the header"});
+  }
+
+  /// A name of at most 255 bytes, with a zero behind it.
+  std::string name_at(std::uint64_t at, const std::string& of) const {
+    const auto name = in_.part(at, grid::kNameBytes, "a name");
+    std::string out(reinterpret_cast<const char*>(name.data()), name.size());
+    const std::size_t end = out.find('\0');
+    if (end == std::string::npos) in_.fail(at, "the name of this " + of + " has no end");
+    out.resize(end);
+    return out;
   }
 
   /// Where a level of the tree begins; its nodes lie one behind the other.
@@ -112,9 +120,7 @@ class Check {
     one.values = in_.get<std::uint64_t>(at + grid::kFeatureValues);
     one.type = GridType(in_.get<std::uint32_t>(at + grid::kFeatureType));
     one.semantic = in_.get<std::uint32_t>(at + grid::kFeatureSemantic);
-    const auto name = in_.part(at + grid::kFeatureName, grid::kNameBytes, "a feature's name");
-    one.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
-    one.name.resize(std::min(one.name.find('\0'), one.name.size()));
+    one.name = name_at(at + grid::kFeatureName, "feature");
     if (const Type* value = grid_value_type(one.type))
       one.value_bytes = std::uint32_t(value->size());
     else if (minor_of(version_) >= 5)  // flags stood there before
@@ -268,7 +274,13 @@ std::uint64_t stated_bytes(const GridBytes& bytes) {
   return bytes.get<std::uint64_t>(grid::kBytes);
 }
 
-GridFacts check_grid(const GridBytes& bytes) { return Check(bytes).run(); }
+GridFacts check_grid(const GridBytes& bytes) {
+  try {
+    return Check(bytes).run();
+  } catch (const FormatError& error) {
+    throw FormatError(std::string("Invalid NanoVDB grid structure: ") + error.what());
+  }
+}
 
 std::vector<std::int32_t> tile_corners(std::span<const std::byte> grid, const GridFacts& facts) {
   std::vector<std::int32_t> out(std::size_t(facts.leaves) * 3);

@@ -107,9 +107,7 @@ void Volume::replace(const Array& grid) {
   describe();
 }
 
-std::shared_ptr<geometry::Object> Volume::keep() {
-  return std::make_shared<Volume>(memory_.copy(), facts_, leaves_);
-}
+std::shared_ptr<geometry::Object> Volume::keep() { return std::make_shared<Volume>(memory_.copy(), facts_, leaves_); }
 
 void Volume::before_write() {
   std::unique_lock<std::shared_mutex> alone;

@@ -360,12 +360,13 @@ def test_bad_arguments() -> None:
     tiles = wp.zeros(1, dtype=wp.vec3i)
     with pytest.raises(ValueError, match="not both"):
         wp.Volume.allocate_by_tiles(tiles, voxel_size=1.0, transform=np.eye(3))
-    with pytest.raises(ValueError, match="voxel_size or transform"):
+    with pytest.raises(ValueError, match="must be provided"):
         wp.Volume.allocate_by_tiles(tiles)
     with pytest.raises(RuntimeError, match="inverted"):
         wp.Volume.allocate_by_tiles(tiles, transform=np.zeros((3, 3)))
-    with pytest.raises(RuntimeError, match="above 0"):
-        wp.Volume.allocate_by_tiles(tiles, voxel_size=-1.0)
+    for size, text in ((-1.0, "finite and positive"), (0.0, "finite"), (np.nan, "finite"), ((1.0, 2.0), "length 2")):
+        with pytest.raises(ValueError, match=text):
+            wp.Volume.allocate_by_tiles(tiles, voxel_size=size)
     with pytest.raises(RuntimeError, match="points"):
         wp.Volume.allocate_by_tiles(wp.zeros(3, dtype=float), voxel_size=1.0)
     with pytest.raises(RuntimeError, match="bg_value"):
@@ -415,3 +416,8 @@ def test_dtypes_that_no_volume_has() -> None:
 
     with pytest.raises(Exception, match="no volume has voxels of vec2"):
         wp.launch(wrong, 1, [wp.uint64(0)], [wp.zeros(1, dtype=wp.vec2)])
+
+
+@pytest.mark.parametrize("name", ["_voxels", "_grid_layout"])
+def test_words_of_the_library_are_its_own(name: str) -> None:
+    assert not hasattr(wp, name)

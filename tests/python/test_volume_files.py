@@ -62,7 +62,8 @@ def test_headers_of_files(file: bytes, at: int, form: str, value: int, text: str
         (0, "Q", 5, "byte 0: expected the magic number of a NanoVDB grid"),
         (16, "I", 33 << 21, "byte 16: a grid of NanoVDB 33.0, expected version 32"),
         (32, "Q", 64, "byte 32: the grid says that it has 64 bytes"),
-        (636, "I", 0, "byte 636: 0 is no type of grids"),
+        (40, "256s", b"x" * 256, "byte 40: the name of this grid has no end"),
+        (636, "I", 0, "Invalid NanoVDB grid structure: .*byte 636: 0 is no type of grids"),
         (636, "I", 99, "byte 636: 99 is no type of grids"),
         (636, "I", 6, "leaves of 6272 bytes don't fit|begins inside of|does not lead"),
         (648, "I", 1, "byte 640: the descriptions of 1 features"),
@@ -84,7 +85,7 @@ def test_headers_of_files(file: bytes, at: int, form: str, value: int, text: str
         (ROOT + 64, "Q", 12345, "the leaf's box is not where"),
     ],
 )
-def test_grids(file: bytes, at: int, form: str, value: int, text: str) -> None:
+def test_grids(file: bytes, at: int, form: str, value: object, text: str) -> None:
     with pytest.raises(RuntimeError, match=text):
         load(changed(file, GRID + at, form, value))
 

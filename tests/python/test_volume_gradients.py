@@ -227,3 +227,16 @@ def test_loops() -> None:
             want[n] -= 0.1 * np.exp(-0.1 * grid.linear(x32)) * difference(grid.linear, x32)
             x = x + np.array([0.31, 0.17, 0.23])
     np.testing.assert_allclose(start.grad.numpy(), want, rtol=2e-3, atol=2e-2)
+
+
+def test_the_dtype_of_an_array_as_argument() -> None:
+    @wp.kernel(module="unique")
+    def by_array(volume: wp.uint64, values: wp.array(dtype=float), grads: wp.array(dtype=wp.vec3)):
+        g = wp.vec3()
+        values[0] = wp.volume_sample_grad(volume, wp.vec3(0.5, 0.5, 0.5), 1, g, dtype=values.dtype)
+        grads[0] = g
+
+    volume = wp.Volume.allocate((0, 0, 0), (7, 7, 7), 1.0, bg_value=2.5)
+    values, grads = wp.zeros(1, dtype=float), wp.zeros(1, dtype=wp.vec3)
+    wp.launch(by_array, 1, [volume.id], [values, grads])
+    assert values.list() == [2.5] and not grads.numpy().any()

@@ -44,9 +44,6 @@ LEFT_OUT = {
     "geometry/test_sparse_marching_cubes.py": "warp.geometry of 1.19",
     "geometry/test_surface_nets.py": "warp.geometry of 1.19",
     "geometry/test_swept_volume.py": "warp.geometry of 1.19",
-    "geometry/test_volume.py": "volumes",
-    "geometry/test_volume_validation.py": "volumes",
-    "geometry/test_volume_write.py": "volumes",
     "fem/": "warp.fem",
     "cuda/": "needs a GPU (--gpu runs it)",
     "cuda/test_texture.py": "textures",
@@ -76,9 +73,9 @@ LEFT_OUT = {
 
 # Failures for want of what is not here yet: such names are missing.
 _LATER_NAMES = (
-    r"(?:\w+\.)?(?:tile\w*|Volume\w*"
+    r"(?:\w+\.)?(?:tile\w*"
     r"|Texture\w*|(?:from|to)_dlpack|dlpack|from_torch|to_torch|from_jax|to_jax"
-    r"|volume_\w+|texture_\w+|fabricarray\w*|indexedfabricarray\w*|launch_tiled|sim|fem|sparse|optim|render)"
+    r"|texture_\w+|fabricarray\w*|indexedfabricarray\w*|launch_tiled|sim|fem|sparse|optim|render)"
 )
 LATER = (
     rf"NeedsLater|(?:attribute|there is no) '{_LATER_NAMES}'|`{_LATER_NAMES}` is not an attribute"

@@ -96,20 +96,23 @@ def _matrix(voxel_size: Any, transform: Any) -> list[float]:
     """From index space to the world, by rows."""
     if transform is not None:
         if voxel_size is not None:
-            raise ValueError("give voxel_size or transform, not both")
+            raise ValueError("Only one of 'voxel_size' or 'transform' may be provided, not both")
         matrix = np.asarray(transform, dtype=np.float64)
         if matrix.size != 9:
             raise ValueError(f"the transform of a Volume is 3 x 3 numbers, not {transform!r}")
         return matrix.reshape(-1).tolist()
     if voxel_size is None:
-        raise ValueError("give voxel_size or transform")
-    sizes = np.asarray(voxel_size, dtype=np.float64).reshape(-1).tolist()
-    if len(sizes) == 1:
+        raise ValueError("Either 'voxel_size' or 'transform' must be provided")
+    try:
+        sizes = np.asarray(voxel_size, dtype=np.float64).reshape(-1).tolist()
+    except (TypeError, ValueError):
+        raise TypeError(f"voxel_size must be a scalar or a 3-element sequence, got {voxel_size!r}") from None
+    if np.ndim(voxel_size) == 0:
         sizes *= 3
     if len(sizes) != 3:
-        raise RuntimeError(f"voxel_size must be a number or three, not {voxel_size!r}")
-    if not all(size > 0.0 for size in sizes):
-        raise RuntimeError(f"voxel_size must be above 0, not {voxel_size!r}")
+        raise ValueError(f"voxel_size must be a scalar or a 3-element sequence, got length {len(sizes)}")
+    if not all(0.0 < size < np.inf for size in sizes):
+        raise ValueError(f"All voxel_size components must be finite and positive, got {tuple(sizes)}")
     return [sizes[0], 0.0, 0.0, 0.0, sizes[1], 0.0, 0.0, 0.0, sizes[2]]
 
 
