@@ -15,11 +15,11 @@ class MeshQueryPoint:
 
 def _edge_distance(px, py, pz, ex, ey, ez):
     # Squared distance of an edge e from its first corner's place p, seen from the point.
-    along = _over(-_three_times(px, py, pz, ex, ey, ez), _three_times(ex, ey, ez, ex, ey, ez))
-    s = _least(_greatest(along, type(along)(0.0)), type(along)(1.0))
-    x = _fma(ex, s, px)
-    y = _fma(ey, s, py)
-    z = _fma(ez, s, pz)
+    back = _over(_three_times(px, py, pz, ex, ey, ez), _three_times(ex, ey, ez, ex, ey, ez))
+    s = _greatest(_least(back, type(back)(0.0)), type(back)(-1.0))
+    x = _fma(-ex, s, px)
+    y = _fma(-ey, s, py)
+    z = _fma(-ez, s, pz)
     return _three_times(x, y, z, x, y, z)
 
 
@@ -48,16 +48,16 @@ def _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
         _least(_edge_distance(ax0, ay0, az0, ux, uy, uz), _edge_distance(ax0, ay0, az0, vx, vy, vz)),
         _edge_distance(bx0, by0, bz0, wx, wy, wz),
     )
-    nx = _area(uy, uz, vy, vz) * scale
-    ny = _area(uz, ux, vz, vx) * scale
-    nz = _area(ux, uy, vx, vy) * scale
+    nx = _turned_area(uy, uz, vy, vz) * scale
+    ny = _turned_area(uz, ux, vz, vx) * scale
+    nz = _turned_area(ux, uy, vx, vy) * scale
     square = _three_times(nx, ny, nz, nx, ny, nz)
-    # Weights of b and c, times square: n·(v × a0) and n·(a0 × u).
+    # Weights of b and c, times square: n·(v × a0) and n·(a0 × u), with both factors turned around.
     b = _three_times(
-        _area(vy, vz, ay0, az0) * scale, _area(vz, vx, az0, ax0) * scale, _area(vx, vy, ax0, ay0) * scale, nx, ny, nz
+        _turned_area(vy, vz, ay0, az0) * scale, _turned_area(vz, vx, az0, ax0) * scale, _turned_area(vx, vy, ax0, ay0) * scale, nx, ny, nz
     )
     c = _three_times(
-        _area(ay0, az0, uy, uz) * scale, _area(az0, ax0, uz, ux) * scale, _area(ax0, ay0, ux, uy) * scale, nx, ny, nz
+        _turned_area(ay0, az0, uy, uz) * scale, _turned_area(az0, ax0, uz, ux) * scale, _turned_area(ax0, ay0, ux, uy) * scale, nx, ny, nz
     )
     zero = type(ax)(0.0)
     inside = _less_equal_bits(zero, _least(_least(b, c), square - b - c)) & _less_bits(zero, square)

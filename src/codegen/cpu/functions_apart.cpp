@@ -1,9 +1,8 @@
 // Which functions of a kernel are compiled apart from it.
-#include <algorithm>
 #include <unordered_set>
 
 #include "codegen/codegen.h"
-#include "codegen/cpu/lane_choice.h"
+#include "codegen/emit/together.h"
 #include "ir/walk.h"
 
 namespace weft::codegen {
@@ -38,30 +37,6 @@ void find(const ir::Function& caller, std::unordered_set<const ir::Function*>& s
 }
 
 }  // namespace
-
-const ir::Function* together_form(const ir::Function& each) {
-  if (!each.lanewise || !each.from_library) return nullptr;
-  const ir::Function* found = nullptr;
-  int calls = 0;
-  ir::walk(*each.body, [&](const ir::Op& op) {
-    if (op.code != OpCode::call) return;
-    ++calls;
-    found = op.callee;
-  });
-  if (calls != 1 || !found->lanewise || !found->from_library || !found->result_types.empty()) return nullptr;
-  const auto params = found->params();
-  if (params.size() != 2 || !params[0]->type->is_array() || params[0]->type->rank() != 1 ||
-      params[1]->type != types::u32() || !params[0]->type->element()->is_struct())
-    return nullptr;
-  std::vector<const Type*> wanted;
-  for (const ir::Value* param : each.params()) wanted.push_back(param->type);
-  wanted.insert(wanted.end(), each.result_types.begin(), each.result_types.end());
-  const auto fields = params[0]->type->element()->fields();
-  return std::equal(fields.begin(), fields.end(), wanted.begin(), wanted.end(),
-                    [](const Field& field, const Type* type) { return field.type == type; })
-             ? found
-             : nullptr;
-}
 
 std::vector<const ir::Function*> functions_to_compile_apart(const ir::Function& kernel) {
   std::unordered_set<const ir::Function*> seen;

@@ -8,6 +8,7 @@
 #include "codegen/codegen.h"
 #include "codegen/cpu/spin_loops.h"
 #include "codegen/emit/limits.h"
+#include "codegen/emit/together.h"
 #include "ir/origin.h"
 #include "types/handle.h"
 

@@ -14,15 +14,6 @@ bool is_light(const ir::Function& function);
 /// Whether it calls a function that runs lane by lane, as walks over trees do: that is where its time goes, not into masks.
 bool calls_lanewise(const ir::Function& kernel);
 
-/// The function that does for many threads at once what a lanewise function of the library does for one, or null. There is
-/// one if all that calls of the latter do is make a struct of their arguments and call it:
-///
-///   each(a, b) -> r:  s = [S(a, b, 0)];  together(s, 1);  return s[0].r
-///
-/// The second argument has a bit for each element that counts. Walks over trees are such: in turns, they wait for memory
-/// together.
-const ir::Function* together_form(const ir::Function& each);
-
 /// Words of 32 bits that a thread reads from arrays, all in all; 0 for kernels with loops, calls or atomic operations.
 std::uint64_t words_read(const ir::Function& kernel);
 

@@ -3,8 +3,8 @@
 // leaf. On CPUs a vector of 4 or 8 numbers of 32 bits is therefore one part there, an LLVM vector, and so it is in every
 // function that a lanewise one calls. Operations that work component by component, choices, moves and control flow take
 // such parts as they are; all others are emitted on components that are taken out before and put together behind.
-#include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/together.h"
 #include "ir/infer.h"
 
 namespace weft::codegen {
