@@ -14,6 +14,7 @@
 namespace {
 
 using namespace weft::geometry;
+using namespace weft::geometry::test;
 
 constexpr std::size_t kMostItems = 3000;
 
@@ -68,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t choice = bytes.byte(), more = bytes.byte();
   constexpr float scales[] = {1, 1e-20f, 1e18f, 3e37f};
   const float scale = scales[more & 3];
-  test::Scene scene;
+  Scene scene;
   scene.of_faces = (choice & 1) != 0;
   TreeOptions options;
   options.constructor = Constructor(choice >> 1 & 3);
