@@ -99,6 +99,10 @@ struct PathStep {
   bool operator==(const PathStep&) const = default;
 };
 
+/// What `from_ptr` says of its memory: nothing writes to it while kernels run; and vectors in it lie as their components do,
+/// not as loads of a whole vector want them.
+inline constexpr std::int64_t kFixed = 1, kFixedLoose = 3;
+
 struct Op {
   OpCode code;
   AtomicKind atomic = AtomicKind::add;
@@ -112,7 +116,7 @@ struct Op {
   std::span<PathStep> path;      // extract, insert, load, store, atomic
   std::span<std::int64_t> ints;  // local: the shape
   std::int64_t imm = 0;          // tid, dim, slice: the dimension; view: how many leading dimensions stay; local: raw;
-                                 // from_ptr: fixed; handle: the kind (types/handle.h)
+                                 // from_ptr: kFixed, kFixedLoose; handle: the kind (types/handle.h)
   std::string_view text;         // print: leading literal; printf: format; assert, check: message
   Function* callee = nullptr;    // call
   SourceLoc loc;

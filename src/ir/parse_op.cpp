@@ -350,8 +350,12 @@ void TextParser::opcode(OpText& op) {
   }
   if (*code == OpCode::from_ptr && accept('(')) {
     expect_word("fixed");
+    op.probe.imm = kFixed;
+    if (accept(',')) {
+      expect_word("loose");
+      op.probe.imm = kFixedLoose;
+    }
     expect(')');
-    op.probe.imm = 1;
   }
 }
 

@@ -247,7 +247,7 @@ void Printer::op(const Op& o, int indent) {
   out_ += name_of(o.code);
   if (o.contract) out_ += "(contract)";
   if (o.code == OpCode::local && o.imm) out_ += "(raw)";
-  if (o.code == OpCode::from_ptr && o.imm) out_ += "(fixed)";
+  if (o.code == OpCode::from_ptr && o.imm) out_ += o.imm == kFixedLoose ? "(fixed, loose)" : "(fixed)";
   if (o.code == OpCode::handle && HandleUse::is_valid(o.imm)) {
     const HandleUse use(o.imm);
     out_ += '(';

@@ -14,7 +14,7 @@ namespace {
 
 // More elements than a leaf has.
 constexpr std::int64_t kVoxelExtent = INT32_MAX;
-// Until all of a kernel has been seen: memory that is fixed unless the kernel writes voxels.
+// Until all of a kernel has been seen: memory that is fixed unless the kernel writes voxels. A file puts vectors where it likes.
 constexpr std::int64_t kPerhapsFixed = 2;
 
 constexpr const char* kVoxelTypes = "int32, int64, uint32, float32, float64, vec3f, vec3d, vec4f and vec4d";
@@ -30,7 +30,7 @@ const Type* type_argument(const Argument& arg) {
 void ModuleLowering::settle_voxels(ir::Function& kernel) {
   const auto settle = [&](ir::Function& function) {
     ir::walk(*function.body, [&](ir::Op& op) {
-      if (op.code == OpCode::from_ptr && op.imm == kPerhapsFixed) op.imm = voxels_written_ ? 0 : 1;
+      if (op.code == OpCode::from_ptr && op.imm == kPerhapsFixed) op.imm = voxels_written_ ? 0 : ir::kFixedLoose;
     });
   };
   for (auto& function : module_->functions) settle(*function);

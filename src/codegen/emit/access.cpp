@@ -26,8 +26,11 @@ std::uint32_t part_align(const Address& at, std::uint32_t offset) {
   return place ? std::min(at.align, place & (0u - place)) : at.align;
 }
 
-/// The alignment that memory of objects has: vectors there lie as loads of all their components want them.
-std::uint32_t fixed_align(const Type* element) {
+/// The alignment that memory of objects has: vectors there lie as loads of all their components want them, unless it is loose.
+std::uint32_t fixed_align(const ir::Value* array) {
+  const ir::Op* made = array->kind == ir::ValueKind::result ? array->op : nullptr;
+  if (!made || made->code != ir::OpCode::from_ptr || made->imm != ir::kFixed) return 0;
+  const Type* element = array->type->element();
   constexpr std::uint32_t kWidest = 16;  // of a GPU's loads
   const std::uint32_t size = element->size();
   return element->is_vec() && (size & (size - 1)) == 0 ? std::min(size, kWidest) : 0;
@@ -380,7 +383,7 @@ void Emitter::emit_load(const ir::Op& op) {
   Address at = address(op, op.operands.subspan(1u + op.num_indices));
   // A constant here is always false: the path leads out of the element.
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
-  if (at.scope == kFixedScope) at.align = fixed_align(op.operand(0)->type->element());
+  if (at.scope == kFixedScope) at.align = fixed_align(op.operand(0));
   // Dynamic steps were clamped into the element, so that reading is safe; lanes out of range take zero after.
   Parts out = load_parts(type, at);
   if (at.valid) {
