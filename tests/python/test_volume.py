@@ -294,6 +294,16 @@ def test_two_grids_in_a_file() -> None:
     volume = wp.Volume.load_from_nvdb(one + other)
     following = volume.load_next_grid()
     assert volume.dtype is wp.float32 and following.dtype is wp.int64 and following.load_next_grid() is None
+    assert volume.array().size == volume.get_grid_info().size_in_bytes + following.array().size
+    back = wp.Volume.load_from_nvdb(saved(volume, "zip"))  # both of them, numbered anew
+    assert (back.get_grid_info().grid_index, back.get_grid_info().grid_count) == (0, 2)
+    last = back.load_next_grid()
+    assert last.dtype is wp.int64 and (last.get_grid_info().grid_index, last.get_grid_info().grid_count) == (1, 2)
+    assert np.array_equal(last.get_tiles().numpy(), following.get_tiles().numpy())
+    broken = bytearray(one + other)
+    broken[len(one) + 16 + 176 + 1 + 636] = 0  # the type of the second grid
+    with pytest.raises(RuntimeError, match="0 is no type of grids"):
+        wp.Volume.load_from_nvdb(bytes(broken))
 
 
 def test_dense_arrays() -> None:

@@ -44,23 +44,23 @@ def refuse_capture(device: Device, what: str) -> None:
         raise RuntimeError(f"{what} can't be part of a graph: it needs the host")
 
 
-def grids_in(memory: array) -> list[array]:
-    """The grids that lie one behind the other in an array of bytes."""
-    grids = []
+def sizes_in(memory: array) -> list[int]:
+    """How large the grids are that lie one behind the other in an array of bytes."""
+    sizes: list[int] = []
     at, count = 0, 1
-    while len(grids) < count:
+    while len(sizes) < count:
         size = _weft.volume_stated_bytes(memory[at : at + HEADER_BYTES])
         if size > memory.size - at:
             raise RuntimeError(
                 f"the array holds {memory.size - at} bytes from the grid's beginning on; the grid says it has {size}"
             )
-        if not grids:
+        if not sizes:
             count = int(memory[_GRID_COUNT : _GRID_COUNT + 4].numpy().view(np.uint32)[0])
-        grids.append(memory[at : at + size])
+        sizes.append(size)
         at += size
         if at + HEADER_BYTES > memory.size:
             break
-    return grids
+    return sizes
 
 
 def blosc_unpacker(blosc: Any) -> Callable[[bytes, int], bytes]:
