@@ -372,6 +372,9 @@ def test_bad_arguments() -> None:
         wp.Volume.allocate_by_tiles(tiles, voxel_size=1.0, transform=np.eye(3))
     with pytest.raises(ValueError, match="must be provided"):
         wp.Volume.allocate_by_tiles(tiles)
+    for size in (None, "wide", [[1.0], 2.0]):
+        with pytest.raises(TypeError, match="scalar or a 3-element sequence"):
+            wp.Volume.allocate((0, 0, 0), (7, 7, 7), size)
     with pytest.raises(RuntimeError, match="inverted"):
         wp.Volume.allocate_by_tiles(tiles, transform=np.zeros((3, 3)))
     for size, text in ((-1.0, "finite and positive"), (0.0, "finite"), (np.nan, "finite"), ((1.0, 2.0), "length 2")):
