@@ -191,12 +191,12 @@ def _volume_crossing(i: int, j: int, k: int):
     return crossing
 
 
-# The eight voxels around a place: most often all in one leaf.
+# The eight voxels around a place: most often all in one leaf, which the table knows.
 def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
-    place, leaf = _volume_place_of(volume, i, j, k, like)
+    known = _volume_known_leaf(volume, i, j, k, _grid_layout("leaf_bytes", type(like)))
     crossing = _volume_crossing(i, j, k)
-    if leaf and crossing == 0:
-        voxels = _voxels(place + uint64(_grid_layout("leaf_table", type(like))), type(like))
+    if known != uint64(0) and crossing == 0:
+        voxels = _voxels(known + uint64(_grid_layout("leaf_table", type(like))), type(like))
         at = _volume_voxel(i, j, k)
         return (
             voxels[at],
@@ -208,6 +208,14 @@ def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
             voxels[at + uint32(72)],
             voxels[at + uint32(73)],
         )
+    return _volume_other_corners(volume, i, j, k, known, crossing, like)
+
+
+def _volume_other_corners(volume: uint64, i: int, j: int, k: int, known: uint64, crossing: int, like):
+    place = known
+    leaf = True
+    if known == uint64(0):
+        place, leaf = _volume_walk(volume, i, j, k, like)
     if crossing == 4 or crossing == 2 or crossing == 1:
         return _volume_near_corners(volume, i, j, k, place, leaf, crossing, like)
     return _volume_far_corners(volume, i, j, k, place, leaf, crossing, like)
