@@ -228,7 +228,13 @@ def _volume_corners_gradient(volume, i, j, k, like, adj_a, adj_b, adj_c, adj_d, 
 
 # The same across one side of a leaf: four voxels here, four there.
 def _volume_near_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
-    second, second_leaf = _volume_place_of(volume, i + (crossing >> 2), j + ((crossing >> 1) & 1), k + (crossing & 1), like)
+    x1 = i + (crossing >> 2)
+    y1 = j + ((crossing >> 1) & 1)
+    z1 = k + (crossing & 1)
+    second = _volume_known_leaf(volume, x1, y1, z1, _grid_layout("leaf_bytes", type(like)))
+    second_leaf = True
+    if second == uint64(0):
+        second, second_leaf = _volume_walk(volume, x1, y1, z1, like)
     size = _grid_layout("value_bytes", type(like))
     here = first
     step = uint32(0)
