@@ -786,7 +786,7 @@ class Volume:
     def is_index(self) -> _b.bool:
         """Whether voxels have indices instead of values: rows of arrays, for `wp.volume_sample_index`."""
     def array(self) -> _w.array[Any, Any]:
-        """The grid's bytes, shared with the volume."""
+        """The grid's bytes, shared with the volume; behind them those of the grids that follow it in its file."""
     def get_voxel_size(self) -> _b.tuple[_b.float, _b.float, _b.float]:
         """How large a voxel is in the world."""
     def get_grid_info(self) -> Any:
@@ -829,7 +829,7 @@ class Volume:
             device: where the volume shall live.
         """
     def save_to_nvdb(self, path: Any, codec: _b.str = 'none') -> None:
-        """Writes the grid to a `.nvdb` file.
+        """Writes the grid to a `.nvdb` file, with those that follow it where it was loaded.
 
         Args:
             path: of the file.

@@ -42,8 +42,9 @@ std::span<std::byte> room_in(const ArrayObject& array, std::uint64_t at, std::ui
   return {static_cast<std::byte*>(a.data()) + at, std::size_t(bytes)};
 }
 
-/// The grids of a file, each in a new array on the host.
-std::vector<ArrayObject> read_file(nb::handle source, const std::string& name, nb::object blosc) {
+/// The grids of a file, one behind the other in a new array on the host, and their sizes.
+std::pair<ArrayObject, std::vector<std::uint64_t>> read_file(nb::handle source, const std::string& name,
+                                                             nb::object blosc) {
   const Buffer buffer(source);
   const GridBytes file(buffer.bytes(), name);
   volume::BloscUnpack unpack;
@@ -57,28 +58,47 @@ std::vector<ArrayObject> read_file(nb::handle source, const std::string& name, n
       return bytes.bytes().size();
     };
   const GilRelease open;
-  std::vector<ArrayObject> out;
-  for (const volume::StoredGrid& grid : volume::stored_grids(file)) {
-    Array room = Array::empty(types::scalar(ScalarKind::u8), {std::int64_t(grid.bytes)});
-    const std::span bytes(static_cast<std::byte*>(room.data()), std::size_t(grid.bytes));
+  const std::vector<volume::StoredGrid> grids = volume::stored_grids(file);
+  std::uint64_t total = 0;
+  std::vector<std::uint64_t> sizes;
+  for (const volume::StoredGrid& grid : grids) {
+    if (grid.bytes > std::uint64_t(INT64_MAX) - total)
+      throw runtime::OutOfMemory(UINT64_MAX, name + ": the grids are larger than any memory");
+    total += grid.bytes;
+    sizes.push_back(grid.bytes);
+  }
+  ArrayObject out{Array::empty(types::scalar(ScalarKind::u8), {std::int64_t(total)})};
+  auto* at = static_cast<std::byte*>(out.array.data());
+  for (const volume::StoredGrid& grid : grids) {
+    const std::span bytes(at, std::size_t(grid.bytes));
     volume::unpack_grid(file, grid, bytes, unpack);
     const GridBytes unpacked(bytes, name + ", grid '" + grid.name + "'");
     if (const std::uint64_t stated = volume::stated_bytes(unpacked); stated != grid.bytes)
       unpacked.fail(32, "the grid says that it has " + std::to_string(stated) + " bytes, the file says " +
                             std::to_string(grid.bytes));
-    out.push_back({std::move(room)});
+    if (&grid != &grids[0]) volume::check_grid(unpacked);  // the first one is checked when the volume is made
+    at += grid.bytes;
   }
-  return out;
+  return {std::move(out), std::move(sizes)};
 }
 
-nb::bytes write_file(const ArrayObject& grid, int codec, nb::object blosc) {
+/// A file of the grids that lie one behind the other in an array.
+nb::bytes write_file(const ArrayObject& memory, const std::vector<std::uint64_t>& sizes, int codec, nb::object blosc) {
   Array room;
-  const std::span<const std::byte> bytes = volume::host_bytes(grid.array, room);
+  const std::span<const std::byte> bytes = volume::host_bytes(memory.array, room);
   const auto pack = [&](std::span<const std::byte> block) {
     const Buffer packed(blosc(nb::bytes(reinterpret_cast<const char*>(block.data()), block.size())));
     return std::string(reinterpret_cast<const char*>(packed.bytes().data()), packed.bytes().size());
   };
-  const std::string file = volume::file_of_grid(bytes, volume::Codec(codec), pack);
+  std::vector<std::span<const std::byte>> grids;
+  std::uint64_t at = 0;
+  for (const std::uint64_t size : sizes) {
+    if (size > bytes.size() - at) throw runtime::ArgumentError("the grids are not there");
+    grids.push_back(bytes.subspan(std::size_t(at), std::size_t(size)));
+    at += size;
+  }
+  if (grids.empty() || grids.size() > UINT16_MAX) throw runtime::ArgumentError("a file holds 1 to 65535 grids");
+  const std::string file = volume::file_of_grids(grids, volume::Codec(codec), pack);
   return nb::bytes(file.data(), file.size());
 }
 
@@ -135,7 +155,7 @@ nb::list features_of(const GridFacts& facts) {
 
 void register_volumes(nb::module_& m) {
   m.def("volume_read", &read_file, nb::arg("source"), nb::arg("name"), nb::arg("blosc").none());
-  m.def("volume_write", &write_file, nb::arg("grid"), nb::arg("codec"), nb::arg("blosc").none());
+  m.def("volume_write", &write_file, nb::arg("memory"), nb::arg("sizes"), nb::arg("codec"), nb::arg("blosc").none());
   m.def("volume_build", &build, nb::arg("points"), nb::arg("type"), nb::arg("background"), nb::arg("matrix"),
         nb::arg("translation"), nb::arg("whole_tiles"), nb::arg("room"));
   m.def(

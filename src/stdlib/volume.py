@@ -191,12 +191,12 @@ def _volume_crossing(i: int, j: int, k: int):
     return crossing
 
 
-# The eight voxels around a place: most often all in one leaf.
+# The eight voxels around a place: most often all in one leaf, which the table knows.
 def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
-    place, leaf = _volume_place_of(volume, i, j, k, like)
+    known = _volume_known_leaf(volume, i, j, k, _grid_layout("leaf_bytes", type(like)))
     crossing = _volume_crossing(i, j, k)
-    if leaf and crossing == 0:
-        voxels = _voxels(place + uint64(_grid_layout("leaf_table", type(like))), type(like))
+    if known != uint64(0) and crossing == 0:
+        voxels = _voxels(known + uint64(_grid_layout("leaf_table", type(like))), type(like))
         at = _volume_voxel(i, j, k)
         return (
             voxels[at],
@@ -208,6 +208,14 @@ def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
             voxels[at + uint32(72)],
             voxels[at + uint32(73)],
         )
+    return _volume_other_corners(volume, i, j, k, known, crossing, like)
+
+
+def _volume_other_corners(volume: uint64, i: int, j: int, k: int, known: uint64, crossing: int, like):
+    place = known
+    leaf = True
+    if known == uint64(0):
+        place, leaf = _volume_walk(volume, i, j, k, like)
     if crossing == 4 or crossing == 2 or crossing == 1:
         return _volume_near_corners(volume, i, j, k, place, leaf, crossing, like)
     return _volume_far_corners(volume, i, j, k, place, leaf, crossing, like)
@@ -220,7 +228,13 @@ def _volume_corners_gradient(volume, i, j, k, like, adj_a, adj_b, adj_c, adj_d, 
 
 # The same across one side of a leaf: four voxels here, four there.
 def _volume_near_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
-    second, second_leaf = _volume_place_of(volume, i + (crossing >> 2), j + ((crossing >> 1) & 1), k + (crossing & 1), like)
+    x1 = i + (crossing >> 2)
+    y1 = j + ((crossing >> 1) & 1)
+    z1 = k + (crossing & 1)
+    second = _volume_known_leaf(volume, x1, y1, z1, _grid_layout("leaf_bytes", type(like)))
+    second_leaf = True
+    if second == uint64(0):
+        second, second_leaf = _volume_walk(volume, x1, y1, z1, like)
     size = _grid_layout("value_bytes", type(like))
     here = first
     step = uint32(0)

@@ -75,11 +75,57 @@ def volume_lookup_index(id: uint64, i: int, j: int, k: int):
     return _volume_index_at(volume, place, leaf, _volume_voxel(i, j, k), indexing)
 
 
-# The indices of the eight voxels around a place; each leaf is looked for once, as in _volume_far_corners.
+# The indices of the eight voxels around a place: most often all in one leaf, which the table knows.
 def _volume_corner_indices(volume: uint64, i: int, j: int, k: int):
-    found = empty(shape=8, dtype=int)
     indexing = _volume_indexing(volume)
+    known = uint64(0)
+    if indexing != uint32(0):
+        known = _volume_known_leaf(volume, i, j, k, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
     crossing = _volume_crossing(i, j, k)
+    if known != uint64(0) and crossing == 0:
+        return _volume_inner_indices(volume, known, i, j, k, indexing)
+    return _volume_far_indices(volume, i, j, k, crossing, indexing)
+
+
+def _volume_inner_indices(volume: uint64, leaf: uint64, i: int, j: int, k: int, indexing: uint32):
+    at = _volume_voxel(i, j, k)
+    if indexing != uint32(_BY_COUNT):
+        first = _volume_leaf_index(volume, leaf, at, indexing)
+        return first, first + 1, first + 8, first + 9, first + 64, first + 65, first + 72, first + 73
+    # The voxels of one i are one word of the mask. Those before one of them are those before its word and in it; of two
+    # neighbours along k the second has as many before it, and the first if that is active.
+    word = at >> uint32(6)
+    bit = uint64(at & uint32(63))
+    prefix = _fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0]
+    first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
+    low = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word]
+    high = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word + uint32(1)]
+    before = first + _volume_words_before(prefix, word)
+    after = first + _volume_words_before(prefix, word + uint32(1))
+    one = uint64(1)
+    a, b = _volume_pair(low >> bit, before + bit_count(low & ((one << bit) - one)))
+    c, d = _volume_pair(low >> (bit + uint64(8)), before + bit_count(low & ((one << (bit + uint64(8))) - one)))
+    e, f = _volume_pair(high >> bit, after + bit_count(high & ((one << bit) - one)))
+    g, h = _volume_pair(high >> (bit + uint64(8)), after + bit_count(high & ((one << (bit + uint64(8))) - one)))
+    return a, b, c, d, e, f, g, h
+
+
+# Active voxels of a leaf in the words before one: nine bits for each word but the first.
+def _volume_words_before(prefix: uint64, word: uint32):
+    shift = where(word == uint32(0), uint64(0), uint64((word - uint32(1)) * uint32(9)))
+    return where(word == uint32(0), 0, int((prefix >> shift) & uint64(511)))
+
+
+# The indices of the voxels of bits 0 and 1, of which the first would be `next`; -1 where they are not active.
+def _volume_pair(bits: uint64, next: int):
+    first = int(bits & uint64(1))
+    second = (bits & uint64(2)) != uint64(0)
+    return where(first != 0, next, -1), where(second, next + first, -1)
+
+
+# The same across leaves, or without the table: each leaf is looked for once, as in _volume_far_corners.
+def _volume_far_indices(volume: uint64, i: int, j: int, k: int, crossing: int, indexing: uint32):
+    found = empty(shape=8, dtype=int)
     inside = crossing ^ 7
     part = 0
     parts = True

@@ -175,14 +175,14 @@ class Check {
   template <class Visit>
   void children(std::uint64_t node, std::uint64_t mask, std::uint64_t table, std::uint32_t slots, const Visit& visit) {
     for (std::uint32_t word = 0; word < slots / 64; ++word) {
-      const auto bits = in_.get<std::uint64_t>(node + mask + 8 * word);
+      const auto bits = in_.get<std::uint64_t>(node + mask + std::uint64_t(8) * word);
       for (std::uint64_t rest = bits; rest; rest &= rest - 1) {
         const std::uint32_t slot = word * 64 + std::uint32_t(std::countr_zero(rest));
         visit(slot, node + table + std::uint64_t(slot) * out_.layout->table_stride);
       }
       if (!is_index_grid(out_.type)) continue;
       for (std::uint64_t rest = ~bits; rest; rest &= rest - 1)
-        note_index(node + table + std::uint64_t(word * 64 + std::uint32_t(std::countr_zero(rest))) * 8, 1);
+        note_index(node + table + (std::uint64_t(word) * 64 + std::uint64_t(std::countr_zero(rest))) * 8, 1);
     }
   }
 
@@ -341,7 +341,7 @@ std::vector<std::int32_t> voxel_places(std::span<const std::byte> grid, const Gr
     }
     for (std::uint32_t word = 0; word < 8; ++word) {
       std::uint64_t bits;
-      std::memcpy(&bits, leaf + node::kLeafMask + 8 * word, 8);
+      std::memcpy(&bits, leaf + node::kLeafMask + std::size_t(8) * word, 8);
       for (; bits; bits &= bits - 1)
         put(std::size_t(first++ - 1), n, word * 64 + std::uint32_t(std::countr_zero(bits)));
     }

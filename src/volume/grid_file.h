@@ -34,7 +34,10 @@ void unpack_grid(const GridBytes& file, const StoredGrid& grid, std::span<std::b
 /// Packs one block with Blosc.
 using BloscPack = std::function<std::string(std::span<const std::byte>)>;
 
-/// The bytes of a file that holds this grid alone. The grid has been checked.
-std::string file_of_grid(std::span<const std::byte> grid, Codec codec, const BloscPack& blosc);
+/// The bytes of a file that holds these grids and no others, numbered anew. They have been checked.
+std::string file_of_grids(std::span<const std::span<const std::byte>> grids, Codec codec, const BloscPack& blosc);
+inline std::string file_of_grid(std::span<const std::byte> grid, Codec codec, const BloscPack& blosc) {
+  return file_of_grids({&grid, 1}, codec, blosc);
+}
 
 }  // namespace weft::volume

@@ -1,4 +1,4 @@
-// Writing files: one segment with one grid.
+// Writing files: one segment, with the grids one behind the other.
 #include <zlib.h>
 
 #include <algorithm>
@@ -68,37 +68,36 @@ std::string metadata(std::span<const std::byte> grid, Codec codec, std::uint64_t
 
 }  // namespace
 
-std::string file_of_grid(std::span<const std::byte> grid, Codec codec, const BloscPack& blosc) {
-  std::string name(reinterpret_cast<const char*>(grid.data()) + grid::kName, grid::kNameBytes);
-  name.resize(std::min(name.find('\0'), name.size()));
+std::string file_of_grids(std::span<const std::span<const std::byte>> grids, Codec codec, const BloscPack& blosc) {
+  std::string out(file::kHeaderBytes, '\0'), payloads;
   std::uint32_t version;
-  std::memcpy(&version, grid.data() + grid::kVersion, 4);
-
-  // The grid is alone in this file, whatever it came with.
-  std::string alone(reinterpret_cast<const char*>(grid.data()), grid.size());
-  put(alone, grid::kIndex, std::uint32_t(0));
-  put(alone, grid::kCount, std::uint32_t(1));
-  const auto bytes = std::as_bytes(std::span(alone));
-  std::string payload;
-  if (codec == Codec::zip) {
-    add_block(payload, zipped(bytes));
-  } else if (codec == Codec::blosc) {
-    constexpr std::size_t kBlock = std::size_t(1) << 30;  // readers take blocks of this size
-    for (std::size_t at = 0; at < bytes.size(); at += kBlock)
-      add_block(payload, blosc(bytes.subspan(at, std::min(kBlock, bytes.size() - at))));
-  } else {
-    payload = std::move(alone);
-  }
-
-  std::string out(file::kHeaderBytes, '\0');
+  std::memcpy(&version, grids[0].data() + grid::kVersion, 4);
   put(out, 0, kMagicOld);
   put(out, file::kVersion, version);
-  put(out, file::kGridCount, std::uint16_t(1));
+  put(out, file::kGridCount, std::uint16_t(grids.size()));
   put(out, file::kCodec, std::uint16_t(codec));
-  out += metadata(codec == Codec::none ? std::as_bytes(std::span(payload)) : bytes, codec, payload.size(), name);
-  out += name;
-  out += '\0';
-  return out + payload;
+  for (std::size_t number = 0; number < grids.size(); ++number) {
+    std::string numbered(reinterpret_cast<const char*>(grids[number].data()), grids[number].size());
+    put(numbered, grid::kIndex, std::uint32_t(number));
+    put(numbered, grid::kCount, std::uint32_t(grids.size()));
+    const auto bytes = std::as_bytes(std::span(numbered));
+    std::string name(numbered, grid::kName, grid::kNameBytes), payload;
+    name.resize(std::min(name.find('\0'), name.size()));
+    if (codec == Codec::zip) {
+      add_block(payload, zipped(bytes));
+    } else if (codec == Codec::blosc) {
+      constexpr std::size_t kBlock = std::size_t(1) << 30;  // readers take blocks of this size
+      for (std::size_t at = 0; at < bytes.size(); at += kBlock)
+        add_block(payload, blosc(bytes.subspan(at, std::min(kBlock, bytes.size() - at))));
+    } else {
+      payload = numbered;
+    }
+    out += metadata(bytes, codec, payload.size(), name);
+    out += name;
+    out += '\0';
+    payloads += payload;
+  }
+  return out + payloads;
 }
 
 }  // namespace weft::volume

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "volume/grid.h"
@@ -119,7 +120,8 @@ void check(std::span<const std::byte> grid) {
     if (facts.voxels < 1 << 20) voxel_places(grid, facts);
     const std::string file = file_of_grid(grid, Codec::none, {});
     require(stored_grids(GridBytes(std::as_bytes(std::span(file)), "fuzz")).size() == 1);
-  } catch (const FormatError&) {
+  } catch (const FormatError& error) {
+    require(std::string_view(error.what()).find("byte ") != std::string_view::npos);  // says where
   }
 }
 
@@ -132,7 +134,8 @@ void read(std::span<const std::byte> file) {
       unpack_grid(bytes, grid, room, {});
       check(room);
     }
-  } catch (const FormatError&) {
+  } catch (const FormatError& error) {
+    require(std::string_view(error.what()).find("byte ") != std::string_view::npos);  // says where
   }
 }
 

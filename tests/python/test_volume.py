@@ -294,6 +294,16 @@ def test_two_grids_in_a_file() -> None:
     volume = wp.Volume.load_from_nvdb(one + other)
     following = volume.load_next_grid()
     assert volume.dtype is wp.float32 and following.dtype is wp.int64 and following.load_next_grid() is None
+    assert volume.array().size == volume.get_grid_info().size_in_bytes + following.array().size
+    back = wp.Volume.load_from_nvdb(saved(volume, "zip"))  # both of them, numbered anew
+    assert (back.get_grid_info().grid_index, back.get_grid_info().grid_count) == (0, 2)
+    last = back.load_next_grid()
+    assert last.dtype is wp.int64 and (last.get_grid_info().grid_index, last.get_grid_info().grid_count) == (1, 2)
+    assert np.array_equal(last.get_tiles().numpy(), following.get_tiles().numpy())
+    broken = bytearray(one + other)
+    broken[len(one) + 16 + 176 + 1 + 636] = 0  # the type of the second grid
+    with pytest.raises(RuntimeError, match="0 is no type of grids"):
+        wp.Volume.load_from_nvdb(bytes(broken))
 
 
 def test_dense_arrays() -> None:
@@ -362,6 +372,9 @@ def test_bad_arguments() -> None:
         wp.Volume.allocate_by_tiles(tiles, voxel_size=1.0, transform=np.eye(3))
     with pytest.raises(ValueError, match="must be provided"):
         wp.Volume.allocate_by_tiles(tiles)
+    for size in (None, "wide", [[1.0], 2.0]):
+        with pytest.raises(TypeError, match="scalar or a 3-element sequence"):
+            wp.Volume.allocate((0, 0, 0), (7, 7, 7), size)
     with pytest.raises(RuntimeError, match="inverted"):
         wp.Volume.allocate_by_tiles(tiles, transform=np.zeros((3, 3)))
     for size, text in ((-1.0, "finite and positive"), (0.0, "finite"), (np.nan, "finite"), ((1.0, 2.0), "length 2")):

@@ -154,6 +154,9 @@ def test_buffers() -> None:
     for size in (0, 8, 700, 735, len(data) - 32):
         with pytest.raises(RuntimeError):
             wp.Volume(wp.array(data[:size], dtype=wp.uint8))
+    for size in (0, 735, len(data) + 32):
+        with pytest.raises(RuntimeError):
+            wp.Volume(wp.array(np.frombuffer(changed(data.tobytes(), 32, "Q", size), np.uint8), dtype=wp.uint8))
     for at in (0, 20, 700, 736 + 24):
         broken = data.copy()
         broken[at] ^= 0xFF

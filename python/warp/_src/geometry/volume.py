@@ -121,27 +121,31 @@ class Volume:
         if data.ndim != 1 or not data.is_contiguous:
             raise RuntimeError("the array of a Volume must be contiguous and have one dimension")
         memory = _building.reinterpreted(data, types.uint8, data.size * types.type_size_in_bytes(data.dtype))
-        grids = _building.grids_in(memory)
-        self._start(grids[0], grids[1:], copy, "the array")
-
-    def _start(self, memory: array, rest: list[array], copy: bool, source: str) -> None:
+        sizes = _building.sizes_in(memory)
+        memory = memory[: sum(sizes)]
         if copy:
             memory = _building.aligned_copy(memory)
         elif memory.ptr % 32:
             raise RuntimeError("a grid must begin at an address that is a multiple of 32: use copy=True")
-        self._volume = _weft.Volume(memory, source)
+        self._start(memory, sizes, "the array")
+
+    def _start(self, memory: array, sizes: list[int], source: str) -> None:
+        """Of the first of the grids that lie in the memory, one behind the other."""
+        if memory.ptr % 32:
+            memory = _building.aligned_copy(memory)
+        self._grid = memory[: sizes[0]]
+        self._volume = _weft.Volume(self._grid, source)
         self._memory = memory
-        self._rest = rest
-        self._copies = copy
+        self._sizes = sizes
         self._source = source
         self.device: Device = memory.device
         """Where the volume lives."""
 
     @classmethod
-    def _of(cls, memory: array, source: str, rest: list[array] | None = None) -> Volume:
+    def _of(cls, memory: array, source: str, sizes: list[int] | None = None) -> Volume:
         """A volume over memory that is nobody else's."""
         made = cls.__new__(cls)
-        made._start(memory, rest or [], False, source)
+        made._start(memory, sizes or [memory.size], source)
         return made
 
     @property
@@ -166,7 +170,7 @@ class Volume:
         return self._volume.is_index
 
     def array(self) -> array:
-        """The grid's bytes, shared with the volume."""
+        """The grid's bytes, shared with the volume; behind them those of the grids that follow it in its file."""
         return self._memory
 
     def get_voxel_size(self) -> tuple[float, float, float]:
@@ -240,7 +244,7 @@ class Volume:
     def get_feature_array_info(self, feature_index: int) -> Volume.FeatureArrayInfo:
         """Name, place and type of one of the arrays that the grid brings along."""
         name, at, count, size, _, type_name = self._feature(feature_index)
-        return Volume.FeatureArrayInfo(name, self._memory.ptr + at, size, count, type_name)
+        return Volume.FeatureArrayInfo(name, self._grid.ptr + at, size, count, type_name)
 
     def feature_array(self, feature_index: int, dtype: Any = None) -> array:
         """One of the arrays that the grid brings along, shared with the volume.
@@ -255,7 +259,7 @@ class Volume:
         if dtype is not None:
             element = dtype
         total = count * size
-        memory = self._memory[at : at + total]
+        memory = self._grid[at : at + total]
         if types.type_size_in_bytes(element) and total % types.type_size_in_bytes(element):
             raise RuntimeError(f"the feature '{name}' has {total} bytes, which are no whole number of {element.__name__}")
         return _building.reinterpreted(memory, element, total // types.type_size_in_bytes(element))
@@ -284,14 +288,11 @@ class Volume:
             raise RuntimeError(f"{name}: a .nvdb file must be opened for reading bytes: open(path, 'rb')")
         blosc = _blosc()
         unpack = None if blosc is None else _building.blosc_unpacker(blosc)
-        grids = [_building.shared(one) for one in _weft.volume_read(data, name, unpack)]
-        place = get_device(device)
-        if not place.is_cpu:
-            grids = [one.to(place) for one in grids]
-        return cls._of(grids[0], name, grids[1:])
+        memory, sizes = _weft.volume_read(data, name, unpack)
+        return cls._of(_building.shared(memory).to(get_device(device)), name, sizes)
 
     def save_to_nvdb(self, path: Any, codec: str = "none") -> None:
-        """Writes the grid to a `.nvdb` file.
+        """Writes the grid to a `.nvdb` file, with those that follow it where it was loaded.
 
         Args:
             path: of the file.
@@ -306,14 +307,14 @@ class Volume:
                 raise RuntimeError("codec 'blosc' takes the Python module 'blosc', which is not installed")
             pack = _building.blosc_packer(blosc)
         with open(path, "wb") as file:
-            file.write(_weft.volume_write(self._memory, _CODECS[codec], pack))
+            file.write(_weft.volume_write(self._memory, self._sizes, _CODECS[codec], pack))
 
     def load_next_grid(self) -> Volume | None:
         """The grid that comes after this one in what it was loaded from; None if it is the last."""
-        if not self._rest:
+        if len(self._sizes) < 2:
             return None
         made = Volume.__new__(Volume)
-        made._start(self._rest[0], self._rest[1:], self._copies, self._source)
+        made._start(self._memory[self._sizes[0] :], self._sizes[1:], self._source)
         return made
 
     @classmethod
@@ -336,10 +337,8 @@ class Volume:
             header = array(ptr=address, shape=_building.HEADER_BYTES, dtype=types.uint8, device=place)
             size = _weft.volume_stated_bytes(header)
         memory = array(ptr=address, shape=size, dtype=types.uint8, device=place)
-        made = cls.__new__(cls)
-        grids = _building.grids_in(memory)
-        made._start(grids[0], grids[1:], False, "the memory")
-        return made
+        sizes = _building.sizes_in(memory)
+        return cls._of(memory[: sum(sizes)], "the memory", sizes)
 
     # ---- new ones --------------------------------------------------------------------------------------------------
 

@@ -44,23 +44,25 @@ def refuse_capture(device: Device, what: str) -> None:
         raise RuntimeError(f"{what} can't be part of a graph: it needs the host")
 
 
-def grids_in(memory: array) -> list[array]:
-    """The grids that lie one behind the other in an array of bytes."""
-    grids = []
+def sizes_in(memory: array) -> list[int]:
+    """How large the grids are that lie one behind the other in an array of bytes."""
+    sizes: list[int] = []
     at, count = 0, 1
-    while len(grids) < count:
+    while len(sizes) < count:
         size = _weft.volume_stated_bytes(memory[at : at + HEADER_BYTES])
+        if size < HEADER_BYTES:
+            raise RuntimeError(f"Invalid NanoVDB grid structure: the grid says that it has {size} bytes, less than its header")
         if size > memory.size - at:
             raise RuntimeError(
                 f"the array holds {memory.size - at} bytes from the grid's beginning on; the grid says it has {size}"
             )
-        if not grids:
+        if not sizes:
             count = int(memory[_GRID_COUNT : _GRID_COUNT + 4].numpy().view(np.uint32)[0])
-        grids.append(memory[at : at + size])
+        sizes.append(size)
         at += size
         if at + HEADER_BYTES > memory.size:
             break
-    return grids
+    return sizes
 
 
 def blosc_unpacker(blosc: Any) -> Callable[[bytes, int], bytes]:
@@ -103,7 +105,14 @@ def _matrix(voxel_size: Any, transform: Any) -> list[float]:
         return matrix.reshape(-1).tolist()
     if voxel_size is None:
         raise ValueError("Either 'voxel_size' or 'transform' must be provided")
+    return _scales(voxel_size)
+
+
+def _scales(voxel_size: Any) -> list[float]:
+    """The matrix of a transform that scales alone."""
     try:
+        if voxel_size is None:
+            raise TypeError
         sizes = np.asarray(voxel_size, dtype=np.float64).reshape(-1).tolist()
     except (TypeError, ValueError):
         raise TypeError(f"voxel_size must be a scalar or a 3-element sequence, got {voxel_size!r}") from None
@@ -281,7 +290,7 @@ def allocate(
     cls: Any, low: Any, high: Any, voxel_size: Any, bg_value: Any, translation: Any, in_world: bool, device: Any
 ) -> Any:
     """A volume of the tiles of a box."""
-    matrix = _matrix(voxel_size, None)
+    matrix = _scales(voxel_size)
     corners = np.asarray([_three(low, "min"), _three(high, "max")])
     if in_world:
         first, last = _nearest(corners, matrix, translation)
@@ -310,7 +319,7 @@ def from_numpy(cls: Any, dense: Any, min_world: Any, voxel_size: Any, bg_value: 
     axes = [np.arange((n + 7) >> 3, dtype=np.int64) for n in extent]
     tiles = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     place = get_device(device)
-    matrix = _matrix(voxel_size, None)
+    matrix = _scales(voxel_size)
     made = _built(cls, tiles * 8, bg_value, matrix, min_world, get_device("cpu"), True)
     value = types.class_of(_weft.volume_value(made._volume.type))
     padded = np.empty([len(axis) * 8 for axis in axes] + list(values.shape[3:]), dtype=types.dtype_to_numpy(_scalar(value)))

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Volumes: samples of a level set, beside PyPI's warp-lang.
+
+    volumes.py [--peer PYTHON] [--samples N] [--device cuda] [--rounds N] [--processor-time]
+
+This interpreter imports Weft's `warp`, PEER's has warp-lang. Both run the same program (this file with --measure) in turns;
+of each figure the best counts. The volume is the shell of a ball, some 3000 tiles; places are random among its tiles, or 64
+to a ray that marches through them. `index` samples an array by the voxels' indices, `backward` is the adjoint of `linear`.
+Figures are millions of samples a second; with --processor-time of a core, which counts in favour of programs that use one
+thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+GOAL = 3.0  # times the peer's, on a core; on a GPU 1
+
+
+def shell() -> tuple[np.ndarray, np.ndarray]:
+    """The tiles around the surface of a ball, and the distances of all of their voxels from it."""
+    tiles = np.stack(np.meshgrid(*[np.arange(-128, 128, 8)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    tiles = tiles[np.abs(np.linalg.norm(tiles + 4.0, axis=1) - 100.0) < 8.0]
+    inner = np.stack(np.meshgrid(*[np.arange(8)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    voxels = (tiles[:, None] + inner[None]).reshape(-1, 3).astype(np.int32)
+    return tiles.astype(np.int32), voxels
+
+
+def measure(count: int, device: str, processor_time: bool) -> dict[str, float]:
+    import warp as wp
+
+    wp.config.quiet = True
+    wp.init()
+
+    @wp.kernel
+    def fill(volume: wp.uint64, voxels: wp.array(dtype=wp.vec3i)):
+        v = voxels[wp.tid()]
+        p = wp.vec3(float(v[0]), float(v[1]), float(v[2]))
+        wp.volume_store_f(volume, v[0], v[1], v[2], wp.length(p) - 100.0)
+
+    @wp.kernel
+    def linear(volume: wp.uint64, places: wp.array(dtype=wp.vec3), out: wp.array(dtype=float)):
+        n = wp.tid()
+        out[n] = wp.volume_sample_f(volume, places[n], wp.Volume.LINEAR)
+
+    @wp.kernel
+    def closest(volume: wp.uint64, places: wp.array(dtype=wp.vec3), out: wp.array(dtype=float)):
+        n = wp.tid()
+        out[n] = wp.volume_sample_f(volume, places[n], wp.Volume.CLOSEST)
+
+    @wp.kernel
+    def slopes(volume: wp.uint64, places: wp.array(dtype=wp.vec3), out: wp.array(dtype=float)):
+        n = wp.tid()
+        g = wp.vec3()
+        out[n] = wp.volume_sample_grad_f(volume, places[n], wp.Volume.LINEAR, g) + g[0] + g[1] + g[2]
+
+    @wp.kernel
+    def index(volume: wp.uint64, places: wp.array(dtype=wp.vec3), data: wp.array(dtype=float), out: wp.array(dtype=float)):
+        n = wp.tid()
+        out[n] = wp.volume_sample_index(volume, places[n], wp.Volume.LINEAR, data, 0.0)
+
+    tiles, voxels = shell()
+    volume = wp.Volume.allocate_by_tiles(wp.array(tiles, dtype=wp.vec3i, device=device), 1.0, 8.0, device=device)
+    wp.launch(fill, len(voxels), [volume.id, wp.array(voxels, dtype=wp.vec3i, device=device)], device=device)
+    near = voxels[np.abs(np.linalg.norm(voxels, axis=1) - 100.0) < 3.0]
+    sparse = wp.Volume.allocate_by_voxels(wp.array(near, dtype=wp.vec3i, device=device), 1.0, device=device)
+    data = wp.zeros(sparse.get_voxel_count(), dtype=float, device=device)
+    rng = np.random.default_rng(1)
+    random = tiles[rng.integers(0, len(tiles), count)] + rng.uniform(0, 8, (count, 3))
+    march = random.reshape(-1, 64, 3)[:, :1] + np.arange(64)[None, :, None] * np.array([0.05, 0.03, 0.04])
+    clock = time.process_time if processor_time else time.perf_counter
+    out = wp.zeros(count, dtype=float, device=device, requires_grad=True)
+    figures = {}
+    for order, where in (("random", random), ("march", march.reshape(-1, 3))):
+        places = wp.array(where, dtype=wp.vec3, device=device, requires_grad=True)
+        calls = {
+            "linear": lambda p=places: wp.launch(linear, count, [volume.id, p], [out], device=device),
+            "closest": lambda p=places: wp.launch(closest, count, [volume.id, p], [out], device=device),
+            "slopes": lambda p=places: wp.launch(slopes, count, [volume.id, p], [out], device=device),
+            "index": lambda p=places: wp.launch(index, count, [sparse.id, p, data], [out], device=device),
+            "backward": lambda p=places: wp.launch(
+                linear, count, [volume.id, p], [out], adj_inputs=[None, p.grad], adj_outputs=[out.grad], adjoint=True, device=device
+            ),
+        }
+        for name, call in calls.items():
+            best = float("inf")
+            for _ in range(6):
+                start = clock()
+                call()
+                wp.synchronize_device(device)
+                best = min(best, clock() - start)
+            figures[f"{name} {order}"] = count / best / 1e6
+    return figures
+
+
+def run(python: str, arguments: list[str]) -> dict[str, float]:
+    environment = dict(os.environ)
+    if python != sys.executable:
+        environment.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        [python, os.path.abspath(__file__), "--measure", *arguments], env=environment, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peer")
+    parser.add_argument("--samples", type=int, default=1 << 20)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--processor-time", action="store_true")
+    parser.add_argument("--measure", action="store_true")
+    options = parser.parse_args()
+    if options.measure:
+        print(json.dumps(measure(options.samples, options.device, options.processor_time)))
+        return
+    passed = ["--samples", str(options.samples), "--device", options.device]
+    passed += ["--processor-time"] if options.processor_time else []
+    best: dict[str, dict[str, float]] = {}
+    for _ in range(options.rounds):
+        for who, python in (("weft", sys.executable), ("peer", options.peer)):
+            for name, figure in run(python, passed).items() if python else ():
+                mine = best.setdefault(name, {})
+                mine[who] = max(mine.get(who, 0.0), figure)
+    for name, figures in best.items():
+        ratio = f"{figures['weft'] / figures['peer']:6.2f} times (goal {GOAL})" if "peer" in figures else ""
+        print(f"{name:18}" + "".join(f"{who} {figure:8.2f} M/s  " for who, figure in figures.items()) + ratio)
+
+
+if __name__ == "__main__":
+    main()
