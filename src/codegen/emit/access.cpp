@@ -156,6 +156,26 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
     pointers = b.CreateSelect(mask, pointers, splat(zeros(unit)));
     mask = nullptr;
   }
+  if (W > 4 && !mask && !unit.traits.masked_moves && unit.target.arch == TargetSpec::cpu) {
+    // More lanes than a register has: a loop over them is a fraction of the code, and of the time to compile it.
+    llvm::AllocaInst* places = entry_alloca(pointers->getType(), 1, 0);
+    b.CreateStore(pointers, places);
+    llvm::SmallVector<llvm::AllocaInst*, 4> wholes;
+    for (const PartInfo& leaf : leaves) wholes.push_back(entry_alloca(unit.wide(unit.memory_type(leaf)), 1, 0));
+    counted_loop(std::uint64_t(W), [&](llvm::Value* lane) {
+      llvm::Value* from = b.CreateLoad(unit.ptr, b.CreateGEP(unit.ptr, places, lane));
+      for (std::size_t k = 0; k < leaves.size(); ++k) {
+        llvm::Type* type = unit.memory_type(leaves[k]);
+        llvm::Value* at_leaf = b.CreateConstGEP1_64(unit.i8, from, at.offset + leaves[k].offset);
+        llvm::Value* value = load_scalar(type, at_leaf, leaf_bytes(unit, leaves[k]), at.scope);
+        b.CreateStore(value, b.CreateGEP(type, wholes[k], lane));
+      }
+    });
+    for (std::size_t k = 0; k < leaves.size(); ++k)
+      out.push_back(from_memory(leaves[k], b.CreateLoad(unit.wide(unit.memory_type(leaves[k])), wholes[k])));
+    mask = active;
+    return out;
+  }
   for (std::size_t k = 0; k < leaves.size(); ++k) {
     if (W == 1 || k + 1 == leaves.size() || !are_pair(unit, leaves[k], leaves[k + 1])) {
       out.push_back(load_leaf(leaves[k], at, pointers));
