@@ -86,14 +86,6 @@ llvm::Value* Emitter::to_memory(const PartInfo& leaf, llvm::Value* v) {
   return b.CreateZExt(v, v->getType()->isVectorTy() ? unit.wide(unit.i8) : unit.i8);
 }
 
-llvm::Value* Emitter::lane_pointers(const Address& at) {
-  if (at.pointers) return at.pointers;
-  llvm::Value* p = splat(at.pointer);
-  // A scalar pointer and a vector of constants: targets with a base register
-  // for gathers have both in one instruction.
-  return at.lane_stride == 0 || W == 1 ? p : byte_offset(at.pointer, iota(unit.i64, at.lane_stride));
-}
-
 llvm::Value* Emitter::load_scalar(llvm::Type* type, llvm::Value* from, std::uint32_t align, std::int32_t scope) {
   llvm::LoadInst* load = b.CreateAlignedLoad(type, from, llvm::Align(align));
   mark_scope(load, scope);
@@ -109,16 +101,6 @@ llvm::Value* Emitter::replicate_mask(llvm::Value* m, unsigned times) {
   // A lane's bit once for each of the scalars that it owns in a wide access.
   for (int lane = 0; lane < W; ++lane) order.append(times, lane);
   return b.CreateShuffleVector(m, order);
-}
-
-/// Pointers of every lane moved by a constant: the scalar they start from, where there is one, so that gathers have it as
-/// their base.
-llvm::Value* Emitter::component_pointers(llvm::Value* pointers, std::uint32_t offset) {
-  auto* from = llvm::dyn_cast<llvm::GetElementPtrInst>(pointers);
-  if (!offset || !from || from->getNumIndices() != 1 || from->getPointerOperand()->getType()->isVectorTy())
-    return b.CreateConstGEP1_64(unit.i8, pointers, offset);
-  llvm::Value* base = b.CreateConstGEP1_64(unit.i8, from->getPointerOperand(), offset);
-  return b.CreateGEP(from->getSourceElementType(), base, from->idx_begin()->get());
 }
 
 /// Gather of one leaf.
