@@ -35,6 +35,7 @@ endif()
 add_library(weft_llvm INTERFACE)
 target_include_directories(weft_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 separate_arguments(weft_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+list(FILTER weft_llvm_definitions EXCLUDE REGEX "^-D__STDC_")  # for C++98; precompiled headers need the same in all files
 target_compile_options(weft_llvm INTERFACE ${weft_llvm_definitions})
 if(WEFT_LLVM STREQUAL "shared")
   target_link_libraries(weft_llvm INTERFACE LLVM)

@@ -1,4 +1,4 @@
-// Meshes, trees of boxes and hash grids from C++: objects that kernels query by their id.
+// Meshes, trees of boxes, hash grids and volumes from C++: objects that kernels query by their id.
 //
 //   weft::Mesh mesh(points, indices);                         // arrays of vec3 and int32, shared with the program
 //   program.kernel("cast").launch({n}, mesh.id(), rays, hits);   // def cast(mesh: wp.uint64, …): wp.mesh_query_ray(mesh, …)
@@ -6,10 +6,14 @@
 //   mesh.refit();
 //
 // Ids are numbers that kernels take as uint64; a launch checks that they are of the right kind and on its device. The handle
-// keeps the object: an id is worth nothing without it. Arguments that don't fit are ArgumentErrors. Refits, rebuilds and
-// builds become part of a graph while one is captured.
+// keeps the object: an id is worth nothing without it. Arguments that don't fit are ArgumentErrors. Refits, rebuilds,
+// builds and other arrays of a mesh become part of a graph while one is captured; its run then makes the change.
 #pragma once
 #include <weft/array.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
 
 namespace weft {
 
@@ -18,6 +22,9 @@ class Bvh;
 class HashGrid;
 class Mesh;
 }  // namespace geometry
+namespace volume {
+class Volume;
+}  // namespace volume
 
 /// How a tree is made. None of them changes what queries find.
 enum class TreeKind : std::uint8_t {
@@ -52,8 +59,6 @@ class Mesh {
   void set_velocities(Array velocities);
 
  private:
-  void watch_gradients();
-
   std::shared_ptr<geometry::Mesh> impl_;
   Array points_, indices_, velocities_;
 };
@@ -92,6 +97,38 @@ class HashGrid {
 
  private:
   std::shared_ptr<geometry::HashGrid> impl_;
+};
+
+/// A sparse grid of voxels in the form of NanoVDB, which kernels sample (wp.volume_sample_f and the like). Files and memory
+/// that hold no grid, or a broken one, are Errors that say where. Codecs: none and zip.
+class Volume {
+ public:
+  /// The grid of this number in a .nvdb file.
+  static Volume load(const std::string& path, const Device& device = {}, std::size_t number = 0);
+  /// The same from the bytes of a file.
+  static Volume from_file(std::span<const std::byte> file, const Device& device = {}, std::size_t number = 0);
+  /// A grid in an array of uint8, which is shared, not copied; it begins at a multiple of 32.
+  explicit Volume(Array grid);
+  /// Tiles of 8 x 8 x 8 voxels around these voxels (three int32 each), all of value `background`, of voxels as wide as
+  /// `voxel_size`.
+  static Volume of_tiles(std::span<const std::int32_t> voxels, double voxel_size, float background,
+                         const Device& device = {});
+  /// An index grid of these voxels.
+  static Volume of_voxels(std::span<const std::int32_t> voxels, double voxel_size, const Device& device = {});
+
+  std::uint64_t id() const;
+  /// The grid's bytes.
+  const Array& grid() const { return grid_; }
+  std::string name() const;
+  /// How many tiles there are, and how many voxels have an index.
+  std::int64_t tiles() const;
+  std::int64_t voxels() const;
+  /// Writes a .nvdb file, compressed by zip or not.
+  void save(const std::string& path, bool zip = false) const;
+
+ private:
+  Array grid_;
+  std::shared_ptr<volume::Volume> impl_;
 };
 
 }  // namespace weft

@@ -4,17 +4,19 @@
 import builtins as _b
 import enum as _enum
 import typing as _t
-from collections.abc import Sequence
-from typing import Annotated, Any as Any, Callable as Callable, Iterator, SupportsIndex, TypeAlias, overload as _overload
 from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, geometry as geometry, math as math, tape as tape, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
-from warp.context import CaptureMode as CaptureMode, Device as Device, Event as Event, Function as Function, Graph as Graph, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedCapture as ScopedCapture, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, capture_begin as capture_begin, capture_debug_dot_print as capture_debug_dot_print, capture_end as capture_end, capture_if as capture_if, capture_launch as capture_launch, capture_while as capture_while, compile_aot_module as compile_aot_module, event_from_ipc_handle as event_from_ipc_handle, force_load as force_load, func as func, get_cpu_kernel_cache_key as get_cpu_kernel_cache_key, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_cuda_toolkit_version as get_cuda_toolkit_version, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_module_options as get_module_options, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_conditional_graph_supported as is_conditional_graph_supported, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, load_aot_module as load_aot_module, load_module as load_module, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_module_options as set_module_options, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
+from warp.context import Device as Device, Event as Event, Function as Function, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, event_from_ipc_handle as event_from_ipc_handle, func as func, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_cuda_toolkit_version as get_cuda_toolkit_version, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
 from warp.geometry import IsoSurfaceMarchingCubes
 from warp.tape import Tape as Tape
 from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as handle, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
 from warp.utils import ScopedTimer as ScopedTimer
+
+import warp as _w
+from collections.abc import Sequence
+from typing import Annotated, Any as Any, Callable as Callable, Iterator, SupportsIndex, TypeAlias, overload as _overload
 
 import numpy.typing as npt
 from typing_extensions import Literal, TypeVar
@@ -455,6 +457,13 @@ class BvhConstructor(_enum.Enum):
     LBVH = 'lbvh'
     CUBQL = 'cubql'
 
+class CaptureMode(_enum.IntEnum):
+    """How far a capture reaches. Captures here never forbid anything to other threads and streams; the names are for
+    programs of other versions.
+    """
+    THREAD_LOCAL = 1
+    RELAXED = 2
+
 class CudaManagedAllocator:
     """Memory that both the CPU and the current CUDA device reach, which the driver moves between them (CUDA's managed
     memory). More than the device has can be asked for.
@@ -491,6 +500,25 @@ class GradWrapper:
     func: Callable[..., Any]
     def __init__(self, func: Callable[..., Any]) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class Graph:
+    """What `wp.capture_end` gives. It keeps the memory and the kernels that it works with."""
+    device: Device
+    def __init__(self, device: Device, native: Any, journal: Any = None, writes: Any = None) -> None: ...
+    @_b.property
+    def is_loaded(self) -> _b.bool:
+        """Whether it comes from `wp.capture_load` or `wp.capture_load_from_bytes`."""
+    @_b.property
+    def params(self) -> _b.dict[_b.str, _b.dict[_b.str, Any]]:
+        """A loaded graph's arrays by name: "size" in bytes, "dtype" and "shape" as they were saved."""
+    def set_param(self, name: _b.str, arr: Any) -> None:
+        """Copies an array into the one that a loaded graph has under this name; it must have as many bytes."""
+    def get_param(self, name: _b.str, arr: Any) -> None:
+        """Copies the array that a loaded graph has under this name into another one with as many bytes."""
+    def get_param_ptr(self, name: _b.str) -> _b.int:
+        """Where the array lies that a loaded graph has under this name: an address on its device, valid as long as the
+        graph.
+        """
 
 HALF_PI: _b.float
 class HashGrid:
@@ -636,6 +664,19 @@ class ScopedAllocator:
     def __enter__(self) -> ScopedAllocator: ...
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
 
+class ScopedCapture:
+    """`with wp.ScopedCapture() as capture:` captures a block; the graph is `capture.graph`."""
+    device: Any
+    stream: Stream | None
+    force_module_load: _b.bool | None
+    external: _b.bool
+    options: Any
+    active: _b.bool
+    graph: Graph | None
+    def __init__(self, device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None: ...
+    def __enter__(self) -> ScopedCapture: ...
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
+
 class ScopedCudaProfiler:
     """`with wp.ScopedCudaProfiler():` lets a profiler look at a block alone. The device is the one that is current when this
     is made.
@@ -690,6 +731,201 @@ class TimingResult:
     elapsed: _b.float
     def __init__(self, device: Any, name: _b.str, filter: _b.int, elapsed: _b.float) -> None: ...
 
+class Volume:
+    """A sparse grid of voxels, in the form of NanoVDB, that kernels sample: `wp.volume_sample_f` and the like.
+
+    `data` is an array of bytes (uint8, or uint32) that holds a grid; a copy of it is taken unless `copy` is False. Grids are checked
+    before they are used, so that none can lead a kernel astray. Most volumes come from `load_from_nvdb`, `load_from_numpy`
+    or one of the `allocate` methods.
+    """
+    CLOSEST: _b.int
+    LINEAR: _b.int
+    REBUILD_SUCCESS: _b.int
+    REBUILD_LEAF_CAPACITY_EXCEEDED: _b.int
+    REBUILD_LOWER_CAPACITY_EXCEEDED: _b.int
+    REBUILD_UPPER_CAPACITY_EXCEEDED: _b.int
+    REBUILD_VOXEL_CAPACITY_EXCEEDED: _b.int
+    class GridInfo(_t.NamedTuple):
+        """What a grid says of itself."""
+        name: _b.str
+        size_in_bytes: _b.int
+        grid_index: _b.int
+        grid_count: _b.int
+        type_str: _b.str
+        translation: Any
+        transform_matrix: Any
+    class FeatureArrayInfo(_t.NamedTuple):
+        """Data that a grid brings along."""
+        name: _b.str
+        ptr: _b.int
+        value_size: _b.int
+        value_count: _b.int
+        type_str: _b.str
+    class RebuildInfo(_t.NamedTuple):
+        """For how much there is room in a volume that can be rebuilt."""
+        kind: _b.str | None
+        max_voxel_count: _b.int
+        max_leaf_node_count: _b.int
+        max_lower_node_count: _b.int
+        max_upper_node_count: _b.int
+    class ActiveStats(_t.NamedTuple):
+        """How much there is in a volume now."""
+        voxel_count: _b.int
+        leaf_node_count: _b.int
+        lower_node_count: _b.int
+        upper_node_count: _b.int
+    def __init__(self, data: _w.array[Any, Any], copy: _b.bool = True) -> None: ...
+    @_b.property
+    def id(self) -> _b.int:
+        """The number by which kernels know the volume: pass it as uint64. The volume itself may be passed as well."""
+    def __index__(self) -> _b.int: ...
+    @_b.property
+    def dtype(self) -> Any:
+        """The type of the voxels' values; None for index grids and for types that kernels don't read."""
+    @_b.property
+    def is_index(self) -> _b.bool:
+        """Whether voxels have indices instead of values: rows of arrays, for `wp.volume_sample_index`."""
+    def array(self) -> _w.array[Any, Any]:
+        """The grid's bytes, shared with the volume."""
+    def get_voxel_size(self) -> _b.tuple[_b.float, _b.float, _b.float]:
+        """How large a voxel is in the world."""
+    def get_grid_info(self) -> Any:
+        """What the grid says of itself."""
+    def get_tile_count(self) -> _b.int:
+        """How many tiles, leaves of 8 x 8 x 8 voxels, there are; for how many there is room, if it can be rebuilt."""
+    def get_voxel_count(self) -> _b.int:
+        """How many voxels have an index: active ones of an index grid, all voxels of all tiles elsewhere; for how many there
+        is room, if it can be rebuilt.
+        """
+    def get_tiles(self, out: _w.array[Any, Any] | None = None) -> _w.array[Any, Any]:
+        """The lower corners of all tiles, in index space: int32, a row of three for each, in the order of the tiles.
+
+        Args:
+            out: an array to write them to: of int32 with such rows, or of vec3i.
+        """
+    def get_voxels(self, out: _w.array[Any, Any] | None = None) -> _w.array[Any, Any]:
+        """The places of all voxels that have an index, by index: int32, a row of three for each.
+
+        Args:
+            out: an array to write them to: of int32 with such rows, or of vec3i.
+        """
+    def get_feature_array_count(self) -> _b.int:
+        """How many arrays the grid brings along ("blind data")."""
+    def get_feature_array_info(self, feature_index: _b.int) -> Any:
+        """Name, place and type of one of the arrays that the grid brings along."""
+    def feature_array(self, feature_index: _b.int, dtype: Any = None) -> _w.array[Any, Any]:
+        """One of the arrays that the grid brings along, shared with the volume.
+
+        Args:
+            feature_index: which.
+            dtype: the type of its elements; by default the type that the grid states, or bytes where kernels have none.
+        """
+    @_b.classmethod
+    def load_from_nvdb(cls, file_or_buffer: Any, device: Any = None) -> Volume:
+        """Reads the first grid of a `.nvdb` file; `load_next_grid` gives the others.
+
+        Args:
+            file_or_buffer: a path, a file that is open for reading bytes, or the bytes of a file.
+            device: where the volume shall live.
+        """
+    def save_to_nvdb(self, path: Any, codec: _b.str = 'none') -> None:
+        """Writes the grid to a `.nvdb` file.
+
+        Args:
+            path: of the file.
+            codec: `"none"`, `"zip"`, or `"blosc"` where the module of that name is installed.
+        """
+    def load_next_grid(self) -> Volume | None:
+        """The grid that comes after this one in what it was loaded from; None if it is the last."""
+    @_b.classmethod
+    def load_from_address(cls, grid_ptr: _b.int, buffer_size: _b.int = 0, device: Any = None) -> Volume:
+        """A volume over a grid in memory that somebody else keeps, which is neither copied nor freed.
+
+        Args:
+            grid_ptr: where the grid begins, a multiple of 32.
+            buffer_size: how many bytes there are; 0: as many as the grid says.
+            device: where that memory lies.
+        """
+    @_b.classmethod
+    def load_from_numpy(cls, ndarray: npt.NDArray[Any], min_world: Any = ..., voxel_size: Any = 1.0, bg_value: Any = 0.0, device: Any = None) -> Volume:
+        """A volume with a voxel for each element of a dense array.
+
+        Args:
+            ndarray: of three dimensions; or of four, the last of them three numbers: the voxels are then vec3f.
+            min_world: where element (0, 0, 0) lies in the world.
+            voxel_size: how large a voxel is in the world; a number, or three.
+            bg_value: the value outside; its type is that of the voxels.
+            device: where the volume shall live.
+        """
+    @_b.classmethod
+    def allocate(cls, min: Any, max: Any, voxel_size: Any, bg_value: Any = 0.0, translation: Any = ..., points_in_world_space: _b.bool = False, device: Any = None) -> Volume:
+        """A volume with tiles for all voxels of a box, whose values are the background.
+
+        Args:
+            min: the box's lowest voxel.
+            max: its highest one, which belongs to it.
+            voxel_size: how large a voxel is in the world; a number, or three.
+            bg_value: the value of all voxels; its type is that of the voxels. None makes an index grid.
+            translation: where voxel (0, 0, 0) lies in the world.
+            points_in_world_space: `min` and `max` are places of the world, not of index space.
+            device: where the volume shall live.
+        """
+    @_b.classmethod
+    def allocate_by_tiles(cls, tile_points: _w.array[Any, Any], voxel_size: Any = None, bg_value: Any = 0.0, translation: Any = ..., device: Any = None, transform: Any = None, rebuildable: _b.bool = False, max_tiles: _b.int | None = None, max_lower_nodes: _b.int | None = None, max_upper_nodes: _b.int | None = None, status: _w.array[Any, Any] | None = None, point_mask: _w.array[Any, Any] | None = None) -> Volume:
+        """A volume with the tiles of 8 x 8 x 8 voxels that these points lie in.
+
+        Args:
+            tile_points: voxels (int32 in rows of three, or vec3i), or places of the world (vec3f, float32 in rows).
+            voxel_size: how large a voxel is in the world; a number, or three.
+            bg_value: the value of all voxels; its type is that of the voxels. None makes an index grid.
+            translation: where voxel (0, 0, 0) lies in the world.
+            device: where the volume shall live; by default where the points are.
+            transform: 3 x 3 numbers, from index space to the world, in place of `voxel_size`.
+            rebuildable: reserves memory, so that `rebuild` can give it other tiles.
+            max_tiles: for how many tiles there shall be room; by default one for each point.
+            max_lower_nodes: the same for lower nodes, of 16 x 16 x 16 tiles.
+            max_upper_nodes: the same for upper nodes, of 32 x 32 x 32 lower ones.
+            status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
+            point_mask: integers, one for each point: points with 0 are left out.
+        """
+    @_b.classmethod
+    def allocate_by_voxels(cls, voxel_points: _w.array[Any, Any], voxel_size: Any = None, translation: Any = ..., device: Any = None, transform: Any = None, rebuildable: _b.bool = False, max_active_voxels: _b.int | None = None, max_leaf_nodes: _b.int | None = None, max_lower_nodes: _b.int | None = None, max_upper_nodes: _b.int | None = None, status: _w.array[Any, Any] | None = None, point_mask: _w.array[Any, Any] | None = None) -> Volume:
+        """An index grid whose active voxels are those that these points lie in.
+
+        Args:
+            voxel_points: voxels (int32 in rows of three, or vec3i), or places of the world (vec3f, float32 in rows).
+            voxel_size: how large a voxel is in the world; a number, or three.
+            translation: where voxel (0, 0, 0) lies in the world.
+            device: where the volume shall live; by default where the points are.
+            transform: 3 x 3 numbers, from index space to the world, in place of `voxel_size`.
+            rebuildable: reserves memory, so that `rebuild` can give it other voxels.
+            max_active_voxels: for how many voxels there shall be room; by default one for each point.
+            max_leaf_nodes: the same for tiles of 8 x 8 x 8 voxels.
+            max_lower_nodes: the same for lower nodes, of 16 x 16 x 16 tiles.
+            max_upper_nodes: the same for upper nodes, of 32 x 32 x 32 lower ones.
+            status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
+            point_mask: integers, one for each point: points with 0 are left out.
+        """
+    @_b.property
+    def is_rebuildable(self) -> _b.bool:
+        """Whether `rebuild` can give it other tiles or voxels."""
+    def get_rebuild_info(self) -> Any:
+        """For how much there is room in a volume that can be rebuilt."""
+    def get_active_stats(self) -> Any:
+        """How many active voxels and nodes there are now."""
+    def rebuild(self, points: _w.array[Any, Any], status: _w.array[Any, Any] | None = None, point_mask: _w.array[Any, Any] | None = None) -> _w.array[Any, Any] | None:
+        """Gives a volume that was allocated with `rebuildable` the tiles, or voxels, of other points, under the same id. Values are
+        the background again. If there is not room for them the volume stays as it is.
+
+        Args:
+            points: as when it was allocated.
+            status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
+            point_mask: integers, one for each point: points with 0 are left out.
+
+        Returns:
+            `status`.
+        """
+
 def address_of(value: Any) -> Any:
     """In kernels: the address, a uint64, of an array element, or of a variable that a function gets in this call.
 
@@ -704,6 +940,25 @@ def adj_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None
 adjoint: Any
 def batched_matmul(a: array[Any, Any], b: array[Any, Any], c: array[Any, Any] | None = None, d: array[Any, Any] | None = None, alpha: _b.float = 1.0, beta: _b.float = 0.0, allow_tf32x3_arith: _b.bool = False, device: Any = None) -> None:
     """d[i] = alpha · a[i] · b[i] + beta · c[i] for 3-D arrays."""
+def capture_begin(device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None:
+    """Starts capturing: work queued on the stream, or done on the CPU by this thread, becomes part of a graph instead of
+    running. Kernels that are not compiled yet are compiled on the way. `external` joins a capture that another library
+    began on the stream. `apic=True` writes down what becomes part of the graph, for `wp.capture_save`.
+    """
+def capture_debug_dot_print(graph: Graph, path: _b.str, verbose: _b.bool = True) -> None:
+    """Writes a graph as a file in GraphViz' language; `verbose` shows the parameters of a CUDA graph's nodes."""
+def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | None:
+    """Ends a capture and gives the graph. RuntimeError if there was none, or if something was done that a graph can't
+    hold.
+    """
+def capture_if(condition: Any, on_true: Any = None, on_false: Any = None, stream: Stream | None = None, **kwargs: Any) -> None:
+    """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32.
+    Inside of a capture both become part of the graph, which decides when it runs; outside this waits for the value.
+    """
+def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
+    """Queues a run of the graph on a stream, or on the current one of its device; on the CPU it is done when this
+    returns. Inside of a capture the graph becomes part of the one that is captured.
+    """
 def capture_load(path: Any, device: Any = None) -> Graph:
     """Reads a graph that `wp.capture_save` wrote, for `wp.capture_launch` on a device: the current one, unless told. It need
     not be the device, nor of the kind of device, that the graph was captured on. The graph has memory of its own, filled as
@@ -724,6 +979,19 @@ def capture_save(graph: Graph, path: Any, inputs: _b.dict[Any, Any] | None = Non
         path: of the file; ".wrp" is added.
         inputs: arrays by name that a program which loads the graph may set (`graph.set_param`).
         outputs: arrays by name that it may read (`graph.get_param`).
+    """
+def capture_while(condition: Any, while_body: Any, stream: Stream | None = None, **kwargs: Any) -> None:
+    """Runs a function or a graph while an array of one int32 is not zero. Inside of a capture the loop becomes part of the
+    graph; outside this waits for the value before each run.
+    """
+def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
+    """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
+
+    Args:
+        module: a wp.Module, a Python module or its name.
+        device: where it will run.
+        arch, use_ptx, strip_hash: of CUDA binaries.
+        module_dir: the folder; the kernel cache if not given.
     """
 def cuda_profiler_start(device: Any = None) -> None:
     """Tells a profiler that watches the program to begin (`nsys --capture-range=cudaProfilerApi`, `ncu --profile-from-start
@@ -763,6 +1031,8 @@ class fixedarray(array):
     def strides(self) -> _b.object:
         """Bytes from one element to the next, per dimension."""
 
+def force_load(device: Any = None, modules: _t.Sequence[Module] | None = None, block_dim: _b.int | None = None, max_workers: _b.int | None = None) -> None:
+    """Compiles the kernels of these modules now, in parallel; of all modules if none are named."""
 def from_ipc_handle(handle: _b.bytes, dtype: Any, shape: _b.int | _b.tuple[_b.int, ...], strides: _b.tuple[_b.int, ...] | None = None, device: Any = None) -> array[Any, Any]:
     """An array over memory that another process shares: `handle` is what its `array.ipc_handle()` gave, the rest says what
     lies there. That process must keep its array; the memory is closed here when the last array over it is gone.
@@ -786,6 +1056,8 @@ def func_native(snippet: _b.str, adj_snippet: _b.str | None = None, replay_snipp
     """
 def func_replay(forward_fn: Function[..., Any]) -> Callable[..., Any]:
     """Gives a `wp.func` another body for the replay of the forward pass in a backward pass; the same parameters."""
+def get_cpu_kernel_cache_key(*, cpu_compiler_flags: _b.str | None = None) -> _b.str:
+    """Tells machines apart whose compiled kernels can't be exchanged."""
 def get_cuda_kernel_properties(kernel: Any, device: Any = None, block_dim: _b.int | None = None) -> _b.dict[_b.str, _b.int]:
     """What a kernel needs on a CUDA device, which it is compiled for: "register_count" and, in bytes, "local_memory_size" of
     a thread.
@@ -796,6 +1068,8 @@ def get_device_allocator(device: Any) -> Any:
     """The allocator of arrays on a CUDA device: the one that was set, or the device's own."""
 def get_logger() -> Logger:
     """The logger in use."""
+def get_module_options(module: Any = None) -> _b.dict[_b.str, Any]:
+    """The options of the caller's module, or another, with those of wp.config where the module sets none."""
 def get_suggested_block_size(kernel: Any, device: Any = None) -> _b.tuple[_b.int, _b.int]:
     """The `block_dim` with which a kernel fills a CUDA device best, and how many such blocks that takes; (1, 1) on the
     CPU.
@@ -881,6 +1155,8 @@ def indexedarray3d(*args: Any, **kwargs: Any) -> indexedarray:
 def indexedarray4d(*args: Any, **kwargs: Any) -> indexedarray:
     """wp.indexedarray with ndim=4."""
 inf: _b.float
+def is_conditional_graph_supported() -> _b.bool:
+    """Whether graphs of CUDA devices can hold conditions: from drivers of CUDA 12.4 on."""
 def is_cubql_available() -> _b.bool:
     """Whether there is a builder of that name; "cubql" is taken as None, so that programs that ask for it work as well."""
 def is_initialized() -> _b.bool:
@@ -902,6 +1178,25 @@ def jvp(function: Callable[..., Any] | Kernel, primals: _t.Sequence[Any], tangen
     """
 ln10: _b.float
 ln2: _b.float
+def load_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
+    """Loads a module's kernels from the folder that `compile_aot_module` filled; what is missing there is compiled.
+
+    Args:
+        module: a wp.Module, a Python module or its name.
+        device: where it will run.
+        arch, use_ptx, strip_hash: of CUDA binaries.
+        module_dir: the folder; the kernel cache if not given. FileNotFoundError if there is none.
+    """
+def load_module(module: Any = None, device: Any = None, recursive: _b.bool = False, block_dim: _b.int | None = None, max_workers: _b.int | None = None) -> None:
+    """Compiles a module's kernels now.
+
+    Args:
+        module: a Python module, its name, a wp.Module, or None for the caller's.
+        device: where it will run; one or several.
+        recursive: modules inside the package, too.
+        block_dim: of CUDA kernels.
+        max_workers: threads that compile; config.load_module_max_workers if not given.
+    """
 log10e: _b.float
 log2e: _b.float
 def map(func: _t.Callable | Function[..., Any], *inputs: Any, out: Any = None, return_kernel: _b.bool = False, block_dim: _b.int | None = None, device: Any = None) -> Any:
@@ -928,6 +1223,10 @@ def set_device_allocator(device: Any, allocator: Any) -> None:
     """
 def set_logger(logger: Logger | None) -> None:
     """Uses this logger for everything the package says; None is the usual one."""
+def set_module_options(options: _b.dict[_b.str, Any], module: Any = None) -> None:
+    """Options for the kernels of the caller's module, or another: enable_backward, max_unroll, mode, fast_math, fuse_fp,
+    optimization_level… Kernels compiled afterwards follow them.
+    """
 def stream_from_torch(stream_or_device: Any = None) -> Stream:
     """A stream of PyTorch as a wp.Stream over the same queue: the given torch.cuda.Stream, or the current one of a
     device. `wp.launch(…, stream=…)` and `wp.ScopedStream` then queue work in line with PyTorch's.
@@ -1870,5 +2169,65 @@ def unot(a: array[Any, Any]) -> _b.bool:
     """True if the array has no memory."""
 def velocity_at_point(qd: Vector[_F, Literal[6]], r: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
     """Velocity of a point at r from the frame's origin: v + w × r."""
+@_overload
+def volume_index_to_world(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]]) -> Vector[_b.float, Literal[3]]:
+    """Where a place of index space lies in the world, by the grid's transform."""
+@_overload
+def volume_index_to_world(id: uint64 | _b.int, uvw: Vector[float64, Literal[3]]) -> Vector[float64, Literal[3]]:
+    """The same in float64."""
+@_overload
+def volume_index_to_world_dir(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]]) -> Vector[_b.float, Literal[3]]:
+    """A difference of places of index space as one of the world: the transform without its translation; lengths change."""
+@_overload
+def volume_index_to_world_dir(id: uint64 | _b.int, uvw: Vector[float64, Literal[3]]) -> Vector[float64, Literal[3]]:
+    """The same in float64."""
+def volume_lookup(id: uint64 | _b.int, i: _b.int, j: _b.int, k: _b.int, dtype: type[_T]) -> _T:
+    """The value of a voxel; dtype as in volume_sample."""
+def volume_lookup_f(id: uint64 | _b.int, i: _b.int, j: _b.int, k: _b.int) -> _b.float:
+    """As volume_lookup with dtype float."""
+def volume_lookup_i(id: uint64 | _b.int, i: _b.int, j: _b.int, k: _b.int) -> _b.int:
+    """As volume_lookup with dtype int."""
+def volume_lookup_index(id: uint64 | _b.int, i: _b.int, j: _b.int, k: _b.int) -> _b.int:
+    """The index of a voxel, -1 where it has none: in an index grid as its file numbers them, in a grid of values 512 for each leaf, in the order of wp.Volume.get_voxels()."""
+def volume_lookup_v(id: uint64 | _b.int, i: _b.int, j: _b.int, k: _b.int) -> Vector[_b.float, Literal[3]]:
+    """As volume_lookup with dtype vec3."""
+def volume_sample(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]], sampling_mode: _b.int, dtype: type[_T]) -> _T:
+    """The volume's value at a place of index space. dtype is that of its voxels: int32, int64, uint32, float32, float64, vec3f, vec3d, vec4f or vec4d; another one gives zero. Whole numbers are not mixed: they are the nearest voxel's."""
+def volume_sample_f(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]], sampling_mode: _b.int) -> _b.float:
+    """As volume_sample with dtype float."""
+def volume_sample_grad(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]], sampling_mode: _b.int, grad: Any, dtype: type[_T]) -> _T:
+    """As volume_sample for floats, and the slopes along the axes of index space into grad: a vector of three, or for voxels that are vectors a matrix with a row for each component. CLOSEST has slopes of zero."""
+def volume_sample_grad_f(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]], sampling_mode: _b.int, grad: Vector[_b.float, Literal[3]]) -> _b.float:
+    """As volume_sample_grad with dtype float."""
+def volume_sample_grad_index(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]], sampling_mode: _b.int, voxel_data: array[_T, Literal[1]], background: _T, grad: Any) -> _T:
+    """As volume_sample_index, and the slopes along the axes of index space into grad, as in volume_sample_grad."""
+def volume_sample_i(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]]) -> _b.int:
+    """The int32 of the nearest voxel."""
+def volume_sample_index(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]], sampling_mode: _b.int, voxel_data: array[_T, Literal[1]], background: _T) -> _T:
+    """A sample of an array with a row for each voxel, by the voxels' indices (volume_lookup_index), with this background."""
+def volume_sample_v(id: uint64 | _b.int, uvw: Vector[_b.float, Literal[3]], sampling_mode: _b.int) -> Vector[_b.float, Literal[3]]:
+    """As volume_sample with dtype vec3."""
+def volume_store(id: uint64 | _b.int, i: _b.int, j: _b.int, k: _b.int, value: Any) -> None:
+    """Writes the value of a voxel; does nothing where the grid has no leaf, or voxels of another type."""
+def volume_store_f(id: uint64 | _b.int, i: _b.int, j: _b.int, k: _b.int, value: _b.float) -> None:
+    """As volume_store of a float."""
+def volume_store_i(id: uint64 | _b.int, i: _b.int, j: _b.int, k: _b.int, value: _b.int) -> None:
+    """As volume_store of an int."""
+def volume_store_v(id: uint64 | _b.int, i: _b.int, j: _b.int, k: _b.int, value: Vector[_b.float, Literal[3]]) -> None:
+    """As volume_store of a vec3."""
+def volume_voxel_count(id: uint64 | _b.int) -> _b.int:
+    """How many voxels have an index."""
+@_overload
+def volume_world_to_index(id: uint64 | _b.int, xyz: Vector[_b.float, Literal[3]]) -> Vector[_b.float, Literal[3]]:
+    """Where a place of the world lies in index space."""
+@_overload
+def volume_world_to_index(id: uint64 | _b.int, xyz: Vector[float64, Literal[3]]) -> Vector[float64, Literal[3]]:
+    """The same in float64."""
+@_overload
+def volume_world_to_index_dir(id: uint64 | _b.int, xyz: Vector[_b.float, Literal[3]]) -> Vector[_b.float, Literal[3]]:
+    """A difference of places of the world as one of index space."""
+@_overload
+def volume_world_to_index_dir(id: uint64 | _b.int, xyz: Vector[float64, Literal[3]]) -> Vector[float64, Literal[3]]:
+    """The same in float64."""
 def where(cond: _Condition, value_if_true: _T, value_if_false: _T) -> _T:
     """One of two values; both are evaluated."""

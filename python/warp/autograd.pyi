@@ -28,7 +28,8 @@ def gradcheck(function: Kernel | Callable[..., Any], dim: _b.int | _t.Sequence[_
     """
 def gradcheck_tape(tape: Any, *, eps: _b.float = 0.0001, atol: _b.float = 0.001, rtol: _b.float = 0.01, raise_exception: _b.bool = True, input_output_masks: _b.dict[_b.str, _b.list[_b.tuple[_b.str | _b.int, _b.str | _b.int]]] | None = None, blacklist_kernels: _b.list[_b.str] | None = None, whitelist_kernels: _b.list[_b.str] | None = None, max_inputs_per_var: _b.int = -1, max_outputs_per_var: _b.int = -1, plot_relative_error: _b.bool = False, plot_absolute_error: _b.bool = False, show_summary: _b.bool = True, reverse_launches: _b.bool = False, skip_to_launch_index: _b.int = 0) -> _b.bool:
     """`gradcheck` of every launch that a tape recorded, with the values that its arrays have now. Launches without a
-    differentiable input or output are skipped, as are kernels on the blacklist, or off a whitelist that is given.
+    differentiable input or output are skipped, as are kernels with enable_backward=False, those on the blacklist, and those
+    off a whitelist that is given.
     """
 def jacobian(function: Kernel | Callable[..., Any], dim: _b.int | _t.Sequence[_b.int] | None = None, inputs: _t.Sequence[Any] | None = None, outputs: _t.Sequence[Any] | None = None, input_output_mask: _b.list[_b.tuple[_b.str | _b.int, _b.str | _b.int]] | None = None, device: Any = None, max_blocks: _b.int = 0, block_dim: _b.int | None = None, max_outputs_per_var: _b.int = -1, plot_jacobians: _b.bool = False, metadata: FunctionMetadata | None = None, restore_inputs: _b.bool = True, kernel: Kernel | None = None) -> _b.dict[_b.tuple[_b.int, _b.int], array[Any, Any]]:
     """Jacobians of a kernel, or of a function that takes arrays and returns arrays, by a backward pass for each row.

@@ -81,13 +81,6 @@ def launch(
     """
 
 CPU: Any
-class CaptureMode(_enum.IntEnum):
-    """How far a capture reaches. Captures here never forbid anything to other threads and streams; the names are for
-    programs of other versions.
-    """
-    THREAD_LOCAL = 1
-    RELAXED = 2
-
 class Device:
     """The CPU. Compares equal to its alias: `device == "cpu"`."""
     uuid: _b.str | None
@@ -159,25 +152,6 @@ class Event:
     @_b.property
     def is_complete(self) -> _b.bool:
         """Whether the work before the event is done."""
-
-class Graph:
-    """What `wp.capture_end` gives. It keeps the memory and the kernels that it works with."""
-    device: Device
-    def __init__(self, device: Device, native: Any, journal: Any = None, writes: Any = None) -> None: ...
-    @_b.property
-    def is_loaded(self) -> _b.bool:
-        """Whether it comes from `wp.capture_load` or `wp.capture_load_from_bytes`."""
-    @_b.property
-    def params(self) -> _b.dict[_b.str, _b.dict[_b.str, Any]]:
-        """A loaded graph's arrays by name: "size" in bytes, "dtype" and "shape" as they were saved."""
-    def set_param(self, name: _b.str, arr: Any) -> None:
-        """Copies an array into the one that a loaded graph has under this name; it must have as many bytes."""
-    def get_param(self, name: _b.str, arr: Any) -> None:
-        """Copies the array that a loaded graph has under this name into another one with as many bytes."""
-    def get_param_ptr(self, name: _b.str) -> _b.int:
-        """Where the array lies that a loaded graph has under this name: an address on its device, valid as long as the
-        graph.
-        """
 
 class Kernel:
     """A `@wp.kernel`. Launch it with `wp.launch`."""
@@ -273,7 +247,7 @@ class Launch:
         """Changes the grid: a number or a tuple of 1 to 4 extents."""
 
 class LaunchBounds:
-    """The extents of a launch: `shape` padded with ones to four dimensions, `ndim` and the number of threads `size`."""
+    """The extents of a launch: `shape`, its length `ndim`, and the number of threads `size`."""
     ndim: Any
     shape: Any
     size: Any
@@ -336,19 +310,6 @@ class Module:
 
 ON_CPU: _b.int
 ON_PINNED: _b.int
-class ScopedCapture:
-    """`with wp.ScopedCapture() as capture:` captures a block; the graph is `capture.graph`."""
-    device: Any
-    stream: Stream | None
-    force_module_load: _b.bool | None
-    external: _b.bool
-    options: Any
-    active: _b.bool
-    graph: Graph | None
-    def __init__(self, device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None: ...
-    def __enter__(self) -> ScopedCapture: ...
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
-
 class ScopedDevice:
     """`with wp.ScopedDevice("cuda:0"):` makes a device current and restores the previous one."""
     device: Any
@@ -427,44 +388,8 @@ TIMING_MEMCPY: _b.int
 TIMING_MEMSET: _b.int
 def can_access(device: Any, resource: Any) -> _b.bool:
     """Whether kernels on a device can reach an array or another object that lies on a device."""
-def capture_begin(device: Any = None, stream: Stream | None = None, force_module_load: _b.bool | None = None, external: _b.bool = False, **kwargs: Any) -> None:
-    """Starts capturing: work queued on the stream, or done on the CPU by this thread, becomes part of a graph instead of
-    running. Kernels that are not compiled yet are compiled on the way. `external` joins a capture that another library
-    began on the stream. `apic=True` writes down what becomes part of the graph, for `wp.capture_save`.
-    """
-def capture_debug_dot_print(graph: Graph, path: _b.str, verbose: _b.bool = True) -> None:
-    """Writes a graph as a file in GraphViz' language; `verbose` shows the parameters of a CUDA graph's nodes."""
-def capture_end(device: Any = None, stream: Stream | None = None) -> Graph | None:
-    """Ends a capture and gives the graph. RuntimeError if there was none, or if something was done that a graph can't
-    hold.
-    """
-def capture_if(condition: Any, on_true: Any = None, on_false: Any = None, stream: Stream | None = None, **kwargs: Any) -> None:
-    """Runs one of two branches, functions (with the further arguments) or graphs, by the value of an array of one int32.
-    Inside of a capture both become part of the graph, which decides when it runs; outside this waits for the value.
-    """
-def capture_launch(graph: Graph, stream: Stream | None = None) -> None:
-    """Queues a run of the graph on a stream, or on the current one of its device; on the CPU it is done when this
-    returns. Inside of a capture the graph becomes part of the one that is captured.
-    """
-def capture_while(condition: Any, while_body: Any, stream: Stream | None = None, **kwargs: Any) -> None:
-    """Runs a function or a graph while an array of one int32 is not zero. Inside of a capture the loop becomes part of the
-    graph; outside this waits for the value before each run.
-    """
-def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
-    """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
-
-    Args:
-        module: a wp.Module, a Python module or its name.
-        device: where it will run.
-        arch, use_ptx, strip_hash: of CUDA binaries.
-        module_dir: the folder; the kernel cache if not given.
-    """
 def event_from_ipc_handle(handle: _b.bytes, device: Any = None) -> Event:
     """Opens an event of another process by the bytes of its `ipc_handle()`."""
-def force_load(device: Any = None, modules: _t.Sequence[Module] | None = None, block_dim: _b.int | None = None, max_workers: _b.int | None = None) -> None:
-    """Compiles the kernels of these modules now, in parallel; of all modules if none are named."""
-def get_cpu_kernel_cache_key(*, cpu_compiler_flags: _b.str | None = None) -> _b.str:
-    """Tells machines apart whose compiled kernels can't be exchanged."""
 def get_cuda_device(ordinal: _b.int | None = None) -> Device:
     """A CUDA device by its number; None is the current one. RuntimeError where there is none."""
 def get_cuda_device_count() -> _b.int:
@@ -493,8 +418,6 @@ def get_mempool_used_mem_high(device: Any = None) -> _b.int:
     """The most bytes that were in use in a pool; ValueError without one."""
 def get_module(name: _b.str) -> Module:
     """The module of that name, made on first use."""
-def get_module_options(module: Any = None) -> _b.dict[_b.str, Any]:
-    """The options of the caller's module, or another, with those of wp.config where the module sets none."""
 def get_preferred_device() -> Device:
     """The first CUDA device, or the CPU where there is none."""
 def get_stream(device: Any = None) -> Stream:
@@ -503,8 +426,6 @@ def init() -> None:
     """Starts the runtime and, unless `wp.config.quiet`, says what it found. Calling it again does nothing. Programs that
     don't call it get the same when they first need a device.
     """
-def is_conditional_graph_supported() -> _b.bool:
-    """Whether graphs of CUDA devices can hold conditions: from drivers of CUDA 12.4 on."""
 def is_cpu_available() -> _b.bool:
     """Whether kernels can run on the CPU; they always can."""
 def is_cuda_available() -> _b.bool:
@@ -526,25 +447,6 @@ def is_peer_access_supported(target_device: Any, peer_device: Any) -> _b.bool:
 def kernel_from_text(source: _b.str, name: _b.str, namespace: _b.dict[_b.str, _b.object] | None = None) -> Kernel:
     """A kernel from source text, its names looked up in `namespace`; by itself that is `wp` and `Any`."""
 launch_bounds_t = LaunchBounds
-def load_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
-    """Loads a module's kernels from the folder that `compile_aot_module` filled; what is missing there is compiled.
-
-    Args:
-        module: a wp.Module, a Python module or its name.
-        device: where it will run.
-        arch, use_ptx, strip_hash: of CUDA binaries.
-        module_dir: the folder; the kernel cache if not given. FileNotFoundError if there is none.
-    """
-def load_module(module: Any = None, device: Any = None, recursive: _b.bool = False, block_dim: _b.int | None = None, max_workers: _b.int | None = None) -> None:
-    """Compiles a module's kernels now.
-
-    Args:
-        module: a Python module, its name, a wp.Module, or None for the caller's.
-        device: where it will run; one or several.
-        recursive: modules inside the package, too.
-        block_dim: of CUDA kernels.
-        max_workers: threads that compile; config.load_module_max_workers if not given.
-    """
 def make_full_qualified_name(func: Callable[..., Any] | _b.str) -> _b.str:
     """The key of a function: its qualified name with two underscores for each dot, without other signs."""
 def map_cuda_device(alias: _b.str, context: Any = None) -> Device:
@@ -568,10 +470,6 @@ def set_mempool_enabled(device: Any, enable: _b.bool) -> None:
     """Switches a device's memory pool; ValueError where there is none to switch on."""
 def set_mempool_release_threshold(device: Any, threshold: _b.int | _b.float) -> None:
     """Sets how many bytes (or which share of the memory, 0 to 1) a pool keeps; ValueError without one."""
-def set_module_options(options: _b.dict[_b.str, Any], module: Any = None) -> None:
-    """Options for the kernels of the caller's module, or another: enable_backward, max_unroll, mode, fast_math, fuse_fp,
-    optimization_level… Kernels compiled afterwards follow them.
-    """
 def set_peer_access_enabled(target_device: Any, peer_device: Any, enable: _b.bool) -> None:
     """Switches it; ValueError where it can't be switched on."""
 def set_stream(stream: Stream, device: Any = None, sync: _b.bool = False) -> None:

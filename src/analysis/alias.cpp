@@ -2,6 +2,7 @@
 // is given every base, so the cost stays linear.
 #include "analysis/alias.h"
 
+#include "analysis/handles.h"
 #include "ir/origin.h"
 
 namespace weft::analysis {
@@ -17,6 +18,9 @@ constexpr int kRounds = 6;
 
 Alias::Alias(const ir::Function& function, Effects& effects) : function_(function), effects_(effects) {
   info_.resize(function.value_count);
+  // The launch looked at the objects whose ids it was given, and at no others.
+  knows_objects_ =
+      function.kind == ir::FunctionKind::kernel && function.form.objects_apart && all_ids_are_arguments(function);
   for (const ir::Value* param : function.params()) {
     if (!ir::has_array(param->type)) continue;
     Info& info = info_[param->id];
@@ -123,8 +127,8 @@ BaseMask Alias::made_of(const ir::Op& op) {
       for (const ir::Value* value : op.operands) from |= bases(value);
       return from | kUnknownBase;
     // Gradients of two arrays may be one, whatever is known of the arrays: the form says nothing of them.
-    case ir::Descent::gradient:
-    case ir::Descent::memory: return kUnknownBase;
+    case ir::Descent::gradient: return kUnknownBase;
+    case ir::Descent::memory: return knows_objects_ && bases(op.operand(0)) == kFixedBase ? kObjectBase : kUnknownBase;
     case ir::Descent::fixed: return kFixedBase;
   }
   return kAllBases;
@@ -165,8 +169,8 @@ BaseMask Alias::touched(BaseMask bases) const {
   // Fixed memory is written by no kernel, so a write through a descriptor that may be fixed hits its other bases.
   BaseMask all = bases & ~kFixedBase;
   // A pointer from memory leads to any argument or to a private array that escaped, never to one that did not.
-  if (bases & kUnknownBase) all |= params_ | escaped_;
-  if (bases & (params_ | escaped_)) all |= kUnknownBase;
+  if (bases & kUnknownBase) all |= params_ | escaped_ | kObjectBase;
+  if (bases & (params_ | escaped_ | kObjectBase)) all |= kUnknownBase;
   // The launch looked at the addresses and promises it for this form of the kernel; functions are called with
   // anything.
   bool apart = function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap;

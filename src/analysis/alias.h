@@ -1,7 +1,7 @@
 // Which memory an array value may describe, and which memory a write may change. Every value that is or holds a
 // descriptor has a set of bases: parameter arrays (array fields of struct parameters count one by one), locals, and one
-// "unknown" base for descriptors that came from memory, from an address or from a call; and one for memory that nothing
-// writes while kernels run. ir/origin.h knows which operation does what to descriptors; sets are passed on through selects,
+// "unknown" base for descriptors that came from memory, from an address or from a call; one for memory that nothing
+// writes while kernels run; and, where the form tells them apart from the parameters, one for arrays of objects. ir/origin.h knows which operation does what to descriptors; sets are passed on through selects,
 // `if` results and carried values. Nothing more is ever assumed: parameters may overlap unless the kernel's
 // form says no_overlap; unknown overlaps everything except locals whose descriptor never leaves the function's values.
 #pragma once
@@ -14,10 +14,12 @@
 
 namespace weft::analysis {
 
-/// A set of bases. Bit 0 is the unknown base, bit 1 fixed memory; functions with more than 62 others share the unknown one.
+/// A set of bases. Bit 0 is the unknown base, bit 1 fixed memory, bit 2 arrays of objects whose ids are arguments, found in
+/// fixed memory; functions with more than 61 others share the unknown one.
 using BaseMask = std::uint64_t;
 inline constexpr BaseMask kUnknownBase = 1;
 inline constexpr BaseMask kFixedBase = 2;
+inline constexpr BaseMask kObjectBase = 4;
 inline constexpr BaseMask kAllBases = ~BaseMask(0);
 
 class Alias {
@@ -59,7 +61,8 @@ class Alias {
   std::vector<BaseMask> leaves_;  // base of each array leaf of the parameters
   std::unordered_map<const ir::Op*, BaseMask> local_base_;
   std::unordered_map<const ir::Op*, BaseMask> nested_writes_;  // operations with regions
-  int next_base_ = 2;
+  int next_base_ = 3;
+  bool knows_objects_ = false;  // what is found in fixed memory is kObjectBase
   BaseMask params_ = 0;
   BaseMask locals_ = 0;
   BaseMask escaped_ = 0;  // bases whose descriptor was stored, returned, turned into an address or handed to a keeper

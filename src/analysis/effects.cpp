@@ -135,7 +135,12 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::thread:
       case OpCode::block_dim:
       case OpCode::on_gpu:
+      case OpCode::objects:
       case OpCode::any:
+      case OpCode::warp:
+      case OpCode::lane:
+      case OpCode::vote:
+      case OpCode::shuffle:
       WEFT_CASES(WEFT_NUMBER_OPS)
       WEFT_CASES(WEFT_DATA_OPS) break;
     }

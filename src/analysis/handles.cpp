@@ -22,6 +22,29 @@ struct Place {
   std::string fields;  // ".scene.mesh"
 };
 
+/// The parameter, or the field of one, that a value is.
+std::optional<Place> place_of(const ir::Function& function, const Value* value) {
+  Place place;
+  while (value->kind == ir::ValueKind::result && value->op->code == OpCode::extract) {
+    const Type* type = value->op->operand(0)->type;
+    std::string fields;
+    for (const ir::PathStep& step : value->op->path) {
+      if (step.kind != ir::PathStep::field || step.dynamic || !type->is_struct()) return std::nullopt;
+      const Field& field = type->fields()[std::size_t(step.value)];
+      place.offset += field.offset;
+      fields += "." + std::string(field.name);
+      type = field.type;
+    }
+    place.fields = fields + place.fields;
+    value = value->op->operand(0);
+  }
+  const auto params = function.params();
+  const auto it = std::find(params.begin(), params.end(), value);
+  if (it == params.end()) return std::nullopt;
+  place.param = std::uint32_t(it - params.begin());
+  return place;
+}
+
 class Finder {
  public:
   const std::vector<HandleArgument>& of(const ir::Function& function) {
@@ -29,18 +52,29 @@ class Finder {
     if (!fresh) return it->second;  // a function that calls itself through others has none of its own to add
     std::vector<HandleArgument> found;
     ir::walk(*function.body, [&](const Op& op) {
-      if (op.code == OpCode::handle) add(found, function, op.operand(0), 0, "", HandleKind(op.imm));
+      if (op.code == OpCode::handle) add(found, function, op.operand(0), 0, "", HandleUse(op.imm));
       if (op.code != OpCode::call || !op.callee) return;
       for (const HandleArgument& inner : of(*op.callee)) {
         if (inner.param >= op.operands.size()) continue;
-        add(found, function, op.operand(inner.param), inner.offset, fields_of(inner, *op.callee), inner.kind);
+        add(found, function, op.operand(inner.param), inner.offset, fields_of(inner, *op.callee),
+            HandleUse(inner.kind, inner.winding, inner.written));
       }
     });
     std::sort(found.begin(), found.end(), [](const HandleArgument& a, const HandleArgument& b) {
       return std::tie(a.param, a.offset, a.kind) < std::tie(b.param, b.offset, b.kind);
     });
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return known_[&function] = std::move(found);
+    // What several uses want of one id is what any of them wants.
+    std::vector<HandleArgument> merged;
+    for (HandleArgument& one : found) {
+      HandleArgument* last = merged.empty() ? nullptr : &merged.back();
+      if (last && std::tie(last->param, last->offset, last->kind) == std::tie(one.param, one.offset, one.kind)) {
+        last->winding |= one.winding;
+        last->written |= one.written;
+      } else {
+        merged.push_back(std::move(one));
+      }
+    }
+    return known_[&function] = std::move(merged);
   }
 
  private:
@@ -49,33 +83,11 @@ class Finder {
   }
 
   static void add(std::vector<HandleArgument>& found, const ir::Function& function, const Value* value,
-                  std::uint32_t offset, const std::string& fields, HandleKind kind) {
+                  std::uint32_t offset, const std::string& fields, HandleUse use) {
     std::optional<Place> place = place_of(function, value);
     if (!place) return;
-    found.push_back({place->param, place->offset + offset, kind,
-                     std::string(function.params()[place->param]->name) + place->fields + fields});
-  }
-
-  static std::optional<Place> place_of(const ir::Function& function, const Value* value) {
-    Place place;
-    while (value->kind == ir::ValueKind::result && value->op->code == OpCode::extract) {
-      const Type* type = value->op->operand(0)->type;
-      std::string fields;
-      for (const ir::PathStep& step : value->op->path) {
-        if (step.kind != ir::PathStep::field || step.dynamic || !type->is_struct()) return std::nullopt;
-        const Field& field = type->fields()[std::size_t(step.value)];
-        place.offset += field.offset;
-        fields += "." + std::string(field.name);
-        type = field.type;
-      }
-      place.fields = fields + place.fields;
-      value = value->op->operand(0);
-    }
-    const auto params = function.params();
-    const auto it = std::find(params.begin(), params.end(), value);
-    if (it == params.end()) return std::nullopt;
-    place.param = std::uint32_t(it - params.begin());
-    return place;
+    found.push_back({place->param, place->offset + offset, use.kind,
+                     std::string(function.params()[place->param]->name) + place->fields + fields, use.winding, use.written});
   }
 
   std::unordered_map<const ir::Function*, std::vector<HandleArgument>> known_;
@@ -84,5 +96,13 @@ class Finder {
 }  // namespace
 
 std::vector<HandleArgument> handle_arguments(const ir::Function& kernel) { return Finder().of(kernel); }
+
+bool all_ids_are_arguments(const ir::Function& function) {
+  bool all = true;
+  ir::walk(*function.body, [&](const Op& op) {
+    if (op.code == OpCode::handle) all = all && place_of(function, op.operand(0)).has_value();
+  });
+  return all;
+}
 
 }  // namespace weft::analysis

@@ -13,11 +13,15 @@ struct HandleArgument {
   std::uint32_t param = 0;   // which parameter
   std::uint32_t offset = 0;  // bytes from its start
   HandleKind kind = HandleKind::mesh;
-  std::string name;  // "mesh", or "scene.mesh" for a field
+  std::string name;      // "mesh", or "scene.mesh" for a field
+  bool winding = false;  // some query wants winding numbers
+  bool written = false;  // the kernel writes to what it finds there
   bool operator==(const HandleArgument&) const = default;
 };
 
 /// Those of a kernel, each once for each kind, by place.
 std::vector<HandleArgument> handle_arguments(const ir::Function& kernel);
+/// Whether every id that a function itself uses is among its parameters; what it calls does not count.
+bool all_ids_are_arguments(const ir::Function& function);
 
 }  // namespace weft::analysis

@@ -76,6 +76,9 @@ class Tracer {
       case ir::Origin::Kind::fixed: return;
       case ir::Origin::Kind::parameter: break;
       case ir::Origin::Kind::shared:
+        if (!from.of_object) return mark_elsewhere(read, written);
+        found_.read_objects |= read;
+        return mark_elsewhere(false, written);
       case ir::Origin::Kind::unknown: return mark_elsewhere(read, written);
     }
     // One of several parameters, as after a choice between two arrays: which one is known when the kernel runs.

@@ -23,6 +23,7 @@ struct Accesses {
   std::vector<bool> replaced;       // written by more than additions
   /// Through descriptors that came out of memory, or whose origin is not plain to see.
   bool read_elsewhere = false, written_elsewhere = false;
+  bool read_objects = false;  // through descriptors in fixed memory: arrays of objects (analysis/handles.h)
 };
 Accesses accesses(const ir::Function& kernel, std::size_t params);
 /// The leaves that such operations on arrays go to, ascending; false: some go elsewhere.

@@ -26,9 +26,10 @@ bool is_step(const Op& op) { return ir::derivative_of(op.code) == ir::Derivative
 Activity::Activity(const ir::Function& function, bool prints, std::span<const NumberRoot> roots)
     : varied_(function.value_count), useful_(function.value_count), prints_(prints) {
   // A function is derived for whatever its callers pass. A kernel's numbers come from a launch and carry no adjoint, but
-  // for those in structs that are asked for; its data varies where it is loaded.
-  if (function.kind == ir::FunctionKind::function)
-    for (const Value* param : function.params()) vary(param);
+  // for those in structs that are asked for, and for what a print may show; its data varies where it is loaded.
+  const bool derived = function.kind == ir::FunctionKind::function;
+  for (const Value* param : function.params())
+    if (derived || (prints && param->type->is_numeric())) vary(param);
   for (const NumberRoot& root : roots) vary(root.value);
   do {
     changed_ = false;

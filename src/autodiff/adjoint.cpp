@@ -22,6 +22,10 @@ void make_adjoint(ir::Module& module, const AdjointOptions& options, DiagnosticS
   made->loc = source->loc;
   for (const ir::Value* param : source->params())
     made->add_argument(made->body, param->type, made->arena.copy(param->name));
+  if (options.seeds)
+    for (const ir::Value* param : source->params())
+      made->add_argument(made->body, param->type,
+                         made->arena.copy(std::string(param->name) + std::string(kSeedSuffix)));
   if (!recorded.roots.empty()) made->add_argument(made->body, numbers_type(), kNumbersName);
   Functions functions(module, options, sink);
   // No seeds: a kernel returns nothing, its adjoints begin with the gradients of what it has stored.

@@ -27,7 +27,11 @@ struct AdjointOptions {
   bool into_arrays = true;
   /// What the kernel prints is printed again in reverse, each with its adjoint behind it (prints.cpp).
   bool prints = false;
+  /// The adjoint has a parameter more for each of the kernel's own, of the same type: with that the adjoint of a number,
+  /// vector or matrix begins. Only prints show it, for what is passed by value gets no gradient.
+  bool seeds = false;
 };
+inline constexpr std::string_view kSeedSuffix = "_seed";  // of those parameters' names
 
 /// Makes the kernel, the module's last function, its own adjoint: it keeps parameters and form, reads the arrays as they
 /// were at the launch, and adds to the gradients of what was read what the gradients of the written arrays say.

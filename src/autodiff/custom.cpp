@@ -61,10 +61,16 @@ bool Functions::can_reverse(const ir::Function& function, const SourceLoc& call)
 void Reverser::replay_call(const Op& op) {
   // Native code that sees arrays may write to them: it runs again only if the program says so, by a replay.
   const ir::Function& callee = *op.callee;
-  if (!callee.native.empty() && !callee.replay && takes_arrays(callee)) {
-    if (!op.results.empty()) forward_[op.result()] = recall(op);
-    return;
-  }
+  // A log has room for one value per site, so several results have no site (−1).
+  auto recall_results = [&] {
+    for (std::size_t k = 0; k < op.results.size(); ++k) {
+      const Type* type = op.result(k)->type;
+      forward_[op.results[k]] =
+          op.results.size() == 1 ? recall(op) : b_.op_typed(OpCode::recall, {}, {&type, 1})->result();
+      if (op.results.size() > 1) forward_[op.results[k]]->op->imm = -1;
+    }
+  };
+  if (!callee.native.empty() && !callee.replay && takes_arrays(callee)) return recall_results();
   // Functions that touch memory were inlined, but for those with a gradient of their own. Their replay leaves out all
   // writes, so a private array that one of them fills would be empty for the loads that follow it here.
   for (std::size_t k = 0; k < op.operands.size(); ++k)
@@ -74,16 +80,8 @@ void Reverser::replay_call(const Op& op) {
       d.notes.push_back({{}, "let it return the values instead"});
     }
   // Called again, it would read what the launch has left there and not what it read then: its results are written
-  // down like a load's. A log has room for one value per site, so several results have no site (−1).
-  if (callee.native.empty() && reads_changed(op, callee.replay ? *callee.replay : callee)) {
-    for (std::size_t k = 0; k < op.results.size(); ++k) {
-      const Type* type = op.result(k)->type;
-      forward_[op.results[k]] =
-          op.results.size() == 1 ? recall(op) : b_.op_typed(OpCode::recall, {}, {&type, 1})->result();
-      if (op.results.size() > 1) forward_[op.results[k]]->op->imm = -1;
-    }
-    return;
-  }
+  // down like a load's.
+  if (callee.native.empty() && reads_changed(op, callee.replay ? *callee.replay : callee)) return recall_results();
   std::vector<Value*> args = mapped_all(op.operands);
   Op* call = b_.call(functions_.replay_of(*op.callee), args);
   for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = call->result(k);

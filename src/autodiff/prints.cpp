@@ -102,7 +102,7 @@ void Reverser::reverse_print(const Op& op) {
     else
       // The adjoint so far: operations before the print have not been gone back
       // over yet, and what they add comes later.
-      append_numbers(value->type, has_floats(value->type) ? adjoint_or_zero(value) : nullptr, true, line);
+      append_numbers(value->type, has_floats(value->type) ? adjoint_or_zero(value) : adjoint(value), true, line);
   }
   b_.op(OpCode::printf, line.numbers)->text = target_.arena.copy(line.format + "\n");
 }

@@ -59,8 +59,13 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::thread:
     case OpCode::block_dim:
     case OpCode::on_gpu:
+    case OpCode::objects:
     case OpCode::barrier:
     case OpCode::fence:
+    case OpCode::warp:
+    case OpCode::lane:
+    case OpCode::vote:
+    case OpCode::shuffle:
     case OpCode::running:
     case OpCode::any:
     WEFT_CASES(WEFT_NUMBER_OPS)
@@ -102,7 +107,11 @@ void Reverser::replay_control(const Op& op) {
   for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = copy->result(k);
 }
 
-bool Reverser::may_be_overwritten(const Op& load) const { return (alias_.direct_reads(load) & written_) != 0; }
+bool Reverser::may_be_overwritten(const Op& load) const {
+  // Numbers that are stored somewhere make no array of what lies in a struct or in another array.
+  if (load.result()->type->is_array() && !writes_arrays_) return false;
+  return (alias_.direct_reads(load) & written_) != 0;
+}
 
 Value* Reverser::recall(const Op& op) {
   if (recorded_)

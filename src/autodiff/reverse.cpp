@@ -3,6 +3,7 @@
 
 #include "autodiff/thread_sharing.h"
 #include "ir/op_cases.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -36,6 +37,7 @@ Reverser::Reverser(const ir::Function& source, ir::Function& target, Functions& 
     // Everything that may have changed by the end of the launch. Where in the kernel a write stands makes no
     // difference: the adjoint runs when all of it is over, and all threads have written.
     written_ |= alias_.touched(alias_.direct_writes(op));
+    writes_arrays_ |= op.code == OpCode::call || (op.code == OpCode::store && ir::has_array(op.operands.back()->type));
     if (op.code == OpCode::for_ || op.code == OpCode::while_) ++loops_;
   });
   // Private arrays are gone when the launch is over, and are replayed instead (is_fresh).
@@ -51,6 +53,12 @@ std::vector<Value*> Reverser::run(std::span<Value* const> seeds) {
   // First all values, then all adjoints: a rule may ask for any operand, or for the result, of any operation.
   replay(*source_.body, true);
   forget_adjoints(*source_.body);
+  const std::size_t params = source_.params().size();
+  const bool seeded = options_.seeds && source_.kind == ir::FunctionKind::kernel;
+  for (std::size_t k = 0; seeded && k < params; ++k)
+    if (const Value* param = source_.params()[k];
+        param->type->is_numeric() && !param->type->is_bool())  // of integers it is what prints show
+      set(param, target_.params()[params + k]);
   const Op* end = source_.body->last;
   std::size_t next = 0;
   // Added, for one value may be returned twice.

@@ -231,6 +231,7 @@ class Reverser {
   std::unordered_map<const ir::Op*, std::vector<ir::Value*>> slot_arrays_;
   const ir::Region* replay_root_ = nullptr;
   analysis::BaseMask written_ = 0;  // what the source may write
+  bool writes_arrays_ = false;      // descriptors of arrays among it
   analysis::BaseMask apart_ = 0;    // where threads can't meet
   analysis::BaseMask only_extremes_ = 0;
   struct Local {

@@ -65,8 +65,13 @@ nb::object instance(nb::handle cls, runtime::Array array) {
   return made;
 }
 
-/// A view handed to Python: an instance of the class of the array it was made from.
-nb::object like(nb::handle self, runtime::Array array) { return instance(self.type(), std::move(array)); }
+PyObject* view_class = nullptr;  // warp.array
+
+/// A view handed to Python. It is a plain array: a class that a program derives may have more to it than its __init__, which
+/// does not run here, would have given it.
+nb::object like(nb::handle self, runtime::Array array) {
+  return instance(view_class ? nb::handle(view_class) : self.type(), std::move(array));
+}
 
 /// An extent, index or slice bound. Numbers beyond 64 bits saturate where `clamp` says so, otherwise they are errors.
 std::int64_t to_int64(nb::handle value, const char* what, bool clamp = false) {
@@ -410,6 +415,9 @@ nb::object bytes_or_none(std::uintptr_t address) { return address ? nb::object(n
 }  // namespace
 
 void register_arrays(nb::module_& m) {
+  m.def(
+      "set_view_class", [](nb::object cls) { view_class = cls.release().ptr(); }, nb::arg("cls"),
+      "The class of views of arrays.");
   nb::class_<Memory>(m, "ArrayMemory", "The bytes of an array as a buffer.", nb::type_slots(memory_slots));
   nb::object bases = nb::steal(PyTuple_Pack(2, PyExc_IndexError, PyExc_RuntimeError));
   index_error_type =

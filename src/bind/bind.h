@@ -37,6 +37,7 @@ struct ArrayObject {
 void register_errors(nb::module_& m);
 void register_types(nb::module_& m);
 void register_arrays(nb::module_& m);
+void register_class_bases(nb::module_& m);
 void register_functions(nb::module_& m);
 void register_kernels(nb::module_& m);
 void register_launch(nb::module_& m);
@@ -54,6 +55,7 @@ void register_algorithms(nb::module_& m);
 void register_host_graphs(nb::module_& m);
 void register_meshes(nb::module_& m);
 void register_hash_grids(nb::module_& m);
+void register_volumes(nb::module_& m);
 
 /// Raises the Python exception for a failed compile, by the category of its first error.
 [[noreturn]] void raise_compile_error(const DiagnosticSink& sink);

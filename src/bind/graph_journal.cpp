@@ -145,8 +145,15 @@ void GraphJournal::launched(const driver::LaunchWork& work, std::shared_ptr<cons
   auto& kernel = static_cast<PythonKernel&>(*work.kernel);
   driver::KernelSignature& signature = work.signature;
   const char* block = work.block;
-  if (kernel.options().tangent || work.variant.param_bytes != signature.layout.size)
+  if (kernel.options().doubles_params() || work.variant.param_bytes != signature.layout.size)
     return other("a launch of kernel '" + kernel.name() + "' that is followed by a tape or forward mode");
+  for (const driver::HandlePlace& place : work.variant.handles) {
+    std::uint64_t id = 0;
+    std::memcpy(&id, block + place.offset, sizeof id);
+    if (id)  // an address, worth nothing in another process
+      return other("argument '" + place.name + "' of kernel '" + kernel.name() + "', which is the id of a " +
+                   std::string(handle_user_name(place.kind)));
+  }
   std::string problem;
   for (const ParamLayout::Param& p : signature.layout.params)
     visit_arrays(p.type, p.offset, [&](std::uint32_t offset, const Type* type) {

@@ -33,6 +33,7 @@ driver::CompileOptions options_from(nb::dict d) {
   flag("fast_math", o.fast_math);
   flag("cache", o.use_cache);
   flag("tangent", o.tangent);
+  flag("seeds", o.seeds);
   number("opt_level", o.opt_level);
   number("lanes", o.lanes);
   number("max_unroll", o.max_unroll);
@@ -168,7 +169,7 @@ void build_ahead(PythonKernel& kernel) {
     source.complete = [&] { return !session.asked_more(); };
     cuda::Device* device = last_device;
     if (device && device->capture()) return;  // what is loaded now could end up in the graph
-    kernel.note_meaning(kernel.signature(types));
+    // What the names mean now is not noted: a launch may find them changed, and forms are built by what it finds.
     GilRelease release;
     driver::LaunchForm form;
     form.rank = std::uint8_t(sema::scan(*kernel.decl().def).tid_names);
@@ -250,7 +251,8 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
 WEFT_HOT const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::KernelSignature& signature,
                                                   std::span<const std::int64_t> dims, const char* block, bool adjoint,
                                                   cuda::Device* device) {
-  driver::LaunchForm form = driver::form_of(signature.layout, block, dims.size());
+  driver::LaunchForm form = adjoint ? driver::tape_form(kernel, signature, block, dims.size())
+                                    : driver::form_of(signature.layout, block, dims.size());
   form.adjoint = adjoint;
   form.meet = adjoint && driver::gradients_may_meet(signature.layout, block);
   const driver::KernelVariant* ready = signature.ready(form, device);
@@ -333,7 +335,8 @@ void run_released(const std::function<void(const runtime::LaunchOptions&)>& work
 
 void PythonKernel::run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) { run_released(work); }
 
-void PythonKernel::warn(const std::string& text) {
+void PythonKernel::warn(const std::string& text) const {
+  const nb::gil_scoped_acquire python;  // launches run without it
   if (hooks().warn.is_valid()) hooks().warn(text);
 }
 

@@ -91,7 +91,8 @@ WEFT_HOT std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
   if (!list.is_valid()) throw nb::python_error();
   const Py_ssize_t n = PyTuple_GET_SIZE(list.ptr());
   if (n < 1 || n > kMaxRank) {
-    PyErr_Format(PyExc_ValueError, "launch dimensions: a kernel runs over 1 to %d dimensions, %zd were given", kMaxRank,
+    PyErr_Format(PyExc_ValueError,
+                 "launch dimensions: a kernel runs over at least 1 and at most %d dimensions, %zd were given", kMaxRank,
                  n);
     throw nb::python_error();
   }
@@ -112,9 +113,9 @@ WEFT_HOT driver::KernelSignature& signature_for(PythonKernel& kernel, const Argu
     launch_error(kernel, text + "), inputs and outputs together gave " + std::to_string(args.size()));
   }
   std::vector<const Type*> types;
-  const std::size_t own = kernel.options().tangent ? params.size() / 2 : params.size();
+  const std::size_t own = kernel.options().doubles_params() ? params.size() / 2 : params.size();
   for (std::size_t i = 0; i < params.size(); ++i) {
-    if (i >= own) {  // a tangent has the type of what it belongs to
+    if (i >= own) {  // a tangent or a seed has the type of what it belongs to
       types.push_back(types[i - own]);
       continue;
     }
@@ -138,8 +139,8 @@ WEFT_HOT void fill_param(PythonKernel& kernel, const driver::KernelSignature& si
                          PyObject* value, char* block, std::vector<nb::object>& keep, cuda::Device* device) {
   const ParamLayout::Param& p = signature.layout.params[index];
   char* to = block + p.offset;
-  if (value == Py_None && kernel.options().tangent && index >= signature.types.size() / 2) [[unlikely]] {
-    std::memset(to, 0, p.type->size());  // it does not move
+  if (value == Py_None && kernel.options().doubles_params() && index >= signature.types.size() / 2) [[unlikely]] {
+    std::memset(to, 0, p.type->size());  // it does not move, or begins at zero
     return;
   }
   if (p.type->is_array()) {

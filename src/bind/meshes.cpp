@@ -77,10 +77,15 @@ void register_meshes(nb::module_& m) {
       .def_prop_ro("id", [](const MeshObject& self) { return self.mesh->id(); })
       .def_prop_ro(
           "tree_bytes", [](const MeshObject& self) { return self.mesh->tree().bytes(); }, "Bytes of the tree.")
-      .def("refit", [](MeshObject& self) { released([&] { self.mesh->refit(); }); })
+      .def("refit",
+           [](MeshObject& self) {
+             note_other("a refit of a Mesh");
+             released([&] { self.mesh->refit(); });
+           })
       .def(
           "rebuild",
           [](MeshObject& self, const std::optional<std::string>& constructor) {
+            note_other("a rebuild of a Mesh");
             released([&] { self.mesh->rebuild(maybe_constructor(constructor)); });
           },
           nb::arg("constructor").none())
@@ -88,6 +93,7 @@ void register_meshes(nb::module_& m) {
           "set_points",
           [](MeshObject& self, const ArrayObject& points) {
             const Array p = points.array;
+            note_other("other points of a Mesh");
             released([&] { self.mesh->set_points(p); });
           },
           nb::arg("points"))
@@ -95,6 +101,7 @@ void register_meshes(nb::module_& m) {
           "set_velocities",
           [](MeshObject& self, const ArrayObject* velocities) {
             const Array v = array_or_none(velocities);
+            note_other("other velocities of a Mesh");
             released([&] { self.mesh->set_velocities(v); });
           },
           nb::arg("velocities").none());
@@ -112,10 +119,15 @@ void register_meshes(nb::module_& m) {
       .def_prop_ro("id", [](const BvhObject& self) { return self.bvh->id(); })
       .def_prop_ro(
           "tree_bytes", [](const BvhObject& self) { return self.bvh->tree().bytes(); }, "Bytes of the tree.")
-      .def("refit", [](BvhObject& self) { released([&] { self.bvh->refit(); }); })
+      .def("refit",
+           [](BvhObject& self) {
+             note_other("a refit of a Bvh");
+             released([&] { self.bvh->refit(); });
+           })
       .def(
           "rebuild",
           [](BvhObject& self, const std::optional<std::string>& constructor) {
+            note_other("a rebuild of a Bvh");
             released([&] { self.bvh->rebuild(maybe_constructor(constructor)); });
           },
           nb::arg("constructor").none())

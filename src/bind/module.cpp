@@ -12,6 +12,7 @@ NB_MODULE(_weft, m) {
   bind::register_errors(m);
   bind::register_types(m);
   bind::register_arrays(m);
+  bind::register_class_bases(m);
   bind::register_functions(m);
   bind::register_kernels(m);
   bind::register_cuda(m);
@@ -20,6 +21,7 @@ NB_MODULE(_weft, m) {
   bind::register_host_graphs(m);
   bind::register_meshes(m);
   bind::register_hash_grids(m);
+  bind::register_volumes(m);
   bind::register_graph_journal(m);
   bind::register_graph_writes(m);
   bind::register_saved_graphs(m);

@@ -44,7 +44,7 @@ class __attribute__((visibility("hidden"))) PythonKernel final : public driver::
   void start(const driver::LaunchWork& work) override;
   runtime::LaunchOptions cpu_options() const override;
   void run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) override;
-  void warn(const std::string& text) override;
+  void warn(const std::string& text) const override;
 
   std::shared_ptr<RecentLaunch> recent;  // guarded by the GIL; null without one
 

@@ -227,11 +227,11 @@ namespace {
 /// The arrays in Python of objects whose ids a launch has; the driver finds their memory by itself.
 std::vector<nb::object> arrays_of_handles(const driver::WatchedLaunch& launch) {
   std::vector<nb::object> out;
-  const driver::LaunchForm form = driver::form_of(launch.signature.layout, launch.block, launch.dims.size());
+  const driver::LaunchForm form = driver::tape_form(*launch.kernel, launch.signature, launch.block, launch.dims.size());
   const driver::TapeFacts& facts = launch.kernel->facts_for(launch.signature, form);
   for (const auto& object : driver::objects_in(facts.handles, launch.block, launch.place.device, launch.kernel->name()))
-    if (object->owner())
-      for (const nb::object& one : *static_cast<const std::vector<nb::object>*>(object->owner().get()))
+    if (const std::shared_ptr<const void> owner = object->owner())
+      for (const nb::object& one : *static_cast<const std::vector<nb::object>*>(owner.get()))
         if (!one.is_none()) out.push_back(one);
   return out;
 }

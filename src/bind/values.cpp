@@ -231,7 +231,11 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
     return;
   }
   if (a.type() != type)
-    fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + a.type()->user_name());
+    fail(PyExc_RuntimeError, kernel, param,
+         "expected " + type->user_name() + ", got " + a.type()->user_name() +
+             (a.element() == type->element()
+                  ? ", which has " + std::to_string(a.rank()) + (a.rank() == 1 ? " dimension" : " dimensions")
+                  : ""));
   if (!reachable(a))
     fail(PyExc_RuntimeError, kernel, param,
          "the launch runs on " + target_name() + ", but the array is on " + (a.space() ? a.space()->name() : "cpu") +

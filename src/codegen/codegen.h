@@ -127,6 +127,7 @@ struct GpuTrailer {
   std::uint64_t print;            // device address of a runtime::GpuPrintBuffer, or 0
   std::uint64_t launch;           // counts launches: what they print is put in this order
   GpuDivisor divisors[kMaxRank];  // of dims, where count is less than 2^31
+  std::uint64_t objects;          // debug mode: address of the table of living objects, or 0
 };
 /// Offset of the trailer in a block whose own parameters take `param_bytes`.
 constexpr std::uint32_t gpu_trailer_offset(std::uint32_t param_bytes) { return (param_bytes + 7u) & ~7u; }

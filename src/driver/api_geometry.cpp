@@ -50,6 +50,13 @@ void change(const geometry::Object& object, std::string text, std::function<void
   });
 }
 
+/// Shows a mesh the program's own handles, whose gradients may come and go.
+void watch_gradients(geometry::Mesh& mesh, const Array& points, const Array& velocities) {
+  const auto handle = [](const Array& one) { return one.is_valid() ? &one.internal()->array : nullptr; };
+  mesh.use_handles(handle(points), handle(velocities));
+  mesh.set_owner(std::make_shared<std::vector<Array>>(std::vector{points, velocities}));
+}
+
 ScalarKind kind_of_points(const DataType& scalar) {
   const Type* type = scalar.internal();
   for (ScalarKind kind : {ScalarKind::f16, ScalarKind::f32, ScalarKind::f64})
@@ -69,13 +76,7 @@ Mesh::Mesh(Array points, Array indices, Array velocities, const MeshOptions& opt
     return geometry::Mesh::make(array_of(points_), array_of(indices_), array_of(velocities_), array_of(options.groups),
                                 inner);
   });
-  watch_gradients();
-}
-
-void Mesh::watch_gradients() {
-  const auto handle = [](const Array& one) { return one.is_valid() ? &one.internal()->array : nullptr; };
-  impl_->use_handles(handle(points_), handle(velocities_));
-  impl_->set_owner(std::make_shared<std::vector<Array>>(std::vector{points_, velocities_}));
+  watch_gradients(*impl_, points_, velocities_);
 }
 
 std::uint64_t Mesh::id() const { return impl_->id(); }
@@ -89,15 +90,23 @@ void Mesh::rebuild() {
 }
 
 void Mesh::set_points(Array points) {
-  guarded([&] { impl_->set_points(array_of(points)); });
+  guarded([&] { impl_->check_points(array_of(points)); });
   points_ = std::move(points);
-  watch_gradients();
+  change(*impl_, "give a Mesh other points",
+         [object = impl_, points = points_, velocities = velocities_](const runtime::LaunchOptions&) {
+           object->set_points(array_of(points));
+           watch_gradients(*object, points, velocities);
+         });
 }
 
 void Mesh::set_velocities(Array velocities) {
-  guarded([&] { impl_->set_velocities(array_of(velocities)); });
+  guarded([&] { impl_->check_velocities(array_of(velocities)); });
   velocities_ = std::move(velocities);
-  watch_gradients();
+  change(*impl_, "give a Mesh other velocities",
+         [object = impl_, points = points_, velocities = velocities_](const runtime::LaunchOptions&) {
+           object->set_velocities(array_of(velocities));
+           watch_gradients(*object, points, velocities);
+         });
 }
 
 Bvh::Bvh(Array lowers, Array uppers, TreeKind tree, const Array& groups)

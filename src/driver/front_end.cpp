@@ -16,7 +16,7 @@ std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& s
   options.max_unroll = request.options.max_unroll;
   options.gradients = gradients || request.form.adjoint || request.form.taped || request.options.tangent;
   std::span<const Type* const> types = request.arg_types;
-  if (request.options.tangent) types = types.first(types.size() / 2);  // tangents have the types of what they belong to
+  if (request.options.doubles_params()) types = types.first(types.size() / 2);  // the others have the same types
   auto module = sema::lower_kernel(*request.kernel, types, options, sink);
   if (!module) return nullptr;
   module->functions.back()->form = request.form.in_ir();
@@ -59,6 +59,7 @@ std::vector<runtime::CheckSite> describe_sites(const ir::Module& module) {
         case ir::CheckKind::bounds: site.kind = runtime::CheckSiteKind::bounds; break;
         case ir::CheckKind::divide_by_zero: site.kind = runtime::CheckSiteKind::divide_by_zero; break;
         case ir::CheckKind::not_finite: site.kind = runtime::CheckSiteKind::not_finite; break;
+        case ir::CheckKind::object: site.kind = runtime::CheckSiteKind::object; break;
       }
     }
     site.text = std::string(op->text);

@@ -1,5 +1,6 @@
 // GPU launches: sizes, the argument block, a slot for failed checks.
 #include "driver/gpu_launch.h"
+#include "geometry/object.h"
 #include "support/hot.h"
 
 #include <cstring>
@@ -85,6 +86,7 @@ void GpuLaunch::queue(const cuda::Stream& stream) {
         {binary.code().name, rank_, binary.code().check_sites, variant_.binary}, stream.handle());
     trailer.error = slot ? reinterpret_cast<std::uint64_t>(&slot->record) : 0;
     trailer.stop = slot ? reinterpret_cast<std::uint64_t>(&slot->stop) : 0;
+    trailer.objects = geometry::object_table(&device_);
   }
   trailer.print = device_.prints().buffer();
   trailer.launch = device_.prints().next_launch();

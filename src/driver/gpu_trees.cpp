@@ -1,4 +1,4 @@
-// Trees that a GPU builds and refits by itself: the order of the kernels in kernels/tree.py, which are compiled like any
+// Trees that a GPU builds and refits by itself: the order of the kernels in kernels/*.py, which are compiled like any
 // program's when they are first needed. All of it is queued on the device's current stream and can be captured.
 #include "driver/gpu_trees.h"
 
@@ -20,8 +20,8 @@ constexpr char kTreeKernels[] =
 #include "driver/tree_kernels.inc"
     ;
 
-constexpr int kMortonBits = 31;                // ten an axis, and one for what counts for nothing
-constexpr std::int64_t kExtentThreads = 8192;  // that gather the bounds of all centres
+constexpr int kMortonBits = 31;                   // ten an axis, and one for what counts for nothing
+constexpr std::int64_t kExtentThreads = 1 << 16;  // that gather the bounds of all centres
 
 weft::Array handle(const runtime::Array& array) {
   auto impl = std::make_shared<weft::Array::Impl>();
@@ -108,28 +108,33 @@ class GpuTrees final : public geometry::DeviceTrees {
   }
 
   void link(cuda::Device& device, DeviceTree& tree, const runtime::Array& keys) {
-    const Type* vec3 = types::vec(types::f32(), 3);
     const std::int64_t n = tree.count, inner = n - 1;
     const auto ints = [&](std::int64_t size) { return runtime::Array::empty(types::i32(), {size}, false, &device); };
-    const runtime::Array slot_lower = runtime::Array::empty(vec3, {2 * inner}, false, &device);
-    const runtime::Array slot_upper = runtime::Array::empty(vec3, {2 * inner}, false, &device);
-    const runtime::Array slot_nodes = ints(2 * inner), first = ints(inner), last = ints(inner), parent = ints(inner);
+    const runtime::Array slots = runtime::Array::empty(types::vec(types::f32(), 4), {4 * inner}, false, &device);
+    const runtime::Array counts = runtime::Array::empty(types::vec(types::i32(), 2), {2 * inner}, false, &device);
+    const runtime::Array parent = ints(inner), sorted = tree.order;
     const std::int32_t nobody = -1;
     tree.arrived.fill(&nobody);
-    launch("climb", n, handle(keys), handle(tree.order), handle(tree.lowers), handle(tree.uppers), handle(tree.arrived),
-           handle(slot_lower), handle(slot_upper), handle(slot_nodes), handle(first), handle(last), handle(parent));
-    launch("lay_out", inner, handle(slot_lower), handle(slot_upper), handle(slot_nodes), handle(first), handle(last),
-           handle(parent), handle(floats(tree.nodes)), handle(tree.nodes));
+    launch("climb", n, handle(keys), handle(sorted), handle(tree.lowers), handle(tree.uppers), handle(tree.arrived),
+           handle(slots), handle(counts), handle(parent));
+    tree.order = ints(n);
+    launch("lay_out", inner, handle(slots), handle(counts), handle(parent), handle(sorted), handle(tree.order),
+           handle(rows(tree.nodes)));
   }
 
   void fill_leaves(DeviceTree& tree, const TreeSource& source) {
-    const runtime::Array words = tree.leaves.reinterpret(types::i32(), tree.leaves.shape(), tree.leaves.strides());
     if (source.of_faces())
       launch("fill_faces", tree.count, handle(source.points), handle(source.indices), handle(tree.order),
-             handle(floats(tree.leaves)), handle(words));
+             handle(rows(tree.leaves)));
     else
       launch("fill_boxes", tree.count, handle(tree.lowers), handle(tree.uppers), handle(tree.order),
-             handle(floats(tree.leaves)), handle(words));
+             handle(rows(tree.leaves)));
+  }
+
+  /// The same memory as rows of four floats.
+  static runtime::Array rows(const runtime::Array& words) {
+    const std::int64_t count = words.extent(0) * words.extent(1) / 4, stride = 16;
+    return words.reinterpret(types::vec(types::f32(), 4), std::span(&count, 1), std::span(&stride, 1));
   }
 
   /// The same memory as floats.

@@ -12,10 +12,7 @@ void visit_versions(const Tape::Take& take,
                     const std::function<void(const std::shared_ptr<runtime::Version>&)>& visit) {
   for (const Step& step : take.steps) {
     for (const auto& one : step.versions) visit(one);
-    if (!step.launch) continue;
-    for (const TapedLaunch::Leaf& leaf : step.launch->leaves)
-      if (leaf.version) visit(leaf.version);
-    for (const auto& one : step.launch->held_versions) visit(one);
+    if (step.launch) step.launch->each_version(visit);
   }
 }
 

@@ -41,7 +41,7 @@ std::vector<HandlePlace> handle_places(const ir::Function& kernel) {
   ParamLayout layout;
   for (const ir::Value* param : kernel.params()) layout.add(std::string(param->name), param->type);
   for (const analysis::HandleArgument& a : arguments)
-    places.push_back({layout.params[a.param].offset + a.offset, a.kind, a.name});
+    places.push_back({layout.params[a.param].offset + a.offset, a.kind, a.name, a.winding, a.written});
   return places;
 }
 
@@ -59,6 +59,44 @@ std::vector<std::shared_ptr<Object>> objects_in(std::span<const HandlePlace> pla
       objects.push_back(std::move(found.object));
   }
   return objects;
+}
+
+std::vector<std::string> warnings_of(std::span<const HandlePlace> places, const void* block) {
+  std::vector<std::string> warnings;
+  for (const HandlePlace& place : places) {
+    if (!place.winding) continue;
+    std::uint64_t id = 0;
+    std::memcpy(&id, static_cast<const char*>(block) + place.offset, sizeof id);
+    const std::shared_ptr<Object> object = id ? geometry::find_object(id).object : nullptr;
+    if (object && object->first_without_winding())
+      warnings.push_back("a query asks the Mesh with id " + std::to_string(id) +
+                         " for winding numbers, which it was not made for: the side is found by rays instead (make it "
+                         "with support_winding_number=True)");
+  }
+  return warnings;
+}
+
+namespace {
+
+void add_memory(const Type* type, const char* at, std::vector<runtime::ByteRange>& out) {
+  if (type->is_struct())
+    for (const Field& field : type->fields()) add_memory(field.type, at + field.offset, out);
+  if (type != types::u64()) return;
+  std::uint64_t id = 0;
+  std::memcpy(&id, at, sizeof id);
+  if (id == 0) return;
+  if (const std::shared_ptr<Object> object = geometry::find_object(id).object)
+    for (const runtime::Array* array : object->arrays())
+      if (array->is_valid()) out.push_back(array->range());
+}
+
+}  // namespace
+
+std::vector<runtime::ByteRange> memory_of_objects(const ParamLayout& layout, const void* block) {
+  std::vector<runtime::ByteRange> out;
+  for (const ParamLayout::Param& param : layout.params)
+    add_memory(param.type, static_cast<const char*>(block) + param.offset, out);
+  return out;
 }
 
 HeldObjects::HeldObjects(std::vector<std::shared_ptr<Object>> objects) : objects_(std::move(objects)) {

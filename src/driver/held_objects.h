@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <vector>
 
 #include "geometry/object.h"
@@ -16,7 +17,9 @@ namespace weft::driver {
 struct HandlePlace {
   std::uint32_t offset = 0;
   HandleKind kind = HandleKind::mesh;
-  std::string name;  // of the argument
+  std::string name;      // of the argument
+  bool winding = false;  // it should be of a mesh with moments for winding numbers
+  bool written = false;  // the kernel writes to what it finds there
 };
 
 /// Those of a kernel's form, by its own parameters.
@@ -26,6 +29,13 @@ std::vector<HandlePlace> handle_places(const ir::Function& kernel);
 /// ArgumentError for other numbers.
 std::vector<std::shared_ptr<geometry::Object>> objects_in(std::span<const HandlePlace> places, const void* block,
                                                           const cuda::Device* device, const std::string& kernel);
+
+/// What is to be said of objects whose ids lie in the block, each time that somebody asks for the first time: meshes that
+/// are asked for winding numbers without being made for them.
+std::vector<std::string> warnings_of(std::span<const HandlePlace> places, const void* block);
+
+/// The memory of all arrays of objects whose ids may be among a block's numbers, whatever its kernel does with them.
+std::vector<runtime::ByteRange> memory_of_objects(const ParamLayout& layout, const void* block);
 
 /// Objects of a launch on the CPU while it runs: whoever changes them waits.
 class HeldObjects {

@@ -25,6 +25,8 @@ Kernel::Kernel(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions op
       source_hash_(source_hash),
       interpret_(interpret) {}
 
+std::string_view Kernel::suffix() const { return options_.tangent ? autodiff::kTangentSuffix : autodiff::kSeedSuffix; }
+
 const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
   {
     std::shared_lock lock(mutex_);
@@ -33,12 +35,12 @@ const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
   std::size_t errors = sink.error_count();
   auto read = sema::kernel_params(*decl_, sink);
   if (sink.error_count() != errors) return nullptr;
-  if (options_.tangent)
+  if (options_.doubles_params())
     for (std::size_t i = 0, own = read.size(); i < own; ++i) {
-      sema::KernelParam tangent;
-      tangent.name = read[i].name + std::string(autodiff::kTangentSuffix);
-      tangent.pattern = read[i].pattern;
-      read.push_back(std::move(tangent));
+      sema::KernelParam twin;
+      twin.name = read[i].name + std::string(suffix());
+      twin.pattern = read[i].pattern;
+      read.push_back(std::move(twin));
     }
   std::unique_lock lock(mutex_);
   if (!params_known_) params_ = std::move(read);
@@ -59,9 +61,9 @@ KernelSignature& Kernel::signature(const std::vector<const Type*>& types) {
   fresh->types = types;
   const std::span<const syntax::Param> own = decl_->def->params;
   for (std::size_t i = 0; i < types.size(); ++i)
-    fresh->layout.add(i < own.size() ? std::string(own[i].name)
-                                     : std::string(own[i - own.size()].name) + std::string(autodiff::kTangentSuffix),
-                      types[i]);
+    fresh->layout.add(
+        i < own.size() ? std::string(own[i].name) : std::string(own[i - own.size()].name) + std::string(suffix()),
+        types[i]);
   signatures_.push_back(std::move(fresh));
   bool generic = false;
   for (const sema::KernelParam& p : params_) generic = generic || p.pattern.is_generic();
@@ -202,6 +204,24 @@ const TangentPlan& Kernel::tangent_plan(KernelSignature& signature, LaunchForm f
   return *slot.load(std::memory_order_relaxed);
 }
 
+LaunchForm tape_form(Kernel& kernel, KernelSignature& signature, const char* block, std::size_t rank) {
+  LaunchForm form = form_of(signature.layout, block, rank);
+  const std::vector<runtime::ByteRange> objects = memory_of_objects(signature.layout, block);
+  if (objects.empty()) return form;
+  LaunchForm apart = form;
+  apart.objects_apart = true;
+  const TapeFacts& facts = kernel.facts_for(signature, apart);
+  if (facts.written_elsewhere) return form;
+  for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
+    if (!facts.written[k]) continue;
+    const auto& desc = *reinterpret_cast<const ArrayDesc*>(block + facts.leaves[k].offset);
+    const runtime::ByteRange range = runtime::data_range(desc, facts.leaves[k].type->element()->size());
+    for (const runtime::ByteRange& one : objects)
+      if (range.intersects(one)) return form;
+  }
+  return apart;
+}
+
 std::string Kernel::find_race(KernelSignature& signature, LaunchForm form, const void* block,
                               const LaunchRequest& request) {
   form = form.plain();
@@ -254,8 +274,13 @@ void Kernel::run_with_objects(const KernelVariant& variant, const void* block, c
   std::vector<std::shared_ptr<geometry::Object>> objects = objects_in(variant.handles, block, device, name_);
   if (variant.adjoint || options_.tangent)
     for (const auto& object : objects) object->refresh_gradients();
+  for (const std::string& warning : warnings_of(variant.handles, block)) warn(warning);
   if (device && device->capture())
     device->keep_for_capture(std::make_shared<std::vector<std::shared_ptr<geometry::Object>>>(objects));
+  if (!variant.adjoint)
+    for (const HandlePlace& place : variant.handles)
+      if (place.written)
+        for (const auto& object : objects_in({&place, 1}, block, device, name_)) object->before_write();
   const HeldObjects held(std::move(objects));
   run_ready(variant, block, request);
 }

@@ -100,6 +100,9 @@ struct LaunchWork {
   std::shared_ptr<void> owner;                // of what else it points to; the language knows what it is
 };
 
+/// The form of a launch that tapes, or adjoints, are asked for: form_of, and whether objects lie apart.
+LaunchForm tape_form(Kernel& kernel, KernelSignature& signature, const char* block, std::size_t rank);
+
 /// Whether the threads of such a launch run one after another, in their order or in the opposite one.
 bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request);
 
@@ -178,9 +181,11 @@ class Kernel {
   virtual runtime::LaunchOptions cpu_options() const { return {}; }
   /// Does work that takes long; the language's other threads run meanwhile, and it may want to end the work.
   virtual void run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) { work(cpu_options()); }
-  virtual void warn(const std::string&) {}
+  virtual void warn(const std::string&) const {}
 
  private:
+  /// Of the names of parameters that stand behind the kernel's own (CompileOptions::doubles_params).
+  std::string_view suffix() const;
   BuildRequest request_for(const KernelSignature& signature, LaunchForm form, const SourceKey& source,
                            cuda::Device* device) const;
   BuildRequest request_for(const KernelSignature& signature, LaunchForm form) const;

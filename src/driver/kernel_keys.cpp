@@ -31,6 +31,7 @@ void hash_form(Hasher& hasher, const LaunchForm& form) {
       .value(form.taped)
       .value(form.adjoint)
       .value(form.meet)
+      .value(form.objects_apart)
       .value(form.atomic_sums)
       .value(form.in_order)
       .value(form.rank);

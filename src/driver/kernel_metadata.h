@@ -46,7 +46,8 @@ struct KernelMetadata {
     for (const runtime::SumSlot& s : sums)
       number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
     number(std::uint32_t(handles.size()));
-    for (const HandlePlace& h : handles) number(h.offset), number(std::uint8_t(h.kind)), text(h.name);
+    for (const HandlePlace& h : handles)
+      number(h.offset), number(std::uint16_t(HandleUse(h.kind, h.winding, h.written).number())), text(h.name);
     number(std::uint32_t(sites.size()));
     for (const runtime::CheckSite& s : sites) {
       number(s.kind);
@@ -95,10 +96,13 @@ struct KernelMetadata {
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) {
       HandlePlace h;
-      std::uint8_t kind = 0;
-      number(h.offset), number(kind), text(h.name);
-      ok = ok && is_handle_kind(kind);
-      h.kind = HandleKind(kind);
+      std::uint16_t word = 0;
+      number(h.offset), number(word), text(h.name);
+      ok = ok && HandleUse::is_valid(word);
+      const HandleUse use(word);
+      h.kind = use.kind;
+      h.winding = use.winding;
+      h.written = use.written;
       handles.push_back(std::move(h));
     }
     number(count);

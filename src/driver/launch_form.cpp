@@ -13,6 +13,7 @@ ir::Form LaunchForm::in_ir() const {
   form.taped = taped;
   form.adjoint = adjoint;
   form.meet = meet;
+  form.objects_apart = objects_apart;
   form.rank = rank;
   return form;
 }
@@ -25,6 +26,7 @@ LaunchForm LaunchForm::of(const ir::Form& form) {
   out.taped = form.taped;
   out.adjoint = form.adjoint;
   out.meet = form.meet;
+  out.objects_apart = form.objects_apart;
   return out;
 }
 

@@ -22,28 +22,31 @@ struct LaunchForm {
   bool adjoint = false;  // the kernel's adjoint is to run
   bool taped = false;    // with a log of what the adjoint can't compute again (driver/taping.h)
   bool meet = false;     // adjoint: gradients may share memory, or elements of one array do
+  /// Asked for tapes and adjoints: no write to an array argument reaches arrays of objects whose ids are arguments.
+  bool objects_apart = false;
 
   // How the work is done.
   bool atomic_sums = false;  // CPU: arrays that are only added to get atomic operations: copies of them would cost more
   bool in_order = false;     // threads run one after another, an adjoint's from the last; follows from all the rest
 
-  static constexpr std::size_t kCount = std::size_t(kMaxRank) << 7;
+  static constexpr std::size_t kCount = std::size_t(kMaxRank) << 8;
   /// A number for each form that a launch can ask for, less than kCount.
   std::size_t index() const {
     return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint) + 8 * std::size_t(taped) +
            16 * std::size_t(meet) + 32 * std::size_t(atomic_sums) + 64 * std::size_t(large) +
-           128 * (std::size_t(rank) - 1);
+           128 * std::size_t(objects_apart) + 256 * (std::size_t(rank) - 1);
   }
 
   /// The plain form of the same grid and layout: what is known of a kernel without its being compiled goes by that.
   LaunchForm plain() const {
     LaunchForm out;
-    out.rank = rank, out.no_overlap = no_overlap, out.strided = strided;
+    out.rank = rank, out.no_overlap = no_overlap, out.strided = strided, out.objects_apart = objects_apart;
     return out;
   }
-  static constexpr std::size_t kPlainCount = std::size_t(kMaxRank) << 2;
+  static constexpr std::size_t kPlainCount = std::size_t(kMaxRank) << 3;
   std::size_t plain_index() const {
-    return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * (std::size_t(rank) - 1);
+    return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(objects_apart) +
+           8 * (std::size_t(rank) - 1);
   }
 
   /// What IR says of its form, and the other way round.

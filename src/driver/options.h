@@ -18,7 +18,8 @@ struct CompileOptions {
   int max_unroll = 16;
   bool deterministic = false;  // sums and other atomic operations give the same bits in every run
   bool tangent = false;        // the kernel's tangent (autodiff/adjoint.h), which has twice the parameters
-  bool use_cache = true;       // the object cache on disk
+  bool seeds = false;     // an adjoint is told with what the adjoints of parameters begin, by as many parameters more
+  bool use_cache = true;  // the object cache on disk
 
   /// What concerns code for GPUs alone.
   struct Gpu {
@@ -31,6 +32,8 @@ struct CompileOptions {
   };
   Gpu gpu;
 
+  /// Behind the kernel's own parameters there is another one of the same type for each.
+  bool doubles_params() const { return tangent || seeds; }
   /// The code tells places of the source.
   bool names_places() const { return debug || verify_fp; }
 

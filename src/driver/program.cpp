@@ -147,7 +147,7 @@ runtime::LaunchOptions Kernel::Impl::cpu_options() const {
   return options;
 }
 
-void Kernel::Impl::warn(const std::string& text) {
+void Kernel::Impl::warn(const std::string& text) const {
   Message message{Message::Kind::warning, {}, {}, 0, 0, text, text};
   std::lock_guard lock(program.mutex);
   program.messages.push_back(std::move(message));

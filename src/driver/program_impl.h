@@ -43,7 +43,7 @@ struct Kernel::Impl final : driver::Kernel {
   const driver::KernelVariant& build(driver::KernelSignature& signature, driver::LaunchForm form,
                                      cuda::Device* device) override;
   runtime::LaunchOptions cpu_options() const override;
-  void warn(const std::string& text) override;
+  void warn(const std::string& text) const override;
 
   Program::Impl& program;  // owns this; every handle keeps it alive
 };

@@ -15,7 +15,7 @@ ArrayDesc& desc_at(char* block, const autodiff::ArrayLeaf& leaf) {
 
 /// Whether going back over a launch reads values of arrays, or a log.
 bool needs_values(const TapeFacts& facts) {
-  return !facts.log.empty() || facts.needed_elsewhere ||
+  return !facts.log.empty() || facts.needed_elsewhere || facts.needed_objects ||
          std::find(facts.needed.begin(), facts.needed.end(), true) != facts.needed.end();
 }
 
@@ -72,12 +72,30 @@ void check_reversible(TapedLaunch& l) {
   }
 }
 
-/// Gives a block the ids of objects as they were when the launch ran.
-void use_objects(const TapedLaunch& l, char* bytes) {
+/// Gives a block the ids of objects as they were when the launch ran, with the values that their arrays had then. Returns
+/// those that were made for it.
+std::vector<std::shared_ptr<geometry::Object>> use_objects(const TapedLaunch& l, char* bytes) {
+  std::vector<std::shared_ptr<geometry::Object>> made;
   for (const TapedLaunch::Handle& handle : l.handles) {
-    const std::uint64_t id = handle.pin->id();
+    std::shared_ptr<geometry::Object> then = handle.pin->kept() ? handle.pin->kept() : handle.object;
+    std::vector<runtime::Array> arrays;
+    bool copied = false;
+    for (std::size_t k = 0; k < handle.values.size(); ++k) {
+      const runtime::Version& version = *handle.values[k];
+      runtime::Array values = version.array();
+      if (version.data() != values.data()) {  // throws if they are lost
+        values = version.values(version.array());
+        const runtime::Array& now = *l.held[handle.first + k];
+        if (now.has_grad() && now.data() == version.array().data()) values.set_grad(now.grad());
+        copied = true;
+      }
+      arrays.push_back(std::move(values));
+    }
+    if (copied) made.push_back(then = then->with_arrays(arrays));
+    const std::uint64_t id = then->id();
     std::memcpy(bytes + handle.offset, &id, sizeof id);
   }
+  return made;
 }
 
 /// The array to which gradients of numbers in structs are added.
@@ -139,7 +157,7 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   for (std::size_t k = 0; k < facts.leaves.size(); ++k)
     // The values of then: the memory itself where nobody has written since, else the copy. Throws if they are lost.
     if (const auto& version = l.leaves[k].version) desc_at(bytes, facts.leaves[k]).data = version->data();
-  use_objects(l, bytes);
+  const std::vector<std::shared_ptr<geometry::Object>> stand_ins = use_objects(l, bytes);
   use_numbers(l, bytes, probe);
   // Gradients are arrays like others, and some tape may have recorded work on
   // them. A probe writes to scratch memory alone.

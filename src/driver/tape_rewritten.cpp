@@ -23,10 +23,7 @@ bool meets(const Ranges& a, const Ranges& b) {
 template <class Visit>
 void visit_needed(const Tape::Step& step, const Visit& visit) {
   for (const auto& version : step.versions) visit(version);
-  if (!step.launch) return;
-  for (const TapedLaunch::Leaf& leaf : step.launch->leaves)
-    if (leaf.version) visit(leaf.version);
-  for (const auto& version : step.launch->held_versions) visit(version);
+  if (step.launch) step.launch->each_version(visit);
 }
 
 /// What a step reads and writes, and the values that going back over it needs.
@@ -73,6 +70,13 @@ void renew_rewritten(Tape::Take& take) {
       rewritten.push_back(version->range());
     });
   if (stale.empty()) return;
+  for (const Tape::Step& step : take.steps)
+    if (step.launch)
+      for (const TapedLaunch::Handle& handle : step.launch->handles)
+        // The tree of then over the points of now would be neither.
+        if (handle.pin->kept() && std::any_of(handle.values.begin(), handle.values.end(),
+                                              [](const auto& version) { return version->is_stale(); }))
+          return;
   Ranges computed;  // from what was rewritten
   for (const Tape::Step& one : take.steps) {
     const Uses step(one);

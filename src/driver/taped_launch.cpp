@@ -96,8 +96,13 @@ void ask_for_values(TapedLaunch& l, runtime::VersionKeeper& keeper) {
       const ArrayDesc& desc = desc_at(l.bytes(), facts.leaves[k]);
       if (desc.data) l.leaves[k].version = keeper.need(owner_of(l, facts.leaves[k], desc), by);
     }
+    const std::span<const runtime::Array* const> held(l.held);
     if (facts.needed_elsewhere)
-      for (const runtime::Array* one : l.held) l.held_versions.push_back(keeper.need(*one, by));
+      for (const runtime::Array* one : held.first(l.held_in_structs)) l.held_versions.push_back(keeper.need(*one, by));
+    if (facts.needed_elsewhere || facts.needed_objects)
+      for (TapedLaunch::Handle& handle : l.handles)
+        for (const runtime::Array* one : held.subspan(handle.first, handle.count))
+          handle.values.push_back(keeper.need(*one, by));
   }
   for (const autodiff::ArrayLeaf& leaf : facts.leaves)
     // A later write here that no gradient goes back over would cut the way (unreversed_writes.h).
@@ -112,7 +117,7 @@ void hold_objects(TapedLaunch& l) {
          objects_in({&place, 1}, l.bytes(), l.place.device, l.kernel->name())) {
       object->refresh_gradients();
       const std::vector<const runtime::Array*> arrays = object->arrays();
-      l.handles.push_back({place.offset, object, object->pin()});
+      l.handles.push_back({place.offset, object, object->pin(), l.held.size(), arrays.size(), {}});
       l.held.insert(l.held.end(), arrays.begin(), arrays.end());
     }
   }
@@ -124,7 +129,7 @@ std::unique_ptr<TapedLaunch> make_taped(WatchedLaunch launch) {
   auto made = std::make_unique<TapedLaunch>();
   made->kernel = launch.kernel;
   made->signature = &signature;
-  made->form = form_of(signature.layout, launch.block, launch.dims.size());
+  made->form = tape_form(*launch.kernel, signature, launch.block, launch.dims.size());
   const TapeFacts& facts = launch.kernel->facts_for(signature, made->form);
   made->facts = &facts;
   std::copy_n(launch.dims.begin(), launch.dims.size(), made->extents);
@@ -164,6 +169,7 @@ void run_taped(TapedLaunch& l) {
   LaunchForm form = l.form;
   // The plain form otherwise, which is compiled already and shared with launches outside of tapes.
   form.taped = l.logged || keeps_order(l);
+  form.objects_apart = form.objects_apart && form.taped;
   if (l.logged) make_log(l);
   const KernelVariant& variant = kernel.form_for(*l.signature, l.dims(), l.bytes(), form, l.place.device);
   LaunchRequest request{l.dims(), {}};
@@ -244,7 +250,7 @@ void launch_watched(WatchedLaunch launch, Tape* tape) {
   const std::shared_ptr<Kernel>& kernel = launch.kernel;
   KernelSignature& signature = launch.signature;
   const LaunchPlace& place = launch.place;
-  const LaunchForm form = form_of(signature.layout, launch.block, launch.dims.size());
+  const LaunchForm form = tape_form(*kernel, signature, launch.block, launch.dims.size());
   const TapeFacts& facts = kernel->facts_for(signature, form);
   const bool serial = kernel->cpu_options().serial;
   if (tape && tape->watches_threads() && launch.run && (place.device || !serial) && !has_order(launch, form))
@@ -275,7 +281,9 @@ void launch_watched(WatchedLaunch launch, Tape* tape) {
     }
   }
   if (!launch.run) return;
-  const KernelVariant& variant = kernel->form_for(signature, launch.dims, launch.block, form, place.device);
+  LaunchForm plain = form;
+  plain.objects_apart = false;
+  const KernelVariant& variant = kernel->form_for(signature, launch.dims, launch.block, plain, place.device);
   kernel->start({kernel, signature, variant, launch.block, launch.dims, place, false, launch.memory, launch.owner});
 }
 

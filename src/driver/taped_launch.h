@@ -49,12 +49,14 @@ struct TapedLaunch {
   std::vector<Leaf> leaves;  // as TapeFacts::leaves
   /// Arrays inside structs that lie in arrays: their descriptors are in memory, so nothing can stand in for them.
   std::vector<const runtime::Array*> held;
-  std::vector<std::shared_ptr<runtime::Version>> held_versions;
+  std::vector<std::shared_ptr<runtime::Version>> held_versions;  // none: the reverse reads none
   /// An object whose id is an argument. Its arrays stand in `held`, behind those of structs.
   struct Handle {
     std::uint32_t offset = 0;  // of the id, in the block
     std::shared_ptr<geometry::Object> object;
-    std::shared_ptr<geometry::Pin> pin;  // as kernels saw it then
+    std::shared_ptr<geometry::Pin> pin;                     // as kernels saw it then
+    std::size_t first = 0, count = 0;                       // in `held`
+    std::vector<std::shared_ptr<runtime::Version>> values;  // of those; none: the reverse reads none
   };
   std::vector<Handle> handles;
   std::size_t held_in_structs = 0;     // of `held`
@@ -72,6 +74,15 @@ struct TapedLaunch {
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
   const char* bytes() const { return reinterpret_cast<const char*>(block.data()); }
   std::span<const std::int64_t> dims() const { return {extents, rank}; }
+  /// Calls visit(version) for all values that going back needs.
+  template <class Visit>
+  void each_version(const Visit& visit) const {
+    for (const Leaf& leaf : leaves)
+      if (leaf.version) visit(leaf.version);
+    for (const auto& version : held_versions) visit(version);
+    for (const Handle& handle : handles)
+      for (const auto& version : handle.values) visit(version);
+  }
 };
 
 /// Gives a launch that is about to run its log, with room for a guess or for what such launches wanted before.

@@ -2,6 +2,7 @@
 // again, until nothing is missing. A recalled value may hang on conditions that need another one, so it can take rounds.
 #include "driver/taping.h"
 
+#include "analysis/handles.h"
 #include "autodiff/activity.h"
 #include "autodiff/adjoint.h"
 #include "autodiff/tangent_order.h"
@@ -16,6 +17,7 @@ autodiff::AdjointOptions adjoint_options(const CompileOptions& options, Diagnost
   autodiff::AdjointOptions how;
   how.slots_are_far = options.gpu.target;
   how.ordered = &ordered;
+  how.seeds = options.seeds;
   return how;
 }
 
@@ -177,14 +179,17 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   facts.read = std::move(forward.read);
   facts.written = std::move(forward.written);
   facts.replaced = std::move(forward.replaced);
-  facts.read_elsewhere = forward.read_elsewhere;
+  facts.read_elsewhere = forward.read_elsewhere || forward.read_objects;
   facts.written_elsewhere = forward.written_elsewhere;
   DiagnosticSink ordered;
   std::unique_ptr<ir::Module> adjoint = recording_adjoint(module, options, facts.log, ordered, sink);
   facts.ordered = ordered.render_all();
   autodiff::Accesses reverse = autodiff::accesses(*adjoint->functions.back(), params);
   facts.needed = std::move(reverse.read);
-  facts.needed_elsewhere = reverse.read_elsewhere;
+  // Objects that a launch does not know by an argument could not be kept as they are.
+  const bool known = analysis::all_ids_are_arguments(kernel);
+  facts.needed_objects = reverse.read_objects;
+  facts.needed_elsewhere = reverse.read_elsewhere || (reverse.read_objects && !known);
   facts.any_order = facts.ordered.empty();
   facts.takes_numbers =
       has_numbers(kernel) && adjoint->functions.back()->params().back()->name == autodiff::kNumbersName;

@@ -21,7 +21,8 @@ struct TapeFacts {
   bool read_elsewhere = false;              // arrays that came out of memory
   bool written_elsewhere = false;
   bool needed_elsewhere = false;
-  std::string problem;  // why the kernel has no adjoint; empty: it has one
+  bool needed_objects = false;  // the reverse reads arrays of objects
+  std::string problem;          // why the kernel has no adjoint; empty: it has one
   std::string ordered;  // why its adjoint is right only for threads that ran one after another; empty: it always is
   std::vector<autodiff::NumberLeaf> numbers;  // in structs, whose gradients the adjoint adds up; empty: there are none
   bool takes_numbers = false;                 // the adjoint has a parameter for them

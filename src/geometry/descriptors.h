@@ -1,4 +1,4 @@
-// What a kernel finds at the address that an id is: descriptors of meshes, trees and grids in slots of 512 bytes. Library
+// What a kernel finds at the address that an id is: descriptors of meshes, trees, grids and volumes in slots of 512 bytes. Library
 // code (src/stdlib) reads them field by field through structs of the same layout; a launch can't change them. A slot that
 // is zero is an empty object of every kind: no points, no nodes, no cells.
 #pragma once
@@ -11,6 +11,7 @@
 namespace weft::geometry {
 
 inline constexpr std::size_t kSlotBytes = 512;
+inline constexpr std::size_t kSlabBytes = 64 << 10;  // memory that slots are cut from
 
 /// Opens every descriptor. `kind` is a HandleKind, 0 where there is nothing; `generation` counts what changed the topology.
 struct Header {
@@ -77,5 +78,55 @@ static_assert(sizeof(GridDescriptor) == 72 && offsetof(GridDescriptor, starts) =
                   offsetof(GridDescriptor, groups) == 32 && offsetof(GridDescriptor, dims) == 40 &&
                   offsetof(GridDescriptor, point_count) == 52 && offsetof(GridDescriptor, inverse_width) == 64,
               "src/stdlib/hash_grid.py knows these offsets");
+
+/// How the voxels of a volume get their indices.
+enum class Indexing : std::uint32_t {
+  none = 0,
+  by_leaf = 1,   // grids of values: 512 for each leaf
+  by_first = 2,  // each leaf has a first index, for all of its voxels
+  by_count = 3,  // the same, for its active voxels
+};
+
+/// A grid of NanoVDB (types/grid_layout.h), with its transforms: world = matrix · index + translation, by rows. Of a grid
+/// that kernels don't read there are no tiles, and no type matches.
+struct VolumeDescriptor {
+  Header header;
+  std::uint64_t grid;    // where it begins
+  std::uint64_t root;    // its root
+  std::uint64_t tiles;   // the root's table
+  std::uint64_t leaves;  // the first leaf
+  std::uint32_t tile_count;
+  std::uint32_t type;  // a GridType
+  std::uint32_t leaf_bytes;
+  std::uint32_t voxel_count;  // that have an index
+  std::uint32_t table_stride;
+  std::uint32_t upper_table;
+  std::uint32_t lower_table;
+  std::uint32_t tile_bytes;
+  std::uint32_t tile_value;
+  std::uint32_t background;
+  std::uint32_t indexing;
+  std::uint32_t reserved;
+  float matrix[9];
+  float inverse[9];
+  float translation[3];
+  std::uint32_t padding;
+  double matrix_wide[9];
+  double inverse_wide[9];
+  double translation_wide[3];
+  std::uint64_t known_leaves;      // u32: by place in a box, number + 1 of the leaf there, 0 without; 0: there is no such table
+  std::int32_t known_low[3];       // the box's first leaf, its corner divided by 8
+  std::uint32_t known_extent[3];  // of the box in leaves; 0 without a table
+};
+static_assert(sizeof(VolumeDescriptor) == 384 && sizeof(VolumeDescriptor) <= kSlotBytes &&
+                  offsetof(VolumeDescriptor, root) == 24 && offsetof(VolumeDescriptor, tile_count) == 48 &&
+                  offsetof(VolumeDescriptor, table_stride) == 64 && offsetof(VolumeDescriptor, indexing) == 88 &&
+                  offsetof(VolumeDescriptor, matrix) == 96 && offsetof(VolumeDescriptor, inverse) == 132 &&
+                  offsetof(VolumeDescriptor, translation) == 168 && offsetof(VolumeDescriptor, matrix_wide) == 184 &&
+                  offsetof(VolumeDescriptor, inverse_wide) == 256 &&
+                  offsetof(VolumeDescriptor, translation_wide) == 328 &&
+                  offsetof(VolumeDescriptor, known_leaves) == 352 && offsetof(VolumeDescriptor, known_low) == 360 &&
+                  offsetof(VolumeDescriptor, known_extent) == 372,
+              "src/stdlib/volume.py knows these offsets");
 
 }  // namespace weft::geometry

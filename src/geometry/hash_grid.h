@@ -26,6 +26,7 @@ class HashGrid final : public Object {
   void reserve(std::int64_t points, bool groups);
   /// Bytes of memory that it holds, for tests.
   std::uint64_t bytes() const;
+  std::shared_ptr<Object> with_arrays(std::span<const runtime::Array>) override { return publish(keep()); }
 
  private:
   /// Memory that only grows, and forgets what it held then.

@@ -124,23 +124,34 @@ void Mesh::describe() {
   mesh.header.generation = generation();
   mesh.mean_edge = coarse(tree_.facts().mean_edge);
   mesh.points = points_.desc();
-  mesh.points.grad = points_grad_ = gradient_of(points_, own_points_);
   mesh.velocities = velocities_.desc();
-  mesh.velocities.grad = velocities_grad_ = gradient_of(velocities_, own_velocities_);
+  {
+    std::lock_guard handles(handles_mutex_);
+    mesh.points.grad = points_grad_ = gradient_of(points_, own_points_);
+    mesh.velocities.grad = velocities_grad_ = gradient_of(velocities_, own_velocities_);
+  }
   mesh.indices = indices_.desc();
   mesh.tree = tree_.describe(HandleKind::bvh, generation());
   write(mesh);
+  // A graph writes this descriptor whenever it runs, whatever arrays the mesh has by then.
+  if (device() && device()->capture())
+    device()->keep_for_capture(std::make_shared<const std::vector<Array>>(std::vector{points_, velocities_, indices_}));
 }
 
 void Mesh::refit() {
   auto lock = alone(*this);
+  refit_alone();
+}
+
+void Mesh::refit_alone() {
   if (leave_to_pins()) tree_ = tree_.copy();
   tree_.refit(source());
   next_generation();
   describe();
 }
 
-std::shared_ptr<Object> Mesh::keep() {
+/// With all that kernels see, but for the descriptor, which is not written yet.
+std::shared_ptr<Mesh> Mesh::twin() const {
   auto kept = std::make_shared<Mesh>(device());
   kept->points_ = points_;
   kept->indices_ = indices_;
@@ -148,46 +159,80 @@ std::shared_ptr<Object> Mesh::keep() {
   kept->groups_ = groups_;
   kept->options_ = options_;
   kept->tree_ = tree_;
-  kept->use_handles(own_points_, own_velocities_);
-  kept->set_owner(owner());
+  {
+    std::lock_guard handles(handles_mutex_);
+    kept->use_handles(own_points_, own_velocities_);
+    kept->set_owner(owner());
+  }
   kept->next_generation();
+  return kept;
+}
+
+std::shared_ptr<Object> Mesh::keep() {
+  std::shared_ptr<Mesh> kept = twin();
   kept->describe();
   return kept;
 }
 
+std::shared_ptr<Object> Mesh::with_arrays(std::span<const Array> arrays) {
+  std::shared_ptr<Mesh> other = twin();
+  other->points_ = arrays.front();
+  other->indices_ = arrays.back();
+  if (arrays.size() > 2) other->velocities_ = arrays[1];
+  other->use_handles(nullptr, nullptr);  // their gradients were given with them
+  other->describe();
+  return publish(std::move(other));
+}
+
 std::vector<const Array*> Mesh::arrays() const {
   const auto handle = [](const Array& known, const Array* own) { return is_same(known, own) ? own : &known; };
+  std::lock_guard handles(handles_mutex_);
   std::vector<const Array*> out = {handle(points_, own_points_)};
   if (velocities_.is_valid()) out.push_back(handle(velocities_, own_velocities_));
+  out.push_back(&indices_);
   return out;
 }
 
 void Mesh::rebuild(std::optional<Constructor> constructor) {
-  if (constructor) options_.constructor = *constructor;
+  if (constructor) {
+    auto lock = alone(*this);
+    options_.constructor = *constructor;
+  }
   build();
 }
 
-void Mesh::set_points(Array points) {
+void Mesh::check_points(const Array& points) const {
   check_array(points, vec3f(), "Mesh points");
   check_same_place(points, points_, "Mesh points");
   if (points.size() != points_.size())
     throw runtime::ArgumentError("the new points must have the same number of elements as the old ones");
-  {
-    auto lock = alone(*this);
-    if (leave_to_pins()) tree_ = tree_.copy();
-    points_ = std::move(points);
+}
+
+void Mesh::set_points(Array points) {
+  check_points(points);
+  auto lock = alone(*this);
+  // Together with the refit: kernels see the old points with the old tree, or the new with the new. Pins get the old.
+  if (leave_to_pins()) tree_ = tree_.copy();
+  std::swap(points_, points);
+  try {
+    refit_alone();
+  } catch (...) {
+    std::swap(points_, points);
+    throw;
   }
-  refit();
+}
+
+void Mesh::check_velocities(const Array& velocities) const {
+  if (!velocities.is_valid()) return;
+  check_array(velocities, vec3f(), "Mesh velocities");
+  check_same_place(velocities, points_, "Mesh points and velocities");
+  if (velocities.size() != points_.size())
+    throw runtime::ArgumentError("Mesh velocities has " + std::to_string(velocities.size()) + " elements for " +
+                                 std::to_string(points_.size()) + " points");
 }
 
 void Mesh::set_velocities(Array velocities) {
-  if (velocities.is_valid()) {
-    check_array(velocities, vec3f(), "Mesh velocities");
-    check_same_place(velocities, points_, "Mesh points and velocities");
-    if (velocities.size() != points_.size())
-      throw runtime::ArgumentError("Mesh velocities has " + std::to_string(velocities.size()) + " elements for " +
-                                   std::to_string(points_.size()) + " points");
-  }
+  check_velocities(velocities);
   auto lock = alone(*this);
   if (leave_to_pins()) tree_ = tree_.copy();
   velocities_ = std::move(velocities);
@@ -195,14 +240,19 @@ void Mesh::set_velocities(Array velocities) {
 }
 
 void Mesh::use_handles(const Array* points, const Array* velocities) {
+  std::lock_guard handles(handles_mutex_);
   own_points_ = points;
   own_velocities_ = velocities;
 }
 
 /// Waits for nobody: a kernel that runs on the mesh may wait for the thread that asks. Gradients are what adjoints alone read.
 void Mesh::refresh_gradients() {
-  void* const points = gradient_of(points_, own_points_);
-  void* const velocities = gradient_of(velocities_, own_velocities_);
+  void *points = nullptr, *velocities = nullptr;
+  {
+    std::lock_guard handles(handles_mutex_);
+    points = gradient_of(points_, own_points_);
+    velocities = gradient_of(velocities_, own_velocities_);
+  }
   if (points == points_grad_ && velocities == velocities_grad_) return;
   if (device()) return describe();
   auto* slot = reinterpret_cast<MeshDescriptor*>(id());
@@ -269,7 +319,10 @@ void Bvh::refit() {
 }
 
 void Bvh::rebuild(std::optional<Constructor> constructor) {
-  if (constructor) options_.constructor = *constructor;
+  if (constructor) {
+    auto lock = alone(*this);
+    options_.constructor = *constructor;
+  }
   build();
 }
 
@@ -281,6 +334,7 @@ void Bvh::set_boxes(Array lowers, Array uppers) {
   if (lowers.size() != lowers_.size() || uppers.size() != lowers_.size())
     throw runtime::ArgumentError("Bvh lowers and uppers must have one element for each of the " +
                                  std::to_string(lowers_.size()) + " boxes");
+  auto lock = alone(*this);
   lowers_ = std::move(lowers);
   uppers_ = std::move(uppers);
 }

@@ -37,23 +37,34 @@ class Mesh final : public Object {
   void set_points(runtime::Array points);
   /// Other velocities, or none.
   void set_velocities(runtime::Array velocities);
+  /// What these two throw for arrays that don't fit, for those who will call them later.
+  void check_points(const runtime::Array& points) const;
+  void check_velocities(const runtime::Array& velocities) const;
   /// The program's own handles of points and velocities (null: none), whose gradients may come and go: kernels and tapes find
   /// those that they have now. Whoever gives them keeps them alive, by set_owner.
   void use_handles(const runtime::Array* points, const runtime::Array* velocities);
   void refresh_gradients() override;
+  /// Points, velocities if there are any, indices.
   std::vector<const runtime::Array*> arrays() const override;
+  std::shared_ptr<Object> with_arrays(std::span<const runtime::Array> arrays) override;
+  bool first_without_winding() override { return !options_.winding && !asked_for_winding_.exchange(true); }
 
  private:
   void build();
   void describe();
+  /// Boxes for where the points are now, and the descriptor; the mesh is the caller's alone.
+  void refit_alone();
+  std::shared_ptr<Mesh> twin() const;
   std::shared_ptr<Object> keep() override;
   TreeSource source() const;
 
   runtime::Array points_, indices_, velocities_, groups_;
   Options options_;
   PlacedTree tree_;
+  mutable std::mutex handles_mutex_;            // guards these two
   const runtime::Array* own_points_ = nullptr;  // the program's
   const runtime::Array* own_velocities_ = nullptr;
+  std::atomic<bool> asked_for_winding_{false};
   std::atomic<void*> points_grad_{nullptr}, velocities_grad_{nullptr};  // in the descriptor
 };
 
@@ -72,6 +83,7 @@ class Bvh final : public Object {
   const runtime::Array& uppers() const { return uppers_; }
   const runtime::Array& groups() const { return groups_; }
   const PlacedTree& tree() const { return tree_; }
+  std::shared_ptr<Object> with_arrays(std::span<const runtime::Array>) override { return publish(keep()); }
 
   void refit();
   void rebuild(std::optional<Constructor> constructor);

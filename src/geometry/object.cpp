@@ -7,13 +7,14 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "geometry/object_table.h"
 #include "runtime/allocator.h"
+#include "runtime/kernel_abi.h"
 #include "support/check.h"
 
 namespace weft::geometry {
 namespace {
 
-constexpr std::size_t kSlabBytes = 64 << 10;
 // A freed slot waits behind this many others: stale ids then find an empty slot rather than a stranger.
 constexpr std::size_t kFreeSlots = 256;
 
@@ -23,6 +24,7 @@ using Memory = std::shared_ptr<void>;
 struct Slots {
   std::deque<std::uint64_t> free;
   std::vector<Memory> slabs;
+  std::unique_ptr<ObjectTable> table;  // on a GPU once somebody asked for it
 };
 
 struct Registry {
@@ -68,6 +70,11 @@ std::uint64_t take_slot(cuda::Device* device) {
   all.slabs[first] = first + kSlabBytes;
   for (std::size_t at = kSlotBytes; at < kSlabBytes; at += kSlotBytes) slots.free.push_back(first + at);
   slots.slabs.push_back(std::move(slab));
+  if (!device && !slots.table) {
+    slots.table = std::make_unique<ObjectTable>(runtime::host_buffer(ObjectTable::kBytes, true));
+    runtime::object_table.store(slots.table->address());
+  }
+  if (slots.table) slots.table->add_slab(first);
   return first;
 }
 
@@ -79,6 +86,7 @@ void Object::enter() {
   Registry& all = registry();
   std::unique_lock lock(all.mutex);
   all.objects[id_] = weak_from_this();
+  if (ObjectTable* table = all.slots[device_].table.get()) table->set_kind(id_, std::uint8_t(kind_));
   ++all.alive;
 }
 
@@ -88,7 +96,9 @@ Object::~Object() {
   Registry& all = registry();
   std::unique_lock lock(all.mutex);
   all.alive -= all.objects.erase(id_);
-  all.slots[device_].free.push_back(id_);
+  Slots& slots = all.slots[device_];
+  if (slots.table) slots.table->set_kind(id_, 0);
+  slots.free.push_back(id_);
 }
 
 void Object::write(const void* descriptor, std::size_t bytes) {
@@ -141,6 +151,28 @@ FoundObject find_object(std::uint64_t id) {
                  (id % kSlotBytes == it->first % kSlotBytes || (id - kMeshTree) % kSlotBytes == it->first % kSlotBytes);
   }
   return found;
+}
+
+std::uint64_t object_table(cuda::Device* device) {
+  Registry& all = registry();
+  {
+    std::shared_lock lock(all.mutex);
+    const auto known = all.slots.find(device);
+    if (known == all.slots.end() || known->second.slabs.empty()) return 0;
+    if (known->second.table) return known->second.table->address();
+  }
+  Memory memory = device->system().pinned().allocate(ObjectTable::kBytes, true);  // the CPU's is there from the start
+  std::vector<std::shared_ptr<Object>> seen;  // whose last owner may be this list: dropped behind the lock
+  std::unique_lock lock(all.mutex);
+  Slots& slots = all.slots[device];
+  if (slots.table) return slots.table->address();
+  slots.table = std::make_unique<ObjectTable>(std::move(memory));
+  for (const Memory& slab : slots.slabs) slots.table->add_slab(reinterpret_cast<std::uint64_t>(slab.get()));
+  for (const auto& [id, weak] : all.objects) {
+    seen.push_back(weak.lock());
+    if (seen.back() && seen.back()->device() == device) slots.table->set_kind(id, std::uint8_t(seen.back()->kind()));
+  }
+  return slots.table->address();
 }
 
 std::size_t living_objects() {

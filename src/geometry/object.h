@@ -52,13 +52,25 @@ class Object : public std::enable_shared_from_this<Object> {
   std::shared_mutex& in_use() const { return in_use_; }
   /// Brings gradients that arrays were given since into the descriptor; called for launches of adjoints.
   virtual void refresh_gradients() {}
-  /// Arrays of the program that kernels read through the descriptor, and whose gradients they add to.
+  /// Arrays of the program that kernels read through the descriptor, and to whose gradients, where they have some, they add.
   virtual std::vector<const runtime::Array*> arrays() const { return {}; }
+  /// An object like this one, in a slot of its own, whose arrays() are these instead.
+  virtual std::shared_ptr<Object> with_arrays(std::span<const runtime::Array> arrays) = 0;
   /// What the language has for arrays(): kept for it, never looked into.
-  const std::shared_ptr<const void>& owner() const { return owner_; }
-  void set_owner(std::shared_ptr<const void> owner) { owner_ = std::move(owner); }
+  std::shared_ptr<const void> owner() const {
+    std::lock_guard lock(owner_mutex_);
+    return owner_;
+  }
+  void set_owner(std::shared_ptr<const void> owner) {
+    std::lock_guard lock(owner_mutex_);
+    owner_.swap(owner);  // that of before dies behind the lock
+  }
+  /// Whether somebody asks a mesh for winding numbers that was not made for them, and nobody did before.
+  virtual bool first_without_winding() { return false; }
   /// How often it was built, refitted or given other arrays.
   std::uint32_t generation() const { return generation_; }
+  /// A kernel is about to write to what it finds in the object: who needs it as it is gets a copy.
+  virtual void before_write() {}
   /// Keeps what kernels see now reachable as long as the pin lives.
   std::shared_ptr<Pin> pin();
 
@@ -92,6 +104,7 @@ class Object : public std::enable_shared_from_this<Object> {
   std::uint64_t id_;
   std::uint32_t generation_ = 0;
   std::shared_ptr<const void> owner_;
+  mutable std::mutex owner_mutex_;
   std::weak_ptr<Pin> pin_;
   std::mutex pin_mutex_;
   mutable std::shared_mutex in_use_;
@@ -104,6 +117,10 @@ struct FoundObject {
   bool dead = false;                   // an object had it once
 };
 FoundObject find_object(std::uint64_t id);
+
+/// The address of the table of objects that live on a device (geometry/object_table.h), kept up from now on; 0 while it has
+/// had none. Null is the CPU.
+std::uint64_t object_table(cuda::Device* device);
 
 /// Objects alive, of all kinds; for tests.
 std::size_t living_objects();

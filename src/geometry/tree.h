@@ -61,7 +61,8 @@ struct alignas(16) BoxBlock {
 };
 static_assert(sizeof(BoxBlock) == 112);
 
-/// A face of a narrow leaf: three corners of four words, the number in the first one's fourth.
+/// A face of a narrow leaf: three corners of four words, the number in the first one's fourth. The other two are zero, and
+/// kernels count on it: they read corners as a whole.
 struct alignas(16) NarrowFace {
   float x0[3];
   std::int32_t number;

@@ -184,9 +184,16 @@ void Executor::execute(const ir::Op& op) {
       return;
     case OpCode::block_dim: return set_bits(op.result(), 1);
     case OpCode::on_gpu: return set_bits(op.result(), 0);
+    case OpCode::objects: return set_bits(op.result(), context_.objects);
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);
     case OpCode::fence:
-    case OpCode::barrier: return;  // a thread is a block of its own
+    case OpCode::barrier:
+      return;  // a thread is a block of its own
+    // A thread is a warp of its own, too.
+    case OpCode::warp: return set_bits(op.result(), 1);
+    case OpCode::lane: return set_bits(op.result(), 0);
+    case OpCode::vote: return set_bits(op.result(), bits(op.operand(1)) ? 1 : 0);
+    case OpCode::shuffle: return set_bits(op.result(), bits(op.operand(1)));
     case OpCode::any: return set_bits(op.result(), bits(op.operand(0)));
     case OpCode::running: return set_bits(op.result(), context_.stop.load(std::memory_order_relaxed) == 0);
     case OpCode::return_:

@@ -73,7 +73,7 @@ Error infer_bits(const Op& op, Types& results) {
     case OpCode::bit_count:
     case OpCode::trailing_zeros: return same_type(op, 1, is_integral, "an integer or a composite of integers", results);
     case OpCode::handle:
-      if (!is_handle_kind(op.imm)) return fail(op, "needs a kind of object");
+      if (!HandleUse::is_valid(op.imm)) return fail(op, "needs a kind of object");
       return same_type(op, 1, [](const Type* t) { return t == types::u64(); }, "an id, u64", results);
     case OpCode::shl:
     case OpCode::shr: return same_type(op, 2, is_integral, "an integer or a composite of integers", results);
@@ -329,9 +329,26 @@ Error infer_effect(const Op& op, Types& results) {
     case OpCode::thread: results = {types::i64()}; return need_operands(op, 0);
     case OpCode::block_dim: results = {types::i32()}; return need_operands(op, 0);
     case OpCode::on_gpu: results = {types::boolean()}; return need_operands(op, 0);
+    case OpCode::objects: results = {types::u64()}; return need_operands(op, 0);
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::fence: return need_operands(op, 0);
+    case OpCode::warp:
+    case OpCode::lane: results = {types::u32()}; return need_operands(op, 0);
+    case OpCode::vote:
+      results = {types::u32()};
+      if (Error e = need_operands(op, 2)) return e;
+      if (operand_type(op, 0) != types::u32()) return fail_operand(op, 0, "uint32");
+      if (!operand_type(op, 1)->is_bool()) return fail_operand(op, 1, "bool");
+      return {};
+    case OpCode::shuffle:
+      if (Error e = need_operands(op, 3)) return e;
+      results = {operand_type(op, 1)};
+      if (operand_type(op, 0) != types::u32()) return fail_operand(op, 0, "uint32");
+      if (!operand_type(op, 1)->is_scalar() || scalar_bits(operand_type(op, 1)->scalar_kind()) != 32)
+        return fail_operand(op, 1, "a number of 32 bits");
+      if (operand_type(op, 2) != types::u32()) return fail_operand(op, 2, "uint32");
+      return {};
     case OpCode::running: results = {types::boolean()}; return need_operands(op, 0);
     case OpCode::any:
       results = {types::boolean()};

@@ -58,8 +58,8 @@ inline constexpr int kMaxTypeDepth = 32;                                 // stru
 inline constexpr int kMaxRegionDepth = 256;                              // regions inside each other
 
 /// What a failed `check` reports.
-enum class CheckKind : std::uint8_t { bounds, divide_by_zero, not_finite };
-inline constexpr int kCheckKinds = 3;
+enum class CheckKind : std::uint8_t { bounds, divide_by_zero, not_finite, object };
+inline constexpr int kCheckKinds = 4;
 std::string_view name_of(CheckKind kind);
 
 struct Op;
@@ -157,12 +157,13 @@ struct Region {
 
 /// What a launch knows beyond argument types (architecture §1). Part of the cache key.
 struct Form {
-  bool no_overlap = false;  // no written array argument overlaps another argument
-  bool strided = false;     // the innermost elements of an array argument may lie apart
-  bool taped = false;       // the launch is recorded on a tape
-  bool adjoint = false;     // the kernel's adjoint (autodiff/adjoint.h), not the kernel itself
-  bool meet = false;        // adjoint: gradients may share memory, or elements of one array do
-  std::uint8_t rank = 1;    // launch dimensions, 1 to 4
+  bool no_overlap = false;     // no written array argument overlaps another argument
+  bool strided = false;        // the innermost elements of an array argument may lie apart
+  bool taped = false;          // the launch is recorded on a tape
+  bool adjoint = false;        // the kernel's adjoint (autodiff/adjoint.h), not the kernel itself
+  bool meet = false;           // adjoint: gradients may share memory, or elements of one array do
+  bool objects_apart = false;  // no write to an array argument reaches arrays of objects whose ids are arguments
+  std::uint8_t rank = 1;       // launch dimensions, 1 to 4
   bool operator==(const Form&) const = default;
 };
 

@@ -63,7 +63,9 @@ Origin found_in(const Origin& array, bool gradient) {
   bool seen_by_all =
       array.kind == Origin::Kind::none || array.kind == Origin::Kind::fixed || array.kind == Origin::Kind::shared;
   if (array.kind == Origin::Kind::parameter) seen_by_all = array.in_kernel;
-  return {seen_by_all ? Origin::Kind::shared : Origin::Kind::unknown, gradient};
+  return {.kind = seen_by_all ? Origin::Kind::shared : Origin::Kind::unknown,
+          .gradient = gradient,
+          .of_object = array.kind == Origin::Kind::fixed};
 }
 
 Origin back_from(const Value* value, Way way) {

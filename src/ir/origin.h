@@ -44,6 +44,7 @@ struct Origin {
   std::uint32_t offset = 0;      // parameter: the byte in it where the descriptor lies
   std::uint32_t array = 0;       // parameter: how many descriptors of it lie before this one
   const Op* local = nullptr;     // local: which; null if it is one of several
+  bool of_object = false;        // shared: found in fixed memory, where objects have the descriptors of their arrays
 
   /// It is that parameter, or a part of it, and not its gradient.
   bool is_parameter() const { return kind == Kind::parameter && param && !gradient; }

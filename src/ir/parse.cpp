@@ -256,12 +256,14 @@ void TextParser::form(Function& function) {
       function.form.adjoint = true;
     else if (accept_word("meet"))
       function.form.meet = true;
+    else if (accept_word("objects_apart"))
+      function.form.objects_apart = true;
     else if (accept_word("rank")) {
       std::int64_t rank = integer("the rank", kMaxRank);
       if (rank == 0) fail(loc, "the rank must be at least 1");
       function.form.rank = std::uint8_t(rank);
     } else
-      unexpected("'no_overlap', 'strided', 'taped', 'adjoint', 'meet' or 'rank'");
+      unexpected("'no_overlap', 'strided', 'taped', 'adjoint', 'meet', 'objects_apart' or 'rank'");
   } while (accept(','));
   expect(')');
 }

@@ -300,10 +300,15 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::thread:
     case OpCode::block_dim:
     case OpCode::on_gpu:
+    case OpCode::objects:
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::fence:
+    case OpCode::warp:
+    case OpCode::lane:
     case OpCode::running: return;
+    case OpCode::vote:
+    case OpCode::shuffle: value_list(op.operands); return;
     WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }
 }
@@ -332,8 +337,15 @@ void TextParser::opcode(OpText& op) {
     expect('(');
     std::optional<HandleKind> kind = token_.kind == TokenKind::word ? handle_from_text(token_.text) : std::nullopt;
     if (!kind) unexpected("a kind of object");
-    op.probe.imm = std::int64_t(*kind);
     advance();
+    HandleUse use(*kind);
+    if (accept(',')) {
+      use.winding = token_.text == "winding";
+      use.written = token_.text == "written";
+      if (!use.winding && !use.written) unexpected("'winding' or 'written'");
+      advance();
+    }
+    op.probe.imm = use.number();
     expect(')');
   }
   if (*code == OpCode::from_ptr && accept('(')) {

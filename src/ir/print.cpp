@@ -125,9 +125,14 @@ bool is_printable(const Op& op) {
     case OpCode::thread:
     case OpCode::block_dim:
     case OpCode::on_gpu:
+    case OpCode::objects:
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::fence:
+    case OpCode::warp:
+    case OpCode::lane:
+    case OpCode::vote:
+    case OpCode::shuffle:
     case OpCode::print:
     case OpCode::printf:
     case OpCode::running: WEFT_CASES(WEFT_NUMBER_OPS) break;  // as many operands as there are
@@ -207,6 +212,7 @@ void Printer::function(const Function& f) {
     if (f.form.no_overlap) out_ += "no_overlap, ";
     if (f.form.strided) out_ += "strided, ";
     if (f.form.meet) out_ += "meet, ";
+    if (f.form.objects_apart) out_ += "objects_apart, ";
     if (f.form.taped) out_ += "taped, ";
     if (f.form.adjoint) out_ += "adjoint, ";
     out_ += "rank " + std::to_string(f.form.rank) + ")";
@@ -242,9 +248,12 @@ void Printer::op(const Op& o, int indent) {
   if (o.contract) out_ += "(contract)";
   if (o.code == OpCode::local && o.imm) out_ += "(raw)";
   if (o.code == OpCode::from_ptr && o.imm) out_ += "(fixed)";
-  if (o.code == OpCode::handle && is_handle_kind(o.imm)) {
+  if (o.code == OpCode::handle && HandleUse::is_valid(o.imm)) {
+    const HandleUse use(o.imm);
     out_ += '(';
-    out_ += handle_text(HandleKind(o.imm));
+    out_ += handle_text(use.kind);
+    if (use.winding) out_ += ", winding";
+    if (use.written) out_ += ", written";
     out_ += ')';
   }
   switch (is_printable(o) ? class_of(o.code) : OpClass::arith) {
@@ -427,10 +436,18 @@ void Printer::effect(const Op& op) {
     case OpCode::thread:
     case OpCode::block_dim:
     case OpCode::on_gpu:
+    case OpCode::objects:
     case OpCode::breakpoint:
     case OpCode::barrier:
     case OpCode::fence:
+    case OpCode::warp:
+    case OpCode::lane:
     case OpCode::running: return;
+    case OpCode::vote:
+    case OpCode::shuffle:
+      out_ += " ";
+      values(op.operands);
+      return;
     WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }
 }

@@ -40,7 +40,9 @@ class Inliner {
       // Differentiation sees what a kernel overwrites only in its own body, and an array that a callee makes and gives
       // back is gone when it returns: these are a matter of being right, not of size, and only a bound against
       // explosion applies.
-      if ((limits_.memory && touches_memory(*op.callee)) || gives_own_array(*op.callee)) most = growth = kMostForMemory;
+      // What the library asks of a program in debug mode is said of the program's own line, once it stands there.
+      if ((limits_.memory && touches_memory(*op.callee)) || gives_own_array(*op.callee) || asks_programs(*op.callee))
+        most = growth = kMostForMemory;
       if (size > most || grown + size > growth || (in_test(op) && makes_locals(*op.callee))) return;
       if (depth_of(op) + height_of(*op.callee->body) > kDeepest) return;
       grown += size;
@@ -97,15 +99,35 @@ class Inliner {
     return any;
   }
 
+  /// A function of the library with questions about what a program gave it.
+  static bool asks_programs(const ir::Function& callee) {
+    bool any = false;
+    if (callee.from_library) ir::walk(*callee.body, [&](const Op& op) { any = any || asks_program(op); });
+    return any;
+  }
+  static bool asks_program(const Op& op) {
+    return op.code == OpCode::assert_ || (op.code == OpCode::check && op.check == ir::CheckKind::object);
+  }
+
   static void expand(ir::Function& function, ir::Rewriter& rewriter, Op& call) {
     ir::ValueMap map;
     const ir::Function& callee = *call.callee;
+    const Op* const before = call.prev;
     // Parameters become the arguments themselves: values can't change, so nothing has to be copied in.
     for (std::size_t i = 0; i < call.operands.size(); ++i) map[callee.params()[i]] = call.operand(i);
     ir::clone_ops(*callee.body, function, call.parent, map, /*skip_terminator=*/true, nullptr, &call);
+    if (callee.from_library && !function.from_library)
+      for (Op* op = before ? before->next : call.parent->first; op != &call; op = op->next) speak_of(*op, call.loc);
     for (std::size_t i = 0; i < call.results.size(); ++i)
       rewriter.replace(call.result(i), ir::mapped(function, map, callee.body->last->operand(i)));
     ir::remove_op(&call);
+  }
+
+  /// Places what an operation, and those in its regions, asks of a program.
+  static void speak_of(Op& op, const SourceLoc& place) {
+    if (asks_program(op)) op.loc = place;
+    for (ir::Region* region : op.regions)
+      for (Op& inner : *region) speak_of(inner, place);
   }
 
   const InlineLimits limits_;

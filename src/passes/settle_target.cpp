@@ -1,17 +1,38 @@
-// One rewrite: the question becomes a constant.
+// One rewrite: questions about the target become what it answers.
 #include "passes/settle_target.h"
 
 #include "ir/builder.h"
 #include "ir/walk.h"
 
 namespace weft::passes {
+namespace {
+
+/// What stands for an operation; null if the target's code has it.
+ir::Value* answer_of(ir::Function& function, ir::Op& op, bool gpu) {
+  if (op.code == ir::OpCode::on_gpu) return function.constant_bool(gpu);
+  if (gpu) return nullptr;
+  switch (op.code) {
+    // Elsewhere a thread is a warp of its own.
+    case ir::OpCode::warp: return function.constant_int(types::u32(), 1);
+    case ir::OpCode::lane: return function.constant_int(types::u32(), 0);
+    case ir::OpCode::vote: {
+      ir::Builder b(function, op.parent, &op);
+      return b.cast(op.operand(1), types::u32());
+    }
+    case ir::OpCode::shuffle: return op.operand(1);
+    default: return nullptr;  // safe: every other operation is the same for all targets
+  }
+}
+
+}  // namespace
 
 bool settle_target(ir::Function& function, bool gpu) {
   bool changed = false;
   ir::Rewriter rewriter(function);
   rewriter.run(*function.body, [&](ir::Op& op) {
-    if (op.code != ir::OpCode::on_gpu) return;
-    rewriter.replace(op.result(), function.constant_bool(gpu));
+    ir::Value* answer = answer_of(function, op, gpu);
+    if (!answer) return;
+    rewriter.replace(op.result(), answer);
     ir::remove_op(&op);
     changed = true;
   });

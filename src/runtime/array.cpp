@@ -342,8 +342,9 @@ Array Array::reshape(Shape shape) const {
     known = total;
   }
   if (overflow || known != total || (open >= 0 && extents[open] < 0))
-    throw ArgumentError("an array of shape " + shape_text(this->shape()) + " can't take the shape " +
-                        shape_text(shape) + ": it has " + std::to_string(total) + " elements");
+    throw ArgumentError("cannot reshape array of shape " + shape_text(this->shape()) + " (size " +
+                        std::to_string(total) + ") into shape " + shape_text(shape) +
+                        (overflow || open >= 0 ? "" : " (size " + std::to_string(known) + ")"));
   Array view = *this;
   view.desc_ = ArrayDesc{.data = desc_.data, .grad = desc_.grad};
   set_contiguous(view.desc_, {extents, shape.size()}, element_->size());

@@ -12,6 +12,7 @@ enum class CheckSiteKind : std::uint8_t {
   bounds,          // text is the array; index and extent say what failed
   divide_by_zero,  // text is the expression
   not_finite,      // text is the array element, {} for each index: index and extent hold two, or four of 32 bits
+  object,          // text is the kind of object; index is the id that is none of one
 };
 
 struct CheckSite {

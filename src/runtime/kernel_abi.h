@@ -9,7 +9,7 @@
 
 namespace weft::runtime {
 
-inline constexpr std::uint32_t kAbiVersion = 2;
+inline constexpr std::uint32_t kAbiVersion = 3;
 
 /// Turns of loops that generated code runs before it calls weft_rt_turns: rarely enough to cost nothing, often enough
 /// for turns of some microseconds.
@@ -36,6 +36,9 @@ std::int32_t weft_rt_turns(weft::runtime::LaunchContext* context);
 
 namespace weft::runtime {
 
+/// Where kernels on the CPU find which objects live (geometry/object_table.h); 0 while there never was one.
+inline std::atomic<std::uint64_t> object_table{0};
+
 /// Shared by all chunks of one launch; generated code reads dims and stop, and passes the pointer to helpers.
 struct LaunchContext {
   std::int64_t dims[kMaxRank] = {1, 1, 1, 1};  // launch extents, outermost first; 1 beyond the rank
@@ -49,9 +52,11 @@ struct LaunchContext {
   void* ask_state = nullptr;
   /// Called from here, not by name: code that needs no symbols from outside is linked much faster.
   std::int32_t (*turns)(LaunchContext*) = &weft_rt_turns;
+  std::uint64_t objects = object_table.load(std::memory_order_relaxed);
 };
 static_assert(offsetof(LaunchContext, dims) == 0 && offsetof(LaunchContext, stop) == 40 &&
-                  offsetof(LaunchContext, error) == 48 && offsetof(LaunchContext, turns) == 80,
+                  offsetof(LaunchContext, error) == 48 && offsetof(LaunchContext, turns) == 80 &&
+                  offsetof(LaunchContext, objects) == 88,
               "generated code knows these offsets");
 
 /// Runs the threads with linear indices begin … end−1. `params` is the parameter block (ParamLayout).

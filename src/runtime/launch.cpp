@@ -63,6 +63,8 @@ std::string failure_text(const CheckSite& site, std::int64_t index, std::int64_t
     case CheckSiteKind::divide_by_zero:
       return "integer division by zero" + (site.text.empty() ? "" : " in '" + site.text + "'");
     case CheckSiteKind::not_finite: return element_text(site.text, index, extent) + " is not finite";
+    case CheckSiteKind::object:
+      return std::to_string(std::uint64_t(index)) + " is not the id of a " + site.text + " that lives on this device";
   }
   return {};
 }
@@ -144,7 +146,7 @@ WEFT_HOT std::int64_t launch_size(const KernelCode& code, std::span<const std::i
   std::int64_t total = 1;
   bool overflow = false, empty = false;
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] < 0) bad_size(code, dims, "dimension " + std::to_string(d) + " is negative; use 0 or more");
+    if (dims[d] < 0) bad_size(code, dims, "dimension " + std::to_string(d) + " is negative; extents must be non-negative");
     // Ranges of indices in the compiler (analysis/ranges) rely on this.
     if (dims[d] > INT32_MAX && (code.tid_dims_read >> d & 1))
       bad_size(code, dims,

@@ -447,6 +447,16 @@ std::optional<Constant> default_value(const Param& param, const Pattern& pattern
   return c;
 }
 
+std::optional<Symbol> default_symbol(const Param& param, const Pattern& pattern, Scope& scope, DiagnosticSink& sink) {
+  if (pattern.kind == Pattern::Kind::callable || pattern.kind == Pattern::Kind::any) {
+    auto value = eval_constant(*param.default_value, scope);
+    if (value && (value->kind == Symbol::Kind::functions || value->kind == Symbol::Kind::builtin)) return value;
+  }
+  auto value = default_value(param, pattern, scope, sink);
+  if (!value) return std::nullopt;
+  return Symbol::of(*std::move(value));
+}
+
 std::vector<KernelParam> kernel_params(const FunctionDecl& kernel, DiagnosticSink& sink) {
   std::vector<KernelParam> out;
   auto patterns = param_patterns(kernel, sink);

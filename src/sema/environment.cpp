@@ -51,6 +51,7 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
     variable = new_variable(name);
     variable_index_.emplace(name, variable);
     variables_[std::size_t(variable)].first = at_node.loc;
+    variables_[std::size_t(variable)].region = builder_.region();
   }
   if (value.kind == Entity::Kind::tuple) {  // a tuple of plain values is a value itself, so that branches can merge it
     std::vector<ir::Value*> parts;
@@ -76,6 +77,10 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
     fail(DiagCode::none_value, at_node, "None is not a value in kernels", "use a flag variable instead");
     return set_variable(variable, Entity::failed());
   }
+  if (value.is_value() && may_become(variables_[std::size_t(variable)], value.type())) {
+    renew_variable(name, at_node.loc, value.type());
+    variable = find_variable(name);
+  }
   Variable& var = variables_[std::size_t(variable)];
   if (value.is_value()) {
     if (var.type && var.type != value.type()) {
@@ -95,8 +100,19 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
   set_variable(variable, std::move(value));
 }
 
-void FunctionLowering::renew_variable(const syntax::Expr& target, const Type* type) {
-  std::string_view name = target.as<syntax::NameExpr>().name;
+bool FunctionLowering::may_become(const Variable& var, const Type* type) const {
+  if (!var.type || var.type == type || !var.type->is_array() || !type->is_array()) return false;
+  // One statement after the other: no path leads to a use of the name for which both arrays could be meant. Loops that are
+  // unrolled go back to the names of their begin.
+  for (const Loop& loop : loops_)
+    if (!loop.op) return false;
+  const ir::Region* here = builder_.region();
+  const ir::Op* around = here->parent_op;
+  return var.region == here ||
+         (var.region && around && around->code == ir::OpCode::if_ && var.region->parent_op == around);
+}
+
+void FunctionLowering::renew_variable(std::string_view name, SourceLoc at, const Type* type) {
   auto known = variable_index_.find(name);
   if (known == variable_index_.end()) return;
   const Type* before = variables_[std::size_t(known->second)].type;
@@ -110,7 +126,8 @@ void FunctionLowering::renew_variable(const syntax::Expr& target, const Type* ty
     }
   }
   known->second = new_variable(name);
-  variables_[std::size_t(known->second)].first = target.loc;
+  variables_[std::size_t(known->second)].first = at;
+  variables_[std::size_t(known->second)].region = builder_.region();
   renewals_.push_back(known->second);
 }
 

@@ -60,7 +60,14 @@ Argument FunctionLowering::place_argument(const Expr& expr) {
   bool part = expr.kind == ExprKind::subscript || expr.kind == ExprKind::attribute;
   const Expr& root = root_of(expr);
   int variable = root.kind == ExprKind::name ? find_variable(root.as<NameExpr>().name) : -1;
-  if (variable < 0 || !(part || expr.kind == ExprKind::name) || !read_variable(variable, nullptr).is_value())
+  // What is asked of an array (its dtype, say) is no place.
+  const auto of_array = [&] {
+    const Entity whole = read_variable(variable, nullptr);
+    return expr.kind == ExprKind::attribute && expr.as<AttributeExpr>().object == &root && whole.is_value() &&
+           whole.type()->is_array();
+  };
+  if (variable < 0 || !(part || expr.kind == ExprKind::name) || !read_variable(variable, nullptr).is_value() ||
+      of_array())
     return {{}, lower_expr(expr), &expr, nullptr};
   auto place = std::make_shared<Place>(place_of(expr));
   if (place->root == Place::Root::none) return {{}, Entity::failed(), &expr, nullptr};
@@ -394,9 +401,9 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
           ok = false;
           break;
         }
-        auto value = default_value(params[p], pattern, *scope_of(*decl), sink_);
+        std::optional<Symbol> value = default_symbol(params[p], pattern, *scope_of(*decl), sink_);
         if (!value) return Entity::failed();
-        match.bound[p] = from_symbol(Symbol::of(*std::move(value)), at_node);
+        match.bound[p] = from_symbol(*value, at_node);
         if (match.bound[p].is_literal() && pattern.kind == Pattern::Kind::exact && pattern.type->is_scalar())
           match.bound[p] = Entity::of(literal_as(match.bound[p], pattern.type, at_node));
       }

@@ -1,6 +1,7 @@
 // Gradients and replays that programs write themselves. A gradient function takes what its function takes, then the
 // adjoints of the results, and adds to `wp.adjoint[x]`: for values a variable that begins at zero and is returned, for
-// arrays their gradient. In the IR it is a function like any other, (params…, adjoints of results) → adjoints of params.
+// arrays their gradient. That of a parameter by reference begins with the adjoint of the value that the function left there.
+// In the IR it is a function like any other, (params…, adjoints of results, of references) → adjoints of params.
 #include <algorithm>
 
 #include "ir/clone.h"
@@ -139,13 +140,6 @@ void ModuleLowering::lower_gradient(const Custom& of) {
   ir::Function& function = *of.instance->function;
   std::shared_ptr<const FunctionDecl> decl = gradient_decl(*of.decl);
   if (!decl && of.decl->native_gradient.empty()) return;
-  if (!of.decl->library && !of.instance->ref_params.empty()) {
-    const FunctionDef& def = *of.decl->def;
-    sink_.report(DiagCode::bad_gradient, def.name_loc,
-                 "'" + std::string(def.name) + "' has a gradient of its own and changes a parameter of its caller's",
-                 "return the value instead of taking a wp.ref", std::uint32_t(def.name.size()));
-    return;
-  }
   auto made = std::make_unique<ir::Function>(fresh_name(function.name + ".gradient"), ir::FunctionKind::function);
   made->from_library = function.from_library;
   std::size_t errors = sink_.error_count();
@@ -155,7 +149,7 @@ void ModuleLowering::lower_gradient(const Custom& of) {
     FunctionLowering(*this, *decl, *made).run_gradient(of.args, *of.instance);
   } else {
     made->loc = function.loc;
-    lower_native_gradient(*of.decl, of.args, function, *made);
+    lower_native_gradient(*of.decl, of.args, *of.instance, *made);
   }
   if (sink_.error_count() != errors) return;
   function.gradient = made.get();

@@ -94,6 +94,8 @@ Entity FunctionLowering::call_derivative_of(const FunctionDecl& decl, const std:
   std::vector<Entity> parts;
   std::size_t next = 0;
   for (std::size_t i = 0; i < args.size(); ++i) {
+    // A function that was passed is no argument to differentiate by: it has no place among the results.
+    if (args[i].kind == Entity::Kind::functions || args[i].kind == Entity::Kind::builtin) continue;
     if (args[i].is_value() && has_floats(args[i].type()))
       parts.push_back(Entity::of(op->results[next++]));
     else if (args[i].is_value() && args[i].type()->is_numeric())

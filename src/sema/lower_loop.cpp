@@ -164,7 +164,7 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
     return give_up_loop(stmt, info);
   }
   std::size_t names = renewed_.size();
-  renew_variable(*stmt.target, lo->type);
+  renew_variable(stmt.target->as<NameExpr>().name, stmt.target->loc, lo->type);
   bool constant = lo->is_constant() && hi->is_constant() && step->is_constant();
   std::int64_t trips = constant ? trip_count(lo, hi, step)->as_int() : -1;
   auto unroll = [&] {
@@ -193,7 +193,7 @@ void FunctionLowering::lower_for(const ForStmt& stmt) {
     if (request.loop != &stmt) throw;
     leave_frame(mark);
     restore_names(names);
-    renew_variable(*stmt.target, lo->type);
+    renew_variable(stmt.target->as<NameExpr>().name, stmt.target->loc, lo->type);
     loops_.resize(depth);
     builder_.set_place(region);
     region->last = last;

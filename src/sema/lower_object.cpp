@@ -1,7 +1,7 @@
 // What library code says about objects that kernels reach by ids: `_handle("mesh", id)` is the id itself, with the mark by
-// which launches know whose it is, and `_fixed(address, dtype)` is memory of such an object, which no kernel writes.
+// which launches know whose it is, and what is wanted of it (a third word: "winding" for meshes with moments, "written" for
+// volumes that the kernel changes); `_fixed(address, dtype)` is memory of such an object, which no kernel writes.
 #include "sema/lowering.h"
-#include "types/handle.h"
 
 namespace weft::sema {
 
@@ -15,8 +15,15 @@ constexpr std::int64_t kFixedExtent = INT32_MAX;
 
 Entity FunctionLowering::special_handle(const std::vector<Argument>& args, const Node& at_node) {
   std::optional<HandleKind> kind;
-  if (args.size() == 2 && args[0].entity.kind == Entity::Kind::string)
+  HandleUse use(HandleKind::mesh);
+  if ((args.size() == 2 || args.size() == 3) && args[0].entity.kind == Entity::Kind::string)
     kind = handle_from_text(args[0].entity.symbol->constant.text);
+  if (args.size() == 3 && args[2].entity.kind == Entity::Kind::string) {
+    const std::string_view wanted = args[2].entity.symbol->constant.text;
+    use.winding = wanted == "winding";
+    use.written = wanted == "written";
+    if (!use.winding && !use.written) kind.reset();
+  }
   if (!kind) return fail(DiagCode::bad_call, at_node, "_handle() takes the name of a kind of object and an id");
   ir::Value* id = value_of(args[1].entity, *args[1].expr);
   if (!id) return Entity::failed();
@@ -24,8 +31,23 @@ Entity FunctionLowering::special_handle(const std::vector<Argument>& args, const
     return fail(DiagCode::type_mismatch, *args[1].expr,
                 "the id of a " + std::string(handle_user_name(*kind)) + " is uint64, not " + id->type->user_name());
   ir::Op* op = at(at_node).op_typed(OpCode::handle, std::span(&id, 1), std::span(&id->type, 1));
-  op->imm = std::int64_t(*kind);
-  return Entity::of(op->result());
+  use.kind = *kind;
+  op->imm = use.number();
+  return module_.options().debug ? checked_object(op->result(), *kind, at_node) : Entity::of(op->result());
+}
+
+/// Debug mode: ids may come out of memory, where no launch has looked at them. What is no id becomes that of no object.
+Entity FunctionLowering::checked_object(ir::Value* id, HandleKind kind, const Node& at_node) {
+  ir::Value* number = function_.constant(types::u32(), std::uint64_t(kind));
+  const Entity alive =
+      call_functions({library_function("_is_object")},
+                     {{{}, Entity::of(id), nullptr, nullptr}, {{}, Entity::of(number), nullptr, nullptr}}, at_node);
+  if (!alive.is_value()) return alive;
+  ir::Value* operands[] = {alive.value, builder_.bitcast(id, types::i64()), builder_.i64(0)};
+  ir::Op* check = at(at_node).op(OpCode::check, operands);
+  check->check = ir::CheckKind::object;
+  check->text = function_.arena.copy(handle_user_name(kind));
+  return Entity::of(builder_.select(alive.value, id, function_.zero(types::u64())));
 }
 
 Entity FunctionLowering::special_fixed(const std::vector<Argument>& args, const Node& at_node) {

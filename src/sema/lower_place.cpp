@@ -175,7 +175,7 @@ std::optional<FunctionLowering::Subscript> FunctionLowering::slice_subscript(con
   if (!out.step) return std::nullopt;
   const bool known = out.step->is_constant();
   if (known && out.step->as_int() == 0) {
-    fail(DiagCode::bad_index, *slice.step, "the step of an array slice can't be zero");
+    fail(DiagCode::value_out_of_range, *slice.step, "the step of an array slice can't be zero");
     return std::nullopt;
   }
   ir::Value* backwards = nullptr;

@@ -30,7 +30,7 @@ void FunctionLowering::lower_query_loop(const ForStmt& stmt, const LoopInfo& inf
       !rows.empty() && rows[0].params.size() >= 2 && rows[0].params[1].pattern.kind == builtins::Pattern::Kind::exact,
       "'" + std::string(next) + "' can't go on in a loop");
   const Type* index_type = rows[0].params[1].pattern.type;
-  renew_variable(*stmt.target, index_type);
+  renew_variable(stmt.target->as<NameExpr>().name, stmt.target->loc, index_type);
   const ExprKind kind = stmt.iterable->kind;
   const bool path = kind == ExprKind::name || kind == ExprKind::attribute || kind == ExprKind::subscript;
   const bool named = path && place_of(*stmt.iterable).root == Place::Root::variable;

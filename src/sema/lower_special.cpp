@@ -59,6 +59,9 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "_prefetch") return special_prefetch(args, at_node);
   if (name == "_handle") return special_handle(args, at_node);
   if (name == "_fixed") return special_fixed(args, at_node);
+  if (name == "_voxels") return special_voxels(args, at_node);
+  if (name == "_grid_layout") return special_grid_layout(args, at_node);
+  if (is_volume_form(name)) return special_volume(name, std::move(args), at_node);
   if (name == "grad") return special_grad(args, at_node);
   if (name.ends_with("_batched") && name.front() != '_') return special_batched(name, std::move(args), at_node);
   if (name == "mlp") return call_functions({library_function(name)}, std::move(args), at_node);
@@ -352,7 +355,7 @@ Entity FunctionLowering::special_range(std::string_view name, const std::vector<
     if (e.kind == Entity::Kind::integer) continue;
     ir::Value* value = value_of(e, *arg.expr);
     if (!value) return Entity::failed();
-    if (!value->type->is_int())
+    if (!value->type->is_int() && !value->type->is_bool())  // as in Python, where True is 1
       return fail(DiagCode::bad_call, *arg.expr, "range() takes integers, not " + value->type->user_name(),
                   "convert it: int(…)");
     const Type* wide = value->type->size() > 4 || value->type == types::u32() ? types::i64() : types::i32();

@@ -14,6 +14,7 @@
 #include "sema/scan.h"
 #include "sema/sema.h"
 #include "support/diagnostic.h"
+#include "types/handle.h"
 #include "types/library_struct.h"
 
 namespace weft::sema {
@@ -60,6 +61,8 @@ class ModuleLowering {
   void guard_gradients(ir::Function& function, bool given);
   /// wp.grad: the function's adjoint, its body still to be derived (ir::Function::derives).
   ir::Function* derivative_of(ir::Function& function, const SourceLoc& call);
+  /// Voxels are written somewhere in the kernel, so what it reads of them may change while it runs.
+  void note_voxels_written() { voxels_written_ = true; }
   /// The parameters' patterns, read once; null if an annotation has an error (reported).
   const std::vector<builtins::Pattern>* patterns_of(const FunctionDecl& decl);
 
@@ -67,7 +70,7 @@ class ModuleLowering {
   bool check_returns(const FunctionDecl& decl, const Instance& instance, const ir::Function& function);
   /// An instance of a native function: parameters, results as annotated, and the C++ text for these types.
   void lower_native(const FunctionDecl& decl, std::span<const Entity> args, ir::Function& function, Instance& instance);
-  void lower_native_gradient(const FunctionDecl& decl, std::span<const Entity> args, const ir::Function& of,
+  void lower_native_gradient(const FunctionDecl& decl, std::span<const Entity> args, const Instance& of,
                              ir::Function& gradient);
 
   // gradients and replays that programs write themselves (lower_custom.cpp)
@@ -81,6 +84,8 @@ class ModuleLowering {
   void lower_custom();
   void lower_replay(const Custom& of);
   void lower_gradient(const Custom& of);
+  /// Says of memory of voxels whether the kernel writes it, which is known when all of it has been seen.
+  void settle_voxels(ir::Function& kernel);
   std::string fresh_name(std::string_view name);
   /// The function for arguments that may be gradients which are not there.
   ir::Function* guarded(ir::Function& function);
@@ -98,6 +103,7 @@ class ModuleLowering {
   std::unordered_map<const ir::Function*, ir::Function*> derivatives_, guarded_;
   int depth_ = 0;
   std::int64_t unrolled_ = 0;
+  bool voxels_written_ = false;
 };
 
 /// The parameters of a function as patterns; an error in an annotation is reported and gives nullopt.
@@ -107,6 +113,9 @@ std::optional<builtins::Pattern> eval_annotation(const syntax::Expr& expr, Scope
 /// A parameter's default value, checked against its annotation; errors go to the sink.
 std::optional<Constant> default_value(const syntax::Param& param, const builtins::Pattern& pattern, Scope& scope,
                                       DiagnosticSink& sink);
+/// The same for a parameter of a function, which may be a function itself.
+std::optional<Symbol> default_symbol(const syntax::Param& param, const builtins::Pattern& pattern, Scope& scope,
+                                     DiagnosticSink& sink);
 /// What a function's return annotation promises: one pattern per result (tuple[float, int], (float, int), float, None).
 std::optional<std::vector<builtins::Pattern>> return_patterns(const syntax::Expr& expr, Scope& scope,
                                                               DiagnosticSink& sink);
@@ -161,10 +170,11 @@ class FunctionLowering {
   struct Variable {
     std::string_view name;
     Entity value;
-    const Type* type = nullptr;  // fixed by the first assignment of a value
-    SourceLoc first;             // first assignment
-    bool internal = false;       // ours: a flag or a result
-    bool flag = false;           // of a loop ("$on", "$go"): means nothing outside the block that made it
+    const Type* type = nullptr;          // fixed by the first assignment of a value
+    SourceLoc first;                     // first assignment
+    const ir::Region* region = nullptr;  // where that stands
+    bool internal = false;               // ours: a flag or a result
+    bool flag = false;                   // of a loop ("$on", "$go"): means nothing outside the block that made it
   };
   struct Loop {
     ir::Op* op = nullptr;                      // null: being unrolled
@@ -184,8 +194,10 @@ class FunctionLowering {
   void set_variable(int variable, Entity value);
   void assign_variable(const syntax::Node& at, std::string_view name, Entity value);
   Entity read_variable(int variable, const syntax::Node* at);
-  /// From here on the name is a new variable if the one that it was has another type: the target of a loop.
-  void renew_variable(const syntax::Expr& target, const Type* type);
+  /// From here on the name is a new variable if the one that it was has another type: the target of a loop, or an array.
+  void renew_variable(std::string_view name, SourceLoc at, const Type* type);
+  /// Whether a name that stands for an array may stand for one of another type from here on.
+  bool may_become(const Variable& var, const Type* type) const;
   /// Names that were renewed since `mark` are again what they were.
   void restore_names(std::size_t mark);
   std::size_t enter_frame();
@@ -425,7 +437,12 @@ class FunctionLowering {
   Entity special_batched(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_prefetch(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_handle(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity checked_object(ir::Value* id, HandleKind kind, const syntax::Node& at);
   Entity special_fixed(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_voxels(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_grid_layout(const std::vector<Argument>& args, const syntax::Node& at);
+  static bool is_volume_form(std::string_view name);
+  Entity special_volume(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_select(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_local(std::string_view name, std::vector<Argument> args, const syntax::Node& at);

@@ -182,6 +182,7 @@ ir::Function* ModuleLowering::lower_entry(const FunctionDecl& kernel, std::span<
   FunctionLowering(*this, kernel, *function).run(args, *patterns, instance);
   if (sink_.error_count() == errors && (options_.gradients || !derivatives_.empty())) lower_custom();
   if (sink_.error_count() != errors) return nullptr;
+  settle_voxels(*function);
   ir::Function* result = function.get();
   module_->functions.push_back(std::move(function));
   return result;

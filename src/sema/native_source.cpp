@@ -1,5 +1,6 @@
 // Native functions: for given argument types, the C++ text that code generation hands to clang. Arguments and the result
 // pass by address in C layout; the snippet becomes the body of a function whose parameters have the Python names.
+#include <algorithm>
 #include <map>
 
 #include "sema/known_natives.h"
@@ -187,9 +188,10 @@ std::string link_arrays(const Type* type, const std::string& adjoint, const std:
 
 }  // namespace
 
-void ModuleLowering::lower_native_gradient(const FunctionDecl& decl, std::span<const Entity> args,
-                                           const ir::Function& of, ir::Function& gradient) {
-  // The snippet sees x and adj_x for each parameter, and adj_ret. Adjoints of values are references to the results.
+void ModuleLowering::lower_native_gradient(const FunctionDecl& decl, std::span<const Entity> args, const Instance& of,
+                                           ir::Function& gradient) {
+  // The snippet sees x and adj_x for each parameter, and adj_ret. Adjoints of values are references to the results, which
+  // begin at zero; that of a parameter by reference begins with the adjoint of what the function left in it.
   const syntax::FunctionDef& def = *decl.def;
   CppTypes types;
   std::string params, given, addresses, results, body;
@@ -210,7 +212,9 @@ void ModuleLowering::lower_native_gradient(const FunctionDecl& decl, std::span<c
     add(params, text + "& adj_" + name);
     if (has_floats(type)) {
       add(results, text + "* r" + number);
-      body += "*r" + number + " = " + text + "{}; " + link_arrays(type, "(*r" + number + ")", "(*a" + number + ")");
+      const bool updated = std::ranges::count(of.ref_params, i) != 0;
+      body += "*r" + number + " = " + (updated ? "*u" + number : text + "{}") + "; " +
+              link_arrays(type, "(*r" + number + ")", "(*a" + number + ")");
       add(given, "*r" + number);
       gradient.result_types.push_back(type);
       zeros.push_back(gradient.zero(type));
@@ -219,8 +223,8 @@ void ModuleLowering::lower_native_gradient(const FunctionDecl& decl, std::span<c
       add(given, "d" + number);
     }
   }
-  if (!of.result_types.empty()) {
-    const Type* type = of.result_types[0];
+  if (of.num_results > 0) {
+    const Type* type = of.function->result_types[0];
     std::string text = types.name(type);
     add(params, text + " adj_ret");
     if (has_floats(type)) {
@@ -230,6 +234,12 @@ void ModuleLowering::lower_native_gradient(const FunctionDecl& decl, std::span<c
     } else {
       add(given, text + "{}");
     }
+  }
+  for (std::size_t i : of.ref_params) {
+    if (!has_floats(args[i].type())) continue;
+    const std::string name = "adj_" + std::string(def.params[i].name);
+    gradient.add_argument(gradient.body, args[i].type(), gradient.arena.copy(std::string_view(name)));
+    add(addresses, types.name(args[i].type()) + "* u" + std::to_string(i));
   }
   if (!results.empty()) add(addresses, results);
   gradient.native = types.definitions() + "static inline __attribute__((always_inline)) void weft_body(" + params +

@@ -100,6 +100,16 @@ constexpr std::string_view kForms[] = {
     "indexedarray2d", "indexedarray3d", "indexedarray4d", "grad",    "fixedarray",
     "address_of"};
 
+/// wp.Volume: its sampling modes.
+class VolumeScope final : public Scope {
+ public:
+  std::optional<Symbol> lookup(std::string_view name) override {
+    if (name == "CLOSEST") return Symbol::of(Constant::of_int(0));
+    if (name == "LINEAR") return Symbol::of(Constant::of_int(1));
+    return std::nullopt;
+  }
+};
+
 class WarpScope final : public Scope {
  public:
   std::optional<Symbol> lookup(std::string_view name) override {
@@ -111,10 +121,14 @@ class WarpScope final : public Scope {
     if (auto value = named_constant(name)) return Symbol::of(Constant::of_real(*value));
     if (!name.starts_with('_'))
       if (const LibraryStruct* known = library_struct(name)) return Symbol::of_type(known->type);
+    if (name == "Volume") return Symbol::of_scope(volume_scope_);
     if (name == "types" || name == "context") return Symbol::of_scope(warp_scope());
     if (name == "math") return Symbol::of_scope(math_scope());
     return std::nullopt;
   }
+
+ private:
+  std::shared_ptr<Scope> volume_scope_ = std::make_shared<VolumeScope>();
 };
 
 /// Python's math module: its constants, and the builtins that do what its functions do.

@@ -118,6 +118,53 @@ def _face_corners(mesh: uint64, face: int):
     return points[i], points[j], points[k]
 
 
+def _found_corners(mesh: uint64, face: int):
+    # Of a face that a walk found, which sees faces where they were when the tree was last brought up to date.
+    x0, x1, x2 = _face_corners(mesh, face)
+    assert _face_is_still(mesh, face, x0, x1, x2), "the face that was found has moved since the mesh was built: call refit()"
+    return x0, x1, x2
+
+
+def _face_is_still(mesh: uint64, face: int, x0: vec3, x1: vec3, x2: vec3):
+    # Debug mode: whether the tree has the face where it is now. Found by the box of the face, which is then that of before.
+    low = min(min(x0, x1), x2)
+    high = max(max(x0, x1), x2)
+    query = _tree_query_aabb(mesh + _MESH_TREE, low, high, -1)
+    leaves = _fixed(mesh + _MESH_TREE, _TreeHead)[0].leaves
+    number = -1
+    still = False
+    while not still and _tree_next(query, number, inf):
+        if number == face:
+            still = _entry_has(leaves, (query.place >> uint32(2)) - uint32(1), face, x0, x1, x2)
+    return still
+
+
+@lanewise
+def _entry_has(leaves: uint64, entry: uint32, face: int, x0: vec3, x1: vec3, x2: vec3):
+    # Whether an entry of a leaf holds a face with these corners.
+    found = False
+    if _on_gpu():
+        rows = _fixed(leaves, vec4)
+        a = rows[entry * uint32(3)]
+        b = rows[entry * uint32(3) + uint32(1)]
+        c = rows[entry * uint32(3) + uint32(2)]
+        found = True
+        for d in range(3):
+            found = found and a[d] == x0[d] and b[d] == x1[d] and c[d] == x2[d]
+    else:
+        blocks = _fixed(leaves, vec4)
+        numbers = _fixed(leaves, type(vector(length=4, dtype=int32)))
+        at = entry * uint32(10)
+        for k in range(4):
+            if numbers[at + uint32(9)][k] == face:
+                found = True
+                for d in range(3):
+                    row = at + uint32(d)
+                    found = found and blocks[row][k] == x0[d] and blocks[row + uint32(3)][k] == x1[d]
+                    found = found and blocks[row + uint32(6)][k] == x2[d]
+    return found
+
+
 def _has_face(mesh: uint64, face: int):
     count = 0
     if mesh != uint64(0):

@@ -14,7 +14,7 @@ def _furthest_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, li
     far = _greatest_of(_corner_reach(ax, ay, az, p), _corner_reach(bx, by, bz, p), _corner_reach(cx, cy, cz, p))
     hits = _less_equal_bits(type(far)(limit), far)
     if hits != uint32(0):
-        area = _face_area(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
+        area = _face_area_of(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
         hits = hits & _less_equal_bits(type(far)(_FACE_FLATNESS), area)
     return hits, far
 
@@ -179,7 +179,7 @@ def mesh_query_furthest_point_no_sign(id, point, min_dist):
     if mesh != uint64(0):
         face = _walk_furthest(mesh, point, min_dist)
         if face >= 0:
-            x0, x1, x2 = _face_corners(mesh, face)
+            x0, x1, x2 = _found_corners(mesh, face)
             a = _corner_reach(x0[0], x0[1], x0[2], point)
             b = _corner_reach(x1[0], x1[1], x1[2], point)
             c = _corner_reach(x2[0], x2[1], x2[2], point)

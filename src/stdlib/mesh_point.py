@@ -108,21 +108,53 @@ def _point_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, limit
     hits = _less_equal_bits(box, type(box)(limit))
     key = box
     if hits != uint32(0):
-        apart = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
-        key = _choose_bits(_less_bits(apart, box), box, apart)
+        apart = _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p, scale)
+        # What is not a number is a difference that overflowed: all that is known is the box.
+        key = _choose_bits(_less_bits(box, apart), apart, box)
         hits = _less_equal_bits(key, type(key)(limit))
         # Few are nearer than the best so far: only they are asked whether they have an area.
         if hits != uint32(0):
-            area = _face_area(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
+            area = _face_area_of(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
             hits = hits & _less_equal_bits(type(key)(_FACE_FLATNESS), area)
     return hits, key
 
 
+def _scaled_if_huge(ax, ay, az, bx, by, bz, cx, cy, cz, scale: float):
+    # Corners, and the scale of products of two differences between them.
+    if scale < _HUGE_FACES:
+        k = scale
+        return ax * k, ay * k, az * k, bx * k, by * k, bz * k, cx * k, cy * k, cz * k, 1.0
+    return ax, ay, az, bx, by, bz, cx, cy, cz, scale * scale
+
+
+def _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
+    # _face_distance by the scale of a mesh (_edge_scale).
+    ax, ay, az, bx, by, bz, cx, cy, cz, square = _scaled_if_huge(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
+    q = p
+    if scale < _HUGE_FACES:
+        q = p * scale
+    apart = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, q, square)
+    if scale < _HUGE_FACES:
+        apart = apart * (1.0 / scale) * (1.0 / scale)
+    return apart
+
+
+def _face_area_of(ax, ay, az, bx, by, bz, cx, cy, cz, scale: float):
+    # _face_area by the scale of a mesh.
+    ax, ay, az, bx, by, bz, cx, cy, cz, square = _scaled_if_huge(ax, ay, az, bx, by, bz, cx, cy, cz, scale)
+    return _face_area(ax, ay, az, bx, by, bz, cx, cy, cz, square)
+
+
+# Scales of meshes whose coordinates are scaled, not only products of them, which would overflow: edges beyond 2^40.
+_HUGE_FACES = 1.0e-12
+
+
 def _edge_scale(mesh: uint64):
-    # About 1 / edge² of a mesh, as a power of two: products of four lengths stay within what floats hold.
+    # About 1 / edge of a mesh, as a power of two: products of four lengths stay within what floats hold.
     edge = _fixed(mesh, _MeshHead)[0].mean_edge
-    exponent = where(edge > 0.0 and isfinite(edge), floor(log2(clamp(edge, 1.0e-18, 1.0e18))), 0.0)
-    return _exp2(-2.0 * exponent)
+    sound = where(edge > 0.0, clamp(edge, 1.0e-18, 1.0e36), float32(1.0))
+    exponent = cast(sound, uint32) >> uint32(23)  # 127 more than it is
+    return cast((uint32(254) - exponent) << uint32(23), float32)
 
 
 _NO_FACE = 0x7FFFFFFF
@@ -309,41 +341,100 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
         turn = where(turn >= live, uint32(0), turn)
 
 
+# How many lanes of a warp may still be at nodes when the others do their leaves.
+_POINTS_AT_NODES = uint32(8)
+
+
 @lanewise
-def _walk_point_narrow(tree: uint64, p: vec3, limit: float, nobody: int, scale: float):
+def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, scale: float):
+    # A few points take ten times as long as most, and a warp would wait for them: lanes that are done take subtrees off the
+    # stacks of those that still walk, and give back what they find. The order in which faces are met does not matter.
     head = _fixed(tree, _TreeHead)
     planes = _fixed(head[0].nodes, vec4)
     words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
     corners = _fixed(head[0].leaves, vec4)
-    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
+    warp = _warp_at(tree)
+    lane = _lane()
+    # What this lane works at: a point that may be another's, and the best that is known of it.
+    x = place[0]
+    y = place[1]
+    z = place[2]
+    owner = lane
     best = limit
     face = nobody
-    stack = empty(shape=(64,), dtype=uint32)
-    keys = empty(shape=(64,), dtype=float32)
+    news = False
+    # And its own point's.
+    own_best = limit
+    own_face = nobody
+    stack = empty(shape=(64,), dtype=uint64)  # words, and above them the squared distances of their boxes
     top = uint32(0)
     word = _root_word(tree, -1)
-    going = word != _NODE_NONE
-    while going:
-        pops = True
-        if (word & _LEAF) == uint32(0):
-            row = word * uint32(4)
-            x = planes[row]
-            y = planes[row + uint32(1)]
-            z = planes[row + uint32(2)]
-            children = words[row + uint32(3)]
-            a = _box_distance(x[0], x[2], y[0], y[2], z[0], z[2], p)
-            b = _box_distance(x[1], x[3], y[1], y[3], z[1], z[3], p)
-            in_a = a <= best and children[0] != uint32(0)
-            in_b = b <= best and children[1] != uint32(0)
-            if in_a or in_b:
-                pops = False
+    busy = _vote(warp, word != _NODE_NONE)
+    while busy != uint32(0):
+        idle = warp & ~busy
+        if idle != uint32(0):
+            givers = _vote(warp, top != uint32(0))
+            if givers != uint32(0):
+                own_best, own_face = _gathered(warp, lane, owner, best, face, own_best, own_face, news and word == _NODE_NONE)
+                news = news and word != _NODE_NONE
+                if owner == lane and (best < own_best or (best == own_best and face < own_face)):
+                    own_best = best
+                    own_face = face
+                # What the owner knows by now.
+                known = _shuffle(warp, own_best, owner)
+                known_face = _shuffle(warp, own_face, owner)
+                if known < best or (known == best and known_face < face):
+                    best = known
+                    face = known_face
+                    news = False
+                below = (uint32(1) << lane) - uint32(1)
+                pairs = min(_bit_count(givers), _bit_count(idle))
+                rank = _bit_count(where(word == _NODE_NONE, idle, givers) & below)
+                takes = word == _NODE_NONE and rank < pairs
+                given = _NODE_NONE
+                if top != uint32(0) and rank < pairs:
+                    top -= uint32(1)
+                    given = uint32(stack[top])
+                source = lane
+                if takes:
+                    while rank != uint32(0):
+                        givers = givers & (givers - uint32(1))
+                        rank -= uint32(1)
+                    source = _trailing_zeros(givers)
+                given = _shuffle(warp, given, source)
+                x = _shuffle(warp, x, source)
+                y = _shuffle(warp, y, source)
+                z = _shuffle(warp, z, source)
+                best = _shuffle(warp, best, source)
+                face = _shuffle(warp, face, source)
+                owner = _shuffle(warp, owner, source)
+                if takes:
+                    word = given
+        at_nodes = uint32(32)
+        p = vec3(x, y, z)
+        while at_nodes > _POINTS_AT_NODES:
+            if (word & _LEAF) == uint32(0):
+                row = uint64(word) * uint64(4)
+                r = planes[row]
+                s = planes[row + uint64(1)]
+                t = planes[row + uint64(2)]
+                children = words[row + uint64(3)]
+                a = _box_distance(r[0], r[2], s[0], s[2], t[0], t[2], p)
+                b = _box_distance(r[1], r[3], s[1], s[3], t[1], t[3], p)
+                in_a = a <= best and children[0] != uint32(0)
+                in_b = b <= best and children[1] != uint32(0)
                 b_first = in_b and (not in_a or b < a)
                 word = where(b_first, children[1], children[0])
                 if in_a and in_b:
-                    stack[top] = where(b_first, children[0], children[1])
-                    keys[top] = where(b_first, a, b)
+                    stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a, b))
                     top += uint32(1)
-        else:
+                if not in_a and not in_b:
+                    word = _NODE_NONE
+                    while word == _NODE_NONE and top != uint32(0):
+                        top -= uint32(1)
+                        word = _unstacked(stack[top], best)
+            at_nodes = _bit_count(_vote(warp, (word & _LEAF) == uint32(0)))
+        if (word & _LEAF) != uint32(0) and word != _NODE_NONE:
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
@@ -352,32 +443,52 @@ def _walk_point_narrow(tree: uint64, p: vec3, limit: float, nobody: int, scale: 
                 c2 = corners[at + uint32(2)]
                 hits, square = _point_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, best)
                 if hits != uint32(0):
-                    number = numbers[at][3]
+                    # The other fourth words are zero. Asked for, they come along in the same loads.
+                    number = int(cast(c0[3], uint32) | cast(c1[3], uint32) | cast(c2[3], uint32))
                     if square < best or (square == best and number < face):
                         best = square
                         face = number
+                        news = True
                 at += uint32(3)
-        while pops:
-            if top == uint32(0):
-                pops = False
-                going = False
-            else:
+            word = _NODE_NONE
+            while word == _NODE_NONE and top != uint32(0):
                 top -= uint32(1)
-                if keys[top] <= best:
-                    word = stack[top]
-                    pops = False
-    return face
+                word = _unstacked(stack[top], best)
+        busy = _vote(warp, word != _NODE_NONE)
+    own_best, own_face = _gathered(warp, lane, owner, best, face, own_best, own_face, news)
+    return own_face
+
+
+def _gathered(warp: uint32, lane: uint32, owner: uint32, best: float, face: int, own_best: float, own_face: int, has: bool):
+    # Who has something for another lane, or for itself, says it; each keeps the best that is meant for it.
+    waiting = _vote(warp, has)
+    while waiting != uint32(0):
+        speaker = _trailing_zeros(waiting)
+        waiting = waiting & (waiting - uint32(1))
+        to = _shuffle(warp, owner, speaker)
+        square = _shuffle(warp, best, speaker)
+        number = _shuffle(warp, face, speaker)
+        if to == lane and (square < own_best or (square == own_best and number < own_face)):
+            own_best = square
+            own_face = number
+    return own_best, own_face
 
 
 # The weights of the nearest point: Ericson's regions, with areas from cross products, which lose less far from a face.
 
 
 def _closest_weights(p: vec3, x0: vec3, x1: vec3, x2: vec3, scale: float):
+    # Coordinates by 1 / edge, so that neither squares nor products of them overflow where the mesh is large.
+    size = where(scale < _HUGE_FACES, scale, 1.0)
+    scale = where(scale < _HUGE_FACES, 1.0, scale * scale)
+    x0 = x0 * size
+    x1 = x1 * size
+    x2 = x2 * size
     u = x1 - x0
     v = x2 - x0
-    ap = p - x0
-    bp = p - x1
-    cp = p - x2
+    ap = p * size - x0
+    bp = p * size - x1
+    cp = p * size - x2
     d1 = _dot3(u, ap)
     d2 = _dot3(v, ap)
     d3 = _dot3(u, bp)
@@ -411,7 +522,7 @@ def _closest_weights(p: vec3, x0: vec3, x1: vec3, x2: vec3, scale: float):
         wb = d5 - d6
         wc = d4 - d3
     all = wa + wb + wc
-    if all > 0.0:
+    if all > 0.0 and all < inf:
         return wa / all, wb / all
     return float32(1.0), float32(0.0)
 
@@ -427,7 +538,7 @@ def _cross3(a, b):
 def _point_query_of(mesh: uint64, p: vec3, face: int):
     query = MeshQueryPoint()
     if face >= 0:
-        x0, x1, x2 = _face_corners(mesh, face)
+        x0, x1, x2 = _found_corners(mesh, face)
         u, v = _closest_weights(p, x0, x1, x2, _edge_scale(mesh))
         query.result = True
         query.face = face

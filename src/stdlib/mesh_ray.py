@@ -358,100 +358,131 @@ def _walk_rays_wide(walks: array(dtype=_RayWalk), which: uint32):
         turn = where(turn >= live, uint32(0), turn)
 
 
+def _seen_by(ray: _Ray, start: vec3, p):
+    # A corner in the ray's order of axes, sheared: the longest axis is the first, the last or the one between.
+    first = ray.z == uint32(0)
+    last = ray.z == uint32(2)
+    px = p[0] - start[0]
+    py = p[1] - start[1]
+    pz = p[2] - start[2]
+    z = where(last, pz, where(first, px, py))
+    x = _fma(z, ray.shear_x, where(last, px, where(first, py, pz)))
+    y = _fma(z, ray.shear_y, where(last, py, where(first, pz, px)))
+    return x, y, z
+
+
+def _ray_face_narrow(start: vec3, rates: vec3, ray: _Ray, a: vec4, b: vec4, c: vec4, limit: float, owned: bool):
+    # As _ray_face, of one face with corners as they lie. Fewer numbers are kept for it: threads of a GPU share registers.
+    ax, ay, az = _seen_by(ray, start, a)
+    bx, by, bz = _seen_by(ray, start, b)
+    cx, cy, cz = _seen_by(ray, start, c)
+    u, v, w = _ray_areas(ax, ay, bx, by, cx, cy)
+    hits = _ray_inside(u, v, w) != uint32(0)
+    t = 0.0
+    front = u + v + w > 0.0
+    if hits and owned:
+        ahead = where(front, uint32(1), uint32(0))
+        owns = _ray_owns_edge(u, ahead, bx, by, cx, cy) & _ray_owns_edge(v, ahead, cx, cy, ax, ay)
+        hits = (owns & _ray_owns_edge(w, ahead, ax, ay, bx, by) & uint32(1)) != uint32(0)
+    if hits:
+        weight_a, weight_b, depth = _ray_depth(u, v, w, az, bz, cz, ray.scale)
+        t = depth
+        hits = t >= 0.0 and t <= limit
+        if hits:
+            # The order of axes makes no difference to the largest of three entries.
+            plain = _Ray(start=start, rate=rates)
+            entry, met = _ray_own_box(plain, a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2], limit)
+            t = where(t < entry, entry, t)
+            hits = met != uint32(0) and t <= limit
+    return hits, t, front != (ray.scale < 0.0)
+
+
+# How many lanes of a warp may still be at nodes when the others do their leaves.
+_RAYS_AT_NODES = uint32(4)
+
+
 @lanewise
 def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int, mode: int):
-    # The same with two children a node: the nearer one next, the other on the stack.
+    # The same with two children a node: the nearer one next, the other on the stack. Threads that run side by side stay
+    # together: nodes until few of them are at one, then leaves.
     head = _fixed(tree, _TreeHead)
     planes = _fixed(head[0].nodes, vec4)
     words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
     corners = _fixed(head[0].leaves, vec4)
-    numbers = _fixed(head[0].leaves, type(vector(length=4, dtype=int32)))
     counted = mode == _COUNT
     found = where(counted, 0, -1)
     side = 0
     word = _root_word(tree, root)
-    going = word != _NODE_NONE and _is_ray(start, dir) and max_t > 0.0
+    if not (_is_ray(start, dir) and max_t > 0.0):
+        word = _NODE_NONE
     ray = _ray_of(start, dir)
     rates = _ray_rates(dir)
     back_x = rates[0] < 0.0
     back_y = rates[1] < 0.0
     back_z = rates[2] < 0.0
     best = max_t
-    stack = empty(shape=(64,), dtype=uint32)
-    keys = empty(shape=(64,), dtype=float32)
+    stack = empty(shape=(64,), dtype=uint64)  # words, and above them where the ray comes into their boxes
     top = uint32(0)
-    while going:
-        pops = True
-        if (word & _LEAF) == uint32(0):
-            row = word * uint32(4)
-            p = planes[row]
-            q = planes[row + uint32(1)]
-            r = planes[row + uint32(2)]
-            children = words[row + uint32(3)]
-            a_in = _box_entry(
-                where(back_x, q[2], p[0]), where(back_y, r[0], p[2]), where(back_z, r[2], q[0]), start, rates
-            )
-            a_out = _box_exit(
-                where(back_x, p[0], q[2]), where(back_y, p[2], r[0]), where(back_z, q[0], r[2]), start, rates, best
-            )
-            b_in = _box_entry(
-                where(back_x, q[3], p[1]), where(back_y, r[1], p[3]), where(back_z, r[3], q[1]), start, rates
-            )
-            b_out = _box_exit(
-                where(back_x, p[1], q[3]), where(back_y, p[3], r[1]), where(back_z, q[1], r[3]), start, rates, best
-            )
-            in_a = a_in <= a_out
-            in_b = b_in <= b_out
-            if in_a or in_b:
-                pops = False
+    warp = _warp()
+    while _vote(warp, word != _NODE_NONE) != uint32(0):
+        at_nodes = uint32(32)
+        while at_nodes > _RAYS_AT_NODES:
+            if (word & _LEAF) == uint32(0):
+                row = uint64(word) * uint64(4)
+                p = planes[row]
+                q = planes[row + uint64(1)]
+                r = planes[row + uint64(2)]
+                children = words[row + uint64(3)]
+                a_in = _box_entry(
+                    where(back_x, q[2], p[0]), where(back_y, r[0], p[2]), where(back_z, r[2], q[0]), start, rates
+                )
+                a_out = _box_exit(
+                    where(back_x, p[0], q[2]), where(back_y, p[2], r[0]), where(back_z, q[0], r[2]), start, rates, best
+                )
+                b_in = _box_entry(
+                    where(back_x, q[3], p[1]), where(back_y, r[1], p[3]), where(back_z, r[3], q[1]), start, rates
+                )
+                b_out = _box_exit(
+                    where(back_x, p[1], q[3]), where(back_y, p[3], r[1]), where(back_z, q[1], r[3]), start, rates, best
+                )
+                in_a = a_in <= a_out
+                in_b = b_in <= b_out
                 b_first = in_b and (not in_a or b_in < a_in)
                 word = where(b_first, children[1], children[0])
                 if in_a and in_b:
-                    stack[top] = where(b_first, children[0], children[1])
-                    keys[top] = where(b_first, a_in, b_in)
+                    stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a_in, b_in))
                     top += uint32(1)
-        else:
+                if not in_a and not in_b:
+                    word = _NODE_NONE
+                    while word == _NODE_NONE and top != uint32(0):
+                        top -= uint32(1)
+                        word = _unstacked(stack[top], best)
+            at_nodes = _bit_count(_vote(warp, (word & _LEAF) == uint32(0)))
+        if (word & _LEAF) != uint32(0) and word != _NODE_NONE:
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
                 a = corners[at]
                 b = corners[at + uint32(1)]
                 c = corners[at + uint32(2)]
-                hits, t, front = _ray_face(
-                    ray,
-                    a[ray.x],
-                    a[ray.y],
-                    a[ray.z],
-                    b[ray.x],
-                    b[ray.y],
-                    b[ray.z],
-                    c[ray.x],
-                    c[ray.y],
-                    c[ray.z],
-                    best,
-                    counted,
-                )
-                if hits != uint32(0):
+                hits, t, front = _ray_face_narrow(start, rates, ray, a, b, c, best, counted)
+                if hits:
                     if counted:
                         found += where(t < best, 1, 0)
                     else:
-                        number = numbers[at][3]
+                        # The other fourth words are zero. Asked for, they come along in the same loads.
+                        number = int(cast(a[3], uint32) | cast(b[3], uint32) | cast(c[3], uint32))
                         if t < best or (t == best and number < found):
                             best = t
                             found = number
-                            side = where((front & uint32(1)) != uint32(0), 1, 2)
+                            side = where(front, 1, 2)
                 at += uint32(3)
             if mode == _ANY and found >= 0:
                 top = uint32(0)
-        while pops:
-            if top == uint32(0):
-                pops = False
-                going = False
-            else:
+            word = _NODE_NONE
+            while word == _NODE_NONE and top != uint32(0):
                 top -= uint32(1)
-                if keys[top] <= best:
-                    word = stack[top]
-                    pops = False
+                word = _unstacked(stack[top], best)
     return _ray_result(mode, found, side)
 
 
@@ -460,47 +491,23 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
 
 def _ray_triangle(start: vec3, dir: vec3, x0: vec3, x1: vec3, x2: vec3):
     ray = _ray_of(start, dir)
-    o = ray.start
-    ax = x0[ray.x]
-    ay = x0[ray.y]
-    az = x0[ray.z]
-    bx = x1[ray.x]
-    by = x1[ray.y]
-    bz = x1[ray.z]
-    cx = x2[ray.x]
-    cy = x2[ray.y]
-    cz = x2[ray.z]
-    az0 = az - o[2]
-    bz0 = bz - o[2]
-    cz0 = cz - o[2]
-    u, v, w = _ray_areas(
-        _fma(az0, ray.shear_x, ax - o[0]),
-        _fma(az0, ray.shear_y, ay - o[1]),
-        _fma(bz0, ray.shear_x, bx - o[0]),
-        _fma(bz0, ray.shear_y, by - o[1]),
-        _fma(cz0, ray.shear_x, cx - o[0]),
-        _fma(cz0, ray.shear_y, cy - o[1]),
-    )
-    a, b, t = _ray_depth(u, v, w, az0, bz0, cz0, ray.scale)
-    entry, met = _ray_own_box(ray, ax, ay, az, bx, by, bz, cx, cy, cz, inf)
+    ax, ay, az = _seen_by(ray, start, x0)
+    bx, by, bz = _seen_by(ray, start, x1)
+    cx, cy, cz = _seen_by(ray, start, x2)
+    u, v, w = _ray_areas(ax, ay, bx, by, cx, cy)
+    a, b, t = _ray_depth(u, v, w, az, bz, cz, ray.scale)
+    plain = _Ray(start=start, rate=_ray_rates(dir))
+    entry, met = _ray_own_box(plain, x0[0], x0[1], x0[2], x1[0], x1[1], x1[2], x2[0], x2[1], x2[2], inf)
     return where(t < entry, entry, t), a, b
 
 
 def _ray_front(start: vec3, dir: vec3, x0: vec3, x1: vec3, x2: vec3):
     # 1 if the ray meets the face from where it is counter-clockwise, else -1.
     ray = _ray_of(start, dir)
-    o = ray.start
-    az0 = x0[ray.z] - o[2]
-    bz0 = x1[ray.z] - o[2]
-    cz0 = x2[ray.z] - o[2]
-    u, v, w = _ray_areas(
-        _fma(az0, ray.shear_x, x0[ray.x] - o[0]),
-        _fma(az0, ray.shear_y, x0[ray.y] - o[1]),
-        _fma(bz0, ray.shear_x, x1[ray.x] - o[0]),
-        _fma(bz0, ray.shear_y, x1[ray.y] - o[1]),
-        _fma(cz0, ray.shear_x, x2[ray.x] - o[0]),
-        _fma(cz0, ray.shear_y, x2[ray.y] - o[1]),
-    )
+    ax, ay, az = _seen_by(ray, start, x0)
+    bx, by, bz = _seen_by(ray, start, x1)
+    cx, cy, cz = _seen_by(ray, start, x2)
+    u, v, w = _ray_areas(ax, ay, bx, by, cx, cy)
     return where((u + v + w > 0.0) != (ray.scale < 0.0), 1.0, -1.0)
 
 
@@ -539,7 +546,7 @@ def mesh_query_ray(id, start, dir, max_t, root):
     if mesh != uint64(0):
         face = _walk_ray(mesh + _MESH_TREE, start, dir, max_t, root, _NEAREST)
         if face >= 0:
-            x0, x1, x2 = _face_corners(mesh, face)
+            x0, x1, x2 = _found_corners(mesh, face)
             t, u, v = _ray_triangle(start, dir, x0, x1, x2)
             query.result = True
             query.face = face

@@ -63,13 +63,14 @@ def _corner_angle(a: vec3, b: vec3, c: vec3):
 def _face_vote(x0: vec3, x1: vec3, x2: vec3, p: vec3, scale: float, reach: float, epsilon: float):
     u, v = _closest_weights(p, x0, x1, x2, scale)
     w = 1.0 - u - v
+    size = where(scale < _HUGE_FACES, scale, 1.0)
     weight = float32(6.2831853)
     if u > 1.0 - epsilon:
-        weight = _corner_angle(x0, x1, x2)
+        weight = _corner_angle(x0 * size, x1 * size, x2 * size)
     elif v > 1.0 - epsilon:
-        weight = _corner_angle(x1, x2, x0)
+        weight = _corner_angle(x1 * size, x2 * size, x0 * size)
     elif w > 1.0 - epsilon:
-        weight = _corner_angle(x2, x0, x1)
+        weight = _corner_angle(x2 * size, x0 * size, x1 * size)
     elif u < epsilon or v < epsilon or w < epsilon:
         weight = float32(3.1415927)
     way = p - (x0 * u + x1 * v + x2 * w)
@@ -81,7 +82,7 @@ def _inside_by_normals(mesh: uint64, p: vec3, face: int, epsilon: float):
     head = _fixed(mesh, _MeshHead)
     scale = _edge_scale(mesh)
     x0, x1, x2 = _face_corners(mesh, face)
-    key = _face_distance(x0[0], x0[1], x0[2], x1[0], x1[1], x1[2], x2[0], x2[1], x2[2], p, scale)
+    key = _face_distance_of(x0[0], x0[1], x0[2], x1[0], x1[1], x1[2], x2[0], x2[1], x2[2], p, scale)
     box = _face_box_distance(x0[0], x0[1], x0[2], x1[0], x1[1], x1[2], x2[0], x2[1], x2[2], p)
     near = sqrt(max(key, box))
     reach = near + max(epsilon, 0.0) * head[0].mean_edge

@@ -162,7 +162,7 @@ def _winding_narrow(tree: uint64, p: vec3, accuracy: float):
 def mesh_query_point_sign_winding_number(id, point, max_dist, accuracy, threshold):
     query = mesh_query_point_no_sign(id, point, max_dist)
     if query.result:
-        tree = _handle("mesh", id) + _MESH_TREE
+        tree = _handle("mesh", id, "winding") + _MESH_TREE
         if (_fixed(tree, _TreeHead)[0].flags & _TREE_WITH_MOMENTS) != uint32(0):
             query.sign = where(_winding_number(tree, point, accuracy) > threshold, -1.0, 1.0)
         else:

@@ -46,6 +46,33 @@ def _child_place(nodes: uint64, leaves: uint64, word: uint32):
     return where((word & _LEAF) != uint32(0), leaf, nodes + uint64(word) * uint64(256))
 
 
+def _stacked(word: uint32, key: float):
+    # A child and its key as an entry of a stack.
+    return uint64(word) | (uint64(cast(key, uint32)) << uint64(32))
+
+
+def _unstacked(entry: uint64, limit: float):
+    # The child of an entry; _NODE_NONE if it is beyond the limit.
+    return where(cast(uint32(entry >> uint64(32)), float32) <= limit, uint32(entry), _NODE_NONE)
+
+
+def _warp_at(tree: uint64):
+    # The lanes of this warp that walk the tree of this one: only these can do each other's work.
+    warp = _warp()
+    low = uint32(tree)
+    high = uint32(tree >> uint64(32))
+    here = warp
+    rest = warp
+    while rest != uint32(0):
+        first = _trailing_zeros(rest)
+        same = low == _shuffle(warp, low, first) and high == _shuffle(warp, high, first)
+        those = _vote(warp, same)
+        if same:
+            here = those
+        rest = rest & ~those
+    return here
+
+
 def _less_bit(a, b):
     return where(a < b, uint32(1), uint32(0))
 

@@ -10,6 +10,7 @@ std::string_view handle_text(HandleKind kind) {
     case HandleKind::mesh: return "mesh";
     case HandleKind::bvh: return "bvh";
     case HandleKind::hash_grid: return "hash_grid";
+    case HandleKind::volume: return "volume";
   }
   WEFT_UNREACHABLE("handle kind");
 }
@@ -25,6 +26,7 @@ std::string_view handle_user_name(HandleKind kind) {
     case HandleKind::mesh: return "Mesh";
     case HandleKind::bvh: return "Bvh";
     case HandleKind::hash_grid: return "HashGrid";
+    case HandleKind::volume: return "Volume";
   }
   WEFT_UNREACHABLE("handle kind");
 }

@@ -226,7 +226,7 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}calls.py:70:33: error: dtype must be a scalar type [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x9 = wp.identity(n=2, dtype=wp.vec3){{$}}
 # CHECK-NEXT:{{^}}                                    ^~~~~~~{{$}}
-# CHECK-NEXT:{{^}}calls.py:71:11: error: a vector needs a length from 1 to 65536 [value_out_of_range]{{$}}
+# CHECK-NEXT:{{^}}calls.py:71:11: error: a vector needs a length from 1 to 65536 [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x10 = wp.vector(length=0, dtype=float){{$}}
 # CHECK-NEXT:{{^}}              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: give length={{$}}

@@ -75,7 +75,7 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
 # CHECK-NEXT:{{^}}indices.py:22:15: error: the step of a slice can't be zero [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x12 = v[::0]{{$}}
 # CHECK-NEXT:{{^}}                  ^{{$}}
-# CHECK-NEXT:{{^}}indices.py:23:20: error: the step of an array slice can't be zero [bad_index]{{$}}
+# CHECK-NEXT:{{^}}indices.py:23:20: error: the step of an array slice can't be zero [value_out_of_range]{{$}}
 # CHECK-NEXT:{{^}}        x13 = a[0, 0:2:0]{{$}}
 # CHECK-NEXT:{{^}}                       ^{{$}}
 # CHECK-NEXT:{{^}}indices.py:24:18: error: an index must be an integer, not float32 [bad_index]{{$}}

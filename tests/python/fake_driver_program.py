@@ -10,6 +10,7 @@
     fake_driver_program.py repeated            the same launch again, and others
     fake_driver_program.py messages            wrong arguments
     fake_driver_program.py checks              gradients of the CPU's arrays while a GPU is the default
+    fake_driver_program.py keep                builds without memory leave the tree of before
     fake_driver_program.py old                 what an older driver lacks
 
 Whatever fails, there is an exception that names the call or none at all, and everything works afterwards.
@@ -160,7 +161,74 @@ def files() -> None:
         assert (y.numpy() == x.numpy()).all()
 
 
-PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, settings, algorithms, files]
+@wp.kernel
+def query(mesh: wp.uint64, tree: wp.uint64, grid: wp.uint64, out: wp.array(dtype=int)):
+    hit = wp.mesh_query_ray(mesh, wp.vec3(0.0), wp.vec3(1.0), 1.0)
+    for k in wp.bvh_query_aabb(tree, wp.vec3(0.0), wp.vec3(1.0)):
+        out[0] += k
+    for j in wp.hash_grid_query(grid, wp.vec3(0.0), 1.0):
+        out[0] += j + hit.face
+
+
+def geometry() -> None:
+    """Trees that the GPU builds, and those that the host builds and sends; grids; all of it in a graph, too."""
+    numbers = (np.arange(72, dtype=np.float32) * 7 % 11).reshape(-1, 3)
+    points, others = wp.array(numbers, dtype=wp.vec3, device="cuda:0"), wp.array(-numbers, dtype=wp.vec3, device="cuda:0")
+    indices = wp.array(np.arange(24), dtype=int, device="cuda:0")
+    groups = wp.array(np.arange(8) % 2, dtype=int, device="cuda:0")
+    mesh = wp.Mesh(points, indices)
+    mesh.refit()
+    mesh.rebuild()
+    mesh.points = others
+    mesh.velocities = points
+    sent = wp.Mesh(points, indices, bvh_constructor="sah", support_winding_number=True, groups=groups)
+    sent.refit()
+    tree = wp.Bvh(points, points)
+    tree.refit()
+    tree.rebuild("median")
+    tree.rebuild("lbvh")
+    grid = wp.HashGrid(4, 4, 4, device="cuda:0")
+    grid.build(points, 0.5)
+    grid.build(points, 0.5, groups=wp.array(np.arange(24), dtype=int, device="cuda:0"))
+    out = wp.zeros(1, dtype=int, device="cuda:0")
+    wp.launch(query, dim=1, inputs=[mesh.id, tree.id, grid.id, out], device="cuda:0")
+    with wp.ScopedCapture("cuda:0") as capture:
+        mesh.refit()
+        mesh.rebuild()
+        tree.refit()
+        grid.build(points, 0.5)
+        wp.launch(query, dim=1, inputs=[mesh.id, tree.id, grid.id, out], device="cuda:0")
+    wp.capture_launch(capture.graph)
+    wp.synchronize()
+
+
+def keep() -> None:
+    """A build that finds no memory leaves the tree of before: the descriptor that kernels read is what it was."""
+    numbers = (np.arange(72, dtype=np.float32) * 7 % 11).reshape(-1, 3)
+    points = wp.array(numbers, dtype=wp.vec3, device="cuda:0")
+    mesh, tree = wp.Mesh(points, wp.array(np.arange(24), dtype=int, device="cuda:0")), wp.Bvh(points, points)
+    grid = wp.HashGrid(4, 4, 4, device="cuda:0")
+    grid.build(points, 0.5)
+    more = wp.array(np.tile(numbers, (9, 1)), dtype=wp.vec3, device="cuda:0")
+    changes = [(mesh, mesh.rebuild), (mesh, lambda: mesh.rebuild("sah")), (tree, tree.rebuild)]
+    changes += [(tree, lambda: tree.rebuild("median")), (grid, lambda: grid.build(more, 0.5))]
+    for one, change in changes:
+        before = ctypes.string_at(one.id, 512)
+        driver.weft_fake_break(b"memory_allocate_async", 2)
+        try:
+            change()
+        except MemoryError as error:
+            assert "bytes" in str(error), error
+        else:
+            raise AssertionError("there was memory for it")
+        finally:
+            driver.weft_fake_break(b"memory_allocate_async", 0)
+        assert ctypes.string_at(one.id, 512) == before
+        change()
+        assert ctypes.string_at(one.id, 512) != before
+
+
+PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, settings, algorithms, files, geometry]
 
 
 def quietly(part: Callable[[], object]) -> Exception | None:
@@ -520,6 +588,7 @@ RUNS: dict[str, Callable[[], None]] = {
     "order": order,
     "messages": messages,
     "checks": checks,
+    "keep": keep,
     "old": old,
 }
 

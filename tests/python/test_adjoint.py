@@ -167,3 +167,16 @@ def test_serial_adjoints_run_threads_backwards() -> None:
         assert x.grad.numpy().tolist() == [0.0, 0.0, 0.0, 0.0, 2.0]
     finally:
         wp.config.cpu_threads = 0
+
+
+def test_outputs_that_retain_their_gradient(device):
+    @wp.kernel
+    def double(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        y[wp.tid()] = 2.0 * x[wp.tid()]
+
+    for retain, left in ((False, 0.0), (True, 1.0)):
+        x = wp.ones(2, requires_grad=True)
+        y = wp.array([1.0, 1.0], dtype=float, requires_grad=True, retain_grad=retain)
+        y.grad.fill_(1.0)
+        wp.launch(double, dim=2, inputs=[x], outputs=[y], adjoint=True)
+        assert x.grad.numpy().tolist() == [2.0, 2.0] and y.grad.numpy().tolist() == [left, left]

@@ -507,3 +507,4 @@ def test_pinned_memory_needs_cuda():
         with pytest.raises(RuntimeError, match="CUDA"):
             make()
     assert a.memory_kind == wp.MemoryKind.HOST and not a.pinned and not wp.zeros_like(a, pinned=False).pinned
+    assert wp.array(dtype=float).memory_kind == wp.MemoryKind.UNKNOWN

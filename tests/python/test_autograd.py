@@ -224,3 +224,29 @@ def test_plots() -> None:
     for options in ({}, {"log_scale": True}, {"scale_colors_per_submatrix": True}):
         figure = jacobian_plot(found, meta, show_plot=False, **options)
         assert len(figure.axes) >= 4
+
+
+@wp.kernel(enable_backward=False)
+def one_way(x: wp.array(dtype=F64), y: wp.array(dtype=F64)):
+    i = wp.tid()
+    y[i] = F64(3.0) * x[i]
+
+
+def test_what_is_not_differentiated_has_no_jacobian() -> None:
+    """Neither alone nor inside of a function; checks of whole tapes leave it out."""
+    x = wp.array([1.0, 2.0], dtype=F64, requires_grad=True)
+    y = wp.zeros(2, dtype=F64, requires_grad=True)
+
+    def around(x: wp.array) -> wp.array:
+        out = wp.zeros(2, dtype=F64, requires_grad=True)
+        wp.launch(one_way, 2, [x], [out])
+        return out
+
+    with pytest.raises(ValueError, match="backward pass enabled to compute Jacobians; 'one_way' has"):
+        jacobian(one_way, 2, [x], [y])
+    with pytest.raises(ValueError, match="'one_way' has enable_backward=False"):
+        jacobian(around, inputs=[x])
+    assert jacobian_fd(one_way, 2, [x], [y])[0, 0].numpy()[0, 0] == pytest.approx(3.0)
+    with wp.Tape() as tape:
+        wp.launch(one_way, 2, [x], [y])
+    assert gradcheck_tape(tape)

@@ -276,3 +276,8 @@ def test_operators_by_the_names_of_all_versions() -> None:
     assert wp.add(x=1, y=2) == wp.add(a=1, b=2) == 3 and wp.neg(x=2.0) == -2.0 and wp.min(x=1.0, y=2.0) == 1.0
     assert wp.clamp(x=5.0, a=0.0, b=1.0) == wp.clamp(x=5.0, low=0.0, high=1.0) == 1.0
     assert wp.max(v=wp.vec3(1.0, 3.0, 2.0)) == 3.0 and wp.smoothstep(edge0=0.0, edge1=1.0, x=0.5) == 0.5
+
+
+def test_identities_of_the_usual_type():
+    assert wp.quat_identity(dtype=None) == wp.quat_identity() == wp.quat(0.0, 0.0, 0.0, 1.0)
+    assert wp.transform_identity(None) == wp.transform_identity(float)

@@ -99,3 +99,18 @@ def test_quiet(listener, monkeypatch):
 
     wp.launch(silent, dim=1, inputs=[wp.ones(1), 1])
     assert listener.heard == []
+
+
+def test_quiet_keeps_what_tapes_warn_of(listener, monkeypatch):
+    monkeypatch.setattr(wp.config, "quiet", True)
+    monkeypatch.setattr(listener, "warning", lambda message, category=None, stacklevel=1: listener.heard.append(message))
+
+    @wp.kernel(enable_backward=False)
+    def one_way(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        y[0] = x[0]
+
+    x, y = wp.ones(1, requires_grad=True), wp.zeros(1, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(one_way, dim=1, inputs=[x], outputs=[y])
+    tape.backward(grads={y: wp.ones(1)})
+    assert len(listener.heard) == 1 and "may produce incorrect gradients" in listener.heard[0]

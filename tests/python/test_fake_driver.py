@@ -31,18 +31,18 @@ def run(*arguments: str, code: str | None = None, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("part", ["arrays", "streams", "launches", "graphs", "settings", "algorithms", "files"])
+@pytest.mark.parametrize("part", ["arrays", "streams", "launches", "graphs", "settings", "algorithms", "files", "geometry"])
 def test_every_call_may_fail(part):
     assert "memory lost by []" in run("every", "999", part)
 
 
-@pytest.mark.parametrize("part", ["arrays", "graphs"])
+@pytest.mark.parametrize("part", ["arrays", "graphs", "geometry"])
 def test_memory_may_run_out_at_every_call(part):
     assert "memory lost by []" in run("every", "2", part)
 
 
 @pytest.mark.parametrize(
-    "what", ["start", "compile", "hang", "memory", "contexts", "refused", "repeated", "order", "messages", "checks"]
+    "what", ["start", "compile", "hang", "memory", "contexts", "refused", "repeated", "order", "messages", "checks", "keep"]
 )
 def test_programs(what):
     assert run(what).endswith("done\n")

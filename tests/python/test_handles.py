@@ -192,6 +192,45 @@ def test_fences() -> None:
     np.testing.assert_array_equal(out.numpy(), np.arange(n // 2) * 4 + 3)
 
 
+@wp.kernel
+def side_by_side(
+    a: wp.array(dtype=float), warps: wp.array(dtype=wp.uint32), votes: wp.array(dtype=wp.uint32), sums: wp.array(dtype=float)
+):
+    """Sums over the threads that are here together; every fifth one is not."""
+    i = wp.tid()
+    if i % 5 != 0:
+        warp = wp._warp()
+        warps[i] = warp
+        votes[i] = wp._vote(warp, a[i] > 0.5)
+        total = float(0.0)
+        rest = wp.uint32(warp)
+        while rest != wp.uint32(0):
+            total += wp._shuffle(warp, a[i], wp._trailing_zeros(rest))
+            rest = rest & (rest - wp.uint32(1))
+        sums[i] = total
+        if (warp >> wp._lane()) % wp.uint32(2) != wp.uint32(1):
+            sums[i] = -1.0
+
+
+def test_threads_side_by_side(device: wp.Device) -> None:
+    n = 1000
+    values = (np.random.default_rng(1).integers(0, 64, n) / 64).astype(np.float32)
+    a, sums = wp.array(values), wp.zeros(n, dtype=float)
+    warps, votes = wp.zeros(n, dtype=wp.uint32), wp.zeros(n, dtype=wp.uint32)
+    wp.launch(side_by_side, dim=n, inputs=[a, warps, votes, sums])
+    first = np.arange(n) // 32 * 32 if device.is_cuda else np.arange(n)
+    for i in range(n):
+        if i % 5 == 0:
+            continue
+        lanes = [k for k in range(32) if warps.numpy()[i] >> k & 1]
+        here = values[first[i] + np.array(lanes)]
+        assert i - first[i] in lanes
+        assert sums.numpy()[i] == here.sum()
+        assert votes.numpy()[i] == sum(1 << k for k, value in zip(lanes, here) if value > 0.5)
+        if device.is_cuda:
+            assert len(lanes) <= 26
+
+
 def test_words_for_the_library_alone() -> None:
     @wp.kernel
     def bad_kind(mesh: wp.uint64):

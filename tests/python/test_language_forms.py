@@ -206,10 +206,10 @@ def test_tuples_of_other_types_do_not_fit() -> None:
     [
         ("*a", wp.WarpCodegenError, "Starred expressions are only supported for"),
         ("*n", wp.WarpCodegenError, "Starred expressions are only supported for"),
-        ("*a[1:]", wp.WarpCodegenError, "requires explicit upper bound"),
-        ("*a[0:n]", wp.WarpCodegenError, "Slice component must be a compile-time constant"),
-        ("*a[:-1]", wp.WarpCodegenError, "cannot be negative for arrays"),
-        ("*a[1:0:-1]", wp.WarpCodegenError, "step cannot be negative"),
+        ("*a[1:]", wp.WarpCodegenValueError, "requires explicit upper bound"),
+        ("*a[0:n]", wp.WarpCodegenValueError, "Slice component must be a compile-time constant"),
+        ("*a[:-1]", wp.WarpCodegenValueError, "cannot be negative for arrays"),
+        ("*a[1:0:-1]", wp.WarpCodegenValueError, "step cannot be negative"),
     ],
 )
 def test_what_can_not_be_spread(argument: str, error: type[Exception], words: str) -> None:

@@ -197,8 +197,8 @@ def test_bad_calls(args, kwargs, error, match):
         ((2, -1), ValueError, "negative"),
         (2**63, OverflowError, "64 bits"),
         ((2**40, 2**40), ValueError, "2\\^63-1"),
-        ((), ValueError, "1 to 4"),
-        ((1, 1, 1, 1, 1), ValueError, "1 to 4"),
+        ((), ValueError, "at most 4"),
+        ((1, 1, 1, 1, 1), ValueError, "at most 4"),
         (1.5, TypeError, "integer"),
         ("4", TypeError, "integer"),
         ((1, "2"), TypeError, "integer"),
@@ -290,7 +290,7 @@ def test_recorded_launch():
     x, y = arrays()
     cmd = wp.launch(scale, dim=4, inputs=[x, y, 2.0], record_cmd=True)
     assert isinstance(cmd, wp.Launch) and cmd.kernel is scale and cmd.device == wp.get_device()
-    assert cmd.dim == (4,) and cmd.bounds.ndim == 1 and cmd.bounds.shape[0] == 4 and cmd.bounds.size == 4
+    assert cmd.dim == (4,) and cmd.bounds.ndim == 1 and cmd.bounds.shape == (4,) and cmd.bounds.size == 4
     assert y.numpy().tolist() == [0.0] * 4  # not run yet
     cmd.launch()
     assert y.numpy().tolist() == [0.0, 2.0, 4.0, 6.0]

@@ -197,3 +197,39 @@ def test_on_the_surface_the_distance_has_no_nan(device: wp.Device) -> None:
         wp.launch(weigh, 4, [mesh.id, at, wp.array(np.eye(4, 6, 0, F)[[3, 3, 3, 3]], dtype=float)], [loss])
     tape.backward(loss)
     assert np.isfinite(at.grad.numpy()).all()
+
+
+@wp.kernel
+def find_in_several(
+    meshes: wp.array(dtype=wp.uint64), which: wp.array(dtype=int), point: wp.array(dtype=wp.vec3), face: wp.array(dtype=int)
+):
+    i = wp.tid()
+    limit = 1.0e3
+    if i % 5 == 3:
+        limit = 0.05
+    face[i] = -2
+    if i % 7 != 4:
+        q = wp.mesh_query_point_no_sign(meshes[which[i]], point[i], limit)
+        face[i] = wp.where(q.result, q.face, -1)
+
+
+def test_threads_side_by_side_that_ask_different_meshes(device: wp.Device) -> None:
+    """Threads of a warp help each other with their walks, which must stay within one mesh."""
+    random = np.random.default_rng(5)
+    with wp.ScopedDevice(device):
+        names = [n for n in MESHES if len(MESHES[n][1]) > 40][:3]
+        meshes = [made(*MESHES[n]) for n in names]
+        count = 2000
+        points = random.uniform(-1.5, 1.5, (count, 3)).astype(F)
+        ids = wp.array([m.id for m in meshes], dtype=wp.uint64)
+
+        def found(which: np.ndarray) -> np.ndarray:
+            face = wp.zeros(count, dtype=int)
+            chosen = wp.array(which.astype(np.int32), dtype=int)
+            wp.launch(find_in_several, count, [ids, chosen, wp.array(points, dtype=wp.vec3)], [face])
+            return face.numpy()
+
+        alone = np.stack([found(np.full(count, k)) for k in range(len(meshes))])
+        assert len(names) == 3 and len(np.unique(alone)) > 20
+        for which in (np.arange(count) % 3, random.integers(0, 3, count), (np.arange(count) // 9) % 2):
+            np.testing.assert_array_equal(found(which), alone[which, np.arange(count)])

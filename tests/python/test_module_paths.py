@@ -81,6 +81,18 @@ def test_names_that_are_loaded_late():
     assert done.returncode == 0, done.stderr
 
 
+def test_folders_of_a_user(monkeypatch):
+    import warp._src.thirdparty.appdirs as appdirs
+    from warp._src.thirdparty.appdirs import user_cache_dir
+
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert user_cache_dir(appname="tool", appauthor="somebody", version="1.2") == "/somewhere/tool/1.2"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/users/somebody")
+    assert appdirs.user_cache_dir("tool") == "/users/somebody/.cache/tool"
+    assert appdirs.user_data_dir() == "/users/somebody/.local/share"
+
+
 def test_unknown_names_and_paths_are_errors():
     for path in ("warp._src.context", "warp._src.types", "warp._src.autograd"):
         with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

@@ -151,3 +151,69 @@ def shown_only(x: wp.array(dtype=float), out: wp.array(dtype=float)):
 def test_what_has_no_gradient_is_printed_too(device, capfd):
     x = wp.array([3.0], dtype=float, requires_grad=True)
     assert backward_text(capfd, shown_only, [x]) == "0\nadj: 0\n1.5\nadj: 0\n"
+
+
+@wp.kernel
+def of_numbers(s: float, v: wp.vec2, n: int, x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    print(s)
+    if n > 1:
+        print(v)
+    print(n)
+    out[i] = s * x[i] + v[1]
+
+
+def test_numbers_of_the_launch_have_adjoints(device, capfd):
+    x = wp.array([3.0], dtype=float, requires_grad=True)
+    text = backward_text(capfd, of_numbers, [0.5, wp.vec2(1.0, 2.0), 2, x])
+    assert text == "2\nadj: 0\n1 2 \nadj: 0 1\n0.5\nadj: 3\n"
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_adjoints_of_numbers_begin_with_what_a_launch_gives(device, capfd, recorded):
+    x, x_grad, out_grad = wp.array([3.0], dtype=float), wp.zeros(1), wp.ones(1)
+    given = {
+        "inputs": [0.5, wp.vec2(1.0, 2.0), 2, x],
+        "outputs": [wp.zeros(1)],
+        "adj_inputs": [40.0, wp.vec2(7.0, 8.0), 9, x_grad],
+        "adj_outputs": [out_grad],
+        "adjoint": True,
+    }
+    if recorded:
+        command = wp.launch(of_numbers, dim=1, record_cmd=True, **given)
+        command.launch()
+    else:
+        wp.launch(of_numbers, dim=1, **given)
+    wp.synchronize()
+    assert capfd.readouterr().out == "2\nadj: 9\n1 2 \nadj: 7 9\n0.5\nadj: 43\n"
+    assert x_grad.numpy().tolist() == [0.5]
+    if recorded:
+        command.set_param_at_index(0, 1.0, adjoint=True)
+        command.launch()
+        wp.synchronize()
+        assert capfd.readouterr().out.endswith("0.5\nadj: 4\n")
+
+
+@wp.kernel
+def only_shown(a: wp.float64, m: wp.mat22, q: wp.quat):
+    print(a)
+    print(m)
+    print(q)
+
+
+def test_seeds_of_what_is_only_printed(device, capfd):
+    values = [2.0, wp.mat22(1.0, 2.0, 3.0, 4.0), wp.quat(0.0, 0.0, 0.0, 1.0)]
+    seeds = [42.0, wp.mat22(5.0, 6.0, 7.0, 8.0), wp.quat(1.0, 2.0, 3.0, 4.0)]
+    wp.launch(only_shown, dim=1, inputs=values, adj_inputs=seeds, adjoint=True)
+    wp.synchronize()
+    text = "0 0 0 1 \nadj: 1 2 3 4\n1 2 \n3 4 \nadj: 5 6\n     7 8\n2\nadj: 42\n"
+    assert capfd.readouterr().out == text
+    wp.launch(only_shown, dim=1, inputs=values, adj_inputs=[None, 0.0], adjoint=True)
+    wp.synchronize()
+    assert capfd.readouterr().out.endswith("2\nadj: 0\n")
+
+
+def test_a_seed_of_the_wrong_type_is_named(device):
+    values = [2.0, wp.mat22(), wp.quat()]
+    with pytest.raises((RuntimeError, TypeError), match="m_seed"):
+        wp.launch(only_shown, dim=1, inputs=values, adj_inputs=[None, "much"], adjoint=True)

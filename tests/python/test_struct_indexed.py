@@ -102,7 +102,7 @@ def test_none_and_what_does_not_fit() -> None:
     s = picked()
     s.values = None
     assert s.values is None
-    with pytest.raises(TypeError, match="expects a Warp indexedarray"):
+    with pytest.raises(TypeError, match="expects a Warp indexed array"):
         s.values = [1.0, 2.0]
     with pytest.raises(TypeError, match="expects dtype float32"):
         s.values = wp.zeros(3, dtype=int)

@@ -90,6 +90,24 @@ def test_numbers_convert():
     assert s.b is False
 
 
+def test_numbers_know_their_type():
+    """As components of vectors do: what is no float32, int32 or bool is a number of Python that says what it is."""
+    s = Outer()
+    for values in (s, Outer.from_bytes(s.to_bytes())):
+        assert type(values.u) is wp.uint64 and type(values.h) is wp.float16 and type(values.k) is wp.bfloat16
+    s.u, s.h = 7, 1.5
+    assert type(s.u) is wp.uint64 and s.u == 7 and isinstance(s.u, int) and isinstance(s.h, float) and s.h + 1.0 == 2.5
+    again = Outer.from_bytes(s.to_bytes())
+    assert type(again.u) is wp.uint64 and again.u == 7 and copy.copy(again).h == 1.5 and type(again.a) is int
+
+
+def test_none_is_zero_for_vectors_and_matrices():
+    s = Outer()
+    s.v = (1.0, 2.0, 3.0)
+    s.v = s.m = None
+    assert s.v == wp.vec3() and s.m == type(s.m)()
+
+
 @pytest.mark.parametrize(
     ("name", "value", "error"),
     [
@@ -104,7 +122,6 @@ def test_numbers_convert():
         ("v", [1, 2], ValueError),
         ("v", wp.vec2(1, 2), ValueError),
         ("v", 1.0, TypeError),
-        ("v", None, TypeError),
         ("v", "abc", TypeError),
         ("m", [1, 2, 3], ValueError),
         ("q", (1, 2, 3), ValueError),
@@ -249,7 +266,7 @@ def test_annotations_are_those_written():
 def test_text():
     s = Inner()
     s.c = (1, 2, 3)
-    assert repr(s) == "Inner(\n\tc=vec3f([1.0, 2.0, 3.0]),\n\td=0,\n)"
+    assert repr(s) == "Inner(\n\tc=vec3f([1.0, 2.0, 3.0]),\n\td=uint8(0),\n)"
     assert str(s) == "Inner(\n\tc=[1.0, 2.0, 3.0],\n\td=0,\n)"
     assert "\tinner=Inner(\n\t\tc=" in str(Outer())
 

@@ -103,6 +103,26 @@ def test_constants_of_functions_that_change(monkeypatch: pytest.MonkeyPatch) -> 
     np.testing.assert_array_equal(x.grad.numpy(), np.full(5, 2.0))
 
 
+@wp.kernel
+def compiled_ahead(x: wp.array(dtype=F64), y: wp.array(dtype=F64)):
+    i = wp.tid()
+    y[i] = factored(x[i]) + F64(1.0)
+
+
+def test_kernels_that_were_compiled_ahead_under_another_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An idle core compiled the kernel when the constant was another one: the launch, and what a tape keeps, is of now."""
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    compiled_ahead.prepare().build_ahead()
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    x, y = doubles(X), zeros(5)
+    with wp.Tape() as tape:
+        wp.launch(compiled_ahead, 5, [x], [y])
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    tape.backward(grads={y: np.ones(5)})
+    np.testing.assert_array_equal(y.numpy(), 2.0 * X + 1.0)
+    np.testing.assert_array_equal(x.grad.numpy(), np.full(5, 2.0))
+
+
 def test_names_of_its_own_do_not_count() -> None:
     """A global of the same name as a local or an attribute is another one."""
     globals()["i"] = 1

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import importlib.util
 import pathlib
+import tempfile
 
 import numpy as np
 import pytest
 import warp as wp
 
-SOURCE = pathlib.Path(__file__).parents[2] / "src" / "driver" / "kernels" / "tree.py"
+SOURCES = pathlib.Path(__file__).parents[2] / "src" / "driver" / "kernels"
 LEAF_BIT = 0x80000000
 
 
+FOLDER = tempfile.TemporaryDirectory()
+
+
 def load_kernels() -> object:
-    spec = importlib.util.spec_from_file_location("weft_tree_kernels", SOURCE)
+    """Both files as one program, like the driver's."""
+    text = "".join((SOURCES / name).read_text() for name in ("tree_items.py", "tree.py"))
+    path = pathlib.Path(FOLDER.name) / "weft_tree_kernels.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("weft_tree_kernels", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -45,11 +53,14 @@ class Tree:
                 kernels.lone_item, dim=1, inputs=[self.order, self.lowers, self.uppers, self.planes, self.words]
             )
             return
-        slots = [wp.empty(2 * (n - 1), dtype=t) for t in (wp.vec3, wp.vec3, int)]
-        links = [wp.empty(n - 1, dtype=int) for _ in range(3)]
+        slots = [wp.empty(4 * (n - 1), dtype=wp.vec4), wp.empty(2 * (n - 1), dtype=wp.vec2i)]
+        parents = wp.empty(n - 1, dtype=int)
+        rows = wp.array(ptr=self.words.ptr, dtype=wp.vec4, shape=(4 * nodes,), device=self.words.device)
         boxes = [self.lowers, self.uppers]
-        wp.launch(kernels.climb, dim=n, inputs=[self.keys, self.order, *boxes, self.arrived, *slots, *links])
-        wp.launch(kernels.lay_out, dim=n - 1, inputs=[*slots, *links, self.planes, self.words])
+        wp.launch(kernels.climb, dim=n, inputs=[self.keys, self.order, *boxes, self.arrived, *slots, parents])
+        placed = wp.empty(n, dtype=int)
+        wp.launch(kernels.lay_out, dim=n - 1, inputs=[*slots, parents, self.order, placed, rows])
+        self.order = placed
 
     def refit(self, lowers: np.ndarray, uppers: np.ndarray) -> None:
         self.lowers, self.uppers = wp.array(lowers, dtype=wp.vec3), wp.array(uppers, dtype=wp.vec3)
@@ -160,7 +171,8 @@ def test_faces() -> None:
     order = wp.array(np.arange(40)[::-1].copy(), dtype=int)
     words = wp.zeros((40, 12), dtype=int)
     floats = wp.array(ptr=words.ptr, dtype=float, shape=(40, 12), device=words.device)
-    wp.launch(kernels.fill_faces, dim=40, inputs=[*given, order, floats, words])
+    rows = wp.array(ptr=words.ptr, dtype=wp.vec4, shape=(120,), device=words.device)
+    wp.launch(kernels.fill_faces, dim=40, inputs=[*given, order, rows])
     for k in range(40):
         f = 39 - k
         assert words.numpy()[k, 3] == f

@@ -14,6 +14,7 @@ import tool_paths
 import outcomes
 import recorder
 import test_process
+import wheel_reasons
 import wheel_tests
 
 SCRIPT = tool_paths.COMPAT / "wheel_tests.py"
@@ -215,6 +216,18 @@ class Engine(FolderCase):
         self.assertEqual(counts["kernels after the import"], ["1", "0", "1", "0", "1"])
         self.assertEqual(counts["ball_test"], ["2", "0", "0", "0", "2"])
         self.assertEqual(counts["kernels of factories, too"], ["2", "0", "1", "0", "1"])
+
+
+class Reasons(unittest.TestCase):
+    def test_the_first_that_fits_decides(self):
+        given = {
+            ("test_atomic.py", "T.test_add_unsupported_dtypes_int8", "AssertionError: RuntimeError not raised"): "more is taken",
+            ("test_vec.py", "T.test_x", "AssertionError: vec2f takes float32 [type_mismatch]"): "words",
+            ("test_x.py", "T.test_y", "AttributeError: module 'warp.context' has no attribute 'pack_arg'"): "internals",
+            ("test_x.py", "T.test_y", "ZeroDivisionError: division by zero"): "none given",
+        }
+        for one, reason in given.items():
+            self.assertEqual(wheel_reasons.reason_of(*one), reason, one)
 
 
 if __name__ == "__main__":

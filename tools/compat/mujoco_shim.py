@@ -1,8 +1,8 @@
 """What MuJoCo Warp needs of `warp` that this package does not have yet: names alone, for mujoco_warp_tests.py.
 
-Runs before its tests. Textures, meshes and trees can be named in annotations; making one, and launching a kernel in
-tiles, raises NeedsLater, by which the tests that need them are told from those that fail. Kernels that use them don't
-compile, and say which name is missing. A name that the package has is left alone.
+Runs before its tests. Textures can be named in annotations; making one, and launching a kernel in tiles, raises
+NeedsLater, by which the tests that need them are told from those that fail. Kernels that use them don't compile, and say
+which name is missing. A name that the package has is left alone.
 
 With MUJOCO_KERNELS=FILE every kernel that exists when the process ends is compiled, and the file gets a line of JSON
 for each: {"kernel": …, "problem": "" or the compiler's first message, null for those whose types a launch decides}.
@@ -54,8 +54,6 @@ def _launch_tiled(kernel=None, dim=(), *_args, **_kwargs):
 _SUPPLIED = {
     "Texture2D": _texture,
     "TextureFilterMode": lambda: type("TextureFilterMode", (), {"LINEAR": 1, "CLOSEST": 0}),
-    "Bvh": lambda: type("Bvh", (), {"__init__": _missing("Bvh")}),
-    "Mesh": lambda: type("Mesh", (), {"__init__": _missing("Mesh")}),
     "tile": lambda: _Tile,
     "launch_tiled": lambda: _launch_tiled,
 }

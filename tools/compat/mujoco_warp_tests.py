@@ -9,8 +9,8 @@ install --no-deps mujoco-warp):
   mujoco_warp_tests.py ENVIRONMENT/bin/python --kernels           only the import and the kernels that exist then
   mujoco_warp_tests.py ENVIRONMENT/bin/python --kernels smooth_test     also the kernels that these tests make
 
-mujoco_shim.py supplies the names that the package does not have yet (tiles, meshes, trees, textures). A kernel or test
-that uses one is counted under `later`.
+mujoco_shim.py supplies the names that the package does not have yet (tiles, textures). A kernel or test that uses one is
+counted under `later`.
 """
 
 from __future__ import annotations

@@ -58,6 +58,8 @@ class EmptyModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         def stand_in(name):
             if name.startswith("_"):
                 raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+            if name == "integrand":  # a decorator at the top of a file, whose other tests need none of it
+                return lambda _function: Absent(NeedsLater, f"{module.__name__}.{name}")
             if not name[0].isupper():
                 return Absent(NeedsLater, f"{module.__name__}.{name}")
             import warp as wp

@@ -11,7 +11,8 @@ The wheel is installed in an environment of its own; its tests are read where th
 One process a file, one after the other. In them `warp` is the package of --package (default: this source tree, with the
 extension of WEFT_EXTENSION_DIR) and `warp.tests` the wheel's folder; wheel_shim.py has run before. Printed are passed,
 failed, errors and skipped, by file and by cause; `later` are tests that fail for want of something that is not part of
-the package yet, `internals` are about parts of the other implementation that programs don't use. With --original
+the package yet, `internals` are about parts of the other implementation that programs don't use. What fails is counted by
+the reason that wheel_reasons.py gives, and tests without one are named. With --original
 PYTHON, an interpreter of the wheel's environment, the tests of files that can't be imported are counted, too.
 """
 
@@ -26,6 +27,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import wheel_reasons  # noqa: E402
 from outcomes import Table  # noqa: E402
 from recorder import IMPORT  # noqa: E402
 from test_process import Child, Outcome  # noqa: E402
@@ -42,9 +44,6 @@ LEFT_OUT = {
     "geometry/test_sparse_marching_cubes.py": "warp.geometry of 1.19",
     "geometry/test_surface_nets.py": "warp.geometry of 1.19",
     "geometry/test_swept_volume.py": "warp.geometry of 1.19",
-    "geometry/test_volume.py": "volumes",
-    "geometry/test_volume_validation.py": "volumes",
-    "geometry/test_volume_write.py": "volumes",
     "fem/": "warp.fem",
     "cuda/": "needs a GPU (--gpu runs it)",
     "cuda/test_texture.py": "textures",
@@ -74,9 +73,9 @@ LEFT_OUT = {
 
 # Failures for want of what is not here yet: such names are missing.
 _LATER_NAMES = (
-    r"(?:\w+\.)?(?:tile\w*|Volume\w*"
+    r"(?:\w+\.)?(?:tile\w*"
     r"|Texture\w*|(?:from|to)_dlpack|dlpack|from_torch|to_torch|from_jax|to_jax"
-    r"|volume_\w+|texture_\w+|fabricarray\w*|indexedfabricarray\w*|launch_tiled|sim|fem|sparse|optim|render)"
+    r"|texture_\w+|fabricarray\w*|indexedfabricarray\w*|launch_tiled|sim|fem|sparse|optim|render)"
 )
 LATER = (
     rf"NeedsLater|(?:attribute|there is no) '{_LATER_NAMES}'|`{_LATER_NAMES}` is not an attribute"
@@ -87,6 +86,11 @@ LATER = (
 # Tests of parts that only the other implementation has: names with an underscore, and classes of its code generator.
 INTERNALS = (
     r"UsesInternals|attribute '_[a-zA-Z]\w*'|cannot import name '_\w+'"
+    r"|'(?:Core|Parameters|Parameter|Runtime|LaunchBounds|BuiltinFunction|KernelHooks|bool)' object has no attribute"
+    r"|startup\.(?:Core|Runtime) object at \S+> does not have the attribute|property 'hash' of 'Kernel' object"
+    r"|'Function' object has no attribute '(?:defaults|inline_hint|user_overloads)'|attribute '(?:module_exec|log_warning)'"
+    r"|Function\.__init__\(\) got an unexpected keyword|attribute 'ctype_ret_str'|kernel_cache' has no attribute 'warp'"
+    r"|No module named 'warp\._src\.deterministic'|No such file or directory: '…/\w+\.(?:h|cu)'"
     r"|attribute '(?:ModuleBuilder|ModuleHasher|Adjoint|codegen_func_forward|get_arg_type|inspect|execs|references"
     r"|dependents|hashers|resolved_options|is_cuda_driver_initialized)'"
     r"|unexpected keyword argument '(?:code_transformers|strip_hash)'"
@@ -170,6 +174,14 @@ def main():
     with tempfile.TemporaryDirectory() as cache:
         table = run(arguments, cache)
     table.report(arguments.causes, arguments.traces, arguments.json)
+    wheel_reasons.report(
+        [
+            (file, outcome.test, outcome.cause)
+            for file, outcomes in table.files.items()
+            for outcome in outcomes
+            if table.kind(outcome) in ("failed", "error")
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -208,6 +208,8 @@ def stub(name: str, module: Any, package: Package) -> str:
                 objects.Annotations(vars(module), resolve).text(annotation) if annotation else objects.value_type(value)
             )
             body.append(f"{member}: {kind}\n")
+    if any("_w." in part for part in body):
+        template = template.replace("import typing as _t\n", "import typing as _t\n\nimport warp as _w\n", 1)
     if name == "__init__":
         from warp import _weft
 

@@ -178,6 +178,8 @@ def class_(name: str, value: type, resolve: Resolver) -> str:
     """The stub of a class: bases that stubs can name, attributes, properties and public methods."""
     if issubclass(value, enum.Enum):
         return _enum(name, value)
+    if issubclass(value, tuple) and hasattr(value, "_fields"):
+        return _named_tuple(name, value, resolve)
     protocol = getattr(value, "_is_protocol", False)
     bases = [base for base in value.__bases__ if base is not object]
     named = [resolve(base) or (base.__name__ if base.__module__ == "builtins" else None) for base in bases]
@@ -203,6 +205,8 @@ def class_(name: str, value: type, resolve: Resolver) -> str:
             body.append(function(member, item.__func__, resolve, f"@_b.{type(item).__name__}\n"))
         elif inspect.isfunction(item):
             body.append(function(member, item, resolve))
+        elif inspect.isclass(item) and item.__qualname__ == f"{value.__qualname__}.{member}":
+            body.append(class_(member, item, resolve))
         elif not callable(item) and not member.startswith("_"):
             attributes.setdefault(member, value_type(item))
     for member, item in _native_members(value, resolve).items():
@@ -213,6 +217,9 @@ def class_(name: str, value: type, resolve: Resolver) -> str:
     fields = "".join(f"{member}: {kind}\n" for member, kind in attributes.items())
     at = 1 if doc else 0
     text = "".join([*body[:at], fields, *body[at:]]) or "...\n"
+    for member, item in vars(value).items():  # a method named like a type hides it: Volume.array
+        if inspect.isfunction(item) and f"-> {member}[" in text:
+            text = re.sub(rf"(?<![\w.]){member}\[", f"_w.{member}[", text)
     return f"class {name}{'(' + ', '.join(named) + ')' if named else ''}:\n" + textwrap.indent(text, "    ")
 
 
@@ -243,6 +250,14 @@ def _native_function(name: str, value: Any, resolve: Resolver, decorator: str = 
         node.returns = ast.parse(annotations.of_node(node.returns), mode="eval").body
     head = decorator + ast.unparse(node).rsplit(":", 1)[0].rstrip()
     return f"{head}:\n    {docstring(doc)}\n" if doc else f"{head}: ...\n"
+
+
+def _named_tuple(name: str, value: type, resolve: Resolver) -> str:
+    annotations = Annotations(vars(inspect.getmodule(value) or builtins), resolve)
+    lines = [docstring(inspect.cleandoc(value.__doc__), "")] if value.__doc__ else []
+    for field, kind in inspect.get_annotations(value).items():
+        lines.append(f"{field}: {annotations.text(getattr(kind, '__forward_arg__', kind))}")
+    return f"class {name}(_t.NamedTuple):\n" + textwrap.indent("\n".join(lines) + "\n", "    ")
 
 
 def _enum(name: str, value: type[enum.Enum]) -> str:

@@ -13,6 +13,10 @@ llvm::Value* CpuHooks::fixed_memory(Emitter& e, llvm::Value* address) const {
   return e.b.CreateIntToPtr(address, e.unit.ptr);
 }
 
+llvm::Value* CpuHooks::among_lanes(Emitter&, ir::OpCode, llvm::ArrayRef<llvm::Value*>) const {
+  WEFT_UNREACHABLE("passes/settle_target comes first");
+}
+
 void CpuHooks::fence(Emitter& e) const { e.b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }
 
 void CpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_cpu_kernel(unit, kernel); }
@@ -26,6 +30,11 @@ void CpuHooks::add_together(Emitter&, const ir::Op&, ScalarKind, llvm::Value*, l
 }
 
 llvm::Value* CpuHooks::threads_of_block(Emitter& e) const { return e.b.getInt32(1); }  // each is a block of its own
+
+llvm::Value* CpuHooks::object_table(Emitter& e) const {
+  llvm::Value* at = e.b.CreateConstGEP1_64(e.unit.i8, e.thread.context, offsetof(runtime::LaunchContext, objects));
+  return e.b.CreateAlignedLoad(e.unit.i64, at, llvm::Align(8));
+}
 
 llvm::Value* CpuHooks::is_running(Emitter& e) const {
   llvm::Value* at = e.b.CreateConstGEP1_64(e.unit.i8, e.thread.context, offsetof(runtime::LaunchContext, stop));

@@ -42,12 +42,14 @@ class CpuHooks final : public TargetHooks {
   void add_together(Emitter&, const ir::Op&, ScalarKind, llvm::Value*, llvm::ArrayRef<llvm::Value*>) const override;
 
   llvm::Value* threads_of_block(Emitter& e) const override;
+  llvm::Value* object_table(Emitter& e) const override;
   llvm::Value* is_running(Emitter& e) const override;
   void report_failure(Emitter& e, const FailedCheck& failed) const override;
   void print(Emitter& e, const ir::Op& op, const std::string& format,
              const std::vector<std::uint32_t>& offsets) const override;
   void breakpoint(Emitter& e) const override;
   void fence(Emitter& e) const override;
+  llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
   void barrier(Emitter&) const override {}  // a thread is a block of its own
 };
 

@@ -114,7 +114,7 @@ void add_cost(const Region& region, double times, int lanes, Cost& cost) {
 bool visits_neighbours(const ir::Function& kernel) {
   bool grid = false, visits = false;
   each_op(*kernel.body, [&](const Op& op) {
-    grid = grid || (op.code == OpCode::handle && HandleKind(op.imm) == HandleKind::hash_grid);
+    grid = grid || (op.code == OpCode::handle && HandleUse(op.imm).kind == HandleKind::hash_grid);
     if (op.code != OpCode::for_ && op.code != OpCode::while_) return;
     each_op(*op.regions.back(), [&](const Op& inner) {
       visits = visits || (inner.code == OpCode::load && inner.result()->type == types::i32() &&
@@ -122,6 +122,15 @@ bool visits_neighbours(const ir::Function& kernel) {
     });
   });
   return grid && visits;
+}
+
+/// Whether it samples volumes: each lane goes its own way to a leaf, and reads voxels all over it.
+bool samples_volumes(const ir::Function& kernel) {
+  bool samples = false;
+  each_op(*kernel.body, [&](const Op& op) {
+    samples = samples || (op.code == OpCode::handle && HandleUse(op.imm).kind == HandleKind::volume);
+  });
+  return samples;
 }
 
 /// Whether a loop asks a tree for one item after the other. Such a step runs lane by lane, with a query of some twenty words in
@@ -217,7 +226,7 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
   // Without an instruction for them (AVX2 has it, and eight lanes) gathers are loads one after the other, and lanes wait for
   // the one with most neighbours: measured on NEON, four lanes are half as fast as one.
-  if (natural <= 4 && visits_neighbours(kernel)) return 1;
+  if (natural <= 4 && (visits_neighbours(kernel) || samples_volumes(kernel))) return 1;
   // Measured on NEON: 2.2 times as fast as four lanes.
   if (visits_tree_items(kernel)) return 1;
   // What walks wait for is memory, and the more wait together the better; but code of long kernels grows with lanes, and so

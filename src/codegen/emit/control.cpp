@@ -129,10 +129,15 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::running: return emit_running(op);
     case OpCode::any: return emit_any(op);
     case OpCode::block_dim: return emit_block_dim(op);
+    case OpCode::objects: return set(op.result(), {Part{unit.hooks->object_table(*this)}});
     case OpCode::on_gpu: WEFT_UNREACHABLE("passes/settle_target comes first");
     case OpCode::breakpoint: return emit_breakpoint();
     case OpCode::barrier: return unit.hooks->barrier(*this);
     case OpCode::fence: return unit.hooks->fence(*this);
+    case OpCode::warp:
+    case OpCode::lane:
+    case OpCode::vote:
+    case OpCode::shuffle: return emit_warp(op);
     case OpCode::recall: WEFT_UNREACHABLE("a value that nothing can recall is an error before code is made");
     case OpCode::return_:
     case OpCode::yield:

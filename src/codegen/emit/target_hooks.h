@@ -104,6 +104,8 @@ class TargetHooks {
 
   // -- what threads know and say
   virtual llvm::Value* threads_of_block(Emitter& e) const = 0;
+  /// The address of the table of objects that live where the kernel runs (geometry/object_table.h).
+  virtual llvm::Value* object_table(Emitter& e) const = 0;
   /// False once the launch is to stop.
   virtual llvm::Value* is_running(Emitter& e) const = 0;
   virtual void report_failure(Emitter& e, const FailedCheck& failed) const = 0;
@@ -116,6 +118,8 @@ class TargetHooks {
   virtual void barrier(Emitter& e) const = 0;
   /// What this thread wrote is seen by all threads of the launch before what it writes from here on.
   virtual void fence(Emitter& e) const = 0;
+  /// warp, lane, vote and shuffle. Without threads side by side passes/settle_target has answered them.
+  virtual llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const = 0;
 };
 
 std::unique_ptr<TargetHooks> cpu_hooks();

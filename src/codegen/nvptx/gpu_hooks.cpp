@@ -51,6 +51,10 @@ void GpuHooks::fence(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nv
 
 void GpuHooks::barrier(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
 
+llvm::Value* GpuHooks::among_lanes(Emitter& e, OpCode code, llvm::ArrayRef<llvm::Value*> operands) const {
+  return emit_among_lanes(e, code, operands);
+}
+
 void GpuHooks::describe(Emitted& kernel) const {
   kernel.lanes = lanes;
   kernel.steps = sums.empty() ? steps : 0;
@@ -128,6 +132,11 @@ bool GpuHooks::adds_together(const ir::Op& op, const TypeParts& element) const {
 void GpuHooks::add_together(Emitter& e, const ir::Op& op, ScalarKind kind, llvm::Value* address,
                             llvm::ArrayRef<llvm::Value*> values) const {
   emit_warp_add(e, kind, address, values, goes_to_one_place(op));
+}
+
+llvm::Value* GpuHooks::object_table(Emitter& e) const {
+  llvm::Value* at = e.b.CreateConstGEP1_64(e.unit.i8, e.thread.context, offsetof(GpuTrailer, objects));
+  return e.b.CreateAlignedLoad(e.unit.i64, at, llvm::Align(8));
 }
 
 llvm::Value* GpuHooks::threads_of_block(Emitter& e) const { return codegen::threads_of_block(e); }

@@ -48,6 +48,7 @@ class GpuHooks final : public TargetHooks {
                     llvm::ArrayRef<llvm::Value*> values) const override;
 
   llvm::Value* threads_of_block(Emitter& e) const override;
+  llvm::Value* object_table(Emitter& e) const override;
   llvm::Value* is_running(Emitter& e) const override;
   void report_failure(Emitter& e, const FailedCheck& failed) const override;
   void print(Emitter& e, const ir::Op& op, const std::string& format,
@@ -56,6 +57,7 @@ class GpuHooks final : public TargetHooks {
   void breakpoint(Emitter&) const override {}
   void barrier(Emitter& e) const override;
   void fence(Emitter& e) const override;
+  llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
 
   int lanes = 1;          // elements of a thread in one step
   int steps = 1;          // see Emitted::steps

@@ -201,6 +201,16 @@ bool is_regular(const ir::Function& kernel, const std::vector<const ir::Op*>& op
   });
 }
 
+/// Whether threads vote. Then they walk trees, which is most of the code and of the time.
+bool votes(const std::vector<const ir::Op*>& ops) {
+  return std::any_of(ops.begin(), ops.end(), [](const ir::Op* op) {
+    if (op->code != OpCode::call) return op->code == OpCode::vote;
+    std::vector<const ir::Op*> inner;
+    collect(*op->callee->body, inner);
+    return votes(inner);
+  });
+}
+
 }  // namespace
 
 GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order) {
@@ -220,7 +230,7 @@ GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order) {
   plan.lanes = straight_lanes(kernel, ops);
   const bool several_dimensions = kernel.form.rank > 1 && is_regular(kernel, ops);
   if (several_dimensions || (plan.lanes > 1 && kernel_weight(kernel) >= kMinLongWeight)) plan.steps = 4;
-  plan.aligned = plan.lanes == 1 && moves_wide(ops) && kernel_weight(kernel) <= kMaxTwoBodyWeight;
+  plan.aligned = plan.lanes == 1 && !votes(ops) && moves_wide(ops) && kernel_weight(kernel) <= kMaxTwoBodyWeight;
   return plan;
 }
 

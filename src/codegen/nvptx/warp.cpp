@@ -29,6 +29,30 @@ llvm::Value* from_across(Emitter& e, llvm::Value* value, int offset) {
 
 }  // namespace
 
+llvm::Value* emit_among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) {
+  llvm::IRBuilder<>& b = e.b;
+  switch (code) {
+    case ir::OpCode::warp: {
+      auto* signature = llvm::FunctionType::get(e.unit.i32, false);
+      auto* ask = llvm::InlineAsm::get(signature, "activemask.b32 $0;", "=r", true);
+      llvm::CallInst* answer = b.CreateCall(signature, ask);
+      answer->setConvergent();
+      return answer;
+    }
+    case ir::OpCode::lane: return b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
+    case ir::OpCode::vote:
+      return b.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_ballot_sync, {}, {operands[0], operands[1]});
+    case ir::OpCode::shuffle: {
+      llvm::Type* type = operands[1]->getType();
+      llvm::Value* bits = b.CreateBitCast(operands[1], e.unit.i32);
+      return b.CreateBitCast(b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                                               {operands[0], bits, operands[2], b.getInt32(31)}),
+                             type);
+    }
+    default: WEFT_UNREACHABLE("not among lanes");  // safe: emit_warp asks for these four
+  }
+}
+
 bool emit_reduction(Emitter& e, ir::AtomicKind kind, ScalarKind scalar, llvm::Value* address, llvm::Value* value) {
   using ir::AtomicKind;
   const unsigned bits = scalar_bits(scalar);

@@ -26,6 +26,8 @@ bool emit_reduction(Emitter& e, ir::AtomicKind kind, ScalarKind scalar, llvm::Va
 bool is_row_of_scalars(const TypeParts& info);
 /// Whether it can be done for such scalars.
 bool has_warp_add(ScalarKind kind);
+/// Which threads of the warp are here, which one this is, what they say, what one has (ops warp, lane, vote, shuffle).
+llvm::Value* emit_among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands);
 /// How many threads the block has.
 llvm::Value* threads_of_block(Emitter& e);
 

@@ -1,132 +1,10 @@
-# Kernels that build and refit trees on a GPU (driver/gpu_trees.cpp), for the layout of geometry/tree.h with two children a
-# node. The topology is that of Morton order: a function of the sorted keys alone, ties by number, so that every run gives
-# the same bytes; numbers of nodes come from sizes of subtrees, never from counters.
+# Kernels that build trees on a GPU (driver/gpu_trees.cpp), for the layout of geometry/tree.h with two children a node; they
+# are compiled behind kernels/tree_items.py as one program. The topology is that of Morton order, bettered by swaps of
+# neighbours: a function of the sorted keys and the boxes alone, ties by number, so that every run gives the same bytes;
+# numbers of nodes come from sizes of subtrees, never from counters.
 import warp as wp
 
-LEAF = wp.constant(2)  # items of a leaf, at most
-INFINITE = wp.constant(wp.inf)
-
-
-@wp.func
-def is_number(v: wp.vec3):
-    return wp.isfinite(v[0]) and wp.isfinite(v[1]) and wp.isfinite(v[2])
-
-
-@wp.func
-def ordered(x: float):
-    # An integer that compares as the number does.
-    bits = wp.cast(x, wp.int32)
-    return bits ^ ((bits >> 31) & 0x7FFFFFFF)
-
-
-@wp.func
-def number_of(key: int):
-    return wp.cast(key ^ ((key >> 31) & 0x7FFFFFFF), wp.float32)
-
-
-@wp.func
-def middle(low: float, high: float):
-    # Without a sum, which could overflow.
-    return low * 0.5 + high * 0.5
-
-
-@wp.func
-def corner(points: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), at: int):
-    # Of a face with a bad index: not a number, so that the face counts for nothing.
-    i = indices[at]
-    if i < 0 or i >= points.shape[0]:
-        return wp.vec3(wp.nan, wp.nan, wp.nan)
-    return points[i]
-
-
-@wp.kernel
-def face_boxes(
-    points: wp.array(dtype=wp.vec3),
-    indices: wp.array(dtype=int),
-    lowers: wp.array(dtype=wp.vec3),
-    uppers: wp.array(dtype=wp.vec3),
-    bad: wp.array(dtype=int),
-):
-    f = wp.tid()
-    a = corner(points, indices, 3 * f)
-    b = corner(points, indices, 3 * f + 1)
-    c = corner(points, indices, 3 * f + 2)
-    if is_number(a) and is_number(b) and is_number(c):
-        lowers[f] = wp.min(wp.min(a, b), c)
-        uppers[f] = wp.max(wp.max(a, b), c)
-        return
-    lowers[f] = wp.vec3(INFINITE, INFINITE, INFINITE)
-    uppers[f] = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
-    for k in range(3):
-        i = indices[3 * f + k]
-        if i < 0 or i >= points.shape[0]:
-            wp.atomic_min(bad, 0, f)
-
-
-@wp.func
-def counts(low: wp.vec3, high: wp.vec3):
-    return is_number(low) and is_number(high) and low[0] <= high[0] and low[1] <= high[1] and low[2] <= high[2]
-
-
-@wp.kernel
-def extent(
-    lowers: wp.array(dtype=wp.vec3), uppers: wp.array(dtype=wp.vec3), threads: int, bounds: wp.array(dtype=int)
-):
-    # Where centres lie. Each thread looks at many boxes, so that few meet at the six numbers.
-    least = wp.vec3(INFINITE, INFINITE, INFINITE)
-    most = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
-    i = wp.tid()
-    while i < lowers.shape[0]:
-        low = lowers[i]
-        high = uppers[i]
-        if counts(low, high):
-            centre = wp.vec3(middle(low[0], high[0]), middle(low[1], high[1]), middle(low[2], high[2]))
-            least = wp.min(least, centre)
-            most = wp.max(most, centre)
-        i += threads
-    if least[0] <= most[0]:
-        for k in range(3):
-            wp.atomic_min(bounds, k, ordered(least[k]))
-            wp.atomic_max(bounds, 3 + k, ordered(most[k]))
-
-
-@wp.func
-def spread(x: wp.uint32):
-    # Ten bits with two zeros between each and the next.
-    x = (x | (x << wp.uint32(16))) & wp.uint32(0x030000FF)
-    x = (x | (x << wp.uint32(8))) & wp.uint32(0x0300F00F)
-    x = (x | (x << wp.uint32(4))) & wp.uint32(0x030C30C3)
-    return (x | (x << wp.uint32(2))) & wp.uint32(0x09249249)
-
-
-@wp.func
-def cell(x: float, low: float, high: float):
-    # In halves, as the span of all centres may be beyond the largest number.
-    span = high * 0.5 - low * 0.5
-    if not span > 0.0:
-        return wp.uint32(0)
-    return wp.uint32(wp.clamp((x * 0.5 - low * 0.5) / span * 1024.0, 0.0, 1023.0))
-
-
-@wp.kernel
-def morton_keys(
-    lowers: wp.array(dtype=wp.vec3),
-    uppers: wp.array(dtype=wp.vec3),
-    bounds: wp.array(dtype=int),
-    keys: wp.array(dtype=wp.uint32),
-    order: wp.array(dtype=int),
-):
-    i = wp.tid()
-    low = lowers[i]
-    high = uppers[i]
-    order[i] = i
-    keys[i] = wp.uint32(0x7FFFFFFF)  # what counts for nothing comes last
-    if counts(low, high):
-        key = wp.uint32(0)
-        for k in range(3):
-            c = cell(middle(low[k], high[k]), number_of(bounds[k]), number_of(bounds[3 + k]))
-            key = key | (spread(c) << wp.uint32(2 - k))
-        keys[i] = key
+SMALL = wp.constant(4)  # items of nodes that are not turned: they are most of all, and little is gained there
 
 
 @wp.func
@@ -136,6 +14,180 @@ def apart(keys: wp.array(dtype=wp.uint32), i: int):
     return differ | wp.uint64(wp.uint32(i) ^ wp.uint32(i + 1))
 
 
+# A node in the making has two slots, 2 p and 2 p + 1, for what hangs there. A slot is two rows: the lower corner of its box and,
+# as bits, the node, or below zero the complement of a place in the order of keys; the upper corner and, as bits, how high it
+# is. And two counts: of its items, and of the nodes that there will be.
+
+
+@wp.func
+def least(a: wp.vec4, b: wp.vec4):
+    return wp.vec3(wp.min(a[0], b[0]), wp.min(a[1], b[1]), wp.min(a[2], b[2]))
+
+
+@wp.func
+def most(a: wp.vec4, b: wp.vec4):
+    return wp.vec3(wp.max(a[0], b[0]), wp.max(a[1], b[1]), wp.max(a[2], b[2]))
+
+
+@wp.func
+def around(low_a: wp.vec4, high_a: wp.vec4, low_b: wp.vec4, high_b: wp.vec4):
+    # Half of the surface of the box around two; none of a box around nothing.
+    low = least(low_a, low_b)
+    high = most(high_a, high_b)
+    x = wp.max(high[0] - low[0], 0.0)
+    y = wp.max(high[1] - low[1], 0.0)
+    z = wp.max(high[2] - low[2], 0.0)
+    return x * y + y * z + z * x
+
+
+@wp.func
+def highest_bit(x: wp.uint32):
+    # Its number; 0 for 0.
+    number = int(0)
+    rest = wp.uint32(x)
+    for k in range(5):
+        step = wp.uint32(16) >> wp.uint32(k)
+        if (rest >> step) != wp.uint32(0):
+            rest = rest >> step
+            number += int(step)
+    return number
+
+
+@wp.func
+def highest_allowed(keys: wp.array(dtype=wp.uint32), node: int):
+    # Each node above this one parts its items by a higher bit of keys, or of places where keys are equal: with that many above
+    # it, a node of this height leaves the whole tree within the depth that stacks of kernels have room for.
+    differ = keys[node] ^ keys[node + 1]
+    if differ != wp.uint32(0):
+        return highest_bit(differ) + 30
+    return highest_bit(wp.uint32(node) ^ wp.uint32(node + 1)) + 2
+
+
+@wp.func
+def swap_slots(
+    slots: wp.array(dtype=wp.vec4), counts_of: wp.array(dtype=wp.vec2i), parent_of: wp.array(dtype=int), a: int, b: int
+):
+    low_a = slots[2 * a]
+    high_a = slots[2 * a + 1]
+    low_b = slots[2 * b]
+    high_b = slots[2 * b + 1]
+    count_a = counts_of[a]
+    count_b = counts_of[b]
+    slots[2 * a] = low_b
+    slots[2 * a + 1] = high_b
+    counts_of[a] = count_b
+    slots[2 * b] = low_a
+    slots[2 * b + 1] = high_a
+    counts_of[b] = count_a
+    if bits_of(low_a) >= 0:
+        parent_of[bits_of(low_a)] = b
+    if bits_of(low_b) >= 0:
+        parent_of[bits_of(low_b)] = a
+
+
+@wp.func
+def counts_in(counts_of: wp.array(dtype=wp.vec2i), node: int):
+    # Of a node, from its slots: items, nodes.
+    a = counts_of[2 * node]
+    b = counts_of[2 * node + 1]
+    nodes = a[1] + b[1]
+    if a[0] + b[0] > LEAF:
+        nodes += 1
+    return wp.vec2i(a[0] + b[0], nodes)
+
+
+@wp.func
+def height_in(slots: wp.array(dtype=wp.vec4), node: int):
+    return wp.max(bits_of(slots[4 * node + 1]), bits_of(slots[4 * node + 3])) + 1
+
+
+@wp.func
+def renew_slot(slots: wp.array(dtype=wp.vec4), counts_of: wp.array(dtype=wp.vec2i), slot: int):
+    # After a swap below it.
+    node = bits_of(slots[2 * slot])
+    slots[2 * slot] = row(least(slots[4 * node], slots[4 * node + 2]), node)
+    slots[2 * slot + 1] = row(most(slots[4 * node + 1], slots[4 * node + 3]), height_in(slots, node))
+    counts_of[slot] = counts_in(counts_of, node)
+
+
+@wp.func
+def turn(
+    keys: wp.array(dtype=wp.uint32),
+    slots: wp.array(dtype=wp.vec4),
+    counts_of: wp.array(dtype=wp.vec2i),
+    parent_of: wp.array(dtype=int),
+    node: int,
+):
+    # Swaps a child with a child of the other one, or two children of both, if boxes become smaller by it (Kensler, Tree
+    # Rotations for Improving Bounding Volume Hierarchies, 2008). All below the node is done, and nobody else is here.
+    l = 2 * node
+    r = l + 1
+    low_l = slots[2 * l]
+    high_l = slots[2 * l + 1]
+    low_r = slots[2 * r]
+    high_r = slots[2 * r + 1]
+    left = bits_of(low_l)
+    right = bits_of(low_r)
+    was_l = around(low_l, high_l, low_l, high_l)
+    was_r = around(low_r, high_r, low_r, high_r)
+    gain = float(0.0)
+    a = int(-1)
+    b = int(-1)
+    low_c = wp.vec4()
+    high_c = wp.vec4()
+    low_d = wp.vec4()
+    high_d = wp.vec4()
+    if right >= 0:
+        low_c = slots[4 * right]
+        high_c = slots[4 * right + 1]
+        low_d = slots[4 * right + 2]
+        high_d = slots[4 * right + 3]
+        change = around(low_l, high_l, low_d, high_d) - was_r
+        if change < gain:
+            gain = change
+            a = l
+            b = 2 * right
+        change = around(low_l, high_l, low_c, high_c) - was_r
+        if change < gain:
+            gain = change
+            a = l
+            b = 2 * right + 1
+    if left >= 0:
+        low_e = slots[4 * left]
+        high_e = slots[4 * left + 1]
+        low_f = slots[4 * left + 2]
+        high_f = slots[4 * left + 3]
+        change = around(low_r, high_r, low_f, high_f) - was_l
+        if change < gain:
+            gain = change
+            a = r
+            b = 2 * left
+        change = around(low_r, high_r, low_e, high_e) - was_l
+        if change < gain:
+            gain = change
+            a = r
+            b = 2 * left + 1
+        if right >= 0:
+            was = was_l + was_r
+            change = around(low_c, high_c, low_f, high_f) + around(low_e, high_e, low_d, high_d) - was
+            if change < gain:
+                gain = change
+                a = 2 * left
+                b = 2 * right
+            change = around(low_d, high_d, low_f, high_f) + around(low_e, high_e, low_c, high_c) - was
+            if change < gain:
+                gain = change
+                a = 2 * left
+                b = 2 * right + 1
+    # A swap makes the node higher by one at most.
+    if a >= 0 and wp.max(bits_of(high_l), bits_of(high_r)) + 2 <= highest_allowed(keys, node):
+        swap_slots(slots, counts_of, parent_of, a, b)
+        if a != l and left >= 0:
+            renew_slot(slots, counts_of, l)
+        if a != r and right >= 0:
+            renew_slot(slots, counts_of, r)
+
+
 @wp.kernel
 def climb(
     keys: wp.array(dtype=wp.uint32),
@@ -143,11 +195,8 @@ def climb(
     lowers: wp.array(dtype=wp.vec3),
     uppers: wp.array(dtype=wp.vec3),
     arrived: wp.array(dtype=int),
-    slot_lower: wp.array(dtype=wp.vec3),
-    slot_upper: wp.array(dtype=wp.vec3),
-    slot_nodes: wp.array(dtype=int),
-    first_of: wp.array(dtype=int),
-    last_of: wp.array(dtype=int),
+    slots: wp.array(dtype=wp.vec4),
+    counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
 ):
     # From each item up (Apetrei, Fast and Simple Agglomerative LBVH Construction, 2014). A subtree joins the neighbour that
@@ -161,8 +210,9 @@ def climb(
         high = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
     first = int(i)
     last = int(i)
-    nodes = int(0)
-    own = int(-1)
+    own = int(-1 - i)
+    height = int(0)
+    count = wp.vec2i(1, 0)
     while last - first + 1 < n:
         node = first - 1
         side = int(1)
@@ -174,9 +224,9 @@ def climb(
                 node = last
                 side = 0
         slot = 2 * node + side
-        slot_lower[slot] = low
-        slot_upper[slot] = high
-        slot_nodes[slot] = nodes
+        slots[2 * slot] = row(low, own)
+        slots[2 * slot + 1] = row(high, height)
+        counts_of[slot] = count
         if own >= 0:
             parent_of[own] = slot
         wp._fence()
@@ -188,14 +238,16 @@ def climb(
             last = other
         else:
             first = other
-        low = wp.min(low, slot_lower[slot ^ 1])
-        high = wp.max(high, slot_upper[slot ^ 1])
-        nodes += slot_nodes[slot ^ 1]
-        if last - first + 1 > LEAF:
-            nodes += 1
+        other_low = slots[2 * (slot ^ 1)]
+        other_high = slots[2 * (slot ^ 1) + 1]
+        low = least(row(low, 0), other_low)
+        high = most(row(high, 0), other_high)
+        height = wp.max(height, bits_of(other_high)) + 1
         own = node
-        first_of[node] = first
-        last_of[node] = last
+        if last - first + 1 > SMALL:
+            turn(keys, slots, counts_of, parent_of, node)
+            height = height_in(slots, node)
+        count = counts_in(counts_of, node)
     if own >= 0:
         parent_of[own] = -1
 
@@ -207,31 +259,45 @@ def child_word(first: int, count: int, number: int):
     return wp.uint32(number)
 
 
+@wp.func
+def place_items(
+    slots: wp.array(dtype=wp.vec4), order: wp.array(dtype=int), placed: wp.array(dtype=int), child: int, items: int, at: int
+):
+    # Of a slot that becomes a leaf, or part of one.
+    if child < 0:
+        placed[at] = order[-1 - child]
+    elif items <= LEAF:
+        placed[at] = order[-1 - bits_of(slots[4 * child])]
+        placed[at + 1] = order[-1 - bits_of(slots[4 * child + 2])]
+
+
 @wp.kernel
 def lay_out(
-    slot_lower: wp.array(dtype=wp.vec3),
-    slot_upper: wp.array(dtype=wp.vec3),
-    slot_nodes: wp.array(dtype=int),
-    first_of: wp.array(dtype=int),
-    last_of: wp.array(dtype=int),
+    slots: wp.array(dtype=wp.vec4),
+    counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
-    planes: wp.array2d(dtype=float),
-    words: wp.array2d(dtype=wp.uint32),
+    order: wp.array(dtype=int),
+    placed: wp.array(dtype=int),
+    rows: wp.array(dtype=wp.vec4),
 ):
-    # Depth-first numbers: one more than the parent's, and behind all of the left sibling's subtree.
+    # Depth-first numbers: one more than the parent's, and behind all of the left sibling's subtree; likewise the places of
+    # items in leaves, which `placed` gets. A node is four rows.
     p = wp.tid()
-    first = first_of[p]
-    last = last_of[p]
+    left = counts_of[2 * p]
+    right = counts_of[2 * p + 1]
     at = parent_of[p]
-    if last - first + 1 <= LEAF and at >= 0:
+    if left[0] + right[0] <= LEAF and at >= 0:
         return
     number = int(0)
+    first = int(0)
     above = wp.uint32(0xFFFFFFFF)
     own = int(0)  # how much of the number lies below the parent's
     while at >= 0:
         step = 1
         if (at & 1) == 1:
-            step += slot_nodes[at - 1]
+            before = counts_of[at - 1]
+            first += before[0]
+            step += before[1]
         if number == 0:
             own = step
             above = wp.uint32(at & 1)
@@ -239,18 +305,23 @@ def lay_out(
         at = parent_of[at >> 1]
     if number > 0:
         above = above | (wp.uint32(number - own) << wp.uint32(1))
-    left = slot_nodes[2 * p]
-    right = slot_nodes[2 * p + 1]
-    for side in range(2):
-        low = slot_lower[2 * p + side]
-        high = slot_upper[2 * p + side]
-        for k in range(3):
-            planes[number, 2 * k + side] = low[k]
-            planes[number, 6 + 2 * k + side] = high[k]
-    words[number, 12] = child_word(first, p - first + 1, number + 1)
-    words[number, 13] = child_word(p + 1, last - p, number + 1 + left)
-    words[number, 14] = above
-    words[number, 15] = wp.uint32(number + 1 + left + right)
+    low_l = slots[4 * p]
+    high_l = slots[4 * p + 1]
+    low_r = slots[4 * p + 2]
+    high_r = slots[4 * p + 3]
+    place_items(slots, order, placed, bits_of(low_l), left[0], first)
+    place_items(slots, order, placed, bits_of(low_r), right[0], first + left[0])
+    rows[4 * number] = wp.vec4(low_l[0], low_r[0], low_l[1], low_r[1])
+    rows[4 * number + 1] = wp.vec4(low_l[2], low_r[2], high_l[0], high_r[0])
+    rows[4 * number + 2] = wp.vec4(high_l[1], high_r[1], high_l[2], high_r[2])
+    a = child_word(first, left[0], number + 1)
+    b = child_word(first + left[0], right[0], number + 1 + left[1])
+    rows[4 * number + 3] = wp.vec4(
+        wp.cast(a, wp.float32),
+        wp.cast(b, wp.float32),
+        wp.cast(above, wp.float32),
+        wp.cast(number + 1 + left[1] + right[1], wp.float32),
+    )
 
 
 @wp.kernel
@@ -273,149 +344,3 @@ def lone_item(
     words[0, 13] = wp.uint32(0)
     words[0, 14] = wp.uint32(0xFFFFFFFF)
     words[0, 15] = wp.uint32(1)
-
-
-@wp.kernel
-def fill_faces(
-    points: wp.array(dtype=wp.vec3),
-    indices: wp.array(dtype=int),
-    order: wp.array(dtype=int),
-    corners: wp.array2d(dtype=float),
-    words: wp.array2d(dtype=int),
-):
-    # A leaf's copies of corners, in the order of leaves: x0 number x1 0 x2 0. Faces that count for nothing have none.
-    i = wp.tid()
-    f = order[i]
-    a = corner(points, indices, 3 * f)
-    b = corner(points, indices, 3 * f + 1)
-    c = corner(points, indices, 3 * f + 2)
-    if not (is_number(a) and is_number(b) and is_number(c)):
-        a = wp.vec3(wp.nan, wp.nan, wp.nan)
-        b = a
-        c = a
-    for k in range(3):
-        corners[i, k] = a[k]
-        corners[i, 4 + k] = b[k]
-        corners[i, 8 + k] = c[k]
-    words[i, 3] = f
-    words[i, 7] = 0
-    words[i, 11] = 0
-
-
-@wp.kernel
-def fill_boxes(
-    lowers: wp.array(dtype=wp.vec3),
-    uppers: wp.array(dtype=wp.vec3),
-    order: wp.array(dtype=int),
-    planes: wp.array2d(dtype=float),
-    words: wp.array2d(dtype=int),
-):
-    i = wp.tid()
-    low = lowers[order[i]]
-    high = uppers[order[i]]
-    if not counts(low, high):
-        low = wp.vec3(INFINITE, INFINITE, INFINITE)
-        high = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
-    for k in range(3):
-        planes[i, k] = low[k]
-        planes[i, 4 + k] = high[k]
-    words[i, 3] = order[i]
-    words[i, 7] = 0
-
-
-@wp.func
-def slot_box(
-    word: wp.uint32,
-    order: wp.array(dtype=int),
-    lowers: wp.array(dtype=wp.vec3),
-    uppers: wp.array(dtype=wp.vec3),
-    high_side: bool,
-):
-    # A corner of the box of a leaf: of all its items that count.
-    out = wp.vec3(INFINITE, INFINITE, INFINITE)
-    if high_side:
-        out = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
-    first = int(word & wp.uint32(0x0FFFFFFF))
-    for k in range(int((word >> wp.uint32(28)) & wp.uint32(7)) + 1):
-        low = lowers[order[first + k]]
-        high = uppers[order[first + k]]
-        if counts(low, high):
-            if high_side:
-                out = wp.max(out, high)
-            else:
-                out = wp.min(out, low)
-    return out
-
-
-@wp.func
-def put_box(planes: wp.array2d(dtype=float), number: int, side: int, low: wp.vec3, high: wp.vec3):
-    for k in range(3):
-        planes[number, 2 * k + side] = low[k]
-        planes[number, 6 + 2 * k + side] = high[k]
-
-
-@wp.kernel
-def refit_nodes(
-    order: wp.array(dtype=int),
-    lowers: wp.array(dtype=wp.vec3),
-    uppers: wp.array(dtype=wp.vec3),
-    words: wp.array2d(dtype=wp.uint32),
-    arrived: wp.array(dtype=int),
-    planes: wp.array2d(dtype=float),
-):
-    # A thread starts at each node; who finds all below it done goes on to the parent. `arrived` is zero before.
-    number = int(wp.tid())
-    if number > 0 and number >= int(words[0, 15]):
-        return
-    inner = int(0)  # children that are nodes
-    for side in range(2):
-        word = words[number, 12 + side]
-        if (word & wp.uint32(0x80000000)) != wp.uint32(0):
-            low = slot_box(word, order, lowers, uppers, False)
-            put_box(planes, number, side, low, slot_box(word, order, lowers, uppers, True))
-        elif word != wp.uint32(0):
-            inner += 1
-    wp._fence()
-    # The node itself counts as one to arrive: with those of its inner children, the last of all goes on.
-    while wp.atomic_add(arrived, number, 1) == inner:
-        wp._fence()
-        above = words[number, 14]
-        if above == wp.uint32(0xFFFFFFFF):
-            return
-        low = wp.vec3(0.0, 0.0, 0.0)
-        high = wp.vec3(0.0, 0.0, 0.0)
-        for k in range(3):
-            low[k] = wp.min(planes[number, 2 * k], planes[number, 2 * k + 1])
-            high[k] = wp.max(planes[number, 6 + 2 * k], planes[number, 6 + 2 * k + 1])
-        number = int(above >> wp.uint32(1))
-        put_box(planes, number, int(above & wp.uint32(1)), low, high)
-        inner = int(0)
-        for side in range(2):
-            word = words[number, 12 + side]
-            if (word & wp.uint32(0x80000000)) == wp.uint32(0) and word != wp.uint32(0):
-                inner += 1
-        wp._fence()
-
-
-@wp.func
-def distance(a: wp.vec3, b: wp.vec3):
-    x = wp.float64(b[0]) - wp.float64(a[0])
-    y = wp.float64(b[1]) - wp.float64(a[1])
-    z = wp.float64(b[2]) - wp.float64(a[2])
-    return wp.sqrt(x * x + y * y + z * z)
-
-
-@wp.kernel
-def edge_lengths(
-    points: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), lengths: wp.array2d(dtype=wp.float64)
-):
-    # Row 0: the three edges of a face together; row 1: how many there are.
-    f = wp.tid()
-    a = corner(points, indices, 3 * f)
-    b = corner(points, indices, 3 * f + 1)
-    c = corner(points, indices, 3 * f + 2)
-    lengths[0, f] = wp.float64(0.0)
-    lengths[1, f] = wp.float64(0.0)
-    if is_number(a) and is_number(b) and is_number(c):
-        lengths[0, f] = distance(a, b) + distance(b, c) + distance(c, a)
-        lengths[1, f] = wp.float64(3.0)

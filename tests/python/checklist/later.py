@@ -2,17 +2,11 @@
 
 The numbers count the statements in the order of the documents; every other number has a test in this folder that
 carries it in its name (test_seed_NNN_…), which test_completeness.py checks. Issues: 7 NVIDIA GPUs;
-geometry (grids of points, volumes) and frameworks (PyTorch, JAX, Paddle, DLPack) have issues of their own that have no number yet.
+frameworks (PyTorch, JAX, Paddle, DLPack) have an issue of their own that has no number yet.
 """
 
 LATER: list[tuple[int, str, str]] = [
     (14, "7", "wp.array(r, dtype=float, device='cuda') copies to the GPU"),
-    (99, "geometry", "Volume.load_from_nvdb(file, device='cpu')"),
-    (100, "geometry", "a volume from an array that holds a NanoVDB grid"),
-    (101, "geometry", "files of one grid, plain and zip"),
-    (102, "geometry", "volume_world_to_index"),
-    (103, "geometry", "volume_sample_f, closest and linear"),
-    (104, "geometry", "volumes don't change at run time"),
     (139, "7", "CuPy arrays straight to launch"),
     (140, "frameworks", "PyTorch tensors straight to launch"),
     (144, "frameworks", "to_torch and from_torch share memory and gradients"),

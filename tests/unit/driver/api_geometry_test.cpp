@@ -1,7 +1,10 @@
-// Meshes, trees of boxes and hash grids of the public header: queries, changes, graphs, gradients, what is refused.
+// Meshes, trees of boxes, hash grids and volumes of the public header: queries, changes, graphs, gradients, what is refused.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 
 #include "weft/geometry.h"
 #include "weft/weft.h"
@@ -19,6 +22,10 @@ def heights(mesh: wp.uint64, out: wp.array(dtype=float)):
     out[i] = -1.0
     if hit.result:
         out[i] = 10.0 - hit.t
+
+@wp.kernel
+def speeds(mesh: wp.uint64, out: wp.array(dtype=float)):
+    out[wp.tid()] = wp.mesh_get_velocity(mesh, 0)[2]
 
 @wp.kernel
 def met(tree: wp.uint64, x: float, out: wp.array(dtype=int)):
@@ -51,6 +58,14 @@ def spread(grid: wp.uint64, points: wp.array(dtype=wp.vec3), total: wp.array(dty
         away = wp.length_sq(points[i] - points[j])
         if away < 2.25:
             wp.atomic_add(total, 0, away)
+
+@wp.kernel
+def voxels(volume: wp.uint64, indexed: wp.uint64, out: wp.array(dtype=float)):
+    wp.volume_store_f(volume, 1, 2, 3, 5.0)
+    out[0] = wp.volume_sample_f(volume, wp.vec3(1.5, 2.0, 3.0), wp.Volume.LINEAR)
+    out[1] = wp.volume_lookup_f(volume, 100, 0, 0)
+    out[2] = float(wp.volume_lookup_index(indexed, 9, 0, 0))
+    out[3] = wp.volume_index_to_world(volume, wp.vec3(1.0, 2.0, 3.0))[2]
 )";
 
 class ApiGeometry : public testing::Test {
@@ -113,6 +128,29 @@ TEST_F(ApiGeometry, TreesFollowTheirBoxes) {
   EXPECT_THROW(Bvh(lowers, vectors({1, 1, 1})), ArgumentError);
 }
 
+TEST_F(ApiGeometry, VolumesAreSampledAndSaved) {
+  const std::int32_t places[] = {0, 0, 0, 9, 0, 0};
+  Volume volume = Volume::of_tiles(places, 0.5, 1.0f), indexed = Volume::of_voxels(places, 0.5);
+  EXPECT_EQ(volume.tiles(), 2);
+  EXPECT_EQ(volume.voxels(), 1024);
+  EXPECT_EQ(indexed.voxels(), 2);
+  Array out = Array::zeros("float32", {4});
+  program.kernel("voxels").launch({1}, volume.id(), indexed.id(), out);
+  EXPECT_EQ(out.read<float>(), (std::vector<float>{3, 1, 1, 1.5f}));
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("weft_api_" + std::to_string(::getpid()))).string();
+  for (const bool zip : {false, true}) {
+    volume.save(path, zip);
+    EXPECT_EQ(Volume::load(path).grid().read<std::uint8_t>(), volume.grid().read<std::uint8_t>());
+  }
+  EXPECT_THROW(Volume::load(path, {}, 1), ArgumentError);
+  std::filesystem::remove(path);
+  EXPECT_THROW(Volume::load(path), Error);
+  EXPECT_THROW(Volume::from_file({}), Error);
+  EXPECT_THROW(Volume(Array::zeros("uint8", {4096})), Error);
+  EXPECT_THROW(Volume{Array()}, ArgumentError);
+}
+
 TEST_F(ApiGeometry, HashGridsFindNeighbours) {
   std::vector<float> numbers;
   for (int i = 0; i < 60; ++i) numbers.insert(numbers.end(), {0.5f * float(i) - 10, -0.25f, 3});
@@ -164,6 +202,33 @@ TEST_F(ApiGeometry, ChangesBecomePartOfGraphs) {
   graph.launch();
   EXPECT_EQ(height.as<float>()[0], 2.0f);
   EXPECT_EQ(counts.as<int>()[0], 2);
+}
+
+TEST_F(ApiGeometry, OtherArraysOfAMeshBecomePartOfGraphs) {
+  Array points = vectors({0, 0, 0, 1, 0, 0, 0, 1, 0}), height = Array::zeros("float32", {1});
+  Mesh mesh(points, Array::from<std::int32_t>({0, 1, 2}));
+  Array higher = vectors({0, 0, 4, 1, 0, 4, 0, 1, 4}), speeds = vectors({0, 0, 1, 0, 0, 1, 0, 0, 1});
+  Array speed = Array::zeros("float32", {1});
+  const Graph graph = Graph::capture({}, [&] {
+    mesh.set_points(higher);
+    mesh.set_velocities(speeds);
+    program.kernel("heights").launch({1}, mesh.id(), height);
+    program.kernel("speeds").launch({1}, mesh.id(), speed);
+  });
+  program.kernel("heights").launch({1}, mesh.id(), height);
+  program.kernel("speeds").launch({1}, mesh.id(), speed);
+  EXPECT_EQ(height.as<float>()[0], 0.0f);  // nothing has run
+  EXPECT_EQ(speed.as<float>()[0], 0.0f);
+  graph.launch();
+  EXPECT_EQ(height.as<float>()[0], 4.0f);
+  EXPECT_EQ(speed.as<float>()[0], 1.0f);
+  mesh.set_points(points);
+  program.kernel("heights").launch({1}, mesh.id(), height);
+  EXPECT_EQ(height.as<float>()[0], 0.0f);
+  graph.launch();
+  EXPECT_EQ(height.as<float>()[0], 4.0f);
+  EXPECT_THROW(Graph::capture({}, [&] { mesh.set_points(vectors({0, 0, 0})); }), ArgumentError);
+  EXPECT_THROW(Graph::capture({}, [&] { mesh.set_velocities(vectors({0, 0, 0})); }), ArgumentError);
 }
 
 TEST_F(ApiGeometry, TapesGoBackThroughBuilds) {

@@ -16,8 +16,7 @@ from warp._src.api import startup
 from warp._src.arrays import array
 from warp._src.devices import device, streams
 from warp._src.gradients import tape
-from warp._src.graphs import capture
-from warp._src.kernels import definitions, launching, module_loading, modules
+from warp._src.kernels import definitions, launching, modules
 from warp._src.session import config, errors, kernel_cache, logger
 from warp._src.values import builtins, composite, constants, scalars, struct, types
 
@@ -118,8 +117,6 @@ context = _path(
         **_public(launching),
         **_public(device),
         **_public(streams),
-        **_listed(capture),
-        **_listed(module_loading),
         "init": startup.init,
         "type_str": _type_str,
         "user_modules": modules._modules,
@@ -177,6 +174,12 @@ _OLDER = {
 }
 """`warp._src.<name>`."""
 
+_thirdparty = _pytypes.ModuleType("warp._src.thirdparty", "Packages that programs look for here.")
+_thirdparty.appdirs = _late_path(  # type: ignore[attr-defined]
+    "warp._src.thirdparty.appdirs", "warp._src.interop.appdirs", "Folders of a user."
+)
+_OLDER |= {"thirdparty": _thirdparty, "thirdparty.appdirs": _thirdparty.appdirs}  # type: ignore[attr-defined]
+
 PATHS = {"math": _path("math", {}), "tape": tape}
 """`warp.<name>`, which are no names of `warp` until somebody asks."""
 
@@ -184,4 +187,5 @@ for _name, _module in {**DOCUMENTED, **PATHS}.items():
     sys.modules[f"warp.{_name}"] = _module
 for _name, _module in _OLDER.items():
     sys.modules[f"warp._src.{_name}"] = _module
-    setattr(_src, _name, _module)
+    if "." not in _name:
+        setattr(_src, _name, _module)

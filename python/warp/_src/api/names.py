@@ -7,8 +7,6 @@ import importlib as _importlib
 import sys as _sys
 
 from warp import _weft
-from warp._src.algorithms import elementwise as _elementwise
-from warp._src.algorithms import matmul as _matmul
 from warp._src.api import module_paths as _module_paths
 from warp._src.api import startup as _startup
 from warp._src.api import wiring as _wiring  # noqa: F401 - joins the rooms
@@ -40,10 +38,8 @@ from warp._src.devices.device import (  # noqa: F401
     unmap_cuda_device,
 )
 from warp._src.gradients import tape as _tape
-from warp._src.graphs import capture as _capture
 from warp._src.kernels import custom_functions as _custom_functions
 from warp._src.kernels import introspection as _introspection  # noqa: F401 - adds methods to kernels and functions
-from warp._src.kernels import module_loading as _module_loading
 from warp._src.kernels.definitions import Function, Kernel, Module, func, get_module, kernel, overload, static  # noqa: F401
 from warp._src.kernels.launching import Launch, launch  # noqa: F401
 from warp._src.session import config as _config
@@ -65,16 +61,12 @@ for _source in (
     _constants,
     _array,
     _array_factories,
-    _elementwise,
-    _matmul,
     _errors,
     _logger,
-    _module_loading,
     _custom_functions,
     _startup,
     _memory_report,
     _streams,
-    _capture,
     _tape,
     _kernel_cache,
 ):
@@ -88,6 +80,8 @@ loaded = [n for n in globals() if not n.startswith("_") and n != "annotations"]
 """The names that `warp` has from the start."""
 
 _LATE = {
+    "warp._src.algorithms.elementwise": ("map",),
+    "warp._src.algorithms.matmul": ("adj_batched_matmul", "adj_matmul", "batched_matmul", "matmul"),
     "warp._src.arrays.fixed_array": ("fixedarray",),
     "warp._src.devices.allocators": (
         "CudaManagedAllocator",
@@ -108,8 +102,21 @@ _LATE = {
     "warp._src.devices.timer": ("ScopedTimer",),
     "warp._src.geometry.hash_grid": ("HashGrid",),
     "warp._src.geometry.marching_cubes": ("MarchingCubes",),
+    "warp._src.geometry.volume": ("Volume",),
     "warp._src.geometry.mesh": ("Bvh", "BvhConstructor", "Mesh", "is_cubql_available"),
     "warp._src.gradients.forward": ("ForwardMode", "hvp", "jvp"),
+    "warp._src.graphs.capture": (
+        "CaptureMode",
+        "Graph",
+        "ScopedCapture",
+        "capture_begin",
+        "capture_debug_dot_print",
+        "capture_end",
+        "capture_if",
+        "capture_launch",
+        "capture_while",
+        "is_conditional_graph_supported",
+    ),
     "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
     "warp._src.interop.ipc": ("from_ipc_handle",),
     "warp._src.interop.torch_streams": ("device_from_torch", "device_to_torch", "stream_from_torch", "stream_to_torch"),
@@ -117,6 +124,15 @@ _LATE = {
         "get_cuda_kernel_properties",
         "get_cuda_max_cluster_dim",
         "get_suggested_block_size",
+    ),
+    "warp._src.kernels.module_loading": (
+        "compile_aot_module",
+        "force_load",
+        "get_cpu_kernel_cache_key",
+        "get_module_options",
+        "load_aot_module",
+        "load_module",
+        "set_module_options",
     ),
     "warp._src.kernels.reference": ("address_of", "ref"),
 }

@@ -15,6 +15,7 @@ class Runtime:
 
     def __init__(self) -> None:
         self.core = Core()
+        self.is_cuda_enabled = self.core.wp_is_cuda_enabled()
 
     @property
     def tape(self) -> Any:

@@ -6,8 +6,10 @@ filled here, once, when the package is imported.
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from warp import _weft
-from warp._src.algorithms import elementwise, matmul
 from warp._src.api import startup
 from warp._src.arrays import array_interface, array_operators, listeners
 from warp._src.arrays.array import array
@@ -22,10 +24,13 @@ _warned: set[str] = set()
 
 def _warn(*texts: str) -> None:
     """Warnings of the compiler, of one kind and perhaps with lines of source text. Each place is heard of once; of those that
-    one kernel brings, the first is said, all of them with config.verbose."""
+    one kernel brings, the first is said, all of them with config.verbose, none with config.quiet. What tapes warn of, which
+    is no matter of style, is always said."""
     new = list(dict.fromkeys(text.rstrip("\n") for text in texts if text not in _warned))
     _warned.update(texts)
-    if not new or config.quiet:
+    if config.quiet:
+        new = [text for text in new if ": warning: " not in text.partition("\n")[0]]
+    if not new:
         return
     if len(new) > 1 and not config.verbose:
         more = f"{len(new) - 1} more of this kind in this kernel and its functions; wp.config.verbose = True shows all"
@@ -34,10 +39,22 @@ def _warn(*texts: str) -> None:
         logger.warn(text)
 
 
+def _fill_late(room: Any, name: str, module: str) -> None:
+    """Fills a place with the function of that name in a module which is loaded when it is first called: start-up does not pay
+    for it."""
+
+    def call(*arguments: Any) -> Any:
+        found = getattr(importlib.import_module(module), name)
+        setattr(room, name, found)
+        return found(*arguments)
+
+    setattr(room, name, call)
+
+
 struct.array_class = array_interface.array_class = array
-array_operators.operate = elementwise.operate
-array_operators.operate_unary = elementwise.operate_unary
-array_operators.product = matmul.product
+_fill_late(array_operators, "operate", "warp._src.algorithms.elementwise")
+_fill_late(array_operators, "operate_unary", "warp._src.algorithms.elementwise")
+_fill_late(array_operators, "product", "warp._src.algorithms.matmul")
 listeners.record_assignment = tape_record.record_assignment
 listeners.record_gather = tape_record.record_gather
 listeners.record_scatter = tape_record.record_scatter

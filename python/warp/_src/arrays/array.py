@@ -533,7 +533,8 @@ class array(ArrayExchange):
         if handle.size != mine.size:
             if handle.kind == "struct" or mine.kind == "struct" or handle.scalar != mine.scalar:
                 raise ArrayTypeError(
-                    f"can't view {mine.name} ({mine.size} bytes) as {handle.name} ({handle.size} bytes)"
+                    f"cannot create an array view with dtype {handle.name} from source dtype {mine.name}: source dtype has "
+                    f"size {mine.size} bytes, but target dtype has size {handle.size} bytes"
                 )
             before, after = _interface.layout(mine), _interface.layout(handle)
             shape, strides = shape + before.inner, strides + before.strides
@@ -570,3 +571,6 @@ def _restore(dtype: Any, shape: tuple[int, ...], data: bytes, grad: bytes | None
         if target is not None and content:
             memoryview(target._memory()[0])[:] = content
     return made
+
+
+_weft.set_view_class(array)

@@ -87,6 +87,8 @@ class ArrayExchange(ArrayAttributes):
     @property
     def memory_kind(self) -> MemoryKind:
         """Where the memory lies."""
+        if not self._valid:
+            return MemoryKind.UNKNOWN
         if self._place >= 0:
             return MemoryKind.CUDA_MEMPOOL if self.device.is_mempool_enabled else MemoryKind.CUDA_DEVICE
         return MemoryKind.HOST if self._place == -1 else MemoryKind.PINNED

@@ -260,6 +260,12 @@ def jacobian(
 def _rows(problem: _Problem, tape: Tape, most: int) -> tuple[list[Any], dict[tuple[int, int], array]]:
     with tape:
         results = problem.run()
+    for kernel in (one[0] for one in tape.launches if len(one) == 7):
+        if not kernel._backward():  # rows of zeros would look like an answer
+            raise ValueError(
+                "Kernel must have backward pass enabled to compute Jacobians; "
+                f"'{kernel.key}' has enable_backward=False, and nothing can be differentiated through it"
+            )
     found: dict[tuple[int, int], array] = {}
     for target in problem.targets(results):
         y = results[target]
@@ -435,14 +441,15 @@ def gradcheck_tape(
     skip_to_launch_index: int = 0,
 ) -> bool:
     """`gradcheck` of every launch that a tape recorded, with the values that its arrays have now. Launches without a
-    differentiable input or output are skipped, as are kernels on the blacklist, or off a whitelist that is given."""
+    differentiable input or output are skipped, as are kernels with enable_backward=False, those on the blacklist, and those
+    off a whitelist that is given."""
     launches = [one for one in tape.launches if len(one) == 7]
     order = list(enumerate(launches))
     if reverse_launches:
         order.reverse()
     right = True
     for index, (kernel, dim, max_blocks, inputs, outputs, device, block_dim) in order:
-        if index < skip_to_launch_index or kernel.key in (blacklist_kernels or ()):
+        if index < skip_to_launch_index or kernel.key in (blacklist_kernels or ()) or not kernel._backward():
             continue
         if whitelist_kernels and kernel.key not in whitelist_kernels:
             continue

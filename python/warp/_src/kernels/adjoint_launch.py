@@ -22,26 +22,41 @@ def launch_adjoint(
 ) -> None:
     """Runs a kernel's adjoint: adds to the gradients of what it read what those of the written arrays say.
 
-    The adjoint of a store takes the gradient of what was stored away. Gradients of outputs that the caller gave, or that
-    lie in memory of others (a gradient that comes from PyTorch), are not written to: private copies take their place.
+    The adjoint of a store takes the gradient of what was stored away. Gradients of outputs that the caller gave, that lie in
+    memory of others (a gradient that comes from PyTorch), or that are to be retained, are not written to: private copies
+    take their place.
+    The adjoint of an argument that is a number, vector or matrix begins with what was given for it; a print shows it.
     """
     if not kernel._backward():
         print(f"Warning: kernel '{kernel.key}' has enable_backward=False and passes no gradient on")
         return
+    arguments = [*inputs, *outputs]
+    given_inputs = _listed(kernel, inputs, adj_inputs, "adj_inputs")
+    given_outputs = _listed(kernel, outputs, adj_outputs, "adj_outputs")
+    seeds = [_seed(a, g) for a, g in zip(arguments, (*given_inputs, *given_outputs))]
+    if any(seed is not None for seed in seeds) and len(arguments) == len(kernel.params):
+        kernel = kernel._seeded
+        arguments += seeds
     gradients = [
-        *_listed(kernel, inputs, adj_inputs, "adj_inputs"),
-        *(_private(o, g) for o, g in zip(outputs, _listed(kernel, outputs, adj_outputs, "adj_outputs"))),
+        *(g if _has_place(i) else None for i, g in zip(inputs, given_inputs)),
+        *(_private(o, g) if _has_place(o) else None for o, g in zip(outputs, given_outputs)),
     ]
-    _weft.run_adjoint(kernel, dim, [*inputs, *outputs], gradients, *place)
+    _weft.run_adjoint(kernel, dim, arguments, gradients, *place)
 
 
 def _listed(kernel: Kernel, arguments: Sequence[Any], given: Any, name: str) -> list[Any]:
-    """One gradient or None (the array's own) for each argument; numbers have none that anybody could read."""
+    """What was given for each argument: the gradient of an array, the adjoint of a number, or None."""
     given = list(given or ())
     if len(given) > len(arguments):
         raise RuntimeError(f"{name} has {len(given)} entries for {len(arguments)} arguments of '{kernel.key}'")
-    given += [None] * (len(arguments) - len(given))
-    return [gradient if _has_place(argument) else None for argument, gradient in zip(arguments, given)]
+    return given + [None] * (len(arguments) - len(given))
+
+
+def _seed(argument: Any, given: Any) -> Any:
+    """With what the adjoint of a number, vector or matrix begins; None: zero."""
+    if given is None or _has_place(argument) or _has_place(given):
+        return None
+    return None if isinstance(given, (int, float)) and given == 0 else given
 
 
 def _has_place(argument: Any) -> bool:
@@ -62,7 +77,7 @@ def _private(argument: Any, gradient: Any) -> Any:
         return _private(argument.data, getattr(gradient, "data", gradient))
     if gradient is None:
         gradient = argument.grad if argument._valid and argument.requires_grad else None
-        if gradient is None or not _weft.is_foreign(gradient):
+        if gradient is None or not (argument.retain_grad or _weft.is_foreign(gradient)):
             return None
     if not isinstance(gradient, array) or not gradient._valid:
         return gradient

@@ -176,7 +176,7 @@ class Kernel(_weft.KernelHandle):
         self._resolver = FunctionResolver(func)  # lives as long as any compiled form may ask it
         self._natives: dict[tuple, _weft.Kernel] = {}
         self._current: _weft.Kernel | None = None
-        self._tangent: Kernel | None = None
+        self._doubled: dict[str, Kernel] = {}
         functools.update_wrapper(self, func)
         keep_text(func)
         code = func.__code__
@@ -226,12 +226,22 @@ class Kernel(_weft.KernelHandle):
     @property
     def tangent(self) -> Kernel:
         """The kernel with its derivative in a direction: behind its own parameters there is a tangent for each."""
-        if self._tangent is None:
+        return self._with_doubled_params("tangent")
+
+    @property
+    def _seeded(self) -> Kernel:
+        """The kernel with an adjoint that is told, behind its own parameters, with what the adjoint of each begins."""
+        return self._with_doubled_params("seeds")
+
+    def _with_doubled_params(self, option: str) -> Kernel:
+        made = self._doubled.get(option)
+        if made is None:
             self.native()
-            made = _TangentKernel(self.func, self.key, self.module, self.options)
+            made = _DoubledKernel(self.func, self.key, self.module, self.options)
             made._function, made._resolver, made._types = self._function, self._resolver, self._types
-            self._tangent = made
-        return self._tangent
+            made._option = option
+            self._doubled[option] = made
+        return made
 
     def _backward(self) -> bool:
         """Whether tapes differentiate it."""
@@ -241,7 +251,8 @@ class Kernel(_weft.KernelHandle):
     def forget(self) -> None:
         """Drops all compiled forms; the next launch compiles again."""
         self._natives.clear()
-        self._function = self._current = self._tangent = None
+        self._doubled.clear()
+        self._function = self._current = None
         self._use(None)
 
     def _wp_answer_(self) -> tuple:
@@ -269,11 +280,13 @@ class Kernel(_weft.KernelHandle):
         return f"<warp kernel {self.key}>"
 
 
-class _TangentKernel(Kernel):
-    """See Kernel.tangent."""
+class _DoubledKernel(Kernel):
+    """See Kernel.tangent and Kernel._seeded."""
+
+    _option: str
 
     def _compile_options(self) -> dict[str, typing.Any]:
-        return {**super()._compile_options(), "tangent": True}
+        return {**super()._compile_options(), self._option: True}
 
 
 def _declared_before(f: typing.Callable, key: str, module: Module) -> Function | None:
@@ -300,7 +313,7 @@ def func(
     """
 
     if inline is not None and not isinstance(inline, bool):
-        raise TypeError(f"inline is True, False or None, not {inline!r}")
+        raise TypeError(f"inline must be a bool or None, not {inline!r}")
 
     def wrap(f: typing.Callable) -> Function:
         _check_function(f, "func")
@@ -365,6 +378,13 @@ def _overload_key(types: typing.Sequence[_weft.Type]) -> str:
     return "_".join(t.name for t in types)
 
 
+def _type_given(given: object) -> tuple | None:
+    """The type that `wp.overload` is given: an annotation, or an array of that type."""
+    if isinstance(given, _weft.Array) and given._valid:
+        return ("type", _weft.type_array(given._element, given.ndim))
+    return describe(given)
+
+
 def overload(kernel: Kernel | typing.Callable, arg_types: object = None) -> typing.Any:
     """Makes an instance of a generic kernel for these types: a kernel of its own, which compiles when it is launched or its
     module is loaded. `arg_types` is a list, or a dictionary by the parameters' names, in which those that the kernel itself
@@ -396,7 +416,7 @@ def overload(kernel: Kernel | typing.Callable, arg_types: object = None) -> typi
         if count != len(kernel.params):
             takes = f"it takes {len(kernel.params)} argument types, got {count}"
             raise RuntimeError(f"Invalid number of arguments for kernel {kernel.key}: {takes}")
-    answers = {name: describe(annotation) for name, annotation in types.items()}
+    answers = {name: _type_given(annotation) for name, annotation in types.items()}
     for name, answer in answers.items():
         if answer is None or answer[0] != "type":
             raise TypeError(f"Kernel {kernel.key} argument '{name}' cannot be generic, got {types[name]!r}")

@@ -9,6 +9,7 @@ import inspect
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from warp import _weft
+from warp._src.arrays.array import array
 from warp._src.kernels import definitions
 from warp._src.kernels.annotations import annotations_of
 from warp._src.kernels.resolver import describe
@@ -158,7 +159,7 @@ class _KernelQuestions:
             if known is not None and known[0] == "type":
                 found.append(annotations[name])
             elif isinstance(arg, _weft.Array):
-                found.append(type(arg)(dtype=arg.dtype, ndim=arg.ndim))
+                found.append(array(dtype=arg.dtype, ndim=arg.ndim))
             else:
                 handle = wt.type_handle_or_none(type(arg))
                 if handle is None and isinstance(arg, (int, float)):  # a member of an IntEnum

@@ -47,7 +47,7 @@ class Launch(_weft.RecordedLaunch):
         if not isinstance(kernel, Kernel):
             raise TypeError(f"a launch is made for a kernel (a function decorated with @wp.kernel), not {kernel!r}")
         if isinstance(bounds, LaunchBounds):
-            bounds = bounds.shape[: bounds.ndim]
+            bounds = bounds.shape
         self._make(kernel, 0 if bounds is None else bounds, None, None, get_device(device), max_blocks, block_dim)
         values = [value for value in params or () if not isinstance(value, LaunchBounds)]
         for index, value in enumerate(values):
@@ -190,18 +190,18 @@ class Launch(_weft.RecordedLaunch):
 
 
 class LaunchBounds:
-    """The extents of a launch: `shape` padded with ones to four dimensions, `ndim` and the number of threads `size`."""
+    """The extents of a launch: `shape`, its length `ndim`, and the number of threads `size`."""
 
     def __init__(self, shape: int | typing.Sequence[int]):
         extents = (shape,) if isinstance(shape, int) else tuple(shape)
         if not 1 <= len(extents) <= 4:
             raise ValueError(f"a launch has 1 to 4 dimensions, not {len(extents)}")
         self.ndim = len(extents)
-        self.shape = (*extents, *(1,) * (4 - len(extents)))
+        self.shape = extents
         self.size = math.prod(extents)
 
     def __repr__(self) -> str:
-        return f"LaunchBounds({self.shape[: self.ndim]})"
+        return f"LaunchBounds({self.shape})"
 
 
 def _dim_of_first_array(args: typing.Iterable[object]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ class WarpCodegenTypeError(TypeError):
 
 
 class WarpCodegenValueError(ValueError):
-    """A value that a construct can't take."""
+    """A compile-time value that a construct can't take."""
 
 
 class WarpCodegenKeyError(KeyError):
@@ -45,7 +45,7 @@ _weft.set_error_classes(
         "name": WarpCodegenKeyError,
         "attribute": WarpCodegenAttributeError,
         "operand": WarpCodegenError,
-        "value": WarpCodegenError,
+        "value": WarpCodegenValueError,
     }
 )
 

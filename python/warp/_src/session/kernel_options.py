@@ -111,7 +111,7 @@ def checked(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     options for the tuning of modules that are not known are noted."""
     given = options.pop("module_options", None)
     if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f"module_options must be a dict, not {given!r}")
+        raise TypeError(f"module_options must be a dict, got {type(given).__name__}: {given!r}")
     for name in options:
         if name not in _KNOWN:
             raise TypeError(f"kernel() got an unexpected keyword argument {name!r}")

@@ -88,14 +88,14 @@ def identity(n: int, dtype: Any = float) -> Any:
     return cls(*[1 if r == c else 0 for r in range(n) for c in range(n)])
 
 
-def quat_identity(dtype: Any = float) -> Any:
+def quat_identity(dtype: Any = None) -> Any:
     """The quaternion (0, 0, 0, 1)."""
-    return types.quaternion(dtype)(0, 0, 0, 1)
+    return types.quaternion(dtype or float)(0, 0, 0, 1)
 
 
-def transform_identity(dtype: Any = float) -> Any:
+def transform_identity(dtype: Any = None) -> Any:
     """The transform without translation and rotation."""
-    return types.transformation(dtype)()
+    return types.transformation(dtype or float)()
 
 
 def transform_set_translation(xform: Any, p: Any) -> None:

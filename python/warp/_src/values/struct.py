@@ -19,7 +19,7 @@ import numpy as np
 from warp import _weft
 from warp._src.values import types as wt
 from warp._src.values.composite import FORMATS
-from warp._src.values.scalars import bfloat_from_bits, bool_, float_base, is_number, memory_dtype, plain_number
+from warp._src.values.scalars import PLAIN, bfloat_from_bits, bool_, float_base, is_number, memory_dtype, plain_number
 
 _DESCRIPTOR = _bytes.Struct("<QQ4q4qii")
 _DESCRIPTOR_DTYPE = np.dtype(
@@ -69,8 +69,10 @@ class Field:
         self.zero, self.convert, self.read, self.copy = getattr(self, f"_{_GROUPS[handle.kind]}")()
 
     def _scalar(self) -> tuple[Callable, Callable, Callable, Callable]:
-        cls = wt.class_of(self.handle)
-        zero = cls().value  # type: ignore[attr-defined]
+        cls: Any = wt.class_of(self.handle)
+        # As components of vectors are: plain numbers, or those that know their type, which are numbers, too.
+        shown = (lambda number: number) if cls in PLAIN else cls._of
+        zero = shown(cls().value)
         code = _bytes.Struct("<" + FORMATS[self.handle.scalar])
 
         def convert(value: Any) -> Any:
@@ -80,11 +82,11 @@ class Field:
                 raise TypeError(f"Struct field '{self.label}' {self._wants(value)}") from None
             if isinstance(number, float) and cls is not bool_ and not issubclass(cls, float_base):
                 raise TypeError(f"Struct field '{self.label}' {self._wants(value)}; write int(…) to cut it")
-            return cls(number).value  # type: ignore[attr-defined]
+            return shown(cls(number).value)
 
         def read(data: bytes, offset: int) -> Any:
             number = code.unpack_from(data, offset)[0]
-            return bfloat_from_bits(number) if self.handle.scalar == "bfloat16" else number
+            return shown(bfloat_from_bits(number) if self.handle.scalar == "bfloat16" else number)
 
         return lambda: zero, convert, read, lambda value: value
 
@@ -95,7 +97,9 @@ class Field:
         def convert(value: Any) -> Any:
             if type(value) is cls:
                 return cls.from_buffer_copy(value)
-            if value is None or isinstance(value, (str, bytes)) or is_number(value):
+            if value is None:
+                return cls.from_buffer_copy(zero)
+            if isinstance(value, (str, bytes)) or is_number(value):
                 raise TypeError(
                     f"Struct field '{self.label}' {self._wants(value)}. "
                     f"Construct the value explicitly, e.g.: {self.handle.name}(...)."
@@ -148,11 +152,11 @@ class Field:
                 return None
             data = getattr(value, "data", None) if getattr(value, "_wp_indexed_", False) else value
             if not isinstance(data, _weft.Array) or not data._valid:
-                raise TypeError(f"Struct field '{self.label}' expects a Warp indexedarray, got {type(value).__name__}")
+                raise TypeError(f"Struct field '{self.label}' expects a Warp indexed array, got {type(value).__name__}")
             if data._element != element:
                 raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {data._element.name}")
             if data.ndim != rank:
-                expected = f"Struct field '{self.label}' expects an indexedarray with {rank} dimension(s)"
+                expected = f"Struct field '{self.label}' expects an indexed array with {rank} dimension(s)"
                 raise TypeError(f"{expected}, got {data.ndim} dimension(s)")
             return indexed_class(value) if value is data else value  # an array is seen through no index array
 

@@ -1,0 +1,221 @@
+// Volumes for Python: files and new grids as bytes in arrays, and the class behind warp.Volume, which checks what users give.
+#include "bind/bind.h"
+#include "bind/gil.h"
+#include "runtime/errors.h"
+#include "volume/grid_build.h"
+#include "volume/grid_file.h"
+#include "volume/volume.h"
+
+namespace weft::bind {
+namespace {
+
+using runtime::Array;
+using volume::GridBytes;
+using volume::GridFacts;
+using volume::Volume;
+
+struct VolumeObject {
+  std::shared_ptr<Volume> volume;
+};
+
+/// The bytes of a Python object with a contiguous buffer, as long as this lives.
+class Buffer {
+ public:
+  explicit Buffer(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  ~Buffer() { PyBuffer_Release(&view_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(view_.buf), std::size_t(view_.len)};
+  }
+
+ private:
+  Py_buffer view_;
+};
+
+std::span<std::byte> room_in(const ArrayObject& array, std::uint64_t at, std::uint64_t bytes) {
+  const Array& a = array.array;
+  if (!a.is_valid() || !a.on_host() || !a.is_contiguous() || at > a.bytes() || bytes > a.bytes() - at)
+    throw runtime::ArgumentError("the room is too small");
+  return {static_cast<std::byte*>(a.data()) + at, std::size_t(bytes)};
+}
+
+/// The grids of a file, each in a new array on the host.
+std::vector<ArrayObject> read_file(nb::handle source, const std::string& name, nb::object blosc) {
+  const Buffer buffer(source);
+  const GridBytes file(buffer.bytes(), name);
+  volume::BloscUnpack unpack;
+  if (!blosc.is_none())
+    unpack = [&](std::span<const std::byte> packed, std::span<std::byte> room) -> std::uint64_t {
+      const GilAcquire locked;
+      nb::object made = blosc(nb::bytes(reinterpret_cast<const char*>(packed.data()), packed.size()), room.size());
+      const Buffer bytes(made);
+      if (bytes.bytes().size() > room.size()) return 0;
+      std::memcpy(room.data(), bytes.bytes().data(), bytes.bytes().size());
+      return bytes.bytes().size();
+    };
+  const GilRelease open;
+  std::vector<ArrayObject> out;
+  for (const volume::StoredGrid& grid : volume::stored_grids(file)) {
+    Array room = Array::empty(types::scalar(ScalarKind::u8), {std::int64_t(grid.bytes)});
+    const std::span bytes(static_cast<std::byte*>(room.data()), std::size_t(grid.bytes));
+    volume::unpack_grid(file, grid, bytes, unpack);
+    const GridBytes unpacked(bytes, name + ", grid '" + grid.name + "'");
+    if (const std::uint64_t stated = volume::stated_bytes(unpacked); stated != grid.bytes)
+      unpacked.fail(32, "the grid says that it has " + std::to_string(stated) + " bytes, the file says " +
+                            std::to_string(grid.bytes));
+    out.push_back({std::move(room)});
+  }
+  return out;
+}
+
+nb::bytes write_file(const ArrayObject& grid, int codec, nb::object blosc) {
+  Array room;
+  const std::span<const std::byte> bytes = volume::host_bytes(grid.array, room);
+  const auto pack = [&](std::span<const std::byte> block) {
+    const Buffer packed(blosc(nb::bytes(reinterpret_cast<const char*>(block.data()), block.size())));
+    return std::string(reinterpret_cast<const char*>(packed.bytes().data()), packed.bytes().size());
+  };
+  const std::string file = volume::file_of_grid(bytes, volume::Codec(codec), pack);
+  return nb::bytes(file.data(), file.size());
+}
+
+/// The grid (none where the room is too small), and the status.
+std::pair<ArrayObject, std::uint32_t> build(const ArrayObject& points, int type, const nb::bytes& background,
+                                            const std::vector<double>& matrix, const std::vector<double>& translation,
+                                            bool whole_tiles, const std::vector<std::uint64_t>& room) {
+  volume::GridPlan plan;
+  plan.type = GridType(type);
+  plan.whole_tiles = whole_tiles;
+  plan.background = {reinterpret_cast<const std::byte*>(background.c_str()), background.size()};
+  const GridLayout* layout = grid_layout(plan.type);
+  if (!layout || layout->value_bytes != plan.background.size() || matrix.size() != 9 || translation.size() != 3)
+    throw runtime::ArgumentError("this is no plan of a grid");
+  std::array<double, 9> m;
+  std::copy(matrix.begin(), matrix.end(), m.begin());
+  plan.map = volume::grid_map(m, {translation[0], translation[1], translation[2]});
+  const Array& source = points.array;
+  const auto at = room_in(points, 0, source.bytes());
+  const std::span voxels(reinterpret_cast<const std::int32_t*>(at.data()), at.size() / 4);
+  if (room.size() == 4) plan.room = volume::GridCounts{room[0], room[1], room[2], room[3]};
+  const GilRelease open;
+  std::uint32_t status = 0;
+  ArrayObject made{volume::build_grid_within(plan, voxels, status)};
+  return {std::move(made), status};
+}
+
+/// Fills an array of int32 on the host with what was found of the grid.
+template <class Find>
+void fill(const VolumeObject& self, const ArrayObject& out, const Find& find) {
+  Array room;
+  const GridFacts& facts = self.volume->facts();
+  if (!facts.layout) throw runtime::ArgumentError("a Volume of this type of grid has no voxels that can be read");
+  const std::vector<std::int32_t> found = find(volume::host_bytes(self.volume->memory(), room), facts);
+  std::memcpy(room_in(out, 0, found.size() * 4).data(), found.data(), found.size() * 4);
+}
+
+template <std::size_t N>
+nb::tuple tuple_of(const std::array<double, N>& numbers) {
+  nb::list out;
+  for (double one : numbers) out.append(one);
+  return nb::tuple(out);
+}
+
+nb::list features_of(const GridFacts& facts) {
+  nb::list out;
+  for (const volume::GridFeature& one : facts.features)
+    out.append(nb::make_tuple(one.name, one.at, one.values, one.value_bytes, std::uint32_t(one.type),
+                              std::string(grid_type_name(one.type))));
+  return out;
+}
+
+}  // namespace
+
+void register_volumes(nb::module_& m) {
+  m.def("volume_read", &read_file, nb::arg("source"), nb::arg("name"), nb::arg("blosc").none());
+  m.def("volume_write", &write_file, nb::arg("grid"), nb::arg("codec"), nb::arg("blosc").none());
+  m.def("volume_build", &build, nb::arg("points"), nb::arg("type"), nb::arg("background"), nb::arg("matrix"),
+        nb::arg("translation"), nb::arg("whole_tiles"), nb::arg("room"));
+  m.def(
+      "volume_stated_bytes",
+      [](const ArrayObject& header) {
+        Array room;
+        return volume::stated_bytes(GridBytes(volume::host_bytes(header.array, room), "the grid"));
+      },
+      nb::arg("header"), "How many bytes the grid says it has whose beginning this is.");
+  m.def(
+      "volume_type", [](const TypeHandle& value) { return std::uint32_t(grid_type_of(value.type)); }, nb::arg("value"),
+      "The number of the type of grids with such voxels; 0 if there is none.");
+  m.attr("VOLUME_INDEX") = std::uint32_t(GridType::index);
+  m.attr("VOLUME_ON_INDEX") = std::uint32_t(GridType::on_index);
+  m.def(
+      "volume_value",
+      [](std::uint32_t type) -> std::optional<TypeHandle> {
+        const Type* value = grid_value_type(GridType(type));
+        return value ? std::optional(TypeHandle{value}) : std::nullopt;
+      },
+      nb::arg("type"), "The type of the voxels of grids of this type; None if they have no values that are read.");
+
+  nb::class_<VolumeObject>(m, "Volume", "A grid of NanoVDB, which kernels reach by an id.")
+      .def(
+          "__init__",
+          [](VolumeObject* self, const ArrayObject& memory, const std::string& name) {
+            const Array grid = memory.array;
+            std::shared_ptr<Volume> made;
+            {
+              const GilRelease open;
+              made = Volume::make(grid, name);
+            }
+            new (self) VolumeObject{std::move(made)};
+          },
+          nb::arg("memory"), nb::arg("name"))
+      .def_prop_ro("id", [](const VolumeObject& self) { return self.volume->id(); })
+      .def_prop_ro("name", [](const VolumeObject& self) { return self.volume->facts().name; })
+      .def_prop_ro("bytes", [](const VolumeObject& self) { return self.volume->facts().bytes; })
+      .def_prop_ro("number", [](const VolumeObject& self) { return self.volume->facts().number; })
+      .def_prop_ro("count", [](const VolumeObject& self) { return self.volume->facts().count; })
+      .def_prop_ro("type", [](const VolumeObject& self) { return std::uint32_t(self.volume->facts().type); })
+      .def_prop_ro("type_name",
+                   [](const VolumeObject& self) { return std::string(grid_type_name(self.volume->facts().type)); })
+      .def_prop_ro("is_index", [](const VolumeObject& self) { return is_index_grid(self.volume->facts().type); })
+      .def_prop_ro("matrix", [](const VolumeObject& self) { return tuple_of(self.volume->facts().map.matrix); })
+      .def_prop_ro("translation",
+                   [](const VolumeObject& self) { return tuple_of(self.volume->facts().map.translation); })
+      .def_prop_ro("voxel_size", [](const VolumeObject& self) { return tuple_of(self.volume->facts().voxel_size); })
+      .def_prop_ro("tiles", [](const VolumeObject& self) { return self.volume->facts().leaves; })
+      .def_prop_ro("lowers", [](const VolumeObject& self) { return self.volume->facts().lowers; })
+      .def_prop_ro("uppers", [](const VolumeObject& self) { return self.volume->facts().uppers; })
+      .def_prop_ro("voxels", [](const VolumeObject& self) { return self.volume->facts().voxels; })
+      .def_prop_ro("active_voxels", [](const VolumeObject& self) { return self.volume->facts().active_voxels; })
+      .def_prop_ro(
+          "leaf_values",
+          [](const VolumeObject& self) {
+            const GridFacts& facts = self.volume->facts();
+            if (!facts.layout)
+              throw runtime::ArgumentError("a Volume of this type of grid has no values that can be read");
+            return nb::make_tuple(facts.first_leaf + facts.layout->leaf_table, facts.layout->leaf_bytes,
+                                  facts.layout->value_bytes);
+          },
+          "Where the values of the first leaf begin, how far it is to those of the next, and how large one is.")
+      .def_prop_ro("features", [](const VolumeObject& self) { return features_of(self.volume->facts()); })
+      .def(
+          "replace",
+          [](VolumeObject& self, const ArrayObject& grid) {
+            const Array source = grid.array;
+            const GilRelease open;
+            self.volume->replace(source);
+          },
+          nb::arg("grid"), "Another grid of the same type and size in its place.")
+      .def(
+          "write_tiles",
+          [](const VolumeObject& self, const ArrayObject& out) { fill(self, out, &volume::tile_corners); },
+          nb::arg("out"))
+      .def(
+          "write_voxels",
+          [](const VolumeObject& self, const ArrayObject& out) { fill(self, out, &volume::voxel_places); },
+          nb::arg("out"));
+}
+
+}  // namespace weft::bind

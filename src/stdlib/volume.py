@@ -1,0 +1,487 @@
+# Volumes: sparse grids of NanoVDB. A volume's descriptor (src/geometry/descriptors.h) has the address of the grid's root,
+# whose tiles lead to upper nodes of 32³ children, these to lower nodes of 16³, and these to leaves of 8³ voxels. Links
+# were checked when the volume was made. Where a node has no child, its table holds a value for all voxels there.
+# Coordinates are those of index space: voxels have their centres at whole numbers.
+
+_VOLUME_ROOT = 24
+_VOLUME_TILES = 32
+_VOLUME_LEAVES = 40
+_VOLUME_TILE_COUNT = 48
+_VOLUME_TYPE = 52
+_VOLUME_LEAF_BYTES = 56
+_VOLUME_VOXELS = 60
+_VOLUME_STRIDE = 64
+_VOLUME_UPPER_TABLE = 68
+_VOLUME_LOWER_TABLE = 72
+_VOLUME_TILE_BYTES = 76
+_VOLUME_TILE_VALUE = 80
+_VOLUME_BACKGROUND = 84
+_VOLUME_INDEXING = 88
+_VOLUME_MATRIX = 96
+_VOLUME_INVERSE = 132
+_VOLUME_TRANSLATION = 168
+_VOLUME_MATRIX_WIDE = 184
+_VOLUME_INVERSE_WIDE = 256
+_VOLUME_TRANSLATION_WIDE = 328
+_VOLUME_KNOWN_LEAVES = 352
+_VOLUME_KNOWN_LOW = 360
+_VOLUME_KNOWN_EXTENT = 372
+
+# How voxels get their indices: from the leaf's number, from the leaf's first index, or by counting active ones.
+_BY_LEAF = 1
+_BY_FIRST = 2
+_BY_COUNT = 3
+
+_UPPER_CHILDREN = 4128
+_LOWER_CHILDREN = 544
+_LEAF_MASK = 16
+_LEAF_FIRST = 80
+_LEAF_PREFIX = 88
+
+
+# Where a voxel's value is to be found: the address of its leaf, or of the value that stands for all voxels around it.
+def _volume_place(
+    volume: uint64,
+    i: int,
+    j: int,
+    k: int,
+    background: uint32,
+    tile_bytes: uint32,
+    tile_value: uint32,
+    stride: uint32,
+    upper_table: uint32,
+    lower_table: uint32,
+):
+    root = _fixed(volume + uint64(_VOLUME_ROOT), uint64)[0]
+    tiles = _fixed(volume + uint64(_VOLUME_TILES), uint64)[0]
+    count = _fixed(volume + uint64(_VOLUME_TILE_COUNT), uint32)[0]
+    x = uint32(i)
+    y = uint32(j)
+    z = uint32(k)
+    key = uint64(z >> uint32(12)) | (uint64(y >> uint32(12)) << uint64(21)) | (uint64(x >> uint32(12)) << uint64(42))
+    place = root + uint64(background)
+    upper = uint64(0)
+    tile = uint32(0)
+    while tile < count:
+        at = tiles + uint64(tile) * uint64(tile_bytes)
+        tile += uint32(1)
+        if _fixed(at, uint64)[0] == key:
+            place = at + uint64(tile_value)
+            child = _fixed(at, uint64)[1]
+            if child != uint64(0):
+                upper = root + child
+            tile = count
+    leaf = False
+    if upper != uint64(0):
+        slot = (
+            ((x & uint32(0xF80)) << uint32(3)) | ((y & uint32(0xF80)) >> uint32(2)) | ((z & uint32(0xF80)) >> uint32(7))
+        )
+        place = upper + uint64(upper_table) + uint64(slot) * uint64(stride)
+        word = _fixed(upper + uint64(_UPPER_CHILDREN), uint32)[slot >> uint32(5)]
+        if ((word >> (slot & uint32(31))) & uint32(1)) != uint32(0):
+            lower = upper + _fixed(place, uint64)[0]
+            inner = (
+                ((x & uint32(0x78)) << uint32(5)) | ((y & uint32(0x78)) << uint32(1)) | ((z & uint32(0x78)) >> uint32(3))
+            )
+            place = lower + uint64(lower_table) + uint64(inner) * uint64(stride)
+            bits = _fixed(lower + uint64(_LOWER_CHILDREN), uint32)[inner >> uint32(5)]
+            if ((bits >> (inner & uint32(31))) & uint32(1)) != uint32(0):
+                place = lower + _fixed(place, uint64)[0]
+                leaf = True
+    return place, leaf
+
+
+# The leaf that a voxel lies in, by a table that most volumes have; 0 if it does not tell.
+def _volume_known_leaf(volume: uint64, i: int, j: int, k: int, leaf_bytes: uint32):
+    low = _fixed(volume + uint64(_VOLUME_KNOWN_LOW), int)
+    extent = _fixed(volume + uint64(_VOLUME_KNOWN_EXTENT), uint32)
+    x = uint32((i >> 3) - low[0])
+    y = uint32((j >> 3) - low[1])
+    z = uint32((k >> 3) - low[2])
+    leaf = uint64(0)
+    if x < extent[0] and y < extent[1] and z < extent[2]:
+        at = (x * extent[1] + y) * extent[2] + z
+        number = _fixed(_fixed(volume + uint64(_VOLUME_KNOWN_LEAVES), uint64)[0], uint32)[at]
+        if number != uint32(0):
+            leaf = _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0] + uint64(number - uint32(1)) * uint64(leaf_bytes)
+    return leaf
+
+
+def _volume_walk(volume: uint64, i: int, j: int, k: int, like):
+    place, leaf = _volume_place(
+        volume,
+        i,
+        j,
+        k,
+        _grid_layout("background", type(like)),
+        _grid_layout("tile_bytes", type(like)),
+        _grid_layout("tile_value", type(like)),
+        _grid_layout("table_stride", type(like)),
+        _grid_layout("upper_table", type(like)),
+        _grid_layout("lower_table", type(like)),
+    )
+    return place, leaf
+
+
+def _volume_place_of(volume: uint64, i: int, j: int, k: int, like):
+    place = _volume_known_leaf(volume, i, j, k, _grid_layout("leaf_bytes", type(like)))
+    leaf = True
+    if place == uint64(0):
+        place, leaf = _volume_walk(volume, i, j, k, like)
+    return place, leaf
+
+
+def _volume_voxel(i: int, j: int, k: int):
+    return (uint32(i & 7) << uint32(6)) | (uint32(j & 7) << uint32(3)) | uint32(k & 7)
+
+
+# Whether there is a volume, and its voxels are of this type.
+def _volume_fits(volume: uint64, like):
+    fits = False
+    if volume != uint64(0):
+        fits = _fixed(volume + uint64(_VOLUME_TYPE), uint32)[0] == _grid_layout("type", type(like))
+        assert fits, "the volume's voxels are of another type than the one asked for"
+    return fits
+
+
+def _volume_value(volume: uint64, i: int, j: int, k: int, like):
+    place, leaf = _volume_place_of(volume, i, j, k, like)
+    if leaf:
+        place += uint64(_grid_layout("leaf_table", type(like)))
+        place += uint64(_volume_voxel(i, j, k) * _grid_layout("value_bytes", type(like)))
+    return _voxels(place, type(like))[0]
+
+
+def _volume_lookup(id: uint64, i: int, j: int, k: int, dtype, unit):
+    volume = _handle("volume", id)
+    if _volume_fits(volume, dtype):
+        return _volume_value(volume, i, j, k, dtype)
+    return type(dtype)()
+
+
+def _volume_store(id: uint64, i: int, j: int, k: int, value):
+    volume = _handle("volume", id, "written")
+    if _volume_fits(volume, value):
+        place, leaf = _volume_place_of(volume, i, j, k, value)
+        if leaf:
+            place += uint64(_grid_layout("leaf_table", type(value)))
+            place += uint64(_volume_voxel(i, j, k) * _grid_layout("value_bytes", type(value)))
+            _voxels(place, type(value), "written")[0] = value
+
+
+# The whole number below, and how far it is to there; endless coordinates lie at the end of space, on a voxel.
+def _volume_part(x: float):
+    low = floor(x)
+    return int(low), where(isinf(x), 0.0, x - low)
+
+
+def _volume_nearest(uvw: vec3):
+    return int(round(uvw[0])), int(round(uvw[1])), int(round(uvw[2]))
+
+
+# The axes along which the voxels around a place reach into other leaves: bits 4, 2, 1.
+def _volume_crossing(i: int, j: int, k: int):
+    crossing = 0
+    if (i & 7) == 7:
+        crossing = 4
+    if (j & 7) == 7:
+        crossing |= 2
+    if (k & 7) == 7:
+        crossing |= 1
+    return crossing
+
+
+# The eight voxels around a place: most often all in one leaf.
+def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
+    place, leaf = _volume_place_of(volume, i, j, k, like)
+    crossing = _volume_crossing(i, j, k)
+    if leaf and crossing == 0:
+        voxels = _voxels(place + uint64(_grid_layout("leaf_table", type(like))), type(like))
+        at = _volume_voxel(i, j, k)
+        return (
+            voxels[at],
+            voxels[at + uint32(1)],
+            voxels[at + uint32(8)],
+            voxels[at + uint32(9)],
+            voxels[at + uint32(64)],
+            voxels[at + uint32(65)],
+            voxels[at + uint32(72)],
+            voxels[at + uint32(73)],
+        )
+    if crossing == 4 or crossing == 2 or crossing == 1:
+        return _volume_near_corners(volume, i, j, k, place, leaf, crossing, like)
+    return _volume_far_corners(volume, i, j, k, place, leaf, crossing, like)
+
+
+# Values inside of a grid have no gradient.
+def _volume_corners_gradient(volume, i, j, k, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
+    pass
+
+
+# The same across one side of a leaf: four voxels here, four there.
+def _volume_near_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
+    second, second_leaf = _volume_place_of(volume, i + (crossing >> 2), j + ((crossing >> 1) & 1), k + (crossing & 1), like)
+    size = _grid_layout("value_bytes", type(like))
+    here = first
+    step = uint32(0)
+    if first_leaf:
+        here += uint64(_grid_layout("leaf_table", type(like)))
+        step = size
+    there = second
+    other = uint32(0)
+    if second_leaf:
+        there += uint64(_grid_layout("leaf_table", type(like)))
+        other = size
+    along_x = crossing == 4
+    along_y = crossing == 2
+    along_z = crossing == 1
+    # Steps along x, y and z lead to the second leaf where they cross.
+    at = _volume_voxel(i, j, k)
+    x = _volume_voxel(i + 1, j, k)
+    y = _volume_voxel(i, j + 1, k)
+    z = _volume_voxel(i, j, k + 1)
+    xy = (x & uint32(0x1C0)) | (y & uint32(0x3F))
+    b = z
+    c = y
+    d = (y & uint32(0x1F8)) | (z & uint32(7))
+    e = x
+    f = (x & uint32(0x1F8)) | (z & uint32(7))
+    g = xy
+    h = (xy & uint32(0x1F8)) | (z & uint32(7))
+    return (
+        _volume_side(here, step, there, other, at, False, like),
+        _volume_side(here, step, there, other, b, along_z, like),
+        _volume_side(here, step, there, other, c, along_y, like),
+        _volume_side(here, step, there, other, d, along_y or along_z, like),
+        _volume_side(here, step, there, other, e, along_x, like),
+        _volume_side(here, step, there, other, f, along_x or along_z, like),
+        _volume_side(here, step, there, other, g, along_x or along_y, like),
+        _volume_side(here, step, there, other, h, True, like),
+    )
+
+
+def _volume_side(here: uint64, step: uint32, there: uint64, other: uint32, voxel: uint32, crossed: bool, like):
+    return _voxels(where(crossed, there + uint64(voxel * other), here + uint64(voxel * step)), type(like))[0]
+
+
+# The same across leaves: each of them, `part` on from the first, is looked for once.
+def _volume_far_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
+    found = empty(shape=8, dtype=type(like))
+    inside = crossing ^ 7
+    place = first
+    leaf = first_leaf
+    part = 0
+    parts = True
+    while parts:
+        inner = 0
+        corners = True
+        while corners:
+            corner = part | inner
+            at = place
+            if leaf:
+                voxel = _volume_voxel(i + (corner >> 2), j + ((corner >> 1) & 1), k + (corner & 1))
+                at += uint64(_grid_layout("leaf_table", type(like)) + voxel * _grid_layout("value_bytes", type(like)))
+            found[corner] = _voxels(at, type(like))[0]
+            inner = (inner - inside) & inside
+            corners = inner != 0
+        part = (part - crossing) & crossing
+        parts = part != 0
+        if parts:
+            place, leaf = _volume_place_of(volume, i + (part >> 2), j + ((part >> 1) & 1), k + (part & 1), like)
+    return found[0], found[1], found[2], found[3], found[4], found[5], found[6], found[7]
+
+
+def _volume_mix(a, b, w):
+    return a + (b - a) * w
+
+
+def _volume_linear(volume: uint64, uvw: vec3, like, unit):
+    i, x = _volume_part(uvw[0])
+    j, y = _volume_part(uvw[1])
+    k, z = _volume_part(uvw[2])
+    a, b, c, d, e, f, g, h = _volume_corners(volume, i, j, k, like)
+    return _volume_blend(a, b, c, d, e, f, g, h, type(unit)(x), type(unit)(y), type(unit)(z))
+
+
+def _volume_blend(a, b, c, d, e, f, g, h, x, y, z):
+    low = _volume_mix(_volume_mix(a, b, z), _volume_mix(c, d, z), y)
+    high = _volume_mix(_volume_mix(e, f, z), _volume_mix(g, h, z), y)
+    return _volume_mix(low, high, x)
+
+
+# The slopes along the three axes.
+def _volume_slopes(a, b, c, d, e, f, g, h, x, y, z):
+    ab = _volume_mix(a, b, z)
+    cd = _volume_mix(c, d, z)
+    ef = _volume_mix(e, f, z)
+    gh = _volume_mix(g, h, z)
+    along_x = _volume_mix(ef, gh, y) - _volume_mix(ab, cd, y)
+    along_y = _volume_mix(cd - ab, gh - ef, x)
+    along_z = _volume_mix(_volume_mix(b - a, d - c, y), _volume_mix(f - e, h - g, y), x)
+    return along_x, along_y, along_z
+
+
+def _volume_sample(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    volume = _handle("volume", id)
+    if _volume_fits(volume, dtype):
+        if sampling_mode == 1:
+            return _volume_linear(volume, uvw, dtype, unit)
+        i, j, k = _volume_nearest(uvw)
+        return _volume_value(volume, i, j, k, dtype)
+    return type(dtype)()
+
+
+# Whole numbers are not mixed: the nearest voxel, whatever the mode.
+def _volume_sample_whole(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    volume = _handle("volume", id)
+    if _volume_fits(volume, dtype):
+        i, j, k = _volume_nearest(uvw)
+        return _volume_value(volume, i, j, k, dtype)
+    return type(dtype)()
+
+
+def _volume_sample_slopes(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    volume = _handle("volume", id)
+    if _volume_fits(volume, dtype):
+        if sampling_mode == 1:
+            i, x = _volume_part(uvw[0])
+            j, y = _volume_part(uvw[1])
+            k, z = _volume_part(uvw[2])
+            a, b, c, d, e, f, g, h = _volume_corners(volume, i, j, k, dtype)
+            u = type(unit)(x)
+            v = type(unit)(y)
+            w = type(unit)(z)
+            p, q, r = _volume_slopes(a, b, c, d, e, f, g, h, u, v, w)
+            return _volume_blend(a, b, c, d, e, f, g, h, u, v, w), p, q, r
+        i, j, k = _volume_nearest(uvw)
+        return _volume_value(volume, i, j, k, dtype), type(dtype)(), type(dtype)(), type(dtype)()
+    return type(dtype)(), type(dtype)(), type(dtype)(), type(dtype)()
+
+
+def _volume_sample_grad(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    value, p, q, r = _volume_sample_slopes(id, uvw, sampling_mode, dtype, unit)
+    return value, vector(p, q, r)
+
+
+def _volume_sample_grad_each(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit):
+    value, p, q, r = _volume_sample_slopes(id, uvw, sampling_mode, dtype, unit)
+    return value, matrix_from_cols(p, q, r)
+
+
+def volume_sample_f(id, uvw, sampling_mode):
+    return _volume_sample(id, uvw, sampling_mode, 0.0, 0.0)
+
+
+def volume_sample_grad_f(id, uvw, sampling_mode, grad: ref):
+    value, p, q, r = _volume_sample_slopes(id, uvw, sampling_mode, 0.0, 0.0)
+    grad = vec3(p, q, r)
+    return value
+
+
+def volume_sample_v(id, uvw, sampling_mode):
+    return _volume_sample(id, uvw, sampling_mode, vec3(), 0.0)
+
+
+def volume_sample_i(id, uvw):
+    return _volume_sample_whole(id, uvw, 0, 0, 0.0)
+
+
+def volume_lookup_f(id, i, j, k):
+    return _volume_lookup(id, i, j, k, 0.0, 0.0)
+
+
+def volume_lookup_v(id, i, j, k):
+    return _volume_lookup(id, i, j, k, vec3(), 0.0)
+
+
+def volume_lookup_i(id, i, j, k):
+    return _volume_lookup(id, i, j, k, 0, 0.0)
+
+
+def volume_store_f(id, i, j, k, value):
+    _volume_store(id, i, j, k, value)
+
+
+def volume_store_v(id, i, j, k, value):
+    _volume_store(id, i, j, k, value)
+
+
+def volume_store_i(id, i, j, k, value):
+    _volume_store(id, i, j, k, value)
+
+
+# Transforms between index space and the world.
+
+
+def _volume_turn(volume: uint64, place: int, v, unit):
+    m = _fixed(volume + uint64(place), type(unit))
+    return type(v)(
+        m[0] * v[0] + m[1] * v[1] + m[2] * v[2],
+        m[3] * v[0] + m[4] * v[1] + m[5] * v[2],
+        m[6] * v[0] + m[7] * v[1] + m[8] * v[2],
+    )
+
+
+def _volume_shift(volume: uint64, place: int, v, unit):
+    t = _fixed(volume + uint64(place), type(unit))
+    return type(v)(t[0], t[1], t[2])
+
+
+def volume_index_to_world(id: uint64, uvw: vec3):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return uvw
+    return _volume_turn(volume, _VOLUME_MATRIX, uvw, 0.0) + _volume_shift(volume, _VOLUME_TRANSLATION, uvw, 0.0)
+
+
+def volume_world_to_index(id: uint64, xyz: vec3):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return xyz
+    return _volume_turn(volume, _VOLUME_INVERSE, xyz - _volume_shift(volume, _VOLUME_TRANSLATION, xyz, 0.0), 0.0)
+
+
+def volume_index_to_world_dir(id: uint64, uvw: vec3):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return uvw
+    return _volume_turn(volume, _VOLUME_MATRIX, uvw, 0.0)
+
+
+def volume_world_to_index_dir(id: uint64, xyz: vec3):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return xyz
+    return _volume_turn(volume, _VOLUME_INVERSE, xyz, 0.0)
+
+
+def _volume_index_to_world_wide(id: uint64, uvw: vec3d):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return uvw
+    unit = float64(0.0)
+    shift = _volume_shift(volume, _VOLUME_TRANSLATION_WIDE, uvw, unit)
+    return _volume_turn(volume, _VOLUME_MATRIX_WIDE, uvw, unit) + shift
+
+
+def _volume_world_to_index_wide(id: uint64, xyz: vec3d):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return xyz
+    unit = float64(0.0)
+    shift = _volume_shift(volume, _VOLUME_TRANSLATION_WIDE, xyz, unit)
+    return _volume_turn(volume, _VOLUME_INVERSE_WIDE, xyz - shift, unit)
+
+
+def _volume_index_to_world_dir_wide(id: uint64, uvw: vec3d):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return uvw
+    return _volume_turn(volume, _VOLUME_MATRIX_WIDE, uvw, float64(0.0))
+
+
+def _volume_world_to_index_dir_wide(id: uint64, xyz: vec3d):
+    volume = _handle("volume", id)
+    if volume == uint64(0):
+        return xyz
+    return _volume_turn(volume, _VOLUME_INVERSE_WIDE, xyz, float64(0.0))

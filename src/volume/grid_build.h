@@ -1,0 +1,43 @@
+// New grids: topologies from lists of voxels or tiles, on the host. The same points, in whatever order and however often
+// they come, give the same bytes.
+#pragma once
+#include <optional>
+
+#include "runtime/array.h"
+#include "volume/grid.h"
+
+namespace weft::volume {
+
+/// How many nodes and active voxels a grid has, or has room for.
+struct GridCounts {
+  std::uint64_t voxels = 0, leaves = 0, lowers = 0, uppers = 0;
+};
+
+/// Which room was too small; bits.
+enum GridStatus : std::uint32_t {
+  kGridBuilt = 0,
+  kTooManyLeaves = 1,
+  kTooManyLowers = 2,
+  kTooManyUppers = 4,
+  kTooManyVoxels = 8,
+};
+
+/// What a new grid is to be like.
+struct GridPlan {
+  GridType type = GridType::float32;
+  GridMap map;
+  std::span<const std::byte> background;  // a value of the type; empty for index grids
+  bool whole_tiles = true;                // points stand for their tiles of 8³ voxels, all of them active
+  std::optional<GridCounts> room;         // reserves memory for so many, so that grids of the same room have one size
+};
+
+/// A map from its matrix and translation; ArgumentError where the matrix can't be inverted.
+GridMap grid_map(const std::array<double, 9>& matrix, const std::array<double, 3>& translation);
+
+/// The grid of these voxels (three int32 each), as uint8 on the host. Values are the background. Throws ArgumentError for
+/// more voxels than indices of 32 bits reach, OutOfMemory.
+runtime::Array build_grid(const GridPlan& plan, std::span<const std::int32_t> points);
+/// The same within the plan's room: if that is too small, `status` says so, and there is no array.
+runtime::Array build_grid_within(const GridPlan& plan, std::span<const std::int32_t> points, std::uint32_t& status);
+
+}  // namespace weft::volume

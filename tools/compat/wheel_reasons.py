@@ -1,0 +1,65 @@
+"""Why tests of the wheel that fail are left to fail: patterns over "file test: cause", the first that fits decides.
+
+Deliberate differences stand in docs/differences.md; `words` are messages that say the same otherwise; `internals` are parts of
+the other implementation; `rounding` are results that differ in the last place, where a test allows less; `absent` is
+what the package does not have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+_REASONS = (
+    # Messages: the class is the same, or another one that fits, and the text names the mistake.
+    (r": AssertionError: .*does not match", "words"),
+    (r": (?:AssertionError|WarpCodegen\w*Error|RuntimeError): .*\[[a-z_]+\]$", "words"),
+    (r": AssertionError: (?:'|\"|Regex didn't match).*(?:not found in|!=)", "words"),
+    (r"test_(?:options_backward_[14]|print_diagnostics\w*|version\w*)", "words"),
+    (r"test_fixedarray_host_values|test_rmm_allocator_import_error", "words"),
+    # What is refused there and taken here.
+    (r"unsupported_dtypes|error_unsupported_dtype|error_non_contiguous|error_multidimensional", "more is taken"),
+    (r"oversized|large_array_excessive|tid_extent|tuple_tid_validates|aliased_tuple_tid", "more is taken"),
+    (r"test_(?:struct_inheritance|rebind_\w+|copy_invalid_args|copy_offset|print_error_variadic|overload_stub)", "more is taken"),
+    (r"mutating_constant|numeric_args_mismatch|ref_(?:backward|shared|rejects|overload)", "more is taken"),
+    (r"backward_rejected|custom_grad_rejected|copy_dtype_mismatch|retain_grad_validation", "more is taken"),
+    (r"module_options_(?:empty|error|unknown)|entry_point_abi|kernel_name_rejects|invalid_namespace", "more is taken"),
+    (r"subclass_(?:source_annotations|annotations)|struct_descriptor_errors|python_scope", "more is taken"),
+    (r"return_annotation_error|invalid_func_return|kernel_return|native_failure|invalid_option_recovers", "more is taken"),
+    (r"user_operator_result_type|swizzle_error_invalid|no_overloads_cpu|multiple_overloads_with_strip", "more is taken"),
+    # docs/differences.md.
+    (r"test_(?:assert|overwrite|cpu_block_dim|cpu_block_codegen|scalar_ops)\.py", "deliberate"),
+    (r"without components|a matrix has 1 to|got shape \(0, 0\)", "deliberate"),
+    (r"WarpDeterminismError not raised|deterministic_max_records|deterministic_captured", "deliberate"),
+    (r"test_binary_ops_float|field_type_preservation|numpy_dtype_scalar|float_overflow|print_numeric", "deliberate"),
+    (r"retain_grad|copy_adjoint_consumption|slicing_assign_backward|atomic_minmax_adjoint", "deliberate"),
+    (r"kernel_object_reuse|closure_reuse|gradient_reuse|is not <warp kernel|Should have 1 overload", "deliberate"),
+    (r"deferred_static|duplicate_expression|single_evaluation|evaluated_once|alias_rebinding|not_shadowed", "deliberate"),
+    (r"restore_inputs|slot_augassign_uses_user_operator|print_adjoint|constant_reuse|struct_array_hash", "deliberate"),
+    # Results in the last place, sums of float32 and steps of 16-bit numbers.
+    (r"Not equal to tolerance|within \d+ places", "rounding"),
+    # What programs don't reach.
+    (r"aot/|apic|metaclass|new_del|array_descriptor|null_arrays|grad_keepalive|scope_markers|visualize", "internals"),
+    (r"has no attribute|have the attribute|cannot import name|No module named|No such file", "internals"),
+    (r"optimization_record|cpu_llvm|includes_version|compiler_flags|transient_module|interface_empty", "internals"),
+    (r"has_overloads|function_name_is_deterministic|composite_defaults|inline_hint|in_struct_numpy", "internals"),
+    (r"logger|cache_hit|cold_start|hash|options_disambiguation|infer_argument_types|protocol_conformance", "internals"),
+    (r"warp\.(?:fem|optim|sparse)|_src\.optim|test_(?:fem|sgd)_|modules_lite", "absent"),
+)  # fmt: skip
+
+
+def reason_of(file: str, test: str, cause: str) -> str:
+    """The reason, or "none given"."""
+    text = f"{file} {test}: {cause}"
+    return next((reason for pattern, reason in _REASONS if re.search(pattern, text, re.S)), "none given")
+
+
+def report(failed: list[tuple[str, str, str]]) -> None:
+    """Prints how many tests (file, test, cause) fail for each reason, and which have none."""
+    reasons = [(reason_of(*one), one) for one in failed]
+    counts = Counter(reason for reason, _ in reasons)
+    if counts:
+        print("\nfailed and error, by reason: " + ", ".join(f"{reason} {n}" for reason, n in counts.most_common()))
+    for reason, (file, test, cause) in reasons:
+        if reason == "none given":
+            print(f"  no reason is given for {file} {test}: {' '.join(cause.split())[:160]}")
