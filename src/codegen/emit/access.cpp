@@ -89,14 +89,6 @@ llvm::Value* Emitter::to_memory(const PartInfo& leaf, llvm::Value* v) {
   return b.CreateZExt(v, v->getType()->isVectorTy() ? unit.wide(unit.i8) : unit.i8);
 }
 
-llvm::Value* Emitter::lane_pointers(const Address& at) {
-  if (at.pointers) return at.pointers;
-  llvm::Value* p = splat(at.pointer);
-  // A scalar pointer and a vector of constants: targets with a base register
-  // for gathers have both in one instruction.
-  return at.lane_stride == 0 || W == 1 ? p : byte_offset(at.pointer, iota(unit.i64, at.lane_stride));
-}
-
 llvm::Value* Emitter::load_scalar(llvm::Type* type, llvm::Value* from, std::uint32_t align, std::int32_t scope) {
   llvm::LoadInst* load = b.CreateAlignedLoad(type, from, llvm::Align(align));
   mark_scope(load, scope);
@@ -112,16 +104,6 @@ llvm::Value* Emitter::replicate_mask(llvm::Value* m, unsigned times) {
   // A lane's bit once for each of the scalars that it owns in a wide access.
   for (int lane = 0; lane < W; ++lane) order.append(times, lane);
   return b.CreateShuffleVector(m, order);
-}
-
-/// Pointers of every lane moved by a constant: the scalar they start from, where there is one, so that gathers have it as
-/// their base.
-llvm::Value* Emitter::component_pointers(llvm::Value* pointers, std::uint32_t offset) {
-  auto* from = llvm::dyn_cast<llvm::GetElementPtrInst>(pointers);
-  if (!offset || !from || from->getNumIndices() != 1 || from->getPointerOperand()->getType()->isVectorTy())
-    return b.CreateConstGEP1_64(unit.i8, pointers, offset);
-  llvm::Value* base = b.CreateConstGEP1_64(unit.i8, from->getPointerOperand(), offset);
-  return b.CreateGEP(from->getSourceElementType(), base, from->idx_begin()->get());
 }
 
 /// Gather of one leaf.
@@ -158,6 +140,26 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
       at.offset + leaves.back().offset + 8 <= kZeros) {
     pointers = b.CreateSelect(mask, pointers, splat(zeros(unit)));
     mask = nullptr;
+  }
+  if (W > 4 && !mask && !unit.traits.masked_moves && unit.target.arch == TargetSpec::cpu) {
+    // More lanes than a register has: a loop over them is a fraction of the code, and of the time to compile it.
+    llvm::AllocaInst* places = entry_alloca(pointers->getType(), 1, 0);
+    b.CreateStore(pointers, places);
+    llvm::SmallVector<llvm::AllocaInst*, 4> wholes;
+    for (const PartInfo& leaf : leaves) wholes.push_back(entry_alloca(unit.wide(unit.memory_type(leaf)), 1, 0));
+    counted_loop(std::uint64_t(W), [&](llvm::Value* lane) {
+      llvm::Value* from = b.CreateLoad(unit.ptr, b.CreateGEP(unit.ptr, places, lane));
+      for (std::size_t k = 0; k < leaves.size(); ++k) {
+        llvm::Type* type = unit.memory_type(leaves[k]);
+        llvm::Value* at_leaf = b.CreateConstGEP1_64(unit.i8, from, at.offset + leaves[k].offset);
+        llvm::Value* value = load_scalar(type, at_leaf, leaf_bytes(unit, leaves[k]), at.scope);
+        b.CreateStore(value, b.CreateGEP(type, wholes[k], lane));
+      }
+    });
+    for (std::size_t k = 0; k < leaves.size(); ++k)
+      out.push_back(from_memory(leaves[k], b.CreateLoad(unit.wide(unit.memory_type(leaves[k])), wholes[k])));
+    mask = active;
+    return out;
   }
   for (std::size_t k = 0; k < leaves.size(); ++k) {
     if (W == 1 || k + 1 == leaves.size() || !are_pair(unit, leaves[k], leaves[k + 1])) {

@@ -560,4 +560,22 @@ void Emitter::clear_woven(llvm::Value* memory, std::uint64_t count, std::uint64_
   });
 }
 
+llvm::Value* Emitter::lane_pointers(const Address& at) {
+  if (at.pointers) return at.pointers;
+  llvm::Value* p = splat(at.pointer);
+  // A scalar pointer and a vector of constants: targets with a base register
+  // for gathers have both in one instruction.
+  return at.lane_stride == 0 || W == 1 ? p : byte_offset(at.pointer, iota(unit.i64, at.lane_stride));
+}
+
+/// Pointers of every lane moved by a constant: the scalar they start from, where there is one, so that gathers have it as
+/// their base.
+llvm::Value* Emitter::component_pointers(llvm::Value* pointers, std::uint32_t offset) {
+  auto* from = llvm::dyn_cast<llvm::GetElementPtrInst>(pointers);
+  if (!offset || !from || from->getNumIndices() != 1 || from->getPointerOperand()->getType()->isVectorTy())
+    return b.CreateConstGEP1_64(unit.i8, pointers, offset);
+  llvm::Value* base = b.CreateConstGEP1_64(unit.i8, from->getPointerOperand(), offset);
+  return b.CreateGEP(from->getSourceElementType(), base, from->idx_begin()->get());
+}
+
 }  // namespace weft::codegen
