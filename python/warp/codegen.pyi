@@ -21,7 +21,7 @@ class WarpCodegenTypeError(_b.TypeError):
     """A variable or result that changes its type."""
 
 class WarpCodegenValueError(_b.ValueError):
-    """A value that a construct can't take."""
+    """A compile-time value that a construct can't take."""
 
 class WarpDeterminismError(_b.RuntimeError):
     """A launch that can't be as deterministic as `config.deterministic` asks."""

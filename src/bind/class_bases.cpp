@@ -1,5 +1,7 @@
 // Classes of Python with several bases that are kinds of one C++ class, `class Both(Tracked, Named)` of two classes of
 // arrays. nanobind takes one such base, for two C++ objects don't fit into one Python object; here there is only one.
+#include <utility>
+
 #include "bind/bind.h"
 
 namespace weft::bind {
@@ -10,11 +12,13 @@ initproc init_class = nullptr;      // nanobind's
 
 /// Whether the bases of a class that C++ knows, if there are several, are all kinds of the same C++ class.
 bool shares_one(PyTypeObject* made) {
+  const nb::handle main = reinterpret_cast<PyObject*>(made->tp_base);
+  if (!PyObject_TypeCheck(main.ptr(), metaclass)) return false;
   int known = 0;
   for (nb::handle base : nb::borrow<nb::tuple>(made->tp_bases)) {
     if (!PyObject_TypeCheck(base.ptr(), metaclass)) continue;
     ++known;
-    if (nb::type_info(base) != nb::type_info(reinterpret_cast<PyObject*>(made->tp_base))) return false;
+    if (nb::type_info(base) != nb::type_info(main)) return false;
   }
   return known > 1;
 }

@@ -39,9 +39,9 @@ def _texture() -> type:
 
 
 class _Tile:
-    """`wp.tile[float, N, 1]` in annotations."""
+    """`wp.tile[float, N, 1]` in annotations; kernels that call wp.tile(…) find that there is none."""
 
-    def __class_getitem__(cls, _parameters):
+    def __getitem__(self, _parameters):
         return typing.Any
 
 
@@ -54,7 +54,7 @@ def _launch_tiled(kernel=None, dim=(), *_args, **_kwargs):
 _SUPPLIED = {
     "Texture2D": _texture,
     "TextureFilterMode": lambda: type("TextureFilterMode", (), {"LINEAR": 1, "CLOSEST": 0}),
-    "tile": lambda: _Tile,
+    "tile": _Tile,
     "launch_tiled": lambda: _launch_tiled,
 }
 

@@ -26,7 +26,7 @@ _REASONS = (
     (r"module_options_(?:empty|error|unknown)|entry_point_abi|kernel_name_rejects|invalid_namespace", "more is taken"),
     (r"subclass_(?:source_annotations|annotations)|struct_descriptor_errors|python_scope", "more is taken"),
     (r"return_annotation_error|invalid_func_return|kernel_return|native_failure|invalid_option_recovers", "more is taken"),
-    (r"user_operator_result_type|swizzle_error_invalid|no_overloads_cpu|multiple_overloads_with_strip", "more is taken"),
+    (r"memory_kind_for_cpu|user_operator_result_type|swizzle_error_invalid|no_overloads_cpu|multiple_overloads_with_strip", "more is taken"),
     # docs/differences.md.
     (r"test_(?:assert|overwrite|cpu_block_dim|cpu_block_codegen|scalar_ops)\.py", "deliberate"),
     (r"without components|a matrix has 1 to|got shape \(0, 0\)", "deliberate"),

@@ -156,7 +156,7 @@ class Field:
             if data._element != element:
                 raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {data._element.name}")
             if data.ndim != rank:
-                expected = f"Struct field '{self.label}' expects an indexed array with {rank} dimension(s)"
+                expected = f"Struct field '{self.label}' expects an array with {rank} dimension(s)"
                 raise TypeError(f"{expected}, got {data.ndim} dimension(s)")
             return indexed_class(value) if value is data else value  # an array is seen through no index array
 
