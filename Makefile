@@ -119,7 +119,7 @@ stress: build  ## threads and leaks of the Python package in full: a minute of t
 
 soak: package  ## geometry in full: 40 meshes with a million queries each, 10^8 rays at edges, 10^4 changes, 10^5 open queries
 	@cd tests/python && WEFT_SOAK=1 PYTHONPATH="$(CURDIR)/python" $(PACKAGE_PYTHON) -m pytest -q -p no:cacheprovider \
-	  test_geometry_soak.py test_geometry_limits.py test_geometry_input.py
+	  test_geometry_soak.py test_geometry_limits.py test_geometry_input.py test_fake_driver.py
 
 check: setup  ## format, layers, file sizes, file headers, text, clang-tidy
 	@$(MAKE) -k NO_INSTALL=1 check-format check-rules check-tidy

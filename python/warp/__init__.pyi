@@ -1781,7 +1781,7 @@ def mesh_query_ray_anyhit(id: uint64 | _b.int, start: Vector[_b.float, Literal[3
 def mesh_query_ray_count_intersections(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], root: _b.int = ...) -> _b.int:
     """How many faces a ray meets with t >= 0. A crossing at an edge or corner that faces share counts once: the number is odd inside of closed meshes."""
 def mesh_query_sphere(id: uint64 | _b.int, center: Vector[_b.float, Literal[3]], radius: _b.float) -> MeshQueryAABB:
-    """The faces whose boxes meet a sphere, for a loop or mesh_query_next."""
+    """The faces that come as near to a point as a radius, for a loop or mesh_query_next; in no particular order."""
 @_overload
 def min(a: _S, b: _S) -> _S:
     """Smaller of two numbers; a NaN operand is ignored."""

@@ -109,7 +109,10 @@ void Object::write(const void* descriptor, std::size_t bytes) {
     std::memcpy(reinterpret_cast<void*>(id_), descriptor, bytes);
 }
 
-std::uint64_t Pin::kept_id() const { return kept_->id(); }
+std::uint64_t Pin::id() const {
+  const std::shared_ptr<Object> kept = this->kept();
+  return kept ? kept->id() : id_;
+}
 
 std::shared_ptr<Pin> Object::pin() {
   std::lock_guard lock(pin_mutex_);
@@ -122,7 +125,11 @@ bool Object::leave_to_pins() {
   std::lock_guard lock(pin_mutex_);
   const std::shared_ptr<Pin> held = pin_.lock();
   if (!held) return false;
-  held->kept_ = publish(keep());
+  std::shared_ptr<Object> kept = publish(keep());
+  {
+    std::lock_guard inside(held->mutex_);
+    held->kept_ = std::move(kept);
+  }
   pin_.reset();
   return true;
 }

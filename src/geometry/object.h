@@ -23,14 +23,17 @@ class Pin {
  public:
   explicit Pin(std::uint64_t id) : id_(id) {}
   /// The id under which kernels find it now.
-  std::uint64_t id() const { return kept_ ? kept_id() : id_; }
+  std::uint64_t id() const;
   /// What keeps it alive; null while the object is as it was.
-  const std::shared_ptr<Object>& kept() const { return kept_; }
+  std::shared_ptr<Object> kept() const {
+    std::lock_guard lock(mutex_);
+    return kept_;
+  }
 
  private:
   friend class Object;
-  std::uint64_t kept_id() const;
   std::uint64_t id_;
+  mutable std::mutex mutex_;  // who goes back may be another thread than who changes the object
   std::shared_ptr<Object> kept_;
 };
 

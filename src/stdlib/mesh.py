@@ -130,39 +130,37 @@ def _face_is_still(mesh: uint64, face: int, x0: vec3, x1: vec3, x2: vec3):
     low = min(min(x0, x1), x2)
     high = max(max(x0, x1), x2)
     query = _tree_query_aabb(mesh + _MESH_TREE, low, high, -1)
-    leaves = _fixed(mesh + _MESH_TREE, _TreeHead)[0].leaves
     number = -1
     still = False
     while not still and _tree_next(query, number, inf):
         if number == face:
-            still = _entry_has(leaves, (query.place >> uint32(2)) - uint32(1), face, x0, x1, x2)
+            y0, y1, y2 = _leaf_corners(mesh + _MESH_TREE, (query.place >> uint32(2)) - uint32(1), face)
+            still = x0 == y0 and x1 == y1 and x2 == y2
     return still
 
 
 @lanewise
-def _entry_has(leaves: uint64, entry: uint32, face: int, x0: vec3, x1: vec3, x2: vec3):
-    # Whether an entry of a leaf holds a face with these corners.
-    found = False
+def _leaf_corners(tree: uint64, entry: uint32, face: int):
+    # The corners of a face as an entry of a leaf has them.
+    rows = _fixed(_fixed(tree, _TreeHead)[0].leaves, vec4)
+    x0 = vec3()
+    x1 = vec3()
+    x2 = vec3()
     if _on_gpu():
-        rows = _fixed(leaves, vec4)
         a = rows[entry * uint32(3)]
         b = rows[entry * uint32(3) + uint32(1)]
         c = rows[entry * uint32(3) + uint32(2)]
-        found = True
-        for d in range(3):
-            found = found and a[d] == x0[d] and b[d] == x1[d] and c[d] == x2[d]
+        x0 = vec3(a[0], a[1], a[2])
+        x1 = vec3(b[0], b[1], b[2])
+        x2 = vec3(c[0], c[1], c[2])
     else:
-        blocks = _fixed(leaves, vec4)
-        numbers = _fixed(leaves, type(vector(length=4, dtype=int32)))
         at = entry * uint32(10)
-        for k in range(4):
-            if numbers[at + uint32(9)][k] == face:
-                found = True
-                for d in range(3):
-                    row = at + uint32(d)
-                    found = found and blocks[row][k] == x0[d] and blocks[row + uint32(3)][k] == x1[d]
-                    found = found and blocks[row + uint32(6)][k] == x2[d]
-    return found
+        numbers = _fixed(_fixed(tree, _TreeHead)[0].leaves, type(vector(length=4, dtype=int32)))[at + uint32(9)]
+        k = where(numbers[0] == face, 0, where(numbers[1] == face, 1, where(numbers[2] == face, 2, 3)))
+        x0 = vec3(rows[at][k], rows[at + uint32(1)][k], rows[at + uint32(2)][k])
+        x1 = vec3(rows[at + uint32(3)][k], rows[at + uint32(4)][k], rows[at + uint32(5)][k])
+        x2 = vec3(rows[at + uint32(6)][k], rows[at + uint32(7)][k], rows[at + uint32(8)][k])
+    return x0, x1, x2
 
 
 def _has_face(mesh: uint64, face: int):
@@ -227,8 +225,38 @@ def mesh_query_sphere(id, center, radius):
     return MeshQueryAABB(_query=_tree_query_sphere(_mesh_tree(id), center, radius, -1))
 
 
+@lanewise
+def _face_in_sphere(tree: uint64, entry: uint32, face: int, center: vec3, radius: float):
+    # Whether the face itself, not only its box, comes as near as the radius.
+    x0, x1, x2 = _leaf_corners(tree, entry, face)
+    u, v = _closest_weights(center, x0, x1, x2, _edge_scale(tree - _MESH_TREE))
+    way = x0 * u + x1 * v + x2 * (1.0 - u - v) - center
+    apart = _dot3(way, way)
+    # Weights mean nothing where a face has no area; its edges are there all the same.
+    apart = min(apart, min(_edge_apart(center, x0, x1), min(_edge_apart(center, x1, x2), _edge_apart(center, x2, x0))))
+    return apart <= radius * radius
+
+
+def _edge_apart(p: vec3, a: vec3, b: vec3):
+    # The squared distance of a point from an edge, of no length perhaps.
+    e = b - a
+    square = _dot3(e, e)
+    s = where(square > 0.0, clamp(_dot3(p - a, e) / where(square > 0.0, square, 1.0), 0.0, 1.0), 0.0)
+    way = a + e * s - p
+    return _dot3(way, way)
+
+
 def mesh_query_aabb_next(query: ref, index: ref):
     walk = query._query
-    more = _tree_next(walk, index, inf)
+    number = -1
+    more = False
+    going = True
+    while going:
+        more = _tree_next(walk, number, inf)
+        going = False
+        if more and walk.shape == _MEETS_SPHERE:
+            going = not _face_in_sphere(walk.tree, (walk.place >> uint32(2)) - uint32(1), number, walk.a, walk.radius)
+    if more:
+        index = number
     query._query = walk
     return more

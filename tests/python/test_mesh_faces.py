@@ -32,6 +32,26 @@ def gather(
         round[i, f] += 1
 
 
+def nearest_of_faces(corners: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """The way from a point to the nearest point of each face, in float64."""
+    a, b, c = (corners[:, k] - p for k in range(3))
+    ways = []
+    for x, y in ((a, b), (b, c), (c, a)):
+        e = y - x
+        s = np.clip(-(x * e).sum(1) / np.maximum((e * e).sum(1), 1e-300), 0, 1)
+        ways.append(x + e * s[:, None])
+    n = np.cross(b - a, c - a)
+    square = (n * n).sum(1)
+    foot = n * ((a * n).sum(1) / np.maximum(square, 1e-300))[:, None]
+    inside = square > 0
+    for x, y in ((a, b), (b, c), (c, a)):
+        inside &= (np.cross(y - x, foot - x) * n).sum(1) >= 0
+    ways.append(np.where(inside[:, None], foot, np.inf))
+    with np.errstate(all="ignore"):
+        best = np.argmin([np.linalg.norm(w, axis=1) for w in ways], axis=0)
+    return np.array(ways)[best, np.arange(len(corners))]
+
+
 def boxes_of(points: np.ndarray, faces: np.ndarray):
     corners = points[faces.reshape(-1, 3)]
     return corners.min(1), corners.max(1), np.isfinite(corners).all((1, 2))
@@ -59,12 +79,17 @@ def test_boxes_and_spheres(name: str, executor: str | int) -> None:
     want = ((a <= high[:, None]) & (b >= low[:, None])).all(-1) & good & valid[:, None]
     np.testing.assert_array_equal(boxed.numpy(), want)
     np.testing.assert_array_equal(again.numpy(), want)
-    with np.errstate(all="ignore"):
-        radius = high[:, 0] - low[:, 0]
-        out = np.maximum(np.maximum(a - low[:, None], low[:, None] - b), F(0))
-        d = reference.dot3(*np.moveaxis(out, -1, 0), *np.moveaxis(out, -1, 0))
-        inside = (d <= (radius * radius)[:, None]) & (radius >= 0)[:, None] & np.isfinite(low).all(1)[:, None] & good
-    np.testing.assert_array_equal(round.numpy(), inside)
+    found = round.numpy()
+    assert (found <= 1).all() and not found[:, ~good].any()
+    for i in range(n):
+        radius = float(high[i, 0] - low[i, 0])
+        if not (radius >= 0 and np.isfinite(low[i]).all()):
+            assert not found[i].any()
+            continue
+        apart = np.linalg.norm(nearest_of_faces(points[faces[good]].astype(np.float64), low[i].astype(np.float64)), axis=1)
+        slack = 1e-5 * (size + np.abs(low[i]).max() + np.abs(points[np.isfinite(points)]).max())
+        clear = np.abs(apart - radius) > slack
+        np.testing.assert_array_equal(found[i, good][clear], apart[clear] <= radius)
 
 
 @wp.kernel

@@ -30,10 +30,11 @@ class HashGrid:
 
     def __init__(self, dim_x: int, dim_y: int, dim_z: int, device: Any = None, dtype: Any = None) -> None:
         dims = [int(n) for n in (dim_x, dim_y, dim_z)]
-        if min(dims) < 1 or math.prod(dims) >= 2**31:
-            raise RuntimeError(
-                f"HashGrid dimensions must be 1 or more, with fewer than 2**31 cells, not {dims[0]} x {dims[1]} x {dims[2]}"
-            )
+        shape = f"{dims[0]} x {dims[1]} x {dims[2]}"
+        if min(dims) < 1:
+            raise RuntimeError(f"HashGrid dimensions must be 1 or more, not {shape}")
+        if math.prod(dims) >= 2**31:
+            raise RuntimeError(f"HashGrid cell count exceeds supported limit: {shape} are 2**31 cells or more")
         kind = _KINDS.get(types.float32 if dtype is None else dtype)
         if kind is None:
             raise TypeError(f"the dtype of a HashGrid is wp.float16, wp.float32 or wp.float64, not {dtype!r}")
