@@ -87,7 +87,8 @@ class Finder {
     std::optional<Place> place = place_of(function, value);
     if (!place) return;
     found.push_back({place->param, place->offset + offset, use.kind,
-                     std::string(function.params()[place->param]->name) + place->fields + fields, use.winding, use.written});
+                     std::string(function.params()[place->param]->name) + place->fields + fields, use.winding,
+                     use.written});
   }
 
   std::unordered_map<const ir::Function*, std::vector<HandleArgument>> known_;

@@ -114,8 +114,9 @@ struct VolumeDescriptor {
   double matrix_wide[9];
   double inverse_wide[9];
   double translation_wide[3];
-  std::uint64_t known_leaves;      // u32: by place in a box, number + 1 of the leaf there, 0 without; 0: there is no such table
-  std::int32_t known_low[3];       // the box's first leaf, its corner divided by 8
+  std::uint64_t
+      known_leaves;  // u32: by place in a box, number + 1 of the leaf there, 0 without; 0: there is no such table
+  std::int32_t known_low[3];      // the box's first leaf, its corner divided by 8
   std::uint32_t known_extent[3];  // of the box in leaves; 0 without a table
 };
 static_assert(sizeof(VolumeDescriptor) == 384 && sizeof(VolumeDescriptor) <= kSlotBytes &&

@@ -146,7 +146,8 @@ WEFT_HOT std::int64_t launch_size(const KernelCode& code, std::span<const std::i
   std::int64_t total = 1;
   bool overflow = false, empty = false;
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] < 0) bad_size(code, dims, "dimension " + std::to_string(d) + " is negative; extents must be non-negative");
+    if (dims[d] < 0)
+      bad_size(code, dims, "dimension " + std::to_string(d) + " is negative; extents must be non-negative");
     // Ranges of indices in the compiler (analysis/ranges) rely on this.
     if (dims[d] > INT32_MAX && (code.tid_dims_read >> d & 1))
       bad_size(code, dims,

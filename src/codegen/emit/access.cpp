@@ -28,12 +28,11 @@ std::uint32_t part_align(const Address& at, std::uint32_t offset) {
 
 /// The alignment that memory of objects has: vectors there lie as loads of all their components want them, unless it is loose.
 std::uint32_t fixed_align(const ir::Value* array) {
-  const ir::Op* made = array->kind == ir::ValueKind::result ? array->op : nullptr;
-  if (!made || made->code != ir::OpCode::from_ptr || made->imm != ir::kFixed) return 0;
-  const Type* element = array->type->element();
+  const bool made_here = array->kind == ir::ValueKind::result && array->op->code == ir::OpCode::from_ptr;
+  if (!made_here || array->op->imm != ir::kFixed) return 0;
   constexpr std::uint32_t kWidest = 16;  // of a GPU's loads
-  const std::uint32_t size = element->size();
-  return element->is_vec() && (size & (size - 1)) == 0 ? std::min(size, kWidest) : 0;
+  const std::uint32_t size = array->type->element()->size();
+  return array->type->element()->is_vec() && (size & (size - 1)) == 0 ? std::min(size, kWidest) : 0;
 }
 
 /// Neighbours of one type of 32 bits, which can be gathered and scattered as one of 64.
@@ -121,11 +120,10 @@ constexpr std::uint32_t kZeros = 64;
 
 /// Memory of zeros for lanes that are not active.
 llvm::Value* zeros(CodeUnit& unit) {
-  constexpr const char* kName = "weft.zeros";
-  if (llvm::GlobalVariable* made = unit.module->getGlobalVariable(kName, true)) return made;
+  if (llvm::GlobalVariable* made = unit.module->getGlobalVariable("weft.zeros", true)) return made;
   auto* type = llvm::ArrayType::get(unit.i8, kZeros);
   auto* made = new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::PrivateLinkage,
-                                        llvm::Constant::getNullValue(type), kName);
+                                        llvm::Constant::getNullValue(type), "weft.zeros");
   made->setAlignment(llvm::Align(16));
   return made;
 }

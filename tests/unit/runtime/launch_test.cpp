@@ -96,7 +96,8 @@ TEST(Launch, badSizesAreErrorsWithACure) {
   const auto with = [&](std::vector<std::int64_t> dims) { return launch_error([&] { launch(code, nullptr, dims); }); };
   EXPECT_EQ(with({}), "kernel 'k': can't launch over (): a launch has 1 to 4 dimensions");
   EXPECT_NE(with({1, 1, 1, 1, 1}).find("1 to 4 dimensions"), std::string::npos);
-  EXPECT_EQ(with({4, -1}), "kernel 'k': can't launch over (4, -1): dimension 1 is negative; extents must be non-negative");
+  EXPECT_EQ(with({4, -1}),
+            "kernel 'k': can't launch over (4, -1): dimension 1 is negative; extents must be non-negative");
   EXPECT_EQ(with({2147483648}),
             "kernel 'k': can't launch over (2147483648,): the kernel reads tid() in dimension 0, an int32 that ends at "
             "2147483647; split the launch into a second dimension");
