@@ -65,7 +65,10 @@ def _warp_at(tree: uint64):
     rest = warp
     while rest != uint32(0):
         first = _trailing_zeros(rest)
-        same = low == _shuffle(warp, low, first) and high == _shuffle(warp, high, first)
+        # Both before the question: all lanes wait here for each other, and `and` would leave some out.
+        low_there = _shuffle(warp, low, first)
+        high_there = _shuffle(warp, high, first)
+        same = low == low_there and high == high_there
         those = _vote(warp, same)
         if same:
             here = those
