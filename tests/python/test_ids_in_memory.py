@@ -231,3 +231,21 @@ def test_a_warning_for_winding_numbers(capsys: pytest.CaptureFixture[str]) -> No
     for mesh in meshes:
         assert said.count(f"asks the Mesh with id {mesh.id} for winding numbers") == 1
     assert str(made_for_it.id) not in said
+
+
+@wp.kernel
+def look_up(slab: wp.array(dtype=wp.uint64)):
+    table = wp._fixed(wp._objects(), wp.uint64)
+    if wp._objects() != wp.uint64(0):
+        slab[0] = table[0]
+        for k in range(int(table[0])):
+            slab[k + 1] = table[1 + 17 * k]
+
+
+def test_a_mesh_lives_in_a_slab_of_the_table(device: wp.Device, debug: None) -> None:
+    mesh = tetrahedron(device)
+    slabs = wp.zeros(500, dtype=wp.uint64, device=device)
+    wp.launch(look_up, dim=1, inputs=[slabs], device=device)
+    count, *addresses = slabs.numpy().tolist()
+    assert 1 <= count < 500
+    assert any(0 <= mesh.id - address < 65536 and (mesh.id - address) % 512 == 0 for address in addresses[:count])
