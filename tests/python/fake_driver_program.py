@@ -218,7 +218,9 @@ def every(code: int, names: list[str]) -> None:
         print(f"{part.__name__}: {count} calls, {heard} failed, {raised} raised; memory lost by {lost}")
         # Graphs that hold objects die late: some runs make a few calls less than the one that was counted.
         spare = 8 if part is grids else 0
-        assert heard >= count - spare and raised > count // 2 and not lost
+        # Memory that runs out is given back and asked for once more, so not every failure reaches the program.
+        enough = count // 2 if step == 1 else count // 3
+        assert heard >= count - spare and raised > enough and not lost
 
 
 def start() -> None:
