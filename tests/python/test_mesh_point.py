@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
 import geometry_reference as reference
 import numpy as np
 import pytest
@@ -233,3 +239,24 @@ def test_threads_side_by_side_that_ask_different_meshes(device: wp.Device) -> No
         assert len(names) == 3 and len(np.unique(alone)) > 20
         for which in (np.arange(count) % 3, random.integers(0, 3, count), (np.arange(count) // 9) % 2):
             np.testing.assert_array_equal(found(which), alone[which, np.arange(count)])
+
+
+WEFTC = os.environ.get("WEFTC") or shutil.which("weftc")
+
+
+@pytest.mark.skipif(WEFTC is None, reason="needs weftc")
+def test_all_of_a_warp_come_to_its_shuffles(tmp_path: Path) -> None:
+    """Threads that ask which tree the others walk wait for each other: no branch may leave some of them out."""
+    source = tmp_path / "nearest.py"
+    source.write_text(
+        "import warp as wp\n\n\n@wp.kernel\n"
+        "def nearest(mesh: wp.uint64, p: wp.array(dtype=wp.vec3), face: wp.array(dtype=int)):\n"
+        "    i = wp.tid()\n"
+        "    face[i] = wp.mesh_query_point_no_sign(mesh, p[i], 1.0).face\n"
+    )
+    done = subprocess.run([WEFTC, source, "--emit=ptx", "--target=sm_80"], capture_output=True, text=True, check=True, timeout=120)
+    asked = re.search(r"activemask\.b32.*?vote\.sync", done.stdout, re.DOTALL)
+    assert asked
+    # One block of code: its label, both halves of the other's tree, the vote.
+    block = re.split(r"^\$L\w+:", asked[0], flags=re.MULTILINE)[-1]
+    assert block.count("shfl.sync") == 2 and "bra" not in block
