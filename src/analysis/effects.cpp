@@ -21,6 +21,17 @@ bool may_hold_address(const Type* type) {
   return type->is_numeric() && (type->scalar_kind() == ScalarKind::u64 || type->scalar_kind() == ScalarKind::i64);
 }
 
+/// An atomic addition whose result nobody uses: what was there has no say in anything.
+bool only_adds(const ir::Function& function, const ir::Op& op) {
+  if (op.code != OpCode::atomic || op.atomic != ir::AtomicKind::add) return false;
+  bool used = false;
+  ir::walk(*function.body, [&](const ir::Op& other) {
+    for (const ir::Value* operand : other.operands)
+      used = used || std::find(op.results.begin(), op.results.end(), operand) != op.results.end();
+  });
+  return !used;
+}
+
 }  // namespace
 
 bool FunctionEffects::removable() const {
@@ -82,7 +93,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
   };
   ir::walk(*function.body, [&](const ir::Op& op) {
     const ir::Access access = ir::access_of(op.code);
-    if (access == ir::Access::reads || access == ir::Access::updates)
+    if ((access == ir::Access::reads || access == ir::Access::updates) && !only_adds(function, op))
       sum.reads_elsewhere |= is_elsewhere(op.operand(0));
     switch (op.code) {
       case OpCode::print:
@@ -141,6 +152,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::lane:
       case OpCode::vote:
       case OpCode::shuffle:
+      case OpCode::texture:
       WEFT_CASES(WEFT_NUMBER_OPS)
       WEFT_CASES(WEFT_DATA_OPS) break;
     }

@@ -66,6 +66,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::lane:
     case OpCode::vote:
     case OpCode::shuffle:
+    case OpCode::texture:
     case OpCode::running:
     case OpCode::any:
     WEFT_CASES(WEFT_NUMBER_OPS)

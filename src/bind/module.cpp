@@ -22,6 +22,7 @@ NB_MODULE(_weft, m) {
   bind::register_meshes(m);
   bind::register_hash_grids(m);
   bind::register_volumes(m);
+  bind::register_textures(m);
   bind::register_graph_journal(m);
   bind::register_graph_writes(m);
   bind::register_saved_graphs(m);

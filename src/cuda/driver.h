@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "cuda/driver_types.h"
+#include "cuda/texture_types.h"
 #include "runtime/errors.h"
 
 namespace weft::cuda {

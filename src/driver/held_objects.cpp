@@ -42,6 +42,8 @@ std::vector<HandlePlace> handle_places(const ir::Function& kernel) {
   for (const ir::Value* param : kernel.params()) layout.add(std::string(param->name), param->type);
   for (const analysis::HandleArgument& a : arguments)
     places.push_back({layout.params[a.param].offset + a.offset, a.kind, a.name, a.winding, a.written});
+  for (HandlePlace& place : places)  // a texture is a struct, of which programs need not know
+    if (place.kind == HandleKind::texture && place.name.ends_with(".id")) place.name.resize(place.name.size() - 3);
   return places;
 }
 

@@ -130,4 +130,41 @@ static_assert(sizeof(VolumeDescriptor) == 384 && sizeof(VolumeDescriptor) <= kSl
                   offsetof(VolumeDescriptor, known_extent) == 372,
               "src/stdlib/volume.py knows these offsets");
 
+/// `flags` of a texture.
+enum TextureFlags : std::uint32_t {
+  kNormalized = 1,    // coordinates are 0…1, else 0…extent
+  kLinear = 2,        // between texels, else the nearest
+  kLinearLevels = 4,  // between levels, else the nearest
+  kWhole = 8,         // a GPU's unit gives whole numbers of 32 bits
+  kUnsigned = 16,     // and they have no sign
+};
+
+/// One level of a texture. On a CPU texels are float32, channels next to each other; on a GPU they are fetched.
+struct TextureLevel {
+  std::uint64_t texels;  // their address; on a GPU a texture object that gives single ones
+  std::int32_t extent[3];
+  float scale[3];  // from coordinates to texels
+};
+static_assert(sizeof(TextureLevel) == 32);
+
+/// A texture (src/texture): levels, how coordinates become texels, and where gradients of texels go.
+struct TextureDescriptor {
+  Header header;
+  std::uint64_t levels;    // TextureLevel, one for each
+  std::uint64_t object;    // of the driver, that filters; 0 on a CPU
+  std::uint64_t gradient;  // float32, of the first level's texels; 0 without
+  std::uint32_t level_count;
+  std::uint32_t channels;    // 1, 2 or 4
+  std::uint32_t address[3];  // wrap, clamp, mirror, border
+  float period[3];           // the extent of the first level in coordinates
+  float inverse[3];          // 1 / period
+  float quick[3];            // from coordinates to those of `object`
+  TextureLevel first;  // the first level again: it saves a load
+};
+static_assert(sizeof(TextureDescriptor) == 128 && offsetof(TextureDescriptor, levels) == 16 &&
+                  offsetof(TextureDescriptor, gradient) == 32 && offsetof(TextureDescriptor, level_count) == 40 &&
+                  offsetof(TextureDescriptor, address) == 48 && offsetof(TextureDescriptor, period) == 60 &&
+                  offsetof(TextureDescriptor, inverse) == 72 && offsetof(TextureDescriptor, quick) == 84 && offsetof(TextureDescriptor, first) == 96,
+              "src/stdlib/texture.py knows these offsets");
+
 }  // namespace weft::geometry

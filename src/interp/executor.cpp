@@ -194,6 +194,7 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::lane: return set_bits(op.result(), 0);
     case OpCode::vote: return set_bits(op.result(), bits(op.operand(1)) ? 1 : 0);
     case OpCode::shuffle: return set_bits(op.result(), bits(op.operand(1)));
+    case OpCode::texture: WEFT_UNREACHABLE("in code that only a GPU takes");
     case OpCode::any: return set_bits(op.result(), bits(op.operand(0)));
     case OpCode::running: return set_bits(op.result(), context_.stop.load(std::memory_order_relaxed) == 0);
     case OpCode::return_:

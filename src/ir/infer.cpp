@@ -349,6 +349,19 @@ Error infer_effect(const Op& op, Types& results) {
         return fail_operand(op, 1, "a number of 32 bits");
       if (operand_type(op, 2) != types::u32()) return fail_operand(op, 2, "uint32");
       return {};
+    case OpCode::texture: {
+      const std::int64_t rank = op.imm % kTextureWhole;
+      if (rank < 1 || rank > 3 || op.imm > kTextureWhole + 3) return "texture has a rank of 1 to 3";
+      if (Error e = need_operands(op, std::size_t(rank) + 2)) return e;
+      if (operand_type(op, 0) != types::u64()) return fail_operand(op, 0, "uint64");
+      const bool texel = operand_type(op, 1) == types::i32();
+      for (std::size_t k = 1; k <= std::size_t(rank); ++k)
+        if (operand_type(op, k) != (texel ? types::i32() : types::f32())) return fail_operand(op, k, "float32 or int32");
+      if (operand_type(op, std::size_t(rank) + 1) != types::f32())
+        return fail_operand(op, std::size_t(rank) + 1, "float32");
+      results = {types::vec(op.imm > kTextureWhole ? types::i32() : types::f32(), 4)};
+      return {};
+    }
     case OpCode::running: results = {types::boolean()}; return need_operands(op, 0);
     case OpCode::any:
       results = {types::boolean()};

@@ -102,6 +102,8 @@ struct PathStep {
 /// What `from_ptr` says of its memory: nothing writes to it while kernels run; and vectors in it lie as their components do,
 /// not as loads of a whole vector want them.
 inline constexpr std::int64_t kFixed = 1, kFixedLoose = 3;
+/// Added to the rank of `texture` where it gives whole numbers.
+inline constexpr std::int64_t kTextureWhole = 4;
 
 struct Op {
   OpCode code;
@@ -116,7 +118,7 @@ struct Op {
   std::span<PathStep> path;      // extract, insert, load, store, atomic
   std::span<std::int64_t> ints;  // local: the shape
   std::int64_t imm = 0;          // tid, dim, slice: the dimension; view: how many leading dimensions stay; local: raw;
-                                 // from_ptr: kFixed, kFixedLoose; handle: the kind (types/handle.h)
+                                 // from_ptr: kFixed, kFixedLoose; handle: the kind (types/handle.h); texture: the rank
   std::string_view text;         // print: leading literal; printf: format; assert, check: message
   Function* callee = nullptr;    // call
   SourceLoc loc;

@@ -309,6 +309,11 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::running: return;
     case OpCode::vote:
     case OpCode::shuffle: value_list(op.operands); return;
+    case OpCode::texture:
+      op.probe.imm = integer("a rank", ir::kTextureWhole + 3);
+      expect(',');
+      value_list(op.operands);
+      return;
     WEFT_CASES(WEFT_OPS_BUT_EFFECT) WEFT_UNREACHABLE("not an effect");
   }
 }

@@ -133,6 +133,7 @@ bool is_printable(const Op& op) {
     case OpCode::lane:
     case OpCode::vote:
     case OpCode::shuffle:
+    case OpCode::texture:
     case OpCode::print:
     case OpCode::printf:
     case OpCode::running: WEFT_CASES(WEFT_NUMBER_OPS) break;  // as many operands as there are
@@ -443,6 +444,10 @@ void Printer::effect(const Op& op) {
     case OpCode::warp:
     case OpCode::lane:
     case OpCode::running: return;
+    case OpCode::texture:
+      out_ += " " + std::to_string(op.imm) + ", ";
+      values(op.operands);
+      return;
     case OpCode::vote:
     case OpCode::shuffle:
       out_ += " ";

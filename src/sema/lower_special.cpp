@@ -62,6 +62,7 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "_voxels") return special_voxels(args, at_node);
   if (name == "_grid_layout") return special_grid_layout(args, at_node);
   if (is_volume_form(name)) return special_volume(name, std::move(args), at_node);
+  if (is_texture_form(name)) return special_texture(name, std::move(args), at_node);
   if (name == "grad") return special_grad(args, at_node);
   if (name.ends_with("_batched") && name.front() != '_') return special_batched(name, std::move(args), at_node);
   if (name == "mlp") return call_functions({library_function(name)}, std::move(args), at_node);

@@ -443,6 +443,10 @@ class FunctionLowering {
   Entity special_grid_layout(const std::vector<Argument>& args, const syntax::Node& at);
   static bool is_volume_form(std::string_view name);
   Entity special_volume(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  static bool is_texture_form(std::string_view name);
+  Entity special_texture(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  Entity special_texture_read(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_texture_sample(std::vector<Argument> args, const syntax::Node& at);
   Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_select(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_local(std::string_view name, std::vector<Argument> args, const syntax::Node& at);

@@ -11,6 +11,7 @@ std::string_view handle_text(HandleKind kind) {
     case HandleKind::bvh: return "bvh";
     case HandleKind::hash_grid: return "hash_grid";
     case HandleKind::volume: return "volume";
+    case HandleKind::texture: return "texture";
   }
   WEFT_UNREACHABLE("handle kind");
 }
@@ -27,6 +28,7 @@ std::string_view handle_user_name(HandleKind kind) {
     case HandleKind::bvh: return "Bvh";
     case HandleKind::hash_grid: return "HashGrid";
     case HandleKind::volume: return "Volume";
+    case HandleKind::texture: return "Texture";
   }
   WEFT_UNREACHABLE("handle kind");
 }

@@ -1,4 +1,4 @@
-// Kinds of objects that kernels reach by an id: geometry's meshes, trees, grids and volumes. The id is a number of 64 bits; the
+// Kinds of objects that kernels reach by an id: geometry's meshes, trees, grids, volumes and textures. The id is a number of 64 bits; the
 // kind stands in the operation that takes it (`handle`), in descriptors and in messages.
 #pragma once
 #include <cstdint>
@@ -8,11 +8,11 @@
 namespace weft {
 
 /// The numbers stand in descriptors and in cached kernels; 0 is a dead or empty slot.
-enum class HandleKind : std::uint8_t { mesh = 1, bvh = 2, hash_grid = 3, volume = 4 };
+enum class HandleKind : std::uint8_t { mesh = 1, bvh = 2, hash_grid = 3, volume = 4, texture = 5 };
 inline constexpr HandleKind kHandleKinds[] = {HandleKind::mesh, HandleKind::bvh, HandleKind::hash_grid,
-                                              HandleKind::volume};
+                                              HandleKind::volume, HandleKind::texture};
 
-constexpr bool is_handle_kind(std::int64_t number) { return number >= 1 && number <= 4; }
+constexpr bool is_handle_kind(std::int64_t number) { return number >= 1 && number <= 5; }
 
 /// What `handle` has as a number: a kind, whether its query is one that wants a mesh with moments for winding numbers, and
 /// whether the kernel writes to what it finds there (voxels of volumes).
@@ -38,10 +38,10 @@ struct HandleUse {
   static constexpr std::int64_t kWinding = 256, kWritten = 512;
 };
 
-/// The name in IR text: mesh, bvh, hash_grid, volume.
+/// The name in IR text: mesh, bvh, hash_grid, volume, texture.
 std::string_view handle_text(HandleKind kind);
 std::optional<HandleKind> handle_from_text(std::string_view text);
-/// The name that users know: Mesh, Bvh, HashGrid, Volume.
+/// The name that users know: Mesh, Bvh, HashGrid, Volume, Texture.
 std::string_view handle_user_name(HandleKind kind);
 
 }  // namespace weft

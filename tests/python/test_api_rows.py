@@ -152,7 +152,7 @@ def test_rows_for_later_are_told_apart() -> None:
         f"later:{part}"
         for part in (
             *("cuda", "examples", "fabric", "geometry", "internals", "interop", "library", "optim"),
-            *("references", "sparse", "textures", "tiles"),
+            *("references", "sparse", "tiles"),
         )
     }
 

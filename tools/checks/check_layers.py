@@ -29,15 +29,16 @@ LAYERS = {
     "algorithms": {"support", "types", "runtime", "cuda"},
     "geometry": {"support", "types", "runtime", "cuda", "algorithms"},
     "volume": {"support", "types", "runtime", "cuda", "algorithms", "geometry"},
+    "texture": {"support", "types", "runtime", "cuda", "geometry"},
     # The executors read the runtime's headers for the layouts that compiled code shares with it.
     "interp": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff",
                "runtime"},
     "codegen": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff",
                 "runtime"},
     "driver": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
-               "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "weft"},
+               "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "texture", "weft"},
     "bind": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
-             "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "driver", "weft"},
+             "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "texture", "driver", "weft"},
     # Not C++ layers: the standard library is kernel source.
     "stdlib": set(),
 }

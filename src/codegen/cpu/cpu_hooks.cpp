@@ -17,6 +17,10 @@ llvm::Value* CpuHooks::among_lanes(Emitter&, ir::OpCode, llvm::ArrayRef<llvm::Va
   WEFT_UNREACHABLE("passes/settle_target comes first");
 }
 
+llvm::Value* CpuHooks::texture(Emitter&, const ir::Op&, llvm::ArrayRef<llvm::Value*>) const {
+  WEFT_UNREACHABLE("passes/settle_target comes first");
+}
+
 void CpuHooks::fence(Emitter& e) const { e.b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }
 
 void CpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_cpu_kernel(unit, kernel); }

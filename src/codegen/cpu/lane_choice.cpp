@@ -128,7 +128,8 @@ bool visits_neighbours(const ir::Function& kernel) {
 bool samples_volumes(const ir::Function& kernel) {
   bool samples = false;
   each_op(*kernel.body, [&](const Op& op) {
-    samples = samples || (op.code == OpCode::handle && HandleUse(op.imm).kind == HandleKind::volume);
+    samples = samples || (op.code == OpCode::handle && (HandleUse(op.imm).kind == HandleKind::volume ||
+                                                               HandleUse(op.imm).kind == HandleKind::texture));
   });
   return samples;
 }

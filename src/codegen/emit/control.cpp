@@ -138,6 +138,7 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::lane:
     case OpCode::vote:
     case OpCode::shuffle: return emit_warp(op);
+    case OpCode::texture: return emit_texture(op);
     case OpCode::recall: WEFT_UNREACHABLE("a value that nothing can recall is an error before code is made");
     case OpCode::return_:
     case OpCode::yield:

@@ -21,6 +21,15 @@ void Emitter::emit_warp(const ir::Op& op) {
   set(op.result(), {Part{unit.hooks->among_lanes(*this, op.code, operands)}});
 }
 
+void Emitter::emit_texture(const ir::Op& op) {
+  llvm::SmallVector<llvm::Value*, 5> operands;
+  for (const ir::Value* operand : op.operands) operands.push_back(plain(operand));
+  llvm::Value* found = unit.hooks->texture(*this, op, operands);
+  Parts parts;
+  for (unsigned k = 0; k < 4; ++k) parts.push_back(Part{b.CreateExtractValue(found, k)});
+  set(op.result(), std::move(parts));
+}
+
 void Emitter::emit_breakpoint() { unit.hooks->breakpoint(*this); }
 
 void Emitter::emit_running(const ir::Op& op) { set(op.result(), {Part{unit.hooks->is_running(*this)}}); }

@@ -375,6 +375,7 @@ class Emitter {
   void emit_any(const ir::Op& op);
   void emit_block_dim(const ir::Op& op);
   void emit_warp(const ir::Op& op);
+  void emit_texture(const ir::Op& op);
   void emit_breakpoint();
 
   /// A step of a path into a composite, resolved: a constant, or a register holding an i32 with its range check.

@@ -120,6 +120,8 @@ class TargetHooks {
   virtual void fence(Emitter& e) const = 0;
   /// warp, lane, vote and shuffle. Without threads side by side passes/settle_target has answered them.
   virtual llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const = 0;
+  /// What the texture unit gives: a struct of four numbers.
+  virtual llvm::Value* texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const = 0;
 };
 
 std::unique_ptr<TargetHooks> cpu_hooks();

@@ -11,6 +11,7 @@
 #include "codegen/nvptx/parameters.h"
 #include "codegen/nvptx/print.h"
 #include "codegen/nvptx/roots.h"
+#include "codegen/nvptx/texture.h"
 #include "codegen/nvptx/warp.h"
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -53,6 +54,10 @@ void GpuHooks::barrier(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::
 
 llvm::Value* GpuHooks::among_lanes(Emitter& e, OpCode code, llvm::ArrayRef<llvm::Value*> operands) const {
   return emit_among_lanes(e, code, operands);
+}
+
+llvm::Value* GpuHooks::texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const {
+  return emit_texture_read(e, op, operands);
 }
 
 void GpuHooks::describe(Emitted& kernel) const {

@@ -58,6 +58,7 @@ class GpuHooks final : public TargetHooks {
   void barrier(Emitter& e) const override;
   void fence(Emitter& e) const override;
   llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
+  llvm::Value* texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const override;
 
   int lanes = 1;          // elements of a thread in one step
   int steps = 1;          // see Emitted::steps

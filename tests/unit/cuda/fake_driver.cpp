@@ -127,6 +127,7 @@ DriverTable make_table() {
     FAKE("peer_disable");
     return kSuccess;
   };
+  add_textures(t);
   t.memory_info = [](std::size_t* free, std::size_t* total) -> Result {
     *total = state().memory_limit;
     *free = *total - state().allocated;

@@ -56,6 +56,8 @@ State& state();
 /// Notes a call; what it is told to give.
 Result note(const char* call);
 std::uintptr_t new_handle();
+/// Arrays of texels (fake_textures.cpp).
+void add_textures(DriverTable& table);
 /// Captures, graphs and handles for other processes (fake_graphs.cpp).
 void add_graphs(DriverTable& table);
 /// A fresh state and a table over it.

@@ -102,6 +102,7 @@ _LATE = {
     "warp._src.devices.timer": ("ScopedTimer",),
     "warp._src.geometry.hash_grid": ("HashGrid",),
     "warp._src.geometry.marching_cubes": ("MarchingCubes",),
+    "warp._src.geometry.texture": ("Texture", "Texture1D", "Texture2D", "Texture3D", "TextureAddressMode", "TextureFilterMode"),
     "warp._src.geometry.volume": ("Volume",),
     "warp._src.geometry.mesh": ("Bvh", "BvhConstructor", "Mesh", "is_cubql_available"),
     "warp._src.gradients.forward": ("ForwardMode", "hvp", "jvp"),

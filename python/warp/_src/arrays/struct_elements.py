@@ -42,6 +42,8 @@ def field_arrays(value: Any) -> list[Any]:
     handle = getattr(value, "_wp_type_", None)
     if handle is None or handle.kind != "struct":
         return []
+    if hasattr(value, "_wp_empty_"):
+        return [value]  # a texture: the id is in the array, the object is to live as long
     found: list[Any] = []
     for name, field, _ in handle.fields:
         item = getattr(value, name, None)

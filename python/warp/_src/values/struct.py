@@ -122,7 +122,8 @@ class Field:
                 )
             return value.__copy__()
 
-        return cls, convert, lambda data, offset: cls.from_bytes(data, offset), lambda value: value.__copy__()
+        zero = getattr(cls, "_wp_empty_", cls)  # textures are not made of nothing
+        return zero, convert, lambda data, offset: cls.from_bytes(data, offset), lambda value: value.__copy__()
 
     def _array(self) -> tuple[Callable, Callable, Callable, Callable]:
         element, rank = self.handle.element, self.handle.rank
@@ -411,6 +412,10 @@ def class_of_struct(handle: _weft.Type) -> type:
     cls = _classes.get(handle)
     if cls is not None:
         return cls
+    if handle.is_library and handle.name.startswith("Texture"):
+        from warp._src.geometry import texture
+
+        return getattr(texture, handle.name)
     fields = {name: Field(name, field_type, field_type) for name, field_type, _ in handle.fields}
     members: dict[str, Any] = {"__doc__": None, "__module__": "warp.types", "_wp_class_": StructInstance}
     if handle.is_library:

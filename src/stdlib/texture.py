@@ -1,0 +1,194 @@
+# Textures: texels in levels, found by a texture's descriptor (src/geometry/descriptors.h), and mixed by where a place lies
+# between their centres, which are at i + 0.5. A GPU's texture unit does that by itself, with weights of 8 bits
+# (_texture_quick…); the code here has those of float32, and is all there is on a CPU. What is found depends on whole
+# numbers; the slopes are those of the arithmetic behind it, and gradients of texels go where the descriptor says.
+
+
+class Texture1D:
+    """A texture of one dimension as kernels see it."""
+
+    id: uint64
+    width: int
+
+
+class Texture2D:
+    """A texture of two dimensions as kernels see it."""
+
+    id: uint64
+    width: int
+    height: int
+
+
+class Texture3D:
+    """A texture of three dimensions as kernels see it."""
+
+    id: uint64
+    width: int
+    height: int
+    depth: int
+
+
+_TEXTURE_FLAGS = 8
+_TEXTURE_LEVELS = 16
+_TEXTURE_OBJECT = 24
+_TEXTURE_GRADIENT = 32
+_TEXTURE_LEVEL_COUNT = 40
+_TEXTURE_CHANNELS = 44
+_TEXTURE_ADDRESS = 48
+_TEXTURE_PERIOD = 60
+_TEXTURE_INVERSE = 72
+_TEXTURE_QUICK = 84
+_TEXTURE_FIRST = 96
+_LEVEL_BYTES = 32
+_LEVEL_EXTENT = 8
+_LEVEL_SCALE = 20
+
+_LINEAR_TEXELS = 2
+_LINEAR_LEVELS = 4
+_WHOLE_TEXELS = 8
+_UNSIGNED_TEXELS = 16
+
+_WRAP = 0
+_CLAMP = 1
+_MIRROR = 2
+_BORDER = 3
+
+
+def _texture_flag(texture: uint64, flag: int):
+    return (_fixed(texture + uint64(_TEXTURE_FLAGS), uint32)[0] & uint32(flag)) != uint32(0)
+
+
+def _texture_mode(texture: uint64, axis: int):
+    return _fixed(texture + uint64(_TEXTURE_ADDRESS), int)[axis]
+
+
+# A coordinate in texels of a level. Beyond the edges it is moved to where the texels repeat, or no further than to where
+# only the outermost counts.
+def _texture_place(texture: uint64, level: uint64, mode: int, coordinate: float, axis: int):
+    at = coordinate
+    if mode == _WRAP or mode == _MIRROR:
+        period = _fixed(texture + uint64(_TEXTURE_PERIOD), float)[axis]
+        turns = floor(coordinate * _fixed(texture + uint64(_TEXTURE_INVERSE), float)[axis])
+        at = coordinate - turns * period
+        if mode == _MIRROR:
+            half = turns * 0.5
+            if half != floor(half):
+                at = period - at
+    extent = float(_fixed(level + uint64(_LEVEL_EXTENT), int)[axis])
+    return min(max(at * _fixed(level + uint64(_LEVEL_SCALE), float)[axis], -1.0), extent + 1.0)
+
+
+# The texel that stands for one, which may lie one or two beyond the edges.
+def _texture_index(level: uint64, mode: int, i: int, axis: int):
+    extent = _fixed(level + uint64(_LEVEL_EXTENT), int)[axis]
+    at = i
+    if mode == _WRAP:
+        at = where(at < 0, at + extent, at)
+        at = where(at >= extent, at - extent, at)
+    return min(max(at, 0), extent - 1)
+
+
+def _texture_inside(level: uint64, mode: int, i: int, axis: int):
+    return mode != _BORDER or uint32(i) < uint32(_fixed(level + uint64(_LEVEL_EXTENT), int)[axis])
+
+
+def _texture_mix(a, b, w):
+    return a + (b - a) * w
+
+
+# One texel, of as many numbers as are wanted; channels that are not there are zero.
+def _texel_number(texels: uint64, channels: int, at: int, like: float):
+    return _fixed(texels, float)[at * channels]
+
+
+def _texel_pair(texels: uint64, channels: int, at: int, like: vec2):
+    if channels == 1:
+        return vec2(_fixed(texels, float)[at], 0.0)
+    if channels == 2:
+        return _fixed(texels, vec2)[at]
+    four = _fixed(texels, vec4)[at]
+    return vec2(four[0], four[1])
+
+
+def _texel_four(texels: uint64, channels: int, at: int, like: vec4):
+    if channels == 4:
+        return _fixed(texels, vec4)[at]
+    if channels == 2:
+        pair = _fixed(texels, vec2)[at]
+        return vec4(pair[0], pair[1], 0.0, 0.0)
+    return vec4(_fixed(texels, float)[at], 0.0, 0.0, 0.0)
+
+
+# As many numbers of four as are wanted.
+def _part_number(four: vec4, like: float):
+    return four[0]
+
+
+def _part_pair(four: vec4, like: vec2):
+    return vec2(four[0], four[1])
+
+
+def _part_four(four: vec4, like: vec4):
+    return four
+
+
+# The numbers of a GPU's texel that is whole, as floats.
+def _whole_texel(texture: uint64, four: vec4i):
+    if _texture_flag(texture, _UNSIGNED_TEXELS):
+        return vec4(float(uint32(four[0])), float(uint32(four[1])), float(uint32(four[2])), float(uint32(four[3])))
+    return vec4(float(four[0]), float(four[1]), float(four[2]), float(four[3]))
+
+
+# Adds to the gradient of a texel.
+def _add_number(gradient: uint64, channels: int, at: int, value: float):
+    atomic_add(_gradient_of_texels(gradient), at * channels, value)
+
+
+def _add_pair(gradient: uint64, channels: int, at: int, value: vec2):
+    numbers = _gradient_of_texels(gradient)
+    atomic_add(numbers, at * channels, value[0])
+    if channels > 1:
+        atomic_add(numbers, at * channels + 1, value[1])
+
+
+def _add_four(gradient: uint64, channels: int, at: int, value: vec4):
+    numbers = _gradient_of_texels(gradient)
+    atomic_add(numbers, at * channels, value[0])
+    if channels > 1:
+        atomic_add(numbers, at * channels + 1, value[1])
+    if channels == 4:
+        atomic_add(numbers, at * 4 + 2, value[2])
+        atomic_add(numbers, at * 4 + 3, value[3])
+
+
+# How many texels of the first level, along an axis, one of this level is the mean of.
+def _texture_block(texture: uint64, level: uint64, axis: int):
+    block = 1
+    if level != texture + uint64(_TEXTURE_FIRST):
+        first = _fixed(texture + uint64(_TEXTURE_FIRST + _LEVEL_EXTENT), int)[axis]
+        number = int((level - _fixed(texture + uint64(_TEXTURE_LEVELS), uint64)[0]) >> uint64(5))
+        while number > 0 and block * 2 <= first:
+            block = block * 2
+            number = number - 1
+    return block
+
+
+# The levels that a level of detail lies between: the second one is 0 if the first one is all.
+def _texture_levels(texture: uint64, lod: float):
+    level = texture + uint64(_TEXTURE_FIRST)
+    further = uint64(0)
+    part = 0.0
+    count = _fixed(texture + uint64(_TEXTURE_LEVEL_COUNT), int)[0]
+    if count > 1 and lod > 0.0:
+        levels = _fixed(texture + uint64(_TEXTURE_LEVELS), uint64)[0]
+        detail = min(lod, float(count - 1))
+        if _texture_flag(texture, _LINEAR_LEVELS):
+            low = floor(detail)
+            part = detail - low
+            number = int(low)
+            level = levels + uint64(number) * uint64(_LEVEL_BYTES)
+            if number + 1 < count:
+                further = level + uint64(_LEVEL_BYTES)
+        else:
+            level = levels + uint64(int(floor(detail + 0.5))) * uint64(_LEVEL_BYTES)
+    return level, further, part

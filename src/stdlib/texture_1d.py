@@ -1,0 +1,128 @@
+# Textures of one dimension: which texels lie around a place, and what they give (texture.py has the parts).
+
+
+# The two texels around a place.
+def _texture_corners1(texture: uint64, level: uint64, x0: int, x1: int, like):
+    if _on_gpu():
+        return (
+            _texture_fetched1(texture, level, x0, like),
+            _texture_fetched1(texture, level, x1, like),
+        )
+    texels = _fixed(level, uint64)[0]
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), int)[0]
+    return _texel(texels, channels, x0, like), _texel(texels, channels, x1, like)
+
+
+def _texture_corners1_gradient(texture, level, x0, x1, like, adj_a, adj_b):
+    if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
+        _texture_spread1(texture, level, x0, adj_a)
+        _texture_spread1(texture, level, x1, adj_b)
+
+
+def _texture_single1(texture: uint64, level: uint64, x: int, like):
+    if _on_gpu():
+        return _texture_fetched1(texture, level, x, like)
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), int)[0]
+    return _texel(_fixed(level, uint64)[0], channels, x, like)
+
+
+def _texture_single1_gradient(texture, level, x, like, adj):
+    if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
+        _texture_spread1(texture, level, x, adj)
+
+
+# A texel of a GPU's texture, by the object that gives single ones.
+def _texture_fetched1(texture: uint64, level: uint64, x: int, like):
+    object = _fixed(level, uint64)[0]
+    if _texture_flag(texture, _WHOLE_TEXELS):
+        return _texture_part(_whole_texel(texture, _texture_read("whole", object, x, 0.0)), like)
+    return _texture_part(_texture_read("float", object, x, 0.0), like)
+
+
+# Adds to the gradients of all texels of the first level that this one is the mean of.
+def _texture_spread1(texture: uint64, level: uint64, x: int, value):
+    gradient = _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0]
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), int)[0]
+    extent = _fixed(texture + uint64(_TEXTURE_FIRST + _LEVEL_EXTENT), int)
+    block_x = _texture_block(texture, level, 0)
+    share = value / float(block_x)
+    for along_x in range(x * block_x, (x + 1) * block_x):
+        _texel_add(gradient, channels, along_x, share)
+
+
+def _texture_level1(texture: uint64, level: uint64, u: float, like):
+    mode_x = _texture_mode(texture, 0)
+    x = _texture_place(texture, level, mode_x, u, 0)
+    outside = mode_x == _BORDER
+    if _texture_flag(texture, _LINEAR_TEXELS):
+        low_x = floor(x - 0.5)
+        part_x = (x - 0.5) - low_x
+        x0 = int(low_x)
+        a, b = _texture_corners1(
+            texture,
+            level,
+            _texture_index(level, mode_x, x0, 0),
+            _texture_index(level, mode_x, x0 + 1, 0),
+            like,
+        )
+        if outside:
+            in_x0 = _texture_inside(level, mode_x, x0, 0)
+            in_x1 = _texture_inside(level, mode_x, x0 + 1, 0)
+            a = where(in_x0, a, type(like)())
+            b = where(in_x1, b, type(like)())
+        return _texture_mix(a, b, part_x)
+    ix = int(floor(x))
+    found = _texture_single1(
+        texture,
+        level,
+        _texture_index(level, mode_x, ix, 0),
+        like,
+    )
+    if outside:
+        in_x = _texture_inside(level, mode_x, ix, 0)
+        found = where(in_x, found, type(like)())
+    return found
+
+
+def _texture_exact1(texture: uint64, u: float, lod: float, like):
+    level, further, part = _texture_levels(texture, lod)
+    found = _texture_level1(texture, level, u, like)
+    if further != uint64(0):
+        found = _texture_mix(found, _texture_level1(texture, further, u, like), part)
+    return found
+
+
+# By a GPU's texture unit. Its slopes are those of the code above.
+def _texture_quick1(texture: uint64, u: float, lod: float, like):
+    object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
+    scale = _fixed(texture + uint64(_TEXTURE_QUICK), float)
+    if _texture_flag(texture, _WHOLE_TEXELS):
+        whole = _texture_read("whole", object, u * scale[0], max(lod, 0.0))
+        return _texture_part(_whole_texel(texture, whole), like)
+    return _texture_part(_texture_read("float", object, u * scale[0], max(lod, 0.0)), like)
+
+
+def _texture_weighed1(texture: uint64, u: float, lod: float, weights):
+    return _texture_sum(_texture_exact1(texture, u, lod, weights), weights)
+
+
+def _texture_quick1_gradient(texture, u, lod, like, adj):
+    slopes = grad(_texture_weighed1)(texture, u, lod, adj)
+    adjoint[u] += slopes[0]
+    adjoint[lod] += slopes[1]
+
+
+def _texture_sample1(texture_id: uint64, u: float, lod: float, like):
+    texture = _handle("texture", texture_id)
+    if texture == uint64(0):
+        return type(like)()
+    if _on_gpu():
+        return _texture_quick1(texture, u, lod, like)
+    return _texture_exact1(texture, u, lod, like)
+
+
+def _texture_sample_exact1(texture_id: uint64, u: float, lod: float, like):
+    texture = _handle("texture", texture_id)
+    if texture == uint64(0):
+        return type(like)()
+    return _texture_exact1(texture, u, lod, like)
