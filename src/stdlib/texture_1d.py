@@ -108,8 +108,8 @@ def _texture_weighed1(texture: uint64, u: float, lod: float, weights):
 
 def _texture_quick1_gradient(texture, u, lod, like, adj):
     slopes = grad(_texture_weighed1)(texture, u, lod, adj)
-    adjoint[u] += slopes[0]
-    adjoint[lod] += slopes[1]
+    adjoint[u] += slopes[1]
+    adjoint[lod] += slopes[2]
 
 
 def _texture_sample1(texture_id: uint64, u: float, lod: float, like):

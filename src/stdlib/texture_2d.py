@@ -137,9 +137,9 @@ def _texture_weighed2(texture: uint64, u: float, v: float, lod: float, weights):
 
 def _texture_quick2_gradient(texture, u, v, lod, like, adj):
     slopes = grad(_texture_weighed2)(texture, u, v, lod, adj)
-    adjoint[u] += slopes[0]
-    adjoint[v] += slopes[1]
-    adjoint[lod] += slopes[2]
+    adjoint[u] += slopes[1]
+    adjoint[v] += slopes[2]
+    adjoint[lod] += slopes[3]
 
 
 def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):

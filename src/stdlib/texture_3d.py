@@ -175,10 +175,10 @@ def _texture_weighed3(texture: uint64, u: float, v: float, w: float, lod: float,
 
 def _texture_quick3_gradient(texture, u, v, w, lod, like, adj):
     slopes = grad(_texture_weighed3)(texture, u, v, w, lod, adj)
-    adjoint[u] += slopes[0]
-    adjoint[v] += slopes[1]
-    adjoint[w] += slopes[2]
-    adjoint[lod] += slopes[3]
+    adjoint[u] += slopes[1]
+    adjoint[v] += slopes[2]
+    adjoint[w] += slopes[3]
+    adjoint[lod] += slopes[4]
 
 
 def _texture_sample3(texture_id: uint64, u: float, v: float, w: float, lod: float, like):
