@@ -16,11 +16,11 @@ class Texture;
 enum class TextureAddress : std::uint8_t { wrap, clamp, mirror, border };
 
 struct TextureOptions {
-  bool linear = true;                           // between texels, else the nearest
-  bool linear_levels = true;                    // between mip levels
-  bool normalized = true;                       // coordinates are 0…1, else they count texels
+  bool linear = true;         // between texels, else the nearest
+  bool linear_levels = true;  // between mip levels
+  bool normalized = true;     // coordinates are 0…1, else they count texels
   std::array<TextureAddress, 3> address = {TextureAddress::clamp, TextureAddress::clamp, TextureAddress::clamp};
-  int levels = 1;                               // mip levels, each half as large as the one before; 0: all
+  int levels = 1;  // mip levels, each half as large as the one before; 0: all
 };
 
 /// A texture of one, two or three dimensions. Passed to launches as it is, where a kernel has a wp.Texture1D, Texture2D or

@@ -79,7 +79,8 @@ void TextureMemory::drop() noexcept {
 
 std::array<std::int64_t, 3> TextureMemory::extent_of(int level) const {
   std::array<std::int64_t, 3> out = {1, 1, 1};
-  for (std::size_t k = 0; k < std::size_t(plan_.rank); ++k) out[k] = std::max<std::int64_t>(plan_.extent[k] >> level, 1);
+  for (std::size_t k = 0; k < std::size_t(plan_.rank); ++k)
+    out[k] = std::max<std::int64_t>(plan_.extent[k] >> level, 1);
   return out;
 }
 

@@ -7,10 +7,10 @@
 
 namespace weft::cuda {
 
-using ArrayHandle = struct ArrayTag*;             // CUarray
-using LevelsHandle = struct LevelsTag*;           // CUmipmappedArray
-using TextureObject = std::uint64_t;              // CUtexObject
-using SurfaceObject = std::uint64_t;              // CUsurfObject
+using ArrayHandle = struct ArrayTag*;    // CUarray
+using LevelsHandle = struct LevelsTag*;  // CUmipmappedArray
+using TextureObject = std::uint64_t;     // CUtexObject
+using SurfaceObject = std::uint64_t;     // CUsurfObject
 
 /// CUDA_ARRAY3D_DESCRIPTOR. Extents that a rank has not are 0.
 struct ArrayShape {

@@ -13,7 +13,8 @@ namespace {
 using driver::guarded;
 
 texture::Shape shape_of(const runtime::Array& texels, int rank, int levels) {
-  if (rank < 1 || rank > 3) throw runtime::ArgumentError("a Texture has 1 to 3 dimensions, not " + std::to_string(rank));
+  if (rank < 1 || rank > 3)
+    throw runtime::ArgumentError("a Texture has 1 to 3 dimensions, not " + std::to_string(rank));
   if (!texels.is_valid() || !texels.is_contiguous())
     throw runtime::ArgumentError("the texels of a Texture are a contiguous array");
   const Type* element = texels.element();

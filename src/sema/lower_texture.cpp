@@ -118,7 +118,8 @@ Entity FunctionLowering::special_texture_sample(std::vector<Argument> args, cons
   };
   const auto float_of = [&](const Argument& arg, std::string_view param) -> ir::Value* {
     const bool literal = arg.entity.kind == Entity::Kind::integer || arg.entity.kind == Entity::Kind::real;
-    ir::Value* value = literal ? literal_as(arg.entity, types::f32(), node_of(arg)) : value_of(arg.entity, node_of(arg));
+    ir::Value* value =
+        literal ? literal_as(arg.entity, types::f32(), node_of(arg)) : value_of(arg.entity, node_of(arg));
     if (value && value->type != types::f32()) {
       fail(DiagCode::no_overload, node_of(arg),
            "texture_sample() takes '" + std::string(param) + "' as float32, not as " + value->type->user_name());
@@ -129,8 +130,7 @@ Entity FunctionLowering::special_texture_sample(std::vector<Argument> args, cons
 
   ir::Value* texture = value_of(args[0].entity, node_of(args[0]));
   if (!texture) return Entity::failed();
-  std::vector<Argument> passed = {argument(Entity::of(builder_.extract(texture, 0)),
-                                           args[0].expr)};
+  std::vector<Argument> passed = {argument(Entity::of(builder_.extract(texture, 0)), args[0].expr)};
   for (std::size_t k = 1; k <= coordinates; ++k) {
     if (apart) {
       ir::Value* value = float_of(args[k], params[k]);
@@ -149,8 +149,8 @@ Entity FunctionLowering::special_texture_sample(std::vector<Argument> args, cons
       passed.push_back(argument(Entity::of(builder_.extract(place, std::int32_t(axis))), args[k].expr));
   }
   const Argument& dtype = args[coordinates + 1];
-  const bool named = dtype.entity.kind == Entity::Kind::type &&
-                     dtype.entity.symbol->pattern.kind == builtins::Pattern::Kind::exact;
+  const bool named =
+      dtype.entity.kind == Entity::Kind::type && dtype.entity.symbol->pattern.kind == builtins::Pattern::Kind::exact;
   const Type* type = named ? dtype.entity.symbol->pattern.type : nullptr;
   if (!type || shape_of(type).empty())
     return fail(DiagCode::bad_call, node_of(dtype),
@@ -163,10 +163,10 @@ Entity FunctionLowering::special_texture_sample(std::vector<Argument> args, cons
   ir::Value* wanted = value_of(exact.entity, node_of(exact));
   if (!wanted) return Entity::failed();
   if (!wanted->type->is_bool() || !wanted->is_constant())
-    return fail(DiagCode::bad_call, node_of(exact), "texture_sample() takes 'exact' as True or False, known at compile time");
+    return fail(DiagCode::bad_call, node_of(exact),
+                "texture_sample() takes 'exact' as True or False, known at compile time");
   passed.push_back(argument(Entity::of(function_.zero(type)), dtype.expr));
-  const std::string function =
-      (wanted->bits != 0 ? "_texture_sample_exact" : "_texture_sample") + std::to_string(rank);
+  const std::string function = (wanted->bits != 0 ? "_texture_sample_exact" : "_texture_sample") + std::to_string(rank);
   return call_functions({library_function(function)}, std::move(passed), at_node);
 }
 

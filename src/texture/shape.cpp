@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 
-
 #include "runtime/errors.h"
 #include "runtime/half.h"
 
@@ -66,8 +65,8 @@ void check(const Shape& shape, const Sampling& sampling) {
                           ". Supported: uint8, uint16, uint32, int8, int16, int32, float16, float32");
   }
   if (shape.levels < 1 || shape.levels > shape.most_levels())
-    throw ArgumentError("num_mip_levels (" + std::to_string(shape.levels) + ") exceeds the maximum for these dimensions (" +
-                        std::to_string(shape.most_levels()) + ")");
+    throw ArgumentError("num_mip_levels (" + std::to_string(shape.levels) +
+                        ") exceeds the maximum for these dimensions (" + std::to_string(shape.most_levels()) + ")");
   for (const Address mode : sampling.address)
     if (mode > Address::border) throw ArgumentError("Invalid texture address mode");
 }
@@ -122,7 +121,8 @@ void halve(const Shape& shape, int level, const Get& get, const Put& put) {
           for (std::int64_t dz = 0; dz < step[2]; ++dz)
             for (std::int64_t dy = 0; dy < step[1]; ++dy)
               for (std::int64_t dx = 0; dx < step[0]; ++dx)
-                sum += get((((z * step[2] + dz) * from[1] + y * step[1] + dy) * from[0] + x * step[0] + dx) * channels + c);
+                sum += get((((z * step[2] + dz) * from[1] + y * step[1] + dy) * from[0] + x * step[0] + dx) * channels +
+                           c);
           put(at++, sum * share);
         }
 }

@@ -13,10 +13,10 @@ namespace weft::texture {
 enum class Address : std::uint32_t { wrap = 0, clamp = 1, mirror = 2, border = 3 };
 
 struct Shape {
-  int rank = 2;                                      // 1 to 3
-  std::array<std::int64_t, 3> extent = {1, 1, 1};    // width, height, depth
-  int channels = 1;                                  // 1, 2 or 4
-  ScalarKind format = ScalarKind::f32;               // of a channel
+  int rank = 2;                                    // 1 to 3
+  std::array<std::int64_t, 3> extent = {1, 1, 1};  // width, height, depth
+  int channels = 1;                                // 1, 2 or 4
+  ScalarKind format = ScalarKind::f32;             // of a channel
   int levels = 1;
 
   std::array<std::int64_t, 3> extent_of(int level) const;

@@ -24,8 +24,9 @@ Array as_bytes(const Array& array) {
 
 void check_numbers(const Shape& shape, int level, const Array& array) {
   const Type* element = array.is_valid() ? array.element() : nullptr;
-  const bool fits = element && array.is_contiguous() && std::int64_t(array.bytes()) ==
-                                   shape.numbers(level) * std::int64_t(types::scalar(shape.format)->size());
+  const bool fits =
+      element && array.is_contiguous() &&
+      std::int64_t(array.bytes()) == shape.numbers(level) * std::int64_t(types::scalar(shape.format)->size());
   if (!fits) throw ArgumentError("the array of texels is not of the texture's size");
 }
 

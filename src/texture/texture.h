@@ -12,8 +12,8 @@ namespace weft::texture {
 class Texture final : public geometry::Object {
  public:
   struct Options {
-    bool surface = false;                // a GPU's kernels may write to it through a surface object
-    std::uint64_t foreign_array = 0;     // CUarray of somebody else, who keeps it alive
+    bool surface = false;             // a GPU's kernels may write to it through a surface object
+    std::uint64_t foreign_array = 0;  // CUarray of somebody else, who keeps it alive
   };
   /// All texels are zero; a null device is the CPU. Throws ArgumentError.
   static std::shared_ptr<Texture> make(const Shape& shape, const Sampling& sampling, cuda::Device* device,

@@ -71,7 +71,9 @@ TEST_F(Textures, ArraysOfOthersStayTheirs) {
   TextureMemory own(device, plan_of(2));
   TextureMemory::Plan plan = plan_of(2);
   plan.foreign_array = reinterpret_cast<std::uint64_t>(own.array(0));
-  { TextureMemory borrowed(device, plan); }
+  {
+    TextureMemory borrowed(device, plan);
+  }
   EXPECT_EQ(fake::state().count("array_destroy"), 0);
   plan.channels = 4;
   EXPECT_THROW(TextureMemory(device, plan), runtime::ArgumentError);

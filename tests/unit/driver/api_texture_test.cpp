@@ -46,7 +46,8 @@ TEST_F(ApiTexture, SamplesOfEachRank) {
   EXPECT_EQ(image.channels(), 4);
 
   Array one = Array::zeros("float32", {1});
-  program.kernel("block").launch({1}, Texture(Array::from<float>(std::vector<float>(24, 5)).reshape({4, 3, 2}), 3), one);
+  program.kernel("block").launch({1}, Texture(Array::from<float>(std::vector<float>(24, 5)).reshape({4, 3, 2}), 3),
+                                 one);
   EXPECT_EQ(one.read<float>(), (std::vector<float>{9}));
 }
 
