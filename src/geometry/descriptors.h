@@ -159,12 +159,13 @@ struct TextureDescriptor {
   float period[3];           // the extent of the first level in coordinates
   float inverse[3];          // 1 / period
   float quick[3];            // from coordinates to those of `object`
-  TextureLevel first;  // the first level again: it saves a load
+  TextureLevel first;        // the first level again: it saves a load
 };
 static_assert(sizeof(TextureDescriptor) == 128 && offsetof(TextureDescriptor, levels) == 16 &&
                   offsetof(TextureDescriptor, gradient) == 32 && offsetof(TextureDescriptor, level_count) == 40 &&
                   offsetof(TextureDescriptor, address) == 48 && offsetof(TextureDescriptor, period) == 60 &&
-                  offsetof(TextureDescriptor, inverse) == 72 && offsetof(TextureDescriptor, quick) == 84 && offsetof(TextureDescriptor, first) == 96,
+                  offsetof(TextureDescriptor, inverse) == 72 && offsetof(TextureDescriptor, quick) == 84 &&
+                  offsetof(TextureDescriptor, first) == 96,
               "src/stdlib/texture.py knows these offsets");
 
 }  // namespace weft::geometry

@@ -356,7 +356,8 @@ Error infer_effect(const Op& op, Types& results) {
       if (operand_type(op, 0) != types::u64()) return fail_operand(op, 0, "uint64");
       const bool texel = operand_type(op, 1) == types::i32();
       for (std::size_t k = 1; k <= std::size_t(rank); ++k)
-        if (operand_type(op, k) != (texel ? types::i32() : types::f32())) return fail_operand(op, k, "float32 or int32");
+        if (operand_type(op, k) != (texel ? types::i32() : types::f32()))
+          return fail_operand(op, k, "float32 or int32");
       if (operand_type(op, std::size_t(rank) + 1) != types::f32())
         return fail_operand(op, std::size_t(rank) + 1, "float32");
       results = {types::vec(op.imm > kTextureWhole ? types::i32() : types::f32(), 4)};

@@ -129,7 +129,7 @@ bool samples_volumes(const ir::Function& kernel) {
   bool samples = false;
   each_op(*kernel.body, [&](const Op& op) {
     samples = samples || (op.code == OpCode::handle && (HandleUse(op.imm).kind == HandleKind::volume ||
-                                                               HandleUse(op.imm).kind == HandleKind::texture));
+                                                        HandleUse(op.imm).kind == HandleKind::texture));
   });
   return samples;
 }

@@ -7,7 +7,6 @@ CUDA devices.
 
 from __future__ import annotations
 
-import enum
 import weakref
 from typing import Any
 
@@ -16,113 +15,14 @@ import numpy as np
 from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.devices.device import Device, get_device
+from warp._src.geometry.texels import EXTENTS, WHOLE, Texels, TextureAddressMode, TextureError, TextureFilterMode
+from warp._src.geometry.texels import dtype_of, mode_of
 from warp._src.values import struct as _struct
 from warp._src.values import types
 from warp._src.values.struct import Field, StructInstance, StructMeta
 
 
-class TextureFilterMode(enum.IntEnum):
-    """How a texture is read between texels, or between mip levels."""
-
-    CLOSEST = 0
-    """The nearest one."""
-    LINEAR = 1
-    """Those around, by distance."""
-
-
-class TextureAddressMode(enum.IntEnum):
-    """What lies beyond a texture's edges."""
-
-    WRAP = 0
-    """The texture again."""
-    CLAMP = 1
-    """Its outermost texels."""
-    MIRROR = 2
-    """Its mirror image, and so on."""
-    BORDER = 3
-    """Zero."""
-
-
-class TextureError(RuntimeError, ValueError):
-    """What no texture can be made of; a RuntimeError, and a ValueError for programs that expect one."""
-
-
-_DTYPES = (
-    types.uint8,
-    types.uint16,
-    types.uint32,
-    types.int8,
-    types.int16,
-    types.int32,
-    types.float16,
-    types.float32,
-)
-_WHOLE = (types.uint32, types.int32)
-_EXTENTS = ("width", "height", "depth")
 _living: weakref.WeakValueDictionary[int, Texture] = weakref.WeakValueDictionary()
-
-
-def _dtype_of(dtype: Any) -> Any:
-    """The scalar type that a dtype, NumPy's included, stands for."""
-    if dtype is float:
-        return types.float32
-    if dtype is int:
-        return types.int32
-    if dtype not in _DTYPES:
-        try:
-            dtype = getattr(types, np.dtype(dtype).name, dtype)
-        except TypeError:
-            pass
-    if dtype not in _DTYPES:
-        shown = getattr(dtype, "__name__", dtype)
-        raise TextureError(
-            f"Unsupported texture dtype: {shown}. Supported: " + ", ".join(one.__name__ for one in _DTYPES)
-        )
-    return dtype
-
-
-def _mode(modes: Any, value: Any, what: str) -> Any:
-    try:
-        return modes(value)
-    except (TypeError, ValueError):
-        raise TextureError(f"Invalid texture {what}: {value!r}; use wp.{modes.__name__}") from None
-
-
-class _Texels:
-    """An array as texels: its extents (width first), channels and type, and the array that holds them, contiguous."""
-
-    def __init__(self, data: Any, ndim: int, purpose: str) -> None:
-        if not isinstance(data, array) and hasattr(data, "__cuda_array_interface__"):
-            data = array(data, copy=False)
-        shape: tuple[int, ...] = ()
-        if isinstance(data, array):
-            if not data._valid:
-                raise TextureError(f"{purpose}: the array is an annotation, it has no memory")
-            scalar = data._element.element if data._element.kind == "vec" else data._element
-            self.dtype = _dtype_of(types.class_of(scalar) if scalar is not None else data.dtype)
-            shape = tuple(data.shape) + ((data._element.size // scalar.size,) if data._element.kind == "vec" else ())
-            contiguous = data.is_contiguous
-        elif isinstance(data, np.ndarray):
-            self.dtype = _dtype_of(data.dtype)
-            shape = data.shape
-            contiguous = data.flags.c_contiguous
-        else:
-            raise TextureError(f"{purpose}: must be a Warp array or NumPy array, got {type(data).__name__}")
-        if len(shape) not in (ndim, ndim + 1):
-            raise TextureError(
-                f"{purpose}: {ndim}D texture data must be {ndim}D or {ndim + 1}D array, got the shape {shape}"
-            )
-        self.data = data
-        self.contiguous = contiguous
-        self.extents = tuple(int(n) for n in reversed(shape[:ndim]))
-        self.channels = int(shape[ndim]) if len(shape) > ndim else 1
-
-    def as_array(self) -> array:
-        """The texels for reading, in an array of ours."""
-        if isinstance(self.data, array):
-            return self.data
-        flat = np.ascontiguousarray(self.data).reshape(-1)
-        return array(flat, dtype=self.dtype, device="cpu")
 
 
 class Texture(StructInstance):
@@ -150,11 +50,11 @@ class Texture(StructInstance):
         cuda_array: int,
     ) -> None:
         ndim = self._ndim
-        texels = _Texels(data, ndim, "data") if data is not None else None
+        texels = Texels(data, ndim, "data") if data is not None else None
         if texels is not None:
             if cuda_array:
                 raise TextureError("cuda_array: a texture is made from data or over a CUDA array, not both")
-            for name, given, found in zip(_EXTENTS, extents, texels.extents):
+            for name, given, found in zip(EXTENTS, extents, texels.extents):
                 if given not in (0, found):
                     raise TextureError(f"{name}: Specified texture {name} does not match data {name} ({given}, {found})")
             if num_channels not in (0, texels.channels):
@@ -162,22 +62,22 @@ class Texture(StructInstance):
                     "num_channels: Specified texture channels do not match data channels "
                     f"(expected {num_channels}, got {texels.channels})"
                 )
-            if dtype is not None and _dtype_of(dtype) is not texels.dtype:
+            if dtype is not None and dtype_of(dtype) is not texels.dtype:
                 raise TextureError("dtype: Specified texture dtype does not match data dtype")
             if not texels.contiguous and isinstance(texels.data, array):
                 raise TextureError("data: Source array must be contiguous")
             extents, num_channels, dtype = texels.extents, texels.channels, texels.dtype
             if device is None and isinstance(texels.data, array):
                 device = texels.data.device
-        for name, one in zip(_EXTENTS, extents):
+        for name, one in zip(EXTENTS, extents):
             if not isinstance(one, (int, np.integer)) or one < 1:
                 raise TextureError(f"Texture {name} must be a positive integer, not {one!r}")
         if num_channels not in (1, 2, 4):
             raise TextureError(f"Texture num_channels must be 1, 2, or 4, not {num_channels!r}")
-        dtype = _dtype_of(dtype)
-        default = TextureFilterMode.CLOSEST if dtype in _WHOLE else TextureFilterMode.LINEAR
-        filtering = default if filter_mode is None else _mode(TextureFilterMode, filter_mode, "filter mode")
-        between = default if mip_filter_mode is None else _mode(TextureFilterMode, mip_filter_mode, "mip filter mode")
+        dtype = dtype_of(dtype)
+        default = TextureFilterMode.CLOSEST if dtype in WHOLE else TextureFilterMode.LINEAR
+        filtering = default if filter_mode is None else mode_of(TextureFilterMode, filter_mode, "filter mode")
+        between = default if mip_filter_mode is None else mode_of(TextureFilterMode, mip_filter_mode, "mip filter mode")
         modes = self._address_modes(address_mode, address_modes)
         most = max(extents).bit_length()
         if not isinstance(num_mip_levels, (int, np.integer)) or num_mip_levels < 0:
@@ -185,7 +85,7 @@ class Texture(StructInstance):
         if num_mip_levels > most:
             raise TextureError(f"num_mip_levels ({num_mip_levels}) exceeds the maximum for base dimensions {extents} ({most})")
         levels = int(num_mip_levels) or most
-        if dtype in _WHOLE and TextureFilterMode.LINEAR in (filtering, between if levels > 1 else filtering):
+        if dtype in WHOLE and TextureFilterMode.LINEAR in (filtering, between if levels > 1 else filtering):
             raise TextureError(
                 f"filter_mode: texels of {dtype.__name__} are not mixed: use wp.TextureFilterMode.CLOSEST for filter_mode and "
                 "mip_filter_mode"
@@ -227,7 +127,7 @@ class Texture(StructInstance):
             device=on,
             id=made.id,
         )
-        values.update(zip(_EXTENTS, full[:ndim]))
+        values.update(zip(EXTENTS, full[:ndim]))
         _living[made.id] = self
         if texels is not None:
             self._upload(texels)
@@ -244,17 +144,17 @@ class Texture(StructInstance):
                 mode = both
             if axis >= cls._ndim:
                 mode = TextureAddressMode.CLAMP
-            found.append(_mode(TextureAddressMode, mode, f"address mode for axis {axis}"))
+            found.append(mode_of(TextureAddressMode, mode, f"address mode for axis {axis}"))
         return tuple(found)
 
     @classmethod
     def _wp_empty_(cls) -> Any:
         """What stands for no texture in a struct: samples are zero."""
         made = cls.__new__(cls)
-        made.__dict__.update({"id": 0, **{name: 0 for name in _EXTENTS[: cls._ndim]}})
+        made.__dict__.update({"id": 0, **{name: 0 for name in EXTENTS[: cls._ndim]}})
         return made
 
-    def _upload(self, texels: _Texels) -> None:
+    def _upload(self, texels: Texels) -> None:
         source = texels.as_array()
         if source.device.is_cuda and source.device != self.device:
             source = source.to("cpu")
@@ -303,7 +203,7 @@ class Texture(StructInstance):
         return self.width * self.height * self.depth * self._channels
 
     def _shape(self) -> tuple[int, ...]:
-        return tuple(self.__dict__[name] for name in reversed(_EXTENTS[: self._ndim]))
+        return tuple(self.__dict__[name] for name in reversed(EXTENTS[: self._ndim]))
 
     def _check_copy(self, name: str) -> None:
         if not self.__dict__["id"] or "_texture" not in self.__dict__:
@@ -327,8 +227,8 @@ class Texture(StructInstance):
                 f"source channels={other._channels}"
             )
 
-    def _check_array(self, data: Any, role: str) -> _Texels:
-        texels = _Texels(data, self._ndim, role)
+    def _check_array(self, data: Any, role: str) -> Texels:
+        texels = Texels(data, self._ndim, role)
         if not texels.contiguous:
             raise TextureError(f"{role.capitalize()} array must be contiguous")
         if tuple(reversed(texels.extents)) != self._shape():

@@ -412,10 +412,6 @@ def class_of_struct(handle: _weft.Type) -> type:
     cls = _classes.get(handle)
     if cls is not None:
         return cls
-    if handle.is_library and handle.name.startswith("Texture"):
-        from warp._src.geometry import texture
-
-        return getattr(texture, handle.name)
     fields = {name: Field(name, field_type, field_type) for name, field_type, _ in handle.fields}
     members: dict[str, Any] = {"__doc__": None, "__module__": "warp.types", "_wp_class_": StructInstance}
     if handle.is_library:
