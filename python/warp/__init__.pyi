@@ -723,6 +723,151 @@ TIMING_KERNEL: _b.int
 TIMING_KERNEL_BUILTIN: _b.int
 TIMING_MEMCPY: _b.int
 TIMING_MEMSET: _b.int
+class Texture:
+    """What textures of one, two and three dimensions have in common. Make a `Texture1D`, `Texture2D` or `Texture3D`."""
+    def __init__(self) -> None: ...
+    def copy_from(self, src: Any) -> None:
+        """Copies texels from an array of ours, a NumPy array or another texture of the same shape, dtype and channels.
+
+        Textures with mip levels stay as they were made.
+        """
+    def copy_to(self, dst: Any) -> None:
+        """Copies texels to an array of ours, a NumPy array or another texture of the same shape, dtype and channels."""
+    def to(self, device: Any) -> Any:
+        """The texture on a device: itself if it lies there, else another one with the same texels."""
+    @_b.property
+    def id(self) -> _b.int:
+        """The number by which kernels know the texture."""
+    @_b.property
+    def ndim(self) -> _b.int:
+        """1, 2 or 3."""
+    @_b.property
+    def width(self) -> _b.int:
+        """Texels along u."""
+    @_b.property
+    def height(self) -> _b.int:
+        """Texels along v; 1 for textures of one dimension."""
+    @_b.property
+    def depth(self) -> _b.int:
+        """Texels along w; 1 for textures of one or two dimensions."""
+    @_b.property
+    def num_channels(self) -> _b.int:
+        """Numbers in a texel: 1, 2 or 4."""
+    @_b.property
+    def dtype(self) -> Any:
+        """The type of these numbers."""
+    @_b.property
+    def filter_mode(self) -> TextureFilterMode:
+        """How it is read between texels."""
+    @_b.property
+    def mip_filter_mode(self) -> TextureFilterMode:
+        """How it is read between mip levels."""
+    @_b.property
+    def num_mip_levels(self) -> _b.int:
+        """How many levels there are; 1 without further ones."""
+    @_b.property
+    def is_mipmapped(self) -> _b.bool:
+        """Whether it has more than one level."""
+    @_b.property
+    def address_mode_u(self) -> TextureAddressMode:
+        """What lies beyond the edges along u."""
+    @_b.property
+    def address_mode_v(self) -> TextureAddressMode:
+        """What lies beyond the edges along v."""
+    @_b.property
+    def address_mode_w(self) -> TextureAddressMode:
+        """What lies beyond the edges along w."""
+    @_b.property
+    def normalized_coords(self) -> _b.bool:
+        """Whether coordinates are 0…1, else they count texels."""
+    @_b.property
+    def cuda_array(self) -> _b.int:
+        """The CUDA array that holds the texels: a texture on a CUDA device, without mip levels."""
+    @_b.property
+    def cuda_texture(self) -> _b.int:
+        """The CUDA texture object."""
+    @_b.property
+    def cuda_surface(self) -> _b.int:
+        """The CUDA surface object of a texture that was made with `surface_access`; it is made when first asked for."""
+
+class Texture1D(Texture):
+    """A row of texels that kernels sample: `wp.texture_sample(tex, u, dtype=float)`.
+
+    Args:
+        data: texels, an array of ours or NumPy's of the shape `(width,)` or `(width, channels)`; None: zeros.
+        width: texels, where there is no data.
+        num_channels: numbers in a texel: 1, 2 or 4.
+        dtype: uint8, uint16, int8, int16 (samples are 0…1 or -1…1), float16, float32, uint32 or int32 (never mixed).
+        filter_mode: between texels; LINEAR unless they are whole numbers of 32 bits.
+        address_mode: what lies beyond the edges.
+        address_mode_u: the same, for one axis.
+        normalized_coords: whether coordinates are 0…1; else they count texels.
+        num_mip_levels: how many levels, each half as wide as the one before; 0: all of them.
+        mip_filter_mode: between levels.
+        device: where it lives; by default that of the data.
+        surface_access: whether CUDA code of others may write to it through a surface object.
+        cuda_array: a CUDA array of others to be used as it is, of this shape.
+    """
+    def __init__(self, data: Any = None, width: _b.int = 0, num_channels: _b.int = 0, dtype: Any = None, filter_mode: TextureFilterMode | None = None, address_mode: Any = <TextureAddressMode.CLAMP: 1>, address_mode_u: TextureAddressMode | None = None, normalized_coords: _b.bool = True, num_mip_levels: _b.int = 1, mip_filter_mode: TextureFilterMode | None = None, device: Any = None, surface_access: _b.bool = False, cuda_array: _b.int = 0) -> None: ...
+
+class Texture2D(Texture):
+    """An image that kernels sample: `wp.texture_sample(tex, wp.vec2(u, v), dtype=wp.vec4)`.
+
+    Args:
+        data: texels, an array of ours or NumPy's of the shape `(height, width)` or `(height, width, channels)`; None: zeros.
+        width: texels along u, where there is no data.
+        height: texels along v.
+        num_channels: numbers in a texel: 1, 2 or 4.
+        dtype: uint8, uint16, int8, int16 (samples are 0…1 or -1…1), float16, float32, uint32 or int32 (never mixed).
+        filter_mode: between texels; LINEAR unless they are whole numbers of 32 bits.
+        address_mode: what lies beyond the edges; one for each axis, or one for all.
+        address_mode_u: the same, for one axis.
+        address_mode_v: the same, for one axis.
+        normalized_coords: whether coordinates are 0…1; else they count texels.
+        num_mip_levels: how many levels, each half as large as the one before; 0: all of them.
+        mip_filter_mode: between levels.
+        device: where it lives; by default that of the data.
+        surface_access: whether CUDA code of others may write to it through a surface object.
+        cuda_array: a CUDA array of others to be used as it is, of this shape.
+    """
+    def __init__(self, data: Any = None, width: _b.int = 0, height: _b.int = 0, num_channels: _b.int = 0, dtype: Any = None, filter_mode: TextureFilterMode | None = None, address_mode: Any = <TextureAddressMode.CLAMP: 1>, address_mode_u: TextureAddressMode | None = None, address_mode_v: TextureAddressMode | None = None, normalized_coords: _b.bool = True, num_mip_levels: _b.int = 1, mip_filter_mode: TextureFilterMode | None = None, device: Any = None, surface_access: _b.bool = False, cuda_array: _b.int = 0) -> None: ...
+
+class Texture3D(Texture):
+    """A block of texels that kernels sample: `wp.texture_sample(tex, wp.vec3(u, v, w), dtype=float)`.
+
+    Args:
+        data: texels, an array of ours or NumPy's of the shape `(depth, height, width)`, channels last; None: zeros.
+        width: texels along u, where there is no data.
+        height: texels along v.
+        depth: texels along w.
+        num_channels: numbers in a texel: 1, 2 or 4.
+        dtype: uint8, uint16, int8, int16 (samples are 0…1 or -1…1), float16, float32, uint32 or int32 (never mixed).
+        filter_mode: between texels; LINEAR unless they are whole numbers of 32 bits.
+        address_mode: what lies beyond the edges; one for each axis, or one for all.
+        address_mode_u: the same, for one axis.
+        address_mode_v: the same, for one axis.
+        address_mode_w: the same, for one axis.
+        normalized_coords: whether coordinates are 0…1; else they count texels.
+        num_mip_levels: how many levels, each half as large as the one before; 0: all of them.
+        mip_filter_mode: between levels.
+        device: where it lives; by default that of the data.
+        surface_access: whether CUDA code of others may write to it through a surface object.
+        cuda_array: a CUDA array of others to be used as it is, of this shape.
+    """
+    def __init__(self, data: Any = None, width: _b.int = 0, height: _b.int = 0, depth: _b.int = 0, num_channels: _b.int = 0, dtype: Any = None, filter_mode: TextureFilterMode | None = None, address_mode: Any = <TextureAddressMode.CLAMP: 1>, address_mode_u: TextureAddressMode | None = None, address_mode_v: TextureAddressMode | None = None, address_mode_w: TextureAddressMode | None = None, normalized_coords: _b.bool = True, num_mip_levels: _b.int = 1, mip_filter_mode: TextureFilterMode | None = None, device: Any = None, surface_access: _b.bool = False, cuda_array: _b.int = 0) -> None: ...
+
+class TextureAddressMode(_enum.IntEnum):
+    """What lies beyond a texture's edges."""
+    WRAP = 0
+    CLAMP = 1
+    MIRROR = 2
+    BORDER = 3
+
+class TextureFilterMode(_enum.IntEnum):
+    """How a texture is read between texels, or between mip levels."""
+    CLOSEST = 0
+    LINEAR = 1
+
 class TimingResult:
     """How long one piece of work took on a device."""
     device: Any
@@ -1267,6 +1412,75 @@ class MeshQueryRay:
     u: _b.float
     v: _b.float
     normal: vec3
+class Texture1D:
+    """A row of texels that kernels sample: `wp.texture_sample(tex, u, dtype=float)`.
+
+    Args:
+        data: texels, an array of ours or NumPy's of the shape `(width,)` or `(width, channels)`; None: zeros.
+        width: texels, where there is no data.
+        num_channels: numbers in a texel: 1, 2 or 4.
+        dtype: uint8, uint16, int8, int16 (samples are 0…1 or -1…1), float16, float32, uint32 or int32 (never mixed).
+        filter_mode: between texels; LINEAR unless they are whole numbers of 32 bits.
+        address_mode: what lies beyond the edges.
+        address_mode_u: the same, for one axis.
+        normalized_coords: whether coordinates are 0…1; else they count texels.
+        num_mip_levels: how many levels, each half as wide as the one before; 0: all of them.
+        mip_filter_mode: between levels.
+        device: where it lives; by default that of the data.
+        surface_access: whether CUDA code of others may write to it through a surface object.
+        cuda_array: a CUDA array of others to be used as it is, of this shape.
+    """
+    id: _b.int
+    width: _b.int
+class Texture2D:
+    """An image that kernels sample: `wp.texture_sample(tex, wp.vec2(u, v), dtype=wp.vec4)`.
+
+    Args:
+        data: texels, an array of ours or NumPy's of the shape `(height, width)` or `(height, width, channels)`; None: zeros.
+        width: texels along u, where there is no data.
+        height: texels along v.
+        num_channels: numbers in a texel: 1, 2 or 4.
+        dtype: uint8, uint16, int8, int16 (samples are 0…1 or -1…1), float16, float32, uint32 or int32 (never mixed).
+        filter_mode: between texels; LINEAR unless they are whole numbers of 32 bits.
+        address_mode: what lies beyond the edges; one for each axis, or one for all.
+        address_mode_u: the same, for one axis.
+        address_mode_v: the same, for one axis.
+        normalized_coords: whether coordinates are 0…1; else they count texels.
+        num_mip_levels: how many levels, each half as large as the one before; 0: all of them.
+        mip_filter_mode: between levels.
+        device: where it lives; by default that of the data.
+        surface_access: whether CUDA code of others may write to it through a surface object.
+        cuda_array: a CUDA array of others to be used as it is, of this shape.
+    """
+    id: _b.int
+    width: _b.int
+    height: _b.int
+class Texture3D:
+    """A block of texels that kernels sample: `wp.texture_sample(tex, wp.vec3(u, v, w), dtype=float)`.
+
+    Args:
+        data: texels, an array of ours or NumPy's of the shape `(depth, height, width)`, channels last; None: zeros.
+        width: texels along u, where there is no data.
+        height: texels along v.
+        depth: texels along w.
+        num_channels: numbers in a texel: 1, 2 or 4.
+        dtype: uint8, uint16, int8, int16 (samples are 0…1 or -1…1), float16, float32, uint32 or int32 (never mixed).
+        filter_mode: between texels; LINEAR unless they are whole numbers of 32 bits.
+        address_mode: what lies beyond the edges; one for each axis, or one for all.
+        address_mode_u: the same, for one axis.
+        address_mode_v: the same, for one axis.
+        address_mode_w: the same, for one axis.
+        normalized_coords: whether coordinates are 0…1; else they count texels.
+        num_mip_levels: how many levels, each half as large as the one before; 0: all of them.
+        mip_filter_mode: between levels.
+        device: where it lives; by default that of the data.
+        surface_access: whether CUDA code of others may write to it through a surface object.
+        cuda_array: a CUDA array of others to be used as it is, of this shape.
+    """
+    id: _b.int
+    width: _b.int
+    height: _b.int
+    depth: _b.int
 @_overload
 def abs(x: _S) -> _S:
     """Absolute value."""
@@ -2115,6 +2329,21 @@ def tan(x: _F) -> _F:
     """Tangent of x in radians."""
 def tanh(x: _F) -> _F:
     """Hyperbolic tangent."""
+@_overload
+def texture_sample(tex: Texture1D, u: _b.float, dtype: type[_T], lod: _b.float = ..., exact: _b.bool = ...) -> _T:
+    """The texture at a place: dtype is float, vec2 or vec4; channels that it has not are zero. lod chooses between mip levels; below zero it is the first. With exact the weights are those of float32 on GPUs too, whose texture units have 8 bits."""
+@_overload
+def texture_sample(tex: Texture2D, uv: Vector[_b.float, Literal[2]], dtype: type[_T], lod: _b.float = ..., exact: _b.bool = ...) -> _T:
+    """The texture at a place: dtype is float, vec2 or vec4; channels that it has not are zero. lod chooses between mip levels; below zero it is the first. With exact the weights are those of float32 on GPUs too, whose texture units have 8 bits."""
+@_overload
+def texture_sample(tex: Texture2D, u: _b.float, v: _b.float, dtype: type[_T], lod: _b.float = ..., exact: _b.bool = ...) -> _T:
+    """The same for coordinates apart."""
+@_overload
+def texture_sample(tex: Texture3D, uvw: Vector[_b.float, Literal[3]], dtype: type[_T], lod: _b.float = ..., exact: _b.bool = ...) -> _T:
+    """The texture at a place: dtype is float, vec2 or vec4; channels that it has not are zero. lod chooses between mip levels; below zero it is the first. With exact the weights are those of float32 on GPUs too, whose texture units have 8 bits."""
+@_overload
+def texture_sample(tex: Texture3D, u: _b.float, v: _b.float, w: _b.float, dtype: type[_T], lod: _b.float = ..., exact: _b.bool = ...) -> _T:
+    """The same for coordinates apart."""
 def trace(a: Matrix[_S, _N, _N]) -> _S:
     """Sum of the diagonal."""
 def transform_compose(position: Vector[_F, Literal[3]], rotation: Quaternion[_F], scale: Vector[_F, Literal[3]]) -> Matrix[_F, Literal[4], Literal[4]]:

@@ -54,6 +54,14 @@ _MIRROR = 2
 _BORDER = 3
 
 
+# Whether there is a texture: a field without one has the id 0, and the descriptor of a deleted one is zero.
+def _texture_lives(texture: uint64):
+    lives = False
+    if texture != uint64(0):
+        lives = _fixed(texture + uint64(_TEXTURE_LEVEL_COUNT), int)[0] > 0
+    return lives
+
+
 def _texture_flag(texture: uint64, flag: int):
     return (_fixed(texture + uint64(_TEXTURE_FLAGS), uint32)[0] & uint32(flag)) != uint32(0)
 

@@ -114,7 +114,7 @@ def _texture_quick1_gradient(texture, u, lod, like, adj):
 
 def _texture_sample1(texture_id: uint64, u: float, lod: float, like):
     texture = _handle("texture", texture_id)
-    if texture == uint64(0):
+    if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
         return _texture_quick1(texture, u, lod, like)
@@ -123,6 +123,6 @@ def _texture_sample1(texture_id: uint64, u: float, lod: float, like):
 
 def _texture_sample_exact1(texture_id: uint64, u: float, lod: float, like):
     texture = _handle("texture", texture_id)
-    if texture == uint64(0):
+    if not _texture_lives(texture):
         return type(like)()
     return _texture_exact1(texture, u, lod, like)

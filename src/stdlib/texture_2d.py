@@ -144,7 +144,7 @@ def _texture_quick2_gradient(texture, u, v, lod, like, adj):
 
 def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
     texture = _handle("texture", texture_id)
-    if texture == uint64(0):
+    if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
         return _texture_quick2(texture, u, v, lod, like)
@@ -153,6 +153,6 @@ def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
 
 def _texture_sample_exact2(texture_id: uint64, u: float, v: float, lod: float, like):
     texture = _handle("texture", texture_id)
-    if texture == uint64(0):
+    if not _texture_lives(texture):
         return type(like)()
     return _texture_exact2(texture, u, v, lod, like)

@@ -183,7 +183,7 @@ def _texture_quick3_gradient(texture, u, v, w, lod, like, adj):
 
 def _texture_sample3(texture_id: uint64, u: float, v: float, w: float, lod: float, like):
     texture = _handle("texture", texture_id)
-    if texture == uint64(0):
+    if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
         return _texture_quick3(texture, u, v, w, lod, like)
@@ -192,6 +192,6 @@ def _texture_sample3(texture_id: uint64, u: float, v: float, w: float, lod: floa
 
 def _texture_sample_exact3(texture_id: uint64, u: float, v: float, w: float, lod: float, like):
     texture = _handle("texture", texture_id)
-    if texture == uint64(0):
+    if not _texture_lives(texture):
         return type(like)()
     return _texture_exact3(texture, u, v, w, lod, like)

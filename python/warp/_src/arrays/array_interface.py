@@ -38,7 +38,8 @@ class Layout:
         self.inner: tuple[int, ...] = ()
         if kind == "struct":
             fields = handle.fields
-            self.holds_arrays = any(
+            texture = handle.is_library and handle.name.startswith("Texture")  # its texels are kept like an array's memory
+            self.holds_arrays = texture or any(
                 f.kind in ("array", "indexedarray") or (f.kind == "struct" and layout(f).holds_arrays)
                 for _, f, _ in fields
             )

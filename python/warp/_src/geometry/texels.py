@@ -57,12 +57,12 @@ def dtype_of(dtype: Any) -> Any:
         return types.float32
     if dtype is int:
         return types.int32
-    if dtype not in DTYPES:
+    if not any(dtype is one for one in DTYPES):  # NumPy's dtypes are equal to ours
         try:
             dtype = getattr(types, np.dtype(dtype).name, dtype)
         except TypeError:
             pass
-    if dtype not in DTYPES:
+    if not any(dtype is one for one in DTYPES):
         shown = getattr(dtype, "__name__", dtype)
         raise TextureError(
             f"Unsupported texture dtype: {shown}. Supported: " + ", ".join(one.__name__ for one in DTYPES)
