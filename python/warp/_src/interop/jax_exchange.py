@@ -9,9 +9,9 @@ import numpy as np
 from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.devices.device import CPU, Device, get_device
+from warp._src.interop.jax_parameters import inner_dims, numpy_type
 from warp._src.interop.jax_support import import_jax
-from warp._src.values.scalars import scalar_class
-from warp._src.values.types import type_handle
+from warp._src.values.types import class_of, type_handle
 
 __all__ = ["device_from_jax", "device_to_jax", "dtype_from_jax", "dtype_to_jax", "from_jax", "get_jax_device", "to_jax"]
 
@@ -67,7 +67,7 @@ def dtype_from_jax(jax_dtype: Any) -> Any:
         name = str(jax_dtype)
     if name not in _NAMES:
         raise TypeError(f"arrays can't hold elements of JAX's type {jax_dtype}")
-    return scalar_class(name)
+    return class_of(_weft.type_scalar(name))
 
 
 def dtype_to_jax(warp_dtype: Any) -> Any:
@@ -108,10 +108,22 @@ def from_jax(jax_array: Any, dtype: Any = None) -> array:
     (device,) = devices
     if device.platform == "cpu":
         made = _weft.xla_array_over(jax_array.block_until_ready(), element)
-        if made is not None:
-            return made
-        raise RuntimeError(_misfit(jax_array, dtype))
+        return made if made is not None else _over_address(jax_array, dtype, element)
     return array(jax_array.block_until_ready(), dtype=dtype, copy=False, device=device_from_jax(device))
+
+
+def _over_address(jax_array: Any, dtype: Any, element: _weft.Type | None) -> array:
+    """The same for what the buffer protocol has no words for: bfloat16, and arrays without dimensions."""
+    if element is None:
+        element = type_handle(dtype_from_jax(jax_array.dtype))
+    inner = inner_dims(element)
+    outer = jax_array.shape[: jax_array.ndim - len(inner)]
+    fits = jax_array.shape[len(outer) :] == inner and len(outer) <= 4
+    if not fits or numpy_type(element) != jax_array.dtype:
+        raise RuntimeError(_misfit(jax_array, dtype))
+    made = array.__new__(array)
+    made._wrap(element, list(outer or (1,)), None, jax_array.unsafe_buffer_pointer(), jax_array, None)
+    return made
 
 
 def _misfit(jax_array: Any, dtype: Any) -> str:

@@ -68,6 +68,7 @@ class JaxKernel:
     """A kernel as a function of JAX; `jax_kernel` makes it."""
 
     def __init__(self, kernel: Kernel, options: dict[str, Any]):
+        self._jax = import_jax()
         self.kernel = kernel
         self.options = options
         self.what = f"kernel '{kernel.key}'"
@@ -78,7 +79,6 @@ class JaxKernel:
         self.output_dims = static_dims(options["output_dims"], "output_dims")
         self.vmap_method = check_vmap_method(options["vmap_method"], self.what)
         JaxModulePreloadMode(options["module_preload_mode"])
-        self._jax = import_jax()
         self._tracer = self._jax.core.Tracer
         self._values = [k for k, p in enumerate(self.roles.inputs) if not p.is_array]
         self._epoch = -1
