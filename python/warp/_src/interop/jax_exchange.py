@@ -140,5 +140,10 @@ def to_jax(warp_array: array) -> Any:
     jax = import_jax()
     if not isinstance(warp_array, array):
         raise TypeError(f"to_jax takes an array of this package, not {type(warp_array).__name__}")
+    if warp_array._element.scalar == "bfloat16" and warp_array._place < 0:  # NumPy's capsules have no such type
+        import jax.numpy as jnp
+
+        bits = np.asarray(warp_array.numpy()).view(np.uint16)
+        return jax.lax.bitcast_convert_type(jnp.asarray(bits), jnp.bfloat16)
     return jax.dlpack.from_dlpack(warp_array)
 
