@@ -278,7 +278,7 @@ class Volume:
         if isinstance(file_or_buffer, (str, os.PathLike)):
             name = os.fspath(file_or_buffer)
             with open(file_or_buffer, "rb") as file:
-                data: Any = file.read()
+                data: Any = _building.file_bytes(file)
         elif hasattr(file_or_buffer, "read"):
             data = file_or_buffer.read()
             name = str(getattr(file_or_buffer, "name", name))
@@ -288,8 +288,10 @@ class Volume:
             raise RuntimeError(f"{name}: a .nvdb file must be opened for reading bytes: open(path, 'rb')")
         blosc = _blosc()
         unpack = None if blosc is None else _building.blosc_unpacker(blosc)
-        memory, sizes = _weft.volume_read(data, name, unpack)
-        return cls._of(_building.shared(memory).to(get_device(device)), name, sizes)
+        own = isinstance(data, array)
+        memory, sizes, at = _weft.volume_read(data.numpy() if own else data, name, unpack, own)
+        grids = data[at : at + sum(sizes)] if memory is None else _building.shared(memory)
+        return cls._of(grids.to(get_device(device)), f"{name}, unpacked grid", sizes)
 
     def save_to_nvdb(self, path: Any, codec: str = "none") -> None:
         """Writes the grid to a `.nvdb` file, with those that follow it where it was loaded.
