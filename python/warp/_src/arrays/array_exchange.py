@@ -14,7 +14,7 @@ from warp._src.values.struct_ctypes import structure_of
 
 
 class ArrayExchange(ArrayAttributes):
-    """The protocols of NumPy, DLPack and ctypes, for `array`."""
+    """The protocols of NumPy and ctypes, for `array`; DLPack is C++'s (src/bind/dlpack.cpp)."""
 
     __slots__ = ()
 
@@ -51,17 +51,6 @@ class ArrayExchange(ArrayAttributes):
         from warp._src.arrays.cuda_interface import interface_of
 
         return interface_of(self)
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        """A DLPack capsule over the same memory."""
-        if self._place >= 0:
-            from warp._src.arrays.cuda_dlpack import capsule_of
-
-            return capsule_of(self, kwargs.get("stream"))
-        return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if v is not None})
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0) if self._place < 0 else (2, self.device._native.number)
 
     def cptr(self) -> Any:
         """A ctypes pointer to the first element."""
