@@ -8,8 +8,6 @@ This interpreter imports Weft's `warp` and JAX, PEER's has warp-lang and JAX. Bo
 is what each further call in one jitted function adds; figures are microseconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
