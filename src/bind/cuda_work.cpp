@@ -64,7 +64,6 @@ void register_streams(nb::module_& m) {
   m.def(
       "cuda_stream_of_thread",
       [](int ordinal, std::shared_ptr<cuda::Stream> stream) {
-        if (stream) note_chosen_stream(device_at(ordinal), *stream);
         return device_at(ordinal).set_thread_stream(std::move(stream));
       },
       nb::arg("ordinal"), nb::arg("stream").none(),

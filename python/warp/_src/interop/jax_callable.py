@@ -11,7 +11,7 @@ from typing import Any, Callable, Sequence
 from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import clone, copy, zeros_like
-from warp._src.devices.device import CPU, Device, ScopedDevice, get_device, selection
+from warp._src.devices.device import CPU, Device, ScopedDevice, get_device, is_cuda_available, selection
 from warp._src.devices.streams import ScopedStream, Stream
 from warp._src.gradients.forward import ForwardMode
 from warp._src.gradients.tape import Tape
@@ -145,7 +145,15 @@ class FunctionCall(Call):
 
         record = self._record("forward", batch)
         self._captured |= {record}
-        _weft.xla_register_function(record, self._types(self.inputs), self._types(self.outputs), begins, batch, run)
+        types = self._types(self.inputs), self._types(self.outputs)
+        # Where there is no device but the CPU, nothing has to be made current around the function.
+        direct = None if owner.graph_mode in _GRAPHS or is_cuda_available() else owner.func
+        slots = [(-1, -1, value) for value in self.values]
+        for a, one in enumerate(self.inputs):
+            slots[one.index] = (a, -1, None)
+        for r, out in enumerate(self.outputs):
+            slots[out.index] = (-1, r, None)
+        _weft.xla_register_function(record, *types, begins, batch, run, direct, slots)
         aliases = {b: r for r, b in enumerate(begins) if b >= 0}
         known = self._plans[batch] = Plan(0, record, aliases)
         return known
