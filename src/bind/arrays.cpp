@@ -415,6 +415,8 @@ nb::object bytes_or_none(std::uintptr_t address) { return address ? nb::object(n
 
 }  // namespace
 
+nb::object new_array(runtime::Array array) { return instance(view_class, std::move(array)); }
+
 void register_arrays(nb::module_& m) {
   m.def(
       "set_view_class", [](nb::object cls) { view_class = cls.release().ptr(); }, nb::arg("cls"),

@@ -119,6 +119,23 @@ _LATE = {
     ),
     "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
     "warp._src.interop.ipc": ("from_ipc_handle",),
+    "warp._src.interop.jax_callable": ("jax_callable",),
+    "warp._src.interop.jax_exchange": (
+        "device_from_jax",
+        "device_to_jax",
+        "dtype_from_jax",
+        "dtype_to_jax",
+        "from_jax",
+        "get_jax_device",
+        "to_jax",
+    ),
+    "warp._src.interop.jax_graphs": (
+        "JaxCallableGraphMode",
+        "clear_jax_callable_graph_cache",
+        "get_jax_callable_default_graph_cache_max",
+        "set_jax_callable_default_graph_cache_max",
+    ),
+    "warp._src.interop.jax_kernel": ("JaxModulePreloadMode", "jax_kernel"),
     "warp._src.interop.torch_streams": ("device_from_torch", "device_to_torch", "stream_from_torch", "stream_to_torch"),
     "warp._src.kernels.gpu_properties": (
         "get_cuda_kernel_properties",
@@ -153,6 +170,8 @@ def __getattr__(name: str) -> object:
         import warp.geometry
 
         return warp.geometry
+    if name in ("jax", "jax_experimental"):
+        return _importlib.import_module(f"warp.{name}")
     if name in _module_paths.PATHS:
         return _module_paths.PATHS[name]
     module = _late_names.get(name)
