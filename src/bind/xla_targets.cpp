@@ -9,6 +9,7 @@
 #include "bind/python_kernel.h"
 #include "bind/xla_calls.h"
 #include "driver/gpu_launch.h"
+#include "driver/pipeline.h"
 #include "interop/xla_handlers.h"
 #include "runtime/errors.h"
 

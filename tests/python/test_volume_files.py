@@ -225,6 +225,12 @@ def test_zip(file: bytes) -> None:
         load(packed(grid, blocks=[zlib.compress(grid), b"more"]))
 
 
+def test_a_size_that_is_no_multiple(file: bytes) -> None:
+    grid = file[GRID:] + b"\0"
+    with pytest.raises(RuntimeError, match=f"byte 32: a grid of {len(grid)} bytes, expected a multiple of 32"):
+        load(packed(changed(grid, 32, "Q", len(grid))))
+
+
 def test_a_bomb_is_not_unpacked() -> None:
     """A file of 1 MB that holds 1 GB: what is stated is what is allocated."""
     bomb = zlib.compress(bytes(1 << 30), 1)

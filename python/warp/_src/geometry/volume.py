@@ -203,19 +203,22 @@ class Volume:
         """The lower corners of all tiles, in index space: int32, a row of three for each, in the order of the tiles.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no tile stay as they are.
         """
-        return self._listed(self.get_tile_count(), self._volume.write_tiles, out)
+        return self._listed(self.get_tile_count(), self._volume.tiles, self._volume.write_tiles, out)
 
     def get_voxels(self, out: array | None = None) -> array:
         """The places of all voxels that have an index, by index: int32, a row of three for each.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no voxel stay as they are.
         """
-        return self._listed(self.get_voxel_count(), self._volume.write_voxels, out)
+        return self._listed(self.get_voxel_count(), self._volume.voxels, self._volume.write_voxels, out)
 
-    def _listed(self, count: int, write: Any, out: array | None) -> array:
+    def _listed(self, count: int, there: int, write: Any, out: array | None) -> array:
+        """Rows for `count`, of which `there` are written; those behind stay as they are in `out`."""
         _building.refuse_capture(self.device, "a list of a Volume's voxels or tiles")
         rows = zeros((count, 3), dtype=types.int32, device="cpu")
         write(rows)
@@ -226,7 +229,8 @@ class Volume:
             raise RuntimeError(f"'out' must be an array of int32 of shape ({count}, 3), or of vec3i of shape ({count},)")
         if out.device != self.device:
             raise RuntimeError(f"'out' must live on the Volume's device, {self.device}, not on {out.device}")
-        out.assign(rows.view(types.vec3i) if flat else rows)
+        if there:
+            out[:there].assign((rows.view(types.vec3i) if flat else rows)[:there])
         return out
 
     # ---- features --------------------------------------------------------------------------------------------------

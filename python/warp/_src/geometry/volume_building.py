@@ -135,7 +135,7 @@ def _matrix(voxel_size: Any, transform: Any) -> list[float]:
 def _scales(voxel_size: Any) -> list[float]:
     """The matrix of a transform that scales alone."""
     try:
-        if voxel_size is None:
+        if voxel_size is None or isinstance(voxel_size, (str, bytes)):
             raise TypeError
         sizes = np.asarray(voxel_size, dtype=np.float64).reshape(-1).tolist()
     except (TypeError, ValueError):

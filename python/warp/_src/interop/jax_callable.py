@@ -17,7 +17,7 @@ from warp._src.gradients.forward import ForwardMode
 from warp._src.gradients.tape import Tape
 from warp._src.interop.jax_calls import Call, Output, Plan
 from warp._src.interop.jax_graphs import GraphCache, JaxCallableGraphMode, get_jax_callable_default_graph_cache_max
-from warp._src.interop.jax_kernel import JaxModulePreloadMode, check_vmap_method
+from warp._src.interop.jax_kernel import JaxModulePreloadMode, Wrappers, check_vmap_method
 from warp._src.interop.jax_parameters import (
     IN_OUT,
     INPUT,
@@ -255,7 +255,7 @@ class JaxCallable:
         self.vmap_method = check_vmap_method(options["vmap_method"], self.what)
         JaxModulePreloadMode(options["module_preload_mode"])
         most = options["graph_cache_max"]
-        self._graphs = GraphCache(get_jax_callable_default_graph_cache_max() if most == "default" else most)
+        self._graphs = GraphCache(most)
         self.staged_in = self._staged("stage_in_argnames", (INPUT, IN_OUT))
         self.staged_out = self._staged("stage_out_argnames", (OUTPUT, IN_OUT))
         self.described = repr([(p.name, p.type.name) for p in self.roles.parameters])  # type: ignore[union-attr]
@@ -374,6 +374,9 @@ def _number_of(func: Callable) -> int:
     return known.index(code)
 
 
+_wrappers = Wrappers()
+
+
 def jax_callable(
     func: Callable,
     num_outputs: int = 1,
@@ -426,4 +429,7 @@ def jax_callable(
         "enable_backward": bool(enable_backward),
         "graph_compatible": graph_compatible,
     }
-    return JaxCallable(func, options, enclosing_names(func))
+    if graph_cache_max == "default":
+        options["graph_cache_max"] = get_jax_callable_default_graph_cache_max()
+    names = enclosing_names(func)
+    return _wrappers.get(func, options, lambda: JaxCallable(func, options, names))
