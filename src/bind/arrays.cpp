@@ -391,8 +391,6 @@ nb::object bytes_or_none(std::uintptr_t address) { return address ? nb::object(n
 
 }  // namespace
 
-nb::object new_array(runtime::Array array) { return instance(view_class, std::move(array)); }
-
 void copy_elements(const runtime::Array& to, const runtime::Array& from) {
   if (to.bytes() < kReleaseGilBytes && to.on_host() && from.on_host()) return to.assign(from);
   const runtime::Array keep_to = to, keep_from = from;

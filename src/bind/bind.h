@@ -69,9 +69,6 @@ void register_hash_grids(nb::module_& m);
 void register_volumes(nb::module_& m);
 void register_xla_targets(nb::module_& m);
 
-/// A Python array (warp.array) over an array of C++.
-nb::object new_array(runtime::Array array);
-
 /// Raises the Python exception for a failed compile, by the category of its first error.
 [[noreturn]] void raise_compile_error(const DiagnosticSink& sink);
 /// Sets the Python exception that ended a wait for a device.
