@@ -35,8 +35,6 @@ LATE = {
     ("algorithms.matmul", "algorithms.device_kernels"): _GPU,
     ("algorithms.matmul", "algorithms.device_matmul"): _GPU,
     ("algorithms.matmul", "gradients.forward_rules"): _FORWARD,
-    ("api.names", "warp.autograd"): "wp.autograd without an import of its own; few programs need it",
-    ("api.names", "warp.geometry"): "wp.geometry without an import of its own; few programs need it",
 }
 
 _PACKAGE, _INSIDE, _EXTENSION = "warp", "warp._src", "_weft"
