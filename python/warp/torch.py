@@ -7,6 +7,8 @@ from warp._src.interop.torch_exchange import (
     from_torch as from_torch,
     to_torch as to_torch,
 )
+from warp._src.interop.torch_function import function as function
+from warp._src.interop.torch_op import op as op
 from warp._src.interop.torch_streams import (
     device_from_torch as device_from_torch,
     device_to_torch as device_to_torch,

@@ -325,27 +325,6 @@ class array(ArrayExchange):
             raise ValueError(f"The given gradient array is incompatible: {error}") from None
         self._grad = value
 
-    def _restrided(self, gradient: array) -> array:
-        """A gradient copied to memory of this array's strides: other libraries hand out expanded ones, whose elements share
-        memory."""
-        if all(n < 2 or s == t for n, s, t in zip(self.shape, self.strides, gradient.strides)):
-            return gradient
-        if 0 in self.strides:
-            raise RuntimeError("elements of the array share memory, and can't have a gradient each")
-        made = array.__new__(array)
-        made._share(self)
-        made._set_requires_grad(False)
-        made._set_requires_grad(True)  # of the same strides
-        copied = made._grad_view()
-        with listeners.paused():
-            copied._copy_from(gradient)
-        return copied
-
-    @property
-    def _tensor(self) -> Any:
-        """The tensor of PyTorch over whose memory this lies, or None."""
-        return _weft.array_tensor(self)
-
     @property
     def retain_grad(self) -> bool:
         """Whether the gradient stays readable after a backward pass that overwrote the array."""
