@@ -184,8 +184,8 @@ class JaxKernel:
             for d, n in enumerate(dims):
                 if n > _MAX_EXTENT and read >> d & 1:
                     raise ValueError(
-                        f"{what} reads its thread index of dimension {d}, a 32-bit integer, and the launch dimension "
-                        f"is {n}; the most is {_MAX_EXTENT}"
+                        f"Warp cannot launch a kernel using wp.tid() with extent {n} in dimension {d}: {what} reads that "
+                        f"thread index, a 32-bit integer; the most is {_MAX_EXTENT}"
                     )
         shapes: dict[int, tuple[int, ...]] = {}
         names = [p.name for p in roles.parameters]
