@@ -193,9 +193,12 @@ def to_jax(warp_array: array) -> Any:
 
         bits = np.asarray(warp_array.numpy()).view(np.uint16)
         return jax.lax.bitcast_convert_type(jnp.asarray(bits), jnp.bfloat16)
+    # JAX writes to no array, but asks in a form of DLPack that can't be told of memory which is not to be written to.
+    shown = array.__new__(array)
+    shown._share_as_writable(warp_array)
     if warp_array._place < 0 and warp_array._element.scalar in _SAME_IN_JAX:
         short = _host.short_way()
         if short is not None:
-            return short(warp_array.__dlpack__())
-    return jax.dlpack.from_dlpack(warp_array)
+            return short(shown.__dlpack__())
+    return jax.dlpack.from_dlpack(shown)
 
