@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "bind/compile_session.h"
-#include "bind/foreign_arrays.h"
+#include "bind/exchange.h"
 #include "bind/gil.h"
 #include "bind/python_kernel.h"
 #include "bind/xla_calls.h"
@@ -247,12 +247,12 @@ void register_xla_targets(nb::module_& m) {
   m.def(
       "xla_array_over",
       [](nb::handle source, const TypeHandle* element) -> nb::object {
-        ForeignArray foreign;
-        if (!read_buffer(source, element ? element->type : nullptr, foreign)) return nb::none();
-        return new_array(wrap_foreign(std::move(foreign)));
+        bool read_only = false;
+        std::optional<runtime::Array> made = from_foreign(source, element ? element->type : nullptr, false, read_only);
+        return made ? new_array({}, std::move(*made), read_only) : nb::none();
       },
       nb::arg("source"), nb::arg("element").none(),
-      "An array over a buffer's memory, read-only or not; None if it does not fit.");
+      "An array over memory on the host, read-only or not; None if it does not fit.");
   register_xla_calls(m);
 }
 

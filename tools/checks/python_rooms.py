@@ -26,8 +26,6 @@ LATE = {
     ("arrays.array", "arrays.indexed_array"): "a[indices] gives one; its class is built on array",
     ("arrays.array", "arrays.cuda_interface"): _GPU,
     ("arrays.array_exchange", "arrays.cuda_interface"): _GPU,
-    ("arrays.array_exchange", "arrays.cuda_dlpack"): _GPU,
-    ("arrays.array_interface", "arrays.cuda_interface"): _GPU,
     ("kernels.definitions", "kernels.python_calls"): "start-up: few programs call functions of kernels from Python",
     ("kernels.launching", "kernels.adjoint_launch"): _RARE,
     ("gradients.tape", "gradients.tape_graph"): _RARE,
