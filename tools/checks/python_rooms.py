@@ -37,8 +37,6 @@ LATE = {
     ("algorithms.matmul", "gradients.forward_rules"): _FORWARD,
     ("interop.jax_kernel", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
     ("interop.jax_callable", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
-    ("api.names", "warp.autograd"): "wp.autograd without an import of its own; few programs need it",
-    ("api.names", "warp.geometry"): "wp.geometry without an import of its own; few programs need it",
 }
 
 _PACKAGE, _INSIDE, _EXTENSION = "warp", "warp._src", "_weft"
