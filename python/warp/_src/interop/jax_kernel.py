@@ -25,7 +25,7 @@ from warp._src.interop.jax_parameters import (
     static_value,
     value_type,
 )
-from warp._src.interop.jax_support import import_jax
+from warp._src.interop.jax_support import import_jax, register_handlers
 from warp._src.interop.jax_traced import with_traced_numbers
 from warp._src.kernels.annotations import annotations_of
 from warp._src.kernels.definitions import Kernel
@@ -73,6 +73,7 @@ class JaxKernel:
 
     def __init__(self, kernel: Kernel, options: dict[str, Any]):
         self._jax = import_jax()
+        register_handlers()  # programs that were exported may call the kernel before anything is traced here
         self.original = self.kernel = kernel
         self.traced: frozenset[str] = frozenset()
         if options["traced_scalars"]:
@@ -296,6 +297,23 @@ def _shown(value: Any) -> str:
 
 
 _wrappers = Wrappers()
+
+
+def _adopt(record: bytes) -> None:
+    """A program that was compiled or exported elsewhere calls a kernel: a wrapper that lives here may have it."""
+    described = _weft.xla_record_kernel(record)
+    for wrapper in list(_living):
+        kernel = wrapper.kernel
+        types = [p.type for p in wrapper.roles.parameters]
+        if described is None or kernel.native().name != described[0] or None in types:
+            continue
+        # The source tells the kernel from its tangent, and from that called as a kernel of its own.
+        for native, own in ((kernel.native(), types), (kernel.tangent.native(), types), (kernel.tangent.native(), types * 2)):
+            if _weft.xla_source(native) == described[1] and _weft.xla_adopt_record(record, native, own):
+                return
+
+
+_weft.xla_set_unknown_hook(_adopt)
 
 
 def jax_kernel(
