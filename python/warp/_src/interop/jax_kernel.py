@@ -305,7 +305,7 @@ def _adopt(record: bytes) -> None:
     for wrapper in list(_living):
         kernel = wrapper.kernel
         types = [p.type for p in wrapper.roles.parameters]
-        if described is None or kernel.native().name != described[0] or None in types:
+        if described is None or kernel.native().name != described[0] or any(t is None for t in types):
             continue
         # The source tells the kernel from its tangent, and from that called as a kernel of its own.
         for native, own in ((kernel.native(), types), (kernel.tangent.native(), types), (kernel.tangent.native(), types * 2)):
