@@ -9,5 +9,15 @@ from warp._src.interop.jax_exchange import (
     get_jax_device,
     to_jax,
 )
+from warp._src.interop.jax_support import export_checks
 
-__all__ = ["device_from_jax", "device_to_jax", "dtype_from_jax", "dtype_to_jax", "from_jax", "get_jax_device", "to_jax"]
+__all__ = [
+    "device_from_jax",
+    "device_to_jax",
+    "dtype_from_jax",
+    "dtype_to_jax",
+    "export_checks",
+    "from_jax",
+    "get_jax_device",
+    "to_jax",
+]

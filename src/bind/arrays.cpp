@@ -435,7 +435,6 @@ void register_arrays(nb::module_& m) {
       .def("_wrap", &wrap, nb::arg("element"), nb::arg("shape"), nb::arg("strides").none(), nb::arg("ptr"),
            nb::arg("owner").none(), nb::arg("deleter").none(), nb::arg("grad") = 0, nb::arg("place") = kOnCpu)
       .def("_share", [](nb::handle self, const ArrayObject& from) { emplace(self, valid(from), from.read_only); })
-      .def("_share_as_writable", [](nb::handle self, const ArrayObject& from) { emplace(self, valid(from)); })
       .def("_get", &get_item, nb::arg("key").none(),
            "Element or view for integers, slices and '...'; NotImplemented for other keys.")
       .def("_put", &put_item, nb::arg("key").none(), nb::arg("value").none(),

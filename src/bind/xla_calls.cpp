@@ -176,6 +176,8 @@ void call_function(const xla::CallFrame& frame, const driver::LaunchPlace& place
   const auto found = functions().find(std::string(bytes));
   if (found == functions().end())
     throw runtime::Error("the program calls a function that no wp.jax_callable of this process has made");
+  std::optional<cuda::ContextScope> context;
+  if (place.device) context.emplace(*place.device);
   const std::shared_ptr<const Function> known = found->second;  // it may be registered anew while it runs
   if (frame.arguments.size != std::int64_t(known->arg_types.size()) ||
       frame.results.size != std::int64_t(known->ret_types.size()))
@@ -274,14 +276,6 @@ nb::dict attributes_of(const xla::Attributes& list, const nb::object& make) {
   return out;
 }
 
-std::int32_t ordinal_of(const xla::CallFrame& frame, const driver::LaunchPlace& place) {
-  if (frame.api && WEFT_XLA_HAS(*frame.api, device_ordinal_get) && frame.api->device_ordinal_get) {
-    xla::DeviceOrdinalGetArgs args{sizeof args, nullptr, frame.context, 0};
-    if (!frame.api->device_ordinal_get(&args)) return args.ordinal;
-  }
-  return place.device ? place.device->ordinal() : 0;
-}
-
 /// Callback number k, on a platform: (make_value, run) were registered for it, and run(inputs, outputs, attributes,
 /// stream, stage, device ordinal, place) is called.
 xla::Error* run_callback(xla::CallFrame* frame, std::size_t k, bool cuda, std::uint32_t traits) noexcept {
@@ -291,7 +285,7 @@ xla::Error* run_callback(xla::CallFrame* frame, std::size_t k, bool cuda, std::u
     const nb::object make = entry[0], run = entry[1];
     const auto stream = cuda ? reinterpret_cast<std::uintptr_t>(place.gpu.stream->handle()) : 0;
     run(described(frame->arguments), described(frame->results), attributes_of(frame->attributes, make), stream,
-        int(frame->stage), ordinal_of(*frame, place), cuda ? place.device->ordinal() : kOnCpu);
+        int(frame->stage), interop::device_ordinal(*frame), cuda ? place.device->ordinal() : kOnCpu);
   });
 }
 

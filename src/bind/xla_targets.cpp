@@ -130,45 +130,82 @@ CallParam param_from(nb::handle given, const Type* type) {
   return out;
 }
 
-nb::bytes register_call(const std::shared_ptr<PythonKernel>& kernel, const std::vector<TypeHandle>& types,
-                        int direction, const std::vector<std::int64_t>& dims, int block_dim, int batch_rank,
-                        nb::list params) {
-  set_host();
+/// What it takes to run a record, its values already in it.
+std::unique_ptr<CallTarget> target_for(CallRecord record, const std::shared_ptr<PythonKernel>& kernel,
+                                       driver::KernelSignature& signature) {
   auto target = std::make_unique<CallTarget>();
-  CallRecord& record = target->record;
-  record.direction = Direction(direction);
-  record.kernel = kernel->name();
-  record.dims = dims;
-  record.block_dim = block_dim;
-  record.batch_rank = std::uint8_t(batch_rank);
-  if (dims.empty() || dims.size() > std::size_t(kMaxRank))
-    throw nb::value_error("a kernel runs over 1 to 4 dimensions");
-  driver::KernelSignature& signature = signature_of(*kernel, types);
   target->kernel = kernel;
   target->signature = &signature;
   target->layout = signature.layout;
   if (record.direction == Direction::adjoint) {
-    target->facts = &kernel->facts_for(signature, plain_form(dims.size()));
+    target->facts = &kernel->facts_for(signature, plain_form(record.dims.size()));
     record.replays = !target->facts->log.empty();
-    if (target->form().taped) target->layout = driver::taped_layout(signature.layout, *target->facts, true);
   }
+  target->record = std::move(record);
+  if (target->facts && target->form().taped)
+    target->layout = driver::taped_layout(signature.layout, *target->facts, true);
   target->block.assign(target->layout.size / 8 + 1, 0);
-  auto keep = std::make_shared<std::vector<nb::object>>();
+  for (std::size_t i = 0; i < target->record.params.size(); ++i) {
+    const CallParam& param = target->record.params[i];
+    if (param.role == Role::value)
+      std::memcpy(reinterpret_cast<char*>(target->block.data()) + target->layout.params[i].offset, param.value.data(),
+                  param.value.size());
+  }
+  return target;
+}
+
+/// Enters a target under the digest of its record, which it returns with the record.
+std::string enter(std::unique_ptr<CallTarget> target) {
+  set_host();
+  std::string bytes = target->record.encode();
+  target->digest = *interop::digest_of(bytes);
+  if (!CallTable::shared().find(target->digest)) CallTable::shared().add(std::move(target));
+  return bytes;
+}
+
+nb::bytes register_call(const std::shared_ptr<PythonKernel>& kernel, const std::vector<TypeHandle>& types,
+                        int direction, const std::vector<std::int64_t>& dims, int block_dim, int batch_rank,
+                        nb::list params) {
+  if (dims.empty() || dims.size() > std::size_t(kMaxRank))
+    throw nb::value_error("a kernel runs over 1 to 4 dimensions");
+  driver::KernelSignature& signature = signature_of(*kernel, types);
+  CallRecord record;
+  record.direction = Direction(direction);
+  record.kernel = kernel->name();
+  record.source = source_of(*kernel);
+  record.dims = dims;
+  record.block_dim = block_dim;
+  record.batch_rank = std::uint8_t(batch_rank);
+  std::vector<std::uint64_t> block(signature.layout.size / 8 + 1);
+  std::vector<nb::object> keep;
   for (std::size_t i = 0; i < types.size(); ++i) {
     CallParam param = param_from(params[i], types[i].type);
     if (param.role == Role::value) {
-      char* block = reinterpret_cast<char*>(target->block.data());
-      fill_param(*kernel, signature, i, nb::object(params[i][6]).ptr(), block, *keep);
-      const char* at = block + signature.layout.params[i].offset;
+      char* bytes = reinterpret_cast<char*>(block.data());
+      fill_param(*kernel, signature, i, nb::object(params[i][6]).ptr(), bytes, keep);
+      const char* at = bytes + signature.layout.params[i].offset;
       param.value.assign(at, at + types[i].type->size());
     }
     record.params.push_back(std::move(param));
   }
-  record.source = source_of(*kernel);
-  const std::string bytes = record.encode();
-  target->digest = *interop::digest_of(bytes);
-  if (!CallTable::shared().find(target->digest)) CallTable::shared().add(std::move(target));
+  const std::string bytes = enter(target_for(std::move(record), kernel, signature));
   return nb::bytes(bytes.data(), bytes.size());
+}
+
+/// Registers the record of a program that was made elsewhere, for a kernel that has its source; false if it does not fit.
+bool adopt_record(nb::bytes given, const std::shared_ptr<PythonKernel>& kernel, const std::vector<TypeHandle>& types) {
+  const std::string_view bytes{given.c_str(), given.size()};
+  std::optional<CallRecord> record = CallRecord::decode(bytes);
+  if (!record || record->source != source_of(*kernel)) return false;
+  driver::KernelSignature& signature = signature_of(*kernel, types);
+  if (record->params.size() > signature.layout.params.size()) return false;
+  for (std::size_t i = 0; i < record->params.size(); ++i) {
+    const CallParam& param = record->params[i];
+    const Type* type = signature.layout.params[i].type;
+    if (param.type != type->text() || (param.role == Role::value && param.value.size() != type->size())) return false;
+    if (param.role != Role::value && !type->is_array()) return false;
+  }
+  return enter(target_for(std::move(*record), kernel, signature)) == bytes;
 }
 
 /// Compiles what a registered call will run on a device; says whether it may be captured into command buffers there.
@@ -197,6 +234,7 @@ void register_xla_targets(nb::module_& m) {
   m.def(
       "xla_handlers",
       [] {
+        set_host();
         nb::list out;
         auto add = [&](const char* name, const char* platform, interop::XlaHandler handler) {
           out.append(nb::make_tuple(name, platform, capsule(handler)));
@@ -243,17 +281,18 @@ void register_xla_targets(nb::module_& m) {
         nb::arg("block_dim"), nb::arg("batch_rank"), nb::arg("params"), "Registers a call and returns its record.");
   m.def("xla_compile", &compile_call, nb::arg("record"), nb::arg("place"),
         "Compiles what a call runs on a device; whether it may be captured.");
+  m.def("xla_adopt_record", &adopt_record, nb::arg("record"), nb::arg("kernel"), nb::arg("types"),
+        "Registers the record of a program that was made elsewhere; False if it is not of this kernel.");
   m.def("xla_calls", [] { return CallTable::shared().size(); }, "How many different calls were registered.");
   m.def(
       "xla_array_over",
       [](nb::handle source, const TypeHandle* element) -> nb::object {
-        ForeignArray foreign;
-        std::string why;
-        if (!read_foreign(source, element ? element->type : nullptr, {}, foreign, why) || foreign.copied) return nb::none();
-        return new_array({}, wrap_foreign(std::move(foreign)));
+        bool read_only = false;
+        std::optional<runtime::Array> made = from_foreign(source, element ? element->type : nullptr, false, read_only);
+        return made ? new_array({}, std::move(*made), read_only) : nb::none();
       },
       nb::arg("source"), nb::arg("element").none(),
-      "An array over a buffer's memory, read-only or not; None if it does not fit.");
+      "An array over memory on the host, read-only or not; None if it does not fit.");
   register_xla_calls(m);
 }
 

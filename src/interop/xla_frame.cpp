@@ -97,6 +97,13 @@ const Type* scalar_of(xla::DataType type) {
 
 namespace {
 
+/// Gives back an error that XLA has made.
+void drop_error(const xla::CallFrame& frame, xla::Error* error) {
+  if (!WEFT_XLA_HAS(*frame.api, error_destroy) || !frame.api->error_destroy) return;
+  xla::ErrorDestroyArgs args{sizeof args, nullptr, error};
+  frame.api->error_destroy(&args);
+}
+
 /// XLA's streams, which live as long as its devices: a few for each.
 class AdoptedStreams {
  public:
@@ -114,6 +121,15 @@ class AdoptedStreams {
 
 }  // namespace
 
+int device_ordinal(const xla::CallFrame& frame) {
+  if (!frame.api || !WEFT_XLA_HAS(*frame.api, device_ordinal_get) || !frame.api->device_ordinal_get) return 0;
+  xla::DeviceOrdinalGetArgs args{sizeof args, nullptr, frame.context, 0};
+  xla::Error* error = frame.api->device_ordinal_get(&args);
+  if (!error) return args.ordinal;
+  drop_error(frame, error);
+  return 0;
+}
+
 driver::LaunchPlace cuda_place(const xla::CallFrame& frame) {
   static auto* streams = new AdoptedStreams;
   struct Recent {
@@ -127,10 +143,7 @@ driver::LaunchPlace cuda_place(const xla::CallFrame& frame) {
     throw runtime::Error("this XLA tells no stream; JAX 0.4.31 or newer is needed");
   xla::StreamGetArgs args{sizeof args, nullptr, frame.context, nullptr};
   if (xla::Error* error = frame.api->stream_get(&args)) {
-    if (WEFT_XLA_HAS(*frame.api, error_destroy)) {
-      xla::ErrorDestroyArgs drop{sizeof drop, nullptr, error};
-      frame.api->error_destroy(&drop);
-    }
+    drop_error(frame, error);
     throw runtime::Error("XLA has no stream for the call");
   }
   cuda::System& system = cuda::System::shared();
@@ -138,7 +151,8 @@ driver::LaunchPlace cuda_place(const xla::CallFrame& frame) {
   cuda::ContextHandle context = nullptr;
   system.api().context_get(&context);
   if (!recent.device || recent.handle != args.stream || recent.context != context) {
-    cuda::Device& device = system.adopt_context(nullptr);
+    // Where none is current, XLA's own count of devices says which it is.
+    cuda::Device& device = context ? system.adopt_context(nullptr) : system.device(device_ordinal(frame));
     recent = {args.stream, context, &device, streams->get(device, args.stream)};
   }
   driver::LaunchPlace place;

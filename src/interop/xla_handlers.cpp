@@ -381,7 +381,10 @@ xla::Error* run_call(xla::CallFrame* frame, bool on_cuda, std::uint32_t traits) 
     const CallTarget& target = target_of(*frame);
     if (target.record.batch_rank > kMaxBatchRank)
       throw runtime::ArgumentError("kernel '" + target.record.kernel + "': more than 8 nested batches");
-    Call(target, *frame, on_cuda ? cuda_place(*frame) : driver::LaunchPlace{}).run();
+    const driver::LaunchPlace place = on_cuda ? cuda_place(*frame) : driver::LaunchPlace{};
+    std::optional<cuda::ContextScope> context;
+    if (place.device) context.emplace(*place.device);
+    Call(target, *frame, place).run();
     return nullptr;
   } catch (const std::out_of_range& e) {
     return make_error(*frame, xla::kNotFound, e.what());

@@ -26,6 +26,8 @@ xla::Error* make_error(const xla::CallFrame& frame, xla::ErrorCode code, const c
 xla::Error* error_in_flight(const xla::CallFrame& frame) noexcept;
 /// An attribute of bytes or text; empty if there is none.
 std::string_view bytes_attribute(const xla::CallFrame& frame, std::string_view name);
+/// The device of a call in XLA's count; 0 where that XLA does not tell.
+int device_ordinal(const xla::CallFrame& frame);
 /// Where a call of the CUDA platform runs: the device of the thread's context, and XLA's stream on it, kept for the
 /// process. Throws.
 driver::LaunchPlace cuda_place(const xla::CallFrame& frame);

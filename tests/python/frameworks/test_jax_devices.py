@@ -3,6 +3,7 @@ own, for JAX reads its flags once."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -135,6 +136,61 @@ def test_a_second_process_finds_its_programs(tmp_path):
     where = {"WHERE": str(tmp_path)}
     run(text, flags="", **where)
     assert "misses 0" in run(text, flags="", **where)
+
+
+exports = pytest.mark.skipif(
+    importlib.util.find_spec("flatbuffers") is None, reason="jax.export writes programs with flatbuffers, which is missing"
+)
+
+
+@exports
+def test_an_exported_program_runs_where_its_kernel_lives(tmp_path):
+    file = str(tmp_path / "program.bin")
+    body = """
+        import os
+        import jax.export
+        def g(x, w):
+            return jax.grad(lambda x: f(x, w)[0].sum())(x) + f(x, w)[0]
+        x, w = jnp.arange(4.0), jnp.full(1, 2.0)
+        if not os.path.exists(FILE):
+            made = jax.export.export(jax.jit(g), disabled_checks=wp.jax.export_checks())(x, w)
+            open(FILE, "wb").write(made.serialize())
+        else:
+            wrapper, f = f, None
+            print(jax.export.deserialize(open(FILE, "rb").read()).call(x, w))
+            del wrapper
+    """
+    text = textwrap.dedent(body).replace("FILE", repr(file))
+    where = {"WHERE": str(tmp_path)}
+    run(text, flags="", **where)
+    assert "[ 0.  6. 16. 30.]" in run(text, flags="", **where)
+
+
+@exports
+def test_a_program_without_its_kernel_names_it(tmp_path):
+    file = str(tmp_path / "program.bin")
+    body = """
+        import os
+        import jax.export
+        x, w = jnp.arange(4.0), jnp.full(1, 2.0)
+        if not os.path.exists(FILE):
+            made = jax.export.export(jax.jit(lambda x, w: f(x, w)[0]), disabled_checks=wp.jax.export_checks())(x, w)
+            open(FILE, "wb").write(made.serialize())
+        else:
+            import gc
+            from warp._src.interop.jax_support import register_handlers
+            register_handlers()
+            f = None
+            gc.collect()
+            try:
+                jax.block_until_ready(jax.export.deserialize(open(FILE, "rb").read()).call(x, w))
+            except Exception as e:
+                print(e)
+    """
+    text = textwrap.dedent(body).replace("FILE", repr(file))
+    where = {"WHERE": str(tmp_path)}
+    run(text, flags="", **where)
+    assert "kernel 'square'" in run(text, flags="", **where)
 
 
 def test_importing_warp_imports_no_jax():

@@ -134,6 +134,28 @@ def test_static_numbers():
         jax.jit(lambda a, s: f(a, s))(x, 2.0)
 
 
+@wp.kernel
+def mix(a: wp.array(dtype=float), s: float, v: wp.vec2, count: int, output: wp.array(dtype=float)):
+    """Numbers of several kinds."""
+    i = wp.tid()
+    for _ in range(count):
+        output[i] += a[i] * s * s + v[1]
+
+
+def test_numbers_that_jax_traces():
+    f = jax_kernel(mix, traced_scalars=True)
+    a, v = floats(5), jnp.array([7.0, 1.0])
+    for call in (f, jax.jit(f)):
+        np.testing.assert_allclose(call(a, 3.0, v, 2)[0], 2 * (np.arange(5) * 9 + 1), rtol=1e-6)
+    ds, dv = jax.jit(jax.grad(lambda s, v: f(a, s, v, 2)[0].sum(), argnums=(0, 1)))(3.0, v)
+    assert ds == 120.0 and dv.tolist() == [0.0, 10.0]
+    out = jax.vmap(lambda s: f(a, s, v, 1)[0])(jnp.array([1.0, 2.0]))
+    np.testing.assert_allclose(out, [np.arange(5) + 1, np.arange(5) * 4 + 1])
+    with pytest.raises(TypeError, match="'s' is one float32; shape .3,. was given"):
+        f(a, jnp.ones(3), v, 1)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(f))(a, 3.0, v, 2)[0], f(a, 3.0, v, 2)[0])
+
+
 def test_dims_per_call_and_at_creation():
     f = jax_kernel(matmul)
     for n, m, k in ((3, 4, 2), (4, 3, 2)):

@@ -49,6 +49,8 @@ class Plan:
 class Call:
     """The static part of a call; equal calls have equal keys, and JAX compares them."""
 
+    origin: tuple[Call, tuple[bool, ...]] | None = None
+    """Of a kernel's tangent that is called as a kernel: the kernel's call, and which of its inputs move."""
     VMAP_METHODS = ("broadcast_all", "expand_dims", "sequential", "sequential_unrolled")
 
     def __init__(
@@ -244,7 +246,9 @@ class Call:
                 shapes[count + k] = self._shapes[k]
             roles.append(own)
             values.append(None)
-        return Call(
+        made = Call(
             double, double.native(), [*self.types, *self.types], roles, values, self.dims, shapes,
             block_dim=self.block_dim, vmap_method=self.vmap_method, enable_backward=True,
         )  # fmt: skip
+        made.origin = (self, moving)
+        return made

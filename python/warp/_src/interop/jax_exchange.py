@@ -9,6 +9,7 @@ import numpy as np
 from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.devices.device import CPU, Device, get_device
+from warp._src.interop.dlpack import from_dlpack
 from warp._src.interop.jax_parameters import inner_dims, numpy_type
 from warp._src.interop.jax_support import import_jax
 from warp._src.values.types import class_of, type_handle
@@ -157,7 +158,7 @@ def from_jax(jax_array: Any, dtype: Any = None) -> array:
         _host.array_class = type(jax_array)
         made = _weft.xla_array_over(jax_array.block_until_ready(), element)
         return made if made is not None else _over_address(jax_array, dtype, element)
-    return array(jax_array.block_until_ready(), dtype=dtype, copy=False, device=device_from_jax(device))
+    return from_dlpack(jax_array, dtype)
 
 
 def _over_address(jax_array: Any, dtype: Any, element: _weft.Type | None) -> array:
@@ -188,17 +189,27 @@ def to_jax(warp_array: array) -> Any:
     jax = import_jax()
     if not isinstance(warp_array, array):
         raise TypeError(f"to_jax takes an array of this package, not {type(warp_array).__name__}")
-    if warp_array._element.scalar == "bfloat16" and warp_array._place < 0:  # NumPy's capsules have no such type
-        import jax.numpy as jnp
-
-        bits = np.asarray(warp_array.numpy()).view(np.uint16)
-        return jax.lax.bitcast_convert_type(jnp.asarray(bits), jnp.bfloat16)
-    # JAX writes to no array, but asks in a form of DLPack that can't be told of memory which is not to be written to.
-    shown = array.__new__(array)
-    shown._share_as_writable(warp_array)
     if warp_array._place < 0 and warp_array._element.scalar in _SAME_IN_JAX:
         short = _host.short_way()
         if short is not None:
-            return short(shown.__dlpack__())
-    return jax.dlpack.from_dlpack(shown)
+            return short(_capsule(warp_array))
+    try:
+        return jax.dlpack.from_dlpack(warp_array)
+    except BufferError:
+        return jax.dlpack.from_dlpack(_unguarded(warp_array))
+
+
+def _capsule(warp_array: array) -> Any:
+    try:
+        return warp_array.__dlpack__()
+    except BufferError:
+        return _unguarded(warp_array).__dlpack__()
+
+
+def _unguarded(warp_array: array) -> array:
+    """The same memory, which its owner calls read-only, without that mark: JAX never writes to it, and can't be told."""
+    made = array.__new__(array)
+    layout = (warp_array._element, list(warp_array.shape), list(warp_array.strides))
+    made._wrap(*layout, warp_array.ptr or 0, warp_array, None, 0, warp_array._place)
+    return made
 

@@ -17,13 +17,16 @@ from warp._src.interop.jax_parameters import (
     check_array,
     dims_of,
     element_for,
+    inner_dims,
+    numpy_type,
     output_shape,
     pick_output_dims,
     static_dims,
     static_value,
     value_type,
 )
-from warp._src.interop.jax_support import import_jax
+from warp._src.interop.jax_support import import_jax, register_handlers
+from warp._src.interop.jax_traced import with_traced_numbers
 from warp._src.kernels.annotations import annotations_of
 from warp._src.kernels.definitions import Kernel
 from warp._src.session import settings
@@ -70,12 +73,19 @@ class JaxKernel:
 
     def __init__(self, kernel: Kernel, options: dict[str, Any]):
         self._jax = import_jax()
-        self.kernel = kernel
+        register_handlers()  # programs that were exported may call the kernel before anything is traced here
+        self.original = self.kernel = kernel
+        self.traced: frozenset[str] = frozenset()
+        if options["traced_scalars"]:
+            self.kernel, self.traced = with_traced_numbers(kernel)
         self.options = options
         self.what = f"kernel '{kernel.key}'"
         self.__name__ = kernel.key
         self.__doc__ = kernel.__doc__
-        self.roles = Roles(self.what, kernel_parameters(kernel), options["num_outputs"], options["in_out_argnames"])
+        parameters = kernel_parameters(self.kernel)
+        if self.traced:  # under the names that the program knows
+            parameters = [p._replace(name=name) for p, name in zip(parameters, kernel.params)]
+        self.roles = Roles(self.what, parameters, options["num_outputs"], options["in_out_argnames"])
         self.launch_dims = None if options["launch_dims"] is None else dims_of(options["launch_dims"], "launch_dims")
         self.output_dims = static_dims(options["output_dims"], "output_dims")
         self.vmap_method = check_vmap_method(options["vmap_method"], self.what)
@@ -128,7 +138,7 @@ class JaxKernel:
     def _complete(self, inputs: Sequence[Any]) -> list[Any]:
         self.roles.check_count(len(inputs))
         made = list(inputs)
-        defaults = self.kernel.func.__defaults__ or ()
+        defaults = self.original.func.__defaults__ or ()
         missing = len(self.roles.inputs) - len(made)
         if missing:
             at = len(defaults) - (len(self.roles.parameters) - len(made))
@@ -172,7 +182,7 @@ class JaxKernel:
         dims = launch or self.launch_dims
         if dims is None:
             for p, value in zip(roles.inputs, inputs):
-                if p.is_array:
+                if p.is_array and p.name not in self.traced:
                     dims = tuple(value.shape[: p.ndim])
                     break
             else:
@@ -228,11 +238,24 @@ class JaxKernel:
         from warp._src.interop import jax_primitives
 
         self.roles.check_count(len(inputs))
+        if self.traced:
+            inputs = tuple(self._held(p, v) for p, v in zip(self.roles.inputs, inputs))
         call = self._call(config, [bare(v) for v in inputs])
         return jax_primitives.launch(call, [v for v, p in zip(inputs, self.roles.inputs) if p.is_array])
 
+    def _held(self, p: Parameter, value: Any) -> Any:
+        """A number that JAX may trace as the array of one element that the kernel takes."""
+        if p.name not in self.traced:
+            return value
+        element = p.type.element  # type: ignore[union-attr]
+        inner = inner_dims(element)
+        made = self._jax.numpy.asarray(value)
+        if made.shape not in (inner, (1, *inner)):
+            raise TypeError(f"{self.what}: argument '{p.name}' is one {element.name}; shape {made.shape} was given")
+        return made.astype(numpy_type(element)).reshape((1, *inner))
+
     def __reduce__(self) -> tuple:
-        return _remade, (self.kernel, self.options)
+        return _remade, (self.original, self.options)
 
     def __repr__(self) -> str:
         return f"<jax_kernel {self.kernel.key}>"
@@ -276,6 +299,23 @@ def _shown(value: Any) -> str:
 _wrappers = Wrappers()
 
 
+def _adopt(record: bytes) -> None:
+    """A program that was compiled or exported elsewhere calls a kernel: a wrapper that lives here may have it."""
+    described = _weft.xla_record_kernel(record)
+    for wrapper in list(_living):
+        kernel = wrapper.kernel
+        types = [p.type for p in wrapper.roles.parameters]
+        if described is None or kernel.native().name != described[0] or any(t is None for t in types):
+            continue
+        # The source tells the kernel from its tangent, and from that called as a kernel of its own.
+        for native, own in ((kernel.native(), types), (kernel.tangent.native(), types), (kernel.tangent.native(), types * 2)):
+            if _weft.xla_source(native) == described[1] and _weft.xla_adopt_record(record, native, own):
+                return
+
+
+_weft.xla_set_unknown_hook(_adopt)
+
+
 def jax_kernel(
     kernel: Kernel,
     num_outputs: int = 1,
@@ -287,6 +327,7 @@ def jax_kernel(
     enable_backward: bool = True,
     has_side_effect: bool = False,
     block_dim: int | None = None,
+    traced_scalars: bool = False,
 ) -> JaxKernel:
     """Makes a kernel a function of JAX: it can be called eagerly, in jitted functions, differentiated (jvp, grad) and mapped.
 
@@ -305,6 +346,7 @@ def jax_kernel(
         enable_backward: False: JAX can't differentiate it.
         has_side_effect: the kernel does more than fill its outputs (prints); JAX keeps calls whose results are not used.
         block_dim: threads per CUDA block.
+        traced_scalars: numbers among the inputs may be values that JAX traces, and have gradients.
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(f"jax_kernel takes a kernel, not {type(kernel).__name__}; decorate the function with @wp.kernel")
@@ -318,5 +360,6 @@ def jax_kernel(
         "enable_backward": bool(enable_backward),
         "has_side_effect": bool(has_side_effect),
         "block_dim": checked_block_dim(block_dim),
+        "traced_scalars": bool(traced_scalars),
     }
     return _wrappers.get(kernel, options, lambda: JaxKernel(kernel, options))

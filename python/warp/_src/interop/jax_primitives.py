@@ -224,8 +224,8 @@ ad.primitive_jvps[forward_p] = _forward_jvp
 
 def _second(call: Call) -> NotImplementedError:
     return NotImplementedError(
-        f"second derivatives of kernel '{call.name}' in this order are not there yet; "
-        "forward over reverse is: jax.jacfwd(jax.grad(f)), jax.hessian"
+        f"derivatives of kernel '{call.name}' in this order are not there; second ones over reverse mode are: "
+        "jax.hessian(f), jax.jacfwd(jax.grad(f)), jax.jacrev(jax.grad(f))"
     )
 
 
@@ -319,19 +319,48 @@ def _adjoint_transpose(
 ) -> list:
     """The transpose of the adjoint, which is linear in its seeds, is the tangent."""
     count = len(call.inputs)
-    if any(ad.is_undefined_primal(p) for p in operands[:count]):
-        raise _second(call)
     given = iter(cotangents)
     asked = [next(given) if s is not None else None for s in shapes]
     moving = tuple(c is not None and not _is_zero(c) for c in asked)
     if not any(moving):
         return [None] * len(operands)
+    if any(ad.is_undefined_primal(p) for p in operands[:count]):
+        return _transposed_curvature(asked, moving, operands, call, batch, sizes, seeded)
     directions = [c for c, m in zip(asked, moving) if m]
     dots = tangent_p.bind(*operands[:count], *directions, call=call, batch=batch, sizes=sizes, moving=moving)
     of_seeds = [d for d, s in zip(dots, [s for s, o in zip(seeded, call.outputs) if o.moves]) if s]
     return [None] * count + [
         d if ad.is_undefined_primal(o) else None for d, o in zip(of_seeds, operands[count:])
     ]
+
+
+def _transposed_curvature(
+    asked: Sequence, moving: tuple, operands: Sequence, call: Call, batch: int, sizes: tuple, seeded: tuple
+) -> list:
+    """The adjoint of a kernel's tangent is linear in the tangent's directions, and symmetric: second derivatives commute. Its
+    transpose goes the same way, from what was asked for to what moved."""
+    if call.origin is None:
+        raise _second(call)
+    origin, moved = call.origin
+    count = len(origin.inputs)
+    primals, directions, seeds = operands[:count], operands[count : len(call.inputs)], operands[len(call.inputs) :]
+    if any(ad.is_undefined_primal(p) for p in (*primals, *seeds)):
+        raise _second(call)
+    given = iter(directions)
+    by_input = [next(given) if m else None for m in moved]
+    wanted = [d is not None and ad.is_undefined_primal(d) for d in by_input]
+    shapes = [d.aval.shape if w else None for d, w in zip(by_input, wanted)]  # type: ignore[union-attr]
+    back = moving[:count]
+    double = origin.doubled(back)
+    cotangents = [c for c, m in zip(asked, back) if m]
+    made = iter(
+        adjoint_p.bind(
+            *primals, *cotangents, *seeds, call=double, batch=batch, sizes=sizes, seeded=seeded,
+            shapes=(*shapes, *[None] * len(cotangents)),
+        )
+    )  # fmt: skip
+    results = [next(made) if w else None for w in wanted]
+    return [None] * count + [r for r, m in zip(results, moved) if m] + [None] * len(seeds)
 
 
 ad.primitive_transposes[adjoint_p] = _adjoint_transpose

@@ -7,7 +7,7 @@ from typing import Any
 
 from warp import _weft
 
-__all__ = ["import_jax"]
+__all__ = ["export_checks", "import_jax"]
 
 _OLDEST = (0, 5, 0)
 
@@ -34,6 +34,16 @@ def register_handlers() -> None:
     ffi = ffi_module()
     for name, platform, capsule in _weft.xla_handlers():
         ffi.register_ffi_target(name, capsule, platform=platform, api_version=1)
+
+
+def export_checks() -> list[Any]:
+    """What `jax.export.export(…, disabled_checks=…)` must be told so that programs with kernels can be exported. A program
+    that is deserialised finds a kernel where a `wp.jax_kernel` of it lives."""
+    import_jax()
+    import jax.export
+
+    names = {name for name, _, _ in _weft.xla_handlers()}
+    return [jax.export.DisabledSafetyCheck.custom_call(name) for name in sorted(names)]
 
 
 def ffi_module() -> Any:
