@@ -9,9 +9,11 @@ from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
 from warp.context import Device as Device, Event as Event, Function as Function, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, event_from_ipc_handle as event_from_ipc_handle, func as func, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_cuda_toolkit_version as get_cuda_toolkit_version, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
+from warp.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
 from warp.geometry import IsoSurfaceMarchingCubes
 from warp.jax import device_from_jax as device_from_jax, device_to_jax as device_to_jax, dtype_from_jax as dtype_from_jax, dtype_to_jax as dtype_to_jax, from_jax as from_jax, get_jax_device as get_jax_device, to_jax as to_jax
 from warp.tape import Tape as Tape
+from warp.torch import device_from_torch as device_from_torch, device_to_torch as device_to_torch, dtype_from_torch as dtype_from_torch, dtype_to_torch as dtype_to_torch, from_torch as from_torch, stream_from_torch as stream_from_torch, stream_to_torch as stream_to_torch, to_torch as to_torch
 from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as handle, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
 from warp.utils import ScopedTimer as ScopedTimer
 
@@ -1016,10 +1018,6 @@ def cuda_profiler_start(device: Any = None) -> None:
     """
 def cuda_profiler_stop(device: Any = None) -> None:
     """Tells a profiler that watches the program to pause; see `wp.cuda_profiler_start`."""
-def device_from_torch(torch_device: Any) -> Device:
-    """The device that PyTorch means by a torch.device or its name."""
-def device_to_torch(warp_device: Any) -> _b.str:
-    """The name by which PyTorch knows a device."""
 e: _b.float
 class fixedarray(array):
     """An annotation for arrays of fixed size, which kernels and functions make by `wp.zeros(shape=…, dtype=…)`.
@@ -1289,12 +1287,6 @@ def set_module_options(options: _b.dict[_b.str, Any], module: Any = None) -> Non
     """Options for the kernels of the caller's module, or another: enable_backward, max_unroll, mode, fast_math, fuse_fp,
     optimization_level… Kernels compiled afterwards follow them.
     """
-def stream_from_torch(stream_or_device: Any = None) -> Stream:
-    """A stream of PyTorch as a wp.Stream over the same queue: the given torch.cuda.Stream, or the current one of a
-    device. `wp.launch(…, stream=…)` and `wp.ScopedStream` then queue work in line with PyTorch's.
-    """
-def stream_to_torch(stream_or_device: Any = None) -> Any:
-    """A wp.Stream, or the current one of a device, as a torch.cuda.Stream over the same queue."""
 tau: _b.float
 def timing_begin(cuda_filter: _b.int = 4294967295, synchronize: _b.bool = True) -> None:
     """Measures kernels, copies, fills and graphs on all CUDA devices from now on, those whose `wp.TIMING_*` flags the filter

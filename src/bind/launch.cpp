@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "bind/empty_launch.h"
+#include "bind/foreign_streams.h"
 #include "bind/launch_place.h"
 #include "bind/recent_launch.h"
 #include "bind/tape.h"
@@ -175,7 +176,7 @@ WEFT_HOT bool settle_on_gpu(PythonKernel& kernel, const driver::KernelSignature&
 }
 
 WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
-                     const LaunchPlace& place, LaunchOnTape* tape = nullptr) {
+                     LaunchPlace place, LaunchOnTape* tape = nullptr) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(inputs, outputs);
@@ -183,8 +184,13 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
   Block block(signature.layout.size);
   if (place.device) std::memset(block.data(), 0, signature.layout.size);  // its padding is compared
   std::vector<nb::object> keep;
-  fill_block(*kernel, signature, args, block.data(), keep, place.device);
+  LaunchNotes notes;
+  fill_block(*kernel, signature, args, block.data(), keep, place.device, &notes);
   if (has_no_threads(*kernel, dims)) return;
+  if (!notes.guarded.empty()) [[unlikely]]
+    check_guarded(*kernel, signature, notes, block.data(), dims.size());
+  std::optional<StreamOfProvider> follow;
+  if (notes.provider && place.device && !place.gpu.stream) follow.emplace(notes, place);
   if (tape || runtime::writes_are_watched()) [[unlikely]] {
     LaunchArrays found;
     for (std::size_t i = 0; i < args.size(); ++i) found.add(args[i], signature.types[i]);
@@ -225,7 +231,10 @@ void launch_adjoint(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, 
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
   std::vector<nb::object> keep;
-  fill_block(*kernel, signature, args, block.data(), keep, place.device);
+  LaunchNotes notes;
+  fill_block(*kernel, signature, args, block.data(), keep, place.device, &notes);
+  if (!notes.guarded.empty() && !has_no_threads(*kernel, dims))
+    check_guarded(*kernel, signature, notes, block.data(), dims.size());
   use_gradients(*kernel, signature, given, block.data());
   if (has_no_threads(*kernel, dims)) return;
   driver::announce_gradients(signature, block.data(), kernel->name());

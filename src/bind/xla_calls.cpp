@@ -90,7 +90,7 @@ class Arrays {
     for (const nb::object& one : made_) nb::inst_ptr<ArrayObject>(one)->array = runtime::Array();
   }
   nb::object add(runtime::Array array) {
-    made_.push_back(new_array(std::move(array)));
+    made_.push_back(new_array({}, std::move(array)));
     return made_.back();
   }
 

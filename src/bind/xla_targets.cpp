@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "bind/compile_session.h"
-#include "bind/foreign_arrays.h"
+#include "bind/exchange.h"
 #include "bind/gil.h"
 #include "bind/python_kernel.h"
 #include "bind/xla_calls.h"
@@ -236,8 +236,10 @@ void register_xla_targets(nb::module_& m) {
       "xla_array_over",
       [](nb::handle source, const TypeHandle* element) -> nb::object {
         ForeignArray foreign;
-        if (!read_buffer(source, element ? element->type : nullptr, foreign)) return nb::none();
-        return new_array(wrap_foreign(std::move(foreign)));
+        std::string why;
+        if (!read_foreign(source, element ? element->type : nullptr, {}, foreign, why) || foreign.copied)
+          return nb::none();
+        return new_array({}, wrap_foreign(std::move(foreign)));
       },
       nb::arg("source"), nb::arg("element").none(),
       "An array over a buffer's memory, read-only or not; None if it does not fit.");

@@ -18,7 +18,7 @@ from warp._src.devices import device, streams
 from warp._src.gradients import tape
 from warp._src.kernels import definitions, launching, modules
 from warp._src.session import config, errors, kernel_cache, logger
-from warp._src.values import builtins, composite, constants, scalars, struct, types
+from warp._src.values import builtins, composite, constants, scalars, struct, struct_ctypes, types
 
 
 _RENAMED = {
@@ -139,6 +139,7 @@ codegen = _path(
 
 types.__class__ = kernel_cache.__class__ = _Path  # further names of these paths come from warp
 types.array = types.Array = array.array  # type: ignore[attr-defined]
+types.array_t = struct_ctypes.array_t  # type: ignore[attr-defined]
 
 DOCUMENTED = {
     "build": kernel_cache,

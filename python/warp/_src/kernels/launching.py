@@ -11,6 +11,7 @@ from warp._src.devices.device import CPU, Device, device_at, get_device, synchro
 from warp._src.kernels.definitions import Kernel
 from warp._src.session import config
 from warp._src.session.logger import tell_launch
+from warp._src.values.struct_ctypes import array_t
 
 
 class Launch(_weft.RecordedLaunch):
@@ -164,7 +165,7 @@ class Launch(_weft.RecordedLaunch):
     def set_param_at_index_from_ctype(self, index: int, value: object, adjoint: bool = False) -> None:
         """Replaces an argument by a ctypes value (its bytes are taken as they are) or a number."""
         self._check(index, adjoint)
-        if isinstance(value, (int, float)):
+        if isinstance(value, (int, float, array_t)):
             self._set_param(index, value)
         else:
             self._set_bytes(index, value)
