@@ -33,7 +33,9 @@ Laid* memory_of(nb::handle object) {
 
 nb::object new_descriptor(const ArrayDesc& desc, const Type* element, int place, nb::object keep) {
   if (!descriptor_class) throw nb::type_error("warp is not initialised");
-  nb::object made = nb::steal(PyObject_CallNoArgs(descriptor_class));
+  auto* type = reinterpret_cast<PyTypeObject*>(descriptor_class);
+  static PyObject* const nothing = PyTuple_New(0);
+  nb::object made = nb::steal(type->tp_new(type, nothing, nullptr));  // __init__ would find nothing to set
   if (!made.is_valid()) throw nb::python_error();
   *memory_of(made) = Laid{desc, element, place, kMark};
   if (PyObject_SetAttr(made.ptr(), keep_name, keep.ptr()) != 0) throw nb::python_error();

@@ -19,6 +19,7 @@ enum class Way : std::uint8_t {
   table,       // __dlpack_c_exchange_api__ of the type
   tensor,      // torch tensors without that: torch.utils.dlpack.to_dlpack
   paddle,      // attributes of its tensors
+  ndarray,     // NumPy's own arrays, by their C structure
   buffer,      // the buffer protocol, then as below
   attributes,  // interfaces that an object may or may not have
   nothing,     // numbers, text, lists and the like
@@ -52,7 +53,14 @@ bool is_kind_of(PyTypeObject* type, const char* library, const char* name) {
   return yes;
 }
 
-const KnownType decide(PyTypeObject* type) {
+bool is_numpy_array(PyTypeObject* type) {
+  PyObject* numpy = class_of_library("numpy", "ndarray");
+  const bool yes = reinterpret_cast<PyObject*>(type) == numpy;
+  Py_XDECREF(numpy);
+  return yes;
+}
+
+KnownType decide(PyTypeObject* type) {
   KnownType known;
   known.torch = is_kind_of(type, "torch", "Tensor");
   known.table = exchange_table(type);
@@ -62,6 +70,8 @@ const KnownType decide(PyTypeObject* type) {
     known.way = Way::tensor;
   else if (is_kind_of(type, "paddle", "Tensor"))
     known.way = Way::paddle;
+  else if (is_numpy_array(type))
+    known.way = Way::ndarray;
   else if (type == &PyFloat_Type || type == &PyLong_Type || type == &PyUnicode_Type || type == &PyList_Type ||
            type == &PyTuple_Type || type == &PyType_Type || type == &PyBool_Type)
     known.way = Way::nothing;
@@ -126,8 +136,21 @@ bool settle_foreign(const interop::ForeignMemory& memory, const Type* element, i
 
 namespace {
 
-/// Refuses what torch shows as memory though its elements are not what lies there.
-bool is_plain_tensor(nb::handle object, std::string& why) {
+/// Whether elements lie one after the other, and there are several.
+bool is_packed(const interop::ForeignMemory& memory) {
+  auto step = std::int64_t(types::scalar(memory.scalar)->size());
+  std::int64_t count = 1;
+  for (int d = memory.rank; d-- > 0; step *= memory.shape[d]) {
+    if (memory.shape[d] > 1 && memory.strides[d] != step) return false;
+    count *= memory.shape[d];
+  }
+  return count != 1;
+}
+
+/// Refuses what torch shows as memory though its elements are not what lies there: imaginary parts of conjugated numbers. These
+/// lie two by two, so that tensors without gaps need not be asked.
+bool is_plain_tensor(nb::handle object, const interop::ForeignMemory& memory, std::string& why) {
+  if (is_packed(memory)) return true;
   static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
   PyObject* const arguments[] = {object.ptr()};
   const nb::object negative =
@@ -148,7 +171,7 @@ WEFT_HOT bool read_table(nb::handle object, const KnownType& type, const Type* e
     return false;
   }
   interop::ForeignMemory memory;
-  if (!interop::read_tensor(tensor, 0, memory, why) || (type.torch && !is_plain_tensor(object, why)) ||
+  if (!interop::read_tensor(tensor, 0, memory, why) || (type.torch && !is_plain_tensor(object, memory, why)) ||
       !settle_foreign(memory, element, how, out, why))
     return false;
   if (out.place >= 0) out.provider = type.table;
@@ -166,7 +189,9 @@ bool read_tensor_object(nb::handle object, const Type* element, interop::Seen ho
     why = take_error();
     return false;
   }
-  if (!is_plain_tensor(object, why) || !read_capsule_memory(capsule, element, how, out, why)) return false;
+  interop::ForeignMemory gaps;  // ask in any case: this way is the slow one
+  gaps.rank = 0;
+  if (!is_plain_tensor(object, gaps, why) || !read_capsule_memory(capsule, element, how, out, why)) return false;
   out.keep = capsule;
   return true;
 }
@@ -201,6 +226,10 @@ WEFT_HOT bool read_foreign(nb::handle object, const Type* element, interop::Seen
     case Way::table: return read_table(object, type, element, how, out, why);
     case Way::tensor: return read_tensor_object(object, element, how, out, why);
     case Way::paddle: return read_paddle(object, element, how, out, why);
+    case Way::ndarray:
+      if (read_ndarray(object, element, how, out, why)) return true;
+      if (!why.empty()) return false;
+      [[fallthrough]];
     case Way::buffer:
       if (read_buffer(object, element, how, out, why)) return true;
       if (!why.empty()) return false;

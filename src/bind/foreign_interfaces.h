@@ -9,6 +9,8 @@ namespace weft::bind {
 bool settle_foreign(const interop::ForeignMemory& memory, const Type* element, interop::Seen how, ForeignArray& out,
                     std::string& why);
 
+/// A numpy.ndarray, by the fields that NumPy's headers have shown to compiled programs since its first version.
+bool read_ndarray(nb::handle object, const Type* element, interop::Seen how, ForeignArray& out, std::string& why);
 /// The buffer protocol.
 bool read_buffer(nb::handle object, const Type* element, interop::Seen how, ForeignArray& out, std::string& why);
 /// __cuda_array_interface__, __array_interface__, __dlpack__ and __array__, in this order.

@@ -39,9 +39,14 @@ enum Name { kRequiresGrad, kGrad, kRequireGrad };
 const Type* wanted_element(nb::handle dtype) {
   if (dtype.is_none()) return nullptr;
   PyObject* known = PyDict_GetItemWithError(python().handles.ptr(), dtype.ptr());
-  if (!known) PyErr_Clear();
-  const nb::object handle = known && known != Py_None ? nb::borrow(known) : python().element_handle(dtype);
-  return nb::cast<const TypeHandle&>(handle).type;
+  nb::object handle = nb::borrow(known);
+  if (!known) {
+    PyErr_Clear();
+    handle = nb::steal(PyObject_GetItem(python().handles.ptr(), dtype.ptr()));  // enters what is plain
+    if (!handle.is_valid()) PyErr_Clear();
+  }
+  if (!handle.is_valid() || handle.is_none()) handle = python().element_handle(dtype);
+  return nb::inst_ptr<TypeHandle>(handle)->type;
 }
 
 /// What says more than the reader of memory can: why a tensor has none of its own.

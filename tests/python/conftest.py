@@ -26,6 +26,7 @@ ONE_RUN = {
     "test_completeness": "counts statements",
     "test_cuda": "about CUDA devices",
     "test_cuda_algorithms": "about CUDA devices",
+    "test_cuda_interface": "programs of their own",
     "test_cuda_logs": "about CUDA devices",
     "test_cuda_options": "about CUDA devices",
     "test_cuda_sharing": "about CUDA devices",

@@ -80,11 +80,15 @@ class Outputs:
 
     def __init__(self, name: str, inputs: list[Parameter], results: list[Parameter], dim: Any, shapes: Any):
         self.name, self.inputs, self.results, self.dim, self.shapes = name, inputs, results, dim, shapes
+        self._first = next((i for i, p in enumerate(inputs) if p.is_array), None)
 
     def settle(self, arguments: Sequence[Any], dim: Any, shapes: Any) -> tuple[tuple, list[tuple]]:
         """The grid, and the shapes of the tensors to make."""
         dim = self.dim if dim is None else dim
         shapes = self.shapes if shapes is None else shapes
+        if dim is None and shapes is None and self._first is not None:
+            grid = self.inputs[self._first].warp_shape(arguments[self._first])
+            return grid, [p.torch_shape(grid) for p in self.results]
         if callable(dim) or callable(shapes):
             sizes = [tuple(a.shape) for p, a in zip(self.inputs, arguments) if p.is_array]
             dim = dim(*sizes) if callable(dim) else dim
@@ -189,6 +193,9 @@ class TorchOp:
     def make_results(self, arguments: Sequence[Any], sizes: Sequence[Any]) -> list[Any]:
         """The tensors to write to: copies of in-out arguments, and zeros."""
         torch = self._torch
+        if self._arrays and not self.kept:
+            beside = arguments[self._arrays[0]].new_zeros
+            return [beside(tuple(s), dtype=d) for s, d in zip(sizes, self.dtypes)]
         device = self._device_of(arguments)
         first = len(self.inputs) - len(self.kept)
         copies = [a.detach().clone(memory_format=torch.contiguous_format) for a in arguments[first:]]
@@ -201,8 +208,9 @@ class TorchOp:
     def run(self, arguments: Sequence[Any], grid: Sequence[int], sizes: Sequence[Any]) -> tuple:
         """Launches; the results."""
         results = self.make_results(arguments, sizes)
-        values = [*arguments[: len(self.inputs) - len(self.kept)], *results]
-        _weft.launch(self.kernel, tuple(grid), values, device=_device(self._device_of(arguments)), record_tape=False)
+        values = [*arguments[: len(self.inputs) - len(self.kept)], *results] if self.kept else [*arguments, *results]
+        device = "cpu" if results[0].is_cpu else _device(results[0].device)
+        _weft.launch(self.kernel, tuple(grid), values, device=device, record_tape=False)
         return tuple(results)
 
     # ---- derivatives -----------------------------------------------------------------------------------------------
