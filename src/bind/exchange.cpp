@@ -212,6 +212,11 @@ const interop::DlExchangeTable* exchange_table(PyTypeObject* type) {
   return table && table->version.major == 1 ? table : nullptr;
 }
 
+WEFT_HOT bool is_tensor_type(PyTypeObject* type) {
+  const Way way = known_type(type).way;
+  return way == Way::table || way == Way::tensor || way == Way::paddle;
+}
+
 WEFT_HOT bool read_foreign(nb::handle object, const Type* element, interop::Seen how, ForeignArray& out,
                            std::string& why) {
   if (element && !element->is_numeric()) return false;

@@ -1,6 +1,7 @@
 // Scopes of threads, and the device of a launch's arrays.
 #include "bind/launch_place.h"
 
+#include "bind/exchange.h"
 #include "support/hot.h"
 
 namespace weft::bind {
@@ -8,13 +9,25 @@ namespace {
 
 thread_local int thread_place = kNoScope;
 
+/// Where the memory of an array or of another library's tensor lies; kOnPinned if an argument says nothing about it. Of
+/// other objects only tensors count: values have buffers, too.
+int place_of_argument(PyObject* value) {
+  if (const runtime::Array* array = as_array(value)) return array->size() == 0 ? kOnPinned : place_of(*array);
+  if (!is_tensor_type(Py_TYPE(value))) return kOnPinned;
+  ForeignArray foreign;
+  std::string why;
+  try {
+    return read_foreign(value, nullptr, {}, foreign, why) ? foreign.place : kOnPinned;
+  } catch (const nb::python_error&) {  // the launch reads it again, and says what is wrong
+    return kOnPinned;
+  }
+}
+
 /// The one device where all arrays lie that only one device reaches; `otherwise` if there are none, or on several.
 int place_of_arrays(const ArgumentList& args, int otherwise) {
   int found = kPlaceUnknown;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    const runtime::Array* array = as_array(args[i]);
-    if (!array || array->size() == 0) continue;
-    const int place = place_of(*array);
+    const int place = place_of_argument(args[i]);
     if (place == kOnPinned || place == found) continue;
     if (found != kPlaceUnknown) return otherwise;
     found = place;

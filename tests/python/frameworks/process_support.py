@@ -19,7 +19,7 @@ EXAMPLES = ROOT / "examples" / "python"
 def needs(module: str) -> None:
     """Skips the test where a package is missing, and says which."""
     if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{module} is not installed (make test-frameworks installs it)")
+        pytest.skip(f"{module} is not installed (make test-frameworks installs it)", allow_module_level=True)
 
 
 def _environment(**more: str) -> dict[str, str]:

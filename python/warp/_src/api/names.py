@@ -137,6 +137,15 @@ _LATE = {
         "set_jax_callable_default_graph_cache_max",
     ),
     "warp._src.interop.jax_kernel": ("JaxModulePreloadMode", "jax_kernel"),
+    "warp._src.interop.paddle_exchange": (
+        "device_from_paddle",
+        "device_to_paddle",
+        "dtype_from_paddle",
+        "dtype_to_paddle",
+        "from_paddle",
+        "stream_from_paddle",
+        "to_paddle",
+    ),
     "warp._src.interop.torch_exchange": ("dtype_from_torch", "dtype_to_torch", "from_torch", "to_torch"),
     "warp._src.interop.torch_streams": ("device_from_torch", "device_to_torch", "stream_from_torch", "stream_to_torch"),
     "warp._src.kernels.gpu_properties": (
@@ -159,7 +168,7 @@ _LATE = {
 _late_names = {name: module for module, names in _LATE.items() for name in names}
 
 
-_MODULES = ("autograd", "dlpack", "geometry", "jax", "jax_experimental", "torch")
+_MODULES = ("autograd", "dlpack", "geometry", "jax", "jax_experimental", "paddle", "torch")
 """Modules that are imported when `wp.autograd` and the like is first asked for."""
 
 
