@@ -98,6 +98,10 @@ std::tuple<std::optional<ArrayObject>, std::vector<std::uint64_t>, std::uint64_t
     if (const std::uint64_t stated = volume::stated_bytes(unpacked); stated != grid.bytes)
       unpacked.fail(32, "the grid says that it has " + std::to_string(stated) + " bytes, expected " +
                             std::to_string(grid.bytes) + ", as the file says");
+    // Behind it the next one would not begin where grids may.
+    if (grid.bytes % 32 != 0)
+      unpacked.fail(
+          32, "Invalid NanoVDB grid structure: " + std::to_string(grid.bytes) + " bytes, expected a multiple of 32");
     if (&grid != &grids[0]) volume::check_grid(unpacked);  // the first one is checked when the volume is made
   }
   return {std::move(out), std::move(sizes), grids[0].at};

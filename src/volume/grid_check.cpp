@@ -36,9 +36,6 @@ class Check {
     if (out_.bytes != in_.size())
       in_.fail(grid::kBytes, "the grid says that it has " + std::to_string(out_.bytes) + " bytes, expected " +
                                  std::to_string(in_.size()));
-    if (out_.bytes % kAlignment != 0)
-      in_.fail(grid::kBytes, "a grid of " + std::to_string(out_.bytes) + " bytes, expected a multiple of " +
-                                 std::to_string(kAlignment));
     const auto type = in_.get<std::uint32_t>(grid::kType);
     if (type == 0 || type >= kGridTypes)
       in_.fail(grid::kType,

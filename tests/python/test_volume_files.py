@@ -227,7 +227,7 @@ def test_zip(file: bytes) -> None:
 
 def test_a_size_that_is_no_multiple(file: bytes) -> None:
     grid = file[GRID:] + b"\0"
-    with pytest.raises(RuntimeError, match=f"byte 32: a grid of {len(grid)} bytes, expected a multiple of 32"):
+    with pytest.raises(RuntimeError, match=f"byte 32: Invalid NanoVDB grid structure: {len(grid)} bytes, expected a multiple of 32"):
         load(packed(changed(grid, 32, "Q", len(grid))))
 
 
