@@ -67,6 +67,7 @@ void register_host_graphs(nb::module_& m);
 void register_meshes(nb::module_& m);
 void register_hash_grids(nb::module_& m);
 void register_volumes(nb::module_& m);
+void register_xla_targets(nb::module_& m);
 
 /// Raises the Python exception for a failed compile, by the category of its first error.
 [[noreturn]] void raise_compile_error(const DiagnosticSink& sink);

@@ -35,4 +35,5 @@ NB_MODULE(_weft, m) {
   bind::register_builtins(m);
   bind::register_buffers(m);
   bind::register_runtime(m);
+  bind::register_xla_targets(m);
 }

@@ -35,6 +35,8 @@ LATE = {
     ("algorithms.matmul", "algorithms.device_kernels"): _GPU,
     ("algorithms.matmul", "algorithms.device_matmul"): _GPU,
     ("algorithms.matmul", "gradients.forward_rules"): _FORWARD,
+    ("interop.jax_kernel", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
+    ("interop.jax_callable", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
 }
 
 _PACKAGE, _INSIDE, _EXTENSION = "warp", "warp._src", "_weft"
