@@ -30,7 +30,8 @@ void note_chosen_stream(cuda::Device& device, const cuda::Stream& stream) {
 }
 
 StreamOfProvider::StreamOfProvider(const LaunchNotes& notes, LaunchPlace& place) {
-  if (!notes.provider->current_stream || stream_was_chosen(*place.device)) return;
+  // A graph that we capture is captured on our stream: what belongs to it goes there.
+  if (!notes.provider->current_stream || stream_was_chosen(*place.device) || place.device->capture()) return;
   void* handle = nullptr;
   if (notes.provider->current_stream(interop::kDlCuda, notes.provider_device, &handle) != 0) throw nb::python_error();
   if (reinterpret_cast<std::uintptr_t>(handle) <= 1) return;

@@ -7,6 +7,7 @@
 
 #include "bind/empty_launch.h"
 #include "bind/foreign_streams.h"
+#include "bind/gil.h"
 #include "bind/launch_place.h"
 #include "bind/recent_launch.h"
 #include "bind/tape.h"
@@ -175,6 +176,16 @@ WEFT_HOT bool settle_on_gpu(PythonKernel& kernel, const driver::KernelSignature&
   return true;
 }
 
+/// Objects of other libraries whose memory a graph works on, for as long as there is the graph.
+std::shared_ptr<const void> held_by_graph(const std::vector<nb::object>& objects) {
+  return std::shared_ptr<std::vector<nb::object>>(new std::vector<nb::object>(objects),
+                                                  [](std::vector<nb::object>* held) {
+                                                    if (!nb::is_alive()) return;  // leave the references
+                                                    GilAcquire gil;
+                                                    delete held;
+                                                  });
+}
+
 WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
                      LaunchPlace place, LaunchOnTape* tape = nullptr) {
   std::int64_t extents[kMaxRank];
@@ -189,6 +200,8 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
   if (has_no_threads(*kernel, dims)) return;
   if (!notes.guarded.empty()) [[unlikely]]
     check_guarded(*kernel, signature, notes, block.data(), dims.size());
+  if (place.device && !keep.empty() && place.device->capture()) [[unlikely]]
+    place.device->keep_for_capture(held_by_graph(keep));
   std::optional<StreamOfProvider> follow;
   if (notes.provider && place.device && !place.gpu.stream) follow.emplace(notes, place);
   if (tape || runtime::writes_are_watched()) [[unlikely]] {

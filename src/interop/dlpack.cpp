@@ -189,6 +189,11 @@ bool fold(const ForeignMemory& memory, const Type*& element, Seen how, ArrayDesc
   if (element->is_mat()) inner[0] = element->rows(), inner[1] = element->cols(), inner_rank = 2;
   const auto size = std::int64_t(given->size());
   const bool empty = is_empty(memory);
+  std::int64_t bytes = size;  // of all elements, which may share memory
+  for (int d = 0; d < memory.rank && !empty; ++d)
+    if (__builtin_mul_overflow(bytes, memory.shape[d], &bytes))
+      return refuse(why,
+                    "its shape " + list_text(memory.shape, memory.rank) + " has more elements than can be counted");
   int rank = memory.rank - inner_rank;
   bool packed = rank >= 0;
   for (std::int64_t d = inner_rank - 1, step = size; packed && d >= 0; --d) {
