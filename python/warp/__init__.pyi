@@ -818,13 +818,15 @@ class Volume:
         """The lower corners of all tiles, in index space: int32, a row of three for each, in the order of the tiles.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no tile stay as they are.
         """
     def get_voxels(self, out: _w.array[Any, Any] | None = None) -> _w.array[Any, Any]:
         """The places of all voxels that have an index, by index: int32, a row of three for each.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no voxel stay as they are.
         """
     def get_feature_array_count(self) -> _b.int:
         """How many arrays the grid brings along ("blind data")."""

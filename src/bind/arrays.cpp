@@ -2,6 +2,7 @@
 // called often (making, indexing) without detours; keywords and conversions are Python's business.
 #include <cstring>
 
+#include "bind/array_buffer.h"
 #include "bind/bind.h"
 #include "bind/exchange.h"
 #include "bind/gil.h"
@@ -408,7 +409,7 @@ void register_arrays(nb::module_& m) {
   m.attr("ArrayIndexError") = nb::borrow(index_error_type);
 
   nb::class_<ArrayObject> cls(m, "Array", "Memory, shape and strides of an array; warp.array derives from it.",
-                              nb::is_weak_referenceable());
+                              nb::is_weak_referenceable(), nb::type_slots(array_buffer_slots()));
   array_type = cls.ptr();
   Py_INCREF(array_type);
   cls.def(nb::init<>())

@@ -61,6 +61,13 @@ void register_streams(nb::module_& m) {
     note_chosen_stream(device_at(ordinal), *stream);
     device_at(ordinal).set_stream(std::move(stream));
   });
+  m.def(
+      "cuda_stream_of_thread",
+      [](int ordinal, std::shared_ptr<cuda::Stream> stream) {
+        return device_at(ordinal).set_thread_stream(std::move(stream));
+      },
+      nb::arg("ordinal"), nb::arg("stream").none(),
+      "Gives the calling thread a current stream of its own, or None for the process's again; the one before, or None.");
   m.def("cuda_stream_priorities", [](int ordinal) {
     cuda::Device& device = device_at(ordinal);
     cuda::ContextScope scope(device);

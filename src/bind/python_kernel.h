@@ -171,7 +171,8 @@ struct __attribute__((visibility("hidden"))) LaunchSettings {
   std::atomic<std::uint64_t> epoch = 0;      // counts changes
   std::atomic<int> max_threads = 0;          // config.cpu_threads; 1: serial
   std::atomic<bool> plain = true;            // nothing that the hot path does not know: no print_launches
-  std::atomic<int> current = kPlaceUnknown;  // the current device; unknown until somebody needs to know
+  std::atomic<int> current = kPlaceUnknown;  // the process's device; unknown until somebody needs to know
+  std::atomic<bool> has_gpus = false;        // there are devices besides the CPU
   nb::object rare;                           // Python's launch, for everything that the hot path does not do
   nb::object cpu;                            // the Device object of the CPU
   nb::dict by_device;                        // Device objects of CUDA devices and their names → number

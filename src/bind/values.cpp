@@ -1,6 +1,7 @@
 // Python values to kernel arguments and back.
 #include <cstring>
 
+#include "bind/array_buffer.h"
 #include "bind/bind.h"
 #include "bind/exchange.h"
 #include "bind/hooks.h"
@@ -77,28 +78,9 @@ bool flatten(nb::handle value, const Type* scalar, std::vector<std::uint64_t>& o
   return true;
 }
 
-const char* format_of(ScalarKind kind) {
-  switch (kind) {
-    case ScalarKind::boolean: return "?";
-    case ScalarKind::i8: return "b";
-    case ScalarKind::u8: return "B";
-    case ScalarKind::i16: return "h";
-    case ScalarKind::u16: return "H";
-    case ScalarKind::i32: return "i";
-    case ScalarKind::u32: return "I";
-    case ScalarKind::i64: return "q";
-    case ScalarKind::u64: return "Q";
-    case ScalarKind::f16: return "e";
-    case ScalarKind::bf16: return "";
-    case ScalarKind::f32: return "f";
-    case ScalarKind::f64: return "d";
-  }
-  return "";
-}
-
 /// A buffer of exactly these scalars, contiguous: copied as it is.
 bool copy_buffer(nb::handle value, const Type* type, char* to) {
-  if (!PyObject_CheckBuffer(value.ptr())) return false;
+  if (!PyObject_CheckBuffer(value.ptr()) || nb::isinstance<ArrayObject>(value)) return false;
   Py_buffer view;
   if (PyObject_GetBuffer(value.ptr(), &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
     PyErr_Clear();

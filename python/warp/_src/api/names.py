@@ -119,6 +119,7 @@ _LATE = {
     ),
     "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
     "warp._src.interop.ipc": ("from_ipc_handle",),
+    "warp._src.interop.dlpack": ("from_dlpack", "to_dlpack"),
     "warp._src.interop.jax_callable": ("jax_callable",),
     "warp._src.interop.jax_exchange": (
         "device_from_jax",
@@ -136,7 +137,6 @@ _LATE = {
         "set_jax_callable_default_graph_cache_max",
     ),
     "warp._src.interop.jax_kernel": ("JaxModulePreloadMode", "jax_kernel"),
-    "warp._src.interop.dlpack": ("from_dlpack", "to_dlpack"),
     "warp._src.interop.torch_exchange": ("dtype_from_torch", "dtype_to_torch", "from_torch", "to_torch"),
     "warp._src.interop.torch_streams": ("device_from_torch", "device_to_torch", "stream_from_torch", "stream_to_torch"),
     "warp._src.kernels.gpu_properties": (
