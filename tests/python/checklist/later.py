@@ -4,5 +4,4 @@ The numbers count the statements in the order of the documents; every other numb
 carries it in its name (test_seed_NNN_…), which test_completeness.py checks.
 """
 
-LATER: list[tuple[int, str, str]] = [
-]
+LATER: list[tuple[int, str, str]] = []
