@@ -4,7 +4,7 @@
 import builtins as _b
 import enum as _enum
 import typing as _t
-from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, geometry as geometry, jax as jax, math as math, tape as tape, types as types, utils as utils
+from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, dlpack as dlpack, geometry as geometry, jax as jax, math as math, paddle as paddle, tape as tape, torch as torch, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
@@ -12,6 +12,7 @@ from warp.context import Device as Device, Event as Event, Function as Function,
 from warp.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
 from warp.geometry import IsoSurfaceMarchingCubes
 from warp.jax import device_from_jax as device_from_jax, device_to_jax as device_to_jax, dtype_from_jax as dtype_from_jax, dtype_to_jax as dtype_to_jax, from_jax as from_jax, get_jax_device as get_jax_device, to_jax as to_jax
+from warp.paddle import device_from_paddle as device_from_paddle, device_to_paddle as device_to_paddle, dtype_from_paddle as dtype_from_paddle, dtype_to_paddle as dtype_to_paddle, from_paddle as from_paddle, stream_from_paddle as stream_from_paddle, to_paddle as to_paddle
 from warp.tape import Tape as Tape
 from warp.torch import device_from_torch as device_from_torch, device_to_torch as device_to_torch, dtype_from_torch as dtype_from_torch, dtype_to_torch as dtype_to_torch, from_torch as from_torch, stream_from_torch as stream_from_torch, stream_to_torch as stream_to_torch, to_torch as to_torch
 from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as handle, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
@@ -818,13 +819,15 @@ class Volume:
         """The lower corners of all tiles, in index space: int32, a row of three for each, in the order of the tiles.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no tile stay as they are.
         """
     def get_voxels(self, out: _w.array[Any, Any] | None = None) -> _w.array[Any, Any]:
         """The places of all voxels that have an index, by index: int32, a row of three for each.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no voxel stay as they are.
         """
     def get_feature_array_count(self) -> _b.int:
         """How many arrays the grid brings along ("blind data")."""

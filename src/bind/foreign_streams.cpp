@@ -14,10 +14,12 @@ Chosen chosen[driver::kMaxCudaDevices];
 }  // namespace
 
 bool stream_was_chosen(const cuda::Device& device) {
-  return device.thread_stream() || chosen[device.ordinal()].now;  // a thread has its own from a scope alone
+  // A thread's own stream is one that it chose.
+  return chosen[device.ordinal()].now || device.has_thread_stream();
 }
 
 void note_chosen_stream(cuda::Device& device, const cuda::Stream& stream) {
+  if (device.has_thread_stream()) return;
   Chosen& slot = chosen[device.ordinal()];
   if (!slot.first.load()) {
     // The device's own first stream lives as long as it does: this holds it for good.

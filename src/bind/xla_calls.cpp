@@ -17,12 +17,6 @@ namespace {
 
 namespace xla = interop::xla;
 
-/// Functions by the bytes of their records; the GIL guards it. Never freed: programs may call while the process ends.
-std::unordered_map<std::string, nb::object>& functions() {
-  static auto* table = new std::unordered_map<std::string, nb::object>;
-  return *table;
-}
-
 /// Turns the Python error in flight into text: the exception and the lines that lead to it.
 std::string describe(nb::python_error& error) {
   try {
@@ -126,55 +120,107 @@ void begin(const xla::CallFrame& frame, const driver::LaunchPlace& place, std::s
   if (done != cuda::kSuccess) throw runtime::Error("the CUDA driver refused to prepare a result");
 }
 
-/// What Python registered for a function: (types of arguments, types of results, what results begin with, batch rank,
-/// function). It is called as function(arguments, results, place, stream), arrays in lists, once for each sample.
+/// What Python registered for a function. `function` is called once for each sample, as function(arguments, results,
+/// place, stream) with arrays in lists; on the CPU `direct`, if there is one, with these arguments instead.
+struct Function {
+  struct Slot {
+    int argument = -1, result = -1;  // an array over one of them, or:
+    nb::object value;
+  };
+  std::vector<const Type*> arg_types, ret_types;
+  std::vector<std::int64_t> begins;  // per result: the argument that it begins as, −1: zeros
+  std::size_t batch_rank = 0;
+  nb::object function, direct;
+  std::vector<Slot> slots;
+};
+
+/// By the bytes of their records; the GIL guards it. Never freed: programs may call while the process ends.
+std::unordered_map<std::string, std::shared_ptr<const Function>>& functions() {
+  static auto* table = new std::unordered_map<std::string, std::shared_ptr<const Function>>;
+  return *table;
+}
+
+/// One call of a function, for one sample.
+void call_sample(const xla::CallFrame& frame, const driver::LaunchPlace& place, const Function& known,
+                 const std::int64_t* index) {
+  Arrays arrays;
+  auto over = [&](const xla::Arguments& list, std::size_t i, const Type* type) {
+    const xla::Buffer& buffer = interop::buffer_at(list, i, "buffer");
+    return arrays.add(
+        array_over(buffer, type, known.batch_rank, extents_at(buffer, known.batch_rank, index), place.device));
+  };
+  if (known.direct.is_valid() && !place.device) {
+    std::vector<PyObject*> list;
+    for (const Function::Slot& slot : known.slots) {
+      if (slot.argument >= 0)
+        list.push_back(
+            over(frame.arguments, std::size_t(slot.argument), known.arg_types[std::size_t(slot.argument)]).ptr());
+      else if (slot.result >= 0)
+        list.push_back(over(frame.results, std::size_t(slot.result), known.ret_types[std::size_t(slot.result)]).ptr());
+      else
+        list.push_back(slot.value.ptr());
+    }
+    const nb::object done = nb::steal(PyObject_Vectorcall(known.direct.ptr(), list.data(), list.size(), nullptr));
+    if (!done.is_valid()) throw nb::python_error();
+    return;
+  }
+  nb::list args, rets;
+  for (std::size_t i = 0; i < known.arg_types.size(); ++i) args.append(over(frame.arguments, i, known.arg_types[i]));
+  for (std::size_t i = 0; i < known.ret_types.size(); ++i) rets.append(over(frame.results, i, known.ret_types[i]));
+  known.function(args, rets, place.device ? place.device->ordinal() : kOnCpu,
+                 place.device ? reinterpret_cast<std::uintptr_t>(place.gpu.stream->handle()) : 0);
+}
+
 void call_function(const xla::CallFrame& frame, const driver::LaunchPlace& place) {
   const std::string_view bytes = interop::bytes_attribute(frame, "weft");
   const auto found = functions().find(std::string(bytes));
   if (found == functions().end())
     throw runtime::Error("the program calls a function that no wp.jax_callable of this process has made");
-  const nb::tuple entry = nb::cast<nb::tuple>(found->second);
-  const nb::list arg_types = nb::cast<nb::list>(entry[0]), ret_types = nb::cast<nb::list>(entry[1]);
-  const nb::list begins = nb::cast<nb::list>(entry[2]);
-  const auto batch_rank = nb::cast<std::size_t>(entry[3]);
-  const nb::object function = entry[4];
-  if (frame.arguments.size != std::int64_t(nb::len(arg_types)) ||
-      frame.results.size != std::int64_t(nb::len(ret_types)))
+  const std::shared_ptr<const Function> known = found->second;  // it may be registered anew while it runs
+  if (frame.arguments.size != std::int64_t(known->arg_types.size()) ||
+      frame.results.size != std::int64_t(known->ret_types.size()))
     throw runtime::ArgumentError("the call has other arguments or results than its function");
-  std::int64_t extents[16], index[16] = {}, samples = 1;
-  if (batch_rank > 16) throw runtime::ArgumentError("too many nested batches");
-  std::fill_n(extents, 16, 1);
-  auto widen = [&](const xla::Buffer& buffer) {
-    for (std::size_t d = 0; d < batch_rank && std::int64_t(d) < buffer.rank; ++d)
-      if (buffer.dims[d] != 1) extents[d] = buffer.dims[d];
+  constexpr std::size_t kMaxBatchRank = 16;
+  std::int64_t extents[kMaxBatchRank], index[kMaxBatchRank] = {}, samples = 1;
+  if (known->batch_rank > kMaxBatchRank) throw runtime::ArgumentError("too many nested batches");
+  std::fill_n(extents, kMaxBatchRank, 1);
+  auto widen = [&](const xla::Arguments& list, const char* what) {
+    for (std::int64_t i = 0; i < list.size; ++i) {
+      const xla::Buffer& buffer = interop::buffer_at(list, std::size_t(i), what);
+      for (std::size_t d = 0; d < known->batch_rank && std::int64_t(d) < buffer.rank; ++d)
+        if (buffer.dims[d] != 1) extents[d] = buffer.dims[d];
+    }
   };
-  for (std::int64_t i = 0; i < frame.arguments.size; ++i)
-    widen(interop::buffer_at(frame.arguments, std::size_t(i), "argument"));
-  for (std::int64_t i = 0; i < frame.results.size; ++i)
-    widen(interop::buffer_at(frame.results, std::size_t(i), "result"));
-  for (std::size_t d = 0; d < batch_rank; ++d) samples *= extents[d];
-  for (std::size_t r = 0; r < nb::len(ret_types); ++r)
-    begin(frame, place, r, nb::cast<std::int64_t>(begins[r]), nb::cast<const TypeHandle&>(ret_types[r]).type);
-  const int where = place.device ? place.device->ordinal() : kOnCpu;
-  const auto stream = place.device ? reinterpret_cast<std::uintptr_t>(place.gpu.stream->handle()) : 0;
+  widen(frame.arguments, "argument");
+  widen(frame.results, "result");
+  for (std::size_t d = 0; d < known->batch_rank; ++d) samples *= extents[d];
+  for (std::size_t r = 0; r < known->ret_types.size(); ++r)
+    begin(frame, place, r, known->begins[r], known->ret_types[r]);
   for (std::int64_t sample = 0; sample < samples; ++sample) {
-    Arrays arrays;
-    auto listed = [&](const xla::Arguments& list, const nb::list& types) {
-      nb::list out;
-      for (std::size_t i = 0; i < nb::len(types); ++i) {
-        const xla::Buffer& buffer = interop::buffer_at(list, i, "buffer");
-        out.append(arrays.add(array_over(buffer, nb::cast<const TypeHandle&>(types[i]).type, batch_rank,
-                                         extents_at(buffer, batch_rank, index), place.device)));
-      }
-      return out;
-    };
-    nb::list args = listed(frame.arguments, arg_types), rets = listed(frame.results, ret_types);
-    function(args, rets, where, stream);
-    for (std::size_t d = batch_rank; d-- > 0;) {
+    call_sample(frame, place, *known, index);
+    for (std::size_t d = known->batch_rank; d-- > 0;) {
       if (++index[d] < extents[d]) break;
       index[d] = 0;
     }
   }
+}
+
+void register_function(nb::bytes record, const std::vector<TypeHandle>& arg_types,
+                       const std::vector<TypeHandle>& ret_types, const std::vector<std::int64_t>& begins,
+                       std::size_t batch_rank, nb::object function, nb::object direct, nb::list slots) {
+  auto made = std::make_shared<Function>();
+  for (const TypeHandle& t : arg_types) made->arg_types.push_back(t.type);
+  for (const TypeHandle& t : ret_types) made->ret_types.push_back(t.type);
+  made->begins = begins;
+  made->batch_rank = batch_rank;
+  made->function = std::move(function);
+  if (!direct.is_none()) made->direct = std::move(direct);
+  for (nb::handle one : slots) {
+    const nb::tuple parts = nb::cast<nb::tuple>(one);
+    made->slots.push_back({nb::cast<int>(parts[0]), nb::cast<int>(parts[1]), nb::object(parts[2])});
+  }
+  if (made->begins.size() != made->ret_types.size()) throw nb::value_error("one beginning for each result");
+  functions()[std::string(record.c_str(), record.size())] = std::move(made);
 }
 
 // ---- Callbacks by name -------------------------------------------------------------------------------------------------
@@ -286,15 +332,11 @@ xla::Error* call_on_cuda_uncaptured(xla::CallFrame* frame) noexcept {
 }
 
 void register_xla_calls(nb::module_& m) {
-  m.def(
-      "xla_register_function",
-      [](nb::bytes record, nb::list arg_types, nb::list ret_types, nb::list begins, int batch_rank,
-         nb::object function) {
-        functions()[std::string(record.c_str(), record.size())] =
-            nb::make_tuple(arg_types, ret_types, begins, batch_rank, function);
-      },
-      nb::arg("record"), nb::arg("arg_types"), nb::arg("ret_types"), nb::arg("begins"), nb::arg("batch_rank"),
-      nb::arg("function"), "Lets calls with this record call function(arguments, results, place, stream).");
+  m.def("xla_register_function", &register_function, nb::arg("record"), nb::arg("arg_types"), nb::arg("ret_types"),
+        nb::arg("begins"), nb::arg("batch_rank"), nb::arg("function"), nb::arg("direct").none() = nb::none(),
+        nb::arg("slots") = nb::list(),
+        "Lets calls with this record call function(arguments, results, place, stream), or on the CPU direct(*slots): "
+        "(argument, result, value) each.");
   m.def(
       "xla_new_callback",
       [](nb::object make_value, nb::object run, bool graph_compatible) {

@@ -9,6 +9,7 @@
 #include "bind/python_kernel.h"
 #include "bind/xla_calls.h"
 #include "driver/gpu_launch.h"
+#include "driver/pipeline.h"
 #include "interop/xla_handlers.h"
 #include "runtime/errors.h"
 
@@ -216,6 +217,17 @@ void register_xla_targets(nb::module_& m) {
       "(bytes): told of records that nobody has registered.");
   m.def("xla_facts", &facts_of, nb::arg("kernel"), nb::arg("types"), nb::arg("rank"),
         "Per parameter what a launch reads and writes, and what going back over it takes.");
+  m.def(
+      "xla_tid_dims_read",
+      [](PythonKernel& kernel, const std::vector<TypeHandle>& types, std::size_t rank) {
+        CompileSession session(kernel.decl());
+        DiagnosticSink sink;
+        std::unique_ptr<ir::Module> module = kernel.module(signature_of(kernel, types), plain_form(rank), sink);
+        if (!module) raise_compile_error(sink);
+        driver::optimize(*module, kernel.options());
+        return driver::tid_dims_read(*module);
+      },
+      nb::arg("kernel"), nb::arg("types"), nb::arg("rank"), "Bit k: the kernel reads thread index k.");
   m.def(
       "xla_source", [](const PythonKernel& kernel) { return source_of(kernel).hex(); }, nb::arg("kernel"),
       "What records call the kernel.");

@@ -88,8 +88,8 @@ class Device final : public runtime::MemorySpace {
   void set_stream(std::shared_ptr<Stream> stream);
   /// Gives the calling thread a stream of its own, or with null none any more; returns the one before. (thread_stream.cpp)
   std::shared_ptr<Stream> set_thread_stream(std::shared_ptr<Stream> stream);
-  /// The calling thread's own stream; null if it has none.
-  const std::shared_ptr<Stream>* thread_stream() const;
+  /// Whether the calling thread has one.
+  bool has_thread_stream() const { return thread_streams_.load(std::memory_order_relaxed) && thread_stream(); }
   /// The current stream without a lock, null if there is none yet. For those who see to it that no other thread changes it
   /// meanwhile.
   const Stream* stream_now() const {
@@ -165,6 +165,8 @@ class Device final : public runtime::MemorySpace {
   bool has_left_work() noexcept;
   void begin_capture(Capture* capture);
   void end_capture();
+  /// The calling thread's own stream of this device; null if it has none.
+  const std::shared_ptr<Stream>* thread_stream() const;
   void check_stream(const std::shared_ptr<Stream>& stream) const;
 
   System& system_;

@@ -193,7 +193,7 @@ def test_in_out_arguments():
 def test_roles_are_checked():
     with pytest.raises(ValueError, match="'nobody', which is none of its arguments"):
         jax_kernel(in_place, num_outputs=2, in_out_argnames=["nobody"])
-    with pytest.raises(ValueError, match="names an argument twice"):
+    with pytest.raises(ValueError, match="must not contain duplicate names"):
         jax_kernel(in_place, num_outputs=2, in_out_argnames=["a", "a"])
     with pytest.raises(ValueError, match="must stand before the outputs"):
         jax_kernel(in_place, num_outputs=2, in_out_argnames=["c"])
@@ -256,6 +256,25 @@ def test_equal_calls_compile_once():
     for _ in range(200):
         f(x)
     assert _weft.xla_calls() == before and f._function._cache_size() == compiled
+
+
+def test_thread_indices_have_32_bits():
+    f = jax_kernel(triple, launch_dims=2**31 + 1, output_dims=1)
+    with pytest.raises(ValueError, match="extent 2147483649 in dimension 0"):
+        jax.jit(f).lower(floats(1))
+
+
+def test_blocks_have_a_size():
+    with pytest.raises(ValueError, match="block_dim must be positive"):
+        jax_kernel(triple, block_dim=0)
+    with pytest.raises(TypeError, match="block_dim must be an integer or None"):
+        jax_kernel(triple, block_dim=1.5)
+    assert jax_kernel(triple, block_dim=64).block_dim == 64
+
+
+def test_equal_wrappers_are_one():
+    assert jax_kernel(triple) is jax_kernel(triple, in_out_argnames=[])
+    assert jax_kernel(triple) is not jax_kernel(triple, launch_dims=3)
 
 
 def test_no_threads():

@@ -181,6 +181,12 @@ _thirdparty.appdirs = _late_path(  # type: ignore[attr-defined]
 )
 _OLDER |= {"thirdparty": _thirdparty, "thirdparty.appdirs": _thirdparty.appdirs}  # type: ignore[attr-defined]
 
+_jax = _late_path("warp._src.jax", "warp._src.interop.jax_exchange", "Names of warp.jax.")
+_jax.ffi = _late_path(  # type: ignore[attr-defined]
+    "warp._src.jax.ffi", "warp.jax_experimental.ffi", "Names of warp.jax_experimental.ffi."
+)
+_OLDER |= {"jax": _jax, "jax.ffi": _jax.ffi}  # type: ignore[attr-defined]
+
 PATHS = {"math": _path("math", {}), "tape": tape}
 """`warp.<name>`, which are no names of `warp` until somebody asks."""
 

@@ -11,13 +11,13 @@ from typing import Any, Callable, Sequence
 from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import clone, copy, zeros_like
-from warp._src.devices.device import CPU, Device, ScopedDevice, get_device, selection
+from warp._src.devices.device import CPU, Device, ScopedDevice, get_device, is_cuda_available, selection
 from warp._src.devices.streams import ScopedStream, Stream
 from warp._src.gradients.forward import ForwardMode
 from warp._src.gradients.tape import Tape
 from warp._src.interop.jax_calls import Call, Output, Plan
 from warp._src.interop.jax_graphs import GraphCache, JaxCallableGraphMode, get_jax_callable_default_graph_cache_max
-from warp._src.interop.jax_kernel import JaxModulePreloadMode, check_vmap_method
+from warp._src.interop.jax_kernel import JaxModulePreloadMode, Wrappers, check_vmap_method
 from warp._src.interop.jax_parameters import (
     IN_OUT,
     INPUT,
@@ -145,7 +145,15 @@ class FunctionCall(Call):
 
         record = self._record("forward", batch)
         self._captured |= {record}
-        _weft.xla_register_function(record, self._types(self.inputs), self._types(self.outputs), begins, batch, run)
+        types = self._types(self.inputs), self._types(self.outputs)
+        # Where there is no device but the CPU, nothing has to be made current around the function.
+        direct = None if owner.graph_mode in _GRAPHS or is_cuda_available() else owner.func
+        slots = [(-1, -1, value) for value in self.values]
+        for a, one in enumerate(self.inputs):
+            slots[one.index] = (a, -1, None)
+        for r, out in enumerate(self.outputs):
+            slots[out.index] = (-1, r, None)
+        _weft.xla_register_function(record, *types, begins, batch, run, direct, slots)
         aliases = {b: r for r, b in enumerate(begins) if b >= 0}
         known = self._plans[batch] = Plan(0, record, aliases)
         return known
@@ -247,7 +255,7 @@ class JaxCallable:
         self.vmap_method = check_vmap_method(options["vmap_method"], self.what)
         JaxModulePreloadMode(options["module_preload_mode"])
         most = options["graph_cache_max"]
-        self._graphs = GraphCache(get_jax_callable_default_graph_cache_max() if most == "default" else most)
+        self._graphs = GraphCache(most)
         self.staged_in = self._staged("stage_in_argnames", (INPUT, IN_OUT))
         self.staged_out = self._staged("stage_out_argnames", (OUTPUT, IN_OUT))
         self.described = repr([(p.name, p.type.name) for p in self.roles.parameters])  # type: ignore[union-attr]
@@ -366,6 +374,9 @@ def _number_of(func: Callable) -> int:
     return known.index(code)
 
 
+_wrappers = Wrappers()
+
+
 def jax_callable(
     func: Callable,
     num_outputs: int = 1,
@@ -418,4 +429,7 @@ def jax_callable(
         "enable_backward": bool(enable_backward),
         "graph_compatible": graph_compatible,
     }
-    return JaxCallable(func, options, enclosing_names(func))
+    if graph_cache_max == "default":
+        options["graph_cache_max"] = get_jax_callable_default_graph_cache_max()
+    names = enclosing_names(func)
+    return _wrappers.get(func, options, lambda: JaxCallable(func, options, names))

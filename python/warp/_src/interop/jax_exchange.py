@@ -72,8 +72,11 @@ def get_jax_device() -> Any:
 
 def device_from_jax(jax_device: Any) -> Device:
     """The device that a jax.Device means: "cpu" for each of its host devices, a CUDA device by its number here."""
-    import_jax()
+    jax = import_jax()
     platform = getattr(jax_device, "platform", None)
+    owner = getattr(jax_device, "process_index", None)
+    if owner is not None and owner != jax.process_index():
+        raise RuntimeError(f"JAX's {jax_device!r} belongs to process {owner}; only devices of this one are known here")
     if platform == "cpu":
         return CPU
     if platform in _CUDA_PLATFORMS:

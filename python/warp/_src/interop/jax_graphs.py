@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import weakref
 from typing import Any, Callable, Sequence
 
 from warp._src.arrays.array_factories import copy, empty_like
@@ -38,7 +39,7 @@ class JaxCallableGraphMode(enum.IntEnum):
 
 
 _default_max: int | None = 32
-_caches: list[GraphCache] = []
+_caches: weakref.WeakSet[GraphCache] = weakref.WeakSet()
 
 
 def get_jax_callable_default_graph_cache_max() -> int | None:
@@ -61,7 +62,7 @@ class GraphCache:
         self.most = most
         self.graphs: collections.OrderedDict[Any, tuple[Any, Any]] = collections.OrderedDict()
         self.staging: dict[Any, list[Any]] = {}
-        _caches.append(self)
+        _caches.add(self)
 
     def clear(self) -> None:
         self.graphs.clear()
@@ -126,5 +127,5 @@ class GraphCache:
 
 def clear_jax_callable_graph_cache(callable: Any = None) -> None:
     """Drops the graphs, and staging memory, of one function that `jax_callable` made, or of all."""
-    for cache in _caches if callable is None else [callable._graphs]:
+    for cache in list(_caches) if callable is None else [callable._graphs]:
         cache.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import weakref
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from warp import _weft
 from warp._src.interop.jax_calls import Call
@@ -61,6 +61,7 @@ def kernel_parameters(kernel: Kernel) -> list[Parameter]:
     return made
 
 
+_MAX_EXTENT = (1 << 31) - 1
 _living: weakref.WeakSet = weakref.WeakSet()
 
 
@@ -79,6 +80,7 @@ class JaxKernel:
         self.output_dims = static_dims(options["output_dims"], "output_dims")
         self.vmap_method = check_vmap_method(options["vmap_method"], self.what)
         JaxModulePreloadMode(options["module_preload_mode"])
+        self.block_dim = options["block_dim"]
         self._tracer = self._jax.core.Tracer
         self._values = [k for k, p in enumerate(self.roles.inputs) if not p.is_array]
         self._epoch = -1
@@ -177,6 +179,14 @@ class JaxKernel:
                 raise RuntimeError(f"{what} has no array among its inputs: give launch_dims")
         if not 1 <= len(dims) <= 4:
             raise ValueError(f"{what}: launch_dims are 1 to 4 extents, not {dims}")
+        if any(n > _MAX_EXTENT for n in dims):
+            read = _weft.xla_tid_dims_read(self._native, types, len(dims))
+            for d, n in enumerate(dims):
+                if n > _MAX_EXTENT and read >> d & 1:
+                    raise ValueError(
+                        f"Warp cannot launch a kernel using wp.tid() with extent {n} in dimension {d}: {what} reads that "
+                        f"thread index, a 32-bit integer; the most is {_MAX_EXTENT}"
+                    )
         shapes: dict[int, tuple[int, ...]] = {}
         names = [p.name for p in roles.parameters]
         pure = [p for p in roles.outputs if p.name not in roles.in_out]
@@ -185,7 +195,10 @@ class JaxKernel:
         given = wanted
         if wanted and isinstance(wanted[0], tuple):
             given = tuple(item for item in wanted if item[0] not in roles.in_out)
-        chosen = {p.name: dims for p in pure} if given is None else pick_output_dims(what, given, pure)
+        if given is None:
+            chosen = {p.name: self._default_dims(p, dims, inputs) for p in pure}
+        else:
+            chosen = pick_output_dims(what, given, pure)
         for p in pure:
             k = names.index(p.name)
             shapes[k] = output_shape(what, p, types[k].element, chosen[p.name])
@@ -196,12 +209,20 @@ class JaxKernel:
         values = [bare(inputs[k]) if role == VALUE else None for k, role in enumerate(by_parameter)]
         made = Call(
             self.kernel, self._native, types, by_parameter, values, dims, shapes,
-            block_dim=int(self.options["block_dim"] or 0), vmap_method=method or self.vmap_method,
+            block_dim=self.block_dim or 0, vmap_method=method or self.vmap_method,
             enable_backward=self.options["enable_backward"], has_side_effect=self.options["has_side_effect"],
             key=tuple(v for v in inputs if type(v).__name__ == "Static"),
         )  # fmt: skip
         made.check_inputs(names)
         return made
+
+    def _default_dims(self, p: Parameter, dims: tuple[int, ...], inputs: Sequence[Any]) -> tuple[int, ...]:
+        """The shape of an output that nobody gave: the grid; for one of another rank, the first input of that rank."""
+        if len(dims) != p.ndim:
+            for other, value in zip(self.roles.inputs, inputs):
+                if other.ndim == p.ndim:
+                    return tuple(value.shape[: p.ndim])
+        return dims
 
     def _trace(self, config: Any, *inputs: Any) -> list[Any]:
         from warp._src.interop import jax_primitives
@@ -219,6 +240,40 @@ class JaxKernel:
 
 def _remade(kernel: Kernel, options: dict[str, Any]) -> JaxKernel:
     return JaxKernel(kernel, options)
+
+
+def checked_block_dim(given: Any) -> int | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise TypeError(f"block_dim must be an integer or None, not {given!r}")
+    if int(given) < 1:
+        raise ValueError(f"block_dim must be positive, not {given}")
+    return int(given)
+
+
+class Wrappers:
+    """Wrappers by what they wrap and their options: asked for again, they are the same. They go with their last user."""
+
+    def __init__(self) -> None:
+        self._known: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+
+    def get(self, wrapped: Any, options: dict[str, Any], make: Callable[[], Any]) -> Any:
+        key = (id(wrapped), tuple((name, _shown(value)) for name, value in options.items()))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = make()
+        return found
+
+
+def _shown(value: Any) -> str:
+    """An option as text that differs where it differs; an empty list is none."""
+    if isinstance(value, (list, tuple)):
+        value = tuple(value) or None
+    return repr(value)
+
+
+_wrappers = Wrappers()
 
 
 def jax_kernel(
@@ -262,6 +317,6 @@ def jax_kernel(
         "module_preload_mode": module_preload_mode,
         "enable_backward": bool(enable_backward),
         "has_side_effect": bool(has_side_effect),
-        "block_dim": block_dim,
+        "block_dim": checked_block_dim(block_dim),
     }
-    return JaxKernel(kernel, options)
+    return _wrappers.get(kernel, options, lambda: JaxKernel(kernel, options))

@@ -41,7 +41,7 @@ class Roles:
         count = _integer(num_outputs, f"{what}: num_outputs")
         listed = _names(in_out, f"{what}: in_out_argnames")
         if len(set(listed)) != len(listed):
-            raise ValueError(f"{what}: in_out_argnames names an argument twice: {listed}")
+            raise ValueError(f"{what}: in_out_argnames must not contain duplicate names: {listed}")
         for name in listed:
             if name not in names:
                 raise ValueError(f"{what}: in_out_argnames has '{name}', which is none of its arguments {names}")
