@@ -11,7 +11,7 @@ from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.arrays.array_arguments import element_handle
 from warp._src.devices.device import CPU, Device, get_device, not_cuda
-from warp._src.devices.streams import Stream
+from warp._src.devices.streams import Stream, put_in_order
 from warp._src.values import types as wt
 
 __all__ = [
@@ -135,8 +135,6 @@ def _tensor_over(a: Any) -> Any:
     if twin is not None:
         a = _signed(a, getattr(wt, twin))
     if a.device.is_cuda:  # Paddle orders nothing by itself: a capsule comes without a stream
-        from warp._src.devices.streams import put_in_order
-
         put_in_order(a.device.stream, stream_from_paddle(a.device))
     return dlpack.from_dlpack(_weft.to_dlpack(a))
 
