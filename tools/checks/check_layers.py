@@ -36,8 +36,9 @@ LAYERS = {
                 "runtime"},
     "driver": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
                "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "weft"},
+    "interop": {"support", "types", "runtime", "cuda", "algorithms", "geometry", "driver"},
     "bind": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
-             "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "driver", "weft"},
+             "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "driver", "interop", "weft"},
     # Not C++ layers: the standard library is kernel source.
     "stdlib": set(),
 }

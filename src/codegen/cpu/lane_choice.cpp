@@ -215,12 +215,12 @@ constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
 /// no further than a few hundred instructions, and not at all in a loop that carries its values. What stands against more
 /// lanes is code (compile times grow with them) and registers that are spilled.
 ///
-/// Measured on Neoverse V1 by bench/python/lanes.py (docs/performance.md has the table): 16 lanes are best or within a tenth
-/// of it for 17 of 21 kernels, up to 3.2 times as fast as 4. Registers decide less than one would think: spills are
-/// stores and loads that other pipes do.
+/// Measured by bench/python/lanes.py (docs/performance.md has the tables). Neoverse V1: 16 lanes are best or within a tenth of
+/// it for 17 of 21 kernels, up to 3.2 times as fast as 4. Xeon with AVX-512: 32 for 20 of 21, up to 1.8 times as fast as 16.
+/// Registers decide less than one would think: spills are stores and loads that other pipes do.
 int wide_lanes(const ir::Function& kernel, int natural) {
   constexpr std::uint64_t kMaxFourfoldWeight = 200, kMaxTwofoldWeight = 700, kMaxParts = 32;
-  constexpr int kMost = 16;
+  const int most = natural >= 16 ? 32 : 16;
   if (!has_whole_body(kernel)) return natural;
   std::uint64_t weight = kernel_weight(kernel), parts = 1;
   bool straight = true;
@@ -233,7 +233,7 @@ int wide_lanes(const ir::Function& kernel, int natural) {
   std::uint64_t memory = private_memory(kernel).bytes;
   auto too_many = [&](int n) {
     // Elements of many parts are taken apart as they are read, and fill all registers in straight code.
-    return n > kMost || memory * unsigned(n) > kMaxLanePrivateBytes ||
+    return n > most || memory * unsigned(n) > kMaxLanePrivateBytes ||
            (straight && parts * unsigned(n) >= kMaxParts * unsigned(natural));
   };
   while (lanes > natural && too_many(lanes)) lanes /= 2;
@@ -328,8 +328,8 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   const Cost cost = CostSum(kernel, natural, natural > 4).cost();
   if (cost.lanes >= cost.one) return 1;
   // Vectors of 64-bit elements hold half as many: as many lanes as for 32 bits are two registers for a value there, which is
-  // enough (on NEON 1.4 times as fast as one).
-  if (cost.wide * 2 > cost.numbers) return natural <= 4 ? natural : natural / 2;
+  // enough (1.4 times as fast as one on NEON, twice with AVX-512).
+  if (cost.wide * 2 > cost.numbers) return natural;
   return wide_lanes(kernel, natural);
 }
 
