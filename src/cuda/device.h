@@ -165,8 +165,6 @@ class Device final : public runtime::MemorySpace {
   bool has_left_work() noexcept;
   void begin_capture(Capture* capture);
   void end_capture();
-  /// The calling thread's own stream of this device; null if it has none.
-  const std::shared_ptr<Stream>* thread_stream() const;
   void check_stream(const std::shared_ptr<Stream>& stream) const;
 
   System& system_;
