@@ -187,8 +187,7 @@ void use_gradient(PythonKernel& kernel, const std::string& name, const Type* typ
       launch_error(kernel, "the gradient of '" + name + "' must be an instance of " + type->user_name() + " or None");
     for (const Field& f : type->fields())
       if (f.type->is_array() || f.type->is_struct())
-        use_gradient(kernel, name + "." + std::string(f.name), f.type,
-                     nb::object(given.attr(std::string(f.name).c_str())), at + f.offset);
+        use_gradient(kernel, name + "." + std::string(f.name), f.type, struct_field(given, type, f), at + f.offset);
     return;
   }
   if (!type->is_array()) launch_error(kernel, "'" + name + "' is no array: it has no gradient");
@@ -231,8 +230,7 @@ void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>&
   } else if (type->is_struct()) {
     for (const Field& f : type->fields()) {
       if (!f.type->is_array() && !f.type->is_struct()) continue;
-      nb::object field = nb::borrow(value).attr(std::string(f.name).c_str());
-      hold_arrays(field.ptr(), f.type, keep);
+      hold_arrays(struct_field(value, type, f).ptr(), f.type, keep);
     }
   }
 }

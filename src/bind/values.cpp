@@ -330,17 +330,17 @@ void pack_struct(nb::handle value, const Type* type, char* to, const char* kerne
     fail(PyExc_RuntimeError, kernel, param,
          "expected an instance of the struct " + type->user_name() + ", got " + python_type_name(value));
   for (const Field& f : type->fields()) {
-    nb::str name(f.name.data(), f.name.size());
-    nb::object part;  // the class hides private ones
-    if (is_private(type, f))
-      part = value.attr("__dict__")[name];
-    else
-      part = value.attr(name);
-    pack_value(part, f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
+    pack_value(struct_field(value, type, f), f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
   }
 }
 
 }  // namespace
+
+nb::object struct_field(nb::handle value, const Type* type, const Field& field) {
+  const nb::str name(field.name.data(), field.name.size());
+  if (is_private(type, field)) return value.attr("__dict__")[name];
+  return value.attr(name);
+}
 
 PackingFor::PackingFor(cuda::Device* device, LaunchNotes* notes) { target = {true, device, notes}; }
 PackingFor::~PackingFor() { target = {}; }
