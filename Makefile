@@ -31,11 +31,12 @@ PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 .NOTPARALLEL:
-.PHONY: help setup configure build package run examples docs test test-aarch64 test-aarch64-python check check-format \
+.PHONY: help setup configure build package run examples docs test frameworks test-frameworks test-aarch64 \
+	test-aarch64-python check check-format \
 	check-rules check-tidy format bench math-sweep sanitize soak stress fuzz clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 	@sed -n '4,9s/^# *//p' Makefile | sed 's/^/    /'
 
 setup:  ## install the packages that are missing
@@ -77,9 +78,18 @@ docs: package  ## build the documentation site into build/site
 
 # The sanitized unit tests are built first and then listed by ctest among the others (tests/sanitize), so that there is
 # one run and one closing summary.
-test: build $(if $(filter 0,$(SANITIZE)),,sanitized-units)  ## build and run all tests but the timed ones
+test: build frameworks $(if $(filter 0,$(SANITIZE)),,sanitized-units)  ## build and run all tests but the timed ones
 	WEFT_SANITIZED_UNITS=$(if $(filter 0,$(SANITIZE)),,"$(CURDIR)/build/asan/bin") \
 	  ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS) -LE '^perf$$' $(TEST_FILTER)
+
+# JAX, PyTorch, Paddle and mpi4py for tests/python/frameworks; not for a run that asks for other tests.
+FRAMEWORK_TESTS = $(if $(TESTS),$(findstring framework,$(TESTS)),all)
+frameworks:
+	@$(if $(FRAMEWORK_TESTS),NO_INSTALL=$(NO_INSTALL) tools/setup/frameworks.sh)
+
+test-frameworks: build  ## the tests with PyTorch, JAX, Paddle and MPI; installs all of them (x86-64: PyTorch's 0.9 GB, too)
+	@NO_INSTALL=$(NO_INSTALL) tools/setup/frameworks.sh all
+	ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS) -R '^python_frameworks_'
 
 # Emulation is some ten times slower: fewer random kernels. Tools and Python sources are the same on every processor.
 # Random kernels and builtin rows are compiled at every level of LLVM's: they differ in instruction selectors and passes.

@@ -15,8 +15,9 @@ import numpy as np
 import warp as wp
 
 from mesh_shapes import Surface, ball, floor, together, with_normals
-from mesh_tracer import developed, expose_panel, view_from
+from mesh_tracer import developed, expose_panel
 from picture import Progress, write_png
+from rays import view_from
 
 FAR = wp.constant(20.0)
 STAND = wp.constant(4.0)  # how far from the middle rays start

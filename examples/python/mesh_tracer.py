@@ -7,6 +7,7 @@ import warp as wp
 
 from mesh_shapes import Surface
 from picture import Progress
+from rays import View, around, ray_of
 
 SUN = wp.constant(wp.normalize(wp.vec3(-0.55, 0.75, 0.50)))
 SUN_LIGHT = wp.constant(wp.vec3(3.4, 3.0, 2.4))
@@ -15,42 +16,11 @@ BOUNCES = wp.constant(4)
 FAR = wp.constant(1.0e6)
 
 
-@wp.struct
-class View:
-    """Where the camera stands, and its axes; a pixel is a point of the plane forward + x * right + y * up."""
-
-    eye: wp.vec3
-    forward: wp.vec3
-    right: wp.vec3
-    up: wp.vec3
-
-
-def view_from(eye: tuple[float, float, float], at: tuple[float, float, float], width: float) -> View:
-    """A camera at `eye` that sees `width` across, in parts of the distance."""
-    forward = np.subtract(at, eye)
-    forward = forward / np.linalg.norm(forward)
-    right = np.cross(forward, (0.0, 1.0, 0.0))
-    right = right / np.linalg.norm(right)
-    view = View()
-    view.eye, view.forward = wp.vec3(*eye), wp.vec3(*forward)
-    view.right, view.up = wp.vec3(*(0.5 * width * right)), wp.vec3(*(0.5 * width * np.cross(right, forward)))
-    return view
-
-
 @wp.func
 def sky(dir: wp.vec3):
     """Pale at the horizon, blue above."""
     high = wp.sqrt(wp.max(dir[1], 0.0))
     return wp.lerp(wp.vec3(0.92, 0.90, 0.88), wp.vec3(0.30, 0.46, 0.78), high) * 0.75
-
-
-@wp.func
-def around(axis: wp.vec3, a: float, b: float, spread: float):
-    """A direction near an axis: the axis plus a point of a unit sphere (spread 1: by the cosine) or of a small one."""
-    z = 1.0 - 2.0 * a
-    r = wp.sqrt(wp.max(1.0 - z * z, 0.0))
-    phi = 6.2831853 * b
-    return wp.normalize(axis + spread * wp.vec3(r * wp.cos(phi), r * wp.sin(phi), z))
 
 
 @wp.func
@@ -115,10 +85,7 @@ def expose(
     """One more path for each pixel of a panel of the film that begins at column `left`."""
     y, x = wp.tid()
     state = wp.rand_init(sample, y * film.shape[1] + left + x)
-    height = float(film.shape[0])
-    a = (2.0 * (float(x) + wp.randf(state)) - float(width)) / float(width)
-    b = (height - 2.0 * (float(y) + wp.randf(state))) / float(width)
-    ray = wp.normalize(view.forward + view.right * a + view.up * b)
+    ray = ray_of(view, float(x) + wp.randf(state), float(y) + wp.randf(state), float(width), float(film.shape[0]))
     film[y, left + x] += follow(mesh, surface, glazed, view.eye, ray, state)
 
 

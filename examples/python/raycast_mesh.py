@@ -15,8 +15,9 @@ import numpy as np
 import warp as wp
 
 from mesh_shapes import Surface, floor, knot, moved, together
-from mesh_tracer import developed, expose_panel, view_from
+from mesh_tracer import developed, expose_panel
 from picture import Progress, write_png
+from rays import view_from
 
 
 def make_scene(along: int, around: int) -> tuple[Surface, int]:

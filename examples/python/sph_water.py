@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
-from mesh_tracer import SUN, View, developed, sky, view_from
+from mesh_tracer import SUN, developed, sky
 from picture import Progress
+from rays import View, view_from
 
 FAR = wp.constant(1.0e6)
 SPLITS = wp.constant(10)  # surfaces that a ray goes through

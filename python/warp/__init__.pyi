@@ -4,13 +4,17 @@
 import builtins as _b
 import enum as _enum
 import typing as _t
-from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, geometry as geometry, math as math, tape as tape, types as types, utils as utils
+from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, dlpack as dlpack, geometry as geometry, jax as jax, math as math, paddle as paddle, tape as tape, torch as torch, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
 from warp.context import Device as Device, Event as Event, Function as Function, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, event_from_ipc_handle as event_from_ipc_handle, func as func, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_cuda_toolkit_version as get_cuda_toolkit_version, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
+from warp.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
 from warp.geometry import IsoSurfaceMarchingCubes
+from warp.jax import device_from_jax as device_from_jax, device_to_jax as device_to_jax, dtype_from_jax as dtype_from_jax, dtype_to_jax as dtype_to_jax, from_jax as from_jax, get_jax_device as get_jax_device, to_jax as to_jax
+from warp.paddle import device_from_paddle as device_from_paddle, device_to_paddle as device_to_paddle, dtype_from_paddle as dtype_from_paddle, dtype_to_paddle as dtype_to_paddle, from_paddle as from_paddle, stream_from_paddle as stream_from_paddle, to_paddle as to_paddle
 from warp.tape import Tape as Tape
+from warp.torch import device_from_torch as device_from_torch, device_to_torch as device_to_torch, dtype_from_torch as dtype_from_torch, dtype_to_torch as dtype_to_torch, from_torch as from_torch, stream_from_torch as stream_from_torch, stream_to_torch as stream_to_torch, to_torch as to_torch
 from warp.types import Float as Float, Int as Int, Scalar as Scalar, array as array, array1d as array1d, array2d as array2d, array3d as array3d, array4d as array4d, bfloat16 as bfloat16, bool as bool, dtype_from_numpy as dtype_from_numpy, dtype_to_numpy as dtype_to_numpy, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8, mat as mat, mat22 as mat22, mat22d as mat22d, mat22f as mat22f, mat22h as mat22h, mat33 as mat33, mat33d as mat33d, mat33f as mat33f, mat33h as mat33h, mat44 as mat44, mat44d as mat44d, mat44f as mat44f, mat44h as mat44h, quat as quat, quatd as quatd, quatf as quatf, quath as quath, spatial_matrix as spatial_matrix, spatial_matrixd as spatial_matrixd, spatial_matrixf as spatial_matrixf, spatial_matrixh as spatial_matrixh, spatial_transform as spatial_transform, spatial_transformd as spatial_transformd, spatial_transformf as spatial_transformf, spatial_transformh as spatial_transformh, spatial_vector as spatial_vector, spatial_vectord as spatial_vectord, spatial_vectorf as spatial_vectorf, spatial_vectorh as spatial_vectorh, transform as transform, transform_expand as transform_expand, transformd as transformd, transformf as transformf, transformh as transformh, uint16 as uint16, uint32 as uint32, uint64 as handle, uint64 as uint64, uint8 as uint8, vec as vec, vec2 as vec2, vec2b as vec2b, vec2bf as vec2bf, vec2d as vec2d, vec2f as vec2f, vec2h as vec2h, vec2i as vec2i, vec2l as vec2l, vec2s as vec2s, vec2ub as vec2ub, vec2ui as vec2ui, vec2ul as vec2ul, vec2us as vec2us, vec3 as vec3, vec3b as vec3b, vec3bf as vec3bf, vec3d as vec3d, vec3f as vec3f, vec3h as vec3h, vec3i as vec3i, vec3l as vec3l, vec3s as vec3s, vec3ub as vec3ub, vec3ui as vec3ui, vec3ul as vec3ul, vec3us as vec3us, vec4 as vec4, vec4b as vec4b, vec4bf as vec4bf, vec4d as vec4d, vec4f as vec4f, vec4h as vec4h, vec4i as vec4i, vec4l as vec4l, vec4s as vec4s, vec4ub as vec4ub, vec4ui as vec4ui, vec4ul as vec4ul, vec4us as vec4us
 from warp.utils import ScopedTimer as ScopedTimer
 
@@ -549,6 +553,20 @@ class HashGrid:
         """Takes memory for builds of so many points, so that these need not. Memory grows with builds and is kept."""
 
 INF: _b.float
+class JaxCallableGraphMode(_enum.IntEnum):
+    """Whether what a function queues becomes a graph, and whose."""
+    NONE = 0
+    JAX = 1
+    WARP = 2
+    WARP_STAGED = 3
+    WARP_STAGED_EX = 4
+
+class JaxModulePreloadMode(_enum.IntEnum):
+    """When a kernel that JAX calls is compiled. Whichever is chosen, programs find it compiled for their own devices."""
+    NONE = 0
+    CURRENT_DEVICE = 1
+    ALL_DEVICES = 2
+
 LN10: _b.float
 LN2: _b.float
 LOG10E: _b.float
@@ -946,13 +964,15 @@ class Volume:
         """The lower corners of all tiles, in index space: int32, a row of three for each, in the order of the tiles.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no tile stay as they are.
         """
     def get_voxels(self, out: _w.array[Any, Any] | None = None) -> _w.array[Any, Any]:
         """The places of all voxels that have an index, by index: int32, a row of three for each.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no voxel stay as they are.
         """
     def get_feature_array_count(self) -> _b.int:
         """How many arrays the grid brings along ("blind data")."""
@@ -1129,6 +1149,8 @@ def capture_while(condition: Any, while_body: Any, stream: Stream | None = None,
     """Runs a function or a graph while an array of one int32 is not zero. Inside of a capture the loop becomes part of the
     graph; outside this waits for the value before each run.
     """
+def clear_jax_callable_graph_cache(callable: Any = None) -> None:
+    """Drops the graphs, and staging memory, of one function that `jax_callable` made, or of all."""
 def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
     """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
 
@@ -1144,10 +1166,6 @@ def cuda_profiler_start(device: Any = None) -> None:
     """
 def cuda_profiler_stop(device: Any = None) -> None:
     """Tells a profiler that watches the program to pause; see `wp.cuda_profiler_start`."""
-def device_from_torch(torch_device: Any) -> Device:
-    """The device that PyTorch means by a torch.device or its name."""
-def device_to_torch(warp_device: Any) -> _b.str:
-    """The name by which PyTorch knows a device."""
 e: _b.float
 class fixedarray(array):
     """An annotation for arrays of fixed size, which kernels and functions make by `wp.zeros(shape=…, dtype=…)`.
@@ -1211,6 +1229,8 @@ def get_cuda_max_cluster_dim(kernel: Any, device: Any = None, *, block_dim: _b.i
     """The most blocks of a kernel that the device can run as one cluster: up to 16 from sm_90 on, else 1."""
 def get_device_allocator(device: Any) -> Any:
     """The allocator of arrays on a CUDA device: the one that was set, or the device's own."""
+def get_jax_callable_default_graph_cache_max() -> _b.int | None:
+    """How many graphs a function keeps unless it says otherwise; None: all."""
 def get_logger() -> Logger:
     """The logger in use."""
 def get_module_options(module: Any = None) -> _b.dict[_b.str, Any]:
@@ -1306,6 +1326,48 @@ def is_cubql_available() -> _b.bool:
     """Whether there is a builder of that name; "cubql" is taken as None, so that programs that ask for it work as well."""
 def is_initialized() -> _b.bool:
     """Whether the runtime was started, by `wp.init` or by the first use of a device."""
+def jax_callable(func: Callable[..., Any], num_outputs: _b.int = 1, graph_mode: JaxCallableGraphMode = ..., vmap_method: _b.str | None = 'broadcast_all', output_dims: Any = None, in_out_argnames: _t.Sequence[_b.str] | None = None, stage_in_argnames: _t.Sequence[_b.str] | None = None, stage_out_argnames: _t.Sequence[_b.str] | None = None, graph_cache_max: _b.int | None | _b.str = 'default', module_preload_mode: JaxModulePreloadMode = ..., has_side_effect: _b.bool = False, enable_backward: _b.bool = True, graph_compatible: _b.bool | None = None) -> Any:
+    """Makes a Python function that launches kernels a function of JAX.
+
+    The function's arguments are annotated as a kernel's: inputs, then outputs. When JAX runs it, it gets arrays over JAX's
+    memory, and its device and stream are current; arrays that it keeps have no memory afterwards. No function of JAX may
+    be called inside.
+
+    Args:
+        func: the annotated function; it returns nothing.
+        num_outputs: how many outputs there are, in-out arguments included.
+        graph_mode: whether what it queues becomes a graph, and whose.
+        vmap_method: as of `jax_kernel`; the function is called once for each sample.
+        output_dims: shape of the outputs, or a dictionary of shapes by name; by itself that of the first array input.
+        in_out_argnames: inputs that the function changes.
+        stage_in_argnames: of staged graphs: inputs that are copied to memory of the graph; None: all.
+        stage_out_argnames: of staged graphs: outputs that are copied from there; None: all.
+        graph_cache_max: how many graphs are kept; None: all.
+        module_preload_mode: accepted; kernels are compiled when they are first launched.
+        has_side_effect: it does more than fill its outputs.
+        enable_backward: JAX may differentiate it: going back runs it again on a tape.
+        graph_compatible: True is graph_mode JAX, False is NONE.
+    """
+def jax_kernel(kernel: Kernel, num_outputs: _b.int = 1, vmap_method: _b.str | None = 'broadcast_all', launch_dims: Any = None, output_dims: Any = None, in_out_argnames: _t.Sequence[_b.str] | None = None, module_preload_mode: JaxModulePreloadMode = ..., enable_backward: _b.bool = True, has_side_effect: _b.bool = False, block_dim: _b.int | None = None, traced_scalars: _b.bool = False) -> Any:
+    """Makes a kernel a function of JAX: it can be called eagerly, in jitted functions, differentiated (jvp, grad) and mapped.
+
+    The kernel's parameters are inputs, then outputs. Arrays of vectors and matrices have their components in JAX's last
+    dimensions. Numbers are static. The function returns a list of the outputs, in-out arguments first.
+
+    Args:
+        kernel: what @wp.kernel made of a function.
+        num_outputs: how many outputs there are, in-out arguments included.
+        vmap_method: how jax.vmap treats a call: "broadcast_all" and "expand_dims" run the kernel once for each sample in
+            one call, "sequential" and "sequential_unrolled" in a loop of JAX. Results are the same.
+        launch_dims: the grid; by itself the shape of the first array among the inputs.
+        output_dims: shape of the outputs, or a dictionary of shapes by name; by itself the grid.
+        in_out_argnames: inputs that the kernel changes; what becomes of them are outputs.
+        module_preload_mode: when to compile.
+        enable_backward: False: JAX can't differentiate it.
+        has_side_effect: the kernel does more than fill its outputs (prints); JAX keeps calls whose results are not used.
+        block_dim: threads per CUDA block.
+        traced_scalars: numbers among the inputs may be values that JAX traces, and have gradients.
+    """
 def jvp(function: Callable[..., Any] | Kernel, primals: _t.Sequence[Any], tangents: _t.Sequence[Any], *, dim: _b.int | _t.Sequence[_b.int] | None = None, outputs: _t.Iterable[array[Any, Any]] = ..., device: Any = None) -> _b.tuple[Any, Any]:
     """The results of a function and their derivative in a direction: a Jacobian times a vector, at the cost of two runs.
 
@@ -1366,18 +1428,14 @@ def set_device_allocator(device: Any, allocator: Any) -> None:
     """Lets new arrays on a CUDA device come from an allocator; None brings the device's own back. Arrays that exist give
     their memory back where it came from.
     """
+def set_jax_callable_default_graph_cache_max(cache_max: _b.int | None) -> None:
+    """Sets how many graphs functions keep that are made from now on; None: all."""
 def set_logger(logger: Logger | None) -> None:
     """Uses this logger for everything the package says; None is the usual one."""
 def set_module_options(options: _b.dict[_b.str, Any], module: Any = None) -> None:
     """Options for the kernels of the caller's module, or another: enable_backward, max_unroll, mode, fast_math, fuse_fp,
     optimization_level… Kernels compiled afterwards follow them.
     """
-def stream_from_torch(stream_or_device: Any = None) -> Stream:
-    """A stream of PyTorch as a wp.Stream over the same queue: the given torch.cuda.Stream, or the current one of a
-    device. `wp.launch(…, stream=…)` and `wp.ScopedStream` then queue work in line with PyTorch's.
-    """
-def stream_to_torch(stream_or_device: Any = None) -> Any:
-    """A wp.Stream, or the current one of a device, as a torch.cuda.Stream over the same queue."""
 tau: _b.float
 def timing_begin(cuda_filter: _b.int = 4294967295, synchronize: _b.bool = True) -> None:
     """Measures kernels, copies, fills and graphs on all CUDA devices from now on, those whose `wp.TIMING_*` flags the filter

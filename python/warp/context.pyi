@@ -71,7 +71,7 @@ def launch(
     outputs      further arguments; inputs and outputs together are the kernel's parameters
     adj_inputs   with adjoint=True: gradients of the inputs; None takes those of the arrays
     adj_outputs  with adjoint=True: gradients of the outputs
-    device       where to run; None is the current device
+    device       where to run; None: the device of the thread's scope, else where the arrays lie, else the current one
     stream       CUDA stream; has no meaning on the CPU
     adjoint      run the kernel's adjoint
     record_tape  let an active tape record the launch
@@ -311,7 +311,9 @@ class Module:
 ON_CPU: _b.int
 ON_PINNED: _b.int
 class ScopedDevice:
-    """`with wp.ScopedDevice("cuda:0"):` makes a device current and restores the previous one."""
+    """`with wp.ScopedDevice("cuda:0"):` makes a device current for the calling thread and restores the previous one. Other
+    threads keep theirs.
+    """
     device: Any
     def __init__(self, device: Any) -> None: ...
     def __enter__(self) -> Device: ...
@@ -342,8 +344,9 @@ class ScopedPeerAccess:
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
 
 class ScopedStream:
-    """`with wp.ScopedStream(stream):` makes a stream (and its device) current and restores the previous one; None changes
-    nothing. With `sync_enter` it waits for the previous stream, with `sync_exit` the previous one for it.
+    """`with wp.ScopedStream(stream):` makes a stream (and its device) current for the calling thread and restores the
+    previous one; None changes nothing. Other threads keep theirs. With `sync_enter` the stream waits for the previous one,
+    with `sync_exit` the previous one for it.
     """
     stream: Any
     sync_enter: _b.bool
@@ -388,6 +391,7 @@ TIMING_MEMCPY: _b.int
 TIMING_MEMSET: _b.int
 def can_access(device: Any, resource: Any) -> _b.bool:
     """Whether kernels on a device can reach an array or another object that lies on a device."""
+choice: Any
 def event_from_ipc_handle(handle: _b.bytes, device: Any = None) -> Event:
     """Opens an event of another process by the bytes of its `ipc_handle()`."""
 def get_cuda_device(ordinal: _b.int | None = None) -> Device:
@@ -463,7 +467,9 @@ def record_event(event: Event | None = None, external: _b.bool = False) -> Event
     """Records an event on the current stream (of the event's device); RuntimeError on the CPU."""
 selection: Any
 def set_device(ident: Any) -> None:
-    """Makes a device the current one, which is used where no device is given."""
+    """Makes a device the current one, which is used where no device is given: for the whole process, or inside of
+    `ScopedDevice` and `ScopedStream` for their thread, until they end.
+    """
 def set_mempool_access_enabled(target_device: Any, peer_device: Any, enable: _b.bool) -> None:
     """Switches it; ValueError where it can't be switched on."""
 def set_mempool_enabled(device: Any, enable: _b.bool) -> None:

@@ -100,24 +100,6 @@ int multiply(const Array& a, const Array& b, const ArrayObject* c, const Array& 
   return blas->multiply(*device, request) ? kMultiplied : 0;
 }
 
-/// What a DLPack capsule points to, as far as it is needed here; see cuda_dlpack.py for the rest.
-struct ManagedTensor {
-  unsigned char tensor[48];
-  void* context;
-  void (*deleter)(ManagedTensor*);
-};
-
-/// A capsule that nobody took (its name would be another one) gives the memory back. It may be dropped while an exception
-/// is under way.
-void drop_capsule(PyObject* capsule) {
-  if (!PyCapsule_IsValid(capsule, "dltensor")) return;
-  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-  PyErr_Fetch(&type, &value, &trace);
-  auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
-  if (managed->deleter) managed->deleter(managed);
-  PyErr_Restore(type, value, trace);
-}
-
 }  // namespace
 
 void register_algorithms(nb::module_& m) {
@@ -155,9 +137,6 @@ void register_algorithms(nb::module_& m) {
          const std::vector<std::string>& files) { return multiply(a.array, b.array, c, d.array, alpha, beta, files); },
       nb::arg("a"), nb::arg("b"), nb::arg("c").none(), nb::arg("d"), nb::arg("alpha"), nb::arg("beta"),
       nb::arg("files"));
-  m.def("dlpack_capsule", [](std::uintptr_t managed) {
-    return nb::steal(PyCapsule_New(reinterpret_cast<void*>(managed), "dltensor", &drop_capsule));
-  });
 }
 
 }  // namespace weft::bind

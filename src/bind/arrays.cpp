@@ -2,8 +2,9 @@
 // called often (making, indexing) without detours; keywords and conversions are Python's business.
 #include <cstring>
 
+#include "bind/array_buffer.h"
 #include "bind/bind.h"
-#include "bind/foreign_arrays.h"
+#include "bind/exchange.h"
 #include "bind/gil.h"
 #include "bind/python_kernel.h"
 #include "bind/tape.h"
@@ -22,6 +23,13 @@ PyObject* index_error_type = nullptr;  // _weft.ArrayIndexError
 const runtime::Array& valid(const ArrayObject& a) {
   if (!a.array.is_valid()) throw runtime::ArgumentError("the array has no memory");
   return a.array;
+}
+
+/// The array of an object that is written to.
+const runtime::Array& writable(const ArrayObject& a) {
+  if (a.read_only) [[unlikely]]
+    warn_of_write(a.owner ? Py_TYPE(a.owner)->tp_name : "library", false);
+  return valid(a);
 }
 
 /// What an array without memory answers: it is an annotation, or lies at no address. Python knows.
@@ -43,24 +51,24 @@ nb::object to_tuple(const std::int64_t* values, std::int32_t n) {
 }
 
 /// Gives an instance its array; the instance may come fresh from __new__, its __init__ still running.
-void emplace(nb::handle self, runtime::Array array) {
+void emplace(nb::handle self, runtime::Array array, bool read_only = false) {
   if (!PyObject_TypeCheck(self.ptr(), reinterpret_cast<PyTypeObject*>(array_type)))
     throw nb::type_error("not an array");
   if (nb::inst_ready(self)) {
-    nb::inst_ptr<ArrayObject>(self)->array = std::move(array);
+    *nb::inst_ptr<ArrayObject>(self) = ArrayObject{std::move(array), read_only};
     return;
   }
-  new (nb::inst_ptr<ArrayObject>(self)) ArrayObject{std::move(array)};
+  new (nb::inst_ptr<ArrayObject>(self)) ArrayObject{std::move(array), read_only};
   nb::inst_mark_ready(self);
 }
 
 /// A new instance of a class derived from Array, without its __init__.
-nb::object instance(nb::handle cls, runtime::Array array) {
+nb::object instance(nb::handle cls, runtime::Array array, bool read_only = false) {
   if (!PyType_Check(cls.ptr()) ||
       !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), reinterpret_cast<PyTypeObject*>(array_type)))
     throw nb::type_error("not an array class");
   nb::object made = nb::inst_alloc(cls);
-  new (nb::inst_ptr<ArrayObject>(made)) ArrayObject{std::move(array)};
+  new (nb::inst_ptr<ArrayObject>(made)) ArrayObject{std::move(array), read_only};
   nb::inst_mark_ready(made);
   return made;
 }
@@ -70,7 +78,8 @@ PyObject* view_class = nullptr;  // warp.array
 /// A view handed to Python. It is a plain array: a class that a program derives may have more to it than its __init__, which
 /// does not run here, would have given it.
 nb::object like(nb::handle self, runtime::Array array) {
-  return instance(view_class ? nb::handle(view_class) : self.type(), std::move(array));
+  return instance(view_class ? nb::handle(view_class) : self.type(), std::move(array),
+                  nb::inst_ptr<ArrayObject>(self)->read_only);
 }
 
 /// An extent, index or slice bound. Numbers beyond 64 bits saturate where `clamp` says so, otherwise they are errors.
@@ -185,13 +194,6 @@ std::function<void()> holder(nb::object owner, nb::object deleter, std::uintptr_
   };
 }
 
-void copy_elements(const runtime::Array& to, const runtime::Array& from) {
-  if (to.bytes() < kReleaseGilBytes && to.on_host() && from.on_host()) return to.assign(from);
-  const runtime::Array keep_to = to, keep_from = from;
-  GilRelease release;
-  keep_to.assign(keep_from);
-}
-
 void wrap(nb::handle self, const TypeHandle& element, const Shape& shape, std::optional<Shape> strides,
           std::uintptr_t ptr, nb::object owner, nb::object deleter, std::uintptr_t grad, int place) {
   check_extents(shape);
@@ -205,31 +207,6 @@ void wrap(nb::handle self, const TypeHandle& element, const Shape& shape, std::o
   for (std::int64_t n : shape) size *= std::size_t(n < 0 ? 0 : n);
   if (!owner.is_none() || !deleter.is_none()) memory.release = holder(std::move(owner), std::move(deleter), ptr, size);
   emplace(self, runtime::Array::wrap(element.type, shape, std::move(memory)));
-}
-
-/// The array over (or copied from) a buffer; null when the buffer protocol does not serve.
-std::optional<runtime::Array> from_buffer(nb::handle source, const Type* element, bool copy) {
-  ForeignArray foreign;
-  if (!read_buffer(source, element, foreign)) return std::nullopt;
-  if (!copy && !foreign.read_only) return wrap_foreign(std::move(foreign));
-  const std::span<const std::int64_t> shape{foreign.desc.shape, std::size_t(foreign.desc.ndim)};
-  runtime::Array made = runtime::Array::empty(foreign.element, shape);
-  runtime::Array::External memory;
-  memory.data = foreign.desc.data;
-  memory.strides = {foreign.desc.strides, shape.size()};
-  const runtime::Array buffer = runtime::Array::wrap(foreign.element, shape, std::move(memory));
-  if (!runtime::recording()) {
-    copy_elements(made, buffer);
-    return made;
-  }
-  runtime::Array values;  // the buffer may be gone or changed when the graph runs
-  {
-    const runtime::RecordingPaused now;
-    copy_elements(made, buffer);
-    values = made.copy();
-  }
-  made.assign(values);
-  return made;
 }
 
 // ---- Indexing ------------------------------------------------------------------------------------------------------
@@ -334,7 +311,7 @@ nb::object get_item(nb::handle self, nb::handle key) {
 
 /// Writes an element and answers with its address, or answers with the view that the key selects.
 nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
-  const runtime::Array& array = valid(nb::cast<const ArrayObject&>(self));
+  const runtime::Array& array = writable(nb::cast<const ArrayObject&>(self));
   Selection selection;
   if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
   if (!selection.element) return like(self, std::move(selection.view));
@@ -414,6 +391,13 @@ nb::object bytes_or_none(std::uintptr_t address) { return address ? nb::object(n
 
 }  // namespace
 
+void copy_elements(const runtime::Array& to, const runtime::Array& from) {
+  if (to.bytes() < kReleaseGilBytes && to.on_host() && from.on_host()) return to.assign(from);
+  const runtime::Array keep_to = to, keep_from = from;
+  GilRelease release;
+  keep_to.assign(keep_from);
+}
+
 void register_arrays(nb::module_& m) {
   m.def(
       "set_view_class", [](nb::object cls) { view_class = cls.release().ptr(); }, nb::arg("cls"),
@@ -425,7 +409,7 @@ void register_arrays(nb::module_& m) {
   m.attr("ArrayIndexError") = nb::borrow(index_error_type);
 
   nb::class_<ArrayObject> cls(m, "Array", "Memory, shape and strides of an array; warp.array derives from it.",
-                              nb::is_weak_referenceable());
+                              nb::is_weak_referenceable(), nb::type_slots(array_buffer_slots()));
   array_type = cls.ptr();
   Py_INCREF(array_type);
   cls.def(nb::init<>())
@@ -437,17 +421,20 @@ void register_arrays(nb::module_& m) {
           },
           nb::arg("element"), nb::arg("shape"), nb::arg("zero"), nb::arg("requires_grad"), nb::arg("place") = kOnCpu)
       .def(
-          "_init_buffer",
+          "_init_foreign",
           [](nb::handle self, nb::handle source, const TypeHandle* element, bool copy) {
-            std::optional<runtime::Array> made = from_buffer(source, element ? element->type : nullptr, copy);
-            if (made) emplace(self, std::move(*made));
+            bool read_only = false;
+            std::optional<runtime::Array> made =
+                from_foreign(source, element ? element->type : nullptr, copy, read_only);
+            if (made) emplace(self, std::move(*made), read_only);
             return made.has_value();
           },
           nb::arg("source").none(), nb::arg("element").none(), nb::arg("copy"),
-          "Takes a buffer's elements; False if the buffer does not fit as it is.")
+          "Takes the elements of another library's object on the host, or its memory itself; False if that does not fit as "
+          "it is.")
       .def("_wrap", &wrap, nb::arg("element"), nb::arg("shape"), nb::arg("strides").none(), nb::arg("ptr"),
            nb::arg("owner").none(), nb::arg("deleter").none(), nb::arg("grad") = 0, nb::arg("place") = kOnCpu)
-      .def("_share", [](nb::handle self, const ArrayObject& from) { emplace(self, valid(from)); })
+      .def("_share", [](nb::handle self, const ArrayObject& from) { emplace(self, valid(from), from.read_only); })
       .def("_get", &get_item, nb::arg("key").none(),
            "Element or view for integers, slices and '...'; NotImplemented for other keys.")
       .def("_put", &put_item, nb::arg("key").none(), nb::arg("value").none(),
@@ -483,23 +470,23 @@ void register_arrays(nb::module_& m) {
            [](nb::handle self, nb::handle source) {
              const auto& a = nb::cast<const ArrayObject&>(self);
              const auto& from = nb::cast<const ArrayObject&>(source);
-             driver::announce_array_write(valid(a), "a copy");
+             driver::announce_array_write(writable(a), "a copy");
              copy_elements(valid(a), valid(from));
              if (copies_are_heard()) tape_hooks().copied(self, source);
            })
       .def(
-          "_take_back", [](const ArrayObject& a, const ArrayObject& from) { copy_elements(valid(a), valid(from)); },
+          "_take_back", [](const ArrayObject& a, const ArrayObject& from) { copy_elements(writable(a), valid(from)); },
           "Takes the elements of a copy on the host that were changed there; tapes hear of it from whoever changed them.")
       .def(
           "_fill",
           [](nb::handle self, nb::handle value) {
-            fill(valid(nb::cast<const ArrayObject&>(self)), value);
+            fill(writable(nb::cast<const ArrayObject&>(self)), value);
             if (copies_are_heard()) tape_hooks().filled(self, value);
           },
           nb::arg("value").none())
       .def("_zero",
            [](nb::handle self) {
-             const runtime::Array to = valid(nb::cast<const ArrayObject&>(self));
+             const runtime::Array to = writable(nb::cast<const ArrayObject&>(self));
              driver::announce_array_write(to, "a fill with zeros");
              zero(to);
              if (copies_are_heard()) tape_hooks().filled(self, nb::none());
@@ -584,14 +571,10 @@ void register_arrays(nb::module_& m) {
       },
       nb::arg("cls"), nb::arg("element"), nb::arg("shape"), nb::arg("zero"), nb::arg("requires_grad"),
       nb::arg("place") = kOnCpu, "A new array of a class derived from Array, its __init__ left out.");
-  m.def(
-      "array_over_buffer",
-      [](nb::handle cls, nb::handle source, const TypeHandle* element) -> nb::object {
-        std::optional<runtime::Array> made = from_buffer(source, element ? element->type : nullptr, false);
-        return made ? instance(cls, std::move(*made)) : nb::none();
-      },
-      nb::arg("cls"), nb::arg("source").none(), nb::arg("element").none(),
-      "An array over a buffer's memory (a copy of a read-only one), or None.");
+}
+
+nb::object new_array(nb::handle cls, runtime::Array array, bool read_only) {
+  return instance(cls.is_valid() ? cls : nb::handle(view_class), std::move(array), read_only);
 }
 
 }  // namespace weft::bind

@@ -32,10 +32,21 @@ struct FunctionObject {
 /// The C++ part of a Python array: warp.array derives from it.
 struct ArrayObject {
   runtime::Array array;
+  bool read_only = false;         // memory that its owner does not want to be written to
+  PyObject* owner = nullptr;      // the tensor whose memory it is, which the memory holds; null: none
+  std::shared_ptr<void> shown{};  // what a consumer of DLPack's table was last pointed to
 };
+/// Copies elements; other Python threads run while many are copied.
+void copy_elements(const runtime::Array& to, const runtime::Array& from);
+/// A new array object of a class, null for warp.array, without its __init__.
+nb::object new_array(nb::handle cls, runtime::Array array, bool read_only = false);
 
 void register_errors(nb::module_& m);
 void register_types(nb::module_& m);
+void register_exchange(nb::module_& m);
+void register_dlpack(nb::module_& m);
+void register_descriptors(nb::module_& m);
+void register_torch(nb::module_& m);
 void register_arrays(nb::module_& m);
 void register_class_bases(nb::module_& m);
 void register_functions(nb::module_& m);
@@ -57,6 +68,7 @@ void register_meshes(nb::module_& m);
 void register_hash_grids(nb::module_& m);
 void register_volumes(nb::module_& m);
 void register_textures(nb::module_& m);
+void register_xla_targets(nb::module_& m);
 
 /// Raises the Python exception for a failed compile, by the category of its first error.
 [[noreturn]] void raise_compile_error(const DiagnosticSink& sink);
@@ -65,6 +77,9 @@ void raise_interruption() noexcept;
 /// Sets the Python exception for the C++ exception in flight: for entry points that nanobind does not wrap, inside their
 /// catch (...).
 void set_python_error() noexcept;
+
+/// A field of a struct's instance; the class hides those that are the library's own.
+nb::object struct_field(nb::handle value, const Type* type, const Field& field);
 
 /// Writes a Python value into `to` in the type's C layout: numbers, warp scalars, vectors and the like (anything with the
 /// buffer protocol or a sequence of the right length), struct instances, arrays, None for arrays. Objects that must stay
@@ -75,7 +90,8 @@ void pack_value(nb::handle value, const Type* type, char* to, const char* kernel
 /// the CPU reaches them.
 class __attribute__((visibility("hidden"))) PackingFor {
  public:
-  explicit PackingFor(cuda::Device* device);
+  /// `notes`, if given, takes what the launch has to know of foreign arguments.
+  explicit PackingFor(cuda::Device* device, struct LaunchNotes* notes = nullptr);
   ~PackingFor();
   PackingFor(const PackingFor&) = delete;
   PackingFor& operator=(const PackingFor&) = delete;

@@ -102,6 +102,17 @@ void raise_interruption() noexcept {
   interruption.reset();
 }
 
+std::optional<int> pointer_place(std::uintptr_t address) {
+  cuda::System& system = cuda::System::shared();
+  cuda::ContextScope scope(system.device(0));
+  unsigned type = 0;
+  int ordinal = 0;
+  if (system.api().pointer_attribute(&type, cuda::kPointerMemoryType, address) != cuda::kSuccess ||
+      system.api().pointer_attribute(&ordinal, cuda::kPointerDeviceOrdinal, address) != cuda::kSuccess)
+    return std::nullopt;
+  return type == cuda::kMemoryTypeHost ? kOnPinned : ordinal;
+}
+
 runtime::MemorySpace* space_of(int place) {
   if (place == kOnCpu) return nullptr;
   if (place == kOnPinned) return &cuda::System::shared().pinned();
@@ -234,19 +245,8 @@ void register_cuda(nb::module_& m) {
         return DeviceRef{&cuda::System::shared().adopt_context(reinterpret_cast<cuda::ContextHandle>(context))};
       },
       "The device of a CUDA context of any library; 0: the one that is current in this thread.");
-  m.def(
-      "cuda_pointer_place",
-      [](std::uintptr_t pointer) -> std::optional<int> {
-        cuda::System& system = cuda::System::shared();
-        cuda::ContextScope scope(system.device(0));
-        unsigned type = 0;
-        int ordinal = 0;
-        if (system.api().pointer_attribute(&type, cuda::kPointerMemoryType, pointer) != cuda::kSuccess ||
-            system.api().pointer_attribute(&ordinal, cuda::kPointerDeviceOrdinal, pointer) != cuda::kSuccess)
-          return std::nullopt;
-        return type == cuda::kMemoryTypeHost ? kOnPinned : ordinal;
-      },
-      "Which device's memory an address is in; None if it is no memory that CUDA knows.");
+  m.def("cuda_pointer_place", &pointer_place,
+        "Which device's memory an address is in; None if it is no memory that CUDA knows.");
 }
 
 }  // namespace weft::bind

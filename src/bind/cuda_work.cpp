@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "bind/foreign_streams.h"
 #include "bind/gil.h"
 #include "bind/python_kernel.h"
 #include "cuda/graph.h"
@@ -56,8 +57,17 @@ void register_streams(nb::module_& m) {
     return device_at(ordinal).adopt_stream(reinterpret_cast<cuda::StreamHandle>(handle));
   });
   m.def("cuda_stream_current", [](int ordinal) { return device_at(ordinal).stream(); });
-  m.def("cuda_stream_use",
-        [](int ordinal, std::shared_ptr<cuda::Stream> stream) { device_at(ordinal).set_stream(std::move(stream)); });
+  m.def("cuda_stream_use", [](int ordinal, std::shared_ptr<cuda::Stream> stream) {
+    note_chosen_stream(device_at(ordinal), *stream);
+    device_at(ordinal).set_stream(std::move(stream));
+  });
+  m.def(
+      "cuda_stream_of_thread",
+      [](int ordinal, std::shared_ptr<cuda::Stream> stream) {
+        return device_at(ordinal).set_thread_stream(std::move(stream));
+      },
+      nb::arg("ordinal"), nb::arg("stream").none(),
+      "Gives the calling thread a current stream of its own, or None for the process's again; the one before, or None.");
   m.def("cuda_stream_priorities", [](int ordinal) {
     cuda::Device& device = device_at(ordinal);
     cuda::ContextScope scope(device);

@@ -6,6 +6,9 @@
 #include <cstring>
 
 #include "bind/empty_launch.h"
+#include "bind/foreign_streams.h"
+#include "bind/gil.h"
+#include "bind/launch_place.h"
 #include "bind/recent_launch.h"
 #include "bind/tape.h"
 #include "support/hot.h"
@@ -49,7 +52,7 @@ constexpr const char* kDoc =
     "    outputs      further arguments; inputs and outputs together are the kernel's parameters\n"
     "    adj_inputs   with adjoint=True: gradients of the inputs; None takes those of the arrays\n"
     "    adj_outputs  with adjoint=True: gradients of the outputs\n"
-    "    device       where to run; None is the current device\n"
+    "    device       where to run; None: the device of the thread's scope, else where the arrays lie, else the current one\n"
     "    stream       CUDA stream; has no meaning on the CPU\n"
     "    adjoint      run the kernel's adjoint\n"
     "    record_tape  let an active tape record the launch\n"
@@ -99,9 +102,9 @@ WEFT_HOT bool sort_arguments(PyObject* const* args, Py_ssize_t count, PyObject* 
 }
 
 /// Where a launch runs, as far as it can be told without Python code; else kPlaceUnknown.
-WEFT_HOT int place_of(PyObject* device) {
+WEFT_HOT int place_of(PyObject* device, PyObject* inputs, PyObject* outputs) {
   const LaunchSettings& settings = launch_settings();
-  if (!device || device == Py_None) return settings.current;
+  if (!device || device == Py_None) return place_unnamed(inputs, outputs);
   if (device == cpu_name || device == settings.cpu.ptr()) return kOnCpu;
   PyObject* known = nullptr;
   if (settings.by_device.is_valid()) {
@@ -173,8 +176,18 @@ WEFT_HOT bool settle_on_gpu(PythonKernel& kernel, const driver::KernelSignature&
   return true;
 }
 
+/// Objects of other libraries whose memory a graph works on, for as long as there is the graph.
+std::shared_ptr<const void> held_by_graph(const std::vector<nb::object>& objects) {
+  return std::shared_ptr<std::vector<nb::object>>(new std::vector<nb::object>(objects),
+                                                  [](std::vector<nb::object>* held) {
+                                                    if (!nb::is_alive()) return;  // leave the references
+                                                    GilAcquire gil;
+                                                    delete held;
+                                                  });
+}
+
 WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
-                     const LaunchPlace& place, LaunchOnTape* tape = nullptr) {
+                     LaunchPlace place, LaunchOnTape* tape = nullptr) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(inputs, outputs);
@@ -182,8 +195,15 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
   Block block(signature.layout.size);
   if (place.device) std::memset(block.data(), 0, signature.layout.size);  // its padding is compared
   std::vector<nb::object> keep;
-  fill_block(*kernel, signature, args, block.data(), keep, place.device);
+  LaunchNotes notes;
+  fill_block(*kernel, signature, args, block.data(), keep, place.device, &notes);
   if (has_no_threads(*kernel, dims)) return;
+  if (!notes.guarded.empty()) [[unlikely]]
+    check_guarded(*kernel, signature, notes, block.data(), dims.size());
+  if (place.device && !keep.empty() && place.device->capture()) [[unlikely]]
+    place.device->keep_for_capture(held_by_graph(keep));
+  std::optional<StreamOfProvider> follow;
+  if (notes.provider && place.device && !place.gpu.stream) follow.emplace(notes, place);
   if (tape || runtime::writes_are_watched()) [[unlikely]] {
     LaunchArrays found;
     for (std::size_t i = 0; i < args.size(); ++i) found.add(args[i], signature.types[i]);
@@ -224,7 +244,10 @@ void launch_adjoint(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, 
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
   std::vector<nb::object> keep;
-  fill_block(*kernel, signature, args, block.data(), keep, place.device);
+  LaunchNotes notes;
+  fill_block(*kernel, signature, args, block.data(), keep, place.device, &notes);
+  if (!notes.guarded.empty() && !has_no_threads(*kernel, dims))
+    check_guarded(*kernel, signature, notes, block.data(), dims.size());
   use_gradients(*kernel, signature, given, block.data());
   if (has_no_threads(*kernel, dims)) return;
   driver::announce_gradients(signature, block.data(), kernel->name());
@@ -281,7 +304,9 @@ WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t cou
   if (!sort_arguments(args, count, keywords, given)) return nullptr;
   try {
     const LaunchSettings& settings = launch_settings();
-    const int place = place_of(given[kDevice]);
+    PyObject* const inputs = given[kInputs] ? given[kInputs] : defaults[kInputs];
+    PyObject* const outputs = given[kOutputs] ? given[kOutputs] : defaults[kOutputs];
+    const int place = place_of(given[kDevice], inputs, outputs);
     const bool usual = settings.plain && place != kPlaceUnknown && (!given[kStream] || given[kStream] == Py_None) &&
                        is_off(given[kRecordCmd]) && is_off(given[kAdjoint]) && given[kDim] && given[kDim] != Py_None;
     KernelHandle* handle = usual ? find_kernel(given[kKernel]) : nullptr;
@@ -295,8 +320,7 @@ WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t cou
     on_tape.tape = driver::recording_tape();
     if (on_tape.tape && given[kRecordTape] && PyObject_Not(given[kRecordTape]) == 1) on_tape.tape = nullptr;
     if (on_tape.tape) on_tape.arguments = arguments_for_tape(given), on_tape.backward = handle->backward;
-    launch(current_kernel(given[kKernel], *handle), given[kDim], given[kInputs] ? given[kInputs] : defaults[kInputs],
-           given[kOutputs] ? given[kOutputs] : defaults[kOutputs],
+    launch(current_kernel(given[kKernel], *handle), given[kDim], inputs, outputs,
            gpu_place(place, given[kMaxBlocks], given[kBlockDim], nullptr), on_tape.tape ? &on_tape : nullptr);
     Py_RETURN_NONE;
   } catch (...) {
@@ -379,7 +403,11 @@ void register_launch(nb::module_& m) {
       "set_launch_device", [](int place) { launch_settings().current = place; }, nb::arg("place"),
       "The current device: its number, -1 for the CPU, -3 to ask Python first.");
   m.def(
-      "set_launch_devices", [](nb::dict by_device) { launch_settings().by_device = std::move(by_device); },
+      "set_launch_devices",
+      [](nb::dict by_device) {
+        launch_settings().has_gpus = by_device.size() != 0;
+        launch_settings().by_device = std::move(by_device);
+      },
       nb::arg("by_device"), "The numbers of CUDA devices, by Device object and by name.");
   m.def(
       "set_launch_hooks",
@@ -421,6 +449,7 @@ void register_launch(nb::module_& m) {
       nb::arg("max_blocks").none() = nb::none(), nb::arg("block_dim").none() = nb::none(),
       nb::arg("stream").none() = nb::none(), "Launches a kernel's adjoint on a device: -1 is the CPU.");
 
+  register_launch_place(m);
   for (std::size_t i = 0; i < kArguments; ++i) names[i] = PyUnicode_InternFromString(kNames[i]);
   cpu_name = PyUnicode_InternFromString("cpu");
   refresh_name = PyUnicode_InternFromString("_refresh");

@@ -1,4 +1,5 @@
 // Arguments of launches: lists, dimensions, types of generic parameters, and the parameter block.
+#include "bind/exchange.h"
 #include "bind/python_kernel.h"
 #include "driver/default_argument.h"
 #include "runtime/errors.h"
@@ -136,7 +137,8 @@ WEFT_HOT driver::KernelSignature& signature_for(PythonKernel& kernel, const Argu
 }
 
 WEFT_HOT void fill_param(PythonKernel& kernel, const driver::KernelSignature& signature, std::size_t index,
-                         PyObject* value, char* block, std::vector<nb::object>& keep, cuda::Device* device) {
+                         PyObject* value, char* block, std::vector<nb::object>& keep, cuda::Device* device,
+                         LaunchNotes* notes) {
   const ParamLayout::Param& p = signature.layout.params[index];
   char* to = block + p.offset;
   if (value == Py_None && kernel.options().doubles_params() && index >= signature.types.size() / 2) [[unlikely]] {
@@ -146,7 +148,8 @@ WEFT_HOT void fill_param(PythonKernel& kernel, const driver::KernelSignature& si
   if (p.type->is_array()) {
     const runtime::Array* array = as_array(value);
     if (array && array->element() == p.type->element() && array->rank() == int(p.type->rank()) &&
-        array->space() == device) {
+        array->space() == device && !nb::inst_ptr<ArrayObject>(value)->read_only) {
+      if (notes) notes->own_arrays = true;
       const nb::ft_object_guard guard(value);  // its gradient may be replaced
       std::memcpy(to, &array->desc(), sizeof(ArrayDesc));
       return;
@@ -156,14 +159,15 @@ WEFT_HOT void fill_param(PythonKernel& kernel, const driver::KernelSignature& si
     std::memcpy(to, &number, sizeof number);
     return;
   }
-  const PackingFor target(device);
+  const PackingFor target(device, notes);
   pack_value(value, p.type, to, kernel.name().c_str(), p.name, keep);
 }
 
 WEFT_HOT void fill_block(PythonKernel& kernel, const driver::KernelSignature& signature, const ArgumentList& args,
-                         char* block, std::vector<nb::object>& keep, cuda::Device* device) {
+                         char* block, std::vector<nb::object>& keep, cuda::Device* device, LaunchNotes* notes) {
   const std::size_t given = std::min(args.size(), signature.types.size());
-  for (std::size_t i = 0; i < given; ++i) fill_param(kernel, signature, i, args[i], block, keep, device);
+  if (notes) notes->block = block;
+  for (std::size_t i = 0; i < given; ++i) fill_param(kernel, signature, i, args[i], block, keep, device, notes);
   for (std::size_t i = given; i < signature.types.size(); ++i)
     driver::write_default(kernel.name(), kernel.params()[i], signature.types[i],
                           block + signature.layout.params[i].offset);
@@ -183,8 +187,7 @@ void use_gradient(PythonKernel& kernel, const std::string& name, const Type* typ
       launch_error(kernel, "the gradient of '" + name + "' must be an instance of " + type->user_name() + " or None");
     for (const Field& f : type->fields())
       if (f.type->is_array() || f.type->is_struct())
-        use_gradient(kernel, name + "." + std::string(f.name), f.type,
-                     nb::object(given.attr(std::string(f.name).c_str())), at + f.offset);
+        use_gradient(kernel, name + "." + std::string(f.name), f.type, struct_field(given, type, f), at + f.offset);
     return;
   }
   if (!type->is_array()) launch_error(kernel, "'" + name + "' is no array: it has no gradient");
@@ -227,8 +230,7 @@ void hold_arrays(PyObject* value, const Type* type, std::vector<runtime::Array>&
   } else if (type->is_struct()) {
     for (const Field& f : type->fields()) {
       if (!f.type->is_array() && !f.type->is_struct()) continue;
-      nb::object field = nb::borrow(value).attr(std::string(f.name).c_str());
-      hold_arrays(field.ptr(), f.type, keep);
+      hold_arrays(struct_field(value, type, f).ptr(), f.type, keep);
     }
   }
 }

@@ -13,6 +13,10 @@ NB_MODULE(_weft, m) {
   bind::register_types(m);
   bind::register_arrays(m);
   bind::register_class_bases(m);
+  bind::register_exchange(m);
+  bind::register_dlpack(m);
+  bind::register_descriptors(m);
+  bind::register_torch(m);
   bind::register_functions(m);
   bind::register_kernels(m);
   bind::register_cuda(m);
@@ -32,4 +36,5 @@ NB_MODULE(_weft, m) {
   bind::register_builtins(m);
   bind::register_buffers(m);
   bind::register_runtime(m);
+  bind::register_xla_targets(m);
 }

@@ -106,12 +106,14 @@ std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]);
 driver::KernelSignature& signature_for(PythonKernel& kernel, const ArgumentList& args);
 
 /// Writes all parameters, defaults included, into a block of the signature's layout. Objects that must live until the
-/// launch ends are added to `keep`. Arrays must lie where the launch runs: `device`, null for the CPU.
+/// launch ends are added to `keep`. Arrays must lie where the launch runs: `device`, null for the CPU. `notes` take what the
+/// launch has to know of arguments of other libraries (exchange.h).
 void fill_block(PythonKernel& kernel, const driver::KernelSignature& signature, const ArgumentList& args, char* block,
-                std::vector<nb::object>& keep, cuda::Device* device = nullptr);
+                std::vector<nb::object>& keep, cuda::Device* device = nullptr, struct LaunchNotes* notes = nullptr);
 /// Writes one parameter.
 void fill_param(PythonKernel& kernel, const driver::KernelSignature& signature, std::size_t index, PyObject* value,
-                char* block, std::vector<nb::object>& keep, cuda::Device* device = nullptr);
+                char* block, std::vector<nb::object>& keep, cuda::Device* device = nullptr,
+                struct LaunchNotes* notes = nullptr);
 /// The array inside a Python object; null if it is none.
 const runtime::Array* as_array(PyObject* value);
 /// Adds the arrays in an argument, and in its fields if it is a struct, to `keep`: for launches that let other Python
@@ -161,13 +163,16 @@ inline constexpr int kOnCpu = -1, kOnPinned = -2, kPlaceUnknown = -3;
 /// The memory space of such a number; null: plain host memory.
 runtime::MemorySpace* space_of(int place);
 int place_of(const runtime::Array& array);
+/// The place of an address that CUDA knows; nothing of others.
+std::optional<int> pointer_place(std::uintptr_t address);
 
 /// What launches need to know of warp.config and of the package; set by warp._src.session.settings.
 struct __attribute__((visibility("hidden"))) LaunchSettings {
   std::atomic<std::uint64_t> epoch = 0;      // counts changes
   std::atomic<int> max_threads = 0;          // config.cpu_threads; 1: serial
   std::atomic<bool> plain = true;            // nothing that the hot path does not know: no print_launches
-  std::atomic<int> current = kPlaceUnknown;  // the current device; unknown until somebody needs to know
+  std::atomic<int> current = kPlaceUnknown;  // the process's device; unknown until somebody needs to know
+  std::atomic<bool> has_gpus = false;        // there are devices besides the CPU
   nb::object rare;                           // Python's launch, for everything that the hot path does not do
   nb::object cpu;                            // the Device object of the CPU
   nb::dict by_device;                        // Device objects of CUDA devices and their names → number

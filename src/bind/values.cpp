@@ -1,9 +1,13 @@
 // Python values to kernel arguments and back.
 #include <cstring>
 
+#include "bind/array_buffer.h"
 #include "bind/bind.h"
-#include "bind/foreign_arrays.h"
+#include "bind/exchange.h"
 #include "bind/hooks.h"
+#include "bind/python_kernel.h"
+#include "bind/torch_exchange.h"
+#include "driver/tape.h"
 #include "ir/ir.h"
 #include "ir/scalar_eval.h"
 #include "runtime/errors.h"
@@ -74,28 +78,9 @@ bool flatten(nb::handle value, const Type* scalar, std::vector<std::uint64_t>& o
   return true;
 }
 
-const char* format_of(ScalarKind kind) {
-  switch (kind) {
-    case ScalarKind::boolean: return "?";
-    case ScalarKind::i8: return "b";
-    case ScalarKind::u8: return "B";
-    case ScalarKind::i16: return "h";
-    case ScalarKind::u16: return "H";
-    case ScalarKind::i32: return "i";
-    case ScalarKind::u32: return "I";
-    case ScalarKind::i64: return "q";
-    case ScalarKind::u64: return "Q";
-    case ScalarKind::f16: return "e";
-    case ScalarKind::bf16: return "";
-    case ScalarKind::f32: return "f";
-    case ScalarKind::f64: return "d";
-  }
-  return "";
-}
-
 /// A buffer of exactly these scalars, contiguous: copied as it is.
 bool copy_buffer(nb::handle value, const Type* type, char* to) {
-  if (!PyObject_CheckBuffer(value.ptr())) return false;
+  if (!PyObject_CheckBuffer(value.ptr()) || nb::isinstance<ArrayObject>(value)) return false;
   Py_buffer view;
   if (PyObject_GetBuffer(value.ptr(), &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
     PyErr_Clear();
@@ -146,6 +131,7 @@ void pack_composite(nb::handle value, const Type* type, char* to, const char* ke
 struct Target {
   bool set = false;
   cuda::Device* device = nullptr;
+  LaunchNotes* notes = nullptr;
 };
 thread_local Target target;
 
@@ -155,6 +141,15 @@ bool reachable(const runtime::Array& array) {
   if (!target.set || space == target.device || array.size() == 0) return true;
   if (array.on_host()) return space != nullptr;  // page-locked memory serves both
   return target.device && target.device->peer_enabled(static_cast<cuda::Device&>(*space));
+}
+
+/// Tensors that go straight to a launch carry no gradient: on a tape that is seldom meant.
+void warn_of_lost_gradient(nb::handle value, const std::string& param) {
+  const nb::object wanted = nb::getattr(value, "requires_grad", nb::none());
+  if (wanted.ptr() != Py_True || !hooks().warn.is_valid()) return;
+  hooks().warn("Warp: the tensor for '" + param +
+               "' requires a gradient, but goes straight to a launch that a tape records: none reaches it. Pass "
+               "wp.from_torch(tensor) instead.");
 }
 
 std::string target_name() { return target.device ? target.device->name() : "cpu"; }
@@ -180,6 +175,35 @@ const Type* type_at_no_address(nb::handle array) {
   return type.is_none() ? nullptr : nb::cast<const TypeHandle&>(type).type;
 }
 
+void note_guarded(std::string owner, LaunchNotes::Memory memory, const char* to, const std::string& param) {
+  target.notes->guarded.push_back({std::size_t(to - target.notes->block), memory, param, std::move(owner)});
+}
+
+/// Whether code at the target reaches memory of another library.
+bool lies_in_reach(const ForeignArray& foreign) {
+  if (foreign.place == kOnPinned || !target.set) return true;
+  return target.device ? foreign.place == target.device->ordinal() : foreign.place == kOnCpu;
+}
+
+/// Takes the memory of another library's object as an argument, without an array object for it.
+void pack_foreign(nb::handle value, ForeignArray&& foreign, char* to, const std::string& param,
+                  std::vector<nb::object>& keep) {
+  std::memcpy(to, &foreign.desc, sizeof(ArrayDesc));
+  if (foreign.stream && target.device) wait_for_foreign(*target.device, foreign.stream);
+  if (LaunchNotes* notes = target.notes) {
+    if (foreign.read_only || foreign.copied) [[unlikely]]
+      note_guarded(python_type_name(value),
+                   foreign.copied ? LaunchNotes::Memory::copied : LaunchNotes::Memory::read_only, to, param);
+    if (foreign.provider && !notes->provider) {
+      notes->provider = foreign.provider;
+      notes->provider_device = foreign.place;
+    }
+  }
+  if (foreign.tracks && driver::recording_tape()) [[unlikely]]
+    warn_of_lost_gradient(value, param);
+  keep.push_back(std::move(foreign.keep));
+}
+
 void pack_array(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
                 std::vector<nb::object>& keep) {
   if (value.is_none()) {
@@ -194,13 +218,31 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
            "expected " + type->user_name() +
                ", got an indexedarray; declare the parameter as wp.indexedarray(dtype=…), " +
                "or pass its contiguous() copy");
-    ForeignArray foreign;  // NumPy arrays and other buffers, as they are
-    if (!target.device && read_buffer(value, type->element(), foreign) && !foreign.read_only &&
-        foreign.desc.ndim == std::int32_t(type->rank())) {
+    ForeignArray foreign;
+    std::string why;
+    if (read_descriptor(value, foreign.desc, foreign.element, foreign.place)) {
+      const Type* given = types::array(foreign.element, std::uint32_t(foreign.desc.ndim));
+      if (given != type)
+        fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + given->user_name());
+      if (!lies_in_reach(foreign))
+        fail(PyExc_RuntimeError, kernel, param,
+             "the launch runs on " + target_name() + ", the array_t is of memory elsewhere");
       std::memcpy(to, &foreign.desc, sizeof(ArrayDesc));
-      keep.push_back(std::move(foreign.keep));
+      keep.push_back(nb::borrow(value));
       return;
     }
+    if (read_foreign(value, type->element(), {.host_first = target.device == nullptr}, foreign, why) &&
+        foreign.desc.ndim == std::int32_t(type->rank()) && lies_in_reach(foreign)) {
+      pack_foreign(value, std::move(foreign), to, param, keep);
+      return;
+    }
+    if (const int other = foreign.place; foreign.element && !lies_in_reach(foreign))
+      fail(PyExc_RuntimeError, kernel, param,
+           "expected " + type->user_name() + " on " + target_name() + ", got " + python_type_name(value) + " on " +
+               (other >= 0 ? "a GPU; launch there, or copy it to the host" : "the host; make a wp.array of it there"));
+    if (!why.empty() && !PyObject_CheckBuffer(value.ptr()))
+      fail(PyExc_RuntimeError, kernel, param,
+           "expected " + type->user_name() + ", got " + python_type_name(value) + ": " + why);
     nb::object hook = hooks().as_array;
     const int place = target.device ? target.device->ordinal() : -1;
     array = hook.is_valid() ? hook(value, TypeHandle{type}, place) : nb::none();
@@ -241,6 +283,10 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
          "the launch runs on " + target_name() + ", but the array is on " + (a.space() ? a.space()->name() : "cpu") +
              "; copy it with .to(\"" + target_name() + "\")");
   std::memcpy(to, &a.desc(), sizeof(ArrayDesc));
+  if (const auto& object = nb::cast<const ArrayObject&>(array); target.notes) {
+    if (object.read_only) [[unlikely]]
+      note_guarded(object.owner ? Py_TYPE(object.owner)->tp_name : "library", LaunchNotes::Memory::shared, to, param);
+  }
 }
 
 /// An indexedarray, or anything that could be passed as an array: that is seen through no index array.
@@ -284,19 +330,19 @@ void pack_struct(nb::handle value, const Type* type, char* to, const char* kerne
     fail(PyExc_RuntimeError, kernel, param,
          "expected an instance of the struct " + type->user_name() + ", got " + python_type_name(value));
   for (const Field& f : type->fields()) {
-    nb::str name(f.name.data(), f.name.size());
-    nb::object part;  // the class hides private ones
-    if (is_private(type, f))
-      part = value.attr("__dict__")[name];
-    else
-      part = value.attr(name);
-    pack_value(part, f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
+    pack_value(struct_field(value, type, f), f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
   }
 }
 
 }  // namespace
 
-PackingFor::PackingFor(cuda::Device* device) { target = {true, device}; }
+nb::object struct_field(nb::handle value, const Type* type, const Field& field) {
+  const nb::str name(field.name.data(), field.name.size());
+  if (is_private(type, field)) return value.attr("__dict__")[name];
+  return value.attr(name);
+}
+
+PackingFor::PackingFor(cuda::Device* device, LaunchNotes* notes) { target = {true, device, notes}; }
 PackingFor::~PackingFor() { target = {}; }
 
 void pack_value(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
@@ -357,9 +403,15 @@ const Type* type_of_value(nb::handle value) {
     nb::object type = value.attr("_wp_type_");
     if (nb::isinstance<TypeHandle>(type)) return nb::cast<const TypeHandle&>(type).type;
   }
-  if (PyObject_CheckBuffer(p)) {  // NumPy arrays and the like: an array of the scalars it holds
+  ArrayDesc desc;
+  const Type* element = nullptr;
+  if (int place = 0; read_descriptor(value, desc, element, place))
+    return types::array(element, std::uint32_t(desc.ndim));
+  {  // NumPy arrays and the like: an array of the scalars it holds
     ForeignArray foreign;
-    if (read_buffer(value, nullptr, foreign)) return types::array(foreign.element, std::uint32_t(foreign.desc.ndim));
+    std::string why;
+    if (read_foreign(value, nullptr, {}, foreign, why))
+      return types::array(foreign.element, std::uint32_t(foreign.desc.ndim));
   }
   if (hooks().type_of.is_valid()) {
     nb::object type = hooks().type_of(value);

@@ -1,4 +1,6 @@
 // Volumes for Python: files and new grids as bytes in arrays, and the class behind warp.Volume, which checks what users give.
+#include <nanobind/stl/tuple.h>
+
 #include "bind/bind.h"
 #include "bind/gil.h"
 #include "runtime/errors.h"
@@ -42,9 +44,22 @@ std::span<std::byte> room_in(const ArrayObject& array, std::uint64_t at, std::ui
   return {static_cast<std::byte*>(a.data()) + at, std::size_t(bytes)};
 }
 
-/// The grids of a file, one behind the other in a new array on the host, and their sizes.
-std::pair<ArrayObject, std::vector<std::uint64_t>> read_file(nb::handle source, const std::string& name,
-                                                             nb::object blosc) {
+/// Whether grids lie in a file as they shall lie in memory: not compressed, one behind the other, from a multiple of 32 on.
+bool lie_as_they_shall(std::span<const std::byte> file, const std::vector<volume::StoredGrid>& grids) {
+  std::uint64_t at = grids[0].at;
+  for (const volume::StoredGrid& grid : grids) {
+    if (grid.codec != volume::Codec::none || grid.at != at) return false;
+    at += grid.bytes;
+  }
+  return (reinterpret_cast<std::uintptr_t>(file.data()) + grids[0].at) % 32 == 0;
+}
+
+/// The grids of a file, one behind the other in a new array on the host, their sizes, and where in the file the first one is.
+/// in_place: there is no array if they lie in the file as they shall lie in memory.
+std::tuple<std::optional<ArrayObject>, std::vector<std::uint64_t>, std::uint64_t> read_file(nb::handle source,
+                                                                                            const std::string& name,
+                                                                                            nb::object blosc,
+                                                                                            bool in_place) {
   const Buffer buffer(source);
   const GridBytes file(buffer.bytes(), name);
   volume::BloscUnpack unpack;
@@ -67,19 +82,29 @@ std::pair<ArrayObject, std::vector<std::uint64_t>> read_file(nb::handle source, 
     total += grid.bytes;
     sizes.push_back(grid.bytes);
   }
-  ArrayObject out{Array::empty(types::scalar(ScalarKind::u8), {std::int64_t(total)})};
-  auto* at = static_cast<std::byte*>(out.array.data());
+  std::optional<ArrayObject> out;
+  if (!in_place || !lie_as_they_shall(buffer.bytes(), grids))
+    out.emplace(ArrayObject{Array::empty(types::scalar(ScalarKind::u8), {std::int64_t(total)})});
+  auto* made = out ? static_cast<std::byte*>(out->array.data()) : nullptr;
   for (const volume::StoredGrid& grid : grids) {
-    const std::span bytes(at, std::size_t(grid.bytes));
-    volume::unpack_grid(file, grid, bytes, unpack);
+    std::span<const std::byte> bytes = buffer.bytes().subspan(grid.at, std::size_t(out ? 0 : grid.bytes));
+    if (out) {
+      const std::span room(made, std::size_t(grid.bytes));
+      volume::unpack_grid(file, grid, room, unpack);
+      bytes = room;
+      made += grid.bytes;
+    }
     const GridBytes unpacked(bytes, name + ", grid '" + grid.name + "'");
     if (const std::uint64_t stated = volume::stated_bytes(unpacked); stated != grid.bytes)
-      unpacked.fail(32, "the grid says that it has " + std::to_string(stated) + " bytes, the file says " +
-                            std::to_string(grid.bytes));
+      unpacked.fail(32, "the grid says that it has " + std::to_string(stated) + " bytes, expected " +
+                            std::to_string(grid.bytes) + ", as the file says");
+    // Behind it the next one would not begin where grids may.
+    if (grid.bytes % 32 != 0)
+      unpacked.fail(
+          32, "Invalid NanoVDB grid structure: " + std::to_string(grid.bytes) + " bytes, expected a multiple of 32");
     if (&grid != &grids[0]) volume::check_grid(unpacked);  // the first one is checked when the volume is made
-    at += grid.bytes;
   }
-  return {std::move(out), std::move(sizes)};
+  return {std::move(out), std::move(sizes), grids[0].at};
 }
 
 /// A file of the grids that lie one behind the other in an array.
@@ -154,7 +179,8 @@ nb::list features_of(const GridFacts& facts) {
 }  // namespace
 
 void register_volumes(nb::module_& m) {
-  m.def("volume_read", &read_file, nb::arg("source"), nb::arg("name"), nb::arg("blosc").none());
+  m.def("volume_read", &read_file, nb::arg("source"), nb::arg("name"), nb::arg("blosc").none(),
+        nb::arg("in_place") = false);
   m.def("volume_write", &write_file, nb::arg("memory"), nb::arg("sizes"), nb::arg("codec"), nb::arg("blosc").none());
   m.def("volume_build", &build, nb::arg("points"), nb::arg("type"), nb::arg("background"), nb::arg("matrix"),
         nb::arg("translation"), nb::arg("whole_tiles"), nb::arg("room"));

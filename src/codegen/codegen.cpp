@@ -37,8 +37,8 @@ int allowed_lanes(const ir::Function& kernel, const TargetSpec& target, const Em
                 memory.largest ? memory.largest->loc : kernel.loc);
   int lanes = options.lanes;
   if (lanes == 0) return choose_lanes(kernel, target);
-  if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8 && lanes != 16)
-    throw Error("lanes must be 1, 2, 4, 8 or 16, not " + std::to_string(lanes));
+  if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8 && lanes != 16 && lanes != 32)
+    throw Error("lanes must be 1, 2, 4, 8, 16 or 32, not " + std::to_string(lanes));
   if (target.arch == TargetSpec::nvptx || has_spin_loop(kernel) || calls_native(kernel)) return 1;
   return memory.bytes * unsigned(lanes) > kMaxPrivateBytes ? 1 : lanes;
 }

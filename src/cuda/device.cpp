@@ -102,6 +102,7 @@ ContextScope::~ContextScope() {
 }
 
 std::shared_ptr<Stream> Device::stream() {
+  if (const std::shared_ptr<Stream>* own = thread_stream()) return *own;
   {
     std::lock_guard lock(mutex_);
     if (stream_) return stream_;
@@ -113,9 +114,17 @@ std::shared_ptr<Stream> Device::stream() {
   return stream_;
 }
 
-void Device::set_stream(std::shared_ptr<Stream> stream) {
+void Device::check_stream(const std::shared_ptr<Stream>& stream) const {
   if (!stream || &stream->device() != this)
     throw runtime::ArgumentError("a stream of another device can't become the current one of " + alias_);
+}
+
+void Device::set_stream(std::shared_ptr<Stream> stream) {
+  if (thread_stream()) {
+    set_thread_stream(std::move(stream));
+    return;
+  }
+  check_stream(stream);
   stream->use();
   std::lock_guard lock(mutex_);
   stream_.swap(stream);

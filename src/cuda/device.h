@@ -81,12 +81,22 @@ class Device final : public runtime::MemorySpace {
   void enable_pool_access(Device& peer, bool on);
 
   // Streams.
-  /// Work goes here unless told otherwise; one of its own at first, which waits for the legacy default stream.
+  /// Work of the calling thread goes here unless told otherwise: the thread's own, or that of the process; one of its own
+  /// at first, which waits for the legacy default stream.
   std::shared_ptr<Stream> stream();
+  /// Changes the thread's own stream where it has one, else that of the process.
   void set_stream(std::shared_ptr<Stream> stream);
+  /// Gives the calling thread a stream of its own, or with null none any more; returns the one before. (thread_stream.cpp)
+  std::shared_ptr<Stream> set_thread_stream(std::shared_ptr<Stream> stream);
+  /// The calling thread's own stream; null if it has none.
+  const std::shared_ptr<Stream>* thread_stream() const;
   /// The current stream without a lock, null if there is none yet. For those who see to it that no other thread changes it
   /// meanwhile.
-  const Stream* stream_now() const { return stream_now_.load(std::memory_order_acquire); }
+  const Stream* stream_now() const {
+    if (thread_streams_.load(std::memory_order_relaxed)) [[unlikely]]
+      if (const std::shared_ptr<Stream>* own = thread_stream()) return own->get();
+    return stream_now_.load(std::memory_order_acquire);
+  }
   std::shared_ptr<Stream> make_stream(int priority, bool blocking = true);
   std::shared_ptr<Stream> adopt_stream(StreamHandle handle);
   /// The legacy default stream.
@@ -155,6 +165,7 @@ class Device final : public runtime::MemorySpace {
   bool has_left_work() noexcept;
   void begin_capture(Capture* capture);
   void end_capture();
+  void check_stream(const std::shared_ptr<Stream>& stream) const;
 
   System& system_;
   int ordinal_;
@@ -167,6 +178,7 @@ class Device final : public runtime::MemorySpace {
       lost_streams_{false};
   std::atomic<Capture*> capture_{nullptr};
   std::atomic<const Stream*> stream_now_{nullptr};  // stream_
+  std::atomic<int> thread_streams_{0};              // threads that have a stream of their own here
   mutable std::mutex mutex_;                        // guards the rest
   PoolHandle pool_ = nullptr;
   std::shared_ptr<Allocator> allocator_;

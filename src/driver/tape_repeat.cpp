@@ -120,7 +120,8 @@ void Repeats::forget(Tape& tape) {
   const std::lock_guard lock(mutex);
   next.swap(tape.next_);
   graphs.swap(tape.graphs_);
-  // Called after each step that is added: the last one decides, the others have.
+  // Called after each step that is added: the last one decides, the others have. Other threads may be adding theirs.
+  const std::lock_guard steps(tape.mutex_);
   const bool listens = !tape.steps().empty() && (tape.listens_ || is_no_launch(tape.steps().back()));
   if (listens != tape.listens_) listeners += listens ? 1 : -1;
   tape.listens_ = listens;

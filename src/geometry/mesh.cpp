@@ -203,6 +203,7 @@ void Mesh::rebuild(std::optional<Constructor> constructor) {
 
 void Mesh::check_points(const Array& points) const {
   check_array(points, vec3f(), "Mesh points");
+  std::lock_guard handles(handles_mutex_);
   check_same_place(points, points_, "Mesh points");
   if (points.size() != points_.size())
     throw runtime::ArgumentError("the new points must have the same number of elements as the old ones");
@@ -213,11 +214,11 @@ void Mesh::set_points(Array points) {
   auto lock = alone(*this);
   // Together with the refit: kernels see the old points with the old tree, or the new with the new. Pins get the old.
   if (leave_to_pins()) tree_ = tree_.copy();
-  std::swap(points_, points);
+  exchange(points_, points);
   try {
     refit_alone();
   } catch (...) {
-    std::swap(points_, points);
+    exchange(points_, points);
     throw;
   }
 }
@@ -225,6 +226,7 @@ void Mesh::set_points(Array points) {
 void Mesh::check_velocities(const Array& velocities) const {
   if (!velocities.is_valid()) return;
   check_array(velocities, vec3f(), "Mesh velocities");
+  std::lock_guard handles(handles_mutex_);
   check_same_place(velocities, points_, "Mesh points and velocities");
   if (velocities.size() != points_.size())
     throw runtime::ArgumentError("Mesh velocities has " + std::to_string(velocities.size()) + " elements for " +
@@ -235,8 +237,13 @@ void Mesh::set_velocities(Array velocities) {
   check_velocities(velocities);
   auto lock = alone(*this);
   if (leave_to_pins()) tree_ = tree_.copy();
-  velocities_ = std::move(velocities);
+  exchange(velocities_, velocities);
   if (generation()) describe();
+}
+
+void Mesh::exchange(Array& known, Array& given) {
+  std::lock_guard handles(handles_mutex_);
+  std::swap(known, given);
 }
 
 void Mesh::use_handles(const Array* points, const Array* velocities) {

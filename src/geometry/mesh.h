@@ -52,6 +52,9 @@ class Mesh final : public Object {
  private:
   void build();
   void describe();
+  /// Takes an array in the place of another. The mesh is the caller's alone, as far as kernels go; whoever asks for
+  /// gradients waits for no kernel, so that the mutex of handles keeps them apart.
+  void exchange(runtime::Array& known, runtime::Array& given);
   /// Boxes for where the points are now, and the descriptor; the mesh is the caller's alone.
   void refit_alone();
   std::shared_ptr<Mesh> twin() const;
@@ -61,7 +64,7 @@ class Mesh final : public Object {
   runtime::Array points_, indices_, velocities_, groups_;
   Options options_;
   PlacedTree tree_;
-  mutable std::mutex handles_mutex_;            // guards these two
+  mutable std::mutex handles_mutex_;            // guards these two, and changes of points and velocities
   const runtime::Array* own_points_ = nullptr;  // the program's
   const runtime::Array* own_velocities_ = nullptr;
   std::atomic<bool> asked_for_winding_{false};

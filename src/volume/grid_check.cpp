@@ -34,10 +34,12 @@ class Check {
   void header() {
     out_.bytes = stated_bytes(in_);
     if (out_.bytes != in_.size())
-      in_.fail(grid::kBytes,
-               "the grid says that it has " + std::to_string(out_.bytes) + " bytes, not " + std::to_string(in_.size()));
+      in_.fail(grid::kBytes, "the grid says that it has " + std::to_string(out_.bytes) + " bytes, expected " +
+                                 std::to_string(in_.size()));
     const auto type = in_.get<std::uint32_t>(grid::kType);
-    if (type == 0 || type >= kGridTypes) in_.fail(grid::kType, std::to_string(type) + " is no type of grids");
+    if (type == 0 || type >= kGridTypes)
+      in_.fail(grid::kType,
+               std::to_string(type) + " is no type of grids, expected 1 to " + std::to_string(kGridTypes - 1));
     out_.type = GridType(type);
     out_.layout = grid_layout(out_.type);
     // Leaves of index grids were others before.
@@ -63,7 +65,9 @@ class Check {
     const auto name = in_.part(at, grid::kNameBytes, "a name");
     std::string out(reinterpret_cast<const char*>(name.data()), name.size());
     const std::size_t end = out.find('\0');
-    if (end == std::string::npos) in_.fail(at, "the name of this " + of + " has no end");
+    if (end == std::string::npos)
+      in_.fail(at, "the name of this " + of + " has no end, expected a zero among its " +
+                       std::to_string(grid::kNameBytes) + " bytes");
     out.resize(end);
     return out;
   }
@@ -74,11 +78,14 @@ class Check {
     const auto offset = in_.get<std::uint64_t>(place);
     if (count == 0) return 0;
     if (offset > in_.size() - tree::kAt || (tree::kAt + offset) % kAlignment != 0)
-      in_.fail(place, std::string(what) + " can't begin " + std::to_string(offset) + " bytes behind the tree's header");
+      in_.fail(place, std::string(what) + " can't begin " + std::to_string(offset) +
+                          " bytes behind the tree's header, expected a multiple of " + std::to_string(kAlignment) +
+                          " below " + std::to_string(in_.size() - tree::kAt));
     const std::uint64_t at = tree::kAt + offset, left = in_.size() - at;
     if (count > left / node_bytes)
       in_.fail(place, std::to_string(count) + " " + what + " of " + std::to_string(node_bytes) +
-                          " bytes don't fit into the " + std::to_string(left) + " that are left");
+                          " bytes don't fit into the " + std::to_string(left) + " that are left, expected " +
+                          std::to_string(left / node_bytes) + " at most");
     stretches_.push_back({at, at + count * node_bytes, what});
     return at;
   }
@@ -88,8 +95,9 @@ class Check {
     const auto count = [&](std::uint64_t k) { return in_.get<std::uint32_t>(tree::kAt + tree::kCounts + 4 * k); };
     out_.leaves = count(0), out_.lowers = count(1), out_.uppers = count(2);
     if (out_.leaves > kMostVoxels / node::kVoxels)
-      in_.fail(tree::kAt + tree::kCounts,
-               std::to_string(out_.leaves) + " leaves are more than indices of 32 bits reach");
+      in_.fail(tree::kAt + tree::kCounts, std::to_string(out_.leaves) +
+                                              " leaves are more than indices of 32 bits reach, expected " +
+                                              std::to_string(kMostVoxels / node::kVoxels) + " at most");
     out_.first_leaf = level(0, out_.leaves, layout.leaf_bytes, "leaves");
     out_.first_lower = level(1, out_.lowers, layout.lower_bytes, "lower nodes");
     out_.first_upper = level(2, out_.uppers, layout.upper_bytes, "upper nodes");
@@ -97,8 +105,9 @@ class Check {
     out_.tiles = in_.get<std::uint32_t>(out_.root + node::kRootTiles);
     const std::uint64_t table = out_.root + layout.root_bytes;
     if (out_.tiles > (in_.size() - table) / layout.tile_bytes)
-      in_.fail(out_.root + node::kRootTiles,
-               "the root's table of " + std::to_string(out_.tiles) + " tiles is longer than the grid");
+      in_.fail(out_.root + node::kRootTiles, "the root's table of " + std::to_string(out_.tiles) +
+                                                 " tiles is longer than the grid, expected " +
+                                                 std::to_string((in_.size() - table) / layout.tile_bytes) + " at most");
     stretches_.push_back({table, table + std::uint64_t(out_.tiles) * layout.tile_bytes, "the root's table"});
   }
 
@@ -108,7 +117,8 @@ class Check {
     const auto at = in_.get<std::uint64_t>(grid::kFeatures);
     if (at > in_.size() || at % 8 != 0 || count > (in_.size() - at) / grid::kFeatureBytes)
       in_.fail(grid::kFeatures, "the descriptions of " + std::to_string(count) + " features, " + std::to_string(at) +
-                                    " bytes from the beginning, don't lie in the grid");
+                                    " bytes from the beginning, don't lie in the grid, expected them within its " +
+                                    std::to_string(in_.size()) + " bytes");
     stretches_.push_back({at, at + count * grid::kFeatureBytes, "the descriptions of features"});
     for (std::uint64_t k = 0; k < count; ++k) feature(at + k * grid::kFeatureBytes);
   }
@@ -127,7 +137,8 @@ class Check {
       one.value_bytes = in_.get<std::uint32_t>(at + grid::kFeatureValueBytes);
     if (one.at > in_.size() || (one.value_bytes && one.values > (in_.size() - one.at) / one.value_bytes))
       in_.fail(at, "the feature '" + one.name + "', " + std::to_string(one.values) + " values of " +
-                       std::to_string(one.value_bytes) + " bytes, does not lie in the grid");
+                       std::to_string(one.value_bytes) + " bytes, does not lie in the grid, expected it within its " +
+                       std::to_string(in_.size()) + " bytes");
     stretches_.push_back({one.at, one.at + one.values * one.value_bytes, "a feature"});
     out_.features.push_back(std::move(one));
   }
@@ -139,7 +150,9 @@ class Check {
               [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
     for (std::size_t k = 1; k < stretches_.size(); ++k)
       if (stretches_[k].begin < stretches_[k - 1].end)
-        in_.fail(stretches_[k].begin, std::string(stretches_[k].what) + " begins inside of " + stretches_[k - 1].what);
+        in_.fail(stretches_[k].begin, std::string(stretches_[k].what) + " begins inside of " + stretches_[k - 1].what +
+                                          ", expected it at byte " + std::to_string(stretches_[k - 1].end) +
+                                          " or behind");
   }
 
   /// The nodes of one level, each of which is to be reached once.
@@ -156,10 +169,13 @@ class Check {
     const std::uint64_t at = base + in_.get<std::uint64_t>(place);
     const std::uint64_t offset = at - to.first;
     if (at < to.first || offset % to.node_bytes != 0 || offset / to.node_bytes >= to.count)
-      in_.fail(place, std::string("this link does not lead to one of the ") + to.what);
+      in_.fail(place, std::string("this link does not lead to one of the ") + to.what + ", expected one of " +
+                          std::to_string(to.count) + " from byte " + std::to_string(to.first) + " on, each of " +
+                          std::to_string(to.node_bytes) + " bytes");
     const std::size_t number = std::size_t(offset / to.node_bytes);
     if (to.reached[number])
-      in_.fail(place, std::string("this link leads to one of the ") + to.what + " that another one leads to");
+      in_.fail(place, std::string("this link leads to one of the ") + to.what +
+                          " that another one leads to, expected one link to each");
     to.reached[number] = true;
     ++to.seen;
     return at;
@@ -167,8 +183,8 @@ class Check {
 
   void all_reached(const Level& level) const {
     if (level.seen != level.count)
-      in_.fail(level.first,
-               std::to_string(level.count - level.seen) + " of the " + level.what + " are reached by no link");
+      in_.fail(level.first, std::to_string(level.count - level.seen) + " of the " + level.what +
+                                " are reached by no link, expected one to each");
   }
 
   /// Calls visit(slot, place of its entry) for each child of a node, and looks at the indices of all other entries.
@@ -190,7 +206,8 @@ class Check {
   void note_index(std::uint64_t place, std::uint64_t count) {
     const auto first = in_.get<std::uint64_t>(place);
     if (first > kMostVoxels || first + count > kMostVoxels)
-      in_.fail(place, "the index " + std::to_string(first) + " is larger than 32 bits hold");
+      in_.fail(place, "the index " + std::to_string(first) + " is larger than 32 bits hold, expected " +
+                          std::to_string(kMostVoxels) + " at most");
     if (first) last_index_ = std::max(last_index_, first + count - 1);
   }
 
@@ -203,7 +220,10 @@ class Check {
     for (std::uint64_t t = 0; t < out_.tiles; ++t) {
       const std::uint64_t tile = out_.root + layout.root_bytes + t * layout.tile_bytes;
       const auto key = in_.get<std::uint64_t>(tile + node::kTileKey);
-      if (key >> 63 || !keys.insert(key).second) in_.fail(tile, "two tiles of the root have one key, or it is none");
+      if (key >> 63 || !keys.insert(key).second)
+        in_.fail(
+            tile,
+            "two tiles of the root have one key, or it is none, expected three numbers of 21 bits that no other has");
       if (in_.get<std::uint64_t>(tile + node::kTileChild) == 0) {
         if (is_index_grid(out_.type)) note_index(tile + layout.tile_value, 1);
         continue;
@@ -233,22 +253,25 @@ class Check {
     const auto stated = in_.get<std::uint64_t>(grid::kIndexedValues);
     if (stated && last_index_ >= stated)
       in_.fail(grid::kIndexedValues, "the grid counts " + std::to_string(stated) + " indices, but has an index " +
-                                         std::to_string(last_index_));
+                                         std::to_string(last_index_) + ", expected a larger count");
   }
 
   void leaf(std::uint64_t at, const std::array<std::int32_t, 3>& corner) {
     for (std::uint64_t k = 0; k < 3; ++k)
       if ((in_.get<std::int32_t>(at + node::kLeafBox + 4 * k) & ~7) != corner[std::size_t(k)])
-        in_.fail(at, "the leaf's box is not where the links lead that reach it");
+        in_.fail(at + node::kLeafBox + 4 * k,
+                 "the leaf's box is not where the links lead that reach it, expected a box in the tile at " +
+                     std::to_string(corner[0]) + ", " + std::to_string(corner[1]) + ", " + std::to_string(corner[2]));
     if (!is_index_grid(out_.type)) return;
     if (in_.get<std::uint64_t>(at + node::kLeafFirst) == 0)
-      in_.fail(at + node::kLeafFirst, "the leaf's first index is 0");
+      in_.fail(at + node::kLeafFirst, "the leaf's first index is 0, which is the background's, expected 1 or more");
     if (!is_on_index_grid(out_.type)) return note_index(at + node::kLeafFirst, node::kVoxels);
     const auto prefix = in_.get<std::uint64_t>(at + node::kLeafPrefix);
     std::uint64_t sum = 0;
     for (std::uint64_t word = 0; word < 8; ++word) {
       if (word && (prefix >> (9 * (word - 1)) & 511) != sum)
-        in_.fail(at + node::kLeafPrefix, "the leaf's counts of active voxels are not those of its mask");
+        in_.fail(at + node::kLeafPrefix, "the leaf's counts of active voxels are not those of its mask, expected " +
+                                             std::to_string(sum) + " before word " + std::to_string(word));
       sum += std::uint64_t(std::popcount(in_.get<std::uint64_t>(at + node::kLeafMask + 8 * word)));
     }
     if (sum) note_index(at + node::kLeafFirst, sum);

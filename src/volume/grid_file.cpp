@@ -42,7 +42,7 @@ std::uint64_t read_segment(const GridBytes& file, std::uint64_t at, std::vector<
   const auto count = file.get<std::uint16_t>(at + file::kGridCount);
   const auto codec = file.get<std::uint16_t>(at + file::kCodec);
   if (codec > std::uint16_t(Codec::blosc))
-    file.fail(at + file::kCodec, "codec " + std::to_string(codec) + " is none of 0 (none), 1 (zip) and 2 (blosc)");
+    file.fail(at + file::kCodec, "codec " + std::to_string(codec) + ", expected 0 (none), 1 (zip) or 2 (blosc)");
   if (count == 0) file.fail(at + file::kGridCount, "expected a segment of at least one grid");
   at += file::kHeaderBytes;
   const std::size_t first = out.size();
@@ -54,17 +54,20 @@ std::uint64_t read_segment(const GridBytes& file, std::uint64_t at, std::vector<
     grid.type = file.get<std::uint32_t>(at + file::kType);
     grid.codec = Codec(codec);
     if (const auto own = file.get<std::uint16_t>(at + file::kMetaCodec); own != codec)
-      file.fail(at + file::kMetaCodec,
-                "the grid's codec, " + std::to_string(own) + ", is not that of its segment, " + std::to_string(codec));
+      file.fail(at + file::kMetaCodec, "the grid has codec " + std::to_string(own) +
+                                           ", expected that of its segment, " + std::to_string(codec));
     if (grid.bytes < grid::kHeaderBytes + tree::kBytes)
-      file.fail(at + file::kGridBytes,
-                "a grid of " + std::to_string(grid.bytes) + " bytes is too small for its header");
+      file.fail(at + file::kGridBytes, "a grid of " + std::to_string(grid.bytes) +
+                                           " bytes is too small for its header, expected " +
+                                           std::to_string(grid::kHeaderBytes + tree::kBytes) + " or more");
     if (grid.codec == Codec::none && grid.bytes != grid.file_bytes)
       file.fail(at + file::kFileBytes, "a grid that is not compressed has " + std::to_string(grid.file_bytes) +
-                                           " bytes in the file and " + std::to_string(grid.bytes) + " in memory");
+                                           " bytes in the file and " + std::to_string(grid.bytes) +
+                                           " in memory, expected the same");
     if (grid.bytes > most_bytes(grid))
       file.fail(at + file::kGridBytes, std::to_string(grid.file_bytes) + " compressed bytes can't hold the " +
-                                           std::to_string(grid.bytes) + " that are stated");
+                                           std::to_string(grid.bytes) + " that are stated, expected " +
+                                           std::to_string(most_bytes(grid)) + " at most");
     const auto name_bytes = file.get<std::uint32_t>(at + file::kNameBytes);
     at += file::kMetaBytes;
     const auto name = file.part(at, name_bytes, "the name of a grid");
@@ -91,7 +94,9 @@ std::vector<StoredGrid> grids_in_memory(const GridBytes& file) {
     one.bytes = one.file_bytes = file.get<std::uint64_t>(at + grid::kBytes);
     one.type = file.get<std::uint32_t>(at + grid::kType);
     if (one.bytes < grid::kHeaderBytes + tree::kBytes)
-      file.fail(at + grid::kBytes, "a grid of " + std::to_string(one.bytes) + " bytes is too small for its header");
+      file.fail(at + grid::kBytes, "a grid of " + std::to_string(one.bytes) +
+                                       " bytes is too small for its header, expected " +
+                                       std::to_string(grid::kHeaderBytes + tree::kBytes) + " or more");
     file.part(at, one.bytes, "a grid");
     out.push_back(one);
     at += one.bytes;
@@ -127,8 +132,10 @@ void inflate_into(const GridBytes& file, std::uint64_t at, std::span<const std::
     file.fail(at, "the compressed data end after " + std::to_string(out_used) + " bytes, expected " +
                       std::to_string(out.size()));
   if (status == Z_BUF_ERROR)
-    file.fail(at, "the compressed data hold more than the stated " + std::to_string(out.size()) + " bytes");
-  file.fail(at + in_used, std::string("broken compressed data") + (stream.msg ? std::string(": ") + stream.msg : ""));
+    file.fail(
+        at, "the compressed data hold more than the stated " + std::to_string(out.size()) + " bytes, expected as many");
+  file.fail(at + in_used, std::string("broken compressed data, expected a stream of zlib") +
+                              (stream.msg ? std::string(": ") + stream.msg : ""));
 }
 
 }  // namespace
@@ -162,13 +169,16 @@ void unpack_grid(const GridBytes& file, const StoredGrid& grid, std::span<std::b
       used = out.size();
     } else {
       const std::uint64_t made = blosc(block, room);
-      if (made == 0 || made > room.size()) packed.fail(at, "broken data: Blosc can't unpack them");
+      if (made == 0 || made > room.size())
+        packed.fail(at, "broken data: Blosc can't unpack them, expected at most " + std::to_string(room.size()) +
+                            " bytes of its");
       used += std::size_t(made);
     }
     at += length;
   }
   if (at != packed.size())
-    packed.fail(at, std::to_string(packed.size() - at) + " bytes are left over behind the compressed data");
+    packed.fail(at,
+                std::to_string(packed.size() - at) + " bytes are left over behind the compressed data, expected none");
 }
 
 }  // namespace weft::volume

@@ -18,6 +18,7 @@ _VISIBLE = pytest.StashKey["str | None"]()
 # Files whose tests run once: where nothing runs on a device, or the tests choose devices themselves.
 ONE_RUN = {
     "test_allocators": "about CUDA devices",
+    "test_array_buffer": "memory of the host",
     "test_api_builtins": "calls from Python, which run on the CPU",
     "test_api_config": "settings, most of them of the CPU",
     "test_api_native": "C++ for the CPU",
@@ -25,6 +26,7 @@ ONE_RUN = {
     "test_completeness": "counts statements",
     "test_cuda": "about CUDA devices",
     "test_cuda_algorithms": "about CUDA devices",
+    "test_cuda_interface": "programs of their own",
     "test_cuda_logs": "about CUDA devices",
     "test_cuda_options": "about CUDA devices",
     "test_cuda_sharing": "about CUDA devices",
@@ -72,8 +74,13 @@ def device(request: pytest.FixtureRequest) -> Iterator[wp.Device]:
     name = getattr(request, "param", "cpu")
     if name == "cuda" and not wp.is_cuda_available():
         pytest.skip("there is no CUDA device")
-    with wp.ScopedDevice(name) as chosen:
-        yield chosen
+    before = wp.get_device()
+    wp.set_device(name)  # of threads that the test starts, too
+    try:
+        with wp.ScopedDevice(name) as chosen:
+            yield chosen
+    finally:
+        wp.set_device(before)
     try:
         wp.synchronize()
     except RuntimeError:  # a failed check that the test did not wait for is no matter of the next one

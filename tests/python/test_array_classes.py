@@ -65,7 +65,7 @@ def test_views_are_plain_arrays():
     x = Named(np.arange(6.0).reshape(2, 3), dtype=float, name="x", requires_grad=True)
     views = [x[0], x[:, 1:], x.reshape((3, 2)), x.flatten(), x.transpose(), x.view(wp.int32), x.grad, wp.clone(x)]
     assert all(type(view) is wp.array for view in views)
-    assert x.contiguous() is x and x.to("cpu") is x
+    assert x.contiguous() is x and x.to(x.device) is x
     x[0].fill_(7.0)
     assert x.numpy()[0].tolist() == [7.0] * 3
 

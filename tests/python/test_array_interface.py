@@ -12,7 +12,6 @@ import pytest
 
 import warp as wp
 from warp import _weft
-from warp._src.arrays.array_interface import as_array
 
 
 @wp.kernel
@@ -169,7 +168,8 @@ def test_launch_on_foreign_memory():
     frozen = x.copy()
     frozen.flags.writeable = False
     wp.launch(double, 8, [frozen, y])
-    wp.launch(double, 8, [x, frozen])
+    with pytest.raises(RuntimeError, match="argument 'b': the kernel writes to it, but the memory of this ndarray is read-only"):
+        wp.launch(double, 8, [x, frozen])
     assert frozen.tolist() == x.tolist()
     vectors = np.arange(12, dtype=np.float32).reshape(4, 3)
     out = np.zeros(4, np.float32)
@@ -197,16 +197,24 @@ def test_launch_refuses_what_does_not_fit(bad):
         wp.launch(double, 8, [bad, wp.zeros(8)])
 
 
-def test_as_array():
-    vectors = _weft.type_array(wp.vec3._wp_type_, 1)
+@pytest.mark.cpu_only("the memory of the host is shared")
+def test_foreign_array():
+    vector = wp.vec3._wp_type_
+
+    def seen(obj, element=None, **how):
+        return _weft.foreign_array(wp.array, obj, element, **how)
+
     values = np.zeros((4, 3), np.float32)
-    a = as_array(values, vectors)
-    assert a.dtype is wp.vec3 and a.ptr == values.ctypes.data
-    assert as_array(np.zeros((4, 4), np.float32), vectors) is None
-    assert as_array(np.zeros((4, 3), np.float64), vectors) is None
-    assert as_array(None, vectors) is None and as_array([1.0], vectors) is None
-    halves = _weft.type_array(wp.bfloat16._wp_type_, 1)
-    assert as_array(np.zeros(4, np.uint16), halves).dtype is wp.bfloat16
+    a = seen(values, vector)
+    assert a.dtype is wp.vec3 and a.ptr == values.ctypes.data and a.shape == (4,)
+    for bad in (np.zeros((4, 4), np.float32), np.zeros((4, 3), np.float64), np.zeros((4, 6), np.float32)[:, ::2]):
+        with pytest.raises(RuntimeError, match="can't be seen as"):
+            seen(bad, vector)
+    assert seen(None, vector) is None and seen([1.0], vector) is None and seen("text") is None
+    assert seen(np.zeros(4, np.uint16), wp.bfloat16._wp_type_).dtype is wp.bfloat16
+    assert seen(np.zeros(4, np.int32), wp.uint32._wp_type_, any_sign=True).dtype is wp.uint32
+    assert seen(np.zeros(12, np.float32), vector, flat=True).shape == (4,)
+    assert seen(np.zeros((), np.float32), zero_rank=True).shape == (1,)
 
 
 # ---- indexed arrays ------------------------------------------------------------------------------------------------

@@ -372,7 +372,7 @@ def test_bad_arguments() -> None:
         wp.Volume.allocate_by_tiles(tiles, voxel_size=1.0, transform=np.eye(3))
     with pytest.raises(ValueError, match="must be provided"):
         wp.Volume.allocate_by_tiles(tiles)
-    for size in (None, "wide", [[1.0], 2.0]):
+    for size in (None, "wide", "0.5", [[1.0], 2.0]):
         with pytest.raises(TypeError, match="scalar or a 3-element sequence"):
             wp.Volume.allocate((0, 0, 0), (7, 7, 7), size)
     with pytest.raises(RuntimeError, match="inverted"):

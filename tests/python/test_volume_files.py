@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import struct
 import sys
+import tempfile
 import types as pytypes
 import zlib
 
@@ -27,7 +30,25 @@ def changed(data: bytes, at: int, form: str, *values) -> bytes:
 
 
 def load(data: bytes) -> wp.Volume:
-    return wp.Volume.load_from_nvdb(data, device="cpu")
+    """From bytes and from a path, alike; errors name the source, the byte and what was expected there."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "broken.nvdb")
+        with open(path, "wb") as out:
+            out.write(data)
+        try:
+            volume = wp.Volume.load_from_nvdb(data, device="cpu")
+        except RuntimeError as error:
+            said = str(error)
+            if "module 'blosc'" not in said:
+                assert re.fullmatch(r"(Invalid NanoVDB grid structure: )?the buffer(, .*)?, byte \d+: .*expected.*", said), said
+            with pytest.raises(RuntimeError) as by_path:
+                wp.Volume.load_from_nvdb(path, device="cpu")
+            assert str(by_path.value) == said.replace("the buffer", path)
+            raise
+        again = wp.Volume.load_from_nvdb(path, device="cpu")
+    assert again.array().numpy().tobytes() == volume.array().numpy().tobytes()
+    assert again.array().ptr % 32 == 0
+    return volume
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +64,8 @@ def file() -> bytes:
         (8, "I", 31 << 21, "byte 8: this file is of NanoVDB 31.0.0, expected version 32"),
         (12, "H", 0, "byte 12: expected a segment of at least one grid"),
         (12, "H", 65535, "byte"),
-        (14, "H", 3, "byte 14: codec 3 is none of"),
-        (14, "H", 1, "byte 184: the grid's codec, 0, is not that of its segment, 1"),
+        (14, "H", 3, "byte 14: codec 3, expected 0 \\(none\\), 1 \\(zip\\) or 2 \\(blosc\\)"),
+        (14, "H", 1, "byte 184: the grid has codec 0, expected that of its segment, 1"),
         (16, "Q", 100, "byte 16: a grid of 100 bytes is too small"),
         (16, "Q", 2**62, "in the file and 4611686018427387904 in memory"),
         (24, "Q", 2**62, "byte 24: a grid that is not compressed has"),
@@ -202,6 +223,12 @@ def test_zip(file: bytes) -> None:
         load(changed(good, GRID, "Q", 2**60))
     with pytest.raises(RuntimeError, match="left over"):
         load(packed(grid, blocks=[zlib.compress(grid), b"more"]))
+
+
+def test_a_size_that_is_no_multiple(file: bytes) -> None:
+    grid = file[GRID:] + b"\0"
+    with pytest.raises(RuntimeError, match=f"byte 32: Invalid NanoVDB grid structure: {len(grid)} bytes, expected a multiple of 32"):
+        load(packed(changed(grid, 32, "Q", len(grid))))
 
 
 def test_a_bomb_is_not_unpacked() -> None:

@@ -142,3 +142,19 @@ def test_threads() -> None:
     for one in workers:
         one.join()
     assert not wrong
+
+
+def test_rows_without_a_tile_stay_as_they_are() -> None:
+    points = wp.array([[0, 0, 0], [8, 0, 0], [0, 128, 0]], dtype=wp.vec3i)
+    volume = wp.Volume.allocate_by_tiles(points, 1.0, 0.0, rebuildable=True, max_tiles=5)
+    rows = wp.full((5, 3), -9, dtype=wp.int32)
+    volume.get_tiles(out=rows)
+    assert sorted(rows.numpy().tolist()) == sorted([[0, 0, 0], [8, 0, 0], [0, 128, 0], [-9] * 3, [-9] * 3])
+    volume.rebuild(points[:1])
+    flat = wp.full(5, wp.vec3i(-9, -9, -9), dtype=wp.vec3i)
+    volume.get_tiles(out=flat)
+    assert flat.numpy().tolist() == [[0, 0, 0]] + 4 * [[-9] * 3]
+    sparse = wp.Volume.allocate_by_voxels(points, 1.0, rebuildable=True, max_active_voxels=4)
+    found = wp.full((4, 3), -9, dtype=wp.int32)
+    sparse.get_voxels(out=found)
+    assert found.numpy().tolist()[3] == [-9] * 3 and [-9] * 3 not in found.numpy().tolist()[:3]

@@ -37,8 +37,9 @@ LAYERS = {
                 "runtime"},
     "driver": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
                "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "texture", "weft"},
+    "interop": {"support", "types", "runtime", "cuda", "algorithms", "geometry", "driver"},
     "bind": {"support", "types", "syntax", "ir", "builtins", "sema", "analysis", "passes", "math", "autodiff", "interp",
-             "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "texture", "driver", "weft"},
+             "codegen", "runtime", "cuda", "algorithms", "geometry", "volume", "texture", "driver", "interop", "weft"},
     # Not C++ layers: the standard library is kernel source.
     "stdlib": set(),
 }

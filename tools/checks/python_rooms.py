@@ -26,8 +26,6 @@ LATE = {
     ("arrays.array", "arrays.indexed_array"): "a[indices] gives one; its class is built on array",
     ("arrays.array", "arrays.cuda_interface"): _GPU,
     ("arrays.array_exchange", "arrays.cuda_interface"): _GPU,
-    ("arrays.array_exchange", "arrays.cuda_dlpack"): _GPU,
-    ("arrays.array_interface", "arrays.cuda_interface"): _GPU,
     ("kernels.definitions", "kernels.python_calls"): "start-up: few programs call functions of kernels from Python",
     ("kernels.launching", "kernels.adjoint_launch"): _RARE,
     ("gradients.tape", "gradients.tape_graph"): _RARE,
@@ -37,8 +35,8 @@ LATE = {
     ("algorithms.matmul", "algorithms.device_kernels"): _GPU,
     ("algorithms.matmul", "algorithms.device_matmul"): _GPU,
     ("algorithms.matmul", "gradients.forward_rules"): _FORWARD,
-    ("api.names", "warp.autograd"): "wp.autograd without an import of its own; few programs need it",
-    ("api.names", "warp.geometry"): "wp.geometry without an import of its own; few programs need it",
+    ("interop.jax_kernel", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
+    ("interop.jax_callable", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
 }
 
 _PACKAGE, _INSIDE, _EXTENSION = "warp", "warp._src", "_weft"

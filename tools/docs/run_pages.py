@@ -9,7 +9,8 @@ that lines in messages count from the block's first line.
   run_pages.py docs/start.md…            rewrite the ```text blocks
   run_pages.py --check docs/start.md…    fail if one differs
 
-A block marked ```python no-run is shown only; use it for what can't run everywhere.
+A block marked ```python no-run is shown only; use it for what can't run everywhere. A page with a line `<!-- needs: jax -->`
+is left out, visibly, where a module that it names is not installed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import argparse
 import contextlib
 import ctypes
 import difflib
+import importlib.util
 import linecache
 import os
 import pathlib
@@ -29,6 +31,7 @@ import traceback
 from collections.abc import Iterator
 
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:(?P<gap>\n*)^```text\n(?P<shown>.*?)^```\n)?", re.S | re.M)
+NEEDS = re.compile(r"^<!-- needs: (.*?) -->$", re.M)
 FILE = "example.py"
 
 
@@ -123,6 +126,11 @@ def main() -> int:
         return run_here(page, args.check)
     failed = 0
     for page in args.pages:
+        needs = NEEDS.findall(page.read_text(encoding="utf-8"))
+        missing = [name for line in needs for name in line.split() if importlib.util.find_spec(name) is None]
+        if missing:
+            print(f"{page}: left out, {' and '.join(missing)} is not installed")
+            continue
         with tempfile.TemporaryDirectory() as scratch:
             command = [sys.executable, __file__, "--here", str(page.resolve()), *(["--check"] if args.check else [])]
             environment = {**os.environ, "WARP_CACHE_PATH": scratch}

@@ -30,6 +30,7 @@ optional=(
   "libbenchmark-dev|file /usr/include/benchmark/benchmark.h"
   "libeigen3-dev|file /usr/include/eigen3/Eigen/Dense"
   "libomp-19-dev|file /usr/lib/llvm-19/lib/libomp.so"
+  "openmpi-bin|command mpirun"
 )
 
 is_present() {

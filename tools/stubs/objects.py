@@ -151,7 +151,10 @@ def function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> s
                 kind += " | None"
             text += f": {kind}"
         if parameter.default is not parameter.empty:
-            plain = isinstance(parameter.default, (int, float, str, bool, type(None)))
+            # Members of enums are numbers whose text is no expression.
+            plain = isinstance(parameter.default, (int, float, str, bool, type(None))) and not isinstance(
+                parameter.default, enum.Enum
+            )
             text += f" = {parameter.default!r}" if plain and len(repr(parameter.default)) < 30 else " = ..."
         params.append(text)
     result = "None" if name == "__init__" else annotations.text(signature.return_annotation)

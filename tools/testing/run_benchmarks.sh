@@ -37,6 +37,9 @@ if ((${#extensions[@]})); then
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/algorithms.py" \
     --json "$1/bench_algorithms.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
   echo
+  echo "== kernels by lanes"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/lanes.py"
+  echo
   echo "== marching cubes"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/marching_cubes.py" \
     --json "$1/bench_marching_cubes.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}

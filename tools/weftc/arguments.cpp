@@ -39,7 +39,7 @@ std::string help_text() {
   --after PASS        print the IR after this stage of the pipeline ('--after help' names them)
   --passes A,B        run these stages alone, in this order, and print the IR
   --target T          cpu (default), or sm_70 … sm_90
-  --lanes N           SIMD lanes: 0 chosen, 1, 2, 4, 8, 16
+  --lanes N           SIMD lanes: 0 chosen, 1, 2, 4, 8, 16, 32
   --rank N            launch dimensions, 1 to 4
   --overlap           array arguments may overlap
   --adjoint           the kernel's adjoint instead of the kernel

@@ -11,6 +11,10 @@ void sum(cuda::Device& device, const SumRequest& request);
 void scan(cuda::Device& device, const ScanRequest& request);
 /// At most 2^32 − 1 pairs.
 void sort(cuda::Device& device, const SortRequest& request);
+/// Puts the numbers of the keys (0, 1, …; uint32) into `values`, in the order of the keys, which lie at keys_of_numbers() and
+/// are lost. It reads and writes a third less than `sort` of such pairs, and copies nothing.
+void sort_numbers(cuda::Device& device, const SortRequest& request);
+Address keys_of_numbers(const SortRequest& request);
 /// Keys have 32 bits. Segments that reach beyond the elements are cut; they don't overlap.
 void sort_segments(cuda::Device& device, const SortRequest& request, const Segments& segments);
 /// At most 2^31 − 1 values. The number of runs (int32) goes to `run_count`. The results overlap nothing.

@@ -90,9 +90,11 @@ struct SortShape {
   int threads = 384, items = 16;
   bool values_early = true, wide_states = false;
   int resident = 0;
+  bool numbered = false;      // the values of a pass are the numbers of its pairs, and are not read
+  bool values_alone = false;  // a pass writes no keys
 };
-/// A sort by blocks of this shape; `sort` chooses one.
-void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& shape);
+/// A sort by blocks of this shape; `sort` chooses one. Of numbers: as `sort_numbers` does.
+void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& shape, bool of_numbers = false);
 /// Values have 4 or 8 bytes, or there are none (0).
 std::string sort_pass_ptx(const std::string& name, ScalarKind key, int value_bytes, const SortShape& shape);
 

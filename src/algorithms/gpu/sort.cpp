@@ -35,15 +35,28 @@ void copy(cuda::Device& device, DevicePtr to, DevicePtr from, std::int64_t bytes
   if (bytes) WEFT_CUDA(device.api(), copy_async, to, from, std::size_t(bytes), device.stream()->handle());
 }
 
+int passes_of(const SortRequest& request) {
+  return (request.end_bit - request.begin_bit + kDigitBits - 1) / kDigitBits;
+}
+
 }  // namespace
+
+Address keys_of_numbers(const SortRequest& request) {
+  return passes_of(request) % 2 ? request.spare_keys : request.keys;
+}
+
+void sort_numbers(cuda::Device& device, const SortRequest& request) {
+  sort_by(device, request, shape_for(request.key, 4, request.count), true);
+}
 
 void sort(cuda::Device& device, const SortRequest& request) {
   sort_by(device, request, shape_for(request.key, request.value_bytes, request.count));
 }
 
-void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& shape) {
+void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& shape, bool of_numbers) {
   const std::int64_t count = request.count;
-  const int bits = request.end_bit - request.begin_bit, passes = (bits + kDigitBits - 1) / kDigitBits;
+  const int bits = request.end_bit - request.begin_bit, passes = passes_of(request);
+  if (of_numbers && passes <= 0) return count_up(device, request.values, count);
   if (count == 0 || passes <= 0) return;
   if (count > UINT32_MAX)
     throw runtime::ArgumentError("sorting on " + device.name() + " takes at most 4294967295 elements, got " +
@@ -61,7 +74,12 @@ void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& 
 
   const std::string key = name_of(request.key);
   const std::uint64_t mask = bits == 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << bits) - 1;
-  const SortCountArguments counting{request.keys, counts, count, std::uint32_t(request.begin_bit), 0, mask};
+  SortPassArguments a{request.keys, request.values, request.spare_keys, request.spare_values, 0, 0, 0, count};
+  if (of_numbers && passes % 2) {  // the last pass is to end in `values`
+    std::swap(a.keys, a.keys_out);
+    std::swap(a.values, a.values_out);
+  }
+  const SortCountArguments counting{a.keys, counts, count, std::uint32_t(request.begin_bit), 0, mask};
   const std::string count_name = "weft_sort_count_" + key + "_" + std::to_string(passes);
   const std::int64_t blocks = std::min<std::int64_t>((count - 1) / kSortCountTile + 1, device.facts().sm_count * 8);
   queue(device, count_name, blocks, kSortCountBlock, counting,
@@ -69,7 +87,6 @@ void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& 
   const std::string places_name = "weft_sort_places";
   queue(device, places_name, passes, kDigits, counting, [&] { return sort_places_ptx(places_name); });
 
-  SortPassArguments a{request.keys, request.values, request.spare_keys, request.spare_values, 0, 0, 0, count};
   const std::string pass_name = "weft_sort_pass_" + key + "_" + std::to_string(request.value_bytes) + "_" +
                                 std::to_string(shape.threads) + "_" + std::to_string(shape.items) +
                                 (shape.values_early ? "" : "_late") + (shape.wide_states ? "_wide" : "");
@@ -81,12 +98,16 @@ void sort_by(cuda::Device& device, const SortRequest& request, const SortShape& 
     a.started = zero.at(std::uint64_t(pass) * 4);
     a.states = pass % 2 ? more.at() : states;
     a.next_states = pass + 1 == passes ? 0 : pass % 2 ? states : more.at();
-    queue(device, pass_name, tiles, shape.threads, a,
-          [&] { return sort_pass_ptx(pass_name, request.key, request.value_bytes, shape); });
+    SortShape form = shape;
+    form.numbered = of_numbers && pass == 0;
+    form.values_alone = of_numbers && pass + 1 == passes;
+    const std::string name = pass_name + (form.numbered ? "_numbered" : "") + (form.values_alone ? "_alone" : "");
+    queue(device, name, tiles, shape.threads, a,
+          [&] { return sort_pass_ptx(name, request.key, request.value_bytes, form); });
     std::swap(a.keys, a.keys_out);
     std::swap(a.values, a.values_out);
   }
-  if (passes % 2 == 0) return;
+  if (of_numbers || passes % 2 == 0) return;
   copy(device, request.keys, request.spare_keys, count * key_bytes(request.key));
   copy(device, request.values, request.spare_values, count * request.value_bytes);
 }

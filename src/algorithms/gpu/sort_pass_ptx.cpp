@@ -30,6 +30,7 @@ class Pass {
         key_bits_(wide_key(key) ? "b64" : "b32"),
         value_bits_(value_bytes == 8 ? "b64" : "b32") {
     WEFT_CHECK(shape.threads >= kDigits && shape.threads % 32 == 0);
+    WEFT_CHECK(value_bytes == 4 || (!shape.numbered && !shape.values_alone));
   }
 
   std::string text() {
@@ -201,7 +202,11 @@ class Pass {
   }
   void exchange_keys() { exchange(keys_, key_bits_, key_bytes(key_)); }
 
-  void load_values() { load_items(values_, value_bits_, value_bytes_, 8, "0"); }
+  void load_values() {
+    if (!shape_.numbered) return load_items(values_, value_bits_, value_bytes_, 8, "0");
+    const Reg number = k("cvt.u32.u64", first_);
+    for (int i = 0; i < items_; ++i) values_.push_back(k("add.u32", number, 32 * i));
+  }
 
   // What other blocks read of a tile and digit: nothing yet, the tile's own count, or the sum over all tiles up to it. Count
   // and kind are one word, so that no order between two stores matters.
@@ -267,6 +272,7 @@ class Pass {
       const Reg offset = k("ld.shared.u32", at(k("mad.lo.u32", digit(key), 4, offsets)));
       const Reg to = k("add.u32", offset, index);
       places_.push_back(to);
+      if (shape_.values_alone) continue;
       const Reg there = k("setp.lt.u32", index, tile_count_);
       k.when(there).run("st.global." + key_bits_, at(k("mad.wide.u32", to, bytes, out)), key_of(k, key_, key));
     }

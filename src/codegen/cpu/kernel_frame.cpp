@@ -1,7 +1,9 @@
 // The frame around a CPU kernel's body. One lane: a loop over the threads. W lanes: a loop over groups of W neighbouring
-// threads, with one body for full groups that lie in one row and a masked one for all the rest. A light kernel over one
-// dimension has no masked body: the few threads behind its last full group run one by one, which costs them little and
-// saves LLVM much. Large kernels, those that walk trees, and forms for strided arrays have the masked body only.
+// threads, with one body for full groups that lie in one row and a masked one for all the rest. Masks hide no latency, and
+// a rest of five threads is not to pay for sixteen: the masked body has as many lanes as a register holds, whatever W is.
+// A light kernel over one dimension has no masked body: the few threads behind its last full group run one by one, which
+// costs them little and saves LLVM much. Large kernels, those that walk trees, and forms for strided arrays have the masked
+// body only (has_whole_body), then with all W lanes.
 #include "codegen/cpu/cpu_hooks.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/add_queue.h"
@@ -10,9 +12,6 @@
 namespace weft::codegen {
 
 namespace {
-
-/// Kernels above this weight (cpu/lane_choice.h) get one body.
-constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
 
 /// Scalar state of the loop over threads: the linear index and, beyond rank 1, the coordinates of lane 0.
 struct Position {
@@ -233,8 +232,10 @@ class KernelFrame {
     return b_.getInt64(std::uint64_t(unit_.lanes));
   }
 
-  /// Up to W threads, as far as there are `left`, which may lie in several rows.
-  void masked_group(const Position& here, llvm::Value* left) {
+  /// Up to W threads, as far as there are `left`, which may lie in several rows. Tells how many they were.
+  llvm::Value* masked_group(const Position& here, llvm::Value* left) {
+    llvm::Value* width = b_.getInt64(std::uint64_t(unit_.lanes));
+    llvm::Value* count = b_.CreateSelect(b_.CreateICmpSGE(left, width), width, left);
     analysis::LaneEntry crossing;
     crossing.tids[rank_ - 1] = crossing.thread = 1;
     if (rank_ > 1)
@@ -252,31 +253,33 @@ class KernelFrame {
       tids = lane_tids(e, here);
     b_.SetInsertPoint(e.b.GetInsertBlock());
     run_body(here, &shapes, mask, tids);
+    return count;
   }
 
   llvm::Value* any_group(const Position& here) {
-    llvm::Value* width = b_.getInt64(std::uint64_t(unit_.lanes));
     llvm::Value* left = b_.CreateSub(end_, here.linear);
-    llvm::Value* full = b_.CreateICmpSGE(left, width);
-    llvm::Value* count = b_.CreateSelect(full, width, left);
-    if (kernel_.form.strided || kernel_weight(kernel_) > kMaxTwoBodyWeight || calls_lanewise(kernel_)) {
-      masked_group(here, left);
-      return count;
-    }
+    if (!has_whole_body(kernel_)) return masked_group(here, left);
+    llvm::Value* width = b_.getInt64(std::uint64_t(unit_.lanes));
+    llvm::Value* fast = b_.CreateICmpSGE(left, width);
     auto* whole = llvm::BasicBlock::Create(unit_.context, "whole", function_);
     auto* masked = llvm::BasicBlock::Create(unit_.context, "masked", function_);
     auto* done = llvm::BasicBlock::Create(unit_.context, "group.done", function_);
-    llvm::Value* fast = full;
     // Also all in one row.
     if (rank_ > 1) fast = b_.CreateAnd(fast, b_.CreateICmpSLE(b_.CreateAdd(here.at.back(), width), dims_.back()));
     b_.CreateCondBr(fast, whole, masked);
     b_.SetInsertPoint(whole);
     whole_group(here);
+    llvm::BasicBlock* whole_end = b_.GetInsertBlock();
     b_.CreateBr(done);
     b_.SetInsertPoint(masked);
-    masked_group(here, left);
+    BodyForm narrow(unit_, std::min(unit_.lanes, natural_lanes(unit_.target)));
+    llvm::Value* few = masked_group(here, left);
+    llvm::BasicBlock* masked_end = b_.GetInsertBlock();
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
+    llvm::PHINode* count = b_.CreatePHI(unit_.i64, 2);
+    count->addIncoming(width, whole_end);
+    count->addIncoming(few, masked_end);
     return count;
   }
 

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/uniformity.h"
+#include "analysis/uses.h"
 #include "codegen/codegen.h"
 #include "codegen/cpu/spin_loops.h"
 #include "codegen/emit/limits.h"
@@ -85,29 +87,82 @@ struct Cost {
   double numbers = 0, wide = 0;  // numeric results, and those of 64 bits
 };
 
-/// Rough on purpose: all that is used is which of the two sums is larger, and near that border either choice is fine.
-void add_cost(const Region& region, double times, int lanes, Cost& cost) {
-  constexpr double kLoopTurns = 8, kMath = 32, kAtomic = 8, kLaneByLane = 1.1, kVectorGain = 0.7;
-  for (const Op& op : region) {
-    if (op.code == OpCode::tid || op.code == OpCode::thread || ir::effect_of(op.code) == ir::Effect::end) continue;
-    double work = double(weight_of(op)) * times;
-    if (ir::class_of(op.code) == ir::OpClass::math) work *= kMath;
-    if (op.code == OpCode::atomic) {
-      work *= kAtomic;
-      // No gain from lanes, and a little loss: values are taken out of vectors first.
-      cost.lanes += work * kLaneByLane;
-    } else {
-      cost.lanes += work / (lanes * kVectorGain);
-    }
-    cost.one += work;
-    if (!op.results.empty() && op.result()->type->is_numeric() && op.regions.empty()) {
-      cost.numbers += work;
-      if (scalar_bits(op.result()->type->scalar_kind()) == 64) cost.wide += work;
-    }
-    bool loop = op.code == OpCode::for_ || op.code == OpCode::while_;
-    for (const Region* inner : op.regions) add_cost(*inner, loop ? times * kLoopTurns : times, lanes, cost);
-  }
+/// How neighbouring threads differ in a group that lies in one row.
+analysis::LaneEntry in_row(const ir::Function& kernel) {
+  analysis::LaneEntry entry;
+  entry.tids[std::max<int>(kernel.form.rank, 1) - 1] = entry.thread = 1;
+  return entry;
 }
+
+/// Adds up costs. Rough on purpose: all that is used is which of the two sums is larger, and near that border either choice
+/// is fine.
+class CostSum {
+ public:
+  CostSum(const ir::Function& kernel, int lanes, bool has_gathers)
+      : entry_(in_row(kernel)),
+        shapes_(kernel, entry_),
+        uses_(analysis::use_counts(kernel)),
+        lanes_(lanes),
+        has_gathers_(has_gathers) {
+    add(*kernel.body, 1.0);
+  }
+  const Cost& cost() const { return cost_; }
+
+ private:
+  static constexpr double kLoopTurns = 8, kMath = 32, kAtomic = 8, kLaneByLane = 1.1, kVectorGain = 0.7;
+  /// An element that every lane reads from another place, without an instruction for that. Measured on NEON: a kernel that
+  /// does little else is 1.2 times as fast with one lane.
+  static constexpr double kGather = 3.6;
+
+  /// From the operand `first` on, all are indices of one place for all lanes.
+  bool in_one_place(const Op& op, std::size_t first, std::size_t count) const {
+    if (!shapes_.uniform(op.operand(0))) return false;
+    for (std::size_t k = first; k < first + count; ++k)
+      if (!shapes_.uniform(op.operand(k))) return false;
+    return true;
+  }
+  bool is_gather(const Op& op) const {
+    if (has_gathers_ || (op.code != OpCode::load && op.code != OpCode::store) || is_private(op.operand(0)))
+      return false;
+    for (std::size_t k = 1; k <= op.operand(0)->type->rank(); ++k)
+      if (shapes_.shape(op.operand(k)) == analysis::kVarying) return true;
+    return false;
+  }
+
+  void add(const Region& region, double times) {
+    for (const Op& op : region) {
+      if (op.code == OpCode::tid || op.code == OpCode::thread || ir::effect_of(op.code) == ir::Effect::end) continue;
+      double work = double(weight_of(op)) * times;
+      if (ir::class_of(op.code) == ir::OpClass::math) work *= kMath;
+      if (op.code == OpCode::atomic) {
+        work *= kAtomic;
+        // Lanes that meet in one place are summed up first. Elsewhere no gain from lanes, and a little loss: values are taken
+        // out of vectors first.
+        bool joined = op.operand(0)->type->is_array() && in_one_place(op, 1, op.operand(0)->type->rank()) &&
+                      !uses_[op.result()->id];
+        cost_.lanes += joined ? work / (lanes_ * kVectorGain) : work * kLaneByLane;
+      } else if (is_gather(op)) {
+        cost_.lanes += times * kGather;
+      } else {
+        cost_.lanes += work / (lanes_ * kVectorGain);
+      }
+      cost_.one += work;
+      if (!op.results.empty() && op.result()->type->is_numeric() && op.regions.empty()) {
+        cost_.numbers += work;
+        if (scalar_bits(op.result()->type->scalar_kind()) == 64) cost_.wide += work;
+      }
+      bool loop = op.code == OpCode::for_ || op.code == OpCode::while_;
+      for (const Region* inner : op.regions) add(*inner, loop ? times * kLoopTurns : times);
+    }
+  }
+
+  const analysis::LaneEntry entry_;
+  const analysis::Uniformity shapes_;
+  const std::vector<std::uint32_t> uses_;
+  const int lanes_;
+  const bool has_gathers_;
+  Cost cost_;
+};
 
 /// Whether it visits the neighbours that hash grids find: a loop reads numbers from the grid's memory, and these lead all
 /// over the arrays. Each lane has another number of them as well.
@@ -153,6 +208,42 @@ bool visits_tree_items(const ir::Function& kernel) {
 
 constexpr int kLanesTogether = 8;
 constexpr std::uint64_t kMaxTogetherWeight = 1000;
+/// Kernels above this weight get one body.
+constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
+
+/// Several registers for a value. One operation after the other waits for the one before, some four cycles each, while the
+/// processor could begin two to four in every cycle; more lanes give it those. It also looks ahead into the next group, but
+/// no further than a few hundred instructions, and not at all in a loop that carries its values. What stands against more
+/// lanes is code (compile times grow with them) and registers that are spilled.
+///
+/// Measured by bench/python/lanes.py (docs/performance.md has the tables). Neoverse V1: 16 lanes are best or within a tenth of
+/// it for 17 of 21 kernels, up to 3.2 times as fast as 4. Xeon with AVX-512: 32 for 20 of 21, up to 1.8 times as fast as 16.
+/// Registers decide less than one would think: spills are stores and loads that other pipes do.
+int wide_lanes(const ir::Function& kernel, int natural) {
+  constexpr std::uint64_t kMaxFourfoldWeight = 200, kMaxTwofoldWeight = 700, kMaxParts = 32;
+  const int most = natural >= 16 ? 32 : 16;
+  if (!has_whole_body(kernel)) return natural;
+  std::uint64_t weight = kernel_weight(kernel), parts = 1;
+  bool straight = true;
+  each_op(*kernel.body, [&](const Op& op) {
+    straight = straight && op.regions.empty();
+    if (op.code == OpCode::load && op.result()->type->is_composite())
+      parts = std::max<std::uint64_t>(parts, op.result()->type->component_count());
+  });
+  int lanes = weight <= kMaxFourfoldWeight ? 4 * natural : weight <= kMaxTwofoldWeight ? 2 * natural : natural;
+  std::uint64_t memory = private_memory(kernel).bytes;
+  auto too_many = [&](int n) {
+    // Elements of many parts are taken apart as they are read, and fill all registers in straight code.
+    return n > most || memory * unsigned(n) > kMaxLanePrivateBytes ||
+           (straight && parts * unsigned(n) >= kMaxParts * unsigned(natural));
+  };
+  while (lanes > natural && too_many(lanes)) lanes /= 2;
+  return lanes;
+}
+
+bool has_whole_body(const ir::Function& kernel) {
+  return !kernel.form.strided && !calls_lanewise(kernel) && kernel_weight(kernel) <= kMaxTwoBodyWeight;
+}
 
 std::uint64_t kernel_weight(const ir::Function& function) {
   std::uint64_t total = 0;
@@ -235,11 +326,12 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   // and take twice the time to compile.
   if (calls_together(kernel))
     return kernel_weight(kernel) <= kMaxTogetherWeight ? std::max(natural, kLanesTogether) : natural;
-  Cost cost;
-  add_cost(*kernel.body, 1.0, natural, cost);
+  const Cost cost = CostSum(kernel, natural, natural > 4).cost();
   if (cost.lanes >= cost.one) return 1;
-  // Vectors of 64-bit elements hold half as many; a kernel mostly of those would only split every operation in two.
-  return cost.wide * 2 > cost.numbers ? natural / 2 : natural;
+  // Vectors of 64-bit elements hold half as many: as many lanes as for 32 bits are two registers for a value there, which is
+  // enough (1.4 times as fast as one on NEON, twice with AVX-512).
+  if (cost.wide * 2 > cost.numbers) return natural;
+  return wide_lanes(kernel, natural);
 }
 
 }  // namespace weft::codegen

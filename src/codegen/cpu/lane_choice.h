@@ -14,6 +14,9 @@ bool is_light(const ir::Function& function);
 /// Whether it calls a function that runs lane by lane, as walks over trees do: that is where its time goes, not into masks.
 bool calls_lanewise(const ir::Function& kernel);
 
+/// Whether groups that lie in one row get a body of their own, without masks.
+bool has_whole_body(const ir::Function& kernel);
+
 /// Words of 32 bits that a thread reads from arrays, all in all; 0 for kernels with loops, calls or atomic operations.
 std::uint64_t words_read(const ir::Function& kernel);
 

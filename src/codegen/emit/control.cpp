@@ -189,6 +189,7 @@ void Emitter::emit_if(const ir::Op& op) {
   // All lanes agree: an ordinary branch, whatever the mask. The mask stays as it is inside of both sides.
   if (!c->getType()->isVectorTy()) return emit_branch(op);
   if (flattens(op)) return emit_flat_if(op);
+  if (int side = guarded_side(op); side >= 0) return emit_agreeing_if(op, side);
   emit_masked_if(op);
 }
 

@@ -336,6 +336,9 @@ class Emitter {
   void add_apart(llvm::ArrayRef<PartInfo> leaves, const Parts& values, Address at);
 
   void emit_if(const ir::Op& op);
+  /// The side of a guard that is worth a copy without a mask (emit/agreeing_if.cpp), or -1; counts what it costs.
+  int guarded_side(const ir::Op& op);
+  void emit_agreeing_if(const ir::Op& op, int side);
   void emit_for(const ir::Op& op);
   /// GPU: several turns at once (nvptx/grouped_adds.h).
   void emit_grouped_for(const ir::Op& op, GroupedAdds& adds);
@@ -496,6 +499,7 @@ class Emitter {
   bool block_uses_known_ = false;
   // Loads and products that wait for their store (emit/rows.cpp).
   llvm::SmallPtrSet<const ir::Op*, 4> deferred_;
+  int guarded_ops_left_ = 300;           // what may still be emitted twice (emit/agreeing_if.cpp)
   std::vector<bool> used_;               // by value id; made on demand
   std::vector<llvm::Metadata*> scopes_;  // by parameter (kernels with form.no_overlap)
   std::vector<bool> read_only_;          // GPU, by parameter: arrays that nobody writes while the kernel runs

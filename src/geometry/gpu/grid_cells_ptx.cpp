@@ -42,7 +42,8 @@ std::string find_cells_ptx(const std::string& name, ScalarKind kind, bool ordere
   const Reg row = k("mad.lo.u32", along[2], k("ld.param.u32", at("args", 56)), along[1]);
   const Reg cell = k("mad.lo.u32", row, k("ld.param.u32", at("args", 52)), along[0]);
   k.run("st.global.u32", at(k("mad.wide.u32", index, 4, k("ld.param.u64", at("args", 16)))), cell);
-  k.run("st.global.u32", at(k("mad.wide.u32", index, 4, k("ld.param.u64", at("args", 24)))), point);
+  // Without an order the sort makes the numbers of points itself.
+  if (ordered) k.run("st.global.u32", at(k("mad.wide.u32", index, 4, k("ld.param.u64", at("args", 24)))), point);
   k.run("red.global.add.u32", at(k("mad.wide.u32", cell, 4, k("ld.param.u64", at("args", 32)))), 1);
   k.place(done);
   return k.text();

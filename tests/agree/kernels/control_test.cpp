@@ -46,6 +46,47 @@ def k(a: wp.array(dtype=int), out: wp.array2d(dtype=int)):
   expect_agreement(c);
 }
 
+TEST(Control, GuardsThatMostGroupsPass) {
+  // Both forms of a guard, values that leave it, a guard within a guard, and additions behind it (emit/agreeing_if.cpp).
+  Case c(R"(
+@wp.kernel
+def k(n: int, x: wp.array2d(dtype=float), v: wp.array(dtype=wp.vec3), out: wp.array2d(dtype=float), sums: wp.array(dtype=float)):
+    i, j = wp.tid()
+    kept = float(j)
+    if i > 0 and j > 1 and i < x.shape[0] - 1 and j < x.shape[1] - 1:
+        kept = x[i - 1, j] + x[i + 1, j] - x[i, j - 1] * x[i, j + 1]
+        if j + i < n:
+            p = v[j]
+            v[j] = p
+            kept += p[0] * p[2] - p[1]
+    out[i, j] = kept
+    if i >= 3 or j >= n:
+        return
+    wp.atomic_add(sums, j, 1.0)
+    if x[i, j] > 0.0:
+        out[i, j] += 1.0
+)",
+         {4, 83});
+  c.integer(70).array("float32", {4, 83}).array("vec3", {83}).array("float32", {4, 83}, Fill::zeros);
+  c.array("float32", {83}, Fill::zeros);
+  expect_agreement(c);
+}
+
+TEST(Control, GuardedLightKernel) {
+  Case c(R"(
+@wp.kernel
+def k(n: int, x: wp.array(dtype=float), out: wp.array(dtype=float), bins: wp.array(dtype=float)):
+    i = wp.tid()
+    if i >= n:
+        return
+    out[i] = x[i] * 2.0
+    wp.atomic_add(bins, i % 7, 1.0)
+)",
+         {150});
+  c.integer(131).array("float32", {150}).array("float32", {150}, Fill::zeros).array("float32", {7}, Fill::zeros);
+  expect_agreement(c);
+}
+
 TEST(Control, WhileLoopsOfDifferentLengths) {
   Case c(R"(
 @wp.kernel

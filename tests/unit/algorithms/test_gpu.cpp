@@ -219,6 +219,26 @@ TEST_F(Algorithms, SortsOfKeysAlone) {
   }
 }
 
+TEST_F(Algorithms, NumbersInTheOrderOfKeys) {
+  // Odd and even numbers of passes, none at all, parts of tiles and several of them; the sort of pairs is the reference.
+  for (const std::size_t n : {std::size_t(1), std::size_t(700), std::size_t(5000)})
+    for (const int bits : {0, 3, 8, 14, 18, 32}) {
+      std::vector<std::uint32_t> keys(n), garbage(2 * n, 0xDEADBEEF);
+      for (std::size_t i = 0; i < n; ++i)
+        keys[i] = std::uint32_t(i * 2654435761u) >> (32 - std::max(bits, 1)) & (bits ? ~0u : 0u);
+      auto k = there(garbage, 2 * n);
+      auto v = there(garbage, 2 * n);
+      const SortRequest request{ScalarKind::u32, 4, at(k), at(v), at(k, n), at(v, n), std::int64_t(n), 0, bits};
+      std::copy(keys.begin(), keys.end(), k.get() + (keys_of_numbers(request) == at(k) ? 0 : n));
+      sort_numbers(device, request);
+      std::vector<std::uint32_t> order(n);
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return keys[a] < keys[b]; });
+      for (std::size_t i = 0; i < n; ++i)
+        ASSERT_EQ(v.get()[i], order[i]) << i << " of " << n << ", " << bits << " bits";
+    }
+}
+
 TEST_F(Algorithms, SortsWithinSegments) {
   // Segments of all lengths, in any order, some of them empty or cut, and gaps between them.
   const std::vector<std::int32_t> begins = {900, 0, 5, 5, 2000, 1200, -7}, ends = {1200, 5, 5, 700, 9999, 1201, 0};

@@ -355,10 +355,29 @@ TEST(Effect, LanesAreChosenByWhatTheyGain) {
                    "  store %x[%i], %w\n  return\n}\n");
   };
   int natural = natural_lanes(host_target());
-  EXPECT_EQ(choose_lanes(kernel("f32", "  %w = mul %v, %v\n").kernel(), host_target()), natural);
-  EXPECT_EQ(choose_lanes(kernel("f64", "  %w = mul %v, %v\n").kernel(), host_target()), natural / 2);
-  EXPECT_EQ(choose_lanes(kernel("f32", "  %s = sin %v\n  %w = exp %s\n").kernel(), host_target()), natural);
+  // Several registers for a value where that is cheap, up to 16 lanes, with AVX-512 32.
+  int wide = natural >= 16 ? 32 : 16;
+  EXPECT_EQ(choose_lanes(kernel("f32", "  %w = mul %v, %v\n").kernel(), host_target()), wide);
+  EXPECT_EQ(choose_lanes(kernel("f32", "  %s = sin %v\n  %w = exp %s\n").kernel(), host_target()), wide);
+  EXPECT_EQ(choose_lanes(kernel("f64", "  %w = mul %v, %v\n").kernel(), host_target()), natural);
+  std::string much = "  %a0 = mul %v, %v\n";
+  for (int k = 0; k < 900; ++k) much += "  %a" + std::to_string(k + 1) + " = add %a" + std::to_string(k) + ", %v\n";
+  EXPECT_EQ(choose_lanes(kernel("f32", much + "  %w = add %a900, %v\n").kernel(), host_target()), natural);
   EXPECT_EQ(choose_lanes(kernel("f32", "  %w = mul %v, %v\n").kernel(), nvptx_target(80)), 1);
+}
+
+TEST(Effect, LanesAreChosenByPlaces) {
+  auto kernel = [](const std::string& body) {
+    return Program(
+        "kernel @k(%x: array<f32,1>, %at: array<i32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {\n  %i = tid 0\n" +
+        body + "  return\n}\n");
+  };
+  int natural = natural_lanes(host_target());
+  // Lanes that add to one place are summed up first; from a place each, without gathers, one lane is as fast.
+  Program sum = kernel("  %v = load %x[%i]\n  %old = atomic add %out[0i32], %v\n");
+  EXPECT_GE(choose_lanes(sum.kernel(), host_target()), natural);
+  Program gather = kernel("  %a = load %at[%i]\n  %v = load %x[%a]\n  store %out[%i], %v\n");
+  EXPECT_EQ(choose_lanes(gather.kernel(), host_target()) > 1, natural > 4);
 }
 
 TEST(Effect, PrivateMemoryHasLimits) {

@@ -82,7 +82,12 @@ class _Argument:
             self.type = self.element = handle
             if handle.kind != "array":
                 return
-            value = self.value = _interface.as_array(value, handle)
+            shared = array.__new__(array)
+            if not shared._init_foreign(value, handle.element, False):
+                shared = _interface.as_array(value, handle)
+            if shared is None:
+                raise TypeError(f"wp.map can't share the memory of this {type(value).__name__}; make a wp.array of it first")
+            value = self.value = shared
             self.foreign = True
         elif not (value._valid if isinstance(value, array) else value.data is not None):
             raise TypeError("an array annotation has no elements to map")

@@ -18,7 +18,7 @@ from warp._src.devices import device, streams
 from warp._src.gradients import tape
 from warp._src.kernels import definitions, launching, modules
 from warp._src.session import config, errors, kernel_cache, logger
-from warp._src.values import builtins, composite, constants, scalars, struct, types
+from warp._src.values import builtins, composite, constants, scalars, struct, struct_ctypes, types
 
 
 _RENAMED = {
@@ -139,6 +139,7 @@ codegen = _path(
 
 types.__class__ = kernel_cache.__class__ = _Path  # further names of these paths come from warp
 types.array = types.Array = array.array  # type: ignore[attr-defined]
+types.array_t = struct_ctypes.array_t  # type: ignore[attr-defined]
 
 DOCUMENTED = {
     "build": kernel_cache,
@@ -179,6 +180,12 @@ _thirdparty.appdirs = _late_path(  # type: ignore[attr-defined]
     "warp._src.thirdparty.appdirs", "warp._src.interop.appdirs", "Folders of a user."
 )
 _OLDER |= {"thirdparty": _thirdparty, "thirdparty.appdirs": _thirdparty.appdirs}  # type: ignore[attr-defined]
+
+_jax = _late_path("warp._src.jax", "warp._src.interop.jax_exchange", "Names of warp.jax.")
+_jax.ffi = _late_path(  # type: ignore[attr-defined]
+    "warp._src.jax.ffi", "warp.jax_experimental.ffi", "Names of warp.jax_experimental.ffi."
+)
+_OLDER |= {"jax": _jax, "jax.ffi": _jax.ffi}  # type: ignore[attr-defined]
 
 PATHS = {"math": _path("math", {}), "tape": tape}
 """`warp.<name>`, which are no names of `warp` until somebody asks."""

@@ -120,6 +120,34 @@ _LATE = {
     ),
     "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
     "warp._src.interop.ipc": ("from_ipc_handle",),
+    "warp._src.interop.dlpack": ("from_dlpack", "to_dlpack"),
+    "warp._src.interop.jax_callable": ("jax_callable",),
+    "warp._src.interop.jax_exchange": (
+        "device_from_jax",
+        "device_to_jax",
+        "dtype_from_jax",
+        "dtype_to_jax",
+        "from_jax",
+        "get_jax_device",
+        "to_jax",
+    ),
+    "warp._src.interop.jax_graphs": (
+        "JaxCallableGraphMode",
+        "clear_jax_callable_graph_cache",
+        "get_jax_callable_default_graph_cache_max",
+        "set_jax_callable_default_graph_cache_max",
+    ),
+    "warp._src.interop.jax_kernel": ("JaxModulePreloadMode", "jax_kernel"),
+    "warp._src.interop.paddle_exchange": (
+        "device_from_paddle",
+        "device_to_paddle",
+        "dtype_from_paddle",
+        "dtype_to_paddle",
+        "from_paddle",
+        "stream_from_paddle",
+        "to_paddle",
+    ),
+    "warp._src.interop.torch_exchange": ("dtype_from_torch", "dtype_to_torch", "from_torch", "to_torch"),
     "warp._src.interop.torch_streams": ("device_from_torch", "device_to_torch", "stream_from_torch", "stream_to_torch"),
     "warp._src.kernels.gpu_properties": (
         "get_cuda_kernel_properties",
@@ -141,19 +169,17 @@ _LATE = {
 _late_names = {name: module for module, names in _LATE.items() for name in names}
 
 
+_MODULES = ("autograd", "dlpack", "geometry", "jax", "jax_experimental", "paddle", "torch")
+"""Modules that are imported when `wp.autograd` and the like is first asked for."""
+
+
 def __getattr__(name: str) -> object:
     """Names that are made when first asked for: those of modules that few programs need, builtins (wp.sin, wp.dot…) and
     their structs."""
     if name.startswith("__"):
         raise AttributeError(name)
-    if name == "autograd":
-        import warp.autograd
-
-        return warp.autograd
-    if name == "geometry":
-        import warp.geometry
-
-        return warp.geometry
+    if name in _MODULES:
+        return _importlib.import_module(f"warp.{name}")
     if name in _module_paths.PATHS:
         return _module_paths.PATHS[name]
     module = _late_names.get(name)

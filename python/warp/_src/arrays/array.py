@@ -50,7 +50,8 @@ class array(ArrayExchange):
     """An array of elements of one type.
 
     `data` is anything NumPy reads, another array, or None; trailing dimensions become the components of a vector or
-    matrix `dtype`. `copy=False` shares the memory of `data` where dtype and layout allow it and the memory is writable.
+    matrix `dtype`. `copy=False` shares the memory of `data` where dtype and layout allow it; read-only memory too, with a
+    warning when it is first written to.
     With `ptr` the array lies over foreign memory, which `deleter(ptr, bytes)` frees at the end. With neither, `shape`
     makes new memory that is not initialised. A dtype alone makes an annotation.
     """
@@ -95,7 +96,7 @@ class array(ArrayExchange):
         ):
             handle = None if dtype is Any or dtype is None else plain_handles[dtype]
             if handle is not None or dtype is Any:
-                if self._init_buffer(data, handle, copy):
+                if self._init_foreign(data, handle, copy):
                     if requires_grad or grad is not None or retain_grad:
                         self._init_grad(grad, requires_grad, retain_grad)
                     return
@@ -122,7 +123,8 @@ class array(ArrayExchange):
             if strides is not None:
                 raise RuntimeError("strides= goes with ptr= or shape=; data brings its own")
             if place == ON_CPU and (not _interface.on_device(data) or hasattr(data, "__array_interface__")):
-                self._init_data(data, dtype, shape, copy)
+                if copy or not self._init_shared(data, dtype, shape):
+                    self._init_data(data, dtype, shape, copy)
             else:
                 from warp._src.arrays.cuda_interface import init_elsewhere
 
@@ -168,6 +170,13 @@ class array(ArrayExchange):
         """Tells tapes that want to know, and forward mode, where the elements came from: as `assign` takes them?"""
         if (self._has_grad and _weft.copies_are_followed()) or _weft.forward_mode():
             listeners.record_assignment(self, source, in_order)
+
+    def _init_shared(self, data: Any, dtype: Any, shape: Any) -> bool:
+        """Shares the memory of another library's object; False if it has to be looked at more closely."""
+        if shape is not None or isinstance(data, (list, tuple, _weft.Array)) or hasattr(data, "_wp_type_"):
+            return False
+        handle = None if dtype is Any or dtype is None else plain_handles[dtype]
+        return (handle is not None or dtype is Any or dtype is None) and self._init_foreign(data, handle, False)
 
     def _init_data(self, data: Any, dtype: Any, shape: Any, copy: bool) -> None:
         handle = None if dtype is Any or dtype is None else element_handle(dtype)
@@ -309,6 +318,8 @@ class array(ArrayExchange):
         if not isinstance(value, array):
             raise ValueError(f"The given gradient array is incompatible: it is no wp.array but {type(value).__name__}")
         try:
+            if value.strides != self.strides and value.shape == self.shape and value._element == self._element:
+                value = self._restrided(value)
             self._set_grad(value)
         except RuntimeError as error:
             raise ValueError(f"The given gradient array is incompatible: {error}") from None

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from warp import _weft
 from warp._src.arrays import array_interface as _interface
+from warp._src.arrays import listeners
 from warp._src.arrays.array_attributes import ArrayAttributes
 from warp._src.devices.device import MemoryKind
 from warp._src.values.struct_ctypes import structure_of
 
 
 class ArrayExchange(ArrayAttributes):
-    """The protocols of NumPy, DLPack and ctypes, for `array`."""
+    """The protocols of NumPy and ctypes, for `array`; DLPack is C++'s (src/bind/dlpack.cpp)."""
 
     __slots__ = ()
 
@@ -52,16 +53,27 @@ class ArrayExchange(ArrayAttributes):
 
         return interface_of(self)
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        """A DLPack capsule over the same memory."""
-        if self._place >= 0:
-            from warp._src.arrays.cuda_dlpack import capsule_of
+    def _restrided(self, gradient: Any) -> Any:
+        """A gradient copied to memory of this array's strides: other libraries hand out expanded ones, whose elements share
+        memory."""
+        if all(n < 2 or s == t for n, s, t in zip(self.shape, self.strides, gradient.strides)):
+            return gradient
+        if 0 in self.strides:
+            raise RuntimeError("elements of the array share memory, and can't have a gradient each")
+        array = _interface.array_class
+        made = array.__new__(array)
+        made._share(self)
+        made._set_requires_grad(False)
+        made._set_requires_grad(True)  # of the same strides
+        copied = made._grad_view()
+        with listeners.paused():
+            copied._copy_from(gradient)
+        return copied
 
-            return capsule_of(self, kwargs.get("stream"))
-        return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if v is not None})
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0) if self._place < 0 else (2, self.device._native.number)
+    @property
+    def _tensor(self) -> Any:
+        """The tensor of PyTorch over whose memory this lies, or None."""
+        return _weft.array_tensor(self)
 
     def cptr(self) -> Any:
         """A ctypes pointer to the first element."""

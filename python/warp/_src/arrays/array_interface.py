@@ -300,6 +300,14 @@ def foreign_ndarray(obj: Any) -> np.ndarray | None:
         return obj
     if isinstance(obj, (list, tuple, str)) or isinstance(obj, type):
         return None
+    if not isinstance(obj, np.generic):
+        try:
+            seen = _weft.foreign_array(array_class, obj, zero_rank=True)
+        except RuntimeError:  # elements or layouts that arrays don't have: NumPy may know more
+            seen = None
+        if seen is not None and seen._place < 0:
+            values = numpy_view(seen)
+            return values.reshape(()) if getattr(obj, "shape", None) == () else values
     interface = getattr(obj, "__array_interface__", None)
     if interface is not None:
         return checked_interface(interface, obj)
@@ -374,28 +382,17 @@ def alias(values: np.ndarray, known: Layout, target: Any) -> bool:
 
 
 def as_array(obj: Any, type: _weft.Type, place: int = -1) -> Any:
-    """An argument of `wp.launch` as an array of this array type, sharing the object's memory. Read-only objects are
-    copied. None if the object is no array, or one of other elements or dimensions, or lies elsewhere than on the device
-    `place`."""
+    """An argument of `wp.launch` that C++ does not read, as an array of this array type over the object's memory: structs.
+    None if the object is no such array, or the launch does not run on the CPU."""
     handle = type.element
-    if place >= 0:
-        if not hasattr(obj, "__cuda_array_interface__"):
-            return None
-        from warp._src.arrays.cuda_interface import over_cuda_memory
-
-        seen = over_cuda_memory(obj, handle)
-        return seen if seen.ndim == type.rank and seen._element == handle else None
-    made = _weft.array_over_buffer(array_class, obj, handle)
-    if made is not None:
-        return made if made.ndim == type.rank else None
+    if place >= 0 or handle.kind != "struct":
+        return None
     values = foreign_ndarray(obj)
-    if values is None:
+    if values is None or values.ndim != type.rank:
         return None
     known = layout(handle)
-    if values.ndim != type.rank + len(known.inner) or values.shape[type.rank :] != known.inner:
-        return None
     if values.dtype == known.base and not values.flags.writeable:
-        values = values.copy()
+        raise RuntimeError("the memory of these structs is read-only; pass a copy")
     made = array_class.__new__(array_class)
     return made if alias(values, known, made) else None
 
@@ -406,11 +403,6 @@ def type_of(value: Any) -> _weft.Type | None:
     if isinstance(value, np.generic):
         scalar = scalar_class(value.dtype)
         return scalar._wp_type_ if scalar is not None else None
-    if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
-        from warp._src.arrays.cuda_interface import over_cuda_memory
-
-        seen = over_cuda_memory(value, None)
-        return seen._type
     values = foreign_ndarray(value)
     if values is None or not 1 <= values.ndim <= 4:
         return None

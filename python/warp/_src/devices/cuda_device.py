@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from warp import _weft
@@ -32,7 +33,8 @@ class CudaDevice(Device):
         self.is_mempool_supported = facts["is_mempool_supported"]
         self.is_ipc_supported = facts["is_ipc_supported"]
         self.is_managed_memory_supported = facts["is_managed_memory_supported"]
-        self._stream: Any = None
+        self._stream: Any = None  # of the process
+        self._own = threading.local()  # `stream`: of the calling thread, where it has one
 
     @property
     def name(self) -> str:
@@ -76,7 +78,10 @@ class CudaDevice(Device):
 
     @property
     def stream(self) -> Any:
-        """The current stream: work of the device is queued there unless told otherwise."""
+        """The current stream of the calling thread: work of the device is queued there unless told otherwise."""
+        own = getattr(self._own, "stream", None)
+        if own is not None:
+            return own
         if self._stream is None:
             self._stream = Stream._over(self, _weft.cuda_stream_current(self.ordinal))
         return self._stream
@@ -91,15 +96,29 @@ class CudaDevice(Device):
         return Stream._over(self, _weft.cuda_stream_over(self.ordinal, 0))
 
     def set_stream(self, stream: Any, sync: bool = True) -> None:
-        """Makes a stream current; with `sync` it waits for what the one before has queued."""
+        """Makes a stream current, inside of a `wp.ScopedStream` for its thread, else for the process; with `sync` it waits
+        for what the one before has queued."""
+        self._check(stream, sync)
+        if getattr(self._own, "stream", None) is not None:
+            self._use_in_thread(stream)
+        else:
+            _weft.cuda_stream_use(self.ordinal, stream._queue)
+            self._stream = stream
+
+    def _check(self, stream: Any, sync: bool) -> None:
         if not isinstance(stream, Stream):
             raise TypeError(f"this takes a wp.Stream, got {stream!r}")
         if stream.device is not self:
             raise RuntimeError(f"the stream belongs to {stream.device}, not to {self}")
         if sync and stream is not self.stream:
             stream.wait_stream(self.stream)
-        _weft.cuda_stream_use(self.ordinal, stream._queue)
-        self._stream = stream
+
+    def _use_in_thread(self, stream: Any) -> Any:
+        """Gives the calling thread a stream of its own, or None for the process's; the one before."""
+        before = getattr(self._own, "stream", None)
+        _weft.cuda_stream_of_thread(self.ordinal, None if stream is None else stream._queue)
+        self._own.stream = stream
+        return before
 
     def make_current(self) -> None:
         """Makes the CUDA context current for the calling thread."""

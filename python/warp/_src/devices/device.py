@@ -1,10 +1,12 @@
-"""Devices: the CPU and CUDA devices, and which one is current. The CUDA driver is opened when a program first asks for
-devices, or for the current one; on a machine without one that costs nothing and says nothing."""
+"""Devices: the CPU and CUDA devices, and which one is current, for the process and inside of scopes for their thread. The
+CUDA driver is opened when a program first asks for devices, or for the current one; on a machine without one that costs
+nothing and says nothing."""
 
 from __future__ import annotations
 
 import enum
 import os
+import threading
 from typing import Any, Callable, Union
 
 from warp import _weft
@@ -148,10 +150,35 @@ ON_CPU, ON_PINNED = -1, -2
 """Numbers for places of memory that are no CUDA device; see src/bind/kernel_object.h."""
 
 
-class _Selection:
-    """The devices of the machine and the current one."""
+class _ThreadChoice(threading.local):
+    """What scopes of the calling thread chose."""
 
-    __slots__ = ("aliases", "current", "devices", "last_cuda", "mapped", "on_cpu", "problem", "started", "version")
+    device: Device | None = None  # None: outside of scopes
+    cuda: Device | None = None  # what "cuda" means there
+
+    def __init__(self) -> None:
+        self.before: list[tuple[Device | None, Device | None]] = []  # of the scopes around, outermost first
+
+
+choice = _ThreadChoice()
+
+
+class _Selection:
+    """The devices of the machine and the one that is current for the process."""
+
+    __slots__ = (
+        "aliases",
+        "current",
+        "devices",
+        "last_cuda",
+        "lock",
+        "mapped",
+        "on_cpu",
+        "problem",
+        "scopes",
+        "started",
+        "version",
+    )
 
     def __init__(self) -> None:
         self.current: Device | None = None  # None: nobody has asked yet
@@ -159,7 +186,9 @@ class _Selection:
         self.mapped: dict[int, Device] = {}  # contexts of other libraries, by place; those unmapped stay
         self.aliases: dict[str, Device] = {}  # names given by map_cuda_device
         self.last_cuda: Device | None = None  # what "cuda" means
-        self.on_cpu = False  # the current device is known to be the CPU
+        self.on_cpu = False  # the current device is known to be the CPU, in whichever thread
+        self.scopes = 0  # how many threads' scopes chose another device than the CPU
+        self.lock = threading.Lock()  # guards `scopes`
         self.problem = ""  # why there are no CUDA devices
         self.version = 0  # of the driver
         self.started: Callable[[], None] | None = None  # told when devices were first asked for; `api/wiring.py` sets it
@@ -198,19 +227,47 @@ class _Selection:
         return [*self.find(), *named]
 
     def use(self, device: Device) -> None:
-        """Makes a device current."""
-        self.current = device
-        self.on_cpu = device is CPU
+        """Makes a device current for the process."""
+        with self.lock:
+            self.current = device
+            self.on_cpu = device is CPU and not self.scopes
         if device.is_cuda:
             self.last_cuda = device
         _weft.set_launch_device(device.ordinal)
 
     def now(self) -> Device:
-        """The current device; the first CUDA device unless a program chose one."""
+        """The current device of the process; the first CUDA device unless a program chose one."""
         if self.current is None:
             found = self.find()
             self.use(found[0] if found else CPU)
         return self.current  # type: ignore[return-value]
+
+    def enter(self, device: Device) -> None:
+        """Begins a scope of the calling thread."""
+        choice.before.append((choice.device, choice.cuda))
+        self._choose(device, device if device.is_cuda else choice.cuda)
+
+    def leave(self) -> None:
+        """Ends the calling thread's innermost scope; nothing to do in a thread that has none (a scope that was entered in
+        another one)."""
+        if choice.before:
+            self._choose(*choice.before.pop())
+
+    def replace(self, device: Device) -> None:
+        """Makes a device current: inside of a scope for its thread and until its end, else for the process."""
+        if choice.before:
+            self._choose(device, device if device.is_cuda else choice.cuda)
+        else:
+            self.use(device)
+
+    def _choose(self, device: Device | None, cuda: Device | None) -> None:
+        counts = [one is not None and one is not CPU for one in (choice.device, device)]
+        if counts[0] != counts[1]:
+            with self.lock:
+                self.scopes += 1 if counts[1] else -1
+                self.on_cpu = self.current is CPU and not self.scopes
+        choice.device, choice.cuda = device, cuda
+        _weft.set_thread_device(None if device is None else device.ordinal)
 
 
 selection = _Selection()
@@ -244,7 +301,7 @@ def not_cuda(device: object) -> RuntimeError:
 def get_device(ident: Any = None) -> Device:
     """The device of that name; None is the current one. ValueError for unknown names."""
     if ident is None:
-        return selection.current or selection.now()
+        return choice.device or selection.current or selection.now()
     if isinstance(ident, Device):
         return ident
     if isinstance(ident, str):
@@ -258,7 +315,7 @@ def get_device(ident: Any = None) -> Device:
                 raise RuntimeError(
                     f"CUDA is not available: no device 'cuda'; use device='cpu' ({selection.problem})"
                 )
-            return selection.last_cuda or found[0]
+            return choice.cuda or selection.last_cuda or found[0]
         if ident.startswith("cuda:") and ident[5:].isdecimal():
             found = selection.find()
             if int(ident[5:]) < len(found):
@@ -376,8 +433,9 @@ def get_preferred_device() -> Device:
 
 
 def set_device(ident: Any) -> None:
-    """Makes a device the current one, which is used where no device is given."""
-    selection.use(get_device(ident))
+    """Makes a device the current one, which is used where no device is given: for the whole process, or inside of
+    `ScopedDevice` and `ScopedStream` for their thread, until they end."""
+    selection.replace(get_device(ident))
 
 
 def is_cpu_available() -> bool:
@@ -404,19 +462,18 @@ def can_access(device: Any, resource: Any) -> bool:
 
 
 class ScopedDevice:
-    """`with wp.ScopedDevice("cuda:0"):` makes a device current and restores the previous one."""
+    """`with wp.ScopedDevice("cuda:0"):` makes a device current for the calling thread and restores the previous one. Other
+    threads keep theirs."""
 
     def __init__(self, device: Any):
         self.device = get_device(device)
-        self._saved: list[Device] = []  # one may be entered again inside of itself
 
     def __enter__(self) -> Device:
-        self._saved.append(selection.now())
-        selection.use(self.device)
+        selection.enter(self.device)
         return self.device
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        selection.use(self._saved.pop())
+        selection.leave()
 
 
 def synchronize() -> None:

@@ -4,6 +4,7 @@ what would wait returns at once and what needs a stream raises."""
 from __future__ import annotations
 
 import operator
+import threading
 from typing import Any
 
 from warp import _weft
@@ -249,30 +250,42 @@ def put_in_order(earlier: Stream, later: Stream) -> None:
     later.wait_stream(earlier)
 
 
+class _ThreadScopes(threading.local):
+    def __init__(self) -> None:
+        self.before: list[tuple[Device, Stream | None, Stream]] = []  # device, the thread's stream, the one in use
+
+
+_scopes = _ThreadScopes()
+
+
 class ScopedStream:
-    """`with wp.ScopedStream(stream):` makes a stream (and its device) current and restores the previous one; None changes
-    nothing. With `sync_enter` it waits for the previous stream, with `sync_exit` the previous one for it."""
+    """`with wp.ScopedStream(stream):` makes a stream (and its device) current for the calling thread and restores the
+    previous one; None changes nothing. Other threads keep theirs. With `sync_enter` the stream waits for the previous one,
+    with `sync_exit` the previous one for it."""
 
     def __init__(self, stream: Stream | None, sync_enter: bool = True, sync_exit: bool = False):
         self.stream = None if stream is None else _stream(stream)
         self.sync_enter = sync_enter
         self.sync_exit = sync_exit
-        self._saved: list[tuple[Stream, Device]] = []
 
     def __enter__(self) -> Stream | None:
         if self.stream is not None:
-            device = self.stream.device
-            self._saved.append((device.stream, selection.now()))
-            device.set_stream(self.stream, self.sync_enter)
-            selection.use(device)
+            device: Any = self.stream.device
+            device._check(self.stream, self.sync_enter)
+            used = device.stream
+            _scopes.before.append((device, device._use_in_thread(self.stream), used))
+            selection.enter(device)
         return self.stream
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        if self.stream is not None:
-            self.stream._queue.leave()  # its owner may take it away, while what was queued still runs
-            stream, device = self._saved.pop()
-            self.stream.device.set_stream(stream, self.sync_exit)
-            selection.use(device)
+        if self.stream is None or not _scopes.before:
+            return
+        self.stream._queue.leave()  # its owner may take it away, while what was queued still runs
+        device, own, used = _scopes.before.pop()
+        selection.leave()
+        device._use_in_thread(own)  # type: ignore[attr-defined]
+        if self.sync_exit:
+            used.wait_stream(self.stream)
 
 
 def _no_pools() -> ValueError:
@@ -430,5 +443,5 @@ class ScopedPeerAccess:
 
 
 __all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("Any", "Device")]
-_TAKEN_IN = ("annotations", "operator", "get_device", "not_cuda", "selection")
+_TAKEN_IN = ("annotations", "operator", "threading", "get_device", "not_cuda", "selection")
 __all__ = [n for n in __all__ if n not in (*_TAKEN_IN, "handle_bytes", "put_in_order")]

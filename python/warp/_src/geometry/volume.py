@@ -203,19 +203,22 @@ class Volume:
         """The lower corners of all tiles, in index space: int32, a row of three for each, in the order of the tiles.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no tile stay as they are.
         """
-        return self._listed(self.get_tile_count(), self._volume.write_tiles, out)
+        return self._listed(self.get_tile_count(), self._volume.tiles, self._volume.write_tiles, out)
 
     def get_voxels(self, out: array | None = None) -> array:
         """The places of all voxels that have an index, by index: int32, a row of three for each.
 
         Args:
-            out: an array to write them to: of int32 with such rows, or of vec3i.
+            out: an array to write them to: of int32 with such rows, or of vec3i. If the volume can be rebuilt, rows for which there
+                is room and no voxel stay as they are.
         """
-        return self._listed(self.get_voxel_count(), self._volume.write_voxels, out)
+        return self._listed(self.get_voxel_count(), self._volume.voxels, self._volume.write_voxels, out)
 
-    def _listed(self, count: int, write: Any, out: array | None) -> array:
+    def _listed(self, count: int, there: int, write: Any, out: array | None) -> array:
+        """Rows for `count`, of which `there` are written; those behind stay as they are in `out`."""
         _building.refuse_capture(self.device, "a list of a Volume's voxels or tiles")
         rows = zeros((count, 3), dtype=types.int32, device="cpu")
         write(rows)
@@ -226,7 +229,8 @@ class Volume:
             raise RuntimeError(f"'out' must be an array of int32 of shape ({count}, 3), or of vec3i of shape ({count},)")
         if out.device != self.device:
             raise RuntimeError(f"'out' must live on the Volume's device, {self.device}, not on {out.device}")
-        out.assign(rows.view(types.vec3i) if flat else rows)
+        if there:
+            out[:there].assign((rows.view(types.vec3i) if flat else rows)[:there])
         return out
 
     # ---- features --------------------------------------------------------------------------------------------------
@@ -278,7 +282,7 @@ class Volume:
         if isinstance(file_or_buffer, (str, os.PathLike)):
             name = os.fspath(file_or_buffer)
             with open(file_or_buffer, "rb") as file:
-                data: Any = file.read()
+                data: Any = _building.file_bytes(file)
         elif hasattr(file_or_buffer, "read"):
             data = file_or_buffer.read()
             name = str(getattr(file_or_buffer, "name", name))
@@ -288,8 +292,10 @@ class Volume:
             raise RuntimeError(f"{name}: a .nvdb file must be opened for reading bytes: open(path, 'rb')")
         blosc = _blosc()
         unpack = None if blosc is None else _building.blosc_unpacker(blosc)
-        memory, sizes = _weft.volume_read(data, name, unpack)
-        return cls._of(_building.shared(memory).to(get_device(device)), name, sizes)
+        own = isinstance(data, array)
+        memory, sizes, at = _weft.volume_read(data.numpy() if own else data, name, unpack, own)
+        grids = data[at : at + sum(sizes)] if memory is None else _building.shared(memory)
+        return cls._of(grids.to(get_device(device)), f"{name}, unpacked grid", sizes)
 
     def save_to_nvdb(self, path: Any, codec: str = "none") -> None:
         """Writes the grid to a `.nvdb` file, with those that follow it where it was loaded.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from warp import _weft
 from warp._src.arrays.array import array, element_handle
-from warp._src.arrays.array_factories import clone
+from warp._src.arrays.array_factories import clone, empty
 from warp._src.devices.device import Device, get_device
 from warp._src.values import types
 from warp._src.values.vector import vector as vector_type
@@ -17,6 +18,10 @@ from warp._src.values.vector import vector as vector_type
 HEADER_BYTES = 736
 """What a grid says of itself comes first, in so many bytes."""
 _GRID_COUNT = 28
+_FILE_HEAD = 16 + 176
+"""Bytes of a file before its first name: the segment's, and the metadata of a grid."""
+_FILE_NAME = 16 + 136
+_FILE_MAGICS = (b"NanoVDB0", b"NanoVDB2")
 _LONGEST_BOX = 2**31
 
 
@@ -25,6 +30,25 @@ def shared(memory: _weft.Array) -> array:
     made = array.__new__(array)
     made._share(memory)
     return made
+
+
+def file_bytes(file: Any) -> Any:
+    """All bytes of a file: in an array where grids that are not compressed begin at multiples of 32, so that the volume can keep
+    that memory as it is; else as bytes."""
+    head = file.read(_FILE_HEAD)
+    size = os.fstat(file.fileno()).st_size
+    if len(head) < _FILE_HEAD or head[:8] not in _FILE_MAGICS or head[14:16] != b"\0\0" or size < _FILE_HEAD:
+        return head + file.read()
+    # With several grids the names of the others come before the first one's bytes: that file is copied.
+    start = _FILE_HEAD + int.from_bytes(head[_FILE_NAME : _FILE_NAME + 4], "little")
+    room = empty(size + 32, dtype=types.uint8, device="cpu")
+    memory = room[-(room.ptr + start) % 32 :][:size]
+    view = memoryview(memory.numpy())
+    view[:_FILE_HEAD] = head
+    filled = _FILE_HEAD
+    while filled < size and (more := file.readinto(view[filled:])):
+        filled += more
+    return memory[:filled]
 
 
 def reinterpreted(memory: array, dtype: Any, count: int) -> array:
@@ -111,7 +135,7 @@ def _matrix(voxel_size: Any, transform: Any) -> list[float]:
 def _scales(voxel_size: Any) -> list[float]:
     """The matrix of a transform that scales alone."""
     try:
-        if voxel_size is None:
+        if voxel_size is None or isinstance(voxel_size, (str, bytes)):
             raise TypeError
         sizes = np.asarray(voxel_size, dtype=np.float64).reshape(-1).tolist()
     except (TypeError, ValueError):

@@ -47,14 +47,16 @@ class _Stretch:
 
     def view(self, one: array) -> array:
         """The tangents of an array in this memory."""
-        layout = {"dtype": one.dtype, "shape": one.shape, "strides": one.strides, "device": one.device}
-        gradient = None
+        gradient = 0
         if one.requires_grad:
             if self.gradients is None:
                 self.gradients = self._make()
-            gradient = array(ptr=self.gradients[1] + one.ptr - self.low, **layout)
-        made = array(ptr=self.start + one.ptr - self.low, grad=gradient, **layout)
-        made._shadow_of = self  # type: ignore[attr-defined]  # keeps the memory
+            gradient = self.gradients[1] + one.ptr - self.low
+        made = array.__new__(array)
+        address = self.start + one.ptr - self.low
+        made._wrap(one._element, one.shape, one.strides, address, self, None, gradient, one._place)
+        made._dtype = one.dtype
+        made._foreign = True
         return made
 
 

@@ -7,10 +7,11 @@ import typing
 
 from warp import _weft
 from warp._src.arrays import listeners
-from warp._src.devices.device import CPU, Device, get_device, synchronize_device
+from warp._src.devices.device import CPU, Device, device_at, get_device, synchronize_device
 from warp._src.kernels.definitions import Kernel
 from warp._src.session import config
 from warp._src.session.logger import tell_launch
+from warp._src.values.struct_ctypes import array_t
 
 
 class Launch(_weft.RecordedLaunch):
@@ -164,7 +165,7 @@ class Launch(_weft.RecordedLaunch):
     def set_param_at_index_from_ctype(self, index: int, value: object, adjoint: bool = False) -> None:
         """Replaces an argument by a ctypes value (its bytes are taken as they are) or a number."""
         self._check(index, adjoint)
-        if isinstance(value, (int, float)):
+        if isinstance(value, (int, float, array_t)):
             self._set_param(index, value)
         else:
             self._set_bytes(index, value)
@@ -214,6 +215,12 @@ def _dim_of_first_array(args: typing.Iterable[object]) -> tuple[int, ...]:
     raise ValueError("wp.launch needs dim=: there is no array argument to take it from")
 
 
+def _device_of(device: object, inputs: typing.Sequence[object], outputs: typing.Sequence[object]) -> Device:
+    """Where a launch runs: the named device; without one that of the thread's scope, of the arrays, or the current one."""
+    current = get_device(device)
+    return current if device is not None else device_at(_weft.launch_place(inputs, outputs))
+
+
 def _launch_rare(
     kernel: Kernel,
     dim: object,
@@ -232,7 +239,7 @@ def _launch_rare(
     """Launches that C++ hands over: not its usual case of a known kernel and device (see src/bind/launch.cpp)."""
     if not isinstance(kernel, Kernel):
         raise RuntimeError(f"wp.launch runs kernels (functions decorated with @wp.kernel), not {kernel!r}")
-    where = stream.device if stream is not None else get_device(device)  # type: ignore[attr-defined]
+    where = stream.device if stream is not None else _device_of(device, inputs, outputs)  # type: ignore[attr-defined]
     place = (where.ordinal, max_blocks, block_dim, None if stream is None else stream._queue)  # type: ignore[attr-defined]
     if dim is None:
         dim = _dim_of_first_array([*inputs, *outputs])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from warp import _weft
 from warp._src.values import types as wt
 
 
@@ -20,6 +21,16 @@ class ArrayDescriptor(ctypes.Structure):
         ("reserved", ctypes.c_int32),
     ]
 
+
+class array_t(ArrayDescriptor):
+    """The descriptor of an array, as `from_torch(…, return_ctype=True)` makes it: it goes to launches in an array's place, keeps
+    what it was made of alive, and is nothing else."""
+
+    _fields_ = [("_element", ctypes.c_uint64), ("_place", ctypes.c_int64), ("_mark", ctypes.c_uint64)]
+    _keep: Any
+
+
+_weft.set_descriptor_class(array_t)
 
 _made: dict[Any, Any] = {}
 

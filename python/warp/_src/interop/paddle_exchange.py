@@ -1,0 +1,259 @@
+"""`warp.paddle`: tensors of Paddle as arrays and arrays as tensors, without copies. Memory is read by the one reader of foreign
+memory (src/bind/exchange.cpp); here are names, types, devices, streams and gradients. Nothing imports Paddle before a program
+asks for one of these."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from warp import _weft
+from warp._src.arrays.array import array
+from warp._src.arrays.array_arguments import element_handle
+from warp._src.devices.device import CPU, Device, get_device, not_cuda
+from warp._src.devices.streams import Stream, put_in_order
+from warp._src.values import types as wt
+
+__all__ = [
+    "device_from_paddle",
+    "device_to_paddle",
+    "dtype_from_paddle",
+    "dtype_is_compatible",
+    "dtype_to_paddle",
+    "from_paddle",
+    "stream_from_paddle",
+    "to_paddle",
+]
+
+
+def paddle_module() -> Any:
+    """Paddle; ModuleNotFoundError with what to do if it is not installed."""
+    try:
+        return importlib.import_module("paddle")
+    except ModuleNotFoundError as error:
+        if error.name != "paddle":
+            raise
+        raise ModuleNotFoundError("Paddle is not installed; pip install paddlepaddle", name="paddle") from None
+
+
+def from_paddle(
+    t: Any,
+    dtype: Any = None,
+    requires_grad: bool | None = None,
+    grad: Any = None,
+    return_ctype: bool = False,
+    retain_grad: bool = False,
+) -> Any:
+    """An array over the memory of a Paddle tensor, which it keeps alive.
+
+    `dtype` may be a vector, matrix, quaternion or transform that trailing dimensions fold into, or a scalar that differs in sign
+    only. `requires_grad=None` is `not t.stop_gradient`. The gradient is the tensor's own, made and set where a leaf has none;
+    while Paddle's grad mode is off, as inside of PyLayer, and for tensors that are no leaves it is private: pass `grad=` (an
+    array or a tensor of the same strides) to share one. With `return_ctype` the result is a `wp.types.array_t`, a plain
+    descriptor that goes to launches only.
+    """
+    handle = None if dtype is None else element_handle(dtype)
+    made = _weft.foreign_array(array, t, handle, True, True)
+    if made is None or not _is_tensor(t):
+        raise TypeError(f"from_paddle takes a paddle.Tensor, not {type(t).__name__}")
+    if requires_grad is None:
+        requires_grad = grad is not None or not t.stop_gradient
+    if requires_grad or grad is not None:
+        shared = grad if grad is not None else _gradient_of(t)
+        if shared is None:
+            made.requires_grad = True
+        else:
+            made.grad = _same_layout(made, _as_gradient(shared, made), t)
+    if return_ctype:
+        return _weft.array_descriptor(made)
+    if retain_grad:
+        made.retain_grad = True
+    return made
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "stop_gradient") and hasattr(value, "place")
+
+
+def _gradient_of(tensor: Any) -> Any:
+    """The gradient that an array over a tensor shares: that of a leaf, made by Paddle if there is none yet. None for tensors
+    that don't keep theirs, and while grad mode is off."""
+    paddle = paddle_module()
+    if tensor.stop_gradient or not tensor.is_leaf or not paddle.is_grad_enabled():
+        return None
+    if tensor.grad is None:
+        tensor.grad_ = paddle.zeros_like(tensor)  # shares memory, where `grad` copies
+    return tensor.grad
+
+
+def _as_gradient(gradient: Any, of: Any) -> Any:
+    """A gradient that a program or Paddle gave as an array of the same type."""
+    if isinstance(gradient, _weft.Array):
+        return gradient
+    made = _weft.foreign_array(array, gradient, of._element, True, True)
+    if made is None:
+        raise TypeError(f"a gradient is an array or a paddle.Tensor, not {type(gradient).__name__}")
+    return made
+
+
+def _same_layout(made: Any, gradient: Any, tensor: Any) -> Any:
+    fits = gradient._element == made._element and gradient.shape == made.shape
+    if fits and all(n < 2 or a == b for n, a, b in zip(made.shape, made.strides, gradient.strides)):
+        return gradient
+    raise RuntimeError(
+        f"the gradient does not match its tensor: the tensor is seen as {made.dtype.__name__} of shape {made.shape}, strides "
+        f"{made.strides} bytes, the gradient as {gradient.dtype.__name__} of shape {gradient.shape}, strides "
+        f"{gradient.strides} bytes; pass tensor.contiguous(), a gradient of the same strides, or requires_grad=False"
+    )
+
+
+def to_paddle(a: Any, requires_grad: bool | None = None) -> Any:
+    """A Paddle tensor over an array's memory, which it keeps alive. Components of vectors and matrices are further dimensions.
+    `requires_grad=None` takes the array's; then the tensor's gradient lies over the array's."""
+    if not isinstance(a, _weft.Array):
+        raise TypeError(f"to_paddle takes a wp.array, not {type(a).__name__}")
+    if not a._valid:
+        raise RuntimeError("the array has no memory: it is an annotation")
+    if a._element.kind == "struct":
+        raise RuntimeError(f"Paddle has no structs; an array of {a.dtype.__name__} can't become a tensor")
+    tensor = _tensor_over(a)
+    wanted = a.requires_grad if requires_grad is None else requires_grad
+    tensor.stop_gradient = not wanted
+    if wanted and a.grad is not None:
+        tensor.grad_ = _tensor_over(a.grad)
+    return tensor
+
+
+_SIGNED = {"uint16": "int16", "uint32": "int32", "uint64": "int64"}
+"""Scalars that Paddle has not, seen as their signed twins."""
+
+
+def _tensor_over(a: Any) -> Any:
+    paddle_module()
+    dlpack = importlib.import_module("paddle.utils.dlpack")
+    twin = _SIGNED.get(a._element.scalar)
+    if twin is not None:
+        a = _signed(a, getattr(wt, twin))
+    if a.device.is_cuda:  # Paddle orders nothing by itself: a capsule comes without a stream
+        put_in_order(a.device.stream, stream_from_paddle(a.device))
+    return dlpack.from_dlpack(_weft.to_dlpack(a))
+
+
+def _signed(a: Any, scalar: Any) -> Any:
+    """The same memory as elements of a scalar's signed twin."""
+    element = a._element
+    if element.kind == "mat":
+        return a.view(wt.matrix((element.rows, element.cols), scalar))
+    return a.view(scalar if element.kind == "scalar" else wt.vector(element.components, scalar))
+
+
+# Types.
+
+_SCALARS = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+_ALIASES = {"bool": {"bool", "int8", "uint8"}, "int8": {"int8", "uint8"}, "uint8": {"int8", "uint8"}}
+_ALIASES.update({f"int{n}": {f"int{n}", f"uint{n}"} for n in (16, 32, 64)})
+
+
+def dtype_from_paddle(paddle_dtype: Any) -> Any:
+    """The scalar type for a paddle.dtype; TypeError if there is none."""
+    paddle = paddle_module()
+    if isinstance(paddle_dtype, paddle.dtype):
+        name = str(paddle_dtype).removeprefix("paddle.")
+        if name in _SCALARS:
+            return getattr(wt, name)
+    raise TypeError(f"there is no scalar type for {paddle_dtype!r}")
+
+
+def _scalar_name(dtype: Any) -> str:
+    handle = wt.type_handle_or_none(dtype)
+    if handle is None or handle.kind not in ("scalar", "vec", "mat", "quat", "transform"):
+        raise TypeError(f"Paddle has no type for {getattr(dtype, '__name__', dtype)!r}")
+    return handle.scalar
+
+
+def dtype_to_paddle(warp_dtype: Any) -> Any:
+    """The paddle.dtype of a scalar type, or of the components of a vector or matrix; that of the signed twin for unsigned 16,
+    32 and 64 bits. TypeError if there is none."""
+    name = _scalar_name(warp_dtype)
+    return getattr(paddle_module(), _SIGNED.get(name, name))
+
+
+def dtype_is_compatible(paddle_dtype: Any, warp_dtype: Any) -> bool:
+    """Whether from_paddle sees elements of a paddle.dtype as a type."""
+    name = dtype_from_paddle(paddle_dtype).__name__
+    return _scalar_name(warp_dtype) in _ALIASES.get(name, {name})
+
+
+# Devices and streams.
+
+
+def device_from_paddle(paddle_device: Any) -> Device:
+    """The device that Paddle means by a place (Place, CPUPlace, CUDAPlace, CUDAPinnedPlace) or by a name ("cpu", "gpu",
+    "gpu:1"). RuntimeError for others."""
+    if isinstance(paddle_device, str):
+        name, _, number = paddle_device.partition(":")
+        if name == "cpu":
+            return CPU
+        if name == "gpu" and (not number or number.isdecimal()):
+            return get_device(f"cuda:{number or 0}")
+    else:
+        if _says(paddle_device, "is_cpu_place") or _says(paddle_device, "is_cuda_pinned_place"):
+            return CPU
+        if _says(paddle_device, "is_gpu_place"):
+            return get_device(f"cuda:{paddle_device.gpu_device_id()}")
+        kind = type(paddle_device).__name__  # older ones answer no questions
+        if kind in ("CPUPlace", "CUDAPinnedPlace"):
+            return CPU
+        if kind == "CUDAPlace":
+            return get_device(f"cuda:{paddle_device.get_device_id()}")
+        if not hasattr(paddle_device, "is_cpu_place"):
+            raise TypeError(f"a device of Paddle is a place or a name, not {paddle_device!r}")
+    raise RuntimeError(f"there is no device for Paddle's {paddle_device}; kernels run on 'cpu' and 'gpu'")
+
+
+def _says(place: Any, question: str) -> bool:
+    asked = getattr(place, question, None)
+    return bool(asked()) if callable(asked) else False
+
+
+def device_to_paddle(warp_device: Any) -> str:
+    """The name by which Paddle knows a device: "cpu", "gpu:0"."""
+    chosen = get_device(warp_device)
+    if chosen.is_cpu:
+        return "cpu"
+    if not chosen.is_primary:
+        raise RuntimeError(f"Paddle works in the primary context of a GPU; {chosen} is another one")
+    return f"gpu:{chosen.ordinal}"
+
+
+def stream_from_paddle(stream_or_device: Any = None) -> Stream:
+    """A stream of Paddle as a wp.Stream over the same queue: the given one, or the current one of a device. `wp.launch(…,
+    stream=…)` and `wp.ScopedStream` then queue work in line with Paddle's."""
+    paddle = paddle_module()
+    given = stream_or_device
+    if hasattr(given, "cuda_stream") or hasattr(given, "stream_base"):
+        stream = given
+        device = device_from_paddle(given.place) if hasattr(given, "place") else _device_of_stream(given)
+    else:
+        if given is None:
+            device = get_device("cuda")
+        elif isinstance(given, int):
+            device = get_device(f"cuda:{given}")
+        else:
+            device = device_from_paddle(given) if _is_paddles(given) else get_device(given)
+        if not device.is_cuda:
+            raise not_cuda(device)
+        stream = paddle.device.current_stream(device_to_paddle(device))
+    base = getattr(stream, "stream_base", stream)
+    made = Stream(device, cuda_stream=base.cuda_stream)
+    made._paddle_stream = stream  # type: ignore[attr-defined]  # its handle lives as long
+    return made
+
+
+def _is_paddles(given: Any) -> bool:
+    return hasattr(given, "is_cpu_place") or (isinstance(given, str) and given.partition(":")[0] == "gpu")
+
+
+def _device_of_stream(stream: Any) -> Device:
+    named = getattr(stream, "device", None)
+    return get_device("cuda") if named is None else device_from_paddle(named)

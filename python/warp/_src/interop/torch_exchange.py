@@ -1,0 +1,131 @@
+"""`warp.torch`: tensors of PyTorch as arrays and arrays as tensors, without copies. What is done for every call is C++'s
+(src/bind/torch_exchange.cpp); here are names, types, and gradients that have to be made. Nothing imports PyTorch before a
+program asks for one of these."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from warp import _weft
+from warp._src.arrays.array_arguments import element_handle, plain_handles
+from warp._src.values import types as wt
+
+__all__ = ["dtype_from_torch", "dtype_is_compatible", "dtype_to_torch", "from_torch", "to_torch"]
+
+_ready = False
+
+
+def torch_module() -> Any:
+    """PyTorch; ModuleNotFoundError with what to do if it is not installed."""
+    try:
+        return importlib.import_module("torch")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ModuleNotFoundError("PyTorch is not installed; pip install torch", name="torch") from None
+
+
+def _start() -> Any:
+    """Tells C++ of PyTorch, once."""
+    global _ready
+    torch = torch_module()
+    if not _ready:
+        importlib.import_module("torch.utils.dlpack")
+        _weft.set_torch(plain_handles, element_handle, _gradient_of, torch)
+        _ready = True
+    return torch
+
+
+def _gradient_of(tensor: Any) -> Any:
+    """The gradient that an array over a tensor shares while torch's grad mode is on: that of a leaf, made by torch if there is
+    none yet, so that its allocator owns it. None for tensors that don't keep theirs."""
+    if not tensor.is_leaf and not tensor.retains_grad:
+        return None
+    grad = tensor.grad
+    if grad is None:
+        torch = torch_module()
+        with torch.no_grad():
+            grad = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+            if 0 in tensor.stride() and tensor.numel():
+                grad = torch.zeros_like(tensor)  # elements that share memory can't have a gradient each there
+            grad.zero_()
+        if not tensor.requires_grad:
+            return grad  # torch takes gradients of what requires them only
+        tensor.grad = grad
+    return grad
+
+
+def from_torch(
+    t: Any,
+    dtype: Any = None,
+    requires_grad: bool | None = None,
+    grad: Any = None,
+    return_ctype: bool = False,
+    retain_grad: bool = False,
+) -> Any:
+    """An array over the memory of a PyTorch tensor, which it keeps alive.
+
+    `dtype` may be a vector, matrix, quaternion or transform that trailing dimensions fold into, or a scalar that differs in sign
+    only. `requires_grad=None` takes the tensor's. The gradient is the tensor's own, made and set where a leaf has none; while
+    torch's grad mode is off, as inside of autograd functions and custom operators, and for tensors that are no leaves it is
+    private: pass `grad=` (an array or a tensor of the same strides) to share one. With `return_ctype` the result is a
+    `wp.types.array_t`, a plain descriptor that is cheaper to make and goes to launches only.
+    """
+    if not _ready:
+        _start()
+    return _weft.from_torch(t, dtype, requires_grad, grad, return_ctype, retain_grad)
+
+
+def to_torch(a: Any, requires_grad: bool | None = None) -> Any:
+    """A PyTorch tensor over an array's memory, which it keeps alive. Components of vectors and matrices are further dimensions.
+    `requires_grad=None` takes the array's; then the tensor's `.grad` lies over the array's gradient."""
+    if not _ready:
+        _start()
+    return _weft.to_torch(a, requires_grad)
+
+
+_NAMES = {
+    "bool": "bool", "int8": "int8", "uint8": "uint8", "int16": "int16", "uint16": "int16", "int32": "int32",
+    "uint32": "int32", "int64": "int64", "uint64": "int64", "float16": "float16", "bfloat16": "bfloat16",
+    "float32": "float32", "float64": "float64",
+}  # fmt: skip
+"""Scalars and what PyTorch calls them; unsigned ones are seen as signed, which every version has."""
+
+_FROM = {name: name for name in _NAMES}
+_FROM.update({"half": "float16", "float": "float32", "double": "float64", "short": "int16", "int": "int32"})
+_FROM.update({"long": "int64"})
+_ALIASES = {"int8": {"bool", "int8", "uint8"}, "uint8": {"bool", "int8", "uint8"}}
+_ALIASES.update({f"{s}int{n}": {f"int{n}", f"uint{n}"} for n in (16, 32, 64) for s in ("", "u")})
+
+
+def _scalar_name(dtype: Any) -> str:
+    handle = wt.type_handle_or_none(dtype)
+    if handle is None or handle.kind not in ("scalar", "vec", "mat", "quat", "transform"):
+        raise TypeError(f"PyTorch has no type for {getattr(dtype, '__name__', dtype)!r}")
+    return handle.scalar
+
+
+def dtype_from_torch(torch_dtype: Any) -> Any:
+    """The scalar type for a torch.dtype; TypeError if there is none."""
+    torch = torch_module()
+    if isinstance(torch_dtype, torch.dtype):
+        name = _FROM.get(str(torch_dtype).removeprefix("torch."))
+        if name is not None:
+            return getattr(wt, name)
+    raise TypeError(f"there is no scalar type for {torch_dtype!r}")
+
+
+def dtype_to_torch(warp_dtype: Any) -> Any:
+    """The torch.dtype of a scalar type, or of the components of a vector or matrix; that of the signed twin for unsigned 16, 32
+    and 64 bits. TypeError if there is none."""
+    return getattr(torch_module(), _NAMES[_scalar_name(warp_dtype)])
+
+
+def dtype_is_compatible(torch_dtype: Any, warp_dtype: Any) -> bool:
+    """Whether from_torch sees elements of a torch.dtype as a type."""
+    name = dtype_from_torch(torch_dtype).__name__
+    wanted = _scalar_name(warp_dtype)
+    if name == "bool":
+        return wanted in ("bool", "int8", "uint8")
+    return wanted == name or (wanted in _ALIASES.get(name, ()) and (wanted != "bool" or name == "bool"))

@@ -1,0 +1,518 @@
+"""`wp.torch.op`: a kernel as an operator of PyTorch.
+
+One object, three ways in. Plain tensors with nothing to differentiate are launched on. Eager autograd and `torch.func` go
+through an `autograd.Function`, which has rules for backward, vmap and jvp. `torch.compile`, `torch.export`, fake tensors and
+subclasses go through operators of `torch.library`, `weft::name` and `weft::name_backward`, which are opaque to them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from warp import _weft
+from warp._src.arrays.array import array
+from warp._src.arrays.array_interface import layout
+from warp._src.gradients.forward import jvp
+from warp._src.gradients.tape import Tape
+from warp._src.interop.torch_exchange import dtype_to_torch, from_torch, to_torch, torch_module
+from warp._src.interop.torch_streams import device_from_torch
+from warp._src.kernels.definitions import Kernel
+from warp._src.values.types import type_handle
+
+__all__ = ["op"]
+
+_numbers = itertools.count(1)
+_taken: set[str] = set()
+_libraries: list[Any] = []  # torch forgets operators whose library is gone
+
+
+class Parameter:
+    """A parameter of a kernel, or of a function that launches kernels."""
+
+    def __init__(self, name: str, kind: Any):
+        self.name = name
+        self.is_array = isinstance(kind, array)
+        self.dtype = kind.dtype if self.is_array else kind
+        self.inner: tuple[int, ...] = ()
+        self.schema = "Tensor"
+        if self.is_array:
+            known = layout(type_handle(kind.dtype))
+            if known.kind == "struct":
+                raise TypeError(f"'{name}' is an array of structs, which PyTorch has no tensors for")
+            self.ndim, self.inner = kind.ndim, known.inner
+            self.floats = known.scalar in ("float16", "bfloat16", "float32", "float64")
+            return
+        handle = type_handle(kind)
+        self.floats = False
+        if handle.kind == "scalar":
+            plain = handle.scalar
+            self.schema = "float" if "float" in plain else "bool" if plain == "bool" else "SymInt"
+        elif handle.kind == "struct":
+            raise TypeError(f"'{name}' is a struct, which operators of PyTorch don't take")
+        else:
+            self.schema = "float[]" if "float" in handle.scalar else "int[]"
+
+    def torch_shape(self, shape: Sequence[Any]) -> tuple:
+        """The shape of a tensor for an array of this shape; one that has the inner dimensions already is taken as it is."""
+        full = tuple(shape)
+        if len(full) == self.ndim + len(self.inner) and full[self.ndim :] == self.inner:
+            return full
+        if len(full) != self.ndim:
+            raise ValueError(f"'{self.name}' has {self.ndim} dimensions, the shape {full} has {len(full)}")
+        return full + self.inner
+
+    def warp_shape(self, tensor: Any) -> tuple:
+        """The shape of the array that a tensor is seen as."""
+        shape = tuple(tensor.shape)
+        return shape[: len(shape) - len(self.inner)] if self.inner else shape
+
+
+def as_shape(value: Any) -> tuple:
+    """A shape given as a number or a sequence."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+class Outputs:
+    """Shapes and the grid of a call: as given for it, else to the constructor, else after the first array among the inputs."""
+
+    def __init__(self, name: str, inputs: list[Parameter], results: list[Parameter], dim: Any, shapes: Any):
+        self.name, self.inputs, self.results, self.dim, self.shapes = name, inputs, results, dim, shapes
+        self._first = next((i for i, p in enumerate(inputs) if p.is_array), None)
+
+    def settle(self, arguments: Sequence[Any], dim: Any, shapes: Any) -> tuple[tuple, list[tuple]]:
+        """The grid, and the shapes of the tensors to make."""
+        dim = self.dim if dim is None else dim
+        shapes = self.shapes if shapes is None else shapes
+        if dim is None and shapes is None and self._first is not None:
+            grid = self.inputs[self._first].warp_shape(arguments[self._first])
+            return grid, [p.torch_shape(grid) for p in self.results]
+        if callable(dim) or callable(shapes):
+            sizes = [tuple(a.shape) for p, a in zip(self.inputs, arguments) if p.is_array]
+            dim = dim(*sizes) if callable(dim) else dim
+            shapes = shapes(*sizes) if callable(shapes) else shapes
+        if dim is None:
+            first = next(((p, a) for p, a in zip(self.inputs, arguments) if p.is_array), None)
+            if first is None:
+                raise RuntimeError(f"{self.name} has no array among its inputs: give dim=")
+            grid = first[0].warp_shape(first[1])
+        else:
+            grid = as_shape(dim)
+        if isinstance(shapes, dict):
+            unknown = set(shapes) - {p.name for p in self.results}
+            missing = [p.name for p in self.results if p.name not in shapes]
+            if unknown or missing:
+                text = f"no result is named {sorted(unknown)[0]!r}" if unknown else f"shapes has none for {missing[0]!r}"
+                raise ValueError(f"{self.name}: {text}")
+            return grid, [p.torch_shape(as_shape(shapes[p.name])) for p in self.results]
+        each = grid if shapes is None else as_shape(shapes)
+        if shapes is not None and any(isinstance(s, (tuple, list)) for s in each):
+            if len(each) != len(self.results):
+                raise ValueError(f"{self.name}: {len(each)} shapes for {len(self.results)} results")
+            return grid, [p.torch_shape(as_shape(s)) for p, s in zip(self.results, each)]
+        return grid, [p.torch_shape(each) for p in self.results]
+
+
+class TorchOp:
+    """What `wp.torch.op` makes of a kernel: call it with the kernel's inputs."""
+
+    def __init__(self, kernel: Kernel, outputs: int, dim: Any, shapes: Any, in_out: Sequence[str], name: str | None):
+        torch = self._torch = torch_module()
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"wp.torch.op takes a kernel, not {type(kernel).__name__}")
+        if kernel.is_generic:
+            raise TypeError(f"the kernel '{kernel.key}' is generic; pass one of its overloads")
+        params = [Parameter(a.label, a.type) for a in kernel.adj.args]
+        in_out = (in_out,) if isinstance(in_out, str) else tuple(in_out)
+        if not 1 <= outputs <= len(params):
+            raise ValueError(f"outputs={outputs}: the kernel '{kernel.key}' has {len(params)} parameters")
+        results = params[len(params) - outputs :]
+        for number, wanted in enumerate(in_out):
+            if wanted not in [p.name for p in results]:
+                raise ValueError(f"in_out names {wanted!r}, which is none of the kernel's last {outputs} parameters")
+            if results[number].name != wanted:
+                raise ValueError(f"in_out: {wanted!r} must stand before the pure results, in the kernel's order")
+        for result in results:
+            if not result.is_array:
+                raise TypeError(f"the result '{result.name}' of the kernel '{kernel.key}' is no array")
+        self.kernel, self.params = kernel, params
+        self.inputs, self.kept = params[: len(params) - outputs + len(in_out)], results[: len(in_out)]
+        self.pure = results[len(in_out) :]
+        self.results = results
+        self.settled = Outputs(f"the operator of '{kernel.key}'", self.inputs, self.pure, dim, shapes)
+        self.dtypes = [dtype_to_torch(p.dtype) for p in results]
+        self._by_tape = bool(in_out)
+        self._arrays = [i for i, p in enumerate(self.inputs) if p.is_array]
+        self.__name__, self.__doc__ = kernel.key, kernel.func.__doc__
+        name = re.sub(r"\W", "_", name or kernel.key)
+        while name in _taken:
+            name = f"{name.rstrip('0123456789').rstrip('_')}_{next(_numbers)}"
+        _taken.add(name)
+        self.name = name
+        self._node = _make_node(torch, self)
+        self._library_op = _make_library_op(torch, self)
+
+    # ---- calls -----------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arguments: Any, dim: Any = None, shapes: Any = None) -> Any:
+        """The results for these inputs: one tensor, or a tuple of them."""
+        if len(arguments) != len(self.inputs):
+            raise TypeError(
+                f"{self.settled.name} takes {len(self.inputs)} inputs "
+                f"({', '.join(p.name for p in self.inputs)}), got {len(arguments)}"
+            )
+        torch = self._torch
+        if torch.compiler.is_compiling():
+            return self._by_library(arguments, dim, shapes)
+        tracked = False
+        for index in self._arrays:
+            one = arguments[index]
+            if not isinstance(one, torch.Tensor):
+                raise TypeError(f"{self.settled.name}: '{self.inputs[index].name}' is a {type(one).__name__}, no tensor")
+            if type(one) is not torch.Tensor and type(one) is not torch.nn.Parameter:
+                return self._by_library(arguments, dim, shapes)
+            tracked = tracked or one.requires_grad
+        if torch._C._len_torch_dispatch_stack():
+            return self._by_library(arguments, dim, shapes)
+        transformed = torch._C._functorch.peek_interpreter_stack() is not None
+        grid, sizes = self.settled.settle(arguments, dim, shapes)
+        if transformed or (tracked and torch.is_grad_enabled()) or _in_forward_mode(torch, arguments, self._arrays):
+            made = self._node.apply((grid, sizes), *arguments)
+        else:
+            made = self.run(arguments, grid, sizes)
+        return made[0] if len(made) == 1 else made
+
+    def _by_library(self, arguments: Sequence[Any], dim: Any, shapes: Any) -> Any:
+        grid, sizes = self.settled.settle(arguments, dim, shapes)
+        plain = [a if p.is_array or p.schema[-1] != "]" else list(a) for p, a in zip(self.inputs, arguments)]
+        made = self._library_op(*plain, list(grid), *[list(s) for s in sizes])
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def make_results(self, arguments: Sequence[Any], sizes: Sequence[Any]) -> list[Any]:
+        """The tensors to write to: copies of in-out arguments, and zeros."""
+        torch = self._torch
+        if self._arrays and not self.kept:
+            beside = arguments[self._arrays[0]].new_zeros
+            return [beside(tuple(s), dtype=d) for s, d in zip(sizes, self.dtypes)]
+        device = self._device_of(arguments)
+        first = len(self.inputs) - len(self.kept)
+        copies = [a.detach().clone(memory_format=torch.contiguous_format) for a in arguments[first:]]
+        zeros = [torch.zeros(tuple(s), dtype=d, device=device) for s, d in zip(sizes, self.dtypes[len(copies) :])]
+        return copies + zeros
+
+    def _device_of(self, arguments: Sequence[Any]) -> Any:
+        return arguments[self._arrays[0]].device if self._arrays else "cpu"
+
+    def run(self, arguments: Sequence[Any], grid: Sequence[int], sizes: Sequence[Any]) -> tuple:
+        """Launches; the results."""
+        results = self.make_results(arguments, sizes)
+        values = [*arguments[: len(self.inputs) - len(self.kept)], *results] if self.kept else [*arguments, *results]
+        device = "cpu" if results[0].is_cpu else _device(results[0].device)
+        _weft.launch(self.kernel, tuple(grid), values, device=device, record_tape=False)
+        return tuple(results)
+
+    # ---- derivatives -----------------------------------------------------------------------------------------------
+
+    def adjoint(
+        self, arguments: Sequence[Any], grid: Sequence[int], sizes: Sequence[Any], given: Sequence[Any], wanted: list[bool]
+    ) -> list[Any]:
+        """Gradients of the inputs that are wanted, by those of the results; None for the others. What is given is not
+        written to."""
+        torch = self._torch
+        device = _device(self._device_of(arguments))
+        plain = [a.detach().contiguous() if p.is_array else a for p, a in zip(self.inputs, arguments)]
+        slopes = [torch.zeros_like(a) if w and p.floats else None for p, a, w in zip(self.inputs, plain, wanted)]
+        if not self._by_tape:
+            try:
+                self._launch_adjoint(plain, slopes, grid, sizes, given, device)
+                return slopes
+            except RuntimeError:
+                self._by_tape = True  # the adjoint needs values that the kernel has overwritten: a tape keeps them
+                slopes = [None if s is None else s.zero_() for s in slopes]
+        self._adjoint_by_tape(plain, slopes, grid, sizes, given, device)
+        return slopes
+
+    def _seen(self, parameter: Parameter, tensor: Any, gradient: Any = None) -> Any:
+        return from_torch(tensor, dtype=parameter.dtype, requires_grad=gradient is not None, grad=gradient)
+
+    def _gradients_given(self, results: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+        torch = self._torch
+        return [
+            None
+            if not p.floats
+            else torch.zeros_like(r)
+            if g is None
+            else g.detach().to(r.dtype).clone(memory_format=torch.contiguous_format)
+            for p, r, g in zip(self.results, results, given)
+        ]
+
+    def _launch_adjoint(
+        self, plain: list[Any], slopes: list[Any], grid: Any, sizes: Any, given: Any, device: Any
+    ) -> None:
+        results = self.make_results(plain, sizes)
+        seeds = self._gradients_given(results, given)
+        inputs = [self._seen(p, a, s) if p.is_array else a for p, a, s in zip(self.inputs, plain, slopes)]
+        outputs = [self._seen(p, r, s) for p, r, s in zip(self.results, results, seeds)]
+        _weft.run_launch(self.kernel, tuple(grid), inputs, outputs, device.ordinal if device.is_cuda else -1)
+        _weft.run_adjoint(
+            self.kernel,
+            tuple(grid),
+            [*inputs, *outputs],
+            [a.grad if isinstance(a, array) else None for a in (*inputs, *outputs)],
+            device.ordinal if device.is_cuda else -1,
+        )
+
+    def _adjoint_by_tape(
+        self, plain: list[Any], slopes: list[Any], grid: Any, sizes: Any, given: Any, device: Any
+    ) -> None:
+        torch = self._torch
+        first = len(self.inputs) - len(self.kept)
+        results = self.make_results(plain, sizes)
+        seeds = self._gradients_given(results, given)
+        own = [torch.zeros_like(r) if p.floats else None for p, r in zip(self.results, results)]
+        inputs = [self._seen(p, a, s) if p.is_array else a for p, a, s in zip(self.inputs[:first], plain, slopes)]
+        outputs = [self._seen(p, r, g) for p, r, g in zip(self.results, results, own)]
+        with Tape() as tape:
+            _weft.launch(self.kernel, tuple(grid), [*inputs, *outputs], device=device)
+        tape.backward(
+            grads={o: self._seen(p, s) for p, o, s in zip(self.results, outputs, seeds) if s is not None}
+        )
+        for number, slope in enumerate(slopes[first:]):  # what in-out arguments held before
+            if slope is not None:
+                slope.copy_(own[number])
+
+    def tangent(self, arguments: Sequence[Any], grid: Any, sizes: Any, tangents: Sequence[Any]) -> tuple:
+        """The derivative of the results in a direction."""
+        torch = self._torch
+        first = len(self.inputs) - len(self.kept)
+        plain = [a.detach().contiguous() if p.is_array else a for p, a in zip(self.inputs, arguments)]
+        results = self.make_results(plain, sizes)
+        inputs = [self._seen(p, a) if p.is_array else a for p, a in zip(self.inputs[:first], plain)]
+        directions = [
+            None if t is None or not p.is_array else self._seen(p, t.detach().contiguous())
+            for p, t in zip(self.inputs, tangents)
+        ]
+        outputs = [self._seen(p, r) for p, r in zip(self.results, results)]
+        device = _device(self._device_of(arguments))
+        if self.kept:
+            raise NotImplementedError(f"forward mode of {self.settled.name}, which has in-out arguments")
+        _, slopes = jvp(self.kernel, inputs, directions[:first], dim=tuple(grid), outputs=outputs, device=device)
+        made = [to_torch(s, requires_grad=False) for s in slopes]
+        return tuple(m.reshape(r.shape) if p.floats else None for p, m, r in zip(self.results, made, results)) or (
+            torch.zeros(0),
+        )
+
+
+_devices: dict[Any, Any] = {}
+
+
+def _device(torch_device: Any) -> Any:
+    found = _devices.get(torch_device)
+    if found is None:
+        found = _devices[torch_device] = device_from_torch(torch_device)
+    return found
+
+
+def _in_forward_mode(torch: Any, arguments: Sequence[Any], arrays: list[int]) -> bool:
+    """Whether a tensor has a tangent of torch's forward mode."""
+    if torch.autograd.forward_ad._current_level < 0:
+        return False
+    unpack = torch.autograd.forward_ad.unpack_dual
+    return any(unpack(arguments[i]).tangent is not None for i in arrays)
+
+
+def _one_by_one(torch: Any, function: Any, count: int, dims: Sequence[Any], values: Sequence[Any]) -> tuple:
+    """A batch, one sample after another: each has a launch of its own, with its own shapes."""
+
+    def sample(value: Any, dim: Any, k: int) -> Any:
+        return value.select(dim, k) if isinstance(dim, int) and isinstance(value, torch.Tensor) else value
+
+    rows = [function.apply(*[sample(v, d, k) for v, d in zip(values, dims)]) for k in range(count)]
+    return tuple(torch.stack(column) for column in zip(*rows)), (0,) * len(rows[0])
+
+
+def _make_node(torch: Any, op: TorchOp) -> Any:
+    """The autograd function of an operator."""
+
+    class Backward(torch.autograd.Function):
+        """The gradients as a function of their own, whose derivatives are refused."""
+
+        @staticmethod
+        def forward(call: Any, wanted: list[bool], count: int, *values: Any) -> tuple:
+            given, arguments = values[:count], values[count:]
+            found = op.adjoint(arguments, call[0], call[1], given, wanted)
+            return tuple(torch.zeros(0) if f is None else f for f in found)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
+            """Nothing is kept."""
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple, *values: Any) -> tuple:
+            return _one_by_one(torch, Backward, info.batch_size, in_dims, values)
+
+        @staticmethod
+        def backward(ctx: Any, *unused: Any) -> Any:
+            raise RuntimeError(f"second derivatives of the kernel '{op.kernel.key}' are not there: its operator has first ones")
+
+    class Tangent(torch.autograd.Function):
+        """The derivative in a direction, likewise."""
+
+        @staticmethod
+        def forward(call: Any, *values: Any) -> tuple:
+            count = len(op.inputs)
+            return op.tangent(values[count:], call[0], call[1], values[:count])
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
+            """Nothing is kept."""
+
+        @staticmethod
+        def backward(ctx: Any, *unused: Any) -> Any:
+            return Backward.backward(ctx)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple, *values: Any) -> tuple:
+            return _one_by_one(torch, Tangent, info.batch_size, in_dims, values)
+
+    class Node(torch.autograd.Function):
+        """A launch and its derivatives."""
+
+        @staticmethod
+        def forward(call: Any, *arguments: Any) -> tuple:
+            return op.run(arguments, *call)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
+            ctx.call, arguments = inputs[0], inputs[1:]
+            ctx.values = [None if p.is_array else a for p, a in zip(op.inputs, arguments)]
+            tensors = [arguments[i] for i in op._arrays]
+            ctx.save_for_backward(*tensors)
+            ctx.save_for_forward(*tensors)
+            ctx.set_materialize_grads(False)
+            ctx.mark_non_differentiable(*[o for p, o in zip(op.results, output) if not p.floats])
+
+        @staticmethod
+        def _arguments(ctx: Any) -> list[Any]:
+            arguments = list(ctx.values)
+            for i, tensor in zip(op._arrays, ctx.saved_tensors):
+                arguments[i] = tensor
+            return arguments
+
+        @staticmethod
+        def backward(ctx: Any, *given: Any) -> tuple:
+            arguments = Node._arguments(ctx)
+            wanted = [bool(w) for w in ctx.needs_input_grad[1:]]
+            if all(g is None for g in given):
+                return (None,) * (1 + len(arguments))
+            if torch.is_grad_enabled():
+                found = Backward.apply(ctx.call, wanted, len(given), *given, *arguments)
+            else:
+                found = op.adjoint(arguments, ctx.call[0], ctx.call[1], given, wanted)
+            return (None, *(f if w and p.floats else None for p, w, f in zip(op.inputs, wanted, found)))
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> tuple:
+            return Tangent.apply(ctx.call, *tangents[1:], *Node._arguments(ctx))
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple, call: Any, *arguments: Any) -> tuple:
+            return _one_by_one(torch, Node, info.batch_size, in_dims, (call, *arguments))
+
+    return Node
+
+
+def _make_library_op(torch: Any, op: TorchOp) -> Any:
+    """The operator `weft::name` of torch.library, with a backward operator of its own."""
+    library = torch.library.Library("weft", "FRAGMENT")
+    _libraries.append(library)
+    name, count = f"weft::{op.name}", len(op.inputs)
+    takes = ", ".join(f"{p.schema} a{i}" for i, p in enumerate(op.inputs))
+    takes += "".join([", SymInt[] grid", *[f", SymInt[] s{k}" for k in range(len(op.pure))]]) if takes else ""
+    if not op.inputs:
+        takes = ", ".join(["SymInt[] grid", *[f"SymInt[] s{k}" for k in range(len(op.pure))]])
+    library.define(f"{op.name}({takes}) -> Tensor[]")
+    library.define(f"{op.name}_backward(Tensor[] given, bool[] wanted, {takes}) -> Tensor[]")
+
+    def parts(arguments: Sequence[Any]) -> tuple:
+        return arguments[:count], arguments[count], arguments[count + 1 :]
+
+    def forward(*arguments: Any) -> list[Any]:
+        return list(op.run(*parts(arguments)))
+
+    def fake(*arguments: Any) -> list[Any]:
+        return op.make_results(parts(arguments)[0], parts(arguments)[2])
+
+    def backward(given: Any, wanted: Any, *arguments: Any) -> list[Any]:
+        values, grid, sizes = parts(arguments)
+        found = op.adjoint(values, grid, sizes, given, list(wanted))
+        return [f for f in found if f is not None]
+
+    def fake_backward(given: Any, wanted: Any, *arguments: Any) -> list[Any]:
+        values = parts(arguments)[0]
+        return [
+            torch.empty_like(a, memory_format=torch.contiguous_format)
+            for p, a, w in zip(op.inputs, values, wanted)
+            if w and p.floats
+        ]
+
+    library.impl(op.name, forward, "CompositeExplicitAutograd")
+    library.impl(f"{op.name}_backward", backward, "CompositeExplicitAutograd")
+    torch.library.register_fake(name, fake, lib=library)
+    torch.library.register_fake(f"{name}_backward", fake_backward, lib=library)
+    called, call_backward = getattr(torch.ops.weft, op.name), getattr(torch.ops.weft, f"{op.name}_backward")
+
+    def setup(ctx: Any, inputs: tuple, output: Any) -> None:
+        ctx.save_for_backward(*[inputs[i] for i in op._arrays])
+        ctx.rest = [None if k < count and op.inputs[k].is_array else a for k, a in enumerate(inputs)]
+        ctx.shapes = [(tuple(o.shape), o.dtype, o.device) for o in output]
+
+    def differentiate(ctx: Any, given: Any) -> tuple:
+        arguments = list(ctx.rest)
+        for i, tensor in zip(op._arrays, ctx.saved_tensors):
+            arguments[i] = tensor
+        wanted = [bool(w) and p.floats for p, w in zip(op.inputs, ctx.needs_input_grad)]
+        filled = [
+            torch.zeros(s, dtype=d, device=v) if g is None else g for g, (s, d, v) in zip(given, ctx.shapes)
+        ]
+        found = iter(call_backward(filled, wanted, *arguments))
+        gradients = [next(found) if w else None for w in wanted]
+        return (*gradients, *(None for _ in range(len(arguments) - count)))
+
+    torch.library.register_autograd(name, differentiate, setup_context=setup, lib=library)
+    return called
+
+
+def op(
+    kernel: Kernel | None = None,
+    *,
+    outputs: int = 1,
+    dim: Any = None,
+    shapes: Any = None,
+    in_out: str | Sequence[str] = (),
+    name: str | None = None,
+) -> Any:
+    """A kernel as an operator of PyTorch: `f = wp.torch.op(kernel)`, then `y = f(x)` on tensors, differentiable, under
+    `torch.compile(fullgraph=True)`, `torch.func` and `vmap` too. Also as a decorator above `@wp.kernel`.
+
+    Args:
+        kernel: its last `outputs` parameters are results, which are made for each call and start at zero.
+        outputs: how many.
+        dim: the grid: a number, a tuple or a function of the shapes of the tensors among the inputs; None takes the shape of
+            the first array.
+        shapes: of the results: one for all, a list, a dict by name or a function of the shapes of the inputs; None takes the
+            grid. Dimensions of vectors and matrices may be left out.
+        in_out: names of results that begin as copies of an input; they come first among the results.
+        name: of the operator, `torch.ops.weft.name`; None takes the kernel's.
+
+    `dim` and `shapes` can be given to each call as well.
+    """
+
+    def make(chosen: Kernel) -> TorchOp:
+        return TorchOp(chosen, outputs, dim, shapes, in_out, name)
+
+    return make if kernel is None else make(kernel)
+
+

@@ -1,0 +1,1 @@
+"""What calls and conversions cost."""

@@ -1,0 +1,1 @@
+"""Kernels beside other frameworks."""

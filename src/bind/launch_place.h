@@ -1,0 +1,17 @@
+// Where a launch runs that names no device: the calling thread's own choice, else where its arrays lie, else the device
+// that is current for the process.
+#pragma once
+#include "bind/python_kernel.h"
+
+namespace weft::bind {
+
+/// The device that a scope of the calling thread chose; kNoScope outside of scopes.
+inline constexpr int kNoScope = -4;
+int place_of_thread();
+
+/// The place of a launch that names none.
+int place_unnamed(PyObject* inputs, PyObject* outputs);
+
+void register_launch_place(nb::module_& m);
+
+}  // namespace weft::bind

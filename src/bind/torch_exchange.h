@@ -1,0 +1,14 @@
+// What from_torch and its kind share: descriptors of arrays as ctypes structures, and capsules.
+#pragma once
+#include "bind/bind.h"
+
+namespace weft::bind {
+
+/// A wp.types.array_t: a descriptor that launches take. `keep` lives as long as it.
+nb::object new_descriptor(const ArrayDesc& desc, const Type* element, int place, nb::object keep);
+/// Reads one; false if the object is none. Raises for one that was not made by new_descriptor.
+bool read_descriptor(nb::handle object, ArrayDesc& desc, const Type*& element, int& place);
+/// A DLPack capsule over an array.
+nb::object new_dlpack_capsule(const runtime::Array& array);
+
+}  // namespace weft::bind

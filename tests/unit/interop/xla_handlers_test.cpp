@@ -1,0 +1,379 @@
+// Handlers of XLA driven by call frames made by hand, without XLA: values, derivatives, batches, and frames that are wrong.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <thread>
+
+#include "interop/xla_handlers.h"
+#include "sema/file_scope.h"
+#include "syntax/parser.h"
+
+namespace weft::interop {
+namespace {
+
+const char* kKernels = R"(
+import warp as wp
+
+@wp.kernel
+def square(x: wp.array(dtype=float), s: float, y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i] * s
+
+@wp.kernel
+def turn(v: wp.array(dtype=wp.vec2), w: wp.array(dtype=wp.vec2)):
+    i = wp.tid()
+    w[i] = wp.vec2(-v[i][1], v[i][0])
+
+@wp.kernel
+def power(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i]
+    for k in range(3):
+        y[i] = y[i] * y[i]
+
+@wp.kernel
+def grow(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[i] * 3.0
+)";
+
+std::shared_ptr<driver::Kernel> kernel(const char* name, bool tangent = false) {
+  static auto* kept = new std::deque<std::shared_ptr<driver::Kernel>>;
+  static const std::shared_ptr<sema::FileScope> scope = [] {
+    DiagnosticSink sink;
+    auto source = std::make_shared<SourceFile>("xla.py", kKernels);
+    auto made = sema::FileScope::make(syntax::parse(source, sink), sink);
+    EXPECT_FALSE(sink.has_errors()) << sink.render_all();
+    return made;
+  }();
+  driver::CompileOptions options;
+  options.use_cache = false;
+  options.tangent = tangent;
+  kept->push_back(std::make_shared<driver::Kernel>(scope->find_kernel(name), options, Hash128{}, false));
+  return kept->back();
+}
+
+/// Makes a target of a record, as the binding does, and registers it. Returns the record's bytes.
+std::string make_call(const char* name, CallRecord record) {
+  CallTable& table = CallTable::shared();
+  if (!table.host.locked) table.host.locked = [](const std::function<void()>& work) { work(); };
+  auto target = std::make_unique<CallTarget>();
+  target->kernel = kernel(name, record.direction == Direction::tangent);
+  DiagnosticSink sink;
+  std::vector<const Type*> types;
+  for (const sema::KernelParam& p : *target->kernel->params(sink)) types.push_back(p.pattern.type);
+  target->signature = &target->kernel->signature(types);
+  target->layout = target->signature->layout;
+  record.kernel = name;
+  for (std::size_t i = 0; i < record.params.size(); ++i) record.params[i].type = types[i]->text();
+  if (record.direction == Direction::adjoint) {
+    driver::LaunchForm form;
+    form.rank = std::uint8_t(record.dims.size());
+    target->facts = &target->kernel->tape_facts(*target->signature, form);
+    record.replays = !target->facts->log.empty();
+  }
+  target->record = record;
+  if (record.direction == Direction::adjoint && target->form().taped)
+    target->layout = driver::taped_layout(target->signature->layout, *target->facts, true);
+  target->block.assign(target->layout.size / 8 + 1, 0);
+  for (std::size_t i = 0; i < record.params.size(); ++i)
+    if (record.params[i].role == Role::value)
+      std::memcpy(reinterpret_cast<char*>(target->block.data()) + target->layout.params[i].offset,
+                  record.params[i].value.data(), record.params[i].value.size());
+  const std::string bytes = record.encode();
+  target->digest = *digest_of(bytes);
+  table.add(std::move(target));
+  return bytes;
+}
+
+CallParam value(float number) {
+  CallParam p;
+  p.value.assign(reinterpret_cast<const char*>(&number), reinterpret_cast<const char*>(&number) + sizeof number);
+  return p;
+}
+
+CallParam array(Role role, int arg, int ret, int arg_dot = -1, int ret_dot = -1) {
+  CallParam p;
+  p.role = role;
+  p.zeroed = role == Role::output;
+  p.arg = std::int16_t(arg), p.ret = std::int16_t(ret);
+  p.arg_dot = std::int16_t(arg_dot), p.ret_dot = std::int16_t(ret_dot);
+  return p;
+}
+
+struct Failure {
+  std::string text;
+  xla::ErrorCode code;
+};
+xla::Error* create_error(xla::ErrorCreateArgs* args) {
+  return reinterpret_cast<xla::Error*>(new Failure{args->message, args->code});
+}
+
+/// A call frame, made as XLA makes one.
+class Frame {
+ public:
+  explicit Frame(std::string record) : record_(std::move(record)) {
+    api_.struct_size = sizeof api_;
+    api_.error_create = &create_error;
+    frame_.struct_size = sizeof frame_;
+    frame_.api = &api_;
+    frame_.stage = xla::kExecute;
+  }
+  Frame& arg(std::vector<float>& data, std::vector<std::int64_t> dims) { return add(args_, data.data(), dims); }
+  Frame& ret(std::vector<float>& data, std::vector<std::int64_t> dims) { return add(rets_, data.data(), dims); }
+  xla::Buffer& last() { return buffers_.back(); }
+  xla::CallFrame& raw() { return frame_; }
+  xla::Api& api() { return api_; }
+
+  /// Empty: all went well.
+  Failure run(XlaHandler handler = &launch_on_host) {
+    types_.assign(std::max(args_.size(), rets_.size()) + 1, xla::kBufferArgument);
+    frame_.arguments = {sizeof(xla::Arguments), nullptr, std::int64_t(args_.size()), types_.data(), args_.data()};
+    frame_.results = {sizeof(xla::Arguments), nullptr, std::int64_t(rets_.size()), types_.data(), rets_.data()};
+    array_ = {xla::kU8, record_.size(), record_.data()};
+    attribute_ = &array_;
+    name_ = {"weft", 4};
+    names_ = &name_;
+    kind_ = xla::kArrayAttribute;
+    frame_.attributes = {sizeof(xla::Attributes), nullptr, 1, &kind_, &names_, &attribute_};
+    std::unique_ptr<Failure> failed(reinterpret_cast<Failure*>(handler(&frame_)));
+    return failed ? *failed : Failure{};
+  }
+
+ private:
+  Frame& add(std::vector<void*>& list, float* data, const std::vector<std::int64_t>& dims) {
+    dims_.push_back(dims);
+    buffers_.push_back({sizeof(xla::Buffer), nullptr, xla::kF32, data, std::int64_t(dims.size()), dims_.back().data()});
+    list.push_back(&buffers_.back());
+    return *this;
+  }
+  std::string record_;
+  xla::Api api_{};
+  xla::CallFrame frame_{};
+  std::deque<xla::Buffer> buffers_;
+  std::deque<std::vector<std::int64_t>> dims_;
+  std::vector<void*> args_, rets_;
+  std::vector<std::int32_t> types_;
+  xla::ArrayValue array_{};
+  void* attribute_ = nullptr;
+  xla::ByteSpan name_{};
+  xla::ByteSpan* names_ = nullptr;
+  xla::AttributeType kind_{};
+};
+
+using Floats = std::vector<float>;
+
+CallRecord square_record(std::int64_t n, int batch = 0) {
+  CallRecord record;
+  record.dims = {n};
+  record.batch_rank = std::uint8_t(batch);
+  record.params = {array(Role::input, 0, -1), value(2), array(Role::output, -1, 0)};
+  return record;
+}
+
+TEST(XlaHandlers, RunsAKernelOnBuffers) {
+  Floats x = {1, 2, 3}, y(3, 99);
+  EXPECT_EQ(Frame(make_call("square", square_record(3))).arg(x, {3}).ret(y, {3}).run().text, "");
+  EXPECT_EQ(y, (Floats{2, 8, 18}));
+}
+
+TEST(XlaHandlers, ComponentsAreTheLastDimension) {
+  CallRecord record;
+  record.dims = {2};
+  record.params = {array(Role::input, 0, -1), array(Role::output, -1, 0)};
+  const std::string call = make_call("turn", record);
+  Floats v = {1, 2, 3, 4}, w(4);
+  EXPECT_EQ(Frame(call).arg(v, {2, 2}).ret(w, {2, 2}).run().text, "");
+  EXPECT_EQ(w, (Floats{-2, 1, -4, 3}));
+  Floats wide(6);
+  const Failure failure = Frame(call).arg(wide, {2, 3}).ret(w, {2, 2}).run();
+  EXPECT_NE(failure.text.find("other components"), std::string::npos) << failure.text;
+  EXPECT_EQ(failure.code, xla::kInvalidArgument);
+}
+
+TEST(XlaHandlers, ChangesInPlaceWhetherXlaAliasesOrNot) {
+  CallRecord record;
+  record.dims = {2};
+  record.params = {array(Role::in_out, 0, 0)};
+  const std::string call = make_call("grow", record);
+  Floats x = {1, 2}, y(2);
+  EXPECT_EQ(Frame(call).arg(x, {2}).ret(y, {2}).run().text, "");
+  EXPECT_EQ(y, (Floats{3, 6}));
+  EXPECT_EQ(x, (Floats{1, 2}));
+  EXPECT_EQ(Frame(call).arg(x, {2}).ret(x, {2}).run().text, "");
+  EXPECT_EQ(x, (Floats{3, 6}));
+}
+
+TEST(XlaHandlers, BatchesRunSampleBySample) {
+  Floats x = {1, 2, 3, 4, 5, 6}, y(6, 99);
+  EXPECT_EQ(Frame(make_call("square", square_record(2, 1))).arg(x, {3, 2}).ret(y, {3, 2}).run().text, "");
+  EXPECT_EQ(y, (Floats{2, 8, 18, 32, 50, 72}));
+  Floats one = {1, 2}, out(12);
+  EXPECT_EQ(Frame(make_call("square", square_record(2, 2))).arg(one, {1, 1, 2}).ret(out, {2, 3, 2}).run().text, "");
+  EXPECT_EQ(out[10], 2);
+  EXPECT_EQ(out[11], 8);
+  const Failure failure = Frame(make_call("square", square_record(2, 1))).arg(x, {3, 2}).ret(out, {2, 2}).run();
+  EXPECT_NE(failure.text.find("batch"), std::string::npos) << failure.text;
+}
+
+TEST(XlaHandlers, TangentAndAdjoint) {
+  CallRecord tangent = square_record(2);
+  tangent.direction = Direction::tangent;
+  tangent.params = {array(Role::input, 0, -1, 1, -1), value(2), array(Role::output, -1, 1, -1, 0)};
+  Floats x = {1, 2}, dx = {1, 10}, y(2), dy(2);
+  EXPECT_EQ(Frame(make_call("square", tangent)).arg(x, {2}).arg(dx, {2}).ret(dy, {2}).ret(y, {2}).run().text, "");
+  EXPECT_EQ(dy, (Floats{4, 80}));
+  CallRecord adjoint = square_record(2);
+  adjoint.direction = Direction::adjoint;
+  adjoint.params = {array(Role::input, 0, -1, -1, 0), value(2), array(Role::output, -1, -1, 1, 1)};
+  Floats seed = {1, 1}, gradient(2, 99), copy(2);
+  EXPECT_EQ(Frame(make_call("square", adjoint)).arg(x, {2}).arg(seed, {2}).ret(gradient, {2}).ret(copy, {2}).run().text,
+            "");
+  EXPECT_EQ(gradient, (Floats{4, 8}));
+  EXPECT_EQ(seed, (Floats{1, 1})) << "XLA's";
+}
+
+TEST(XlaHandlers, AddsUpTheGradientThatSamplesShare) {
+  CallRecord adjoint = square_record(2, 1);
+  adjoint.direction = Direction::adjoint;
+  adjoint.params = {array(Role::input, 0, -1, -1, 0), value(2), array(Role::output, -1, -1, 1, 1)};
+  Floats x = {1, 2}, seeds = {1, 1, 2, 2, 3, 3}, gradient(2, 99), copy(6);
+  EXPECT_EQ(Frame(make_call("square", adjoint))
+                .arg(x, {1, 2})
+                .arg(seeds, {3, 2})
+                .ret(gradient, {1, 2})
+                .ret(copy, {3, 2})
+                .run()
+                .text,
+            "");
+  EXPECT_EQ(gradient, (Floats{24, 48}));
+}
+
+TEST(XlaHandlers, AdjointsThatNeedALogRunTheKernelAgain) {
+  CallRecord adjoint;
+  adjoint.direction = Direction::adjoint;
+  adjoint.dims = {2};
+  adjoint.params = {array(Role::input, 0, -1, -1, 0), array(Role::output, -1, 2, 1, 1)};
+  Floats x = {1, 2}, seed = {1, 1}, gradient(2), copy(2), values(2);
+  EXPECT_EQ(Frame(make_call("power", adjoint))
+                .arg(x, {2})
+                .arg(seed, {2})
+                .ret(gradient, {2})
+                .ret(copy, {2})
+                .ret(values, {2})
+                .run()
+                .text,
+            "");
+  EXPECT_EQ(gradient, (Floats{8, 8 * 128}));
+}
+
+TEST(XlaHandlers, NoThreadsAndNoElements) {
+  Floats none(1);
+  EXPECT_EQ(Frame(make_call("square", square_record(0))).arg(none, {0}).ret(none, {0}).run().text, "");
+}
+
+TEST(XlaHandlers, WrongFramesAreErrors) {
+  const std::string call = make_call("square", square_record(3));
+  Floats x(3), y(3);
+  EXPECT_NE(Frame(call).arg(x, {3}).run().text.find("1 arguments and 0 results"), std::string::npos);
+  EXPECT_NE(Frame(call).arg(x, {3}).arg(x, {3}).ret(y, {3}).run().text.find("2 arguments"), std::string::npos);
+  EXPECT_NE(Frame(call).arg(x, {3, 1}).ret(y, {3}).run().text.find("2 dimensions"), std::string::npos);
+  Frame integers(call);
+  integers.arg(x, {3}).ret(y, {3});
+  integers.last().dtype = xla::kS32;
+  EXPECT_NE(integers.run().text.find("another type"), std::string::npos);
+  Frame small(call);
+  small.arg(x, {3}).ret(y, {3});
+  small.last().struct_size = 8;
+  EXPECT_NE(small.run().text.find("another XLA"), std::string::npos);
+  EXPECT_NE(Frame("short").arg(x, {3}).ret(y, {3}).run().text.find("attribute 'weft'"), std::string::npos);
+  std::string damaged = call;
+  damaged[20] ^= 1;
+  damaged[0] ^= 1;
+  EXPECT_NE(Frame(damaged).arg(x, {3}).ret(y, {3}).run().text.find("damaged"), std::string::npos);
+  CallRecord nobodys = square_record(3);
+  nobodys.kernel = "nobody";
+  const Failure failure = Frame(nobodys.encode()).arg(x, {3}).ret(y, {3}).run();
+  EXPECT_NE(failure.text.find("kernel 'nobody'"), std::string::npos);
+  EXPECT_EQ(failure.code, xla::kNotFound);
+}
+
+TEST(XlaHandlers, ShortStructsAndUnknownExtensions) {
+  const std::string call = make_call("square", square_record(3));
+  Floats x(3), y(3, 99);
+  Frame old(call);
+  old.arg(x, {3}).ret(y, {3});
+  old.raw().struct_size = 16;
+  EXPECT_NE(old.run().text, "");
+  EXPECT_EQ(y[0], 99);
+  Frame without_errors("short");
+  without_errors.api().struct_size = 16;
+  EXPECT_EQ(without_errors.run().text, "") << "there is no way to tell it";
+  Frame extended(call);
+  xla::Extension unknown{sizeof unknown, xla::ExtensionType(77), nullptr};
+  extended.arg(x, {3}).ret(y, {3}).raw().extensions = &unknown;
+  EXPECT_EQ(extended.run().text, "");
+  EXPECT_EQ(y[0], 0);
+}
+
+TEST(XlaHandlers, OtherStagesDoNothing) {
+  Floats x(3), y(3, 99);
+  Frame frame(make_call("square", square_record(3)));
+  frame.arg(x, {3}).ret(y, {3}).raw().stage = xla::kInstantiate;
+  EXPECT_EQ(frame.run().text, "");
+  EXPECT_EQ(y[0], 99);
+}
+
+TEST(XlaHandlers, MetadataSaysWhatMayBeCaptured) {
+  auto traits = [](XlaHandler handler) {
+    xla::Metadata metadata{sizeof metadata, {}, 77};
+    xla::MetadataExtension extension{{sizeof extension, xla::kMetadataExtension, nullptr}, &metadata};
+    xla::CallFrame frame{};
+    frame.struct_size = sizeof frame;
+    frame.extensions = &extension.base;
+    EXPECT_EQ(handler(&frame), nullptr);
+    EXPECT_EQ(metadata.version.major_version, 0);
+    EXPECT_EQ(metadata.version.minor_version, 1);
+    return metadata.traits;
+  };
+  EXPECT_EQ(traits(&launch_on_host), 0u);
+  EXPECT_EQ(traits(&launch_on_cuda), xla::kCommandBufferCompatible);
+  EXPECT_EQ(traits(&launch_on_cuda_uncaptured), 0u);
+}
+
+TEST(XlaHandlers, ManyThreadsAtOnce) {
+  const std::string call = make_call("square", square_record(64));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&call, t] {
+      Floats x(64, float(t)), y(64);
+      for (int k = 0; k < 100; ++k) {
+        Frame frame(call);
+        EXPECT_EQ(frame.arg(x, {64}).ret(y, {64}).run().text, "");
+        EXPECT_EQ(y[63], 2 * float(t * t));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(CallRecord, ComesBackAsItWas) {
+  CallRecord record = square_record(7, 2);
+  record.kernel = "square";
+  record.block_dim = 64;
+  record.source = {1, 2};
+  record.params[0].type = "array<f32,1>";
+  const std::string bytes = record.encode();
+  EXPECT_EQ(bytes, record.encode());
+  const auto back = CallRecord::decode(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->encode(), bytes);
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut) EXPECT_FALSE(CallRecord::decode(bytes.substr(0, cut)));
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    std::string changed = bytes;
+    changed[at] = char(changed[at] + 1);
+    EXPECT_FALSE(CallRecord::decode(changed)) << at;
+  }
+}
+
+}  // namespace
+}  // namespace weft::interop
