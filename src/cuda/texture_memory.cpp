@@ -32,7 +32,7 @@ int format_number(ScalarKind kind) {
 ArrayShape shape_of(const TextureMemory::Plan& plan) {
   ArrayShape out;
   out.width = std::size_t(plan.extent[0]);
-  out.height = plan.rank > 1 ? std::size_t(plan.extent[1]) : 0;
+  out.height = plan.rank > 1 ? std::size_t(plan.extent[1]) : 1;  // one dimension: the only row (nvptx/texture.cpp)
   out.depth = plan.rank > 2 ? std::size_t(plan.extent[2]) : 0;
   out.format = format_number(plan.format);
   out.channels = unsigned(plan.channels);

@@ -1,5 +1,6 @@
 // `texture` as PTX: tex.level for places, tex with whole coordinates for texels. LLVM has intrinsics for these, whose
-// names differ between its versions; the instruction itself does not.
+// names differ between its versions; the instruction itself does not. A texture of one dimension is the only row of one of two
+// (cuda/texture_memory.cpp): on an H200 reads of arrays of one dimension gave zeros.
 #include "codegen/nvptx/texture.h"
 
 #include <llvm/IR/InlineAsm.h>
@@ -17,17 +18,20 @@ llvm::Value* emit_texture_read(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm
   for (unsigned k = 0; k < 4; ++k) constraints += out + ",";
   constraints += "l";
   llvm::SmallVector<llvm::Value*, 5> values = {operands[0]};
-  for (unsigned k = 0; k < rank; ++k) {
+  for (unsigned k = 0; k < rank; ++k) values.push_back(operands[1 + k]);
+  // The middle of the row, by both ways to count.
+  if (rank == 1) values.push_back(texel ? e.b.getInt32(0) : llvm::ConstantFP::get(e.b.getFloatTy(), 0.5));
+  const unsigned coordinates = unsigned(values.size()) - 1;
+  for (unsigned k = 0; k < coordinates; ++k) {
     place += (k ? ", $" : "$") + std::to_string(5 + k);
     constraints += "," + coordinate;
-    values.push_back(operands[1 + k]);
   }
   if (rank == 3) place += ", $7";
-  if (rank > 1) place = "{" + place + "}";
-  std::string text = std::string(texel ? "tex." : "tex.level.") + std::to_string(rank) + "d.v4." +
+  place = "{" + place + "}";
+  std::string text = std::string(texel ? "tex." : "tex.level.") + std::to_string(coordinates) + "d.v4." +
                      (whole ? "s32." : "f32.") + (texel ? "s32" : "f32") + " {$0, $1, $2, $3}, [$4, " + place + "]";
   if (!texel) {
-    text += ", $" + std::to_string(5 + rank);
+    text += ", $" + std::to_string(5 + coordinates);
     constraints += ",f";
     values.push_back(operands[1 + rank]);
   }
