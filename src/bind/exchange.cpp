@@ -29,6 +29,7 @@ struct KnownType {
   PyTypeObject* type = nullptr;  // held: another type could come to lie at its address
   Way way = Way::nothing;
   bool torch = false;
+  bool cuda_interface = false;  // instances have __cuda_array_interface__
   const interop::DlExchangeTable* table = nullptr;
 };
 
@@ -77,6 +78,8 @@ KnownType decide(PyTypeObject* type) {
     known.way = Way::nothing;
   else
     known.way = type->tp_as_buffer && type->tp_as_buffer->bf_getbuffer ? Way::buffer : Way::attributes;
+  if (known.way == Way::attributes)
+    known.cuda_interface = PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "__cuda_array_interface__") == 1;
   return known;
 }
 
@@ -213,8 +216,8 @@ const interop::DlExchangeTable* exchange_table(PyTypeObject* type) {
 }
 
 WEFT_HOT bool is_tensor_type(PyTypeObject* type) {
-  const Way way = known_type(type).way;
-  return way == Way::table || way == Way::tensor || way == Way::paddle;
+  const KnownType known = known_type(type);
+  return known.way == Way::table || known.way == Way::tensor || known.way == Way::paddle || known.cuda_interface;
 }
 
 WEFT_HOT bool read_foreign(nb::handle object, const Type* element, interop::Seen how, ForeignArray& out,

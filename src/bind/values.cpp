@@ -231,12 +231,12 @@ void pack_array(nb::handle value, const Type* type, char* to, const char* kernel
       keep.push_back(nb::borrow(value));
       return;
     }
-    if (read_foreign(value, type->element(), {.host_first = target.device == nullptr}, foreign, why) &&
-        foreign.desc.ndim == std::int32_t(type->rank()) && lies_in_reach(foreign)) {
+    const bool seen = read_foreign(value, type->element(), {.host_first = target.device == nullptr}, foreign, why);
+    if (seen && foreign.desc.ndim == std::int32_t(type->rank()) && lies_in_reach(foreign)) {
       pack_foreign(value, std::move(foreign), to, param, keep);
       return;
     }
-    if (const int other = foreign.place; foreign.element && !lies_in_reach(foreign))
+    if (const int other = foreign.place; seen && !lies_in_reach(foreign))
       fail(PyExc_RuntimeError, kernel, param,
            "expected " + type->user_name() + " on " + target_name() + ", got " + python_type_name(value) + " on " +
                (other >= 0 ? "a GPU; launch there, or copy it to the host" : "the host; make a wp.array of it there"));

@@ -51,8 +51,9 @@ def callbacks_of_jax() -> None:
     def run(inputs: list, outputs: list, attrs: dict, ctx: object) -> None:
         wp.launch(triple, dim=inputs[0].shape, inputs=inputs, outputs=outputs)
 
-    register_ffi_callback("weft_api_row", run)
-    three_times(lambda x: [jax.ffi.ffi_call("weft_api_row", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)])
+    name = f"weft_api_row_{id(run)}"
+    register_ffi_callback(name, run)
+    three_times(lambda x: [jax.ffi.ffi_call(name, jax.ShapeDtypeStruct(x.shape, x.dtype))(x)])
 
 
 @calls("from_jax", "to_jax", "device_from_jax", "device_to_jax", "dtype_from_jax", "dtype_to_jax")

@@ -103,6 +103,10 @@ def test_seed_157_the_current_device_by_name():
 
 def test_seed_159_custom_operators_compiled():
     """Operators are opaque to torch.compile; ../frameworks runs the documented program."""
+    try:
+        torch.utils._triton.has_triton()
+    except Exception as error:  # torch.compile asks this of itself
+        pytest.skip(f"torch.compile can't look at this machine's GPUs: {type(error).__name__}: {error}")
     f = wp.torch.op(lengths)
     x = torch.rand(5, 2, device=where()) + 0.5
     compiled = torch.compile(lambda t: f(t) * 2.0, fullgraph=True, backend="aot_eager")

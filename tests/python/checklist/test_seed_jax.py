@@ -412,7 +412,8 @@ def test_seed_182_register_ffi_callback():
             launch()
 
     # register callback
-    register_ffi_callback("warp_func", warp_func)
+    name = f"warp_func_{wp.get_device().alias}"  # this test runs for each device
+    register_ffi_callback(name, warp_func)
 
     n = 10
 
@@ -426,7 +427,7 @@ def test_seed_182_register_ffi_callback():
         jax.ShapeDtypeStruct(a.shape, jnp.float32),
         jax.ShapeDtypeStruct(b.shape, jnp.float32),  # array of wp.vec2
     ]
-    call = jax.ffi.ffi_call("warp_func", out_types)
+    call = jax.ffi.ffi_call(name, out_types)
 
     # call it
     c, d = call(a, b, scale=s)

@@ -165,7 +165,8 @@ def test_functions_pickle():
     np.testing.assert_allclose(f(floats(3))[0], np.arange(3.0) ** 4)
 
 
-def test_callbacks_by_name():
+def test_callbacks_by_name(request):
+    name = f"weft_{request.node.name}"  # one for each device that the test runs on
     seen = {}
 
     def warp_func(inputs, outputs, attrs, ctx):
@@ -175,13 +176,13 @@ def test_callbacks_by_name():
         wp.launch(scale_kernel, dim=a.shape, inputs=[a, attrs["scale"]], outputs=[c])
         wp.launch(scale_vec_kernel, dim=b.shape[0], inputs=[b, attrs["scale"]], outputs=[d])
 
-    register_ffi_callback("weft_test_callback", warp_func)
-    register_ffi_callback("weft_test_callback", warp_func)
+    register_ffi_callback(name, warp_func)
+    register_ffi_callback(name, warp_func)
     with pytest.raises(ValueError, match="another function"):
-        register_ffi_callback("weft_test_callback", print)
+        register_ffi_callback(name, print)
     a, b = floats(10), floats(10).reshape(5, 2)
     types = [jax.ShapeDtypeStruct(a.shape, jnp.float32), jax.ShapeDtypeStruct(b.shape, jnp.float32)]
-    c, d = jax.ffi.ffi_call("weft_test_callback", types)(a, b, scale=2.0, name="x", table=np.arange(3, dtype=np.int32))
+    c, d = jax.ffi.ffi_call(name, types)(a, b, scale=2.0, name="x", table=np.arange(3, dtype=np.int32))
     np.testing.assert_array_equal(c, 2 * np.arange(10))
     np.testing.assert_array_equal(d, 2 * np.arange(10).reshape(5, 2))
     assert seen["shape"] == (10,) and seen["dtype"] == np.float32 and seen["stage"] == 3

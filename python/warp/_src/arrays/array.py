@@ -128,7 +128,8 @@ class array(ArrayExchange):
             else:
                 from warp._src.arrays.cuda_interface import init_elsewhere
 
-                init_elsewhere(self, data, dtype, shape, copy, place)
+                anywhere = device is None and not pinned and not copy  # shared memory is where it is
+                init_elsewhere(self, data, dtype, shape, copy, place, anywhere)
         else:
             if dtype is Any or dtype is None:
                 raise RuntimeError("an array without data needs a dtype")

@@ -30,9 +30,11 @@ def interface_of(array: Any) -> dict[str, Any]:
     }
 
 
-def init_elsewhere(target: Any, data: Any, dtype: Any, shape: Any, copy: bool, place: int) -> None:
+def init_elsewhere(
+    target: Any, data: Any, dtype: Any, shape: Any, copy: bool, place: int, anywhere: bool = False
+) -> None:
     """Makes an array of data from or for memory that is not the host's plain memory. What needs converting is converted
-    on the host."""
+    on the host. With `anywhere` what lies on a device is shared there, whatever `place` is."""
     array = _interface.array_class
     if isinstance(data, _weft.Array):
         seen = data
@@ -54,7 +56,7 @@ def init_elsewhere(target: Any, data: Any, dtype: Any, shape: Any, copy: bool, p
     if handle != seen._element or extents != seen.shape:
         wanted = seen.dtype if dtype is Any or dtype is None else dtype
         seen = array(_interface.host_view(seen), dtype=wanted, shape=shape, device=CPU, copy=False)
-    if not copy and seen._place == place:
+    if not copy and (seen._place == place or (anywhere and seen._place >= 0)):
         target._share(seen)
     else:
         target._allocate(seen._element, seen.shape, False, False, place)

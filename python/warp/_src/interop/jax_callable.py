@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import inspect
 import pickle
@@ -11,8 +10,7 @@ from typing import Any, Callable, Sequence
 from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import clone, copy, zeros_like
-from warp._src.devices.device import CPU, Device, ScopedDevice, get_device, is_cuda_available, selection
-from warp._src.devices.streams import ScopedStream, Stream
+from warp._src.devices.device import CPU, Device, get_device, is_cuda_available
 from warp._src.gradients.forward import ForwardMode
 from warp._src.gradients.tape import Tape
 from warp._src.interop.jax_calls import Call, Output, Plan
@@ -33,7 +31,7 @@ from warp._src.interop.jax_parameters import (
     static_dims,
     static_value,
 )
-from warp._src.interop.jax_support import import_jax
+from warp._src.interop.jax_support import import_jax, scope_of_call
 from warp._src.kernels.annotations import annotations_of, enclosing_names
 from warp._src.kernels.resolver import describe
 
@@ -59,13 +57,6 @@ def _parameters(func: Callable, what: str, names: Any) -> list[Parameter]:
         has_default = defaults[name].default is not inspect.Parameter.empty
         made.append(Parameter(name, handle, handle.rank if handle.kind == "array" else 0, has_default))
     return made
-
-
-def _scope(place: int, stream: int) -> Any:
-    """Where a call runs becomes current for it."""
-    if place >= 0:
-        return ScopedStream(Stream(get_device(f"cuda:{place}"), cuda_stream=stream), sync_enter=False)
-    return contextlib.nullcontext() if selection.now() is CPU else ScopedDevice(CPU)
 
 
 class FunctionCall(Call):
@@ -131,7 +122,7 @@ class FunctionCall(Call):
 
         def run(args: list, rets: list, place: int, stream: int) -> None:
             arrays = self._arrays_of(args, rets)
-            with _scope(place, stream):
+            with scope_of_call(place, stream):
                 if owner.graph_mode in _GRAPHS:
                     device: Device = CPU if place < 0 else get_device(f"cuda:{place}")
                     owner._graphs.run(
@@ -172,7 +163,7 @@ class FunctionCall(Call):
             arrays = self._arrays_of(args[:count], rets[len(moved) :])
             starts = {arrays[one.index]: dot for one, dot in zip(movers, args[count:])}
             full = [self.values[k] if a is None else a for k, a in enumerate(arrays)]
-            with _scope(place, stream):
+            with scope_of_call(place, stream):
                 with ForwardMode(starts) as forward:
                     self.owner.func(*full)
                 for out, ret in zip(moved, rets):
@@ -195,7 +186,7 @@ class FunctionCall(Call):
         def run(args: list, rets: list, place: int, stream: int) -> None:
             given = dict(zip((o.index for o in seeds), args[count:]))
             wants = dict(zip((one.index for one in asked), rets))
-            with _scope(place, stream):
+            with scope_of_call(place, stream):
                 full: list[Any] = list(self.values)
                 for one, value in zip(self.inputs, args):
                     full[one.index] = self._watched(value, one.in_out, wants.get(one.index), given.get(one.index))

@@ -7,7 +7,7 @@ from typing import Any, Callable
 import numpy as np
 
 from warp import _weft
-from warp._src.interop.jax_support import ffi_module, import_jax
+from warp._src.interop.jax_support import ffi_module, import_jax, scope_of_call
 
 __all__ = ["register_ffi_callback"]
 
@@ -88,7 +88,8 @@ def register_ffi_callback(name: str, func: Callable, graph_compatible: bool = Tr
     Args:
         name: the target's name.
         func: func(inputs, outputs, attrs, ctx): lists of buffers, a dictionary of the call's attributes, and the context
-            with the CUDA stream. Buffers go to `wp.launch` as they are. No function of JAX may be called inside.
+            with the CUDA stream, which is current meanwhile, as its device is. Buffers go to `wp.launch` as they are. No
+            function of JAX may be called inside.
         graph_compatible: JAX may capture what it does into a CUDA graph: it queues the same work each time and never
             waits for it.
     """
@@ -105,7 +106,9 @@ def register_ffi_callback(name: str, func: Callable, graph_compatible: bool = Tr
 
     def run(inputs: list, outputs: list, attrs: dict, stream: int, stage: int, ordinal: int, place: int) -> None:
         kind = HostBuffer if place < 0 else CudaBuffer
-        func([kind(*b) for b in inputs], [kind(*b) for b in outputs], attrs, ExecutionContext(stream, stage, ordinal))
+        context = ExecutionContext(stream, stage, ordinal)
+        with scope_of_call(place, stream):
+            func([kind(*b) for b in inputs], [kind(*b) for b in outputs], attrs, context)
 
     host, cuda = _weft.xla_new_callback(_value, run, bool(graph_compatible))
     ffi = ffi_module()

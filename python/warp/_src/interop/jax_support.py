@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any
 
 from warp import _weft
+from warp._src.devices.device import CPU, ScopedDevice, get_device, selection
+from warp._src.devices.streams import ScopedStream, Stream
 
 __all__ = ["export_checks", "import_jax"]
 
@@ -51,3 +54,10 @@ def ffi_module() -> Any:
     import jax.ffi
 
     return jax.ffi
+
+
+def scope_of_call(place: int, stream: int) -> Any:
+    """Where a call runs becomes current for it."""
+    if place >= 0:
+        return ScopedStream(Stream(get_device(f"cuda:{place}"), cuda_stream=stream), sync_enter=False)
+    return contextlib.nullcontext() if selection.now() is CPU else ScopedDevice(CPU)
