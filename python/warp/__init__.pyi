@@ -826,7 +826,7 @@ class Texture1D(Texture):
         surface_access: whether CUDA code of others may write to it through a surface object.
         cuda_array: a CUDA array of others to be used as it is, of this shape.
     """
-    def __init__(self, data: Any = None, width: _b.int = 0, num_channels: _b.int = 0, dtype: Any = None, filter_mode: TextureFilterMode | None = None, address_mode: Any = <TextureAddressMode.CLAMP: 1>, address_mode_u: TextureAddressMode | None = None, normalized_coords: _b.bool = True, num_mip_levels: _b.int = 1, mip_filter_mode: TextureFilterMode | None = None, device: Any = None, surface_access: _b.bool = False, cuda_array: _b.int = 0) -> None: ...
+    def __init__(self, data: Any = None, width: _b.int = 0, num_channels: _b.int = 0, dtype: Any = None, filter_mode: TextureFilterMode | None = None, address_mode: Any = ..., address_mode_u: TextureAddressMode | None = None, normalized_coords: _b.bool = True, num_mip_levels: _b.int = 1, mip_filter_mode: TextureFilterMode | None = None, device: Any = None, surface_access: _b.bool = False, cuda_array: _b.int = 0) -> None: ...
 
 class Texture2D(Texture):
     """An image that kernels sample: `wp.texture_sample(tex, wp.vec2(u, v), dtype=wp.vec4)`.
@@ -848,7 +848,7 @@ class Texture2D(Texture):
         surface_access: whether CUDA code of others may write to it through a surface object.
         cuda_array: a CUDA array of others to be used as it is, of this shape.
     """
-    def __init__(self, data: Any = None, width: _b.int = 0, height: _b.int = 0, num_channels: _b.int = 0, dtype: Any = None, filter_mode: TextureFilterMode | None = None, address_mode: Any = <TextureAddressMode.CLAMP: 1>, address_mode_u: TextureAddressMode | None = None, address_mode_v: TextureAddressMode | None = None, normalized_coords: _b.bool = True, num_mip_levels: _b.int = 1, mip_filter_mode: TextureFilterMode | None = None, device: Any = None, surface_access: _b.bool = False, cuda_array: _b.int = 0) -> None: ...
+    def __init__(self, data: Any = None, width: _b.int = 0, height: _b.int = 0, num_channels: _b.int = 0, dtype: Any = None, filter_mode: TextureFilterMode | None = None, address_mode: Any = ..., address_mode_u: TextureAddressMode | None = None, address_mode_v: TextureAddressMode | None = None, normalized_coords: _b.bool = True, num_mip_levels: _b.int = 1, mip_filter_mode: TextureFilterMode | None = None, device: Any = None, surface_access: _b.bool = False, cuda_array: _b.int = 0) -> None: ...
 
 class Texture3D(Texture):
     """A block of texels that kernels sample: `wp.texture_sample(tex, wp.vec3(u, v, w), dtype=float)`.
@@ -872,7 +872,7 @@ class Texture3D(Texture):
         surface_access: whether CUDA code of others may write to it through a surface object.
         cuda_array: a CUDA array of others to be used as it is, of this shape.
     """
-    def __init__(self, data: Any = None, width: _b.int = 0, height: _b.int = 0, depth: _b.int = 0, num_channels: _b.int = 0, dtype: Any = None, filter_mode: TextureFilterMode | None = None, address_mode: Any = <TextureAddressMode.CLAMP: 1>, address_mode_u: TextureAddressMode | None = None, address_mode_v: TextureAddressMode | None = None, address_mode_w: TextureAddressMode | None = None, normalized_coords: _b.bool = True, num_mip_levels: _b.int = 1, mip_filter_mode: TextureFilterMode | None = None, device: Any = None, surface_access: _b.bool = False, cuda_array: _b.int = 0) -> None: ...
+    def __init__(self, data: Any = None, width: _b.int = 0, height: _b.int = 0, depth: _b.int = 0, num_channels: _b.int = 0, dtype: Any = None, filter_mode: TextureFilterMode | None = None, address_mode: Any = ..., address_mode_u: TextureAddressMode | None = None, address_mode_v: TextureAddressMode | None = None, address_mode_w: TextureAddressMode | None = None, normalized_coords: _b.bool = True, num_mip_levels: _b.int = 1, mip_filter_mode: TextureFilterMode | None = None, device: Any = None, surface_access: _b.bool = False, cuda_array: _b.int = 0) -> None: ...
 
 class TextureAddressMode(_enum.IntEnum):
     """What lies beyond a texture's edges."""
