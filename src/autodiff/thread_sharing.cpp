@@ -53,7 +53,8 @@ analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alia
     bases &= outside;
     if (!bases) return;
     // Views and slices shift indices, so that equal ones may mean different elements, and different ones the same.
-    if (op.code == OpCode::call || !std::has_single_bit(bases) || !is_whole(op.operand(0))) {
+    // A fence touches everything and names nothing.
+    if (op.code == OpCode::call || op.operands.empty() || !std::has_single_bit(bases) || !is_whole(op.operand(0))) {
       shared |= alias.touched(bases);
       return;
     }

@@ -187,3 +187,15 @@ def test_faces() -> None:
     )
     np.testing.assert_allclose(lengths.numpy()[0].sum(), total, rtol=1e-12)
     assert lengths.numpy()[1].sum() == 3 * sum(fine)
+
+
+def test_fences_under_a_tape():
+    """What a recording asks of a kernel, it asks of one with fences too, which have no operands."""
+    lowers = np.random.default_rng(5).uniform(size=(40, 3)).astype(np.float32)
+    with wp.Tape():
+        tree = Tree(lowers, lowers + 0.1)
+    x = wp.zeros(4, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.copy(x, wp.ones(4, dtype=float))
+        again = Tree(lowers, lowers + 0.1)
+    assert np.array_equal(tree.words.numpy(), again.words.numpy()) and tape is not None
