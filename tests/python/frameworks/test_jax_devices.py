@@ -78,7 +78,7 @@ def test_functions_on_eight_devices():
         for mode in wp.JaxCallableGraphMode:
             g = wp.jax_callable(func, graph_mode=mode)
             spread = jax.jit(jax.shard_map(lambda x, w: g(x, w)[0], mesh=mesh, in_specs=(P("x"), P()), out_specs=P("x")))
-            for k in range(5):
+            for k in range(40):
                 x = jnp.arange(40.0) + k
                 np.testing.assert_array_equal(spread(x, jnp.full(1, 2.0)), 2 * np.asarray(x) ** 2)
         """

@@ -126,7 +126,7 @@ class FunctionCall(Call):
                 if owner.graph_mode in _GRAPHS:
                     device: Device = CPU if place < 0 else get_device(f"cuda:{place}")
                     owner._graphs.run(
-                        owner.graph_mode, self._key[1:], device, owner.func, arrays, values, owner.staged_in,
+                        owner.graph_mode, self._key[1:], device, stream, owner.func, arrays, values, owner.staged_in,
                         owner.staged_out,
                     )  # fmt: skip
                     return
