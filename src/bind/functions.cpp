@@ -255,6 +255,12 @@ Symbol symbol_alone(nb::tuple t, const std::string& kind) {
     p.rows.fixed = nb::cast<std::uint32_t>(t[2]);
     return Symbol::of_pattern(p);
   }
+  if (kind == "generic_tile") {  // element or None, extents: 0 for any
+    Pattern p = Pattern::of(Pattern::Kind::tile);
+    if (!nb::handle(t[1]).is_none()) p.element = std::make_shared<const Pattern>(to_symbol(t[1]).pattern);
+    for (nb::handle n : nb::cast<nb::tuple>(t[2])) p.shape.push_back(nb::cast<std::int64_t>(n));
+    return Symbol::of_pattern(p);
+  }
   if (kind == "generic_vector" || kind == "generic_matrix") {  // extents: 0 for any
     Pattern p = Pattern::of(t.size() > 3 ? Pattern::Kind::mat : Pattern::Kind::vec);
     p.element = std::make_shared<const Pattern>(to_symbol(t[1]).pattern);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "types/library_struct.h"
+#include "types/tile_type.h"
 
 namespace weft::builtins {
 namespace {
@@ -38,6 +39,7 @@ std::string word_of(Pattern::Kind kind) {
     case Pattern::Kind::transform: return "transform";
     case Pattern::Kind::array: return "array";
     case Pattern::Kind::indexed_array: return "indexedarray";
+    case Pattern::Kind::tile: return "tile";
     case Pattern::Kind::callable: return "Callable";
     case Pattern::Kind::tuple: return "tuple";
     case Pattern::Kind::library_struct:
@@ -72,6 +74,15 @@ Pattern Pattern::tuple_of(std::vector<Pattern> elements) {
 
 bool Pattern::is_generic() const { return kind != Kind::exact; }
 
+/// Shape and element; how the tile lies in memory is free.
+static bool match_tile(const Pattern& pattern, const Type* type, Bindings& bindings) {
+  const TileType* tile = tile_type(type);
+  if (!tile || (!pattern.shape.empty() && pattern.shape.size() != tile->rank())) return false;
+  for (std::size_t d = 0; d < pattern.shape.size(); ++d)
+    if (pattern.shape[d] && pattern.shape[d] != tile->shape[d]) return false;
+  return !pattern.element || match(*pattern.element, tile->element, bindings);
+}
+
 bool match(const Pattern& pattern, const Type* type, Bindings& bindings) {
   auto element_matches = [&] { return !pattern.element || match(*pattern.element, type->element(), bindings); };
   switch (pattern.kind) {
@@ -93,6 +104,7 @@ bool match(const Pattern& pattern, const Type* type, Bindings& bindings) {
       return type->is_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
     case Pattern::Kind::indexed_array:
       return type->is_indexed_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
+    case Pattern::Kind::tile: return match_tile(pattern, type, bindings);
     case Pattern::Kind::library_struct: return is_library_struct(type) && type->user_name() == pattern.variable;
     case Pattern::Kind::tuple: {
       if (!type->is_tuple()) return false;
@@ -121,6 +133,7 @@ bool covers(const Pattern& general, const Pattern& special) {
   if (general.kind == Kind::number_or_bool && (number || special.kind == Kind::scalar)) return true;
   if (general.kind != special.kind || general.kind == Kind::exact) return false;
   if (general.kind == Kind::library_struct) return general.variable == special.variable;
+  if (general.kind == Kind::tile && !general.shape.empty() && general.shape != special.shape) return false;
   if (general.kind == Kind::tuple && general.element && !special.element)
     return std::all_of(special.elements.begin(), special.elements.end(),
                        [&](const Pattern& one) { return covers(*general.element, one); });
@@ -148,6 +161,11 @@ std::string to_string(const Pattern& pattern) {
     case Pattern::Kind::indexed_array:
       out += word_of(pattern.kind) + "[" + element();
       if (pattern.rows.fixed) out += "," + std::to_string(pattern.rows.fixed);
+      out += "]";
+      break;
+    case Pattern::Kind::tile:
+      out += "tile[" + element();
+      for (std::int64_t n : pattern.shape) out += ", " + (n ? std::to_string(n) : std::string("Any"));
       out += "]";
       break;
     case Pattern::Kind::library_struct: out += pattern.variable; break;

@@ -31,6 +31,7 @@ struct Pattern {
     transform,
     array,
     indexed_array,
+    tile,
     library_struct,
     tuple,
     callable,
@@ -41,6 +42,7 @@ struct Pattern {
   std::shared_ptr<const Pattern> element;  // vec, mat, quat, transform: component; arrays: element; null: anything
   Extent rows, cols;                       // vec: rows; mat: both; arrays: rows is the rank
   std::vector<Pattern> elements;           // tuple, if one of them is generic; else the tuple is `exact`
+  std::vector<std::int64_t> shape;         // tile: its extents, 0 for any; empty: any shape
   bool by_reference = false;               // ref[T]: the caller's variable is updated
 
   static Pattern exactly(const Type* type);

@@ -12,6 +12,7 @@
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
 #include "driver/pipeline.h"
+#include "ir/tile_memory.h"
 
 namespace weft::driver {
 namespace {
@@ -262,6 +263,11 @@ class BinaryStore::Search {
     Clock::time_point start = Clock::now();
     CompileOptions options = request_.options;
     options.gpu.target = request_.device != nullptr;
+    if (const ir::Op* tile = request_.device ? ir::find_tile_memory(module) : nullptr) {
+      sink_.report(DiagCode::codegen_failed, tile->loc, "kernels with tiles run on the CPU only; GPUs can't run this one yet",
+                   "launch it with device=\"cpu\"");
+      return std::nullopt;
+    }
     optimize(module, options);
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);

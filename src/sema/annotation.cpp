@@ -90,6 +90,7 @@ class AnnotationReader {
     if (symbol->reported) return std::nullopt;
     if (symbol->kind == Symbol::Kind::builtin) {
       if (int rank = array_rank(symbol->text)) return array_of(expr, symbol->text, std::nullopt, std::uint32_t(rank));
+      if (symbol->text == "tile") return Pattern::of(Pattern::Kind::tile);
       if (symbol->text == "ref") {
         Pattern p = Pattern::of(Pattern::Kind::any);
         p.by_reference = true;
@@ -147,6 +148,29 @@ class AnnotationReader {
     return p;
   }
 
+  /// tile[float, 16, N], tile(dtype=float, shape=(16, N)).
+  std::optional<Pattern> tile_of(const Expr& expr, const Expr* dtype, std::span<const Expr* const> extents) {
+    Pattern p = Pattern::of(Pattern::Kind::tile);
+    if (dtype) {
+      auto element = read(*dtype);
+      if (!element) return std::nullopt;
+      p.element = std::make_shared<const Pattern>(*element);
+    }
+    if (extents.size() > std::size_t(kMaxRank)) return bad(expr, "a tile has 1 to 4 dimensions");
+    for (const Expr* one : extents) {
+      auto symbol = eval_constant(*one, scope_);
+      if (symbol && symbol->kind == Symbol::Kind::tuple && extents.size() == 1) {  // a name that stands for the shape
+        for (const Symbol& n : symbol->elements) p.shape.push_back(as_integer(n).value_or(-1));
+        continue;
+      }
+      auto n = bracket_number(*one, scope_);
+      p.shape.push_back(n ? *n : is_any(one) ? 0 : -1);
+    }
+    for (std::int64_t n : p.shape)
+      if (n < 0 || n > 65536) return bad(expr, "the shape of a tile type is made of numbers from 1 to 65536 and Any");
+    return p;
+  }
+
   std::optional<Pattern> from_call(const CallExpr& call) {
     auto symbol = resolve_dotted(*call.callee, scope_);
     if (!symbol || symbol->kind != Symbol::Kind::builtin) return bad(call, "'" + to_source(call) + "' is not a type");
@@ -159,6 +183,15 @@ class AnnotationReader {
       if (!dtype || rank < 1 || rank > kMaxRank) return bad(call, "a fixed array needs shape= and dtype=");
       auto element = read(*dtype);
       return element ? array_of(call, name, element, std::uint32_t(rank)) : std::nullopt;
+    }
+    if (name == "tile") {
+      const Expr *dtype = argument(call, 0, {"dtype"}), *shape = argument(call, 1, {"shape"});
+      std::vector<const Expr*> extents;
+      if (const auto* several = shape ? shape->as_if<TupleExpr>() : nullptr)
+        extents.assign(several->elements.begin(), several->elements.end());
+      else if (shape)
+        extents = {shape};
+      return tile_of(call, dtype, extents);
     }
     if (int rank = array_rank(name)) {
       std::optional<Pattern> element;
@@ -285,6 +318,9 @@ class AnnotationReader {
       }
       return array_of(expr, name, element, std::uint32_t(rank));
     }
+    if (name == "tile")
+      return tile_of(expr, expr.indices[0],
+                     std::vector<const Expr*>(expr.indices.begin() + 1, expr.indices.end()));
     if (name == "vector" || name == "matrix" || name == "quaternion" || name == "transformation")
       return composite_in_brackets(expr, name);
     if (name == "ref") {

@@ -36,6 +36,9 @@ struct Entity {
   std::shared_ptr<const std::vector<Entity>> elements;  // tuple, range
   bool reversed = false;                                // range
   bool maybe_unset = false;  // value of a variable that some path left unassigned (zero there)
+  /// Of a tile: whose memory it is. `shared`: that of a variable, which assigning it to another one copies; `fresh`: nobody's
+  /// yet, so the variable takes it; `window`: a part of another tile, which stays one.
+  enum class Hold : std::uint8_t { shared, fresh, window } hold = Hold::shared;
 
   bool is_error() const { return kind == Kind::error; }
   bool is_value() const { return kind == Kind::value; }
@@ -74,6 +77,7 @@ struct Place {
   ir::Value* base = nullptr;        // memory: the descriptor; temporary: the value
   std::vector<ir::Value*> indices;  // memory
   std::uint8_t wrap = 0;            // memory: indices that may be negative
+  ir::Value* inside = nullptr;      // memory of a tile: false where the indices are outside; reads zero, writes nothing
   std::vector<ir::PathStep> path;
   std::vector<ir::Value*> dynamic;  // values of the path's dynamic steps
   const Type* type = nullptr;       // of what the place holds

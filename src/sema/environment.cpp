@@ -1,6 +1,7 @@
 // Variables while a function is lowered. SSA values are kept per variable; a journal remembers what a branch or loop body
 // changed, so that entering and leaving one costs only what it touched.
 #include "sema/lowering.h"
+#include "sema/tiles.h"
 
 namespace weft::sema {
 
@@ -77,6 +78,7 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
     fail(DiagCode::none_value, at_node, "None is not a value in kernels", "use a flag variable instead");
     return set_variable(variable, Entity::failed());
   }
+  if (value.is_value() && tile_type(value.type())) value = Tiles(*this, at_node).held(variable, std::move(value));
   if (value.is_value() && may_become(variables_[std::size_t(variable)], value.type())) {
     renew_variable(name, at_node.loc, value.type());
     variable = find_variable(name);
@@ -168,6 +170,7 @@ Entity FunctionLowering::read_variable(int variable, const syntax::Node* at_node
 }
 
 ir::Value* FunctionLowering::undefined_value(int variable, const Type* type, std::size_t loop_depth) {
+  if (loop_depth == 0 && tile_type(type)) return Tiles(*this, *decl_.def).unassigned(type);
   if (loop_depth == 0) return function_.zero(type);
   Loop& loop = loops_[loop_depth - 1];
   if (!loop.op) return undefined_value(variable, type, loop_depth - 1);

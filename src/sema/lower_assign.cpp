@@ -1,5 +1,6 @@
 // Assignment: plain, annotated, augmented, unpacking.
 #include "sema/lowering.h"
+#include "sema/tiles.h"
 
 namespace weft::sema {
 
@@ -62,6 +63,8 @@ void FunctionLowering::unpack(std::span<Expr* const> targets, Entity value, cons
     parts.assign(targets.size(), Entity::failed());
   }
   // All values exist before the first name is assigned: `a, b = b, a` swaps.
+  for (Entity& part : parts)
+    if (part.is_value() && tile_type(part.type())) part = Tiles(*this, at_node).copied(part);
   for (std::size_t k = 0; k < targets.size(); ++k) assign_target(*targets[k], parts[k], at_node);
 }
 
@@ -134,6 +137,10 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
       fail(DiagCode::unknown_name, *stmt.target, "'" + std::string(name->name) + "' is used before it is assigned",
            "give it a value first");
     Entity value = lower_expr(*stmt.value);
+    if (current.is_value() && tile_type(current.type())) {
+      if (!value.is_error()) Tiles(*this, stmt).update(operator_name(stmt.op), current, value);
+      return;
+    }
     Entity result = binary(stmt.op, current, value, stmt);
     if (result.is_error()) return poison(name->name);
     return assign_variable(stmt, name->name, result);
@@ -141,6 +148,10 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
   Place place = place_of(*stmt.target);
   Entity value = lower_expr(*stmt.value);
   if (place.root == Place::Root::none || value.is_error()) return;
+  if (place.root == Place::Root::temporary && tile_type(place.type)) {
+    Tiles(*this, stmt).update(operator_name(stmt.op), Entity::of(place.base), value);
+    return;
+  }
   // On array elements += and -= are atomic, and so are &= |= ^= on integers; the rest reads, computes and writes.
   if (place.root == Place::Root::memory && place.type->is_numeric() &&
       place.type->scalar_kind() != ScalarKind::boolean) {
@@ -166,7 +177,7 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
       builder_.set_loc(stmt.loc);
       ir::Value* v = stmt.op == BinaryOp::sub ? fold(ir::OpCode::neg, value.value) : value.value;
       auto update = [&](const Place& one, ir::Value* by) {
-        builder_.atomic(*kind, one.base, one.indices, one.wrap, one.path, one.dynamic, by);
+        where_inside(one, [&] { builder_.atomic(*kind, one.base, one.indices, one.wrap, one.path, one.dynamic, by); });
       };
       if (place.is_run()) return for_each_part(place, v, update);
       return update(place, v);

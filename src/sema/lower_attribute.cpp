@@ -2,6 +2,7 @@
 // that are reached through an object of the host.
 #include "builtins/near_name.h"
 #include "sema/lowering.h"
+#include "sema/tiles.h"
 #include "syntax/print.h"
 
 namespace weft::sema {
@@ -78,6 +79,8 @@ Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& exp
   place.base = object.value;
   place.type = type;
   if (attribute_step(place, expr.name)) return read_place(place);
+  if (tile_type(type))
+    if (auto known = Tiles(*this, expr).attribute(type, expr.name)) return *known;
   if (type->is_array() || type->is_indexed_array()) {
     if (expr.name == "shape") {
       std::vector<Entity> extents;
@@ -102,7 +105,7 @@ Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& exp
   if (type->is_composite() && expr.name == "length") return Entity::of(builder_.i32(type->component_count()));
   if (type->is_scalar() && expr.name == "dtype") return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type));
   std::string cure;
-  if (type->is_struct() && !type->is_indexed_array()) {
+  if (type->is_struct() && !type->is_indexed_array() && !tile_type(type)) {
     for (const Field& f : type->fields())
       if (library() || !is_private(type, f)) cure += (cure.empty() ? "its fields are " : ", ") + std::string(f.name);
     if (type->field_index(expr.name) >= 0)

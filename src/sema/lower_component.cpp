@@ -50,10 +50,6 @@ std::optional<std::vector<std::int64_t>> FunctionLowering::slice_positions(const
     if (step > 0 ? step >= *stop - k : step <= *stop - k) break;
     k += step;
   }
-  if (positions.empty()) {
-    fail(DiagCode::bad_index, slice, "the slice is empty; a vector needs at least one component");
-    return std::nullopt;
-  }
   return positions;
 }
 
@@ -63,6 +59,10 @@ std::optional<FunctionLowering::Selector> FunctionLowering::selector(const Expr&
   if (const auto* slice = index.as_if<SliceExpr>()) {
     auto positions = slice_positions(*slice, n);
     if (!positions) return std::nullopt;
+    if (positions->empty()) {
+      fail(DiagCode::bad_index, *slice, "the slice is empty; a vector needs at least one component");
+      return std::nullopt;
+    }
     out.is_slice = true;
     out.positions = *std::move(positions);
     return out;

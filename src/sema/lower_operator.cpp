@@ -2,15 +2,14 @@
 // C's promotions. Plain integers fold exactly before they get a type.
 #include "sema/lowering.h"
 #include "sema/plain_number.h"
+#include "sema/tiles.h"
 
 namespace weft::sema {
 
 using namespace syntax;
 using ir::OpCode;
 
-namespace {
-
-std::string_view builtin_of(BinaryOp op) {
+std::string_view operator_name(BinaryOp op) {
   switch (op) {
     case BinaryOp::add: return "add";
     case BinaryOp::sub: return "sub";
@@ -28,6 +27,8 @@ std::string_view builtin_of(BinaryOp op) {
   }
   return "";
 }
+
+namespace {
 
 std::string conversion_cure(const Type* a, const Type* b) {
   auto call = [](const Type* t) {
@@ -106,6 +107,7 @@ Entity FunctionLowering::lower_unary(const UnaryExpr& expr) {
     }
   }
   const char* name = expr.op == UnaryOp::neg ? "neg" : expr.op == UnaryOp::pos ? "pos" : "invert";
+  if (operand.is_value() && tile_type(operand.type())) return Tiles(*this, expr).unary(name, operand);
   if (auto user = call_user_operator(name, operand, nullptr, expr)) return *user;
   ir::Value* value = value_of(operand, *expr.operand);
   if (!value) return Entity::failed();
@@ -159,7 +161,9 @@ Entity FunctionLowering::binary(BinaryOp op, Entity a, Entity b, const Node& at_
     return Entity::of_symbol(Entity::Kind::string,
                              Symbol::of(Constant::of_text(a.symbol->constant.text + b.symbol->constant.text)));
   adapt_literals(a, b, at_node);
-  std::string_view name = builtin_of(op);
+  std::string_view name = operator_name(op);
+  if ((a.is_value() && tile_type(a.type())) || (b.is_value() && tile_type(b.type())))
+    return Tiles(*this, at_node).binary(op == BinaryOp::matmul ? "matmul" : name, a, b);
   if (auto user = call_user_operator(name, a, &b, at_node)) return *user;
   ir::Value* va = value_of(a, at_node);
   ir::Value* vb = value_of(b, at_node);
@@ -258,6 +262,9 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
     }
     return Entity::of(fold(opcode_of(op), va, vb));
   }
+  if (tile_type(ta) || tile_type(tb))
+    return fail(DiagCode::type_mismatch, at_node, "tiles can't be compared as a whole",
+                "compare elements: t[0] of a tile of one, or wp.tile_map(f, …)");
   if (equality && ta == tb && ta->is_struct() && !has_equality(ta))
     return fail(DiagCode::type_mismatch, at_node, ta->user_name() + " holds arrays and can't be compared",
                 "compare its fields");

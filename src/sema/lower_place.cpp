@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/infer.h"
+#include "sema/tiles.h"
 
 namespace weft::sema {
 
@@ -89,7 +90,7 @@ Place FunctionLowering::place_of(const Expr& expr, Entity* instead) {
 
 bool FunctionLowering::attribute_step(Place& place, std::string_view name) {
   const Type* type = place.type;
-  if (type->is_struct() && !type->is_indexed_array()) {
+  if (type->is_struct() && !type->is_indexed_array() && !tile_type(type)) {
     int field = type->field_index(name);
     if (field < 0 || hidden_field(type, field)) return false;
     place.path.push_back(field_step(field));
@@ -138,6 +139,7 @@ ir::Value* FunctionLowering::index_value(const Expr& expr, bool or_array) {
 Place FunctionLowering::subscript_place(Place base, const SubscriptExpr& expr) {
   if (base.type->is_array()) return array_place(std::move(base), expr);
   if (base.type->is_indexed_array()) return indexed_place(read_place(base).value, expr);
+  if (tile_type(base.type)) return Tiles(*this, expr).place(read_place(base).value, expr);
   if (base.type->is_composite()) return component_place(std::move(base), expr);
   if (base.type->is_tuple()) {
     if (expr.indices.size() != 1 || expr.indices[0]->kind == ExprKind::slice) {
@@ -276,9 +278,15 @@ Entity FunctionLowering::read_place(const Place& place) {
     for (const Place::Part& part : place.parts) parts.push_back(builder_.extract(value, part.path, part.dynamic));
     return Entity::of(builder_.construct(place.type, parts));
   }
-  if (place.root == Place::Root::memory)
-    return Entity::of(builder_.load(place.base, place.indices, place.wrap, place.path, place.dynamic));
-  if (place.path.empty()) return Entity::of(place.base);
+  if (place.root == Place::Root::memory) {
+    ir::Value* read = builder_.load(place.base, place.indices, place.wrap, place.path, place.dynamic);
+    return Entity::of(place.inside ? builder_.select(place.inside, read, function_.zero(read->type)) : read);
+  }
+  if (place.path.empty()) {
+    Entity whole = Entity::of(place.base);
+    if (place.root == Place::Root::temporary && tile_type(place.type)) whole.hold = Entity::Hold::window;
+    return whole;
+  }
   return Entity::of(builder_.extract(place.base, place.path, place.dynamic));
 }
 
@@ -298,7 +306,23 @@ void FunctionLowering::for_each_part(const Place& run, ir::Value* value,
   }
 }
 
+void FunctionLowering::where_inside(const Place& place, const std::function<void()>& write) {
+  if (!place.inside) return write();
+  ir::Region* outer = builder_.region();
+  ir::Op* op = builder_.if_op(place.inside, {});
+  builder_.set_place(op->regions[0]);
+  write();
+  builder_.yield({});
+  builder_.set_place(op->regions[1]);
+  builder_.yield({});
+  builder_.set_place(outer);
+}
+
 void FunctionLowering::write_place(const Place& place, Entity value, const Node& at_node, const Node* value_node) {
+  if (place.root == Place::Root::temporary && tile_type(place.type)) {
+    if (!value.is_error()) Tiles(*this, at_node).assign(place.base, value);
+    return;
+  }
   value = storable(value, place.type, value_node ? *value_node : at_node,
                    place.root == Place::Root::memory ? "an array element" : "a component");
   if (!value.is_value()) return;
@@ -309,7 +333,9 @@ void FunctionLowering::write_place(const Place& place, Entity value, const Node&
     });
   switch (place.root) {
     case Place::Root::memory:
-      builder_.store(place.base, place.indices, place.wrap, place.path, place.dynamic, value.value);
+      where_inside(place, [&] {
+        builder_.store(place.base, place.indices, place.wrap, place.path, place.dynamic, value.value);
+      });
       return;
     case Place::Root::variable: {
       ir::Value* current = read_variable(place.variable, nullptr).value;

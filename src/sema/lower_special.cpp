@@ -4,6 +4,7 @@
 
 #include "sema/lowering.h"
 #include "sema/printf_text.h"
+#include "sema/tiles.h"
 
 namespace weft::sema {
 
@@ -62,6 +63,7 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "_voxels") return special_voxels(args, at_node);
   if (name == "_grid_layout") return special_grid_layout(args, at_node);
   if (is_volume_form(name)) return special_volume(name, std::move(args), at_node);
+  if (Tiles::is_form(name)) return Tiles(*this, at_node).call(name, std::move(args));
   if (is_texture_form(name)) return special_texture(name, std::move(args), at_node);
   if (name == "grad") return special_grad(args, at_node);
   if (name.ends_with("_batched") && name.front() != '_') return special_batched(name, std::move(args), at_node);
@@ -274,6 +276,7 @@ Entity FunctionLowering::special_len(const std::vector<Argument>& args, const No
     const Type* type = e.type();
     builder_.set_loc(at_node.loc);
     if (type->is_array() || type->is_indexed_array()) return Entity::of(extent_of(e.value, 0));
+    if (const TileType* tile = tile_type(type)) return Entity::of(builder_.i32(tile->shape[0]));
     if (type->is_composite()) return Entity::of(builder_.i32(type->rows()));
     if (type->is_tuple()) return Entity::of(builder_.i32(std::int64_t(type->fields().size())));
   }

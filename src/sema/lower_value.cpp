@@ -191,6 +191,12 @@ std::optional<std::vector<std::int64_t>> FunctionLowering::constant_shape(const 
       if (!k) return std::nullopt;
       shape.push_back(*k);
     }
+  } else if (entity.is_value() && entity.type()->is_tuple() && entity.value->kind == ir::ValueKind::result &&
+             entity.value->op->code == OpCode::construct) {  // a variable that a tuple was assigned to
+    for (const ir::Value* part : entity.value->op->operands) {
+      if (!part->is_constant() || !part->type->is_int()) return std::nullopt;
+      shape.push_back(part->as_int());
+    }
   } else {
     return std::nullopt;
   }

@@ -20,6 +20,7 @@
 namespace weft::sema {
 
 class FunctionLowering;
+class Tiles;
 
 /// An argument of a call after its expression was lowered.
 struct Argument {
@@ -145,6 +146,8 @@ const QueryRuns* query_runs(const Type* type);
 /// What is said about arrays of structs that holds_private() finds something in, and the cure.
 inline std::string no_array_of(const Type* type) { return "a " + type->user_name() + " can't lie in an array"; }
 inline constexpr const char* kKeepInVariables = "keep it in a variable, or pass it to a function";
+/// The builtin behind an operator: "add" for +.
+std::string_view operator_name(syntax::BinaryOp op);
 /// What is said where two operands or arguments should have one type.
 inline std::string same_types_wanted(const Type* a, const Type* b) {
   return "Input types must be the same, got ['" + a->user_name() + "', '" + b->user_name() + "']";
@@ -162,6 +165,8 @@ class FunctionLowering {
   void run_gradient(std::span<const Entity> args, const Instance& of);
 
  private:
+  friend class Tiles;  // what it does is part of this, apart for its size
+
   /// Thrown where a loop's variable is needed as a constant; the loop starts over, unrolled.
   struct UnrollRequest {
     const syntax::Stmt* loop;
@@ -174,6 +179,7 @@ class FunctionLowering {
     SourceLoc first;                     // first assignment
     const ir::Region* region = nullptr;  // where that stands
     bool internal = false;               // ours: a flag or a result
+    ir::Value* home = nullptr;           // of a tile that loops assign: the memory that holds it between turns
     bool flag = false;                   // of a loop ("$on", "$go"): means nothing outside the block that made it
   };
   struct Loop {
@@ -300,6 +306,8 @@ class FunctionLowering {
     return !library() && is_private(type, type->fields()[std::size_t(field)]);
   }
   Entity read_place(const Place& place);
+  /// Writes to memory, unless the place says that its indices are outside.
+  void where_inside(const Place& place, const std::function<void()>& write);
   /// `value_node`: where the value stands, for messages about it.
   void write_place(const Place& place, Entity value, const syntax::Node& at, const syntax::Node* value_node = nullptr);
   /// An integer; with `or_array` also an array of int32 that picks several.

@@ -98,7 +98,7 @@ constexpr std::string_view kForms[] = {
     "matrix",         "quaternion",     "transformation", "vec",     "mat",
     "adjoint",        "range",          "reversed",       "type",    "indexedarray1d",
     "indexedarray2d", "indexedarray3d", "indexedarray4d", "grad",    "fixedarray",
-    "address_of"};
+    "address_of",     "tile"};
 
 /// wp.Volume: its sampling modes.
 class VolumeScope final : public Scope {

@@ -41,7 +41,7 @@ from warp._src.gradients import tape as _tape
 from warp._src.kernels import custom_functions as _custom_functions
 from warp._src.kernels import introspection as _introspection  # noqa: F401 - adds methods to kernels and functions
 from warp._src.kernels.definitions import Function, Kernel, Module, func, get_module, kernel, overload, static  # noqa: F401
-from warp._src.kernels.launching import Launch, launch  # noqa: F401
+from warp._src.kernels.launching import Launch, launch, launch_tiled  # noqa: F401
 from warp._src.session import config as _config
 from warp._src.session import errors as _errors
 from warp._src.session import kernel_cache as _kernel_cache
@@ -164,6 +164,7 @@ _LATE = {
         "set_module_options",
     ),
     "warp._src.kernels.reference": ("address_of", "ref"),
+    "warp._src.values.tile_type": ("tile",),
 }
 """Modules that start-up does not pay for, and their names."""
 _late_names = {name: module for module, names in _LATE.items() for name in names}

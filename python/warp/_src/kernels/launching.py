@@ -273,4 +273,35 @@ def _launch_rare(
 
 
 launch = _weft.launch
+
+
+def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
+    """Launches a kernel with a block of threads for each index: as `launch` with `dim=(*dim, block_dim)`.
+
+    In the kernel `wp.tid()` gives one index more than `dim` has extents, the thread's number in its block. On the CPU a block
+    is one thread, whatever `block_dim` says.
+
+    Args:
+        kernel: the kernel, by position or by name.
+        dim: one to three extents, by name.
+        block_dim: threads of a block, by name; below 1: 256.
+        inputs, outputs, device, stream…: as of `launch`, by name.
+    """
+    for name in ("dim", "block_dim"):
+        if name not in kwargs:
+            raise RuntimeError(f"launch_tiled() needs the keyword argument '{name}'")
+    if len(args) > 1:
+        raise RuntimeError("launch_tiled() takes one positional argument, the kernel; give the others by keyword")
+    dim, block_dim = kwargs.pop("dim"), kwargs.pop("block_dim")
+    extents = list(dim) if hasattr(dim, "__iter__") else [dim]
+    if not 1 <= len(extents) <= 3:
+        raise RuntimeError(f"launch_tiled() takes a dim of 1 to 3 extents, not {len(extents)}: the block is one more")
+    stream = kwargs.get("stream")
+    where = stream.device if stream is not None else _device_of(
+        kwargs.get("device"), kwargs.get("inputs") or (), kwargs.get("outputs") or ()
+    )  # fmt: skip
+    threads = 1 if where.is_cpu else 256 if block_dim is None or block_dim <= 0 else int(block_dim)
+    return launch(*args, dim=(*extents, threads), block_dim=threads, **kwargs)
+
+
 _weft.set_launch_hooks(rare=_launch_rare, cpu=CPU)

@@ -17,6 +17,7 @@ from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.values import types as wt
 from warp._src.values.builtins import BuiltinFunction
+from warp._src.values.tile_type import tile
 
 _MISSING = object()
 
@@ -68,6 +69,9 @@ def describe(value: object) -> tuple | None:
         return ("generic", value.__name__)
     if value is typing.Callable:
         return ("generic", "Callable")
+    if isinstance(value, tile):
+        element = None if value.dtype is typing.Any else describe(value.dtype)
+        return ("generic_tile", element, tuple(0 if n is typing.Any else int(n) for n in value.shape))
     annotation = array_annotation(value)
     if annotation is not None:
         return annotation
@@ -132,7 +136,7 @@ def describe_member_of_warp(name: str) -> tuple | None:
     return None if answer is None or answer[0] in ("warp", "builtin") else answer
 
 
-_TYPE_ANSWERS = ("type", "generic", "generic_array", "generic_vector", "generic_matrix", "tuple_type", "tuple_of")
+_TYPE_ANSWERS = ("type", "generic", "generic_array", "generic_tile", "generic_vector", "generic_matrix", "tuple_type", "tuple_of")
 
 
 def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:

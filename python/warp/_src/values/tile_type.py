@@ -1,0 +1,48 @@
+"""`wp.tile` in Python: the type of tiles in annotations of functions. In kernels `wp.tile(x)` makes a tile of a value that each
+thread has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["tile"]
+
+
+class tile:
+    """The type of a tile: values of one type in a constant shape that the threads of a block hold together.
+
+    `wp.tile[float, 16, 16]` and `wp.tile(dtype=float, shape=(16, 16))` annotate parameters of functions. What is left out may
+    be anything. In kernels `wp.tile(x)` is a tile of the value x that each thread has.
+    """
+
+    _wp_constructor_ = "tile"
+
+    def __init__(self, dtype: Any = Any, shape: Any = None, storage: str = "register"):
+        """Args:
+        dtype: type of the elements.
+        shape: extents, or None for any.
+        storage: "register" or "shared": a wish about where it lies, which changes no result.
+        """
+        if storage not in ("register", "shared"):
+            raise ValueError(f"storage is 'register' or 'shared', not {storage!r}")
+        extents = () if shape is None else tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+        for n in extents:
+            if n is not Any and (not hasattr(n, "__index__") or not 1 <= n <= 65536):
+                raise ValueError(f"the shape of a tile type is made of numbers from 1 to 65536 and Any, not {n!r}")
+        if len(extents) > 4:
+            raise ValueError(f"a tile has 1 to 4 dimensions, not {len(extents)}")
+        self.dtype, self.shape, self.storage = dtype, extents, storage
+
+    def __class_getitem__(cls, parameters: Any) -> tile:
+        given = parameters if isinstance(parameters, tuple) else (parameters,)
+        shape = given[1] if len(given) == 2 and isinstance(given[1], tuple) else given[1:]
+        return cls(given[0], shape or None)
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has; 0 if that is open."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        dtype = getattr(self.dtype, "__name__", self.dtype)
+        return f"tile(dtype={dtype}, shape={self.shape})"

@@ -1,0 +1,175 @@
+// Tiles while a function is lowered (docs/design/tiles.md). A tile becomes memory of the block and loops over its elements; a
+// name keeps its memory, so that in-place operations, branches and loops need no merging; windows are places in the memory of
+// others. The methods are spread over files by subject (tiles_*.cpp).
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sema/lowering.h"
+#include "types/tile_type.h"
+
+namespace weft::sema {
+
+class Tiles {
+ public:
+  Tiles(FunctionLowering& lowering, const syntax::Node& at) : f_(lowering), b_(lowering.builder_), at_(at) {}
+
+  /// Names of builtins that are lowered here.
+  static bool is_form(std::string_view name);
+  Entity call(std::string_view name, std::vector<Argument> args);
+
+  /// An operator of which at least one operand is a tile.
+  Entity binary(std::string_view name, const Entity& a, const Entity& b);
+  Entity unary(std::string_view name, const Entity& a);
+  /// `tile += value` and its like.
+  bool update(std::string_view name, const Entity& tile, const Entity& value);
+
+  /// The tile in memory of its own.
+  Entity copied(const Entity& tile) { return fresh(copy_of(window(tile.value))); }
+  /// What a variable holds after a tile was assigned to it.
+  Entity held(int variable, Entity value);
+  /// A tile of zeros for the paths that assign nothing to a variable.
+  ir::Value* unassigned(const Type* type);
+  /// t[i, j], t[i], t[1:3].
+  Place place(ir::Value* tile, const syntax::SubscriptExpr& expr);
+  /// window = value.
+  bool assign(ir::Value* window, const Entity& value);
+  /// shape, dtype, ndim, size; nothing if it has no such attribute.
+  std::optional<Entity> attribute(const Type* type, std::string_view name);
+
+ private:
+  using Coords = std::span<ir::Value* const>;
+  using Shape = std::vector<std::int64_t>;
+  /// A tile as code works with it.
+  struct Window {
+    const TileType* type = nullptr;
+    ir::Value* data = nullptr;
+    ir::Value* offset = nullptr;
+    explicit operator bool() const { return type != nullptr; }
+  };
+  /// Arguments by parameter; null where one was left out.
+  using Bound = std::vector<const Argument*>;
+
+  // memory and loops (tiles_core.cpp)
+  Window window(ir::Value* tile);
+  ir::Value* value(const Window& w);
+  Entity entity(const Window& w, Entity::Hold hold);
+  Entity fresh(const Window& w) { return entity(w, Entity::Hold::fresh); }
+  Window make(const Type* element, const Shape& shape);
+  Window view(const Window& w, const Shape& shape, const Shape& strides, ir::Value* offset);
+  Window flat(const Window& w);
+  Window packed(const Window& w);
+  Window copy_of(const Window& w);
+  ir::Value* i32(std::int64_t n) { return b_.i32(n); }
+  ir::Value* plus(ir::Value* a, ir::Value* b);
+  ir::Value* times(ir::Value* a, std::int64_t n);
+  ir::Value* index(const Window& w, Coords at);
+  ir::Value* get(const Window& w, Coords at);
+  void put(const Window& w, Coords at, ir::Value* value);
+  void loop(std::int64_t n, const std::function<void(ir::Value*)>& body);
+  void each(const Shape& shape, const std::function<void(Coords)>& body);
+  void copy(const Window& from, const Window& to);
+  /// Both may be the same memory seen differently.
+  bool may_overlap(const Window& a, const Window& b) const;
+  /// Runs `make` where a place before the loops under way is, so that what it makes outlives a turn.
+  Window make_before(const ir::Op* loops, ir::Region* region, const Type* element, const Shape& shape);
+
+  // arguments (tiles_core.cpp)
+  std::optional<Bound> bind(std::string_view form, std::span<const std::string_view> params, std::size_t needed,
+                            const std::vector<Argument>& args);
+  const syntax::Node& node(const Argument& arg) const;
+  Window tile_argument(std::string_view form, std::string_view param, const Argument& arg);
+  std::optional<Shape> shape_argument(const Argument& arg, const Type* element);
+  bool check_shape(const Shape& shape, const Type* element, const syntax::Node& at);
+  const Type* dtype_argument(const Argument* arg, const Type* otherwise);
+  bool check_storage(const Argument* arg);
+  std::optional<std::string> word_argument(const Argument* arg, std::string_view param, std::string_view otherwise,
+                                           std::initializer_list<std::string_view> words);
+  std::optional<bool> flag_argument(const Argument* arg, std::string_view param, bool otherwise);
+  std::optional<std::vector<ir::Value*>> offsets_argument(const Argument* arg, std::size_t rank, std::string_view what);
+  std::optional<std::int64_t> axis_argument(const Argument& arg, std::size_t rank);
+  Entity fail(DiagCode code, const syntax::Node& at, std::string text, std::string cure = {}) {
+    return f_.fail(code, at, std::move(text), std::move(cure));
+  }
+  bool same_shape(std::string_view form, const Window& a, const Window& b, const syntax::Node& at);
+
+  // making, loading, storing (tiles_memory.cpp)
+  Entity form_fill(std::string_view name, const std::vector<Argument>& args);
+  Entity form_arange(const std::vector<Argument>& args);
+  Entity form_tile(const std::vector<Argument>& args);
+  Entity form_untile(const std::vector<Argument>& args);
+  Entity form_load(const std::vector<Argument>& args);
+  Entity form_store(std::string_view name, const std::vector<Argument>& args);
+  Entity form_indexed(std::string_view name, const std::vector<Argument>& args);
+  struct Outer {
+    ir::Value* array = nullptr;
+    std::vector<ir::Value*> offset;
+    Shape shape;
+  };
+  ir::Value* array_argument(std::string_view form, const Argument& arg);
+  /// Runs `touch(indices of the array, coordinates in the tile)` for what lies in the array; `outside` for the rest.
+  void each_inside(const Outer& outer, bool check, const std::function<void(Coords, Coords)>& touch,
+                   const std::function<void(Coords)>& outside);
+  ir::Value* is_inside(ir::Value* index, ir::Value* extent);
+  void guarded(ir::Value* condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
+  void fill(const Window& w, ir::Value* value);
+  ir::Value* one_of(const Type* type);
+
+  // windows (tiles_window.cpp)
+  Entity form_view(const std::vector<Argument>& args);
+  Entity form_assign(const std::vector<Argument>& args);
+  Entity form_extract(const std::vector<Argument>& args);
+  Entity form_reshape(const std::vector<Argument>& args);
+  Entity form_squeeze(const std::vector<Argument>& args);
+  Entity form_transpose(const std::vector<Argument>& args);
+  Entity form_broadcast(const std::vector<Argument>& args);
+  Entity form_scatter(std::string_view name, const std::vector<Argument>& args);
+  std::optional<Place> element_place(const Window& w, std::span<const Entity> indices,
+                                     std::span<const syntax::Node* const> nodes);
+  ir::Value* clamped_offset(const Window& w, std::size_t d, ir::Value* offset, std::int64_t length,
+                            const syntax::Node& at, bool& ok);
+  ir::Value* converted(ir::Value* value, const Type* to);
+  bool can_convert(const Type* from, const Type* to) const;
+  bool is_broadcast(const Window& w) const;
+
+  // elementwise and reductions (tiles_map.cpp)
+  Entity form_map(const std::vector<Argument>& args);
+  Entity form_astype(const std::vector<Argument>& args);
+  Entity form_reduce(std::string_view name, const std::vector<Argument>& args);
+  Entity form_arg_extreme(std::string_view name, const std::vector<Argument>& args);
+  Entity form_dot(const std::vector<Argument>& args);
+  Entity form_axpy(const std::vector<Argument>& args);
+  Entity map(std::string_view form, const Entity& function, const std::vector<Entity>& args, const Window* into);
+  Entity call_on(const Entity& function, std::vector<Entity> args);
+  using Combine = std::function<ir::Value*(ir::Value*, ir::Value*)>;
+  /// The tree of docs/design/tiles.md over the elements of a packed window; null after an error.
+  ir::Value* reduced(const Window& w, const Combine& combine);
+  Entity reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine);
+  Entity builtin(std::string_view name) const;
+
+  // algebra and algorithms by library functions (tiles_library.cpp)
+  Entity form_matmul(const std::vector<Argument>& args);
+  Entity form_cholesky(std::string_view name, const std::vector<Argument>& args);
+  Entity form_solve(std::string_view name, const std::vector<Argument>& args);
+  Entity form_diag_add(const std::vector<Argument>& args);
+  Entity form_fft(std::string_view name, const std::vector<Argument>& args);
+  Entity form_scan(std::string_view name, const std::vector<Argument>& args);
+  Entity form_sort(const std::vector<Argument>& args);
+  Entity form_random(std::string_view name, const std::vector<Argument>& args);
+  Entity form_stack(std::string_view name, const std::vector<Argument>& args);
+  ir::Value* library_call(std::string_view name, std::vector<ir::Value*> args);
+  /// data, offset and strides, as library functions take them.
+  void pass(const Window& w, std::vector<ir::Value*>& args, bool swapped = false);
+  bool float_tile(std::string_view form, const Window& w, const syntax::Node& at, bool halves);
+  /// Runs `work` on memory without gaps, and brings the result back if `w` has some.
+  void in_packed(const Window& w, const std::function<void(const Window&)>& work);
+
+  FunctionLowering& f_;
+  ir::Builder& b_;
+  const syntax::Node& at_;
+  ir::Op* outermost_ = nullptr;  // of the loops that each() has open
+};
+
+}  // namespace weft::sema

@@ -1,0 +1,453 @@
+// Algebra and algorithms on tiles: checks and memory here, the work in src/stdlib/tile_*.py.
+#include <algorithm>
+
+#include "sema/tiles.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+using ir::OpCode;
+
+bool Tiles::is_form(std::string_view name) {
+  return name == "tile" || name == "untile" || name.starts_with("tile_");
+}
+
+Entity Tiles::call(std::string_view name, std::vector<Argument> args) {
+  for (const Argument& arg : args)
+    if (arg.entity.is_error()) return Entity::failed();
+  b_.set_loc(at_.loc);
+  if (name == "tile") return form_tile(args);
+  if (name == "untile") return form_untile(args);
+  if (name == "tile_zeros" || name == "tile_ones" || name == "tile_empty" || name == "tile_full" ||
+      name == "tile_from_thread")
+    return form_fill(name, args);
+  if (name == "tile_arange") return form_arange(args);
+  if (name == "tile_load") return form_load(args);
+  if (name == "tile_store" || name == "tile_atomic_add") return form_store(name, args);
+  if (name == "tile_load_indexed" || name == "tile_store_indexed" || name == "tile_atomic_add_indexed")
+    return form_indexed(name, args);
+  if (name == "tile_view") return form_view(args);
+  if (name == "tile_assign") return form_assign(args);
+  if (name == "tile_extract") return form_extract(args);
+  if (name == "tile_reshape") return form_reshape(args);
+  if (name == "tile_squeeze") return form_squeeze(args);
+  if (name == "tile_transpose") return form_transpose(args);
+  if (name == "tile_broadcast") return form_broadcast(args);
+  if (name == "tile_scatter_masked" || name == "tile_scatter_add") return form_scatter(name, args);
+  if (name == "tile_map") return form_map(args);
+  if (name == "tile_astype") return form_astype(args);
+  if (name == "tile_reduce" || name == "tile_sum" || name == "tile_min" || name == "tile_max")
+    return form_reduce(name, args);
+  if (name == "tile_argmin" || name == "tile_argmax") return form_arg_extreme(name, args);
+  if (name == "tile_dot") return form_dot(args);
+  if (name == "tile_axpy") return form_axpy(args);
+  if (name == "tile_matmul") return form_matmul(args);
+  if (name == "tile_cholesky" || name == "tile_cholesky_inplace") return form_cholesky(name, args);
+  if (name.starts_with("tile_cholesky_solve") || name.starts_with("tile_lower_solve") ||
+      name.starts_with("tile_upper_solve"))
+    return form_solve(name, args);
+  if (name == "tile_diag_add") return form_diag_add(args);
+  if (name == "tile_fft" || name == "tile_ifft") return form_fft(name, args);
+  if (name.starts_with("tile_scan_")) return form_scan(name, args);
+  if (name == "tile_sort") return form_sort(args);
+  if (name == "tile_randi" || name == "tile_randf") return form_random(name, args);
+  if (name.starts_with("tile_stack")) return form_stack(name, args);
+  return fail(DiagCode::unknown_name, at_, "there is no builtin '" + std::string(name) + "'");
+}
+
+ir::Value* Tiles::library_call(std::string_view name, std::vector<ir::Value*> values) {
+  std::vector<Argument> args;
+  for (ir::Value* v : values) args.push_back({{}, Entity::of(v), nullptr, nullptr});
+  b_.set_loc(at_.loc);
+  const Entity made = f_.call_functions({library_function(name)}, std::move(args), at_);
+  return made.is_value() ? made.value : nullptr;
+}
+
+void Tiles::pass(const Window& w, std::vector<ir::Value*>& args, bool swapped) {
+  args.push_back(w.data);
+  args.push_back(w.offset);
+  const Shape& strides = w.type->strides;
+  const std::int64_t rows = strides[0], cols = strides.size() > 1 ? strides[1] : 0;
+  args.push_back(i32(swapped ? cols : rows));
+  args.push_back(i32(swapped ? rows : cols));
+}
+
+bool Tiles::float_tile(std::string_view form, const Window& w, const Node& at, bool halves) {
+  const Type* t = w.type->element;
+  if (t->is_float() && (halves || t->size() >= 4)) return true;
+  fail(DiagCode::type_mismatch, at,
+       std::string(form) + "() takes tiles of " + (halves ? "floats" : "float32 or float64") + ", not of " +
+           t->user_name());
+  return false;
+}
+
+void Tiles::in_packed(const Window& w, const std::function<void(const Window&)>& work) {
+  const Window memory = packed(w);
+  work(memory);
+  if (memory.data != w.data) copy(memory, w);
+}
+
+Entity Tiles::form_matmul(const std::vector<Argument>& args) {
+  static constexpr std::string_view kParams[] = {"a", "b", "out", "alpha", "beta", "precision"};
+  // (a, b, alpha) is a form of its own: a third argument that is no tile is the factor.
+  std::vector<Argument> given = args;
+  std::size_t positional = 0;
+  for (const Argument& arg : given) positional += arg.keyword.empty();
+  const bool third = positional >= 3 && given[2].entity.is_value() && tile_type(given[2].entity.type());
+  if (positional >= 3 && !third) {
+    if (positional > 4) return fail(DiagCode::bad_call, at_, "tile_matmul(a, b, alpha, precision) takes 4 arguments");
+    given[2].keyword = "alpha";
+    if (positional == 4) given[3].keyword = "precision";
+  }
+  const auto bound = bind("tile_matmul", kParams, 2, given);
+  const Window a = bound ? tile_argument("tile_matmul", "a", *(*bound)[0]) : Window{};
+  const Window b = a ? tile_argument("tile_matmul", "b", *(*bound)[1]) : Window{};
+  if (!b) return Entity::failed();
+  if (!word_argument((*bound)[5], "precision", "default", {"default", "tf32"})) return Entity::failed();
+  if (a.type->rank() != 2 || b.type->rank() != 2)
+    return fail(DiagCode::bad_call, at_,
+                "tile_matmul() takes tiles of 2 dimensions, not " + shape_text(a.type->shape) + " and " +
+                    shape_text(b.type->shape));
+  if (!float_tile("tile_matmul", a, at_, true) || !float_tile("tile_matmul", b, at_, true)) return Entity::failed();
+  const std::int64_t m = a.type->shape[0], p = a.type->shape[1], n = b.type->shape[1];
+  if (b.type->shape[0] != p)
+    return fail(DiagCode::type_mismatch, at_,
+                "tile_matmul(): shapes " + shape_text(a.type->shape) + " and " + shape_text(b.type->shape) +
+                    " don't fit: " + std::to_string(p) + " columns, " + std::to_string(b.type->shape[0]) + " rows");
+  const Argument* out_arg = (*bound)[2];
+  Window out = out_arg ? tile_argument("tile_matmul", "out", *out_arg) : make(a.type->element, {m, n});
+  if (!out) return Entity::failed();
+  if (out.type->shape != Shape{m, n})
+    return fail(DiagCode::type_mismatch, node(*out_arg),
+                "tile_matmul(): out has shape " + shape_text(out.type->shape) + ", the product " + shape_text(Shape{m, n}));
+  if (!float_tile("tile_matmul", out, at_, true)) return Entity::failed();
+  if (is_broadcast(out)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
+  // 16-bit numbers are summed in float32 and rounded once.
+  const Type* result = out.type->element;
+  const Type* sum = result->size() < 4 ? types::f32() : result;
+  const auto factor = [&](const Argument* arg) -> ir::Value* {
+    if (!arg) return f_.function_.constant_float(sum, 1.0);
+    if (arg->entity.is_literal()) return f_.literal_as(arg->entity, sum, node(*arg));
+    ir::Value* v = f_.value_of(arg->entity, node(*arg));
+    if (v && !v->type->is_scalar()) return fail(DiagCode::type_mismatch, node(*arg), "alpha and beta are numbers"), nullptr;
+    return v ? f_.cast(v, sum) : nullptr;
+  };
+  ir::Value *alpha = factor((*bound)[3]), *beta = factor((*bound)[4]);
+  if (!alpha || !beta) return Entity::failed();
+  if (!out_arg && (*bound)[4])
+    return fail(DiagCode::bad_call, node(*(*bound)[4]), "beta scales 'out', which is not given");
+  const auto is = [](const ir::Value* v, double n) { return v->is_constant() && v->as_float() == n; };
+  // In place the operands are read before anything is written.
+  Window left = a, right = b;
+  if (out_arg && may_overlap(out, a)) left = copy_of(a);
+  if (out_arg && may_overlap(out, b)) right = copy_of(b);
+  Window target = out;
+  if (sum != result) {
+    target = make(sum, {m, n});
+    if (out_arg) each({m, n}, [&](Coords at) { put(target, at, f_.cast(get(out, at), sum)); });
+  }
+  std::vector<ir::Value*> values;
+  pass(left, values);
+  pass(right, values);
+  pass(target, values);
+  for (std::int64_t k : {m, n, p}) values.push_back(i32(k));
+  const bool fresh_out = !out_arg || is(beta, 0);
+  if (fresh_out && is(alpha, 1)) {
+    library_call("_tile_matmul_new", values);
+  } else if (fresh_out) {
+    values.push_back(alpha);
+    library_call("_tile_matmul_times", values);
+  } else if (is(beta, 1) && (is(alpha, 1) || is(alpha, -1))) {
+    library_call(is(alpha, 1) ? "_tile_matmul_add" : "_tile_matmul_sub", values);
+  } else {
+    values.push_back(alpha);
+    values.push_back(beta);
+    library_call("_tile_matmul_scaled", values);
+  }
+  if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
+  return out_arg ? Entity::nothing() : fresh(out);
+}
+
+Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& args) {
+  static constexpr std::string_view kParams[] = {"A", "fill_mode"};
+  const auto bound = bind(name, kParams, 1, args);
+  const Window a = bound ? tile_argument(name, "A", *(*bound)[0]) : Window{};
+  const auto mode = a ? word_argument((*bound)[1], "fill_mode", "lower", {"lower", "upper"}) : std::nullopt;
+  if (!mode || !float_tile(name, a, at_, false)) return Entity::failed();
+  if (a.type->rank() != 2 || a.type->shape[0] != a.type->shape[1])
+    return fail(DiagCode::bad_call, at_, std::string(name) + "() takes a square tile, not " + shape_text(a.type->shape));
+  const bool inplace = name == "tile_cholesky_inplace", upper = *mode == "upper";
+  if (inplace && is_broadcast(a)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
+  const Window source = inplace ? copy_of(a) : a, target = inplace ? a : make(a.type->element, a.type->shape);
+  std::vector<ir::Value*> values;
+  pass(source, values, upper);  // the upper triangle is the lower one of the transpose
+  pass(target, values, upper);
+  values.push_back(i32(a.type->shape[0]));
+  library_call("_tile_cholesky", values);
+  return inplace ? Entity::nothing() : fresh(target);
+}
+
+Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& args) {
+  const bool inplace = name.ends_with("_inplace"), both = name.starts_with("tile_cholesky"),
+             upper = name.starts_with("tile_upper");
+  const std::string_view matrix = upper ? "U" : "L", side = upper ? "z" : "y";
+  const std::string_view params[] = {matrix, side, "fill_mode"};
+  const auto bound = bind(name, std::span(params).first(both ? 3 : 2), 2, args);
+  const Window t = bound ? tile_argument(name, matrix, *(*bound)[0]) : Window{};
+  const Window y = t ? tile_argument(name, side, *(*bound)[1]) : Window{};
+  if (!y || !float_tile(name, t, at_, false)) return Entity::failed();
+  const auto mode = word_argument(both ? (*bound)[2] : nullptr, "fill_mode", "lower", {"lower", "upper"});
+  if (!mode) return Entity::failed();
+  const std::int64_t n = t.type->shape[0];
+  if (t.type->rank() != 2 || t.type->shape[1] != n || y.type->rank() > 2 || y.type->shape[0] != n ||
+      y.type->element != t.type->element)
+    return fail(DiagCode::type_mismatch, at_,
+                std::string(name) + "() takes a square tile and a right side of as many rows and the same dtype, not " +
+                    t.type->type->user_name() + " and " + y.type->type->user_name());
+  if (inplace && is_broadcast(y)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
+  const std::int64_t columns = y.type->rank() > 1 ? y.type->shape[1] : 1;
+  const Window matrix_memory = inplace && may_overlap(t, y) ? copy_of(t) : t;
+  const auto solve = [&](const Window& from, const Window& to, bool is_upper, bool transposed) {
+    std::vector<ir::Value*> values;
+    const auto add = [&](const Window& w, bool square, bool swapped) {
+      const std::size_t first = values.size();
+      pass(w, values, swapped);
+      if (!is_upper) return;  // from the last row to the first
+      const Shape& s = w.type->strides;
+      const std::int64_t reach = square ? (n - 1) * (s[0] + s[1]) : (n - 1) * s[0];
+      values[first + 1] = plus(w.offset, i32(reach));
+      values[first + 2] = i32(-values[first + 2]->as_int());
+      if (square) values[first + 3] = i32(-values[first + 3]->as_int());
+    };
+    add(matrix_memory, true, transposed);
+    add(from, false, false);
+    add(to, false, false);
+    values.push_back(i32(n));
+    values.push_back(i32(columns));
+    library_call("_tile_solve", values);
+  };
+  const Window target = inplace ? y : make(y.type->element, y.type->shape);
+  if (!both) {
+    solve(y, target, upper, false);
+    return inplace ? Entity::nothing() : fresh(target);
+  }
+  const bool given_upper = *mode == "upper";
+  solve(y, target, false, given_upper);
+  solve(target, target, true, !given_upper);
+  return inplace ? Entity::nothing() : fresh(target);
+}
+
+Entity Tiles::form_diag_add(const std::vector<Argument>& args) {
+  static constexpr std::string_view kParams[] = {"a", "d"};
+  const auto bound = bind("tile_diag_add", kParams, 2, args);
+  const Window a = bound ? tile_argument("tile_diag_add", "a", *(*bound)[0]) : Window{};
+  const Window d = a ? tile_argument("tile_diag_add", "d", *(*bound)[1]) : Window{};
+  if (!d) return Entity::failed();
+  if (a.type->rank() != 2 || a.type->shape[0] != a.type->shape[1] || d.type->rank() != 1 ||
+      d.type->shape[0] != a.type->shape[0] || d.type->element != a.type->element)
+    return fail(DiagCode::type_mismatch, at_,
+                "tile_diag_add() takes a square tile and as many numbers of the same dtype, not " +
+                    a.type->type->user_name() + " and " + d.type->type->user_name());
+  const Window made = copy_of(a);
+  loop(d.type->shape[0], [&](ir::Value* i) {
+    ir::Value *diagonal[] = {i, i}, *at[] = {i};
+    put(made, diagonal, b_.binary(OpCode::add, get(made, diagonal), get(d, at)));
+  });
+  return fresh(made);
+}
+
+Entity Tiles::form_arg_extreme(std::string_view name, const std::vector<Argument>& args) {
+  static constexpr std::string_view kParams[] = {"a"};
+  const auto bound = bind(name, kParams, 1, args);
+  const Window w = bound ? tile_argument(name, "a", *(*bound)[0]) : Window{};
+  if (!w) return Entity::failed();
+  if (!w.type->element->is_int() && !w.type->element->is_float())
+    return fail(DiagCode::bad_call, at_, std::string(name) + "() takes tiles of numbers, not of " + w.type->element->user_name());
+  const Window memory = packed(w);
+  ir::Value* place = library_call(name == "tile_argmin" ? "_tile_argmin" : "_tile_argmax",
+                                  {memory.data, memory.offset, i32(w.type->count)});
+  if (!place) return Entity::failed();
+  const Window made = make(types::i32(), {1});
+  ir::Value* at[] = {i32(0)};
+  put(made, at, place);
+  return fresh(made);
+}
+
+Entity Tiles::form_scan(std::string_view name, const std::vector<Argument>& args) {
+  static constexpr std::string_view kParams[] = {"a"};
+  static constexpr std::string_view kNames[] = {"tile_scan_inclusive", "tile_scan_exclusive",
+                                                "tile_scan_max_inclusive", "tile_scan_min_inclusive"};
+  if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
+    return fail(DiagCode::unknown_name, at_, "there is no builtin '" + std::string(name) + "'");
+  const auto bound = bind(name, kParams, 1, args);
+  const Window w = bound ? tile_argument(name, "a", *(*bound)[0]) : Window{};
+  if (!w) return Entity::failed();
+  if (!w.type->element->is_int() && !w.type->element->is_float())
+    return fail(DiagCode::bad_call, at_, std::string(name) + "() takes tiles of numbers, not of " + w.type->element->user_name());
+  const OpCode code = name == "tile_scan_max_inclusive"   ? OpCode::max
+                      : name == "tile_scan_min_inclusive" ? OpCode::min
+                                                          : OpCode::add;
+  constexpr std::int64_t kGroup = 32;
+  // Inside of 32 neighbours each element takes in the one 1, 2, 4… before it; then the totals of such groups do the same.
+  const std::function<Window(Window)> scan = [&](Window from) {
+    const std::int64_t n = from.type->count, groups = (n + kGroup - 1) / kGroup;
+    for (std::int64_t d = 1; d < std::min(n, kGroup); d *= 2) {
+      const Window to = make(from.type->element, {n});
+      const auto pass_over = [&](ir::Value* start, std::int64_t length) {
+        loop(std::min(d, length), [&](ir::Value* i) {
+          ir::Value* at[] = {plus(start, i)};
+          put(to, at, get(from, at));
+        });
+        if (length > d)
+          loop(length - d, [&](ir::Value* i) {
+            ir::Value *before[] = {plus(start, i)}, *at[] = {plus(before[0], i32(d))};
+            put(to, at, b_.binary(code, get(from, before), get(from, at)));
+          });
+      };
+      if (n / kGroup) loop(n / kGroup, [&](ir::Value* g) { pass_over(times(g, kGroup), kGroup); });
+      if (n % kGroup) pass_over(i32(n - n % kGroup), n % kGroup);
+      from = to;
+    }
+    if (groups == 1) return from;
+    Window totals = make(from.type->element, {groups - 1});
+    loop(groups - 1, [&](ir::Value* g) {
+      ir::Value *to[] = {g}, *at[] = {plus(times(g, kGroup), i32(kGroup - 1))};
+      put(totals, to, get(from, at));
+    });
+    totals = scan(totals);
+    const Window to = make(from.type->element, {n});
+    loop(kGroup, [&](ir::Value* i) {
+      ir::Value* at[] = {i};
+      put(to, at, get(from, at));
+    });
+    const auto add_total = [&](ir::Value* group, ir::Value* i) {  // `group` counts from the second one
+      ir::Value *total[] = {group}, *at[] = {plus(plus(times(group, kGroup), i32(kGroup)), i)};
+      put(to, at, b_.binary(code, get(totals, total), get(from, at)));
+    };
+    if (n / kGroup > 1)
+      loop(n / kGroup - 1, [&](ir::Value* g) { loop(kGroup, [&](ir::Value* i) { add_total(g, i); }); });
+    if (n % kGroup) loop(n % kGroup, [&](ir::Value* i) { add_total(i32(n / kGroup - 1), i); });
+    return to;
+  };
+  Window result = scan(flat(packed(w)));
+  if (name == "tile_scan_exclusive" || result.data == w.data) {
+    const bool shift = name == "tile_scan_exclusive";
+    const Window moved = make(w.type->element, {w.type->count});
+    ir::Value* first[] = {i32(0)};
+    if (shift) put(moved, first, f_.function_.zero(w.type->element));
+    if (w.type->count > (shift ? 1 : 0))
+      loop(w.type->count - (shift ? 1 : 0), [&](ir::Value* i) {
+        ir::Value *from[] = {i}, *to[] = {plus(i, i32(shift ? 1 : 0))};
+        put(moved, to, get(result, from));
+      });
+    result = moved;
+  }
+  return fresh(view(result, w.type->shape, w.type->packed().strides, result.offset));
+}
+
+Entity Tiles::form_sort(const std::vector<Argument>& args) {
+  static constexpr std::string_view kParams[] = {"keys", "values"};
+  const auto bound = bind("tile_sort", kParams, 2, args);
+  const Window keys = bound ? tile_argument("tile_sort", "keys", *(*bound)[0]) : Window{};
+  const Window values = keys ? tile_argument("tile_sort", "values", *(*bound)[1]) : Window{};
+  if (!values) return Entity::failed();
+  const Type* key = keys.type->element;
+  if ((!key->is_int() && !key->is_float()) || key->size() < 4)
+    return fail(DiagCode::bad_call, at_, "tile_sort() takes keys of 32 or 64 bits, not " + key->user_name(),
+                "keys are int32, uint32, int64, uint64, float32 or float64");
+  if (keys.type->count != values.type->count)
+    return fail(DiagCode::type_mismatch, at_,
+                "tile_sort() takes as many values as keys, not " + shape_text(keys.type->shape) + " and " +
+                    shape_text(values.type->shape));
+  if (is_broadcast(keys) || is_broadcast(values))
+    return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
+  const std::int64_t n = keys.type->count;
+  const Type* whole = key->is_float() ? types::scalar(key->size() == 8 ? ScalarKind::i64 : ScalarKind::i32) : key;
+  const Window order = make(types::i32(), {n}), sorted = make(whole, {n}), more_order = make(types::i32(), {n}),
+               more = make(whole, {n});
+  const Window old_keys = flat(copy_of(keys)), old_values = flat(copy_of(values));
+  loop(n, [&](ir::Value* i) {
+    ir::Value* at[] = {i};
+    ir::Value* k = get(old_keys, at);
+    if (key->is_float()) {  // by the order of their bits: -NaN, -inf, …, -0, 0, …, inf, NaN
+      ir::Value* bits = b_.bitcast(k, whole);
+      ir::Value* sign = b_.binary(OpCode::shr, bits, f_.function_.constant_int(whole, std::int64_t(whole->size()) * 8 - 1));
+      ir::Value* all = f_.function_.constant_int(whole, whole->size() == 8 ? INT64_MAX : INT32_MAX);
+      k = b_.binary(OpCode::bit_xor, bits, b_.binary(OpCode::bit_and, sign, all));
+    }
+    put(sorted, at, k);
+    put(order, at, i);
+  });
+  library_call("_tile_sort", {sorted.data, order.data, more.data, more_order.data, i32(n)});
+  const auto bring = [&](const Window& from, const Window& to) {
+    in_packed(to, [&](const Window& memory) {
+      const Window target = flat(memory);
+      loop(n, [&](ir::Value* i) {
+        ir::Value* at[] = {i};
+        ir::Value* source[] = {get(order, at)};
+        put(target, at, get(from, source));
+      });
+    });
+  };
+  bring(old_keys, keys);
+  bring(old_values, values);
+  return Entity::nothing();
+}
+
+Entity Tiles::form_fft(std::string_view name, const std::vector<Argument>& args) {
+  static constexpr std::string_view kParams[] = {"inout"};
+  const auto bound = bind(name, kParams, 1, args);
+  const Window w = bound ? tile_argument(name, "inout", *(*bound)[0]) : Window{};
+  if (!w) return Entity::failed();
+  const Type* element = w.type->element;
+  if (!element->is_vec() || element->rows() != 2 || !element->element()->is_float() || element->element()->size() < 4)
+    return fail(DiagCode::bad_call, at_,
+                std::string(name) + "() takes tiles of complex numbers, vec2f or vec2d, not of " + element->user_name());
+  if (is_broadcast(w)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
+  const std::int64_t n = w.type->shape.back();
+  std::vector<std::int64_t> radices;
+  std::int64_t rest = n;
+  for (std::int64_t r : {4, 2})
+    while (rest % r == 0) radices.push_back(r), rest /= r;
+  for (std::int64_t r = 3; rest > 1 && r <= 64; r += 2)
+    while (rest % r == 0) radices.push_back(r), rest /= r;
+  if (rest > 1)
+    return fail(DiagCode::value_out_of_range, at_,
+                std::string(name) + "() of " + std::to_string(n) + " numbers: the length has the prime factor " +
+                    std::to_string(rest) + " or a multiple of it; factors up to 64 are possible");
+  if (n == 1) return Entity::nothing();
+  const Window twiddles = make(element, {n});
+  ir::Value* first[] = {i32(0)};
+  put(twiddles, first, f_.function_.zero(element));
+  library_call("_tile_twiddles", {twiddles.data, i32(n), i32(name == "tile_fft" ? -1 : 1)});
+  const Window scratch[] = {make(element, {n}), make(element, {n})};
+  in_packed(w, [&](const Window& memory) {
+    const std::int64_t rows = memory.type->count / n;
+    loop(rows, [&](ir::Value* row) {
+      ir::Value* start = plus(memory.offset, times(row, n));
+      ir::Value *from = memory.data, *from_at = start;
+      std::int64_t size = n, stride = 1;
+      for (std::size_t k = 0; k < radices.size(); ++k) {
+        const Window& to = scratch[k % 2];
+        std::vector<ir::Value*> values = {from, from_at, to.data, i32(0), twiddles.data, i32(n)};
+        const std::int64_t r = radices[k];
+        if (r != 2 && r != 4) values.push_back(i32(r));
+        values.push_back(i32(size));
+        values.push_back(i32(stride));
+        library_call(r == 2 ? "_tile_fft_stage_2" : r == 4 ? "_tile_fft_stage_4" : "_tile_fft_stage", values);
+        from = to.data;
+        from_at = i32(0);
+        size /= r;
+        stride *= r;
+      }
+      const Window last{&types::tile(element, Shape{n}), from, from_at};
+      loop(n, [&](ir::Value* i) {
+        ir::Value *at[] = {i}, *to[] = {plus(start, i)};
+        b_.store(memory.data, to, 0, {}, {}, get(last, at));
+      });
+    });
+  });
+  return Entity::nothing();
+}
+
+}  // namespace weft::sema
