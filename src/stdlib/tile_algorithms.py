@@ -58,7 +58,7 @@ def _tile_twiddles(w, n, sign):
         w[k] = vector(zero.dtype(cos(angle)), zero.dtype(float64(sign) * sin(angle)))
 
 
-def _times(a, b):
+def _complex_times(a, b):
     return vector(a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0])
 
 
@@ -71,8 +71,8 @@ def _tile_fft_stage(x, xo, y, yo, w, n, r, size, stride):
             for k in range(r):
                 s = x[xo + q + stride * p]
                 for i in range(1, r):
-                    s = s + _times(x[xo + q + stride * (p + m * i)], w[((i * k) % r) * (n // r)])
-                y[yo + q + stride * (r * p + k)] = _times(s, w[(p * k) * (n // size)])
+                    s = s + _complex_times(x[xo + q + stride * (p + m * i)], w[((i * k) % r) * (n // r)])
+                y[yo + q + stride * (r * p + k)] = _complex_times(s, w[(p * k) * (n // size)])
 
 
 def _tile_fft_stage_2(x, xo, y, yo, w, n, size, stride):
@@ -83,7 +83,7 @@ def _tile_fft_stage_2(x, xo, y, yo, w, n, size, stride):
             a = x[xo + q + stride * p]
             b = x[xo + q + stride * (p + m)]
             y[yo + q + stride * (2 * p)] = a + b
-            y[yo + q + stride * (2 * p + 1)] = _times(a - b, t)
+            y[yo + q + stride * (2 * p + 1)] = _complex_times(a - b, t)
 
 
 def _tile_fft_stage_4(x, xo, y, yo, w, n, size, stride):
@@ -105,9 +105,9 @@ def _tile_fft_stage_4(x, xo, y, yo, w, n, size, stride):
             f = vector(e[0] - v[0], e[1] + v[1])
             g = vector(e[0] + v[0], e[1] - v[1])
             y[yo + q + stride * (4 * p)] = s + u
-            y[yo + q + stride * (4 * p + 1)] = _times(f, t1)
-            y[yo + q + stride * (4 * p + 2)] = _times(s - u, t2)
-            y[yo + q + stride * (4 * p + 3)] = _times(g, t3)
+            y[yo + q + stride * (4 * p + 1)] = _complex_times(f, t1)
+            y[yo + q + stride * (4 * p + 2)] = _complex_times(s - u, t2)
+            y[yo + q + stride * (4 * p + 3)] = _complex_times(g, t3)
 
 
 def _tile_randi(state, e):

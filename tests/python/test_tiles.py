@@ -380,7 +380,7 @@ def test_rows_by_index():
     want = np.zeros((4, 3), np.float32)
     want[[3, 2, 1]] = t[1:]
     np.testing.assert_array_equal(y.numpy(), want)
-    np.testing.assert_array_equal(z.numpy(), want + t)
+    np.testing.assert_allclose(z.numpy(), want + t, rtol=1e-6)
 
 
 def test_elements_at_run_time():
