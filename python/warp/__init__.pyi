@@ -8,7 +8,7 @@ from warp import autograd as autograd, build as build, builtins as builtins, cod
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
-from warp.context import Device as Device, Event as Event, Function as Function, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, event_from_ipc_handle as event_from_ipc_handle, func as func, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_cuda_toolkit_version as get_cuda_toolkit_version, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
+from warp.context import Device as Device, Event as Event, Function as Function, Kernel as Kernel, Launch as Launch, MemoryKind as MemoryKind, Module as Module, ScopedDevice as ScopedDevice, ScopedMempool as ScopedMempool, ScopedMempoolAccess as ScopedMempoolAccess, ScopedPeerAccess as ScopedPeerAccess, ScopedStream as ScopedStream, Stream as Stream, can_access as can_access, event_from_ipc_handle as event_from_ipc_handle, func as func, get_cuda_device as get_cuda_device, get_cuda_device_count as get_cuda_device_count, get_cuda_devices as get_cuda_devices, get_cuda_driver_version as get_cuda_driver_version, get_cuda_supported_archs as get_cuda_supported_archs, get_cuda_toolkit_version as get_cuda_toolkit_version, get_device as get_device, get_devices as get_devices, get_event_elapsed_time as get_event_elapsed_time, get_mempool_release_threshold as get_mempool_release_threshold, get_mempool_used_mem_current as get_mempool_used_mem_current, get_mempool_used_mem_high as get_mempool_used_mem_high, get_module as get_module, get_preferred_device as get_preferred_device, get_stream as get_stream, init as init, is_cpu_available as is_cpu_available, is_cuda_available as is_cuda_available, is_device_available as is_device_available, is_mempool_access_enabled as is_mempool_access_enabled, is_mempool_access_supported as is_mempool_access_supported, is_mempool_enabled as is_mempool_enabled, is_mempool_supported as is_mempool_supported, is_peer_access_enabled as is_peer_access_enabled, is_peer_access_supported as is_peer_access_supported, kernel as kernel, launch as launch, launch_tiled as launch_tiled, map_cuda_device as map_cuda_device, overload as overload, record_event as record_event, set_device as set_device, set_mempool_access_enabled as set_mempool_access_enabled, set_mempool_enabled as set_mempool_enabled, set_mempool_release_threshold as set_mempool_release_threshold, set_peer_access_enabled as set_peer_access_enabled, set_stream as set_stream, static as static, synchronize as synchronize, synchronize_device as synchronize_device, synchronize_event as synchronize_event, synchronize_stream as synchronize_stream, unmap_cuda_device as unmap_cuda_device, wait_event as wait_event, wait_stream as wait_stream
 from warp.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
 from warp.geometry import IsoSurfaceMarchingCubes
 from warp.jax import device_from_jax as device_from_jax, device_to_jax as device_to_jax, dtype_from_jax as dtype_from_jax, dtype_to_jax as dtype_to_jax, from_jax as from_jax, get_jax_device as get_jax_device, to_jax as to_jax
@@ -1437,6 +1437,22 @@ def set_module_options(options: _b.dict[_b.str, Any], module: Any = None) -> Non
     optimization_level… Kernels compiled afterwards follow them.
     """
 tau: _b.float
+class tile:
+    """The type of a tile: values of one type in a constant shape that the threads of a block hold together.
+
+    `wp.tile[float, 16, 16]` and `wp.tile(dtype=float, shape=(16, 16))` annotate parameters of functions. What is left out may
+    be anything. In kernels `wp.tile(x)` is a tile of the value x that each thread has.
+    """
+    def __init__(self, dtype: Any = ..., shape: Any = None, storage: _b.str = 'register') -> None:
+        """Args:
+        dtype: type of the elements.
+        shape: extents, or None for any.
+        storage: "register" or "shared": a wish about where it lies, which changes no result.
+        """
+    @_b.property
+    def ndim(self) -> _b.int:
+        """How many dimensions it has; 0 if that is open."""
+
 def timing_begin(cuda_filter: _b.int = 4294967295, synchronize: _b.bool = True) -> None:
     """Measures kernels, copies, fills and graphs on all CUDA devices from now on, those whose `wp.TIMING_*` flags the filter
     has; `wp.timing_end` gives the times. `synchronize` waits for all work before. On the CPU there is nothing to measure.
@@ -2402,6 +2418,120 @@ def texture_sample(tex: Texture3D, uvw: Vector[_b.float, Literal[3]], dtype: typ
 @_overload
 def texture_sample(tex: Texture3D, u: _b.float, v: _b.float, w: _b.float, dtype: type[_T], lod: _b.float = ..., exact: _b.bool = ...) -> _T:
     """The same for coordinates apart."""
+def tile_arange(stop: _T, dtype: type[Any] = ..., storage: _b.str = ...) -> _T:
+    """Numbers from 0, or start, up to stop, by steps of 1 or step."""
+def tile_argmax(a: Any) -> Any:
+    """The place of the greatest element, counted row by row; the lowest among equals."""
+def tile_argmin(a: Any) -> Any:
+    """The place of the least element, counted row by row; the lowest among equals."""
+def tile_assign(dst: Any, src: Any, offset: Any) -> None:
+    """Copies a tile into a part of another one."""
+def tile_astype(t: _T, dtype: type[Any]) -> _T:
+    """A tile with its elements converted."""
+def tile_atomic_add(a: array[Any, Any], t: _T2, offset: Any, bounds_check: _b.bool = ...) -> _T2:
+    """Adds a tile to a part of an array, element by element; gives the values before."""
+def tile_atomic_add_indexed(a: array[Any, Any], indices: Any, t: _T3, offset: Any, axis: _b.int = ...) -> _T3:
+    """Adds rows of a tile to where the indices say; gives the values before."""
+def tile_axpy(alpha: Any, src: _T2, dest: _T2) -> None:
+    """dest += alpha * src."""
+def tile_broadcast(a: _T, shape: Any) -> _T:
+    """A window in which dimensions of extent 1 are repeated; it can't be written to."""
+def tile_cholesky(A: _T, fill_mode: _b.str = ...) -> _T:
+    """The Cholesky factor of a symmetric positive definite matrix, of which one triangle is read."""
+def tile_cholesky_inplace(A: Any, fill_mode: _b.str = ...) -> None:
+    """The same in place of A."""
+def tile_cholesky_solve(L: Any, y: _T2, fill_mode: _b.str = ...) -> _T2:
+    """Solves A x = y by the Cholesky factor of A."""
+def tile_cholesky_solve_inplace(L: Any, y: Any, fill_mode: _b.str = ...) -> None:
+    """The same in place of y."""
+def tile_diag_add(a: _T, d: Any) -> _T:
+    """A matrix with numbers added to its diagonal."""
+def tile_dot(a: _T, b: _T) -> _T:
+    """The sum of products of all elements, vectors and matrices by components."""
+def tile_empty(shape: _T, dtype: type[Any] = ..., storage: _b.str = ...) -> _T:
+    """A tile whose values are not given; here they are zeros."""
+def tile_extract(a: Any, i: _b.int) -> Any:
+    """An element by an index for each dimension, or with further indices its components; zero outside."""
+def tile_fft(inout: Any) -> None:
+    """The Fourier transform of each row, in place, unscaled; elements are vec2, real and imaginary part."""
+def tile_from_thread(shape: _T, value: Any, thread_idx: _b.int, storage: _b.str = ...) -> _T:
+    """A tile of the value that one thread of the block has."""
+def tile_full(shape: _T, value: _T2, dtype: type[_T2], storage: _b.str = ...) -> _T:
+    """A tile of one value."""
+def tile_ifft(inout: Any) -> None:
+    """The inverse Fourier transform of each row, in place, unscaled."""
+def tile_load(a: array[_T, Any], shape: Any, offset: Any, storage: _b.str = ..., bounds_check: _b.bool = ..., aligned: _b.bool = ...) -> _T:
+    """A part of an array; zero where it lies outside."""
+def tile_load_indexed(a: array[_T, Any], indices: Any, shape: Any, offset: Any, axis: _b.int = ..., storage: _b.str = ...) -> _T:
+    """Rows of an array, or what the axis says, by a tile of indices."""
+def tile_lower_solve(L: Any, y: _T2) -> _T2:
+    """Solves L x = y for a lower triangular matrix."""
+def tile_lower_solve_inplace(L: Any, y: Any) -> None:
+    """The same in place of y."""
+def tile_map(op: Any, a: Any) -> Any:
+    """Calls a builtin or function for each element of one or more tiles of one shape; other arguments are the same for all."""
+@_overload
+def tile_matmul(a: _T, b: Any, alpha: _AnyFloat = ..., precision: _b.str = ...) -> _T:
+    """The product of two matrices, times alpha."""
+@_overload
+def tile_matmul(a: Any, b: Any, out: Any, alpha: _F = ..., beta: _F = ..., precision: _b.str = ...) -> None:
+    """out = beta * out + alpha * a b."""
+def tile_max(a: _T) -> _T:
+    """The greatest element."""
+def tile_min(a: _T) -> _T:
+    """The least element."""
+def tile_ones(shape: _T, dtype: type[Any] = ..., storage: _b.str = ...) -> _T:
+    """A tile of ones: every component is 1; quaternions are (1, 0, 0, 0)."""
+def tile_randf(shape: _T, rng: uint32 | _b.int, min: _b.float, max: _b.float, storage: _b.str = ...) -> _T:
+    """A tile of random numbers from [0, 1), or between bounds, the same on every device."""
+def tile_randi(shape: _T, rng: uint32 | _b.int, min: _b.int, max: _b.int, storage: _b.str = ...) -> _T:
+    """A tile of random whole numbers, the same on every device."""
+def tile_reduce(op: Any, a: _T2, axis: _b.int) -> _T2:
+    """All elements, or those along an axis, combined by a function of two, in an order that hangs on the shape alone."""
+def tile_reshape(t: _T, shape: Any) -> _T:
+    """A window of another shape; one extent may be -1."""
+def tile_scan_exclusive(a: _T) -> _T:
+    """Running sums of what lies before each element."""
+def tile_scan_inclusive(a: _T) -> _T:
+    """Running sums, each element's own included."""
+def tile_scan_max_inclusive(a: _T) -> _T:
+    """Running maxima."""
+def tile_scan_min_inclusive(a: _T) -> _T:
+    """Running minima."""
+def tile_scatter_add(a: Any, i: _b.int, value: Any, has_value: _b.bool, atomic: _b.bool = ...) -> None:
+    """Each thread that has a value adds it at its index."""
+def tile_scatter_masked(a: Any, i: _b.int, value: Any, has_value: _b.bool) -> None:
+    """Each thread that has a value stores it at its index."""
+def tile_sort(keys: Any, values: Any) -> None:
+    """Sorts keys in place, rising and stable, and values with them."""
+def tile_squeeze(t: _T, axis: Any) -> _T:
+    """A window without dimensions of extent 1."""
+def tile_stack(capacity: _b.int, dtype: type[Any]) -> Any:
+    """A stack that the threads of a block share."""
+def tile_stack_clear(s: Any) -> None:
+    """Empties a stack."""
+def tile_stack_count(s: Any) -> _b.int:
+    """How many values a stack has."""
+def tile_stack_pop(s: Any) -> Any:
+    """Takes a value for each thread from a stack; gives it and its slot, or zero and -1."""
+def tile_stack_push(s: Any, value: Any, has_value: _b.bool) -> _b.int:
+    """Puts the value of each thread that has one on a stack; gives its slot, or -1."""
+def tile_store(a: array[Any, Any], t: Any, offset: Any, bounds_check: _b.bool = ..., aligned: _b.bool = ...) -> None:
+    """Writes a tile to a part of an array; what lies outside is dropped."""
+def tile_store_indexed(a: array[Any, Any], indices: Any, t: Any, offset: Any, axis: _b.int = ...) -> None:
+    """Writes rows of a tile to where the indices say."""
+def tile_sum(a: _T, axis: _b.int) -> _T:
+    """The sum of all elements, or along an axis."""
+def tile_transpose(a: _T) -> _T:
+    """A window with rows and columns exchanged."""
+def tile_upper_solve(U: Any, z: _T2) -> _T2:
+    """Solves U x = z for an upper triangular matrix."""
+def tile_upper_solve_inplace(U: Any, z: Any) -> None:
+    """The same in place of z."""
+def tile_view(t: _T, offset: Any, shape: Any) -> _T:
+    """A window of a tile, which sees and makes its changes. Without a shape the offset takes dimensions away."""
+def tile_zeros(shape: _T, dtype: type[Any] = ..., storage: _b.str = ...) -> _T:
+    """A tile of zeros."""
 def trace(a: Matrix[_S, _N, _N]) -> _S:
     """Sum of the diagonal."""
 def transform_compose(position: Vector[_F, Literal[3]], rotation: Quaternion[_F], scale: Vector[_F, Literal[3]]) -> Matrix[_F, Literal[4], Literal[4]]:
@@ -2454,6 +2584,8 @@ def unot(a: _Condition) -> _b.bool:
 @_overload
 def unot(a: array[Any, Any]) -> _b.bool:
     """True if the array has no memory."""
+def untile(a: _T) -> _T:
+    """The thread's own value of a tile whose last dimension is block_dim."""
 def velocity_at_point(qd: Vector[_F, Literal[6]], r: Vector[_F, Literal[3]]) -> Vector[_F, Literal[3]]:
     """Velocity of a point at r from the frame's origin: v + w × r."""
 @_overload

@@ -451,6 +451,18 @@ def is_peer_access_supported(target_device: Any, peer_device: Any) -> _b.bool:
 def kernel_from_text(source: _b.str, name: _b.str, namespace: _b.dict[_b.str, _b.object] | None = None) -> Kernel:
     """A kernel from source text, its names looked up in `namespace`; by itself that is `wp` and `Any`."""
 launch_bounds_t = LaunchBounds
+def launch_tiled(*args: Any, **kwargs: Any) -> Launch | None:
+    """Launches a kernel with a block of threads for each index: as `launch` with `dim=(*dim, block_dim)`.
+
+    In the kernel `wp.tid()` gives one index more than `dim` has extents, the thread's number in its block. On the CPU a block
+    is one thread, whatever `block_dim` says.
+
+    Args:
+        kernel: the kernel, by position or by name.
+        dim: one to three extents, by name.
+        block_dim: threads of a block, by name; below 1: 256.
+        inputs, outputs, device, stream…: as of `launch`, by name.
+    """
 def make_full_qualified_name(func: Callable[..., Any] | _b.str) -> _b.str:
     """The key of a function: its qualified name with two underscores for each dot, without other signs."""
 def map_cuda_device(alias: _b.str, context: Any = None) -> Device:

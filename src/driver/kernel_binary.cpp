@@ -264,7 +264,8 @@ class BinaryStore::Search {
     CompileOptions options = request_.options;
     options.gpu.target = request_.device != nullptr;
     if (const ir::Op* tile = request_.device ? ir::find_tile_memory(module) : nullptr) {
-      sink_.report(DiagCode::codegen_failed, tile->loc, "kernels with tiles run on the CPU only; GPUs can't run this one yet",
+      sink_.report(DiagCode::codegen_failed, tile->loc,
+                   "kernels with tiles run on the CPU only; GPUs can't run this one yet",
                    "launch it with device=\"cpu\"");
       return std::nullopt;
     }

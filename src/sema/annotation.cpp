@@ -319,8 +319,7 @@ class AnnotationReader {
       return array_of(expr, name, element, std::uint32_t(rank));
     }
     if (name == "tile")
-      return tile_of(expr, expr.indices[0],
-                     std::vector<const Expr*>(expr.indices.begin() + 1, expr.indices.end()));
+      return tile_of(expr, expr.indices[0], std::vector<const Expr*>(expr.indices.begin() + 1, expr.indices.end()));
     if (name == "vector" || name == "matrix" || name == "quaternion" || name == "transformation")
       return composite_in_brackets(expr, name);
     if (name == "ref") {

@@ -19,7 +19,8 @@ std::vector<int> FunctionLowering::carried_variables(const LoopInfo& info, const
     int variable = find_variable(assigned.name);
     if (variable < 0) continue;
     const Entity& value = variables_[std::size_t(variable)].value;
-    bool refers = value.is_value() && (value.type()->is_array() || value.type()->is_indexed_array() || tile_type(value.type()));
+    bool refers =
+        value.is_value() && (value.type()->is_array() || value.type()->is_indexed_array() || tile_type(value.type()));
     if (assigned.whole || (value.is_value() && !refers)) add(variable);
   }
   for (const auto& [name, variable] : adjoint_variables_)  // wp.adjoint[x] is no name that the scan sees

@@ -40,7 +40,8 @@ Entity Tiles::entity(const Window& w, Entity::Hold hold) {
 Tiles::Window Tiles::make(const Type* element, const Shape& shape) {
   const TileType& type = types::tile(element, shape);
   b_.set_loc(at_.loc);
-  ir::Value* memory = b_.local(types::array(element, 1), std::span(&type.count, 1));  // zeroed where something reads it so
+  ir::Value* memory =
+      b_.local(types::array(element, 1), std::span(&type.count, 1));  // zeroed where something reads it so
   ir::mark_tile_memory(*memory->op);
   return {&type, memory, i32(0)};
 }
@@ -179,8 +180,7 @@ Tiles::Window Tiles::tile_argument(std::string_view form, std::string_view param
 
 bool Tiles::check_shape(const Shape& shape, const Type* element, const Node& at) {
   if (shape.empty() || shape.size() > std::size_t(kMaxRank)) {
-    fail(DiagCode::value_out_of_range, at,
-         "a tile has 1 to 4 dimensions, not " + std::to_string(shape.size()));
+    fail(DiagCode::value_out_of_range, at, "a tile has 1 to 4 dimensions, not " + std::to_string(shape.size()));
     return false;
   }
   std::int64_t count = 1;
@@ -269,7 +269,8 @@ std::optional<std::vector<ir::Value*>> Tiles::offsets_argument(const Argument* a
       parts.push_back(Entity::of(b_.extract(e.value, std::span(&step, 1))));
     }
   } else if (e.is_value() && e.type()->is_vec()) {
-    for (std::uint32_t k = 0; k < e.type()->rows(); ++k) parts.push_back(Entity::of(b_.extract(e.value, std::int32_t(k))));
+    for (std::uint32_t k = 0; k < e.type()->rows(); ++k)
+      parts.push_back(Entity::of(b_.extract(e.value, std::int32_t(k))));
   } else {
     parts = {e};
   }
@@ -326,7 +327,8 @@ Entity Tiles::held(int variable, Entity value) {
     given = copy_of(given);
     value = fresh(given);
   }
-  const bool looping = std::any_of(f_.loops_.begin(), f_.loops_.end(), [](const auto& loop) { return loop.op != nullptr; });
+  const bool looping =
+      std::any_of(f_.loops_.begin(), f_.loops_.end(), [](const auto& loop) { return loop.op != nullptr; });
   if (!looping || !var.value.is_value() || var.value.type() != value.type()) {
     Entity kept = value.hold == Entity::Hold::fresh ? value : fresh(copy_of(given));
     kept.hold = Entity::Hold::shared;

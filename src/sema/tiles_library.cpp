@@ -8,9 +8,7 @@ namespace weft::sema {
 using namespace syntax;
 using ir::OpCode;
 
-bool Tiles::is_form(std::string_view name) {
-  return name == "tile" || name == "untile" || name.starts_with("tile_");
-}
+bool Tiles::is_form(std::string_view name) { return name == "tile" || name == "untile" || name.starts_with("tile_"); }
 
 Entity Tiles::call(std::string_view name, std::vector<Argument> args) {
   for (const Argument& arg : args)
@@ -118,8 +116,9 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   Window out = out_arg ? tile_argument("tile_matmul", "out", *out_arg) : make(a.type->element, {m, n});
   if (!out) return Entity::failed();
   if (out.type->shape != Shape{m, n})
-    return fail(DiagCode::type_mismatch, node(*out_arg),
-                "tile_matmul(): out has shape " + shape_text(out.type->shape) + ", the product " + shape_text(Shape{m, n}));
+    return fail(
+        DiagCode::type_mismatch, node(*out_arg),
+        "tile_matmul(): out has shape " + shape_text(out.type->shape) + ", the product " + shape_text(Shape{m, n}));
   if (!float_tile("tile_matmul", out, at_, true)) return Entity::failed();
   if (is_broadcast(out)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   // 16-bit numbers are summed in float32 and rounded once.
@@ -129,7 +128,8 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
     if (!arg) return f_.function_.constant_float(sum, 1.0);
     if (arg->entity.is_literal()) return f_.literal_as(arg->entity, sum, node(*arg));
     ir::Value* v = f_.value_of(arg->entity, node(*arg));
-    if (v && !v->type->is_scalar()) return fail(DiagCode::type_mismatch, node(*arg), "alpha and beta are numbers"), nullptr;
+    if (v && !v->type->is_scalar())
+      return fail(DiagCode::type_mismatch, node(*arg), "alpha and beta are numbers"), nullptr;
     return v ? f_.cast(v, sum) : nullptr;
   };
   ir::Value *alpha = factor((*bound)[3]), *beta = factor((*bound)[4]);
@@ -175,9 +175,11 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
   const auto mode = a ? word_argument((*bound)[1], "fill_mode", "lower", {"lower", "upper"}) : std::nullopt;
   if (!mode || !float_tile(name, a, at_, false)) return Entity::failed();
   if (a.type->rank() != 2 || a.type->shape[0] != a.type->shape[1])
-    return fail(DiagCode::bad_call, at_, std::string(name) + "() takes a square tile, not " + shape_text(a.type->shape));
+    return fail(DiagCode::bad_call, at_,
+                std::string(name) + "() takes a square tile, not " + shape_text(a.type->shape));
   const bool inplace = name == "tile_cholesky_inplace", upper = *mode == "upper";
-  if (inplace && is_broadcast(a)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
+  if (inplace && is_broadcast(a))
+    return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   const Window source = inplace ? copy_of(a) : a, target = inplace ? a : make(a.type->element, a.type->shape);
   std::vector<ir::Value*> values;
   pass(source, values, upper);  // the upper triangle is the lower one of the transpose
@@ -204,7 +206,8 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
     return fail(DiagCode::type_mismatch, at_,
                 std::string(name) + "() takes a square tile and a right side of as many rows and the same dtype, not " +
                     t.type->type->user_name() + " and " + y.type->type->user_name());
-  if (inplace && is_broadcast(y)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
+  if (inplace && is_broadcast(y))
+    return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   const std::int64_t columns = y.type->rank() > 1 ? y.type->shape[1] : 1;
   const Window matrix_memory = inplace && may_overlap(t, y) ? copy_of(t) : t;
   const auto solve = [&](const Window& from, const Window& to, bool is_upper, bool transposed) {
@@ -262,7 +265,8 @@ Entity Tiles::form_arg_extreme(std::string_view name, const std::vector<Argument
   const Window w = bound ? tile_argument(name, "a", *(*bound)[0]) : Window{};
   if (!w) return Entity::failed();
   if (!w.type->element->is_int() && !w.type->element->is_float())
-    return fail(DiagCode::bad_call, at_, std::string(name) + "() takes tiles of numbers, not of " + w.type->element->user_name());
+    return fail(DiagCode::bad_call, at_,
+                std::string(name) + "() takes tiles of numbers, not of " + w.type->element->user_name());
   const Window memory = packed(w);
   ir::Value* place = library_call(name == "tile_argmin" ? "_tile_argmin" : "_tile_argmax",
                                   {memory.data, memory.offset, i32(w.type->count)});
@@ -275,15 +279,16 @@ Entity Tiles::form_arg_extreme(std::string_view name, const std::vector<Argument
 
 Entity Tiles::form_scan(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"a"};
-  static constexpr std::string_view kNames[] = {"tile_scan_inclusive", "tile_scan_exclusive",
-                                                "tile_scan_max_inclusive", "tile_scan_min_inclusive"};
+  static constexpr std::string_view kNames[] = {"tile_scan_inclusive", "tile_scan_exclusive", "tile_scan_max_inclusive",
+                                                "tile_scan_min_inclusive"};
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return fail(DiagCode::unknown_name, at_, "there is no builtin '" + std::string(name) + "'");
   const auto bound = bind(name, kParams, 1, args);
   const Window w = bound ? tile_argument(name, "a", *(*bound)[0]) : Window{};
   if (!w) return Entity::failed();
   if (!w.type->element->is_int() && !w.type->element->is_float())
-    return fail(DiagCode::bad_call, at_, std::string(name) + "() takes tiles of numbers, not of " + w.type->element->user_name());
+    return fail(DiagCode::bad_call, at_,
+                std::string(name) + "() takes tiles of numbers, not of " + w.type->element->user_name());
   const OpCode code = name == "tile_scan_max_inclusive"   ? OpCode::max
                       : name == "tile_scan_min_inclusive" ? OpCode::min
                                                           : OpCode::add;
@@ -371,7 +376,8 @@ Entity Tiles::form_sort(const std::vector<Argument>& args) {
     ir::Value* k = get(old_keys, at);
     if (key->is_float()) {  // by the order of their bits: -NaN, -inf, …, -0, 0, …, inf, NaN
       ir::Value* bits = b_.bitcast(k, whole);
-      ir::Value* sign = b_.binary(OpCode::shr, bits, f_.function_.constant_int(whole, std::int64_t(whole->size()) * 8 - 1));
+      ir::Value* sign =
+          b_.binary(OpCode::shr, bits, f_.function_.constant_int(whole, std::int64_t(whole->size()) * 8 - 1));
       ir::Value* all = f_.function_.constant_int(whole, whole->size() == 8 ? INT64_MAX : INT32_MAX);
       k = b_.binary(OpCode::bit_xor, bits, b_.binary(OpCode::bit_and, sign, all));
     }
@@ -401,8 +407,9 @@ Entity Tiles::form_fft(std::string_view name, const std::vector<Argument>& args)
   if (!w) return Entity::failed();
   const Type* element = w.type->element;
   if (!element->is_vec() || element->rows() != 2 || !element->element()->is_float() || element->element()->size() < 4)
-    return fail(DiagCode::bad_call, at_,
-                std::string(name) + "() takes tiles of complex numbers, vec2f or vec2d, not of " + element->user_name());
+    return fail(
+        DiagCode::bad_call, at_,
+        std::string(name) + "() takes tiles of complex numbers, vec2f or vec2d, not of " + element->user_name());
   if (is_broadcast(w)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   const std::int64_t n = w.type->shape.back();
   std::vector<std::int64_t> radices;

@@ -20,7 +20,8 @@ Entity Tiles::call_on(const Entity& function, std::vector<Entity> entities) {
     case Entity::Kind::functions: return f_.call_functions(function.symbol->functions, std::move(args), at_);
     case Entity::Kind::builtin: return f_.call_builtin(function.symbol->text, std::move(args), at_);
     case Entity::Kind::type: return f_.construct(function.symbol->pattern, std::move(args), at_);
-    default: return fail(DiagCode::bad_call, at_, f_.describe(function) + " can't be called for each element of a tile");
+    default:
+      return fail(DiagCode::bad_call, at_, f_.describe(function) + " can't be called for each element of a tile");
   }
 }
 
@@ -33,8 +34,7 @@ Entity Tiles::map(std::string_view form, const Entity& function, const std::vect
     tiles.push_back(window(e.value));
     all_packed = all_packed && tiles.back().type->contiguous;
   }
-  if (!first && tiles.empty())
-    return fail(DiagCode::bad_call, at_, std::string(form) + "() takes at least one tile");
+  if (!first && tiles.empty()) return fail(DiagCode::bad_call, at_, std::string(form) + "() takes at least one tile");
   if (!first) first = &tiles[0];
   for (const Window& w : tiles)
     if (!same_shape(form, *first, w, at_)) return Entity::failed();
@@ -139,17 +139,20 @@ Entity Tiles::binary(std::string_view name, const Entity& left, const Entity& ri
   const auto is_tile = [](const Entity& e) { return e.is_value() && tile_type(e.type()); };
   const bool scales = name == "mul" || name == "div", both = is_tile(left) && is_tile(right);
   if (!scales && name != "add" && name != "sub" && !is_bitwise(name))
-    return fail(DiagCode::type_mismatch, at_, "this operator does not work on tiles", "use wp.tile_map(wp." + std::string(name) + ", …)");
+    return fail(DiagCode::type_mismatch, at_, "this operator does not work on tiles",
+                "use wp.tile_map(wp." + std::string(name) + ", …)");
   if (!both && !scales)
-    return fail(DiagCode::type_mismatch, at_,
-                "'" + std::string(name) + "' of a tile takes another tile, not " + f_.describe(is_tile(left) ? right : left),
-                "make one: wp.tile_full(shape, value), or use wp.tile_map(…)");
+    return fail(
+        DiagCode::type_mismatch, at_,
+        "'" + std::string(name) + "' of a tile takes another tile, not " + f_.describe(is_tile(left) ? right : left),
+        "make one: wp.tile_full(shape, value), or use wp.tile_map(…)");
   Entity a = left, b = right;
   const Type* element = tile_type((is_tile(a) ? a : b).type())->element;
   const Type* scalar = element->is_composite() ? element->element() : element;
   for (Entity* e : {&a, &b})
     if (e->is_literal()) {
-      if (!scalar->is_scalar()) return fail(DiagCode::type_mismatch, at_, "tiles of " + element->user_name() + " can't be scaled");
+      if (!scalar->is_scalar())
+        return fail(DiagCode::type_mismatch, at_, "tiles of " + element->user_name() + " can't be scaled");
       // A whole number adapts to any type; a float to floats.
       const bool fits = e->kind == Entity::Kind::integer || scalar->is_float();
       ir::Value* value = fits ? f_.literal_as(*e, scalar, at_) : f_.value_of(*e, at_);
@@ -157,14 +160,16 @@ Entity Tiles::binary(std::string_view name, const Entity& left, const Entity& ri
       *e = Entity::of(value);
     }
   if (!a.is_value() || !b.is_value())
-    return fail(DiagCode::type_mismatch, at_, "tiles are scaled by values, not by " + f_.describe(a.is_value() ? b : a));
+    return fail(DiagCode::type_mismatch, at_,
+                "tiles are scaled by values, not by " + f_.describe(a.is_value() ? b : a));
   const auto element_of = [](const Entity& e) {
     const TileType* t = tile_type(e.type());
     return t ? t->element : e.type();
   };
   const auto scalar_of = [](const Type* t) { return t->is_composite() ? t->element() : t; };
   if (scalar_of(element_of(a)) != scalar_of(element_of(b)))
-    return fail(DiagCode::type_mismatch, at_, same_types_wanted(element_of(a), element_of(b)), "convert one of them: wp.tile_astype(t, dtype)");
+    return fail(DiagCode::type_mismatch, at_, same_types_wanted(element_of(a), element_of(b)),
+                "convert one of them: wp.tile_astype(t, dtype)");
   if (scales && !element_of(a)->is_scalar() && !element_of(b)->is_scalar())
     return fail(DiagCode::type_mismatch, at_,
                 "'" + std::string(name) + "' of tiles: at least one operand must be a scalar type, not " +
@@ -197,7 +202,8 @@ bool Tiles::update(std::string_view name, const Entity& tile, const Entity& give
     return false;
   }
   if (!is_tile && name != "mul" && name != "div" && !is_bitwise(name)) {
-    fail(DiagCode::type_mismatch, at_, "'" + std::string(name) + "' of a tile takes another tile, not " + f_.describe(value),
+    fail(DiagCode::type_mismatch, at_,
+         "'" + std::string(name) + "' of a tile takes another tile, not " + f_.describe(value),
          "make one: wp.tile_full(shape, value)");
     return false;
   }

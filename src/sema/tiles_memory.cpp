@@ -86,8 +86,7 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
     else if (arg.keyword == "start" || arg.keyword == "stop" || arg.keyword == "step")
       named[arg.keyword == "start" ? 0 : arg.keyword == "stop" ? 1 : 2] = &arg;
     else
-      return fail(DiagCode::bad_call, node(arg),
-                  "tile_arange() has no parameter '" + std::string(arg.keyword) + "'");
+      return fail(DiagCode::bad_call, node(arg), "tile_arange() has no parameter '" + std::string(arg.keyword) + "'");
   }
   const Argument* order[3] = {};
   if (numbers.size() > 3) return fail(DiagCode::bad_call, at_, "tile_arange() takes one to three numbers");
@@ -116,8 +115,8 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
     if (!values[k]->is_constant()) {  // a constant of another type
       const bool real = e.type()->is_float();
       values[k] = real ? f_.function_.constant_float(element->is_float() ? element : types::f64(), e.value->as_float())
-                       : element->is_float() ? f_.function_.constant_float(element, double(e.value->as_int()))
-                                             : f_.function_.constant_int(element, e.value->as_int());
+                  : element->is_float() ? f_.function_.constant_float(element, double(e.value->as_int()))
+                                        : f_.function_.constant_int(element, e.value->as_int());
       if (values[k]->type != element)
         return fail(DiagCode::type_mismatch, node(*order[k]), "a bound of tile_arange() is no " + element->user_name());
     }
@@ -125,11 +124,11 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
     if (e.kind == Entity::Kind::integer) {
       const double exact = double(e.symbol->constant.magnitude) * (e.symbol->constant.negative ? -1 : 1);
       if (exact != bounds[k])
-        return fail(DiagCode::value_out_of_range, node(*order[k]),
-                    "the bound does not fit " + element->user_name());
+        return fail(DiagCode::value_out_of_range, node(*order[k]), "the bound does not fit " + element->user_name());
     }
   }
-  if (bounds[2] == 0) return fail(DiagCode::value_out_of_range, node(*order[2]), "the step of tile_arange() can't be zero");
+  if (bounds[2] == 0)
+    return fail(DiagCode::value_out_of_range, node(*order[2]), "the step of tile_arange() can't be zero");
   const double count = std::ceil((bounds[1] - bounds[0]) / bounds[2]);
   if (!(count >= 1))
     return fail(DiagCode::value_out_of_range, at_, "tile_arange() with these bounds is a zero-length tile");
@@ -165,7 +164,8 @@ Entity Tiles::form_tile(const std::vector<Argument>& args) {
   const Window made = make(type->element(), shape);
   for (std::uint32_t k = 0; k < type->component_count(); ++k) {
     const std::int32_t cols = std::int32_t(matrix ? type->cols() : 1), c = std::int32_t(k);
-    const ir::PathStep path[] = {{ir::PathStep::index, false, false, c / cols}, {ir::PathStep::index, false, false, c % cols}};
+    const ir::PathStep path[] = {{ir::PathStep::index, false, false, c / cols},
+                                 {ir::PathStep::index, false, false, c % cols}};
     ir::Value* at[] = {i32(k)};
     put(flat(made), at, b_.extract(x, std::span(path, matrix ? 2u : 1u)));
   }
@@ -205,8 +205,7 @@ Entity Tiles::form_untile(const std::vector<Argument>& args) {
 ir::Value* Tiles::array_argument(std::string_view form, const Argument& arg) {
   if (arg.entity.is_value() && arg.entity.type()->is_array()) return arg.entity.value;
   if (!arg.entity.is_error())
-    fail(DiagCode::bad_call, node(arg),
-         std::string(form) + "() takes an array first, not " + f_.describe(arg.entity));
+    fail(DiagCode::bad_call, node(arg), std::string(form) + "() takes an array first, not " + f_.describe(arg.entity));
   return nullptr;
 }
 
@@ -249,7 +248,8 @@ void Tiles::each_inside(const Outer& outer, bool check, const std::function<void
     extent.push_back(b_.dim(outer.array, int(d), start.back()->type));
   }
   const auto coordinate = [&](std::size_t d, ir::Value* i) {
-    return start[d]->is_zero() ? f_.cast(i, start[d]->type) : f_.fold(OpCode::add, start[d], f_.cast(i, start[d]->type));
+    return start[d]->is_zero() ? f_.cast(i, start[d]->type)
+                               : f_.fold(OpCode::add, start[d], f_.cast(i, start[d]->type));
   };
   const auto plain = [&] {
     each(outer.shape, [&](Coords at) {
@@ -303,8 +303,7 @@ Entity Tiles::form_load(const std::vector<Argument>& args) {
   if (!offset) return Entity::failed();
   const Window made = make(element, *shape);
   each_inside(
-      {array, *offset, *shape}, *check,
-      [&](Coords from, Coords at) { put(made, at, b_.load(array, from, 0)); },
+      {array, *offset, *shape}, *check, [&](Coords from, Coords at) { put(made, at, b_.load(array, from, 0)); },
       [&](Coords at) { put(made, at, f_.function_.zero(element)); });
   return fresh(made);
 }
@@ -322,13 +321,13 @@ Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& arg
   const Type* element = array->type->element();
   if (t.type->element != element)
     return fail(DiagCode::type_mismatch, node(*(*bound)[1]),
-                std::string(name) + "(): array and tile must have the same dtype, not " + element->user_name() + " and " +
-                    t.type->element->user_name(),
+                std::string(name) + "(): array and tile must have the same dtype, not " + element->user_name() +
+                    " and " + t.type->element->user_name(),
                 "convert the tile: wp.tile_astype(t, dtype)");
   if (t.type->rank() != array->type->rank())
     return fail(DiagCode::bad_call, node(*(*bound)[1]),
-                std::string(name) + "(): the tile has " + std::to_string(t.type->rank()) + " dimensions, the array has " +
-                    std::to_string(array->type->rank()));
+                std::string(name) + "(): the tile has " + std::to_string(t.type->rank()) +
+                    " dimensions, the array has " + std::to_string(array->type->rank()));
   if (atomic && (!element->is_numeric() || element->scalar_kind() == ScalarKind::boolean))
     return fail(DiagCode::bad_call, at_, "tile_atomic_add() does not work on " + array->type->user_name());
   const auto offset = offsets_argument((*bound)[2], t.type->rank(), "tile");
@@ -341,9 +340,7 @@ Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& arg
   const Window old = make(element, t.type->shape);
   each_inside(
       outer, *check,
-      [&](Coords to, Coords at) {
-        put(old, at, b_.atomic(ir::AtomicKind::add, array, to, 0, {}, {}, get(t, at)));
-      },
+      [&](Coords to, Coords at) { put(old, at, b_.atomic(ir::AtomicKind::add, array, to, 0, {}, {}, get(t, at))); },
       [&](Coords at) { put(old, at, f_.function_.zero(element)); });
   return fresh(old);
 }
@@ -352,8 +349,9 @@ Entity Tiles::form_indexed(std::string_view name, const std::vector<Argument>& a
   static constexpr std::string_view kLoad[] = {"a", "indices", "shape", "offset", "axis", "storage"};
   static constexpr std::string_view kStore[] = {"a", "indices", "t", "offset", "axis"};
   const bool load = name == "tile_load_indexed", atomic = name == "tile_atomic_add_indexed";
-  const auto bound = bind(name, load ? std::span<const std::string_view>(kLoad) : std::span<const std::string_view>(kStore),
-                          load ? 2 : 3, args);
+  const auto bound =
+      bind(name, load ? std::span<const std::string_view>(kLoad) : std::span<const std::string_view>(kStore),
+           load ? 2 : 3, args);
   if (!bound || (load && !check_storage((*bound)[5]))) return Entity::failed();
   ir::Value* array = array_argument(name, *(*bound)[0]);
   const Window indices = array ? tile_argument(name, "indices", *(*bound)[1]) : Window{};

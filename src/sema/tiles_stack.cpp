@@ -50,7 +50,8 @@ Entity Tiles::form_stack(std::string_view name, const std::vector<Argument>& arg
   const auto capacity = capacity_of(stack->type);
   if (!capacity)
     return fail(DiagCode::bad_call, node(*(*bound)[0]),
-                std::string(name) + "() takes a stack, not " + stack->type->user_name(), "make one: wp.tile_stack(capacity, dtype)");
+                std::string(name) + "() takes a stack, not " + stack->type->user_name(),
+                "make one: wp.tile_stack(capacity, dtype)");
   ir::Value *data = field_of(b_, stack, 0), *counter = field_of(b_, stack, 1);
   ir::Value* first[] = {i32(0)};
   ir::Value* count = b_.load(counter, first, 0);
@@ -63,8 +64,9 @@ Entity Tiles::form_stack(std::string_view name, const std::vector<Argument>& arg
   const Type* element = data->type->element();
   if (push) {
     const Argument& given = *(*bound)[1];
-    ir::Value* value = given.entity.is_literal() && element->is_scalar() ? f_.literal_as(given.entity, element, node(given))
-                                                                         : f_.value_of(given.entity, node(given));
+    ir::Value* value = given.entity.is_literal() && element->is_scalar()
+                           ? f_.literal_as(given.entity, element, node(given))
+                           : f_.value_of(given.entity, node(given));
     ir::Value* wanted = (*bound)[2] ? f_.truth((*bound)[2]->entity, node(*(*bound)[2])) : b_.boolean(true);
     if (!value || !wanted) return Entity::failed();
     if (value->type != element)
@@ -100,12 +102,14 @@ Entity Tiles::form_random(std::string_view name, const std::vector<Argument>& ar
   ir::Value* state = shape ? f_.value_of((*bound)[1]->entity, node(*(*bound)[1])) : nullptr;
   if (!state) return Entity::failed();
   if (state->type != types::u32())
-    return fail(DiagCode::type_mismatch, node(*(*bound)[1]), "rng is uint32, as wp.rand_init gives it, not " + state->type->user_name());
+    return fail(DiagCode::type_mismatch, node(*(*bound)[1]),
+                "rng is uint32, as wp.rand_init gives it, not " + state->type->user_name());
   std::vector<ir::Value*> bounds;
   for (std::size_t p : {2, 3}) {
     if (!(*bound)[p]) continue;
     const Argument& arg = *(*bound)[p];
-    ir::Value* v = arg.entity.is_literal() ? f_.literal_as(arg.entity, element, node(arg)) : f_.value_of(arg.entity, node(arg));
+    ir::Value* v =
+        arg.entity.is_literal() ? f_.literal_as(arg.entity, element, node(arg)) : f_.value_of(arg.entity, node(arg));
     if (!v) return Entity::failed();
     if (v->type != element) return fail(DiagCode::type_mismatch, node(arg), "the bounds are " + element->user_name());
     bounds.push_back(v);
@@ -116,7 +120,8 @@ Entity Tiles::form_random(std::string_view name, const std::vector<Argument>& ar
   each(all.type->shape, [&](Coords at) {  // each element has a generator of its own: the same numbers on all devices
     std::vector<ir::Value*> values = {state, at[0]};
     values.insert(values.end(), bounds.begin(), bounds.end());
-    ir::Value* number = library_call(bounds.empty() ? "_" + std::string(name) : "_" + std::string(name) + "_within", values);
+    ir::Value* number =
+        library_call(bounds.empty() ? "_" + std::string(name) : "_" + std::string(name) + "_within", values);
     if (number) put(all, at, number);
   });
   return fresh(made);

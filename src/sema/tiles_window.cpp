@@ -58,13 +58,13 @@ Entity Tiles::form_view(const std::vector<Argument>& args) {
                       std::to_string(rank));
   } else {
     const Entity& e = offset_arg.entity;
-    given = e.kind == Entity::Kind::tuple                      ? e.elements->size()
+    given = e.kind == Entity::Kind::tuple          ? e.elements->size()
             : e.is_value() && e.type()->is_tuple() ? e.type()->fields().size()
-                                                               : 1;
+                                                   : 1;
     if (given > rank)
-      return fail(DiagCode::bad_call, node(offset_arg),
-                  "tile_view(): the offset has " + std::to_string(given) + " dimensions, the tile has " +
-                      std::to_string(rank));
+      return fail(
+          DiagCode::bad_call, node(offset_arg),
+          "tile_view(): the offset has " + std::to_string(given) + " dimensions, the tile has " + std::to_string(rank));
   }
   const auto offset = offsets_argument(&offset_arg, given, "tile");
   if (!offset) return Entity::failed();
@@ -122,8 +122,9 @@ Entity Tiles::form_reshape(const std::vector<Argument>& args) {
   const Argument& arg = *(*bound)[1];
   auto shape = f_.constant_shape(arg.entity);
   if (!shape)
-    return arg.entity.is_error() ? Entity::failed()
-                                 : fail(DiagCode::not_constant, node(arg), "the shape of a tile must be a compile time constant");
+    return arg.entity.is_error()
+               ? Entity::failed()
+               : fail(DiagCode::not_constant, node(arg), "the shape of a tile must be a compile time constant");
   std::int64_t rest = w.type->count;
   std::int64_t* open = nullptr;
   for (std::int64_t& n : *shape) {
@@ -156,8 +157,9 @@ Entity Tiles::form_squeeze(const std::vector<Argument>& args) {
   if (const Argument* arg = (*bound)[1]) {
     const auto axes = f_.constant_shape(arg->entity);
     if (!axes)
-      return arg->entity.is_error() ? Entity::failed()
-                                    : fail(DiagCode::not_constant, node(*arg), "'axis' must be a compile time constant");
+      return arg->entity.is_error()
+                 ? Entity::failed()
+                 : fail(DiagCode::not_constant, node(*arg), "'axis' must be a compile time constant");
     for (std::int64_t axis : *axes) {
       const std::int64_t at = axis < 0 ? axis + std::int64_t(w.type->rank()) : axis;
       if (at < 0 || at >= std::int64_t(w.type->rank()) || w.type->shape[std::size_t(at)] != 1)
@@ -307,7 +309,8 @@ Entity Tiles::form_extract(const std::vector<Argument>& args) {
       return fail(DiagCode::bad_index, *nodes[k], "this component index is out of bounds or no integer");
     place->path.push_back({ir::PathStep::index, !known, !known, std::int32_t(at)});
     if (!known) place->dynamic.push_back(i);
-    place->type = place->type->is_mat() ? types::vec(place->type->element(), place->type->cols()) : place->type->element();
+    place->type =
+        place->type->is_mat() ? types::vec(place->type->element(), place->type->cols()) : place->type->element();
   }
   return f_.read_place(*place);
 }
@@ -369,7 +372,8 @@ ir::Value* Tiles::converted(ir::Value* value, const Type* to) {
   const bool matrix = to->is_mat();
   const std::int32_t cols = std::int32_t(matrix ? to->cols() : 1);
   for (std::int32_t k = 0; k < std::int32_t(to->component_count()); ++k) {
-    const ir::PathStep path[] = {{ir::PathStep::index, false, false, k / cols}, {ir::PathStep::index, false, false, k % cols}};
+    const ir::PathStep path[] = {{ir::PathStep::index, false, false, k / cols},
+                                 {ir::PathStep::index, false, false, k % cols}};
     parts.push_back(f_.cast(b_.extract(value, std::span(path, matrix ? 2u : 1u)), to->element()));
   }
   return b_.construct(to, parts);

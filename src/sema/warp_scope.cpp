@@ -92,13 +92,33 @@ std::optional<double> named_constant(std::string_view name) {
 }
 
 /// Special forms that have no row: they take types or are handled by the statement lowering.
-constexpr std::string_view kForms[] = {
-    "array",          "array1d",        "array2d",        "array3d", "array4d",
-    "indexedarray",   "static",         "constant",       "ref",     "vector",
-    "matrix",         "quaternion",     "transformation", "vec",     "mat",
-    "adjoint",        "range",          "reversed",       "type",    "indexedarray1d",
-    "indexedarray2d", "indexedarray3d", "indexedarray4d", "grad",    "fixedarray",
-    "address_of",     "tile"};
+constexpr std::string_view kForms[] = {"array",
+                                       "array1d",
+                                       "array2d",
+                                       "array3d",
+                                       "array4d",
+                                       "indexedarray",
+                                       "static",
+                                       "constant",
+                                       "ref",
+                                       "vector",
+                                       "matrix",
+                                       "quaternion",
+                                       "transformation",
+                                       "vec",
+                                       "mat",
+                                       "adjoint",
+                                       "range",
+                                       "reversed",
+                                       "type",
+                                       "indexedarray1d",
+                                       "indexedarray2d",
+                                       "indexedarray3d",
+                                       "indexedarray4d",
+                                       "grad",
+                                       "fixedarray",
+                                       "address_of",
+                                       "tile"};
 
 /// wp.Volume: its sampling modes.
 class VolumeScope final : public Scope {

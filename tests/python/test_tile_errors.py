@@ -1,0 +1,74 @@
+"""What is said of mistakes with tiles."""
+
+import importlib.util
+import os
+import tempfile
+import textwrap
+
+import pytest
+
+import warp as wp
+
+wp.config.quiet = True
+
+
+@wp.kernel
+def plain(x: wp.array(dtype=float)):
+    x[0] = 1.0
+
+
+def kernel_error(body, *, args="x: wp.array(dtype=float), n: int", error=Exception):
+    text = "import warp as wp\n\n@wp.kernel\ndef k(" + args + "):\n" + textwrap.indent(textwrap.dedent(body), "    ")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "mistake.py")
+        with open(path, "w") as file:
+            file.write(text)
+        spec = importlib.util.spec_from_file_location("mistake", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        with pytest.raises(error) as caught:
+            wp.launch_tiled(module.k, dim=1, inputs=[wp.zeros(8, dtype=float), 3], block_dim=32, device="cpu")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ("t = wp.tile_zeros(n)", "compile time constant"),
+        ("t = wp.tile_zeros((4, 0))", "zero-length"),
+        ("t = wp.tile_zeros((2, 2, 2, 2, 2))", "1 to 4 dimensions"),
+        ("t = wp.tile_zeros((300, 300))", "at most 65536"),
+        ("t = wp.tile_load(x, shape=(2, 2))", "dimensions"),
+        ("wp.tile_store(x, wp.tile_zeros(4, dtype=int))", "same dtype"),
+        ("t = wp.tile_zeros(4) + wp.tile_zeros(5)", "(4,) and (5,)"),
+        ("t = wp.tile_zeros(4, dtype=wp.vec3) * wp.vec3(1.0)", "at least one operand must be a scalar type"),
+        ("t = wp.tile_zeros(4) < wp.tile_zeros(4)", "tile_map"),
+        ("if wp.tile_zeros(4):\n    x[0] = 1.0", "condition"),
+        ("t = wp.tile_zeros(4, storage='global')", '"register", "shared"'),
+        ("t = wp.tile_zeros(4)\nx[0] = t[4]", "out of bounds"),
+        ("t = wp.tile_zeros(4)\nu = t[2:2]", "empty tile"),
+        ("t = wp.tile_view(wp.tile_zeros(4), offset=(2,), shape=(3,))", "out of bounds"),
+        ("t = wp.tile_reshape(wp.tile_transpose(wp.tile_zeros((4, 3))), (12,))", "contiguous"),
+        ("t = wp.tile_reshape(wp.tile_zeros((4, 3)), (5, 2))", "12 elements"),
+        ("t = wp.tile_broadcast(wp.tile_zeros(4), shape=(3, 4))\nt += wp.tile_zeros((3, 4))", "broadcast"),
+        ("t = wp.untile(wp.tile_zeros(4))", "block_dim"),
+        ("t = wp.tile_zeros(67, dtype=wp.vec2)\nwp.tile_fft(t)", "67"),
+        ("wp.tile_sort(wp.tile_zeros(4, dtype=wp.float16), wp.tile_zeros(4))", "32 or 64 bits"),
+        ("t = wp.tile_matmul(wp.tile_zeros((2, 3)), wp.tile_zeros((2, 3)))", "don't fit"),
+        ("t = wp.tile_map(wp.normalize, wp.tile_zeros(4))", "normalize"),
+        ("t = wp.tile_sum(wp.tile_zeros((2, 3)), axis=2)", "out of bounds"),
+    ],
+)
+def test_mistakes(body, words):
+    assert words in kernel_error(body)
+
+
+def test_mistakes_of_launches():
+    with pytest.raises(RuntimeError, match="keyword.*'dim'"):
+        wp.launch_tiled(plain, inputs=[], block_dim=4)
+    with pytest.raises(RuntimeError, match="keyword.*'block_dim'"):
+        wp.launch_tiled(plain, dim=1, inputs=[])
+    with pytest.raises(RuntimeError, match="1 to 3"):
+        wp.launch_tiled(plain, dim=(1, 1, 1, 1), inputs=[], block_dim=4)
+    with pytest.raises(ValueError, match="shape"):
+        wp.tile[float, 0]
