@@ -9,7 +9,6 @@ import pytest
 
 import warp as wp
 
-wp.config.quiet = True
 
 
 @wp.kernel

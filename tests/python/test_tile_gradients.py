@@ -4,7 +4,6 @@ import numpy as np
 
 import warp as wp
 
-wp.config.quiet = True
 rng = np.random.default_rng(11)
 
 

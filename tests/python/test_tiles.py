@@ -5,7 +5,6 @@ import pytest
 
 import warp as wp
 
-wp.config.quiet = True
 N, M = 5, 7
 rng = np.random.default_rng(11)
 
