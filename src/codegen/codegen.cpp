@@ -17,6 +17,7 @@
 #include "codegen/llvm_passes/machine_passes.h"
 #include "codegen/llvm_passes/optimize.h"
 #include "codegen/llvm_passes/reductions.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 
 namespace weft::codegen {
@@ -69,7 +70,8 @@ void set_target(CodeUnit& unit) {
 }
 
 /// From LLVM IR that was emitted since `start` to what was asked for.
-void finish(CodeUnit& unit, Output output, std::chrono::steady_clock::time_point start, Emitted& result) {
+void finish(CodeUnit& unit, Output output, std::chrono::steady_clock::time_point start, Emitted& result,
+            bool vectors = false) {
   if (unit.options.verify) {
     std::string problems;
     llvm::raw_string_ostream out(problems);
@@ -87,7 +89,7 @@ void finish(CodeUnit& unit, Output output, std::chrono::steady_clock::time_point
   const bool linked = unit.hooks->link_libraries(*unit.module, unit.options, natives) || natives;
   int level = effective_level(*unit.module, unit.options.opt_level);
   llvm::TargetMachine& machine = target_machine(unit.target, level);
-  optimize(*unit.module, machine, level, linked);
+  optimize(*unit.module, machine, level, linked, vectors);
   if (!unit.traits.x86) keep_selects(*unit.module);
   if (unit.target.arch == TargetSpec::cpu) find_reductions(*unit.module);
   result.seconds_opt = seconds_since(start);
@@ -122,7 +124,8 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   unit.emit_kernel(kernel);
   if (unit.lines) unit.lines->finish();
   unit.hooks->describe(result);
-  finish(unit, output, start, result);
+  const bool along = result.lanes == 1 && target.arch == TargetSpec::cpu && ir::find_tile_memory(*kernel.body);
+  finish(unit, output, start, result, along);
   return result;
 }
 

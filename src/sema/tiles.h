@@ -162,6 +162,10 @@ class Tiles {
   ir::Value* library_call(std::string_view name, std::vector<ir::Value*> args);
   /// data, offset and strides, as library functions take them.
   void pass(const Window& w, std::vector<ir::Value*>& args, bool swapped = false);
+  /// Whether the kernel will be differentiated: elements of results are written once then, and nothing has to be remembered.
+  bool writes_once() const;
+  /// c += ±a b along rows; `fresh_out`: c has nothing yet.
+  void multiply_rows(const Window& a, const Window& b, const Window& c, bool fresh_out, bool plus_sign);
   bool float_tile(std::string_view form, const Window& w, const syntax::Node& at, bool halves);
   /// Runs `work` on memory without gaps, and brings the result back if `w` has some.
   void in_packed(const Window& w, const std::function<void(const Window&)>& work);

@@ -152,6 +152,12 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   pass(target, values);
   for (std::int64_t k : {m, n, p}) values.push_back(i32(k));
   const bool fresh_out = !out_arg || is(beta, 0);
+  const bool one = is(alpha, 1) || is(alpha, -1);
+  if (!writes_once() && n > 3 && one && (fresh_out || is(beta, 1))) {
+    multiply_rows(left, right, target, fresh_out, is(alpha, 1));
+    if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
+    return out_arg ? Entity::nothing() : fresh(out);
+  }
   if (fresh_out && is(alpha, 1)) {
     library_call("_tile_matmul_new", values);
   } else if (fresh_out) {
@@ -168,6 +174,26 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   return out_arg ? Entity::nothing() : fresh(out);
 }
 
+bool Tiles::writes_once() const { return f_.module_.options().gradients; }
+
+void Tiles::multiply_rows(const Window& a, const Window& b, const Window& c, bool fresh_out, bool plus_sign) {
+  const auto has_rows = [](const Window& w) { return w.type->strides[1] == 1; };
+  const Window right = has_rows(b) ? b : copy_of(b);
+  const Window target = has_rows(c) ? c : fresh_out ? make(c.type->element, c.type->shape) : copy_of(c);
+  if (fresh_out) fill(target, f_.function_.zero(c.type->element));
+  std::vector<ir::Value*> values;
+  pass(a, values);
+  for (const Window* w : {&right, &target}) {
+    pass(*w, values);
+    values.pop_back();  // a step from column to column is one
+  }
+  const Shape &rows = a.type->shape, &columns = b.type->shape;
+  for (std::int64_t k : {rows[0], columns[1], rows[1]}) values.push_back(i32(k));
+  values.push_back(f_.function_.constant_float(c.type->element, plus_sign ? 1.0 : -1.0));
+  library_call("_tile_matmul_rows", values);
+  if (!has_rows(c)) copy(target, c);
+}
+
 Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"A", "fill_mode"};
   const auto bound = bind(name, kParams, 1, args);
@@ -180,6 +206,23 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
   const bool inplace = name == "tile_cholesky_inplace", upper = *mode == "upper";
   if (inplace && is_broadcast(a))
     return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
+  if (!writes_once()) {
+    Window target = inplace ? a : copy_of(a);
+    const Shape& strides = target.type->strides;
+    const bool packed_lines = strides[0] == 1 || strides[1] == 1;
+    const Window work = packed_lines ? target : copy_of(target);
+    // The upper triangle is the lower one of the transpose, whose rows are columns.
+    const bool rows = (work.type->strides[1] == 1) != upper;
+    const std::int64_t n = a.type->shape[0], stride = work.type->strides[work.type->strides[1] == 1 ? 0 : 1];
+    const bool fours = n % 4 == 0;
+    std::vector<ir::Value*> values = {work.data, work.offset, i32(stride), i32(n)};
+    if (rows || !fours) values.push_back(make(a.type->element, {fours ? 4 * n : n}).data);
+    library_call(rows ? (fours ? "_tile_cholesky_rows_4" : "_tile_cholesky_rows")
+                      : (fours ? "_tile_cholesky_columns_4" : "_tile_cholesky_columns"),
+                 values);
+    if (!packed_lines) copy(work, target);
+    return inplace ? Entity::nothing() : fresh(target);
+  }
   const Window source = inplace ? copy_of(a) : a, target = inplace ? a : make(a.type->element, a.type->shape);
   std::vector<ir::Value*> values;
   pass(source, values, upper);  // the upper triangle is the lower one of the transpose
@@ -223,13 +266,15 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
       if (square) values[first + 3] = i32(-values[first + 3]->as_int());
     };
     add(matrix_memory, true, transposed);
-    add(from, false, false);
+    if (writes_once()) add(from, false, false);
     add(to, false, false);
+    const bool rows = columns > 1 && to.type->strides[1] == 1;
+    if (!writes_once() && rows) values.pop_back();
     values.push_back(i32(n));
     values.push_back(i32(columns));
-    library_call("_tile_solve", values);
+    library_call(writes_once() ? "_tile_solve" : rows ? "_tile_solve_rows" : "_tile_solve_columns", values);
   };
-  const Window target = inplace ? y : make(y.type->element, y.type->shape);
+  const Window target = inplace ? y : writes_once() ? make(y.type->element, y.type->shape) : copy_of(y);
   if (!both) {
     solve(y, target, upper, false);
     return inplace ? Entity::nothing() : fresh(target);

@@ -1,6 +1,8 @@
 # Linear algebra on tiles. A matrix is flat memory, the place where it begins and its two strides, so that transposes and
 # windows need no copies; backwards strides turn an upper system into a lower one. Every element takes its updates in rising
 # order of k by fused multiply-adds: results hang on the shape alone.
+# There are two forms of each: one in which every element is written once, for kernels that are differentiated (nothing has to
+# be remembered then), and one whose inner loops run along memory, for all others. Both give the same bits.
 
 
 def _tile_matmul_new(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p):
@@ -48,6 +50,44 @@ def _tile_matmul_times(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, alp
             c[co + i * c0 + j * c1] = alpha * s
 
 
+def _tile_matmul_rows(a, ao, a0, a1, b, bo, b0, c, co, c0, m, n, p, sign):
+    # c += sign a b; rows of b and c lie without gaps. Two rows and four steps of k at a time: eight products for six loads.
+    for i in range(m // 2):
+        r = ao + 2 * i * a0
+        x = co + 2 * i * c0
+        for q in range(p // 4):
+            k = 4 * q
+            s0 = sign * c.dtype(a[r + k * a1])
+            s1 = sign * c.dtype(a[r + (k + 1) * a1])
+            s2 = sign * c.dtype(a[r + (k + 2) * a1])
+            s3 = sign * c.dtype(a[r + (k + 3) * a1])
+            t0 = sign * c.dtype(a[r + a0 + k * a1])
+            t1 = sign * c.dtype(a[r + a0 + (k + 1) * a1])
+            t2 = sign * c.dtype(a[r + a0 + (k + 2) * a1])
+            t3 = sign * c.dtype(a[r + a0 + (k + 3) * a1])
+            y = bo + k * b0
+            for j in range(n):
+                u0 = c.dtype(b[y + j])
+                u1 = c.dtype(b[y + b0 + j])
+                u2 = c.dtype(b[y + 2 * b0 + j])
+                u3 = c.dtype(b[y + 3 * b0 + j])
+                c[x + j] = _fma(s3, u3, _fma(s2, u2, _fma(s1, u1, _fma(s0, u0, c[x + j]))))
+                c[x + c0 + j] = _fma(t3, u3, _fma(t2, u2, _fma(t1, u1, _fma(t0, u0, c[x + c0 + j]))))
+        for k in range(4 * (p // 4), p):
+            s = sign * c.dtype(a[r + k * a1])
+            t = sign * c.dtype(a[r + a0 + k * a1])
+            y = bo + k * b0
+            for j in range(n):
+                u = c.dtype(b[y + j])
+                c[x + j] = _fma(s, u, c[x + j])
+                c[x + c0 + j] = _fma(t, u, c[x + c0 + j])
+    for i in range(2 * (m // 2), m):
+        for k in range(p):
+            s = sign * c.dtype(a[ao + i * a0 + k * a1])
+            for j in range(n):
+                c[co + i * c0 + j] = _fma(s, c.dtype(b[bo + k * b0 + j]), c[co + i * c0 + j])
+
+
 def _tile_cholesky(a, ao, a0, a1, l, lo, l0, l1, n):
     # Reads the lower triangle of a; l may not be a.
     for j in range(n):
@@ -73,3 +113,167 @@ def _tile_solve(t, to, t0, t1, y, yo, y0, y1, x, xo, x0, x1, n, m):
             for j in range(i):
                 s = _fma(-t[to + i * t0 + j * t1], x[xo + j * x0 + c * x1], s)
             x[xo + i * x0 + c * x1] = s / t[to + i * t0 + i * t1]
+
+
+def _tile_cholesky_rows(l, o, s, n, column):
+    # In place in the lower triangle of l, whose rows lie without gaps; s is the stride from row to row.
+    for k in range(n):
+        root = sqrt(l[o + k * s + k])
+        l[o + k * s + k] = root
+        for i in range(k + 1, n):
+            v = l[o + i * s + k] / root
+            l[o + i * s + k] = v
+            column[i] = v
+            l[o + k * s + i] = 0.0
+        for i in range(k + 1, n):
+            v = -column[i]
+            for j in range(k + 1, i + 1):
+                l[o + i * s + j] = _fma(v, column[j], l[o + i * s + j])
+
+
+def _tile_cholesky_columns(l, o, s, n, column):
+    # The same where columns lie without gaps; s is the stride from column to column.
+    for k in range(n):
+        root = sqrt(l[o + k * s + k])
+        l[o + k * s + k] = root
+        for i in range(k + 1, n):
+            v = l[o + k * s + i] / root
+            l[o + k * s + i] = v
+            column[i] = v
+        for j in range(k + 1, n):
+            v = -column[j]
+            for i in range(j, n):
+                l[o + j * s + i] = _fma(v, column[i], l[o + j * s + i])
+        for i in range(k + 1, n):
+            l[o + i * s + k] = 0.0
+
+
+def _tile_solve_rows(t, to, t0, t1, x, xo, x0, n, m):
+    # In place for m right sides whose rows lie without gaps.
+    for j in range(n):
+        d = t[to + j * t0 + j * t1]
+        for c in range(m):
+            x[xo + j * x0 + c] = x[xo + j * x0 + c] / d
+        for i in range(j + 1, n):
+            v = -t[to + i * t0 + j * t1]
+            for c in range(m):
+                x[xo + i * x0 + c] = _fma(v, x[xo + j * x0 + c], x[xo + i * x0 + c])
+
+
+def _tile_solve_columns(t, to, t0, t1, x, xo, x0, x1, n, m):
+    # In place, one right side after the other.
+    for c in range(m):
+        at = xo + c * x1
+        for j in range(n):
+            v = x[at + j * x0] / t[to + j * t0 + j * t1]
+            x[at + j * x0] = v
+            for i in range(j + 1, n):
+                x[at + i * x0] = _fma(-t[to + i * t0 + j * t1], v, x[at + i * x0])
+
+
+def _tile_cholesky_rows_4(l, o, s, n, columns):
+    # As _tile_cholesky_rows for multiples of four: four columns are made, and the rest of the matrix takes in all four at once.
+    # What lies above the diagonal in blocks of four that it passes through is written and never read, until it is cleared.
+    for b in range(n // 4):
+        f = 4 * b
+        p = o + f * s + f
+        d0 = sqrt(l[p])
+        a10 = l[p + s] / d0
+        a20 = l[p + 2 * s] / d0
+        a30 = l[p + 3 * s] / d0
+        d1 = sqrt(_fma(-a10, a10, l[p + s + 1]))
+        a21 = _fma(-a20, a10, l[p + 2 * s + 1]) / d1
+        a31 = _fma(-a30, a10, l[p + 3 * s + 1]) / d1
+        d2 = sqrt(_fma(-a21, a21, _fma(-a20, a20, l[p + 2 * s + 2])))
+        a32 = _fma(-a31, a21, _fma(-a30, a20, l[p + 3 * s + 2])) / d2
+        d3 = sqrt(_fma(-a32, a32, _fma(-a31, a31, _fma(-a30, a30, l[p + 3 * s + 3]))))
+        l[p] = d0
+        l[p + s] = a10
+        l[p + s + 1] = d1
+        l[p + 2 * s] = a20
+        l[p + 2 * s + 1] = a21
+        l[p + 2 * s + 2] = d2
+        l[p + 3 * s] = a30
+        l[p + 3 * s + 1] = a31
+        l[p + 3 * s + 2] = a32
+        l[p + 3 * s + 3] = d3
+        for i in range(f + 4, n):
+            q = o + i * s + f
+            x0 = l[q] / d0
+            x1 = _fma(-x0, a10, l[q + 1]) / d1
+            x2 = _fma(-x1, a21, _fma(-x0, a20, l[q + 2])) / d2
+            x3 = _fma(-x2, a32, _fma(-x1, a31, _fma(-x0, a30, l[q + 3]))) / d3
+            l[q] = x0
+            l[q + 1] = x1
+            l[q + 2] = x2
+            l[q + 3] = x3
+            columns[i] = x0
+            columns[n + i] = x1
+            columns[2 * n + i] = x2
+            columns[3 * n + i] = x3
+        for i in range(f + 4, n):
+            q = o + i * s
+            v0 = -columns[i]
+            v1 = -columns[n + i]
+            v2 = -columns[2 * n + i]
+            v3 = -columns[3 * n + i]
+            for c in range(b + 1, (i + 4) // 4):
+                for e in range(4):
+                    j = 4 * c + e
+                    x = _fma(v1, columns[n + j], _fma(v0, columns[j], l[q + j]))
+                    l[q + j] = _fma(v3, columns[3 * n + j], _fma(v2, columns[2 * n + j], x))
+    for i in range(n):
+        for j in range(i + 1, n):
+            l[o + i * s + j] = 0.0
+
+
+def _tile_cholesky_columns_4(l, o, s, n):
+    # The same where columns lie without gaps.
+    for b in range(n // 4):
+        f = 4 * b
+        p = o + f * s + f
+        d0 = sqrt(l[p])
+        a10 = l[p + 1] / d0
+        a20 = l[p + 2] / d0
+        a30 = l[p + 3] / d0
+        d1 = sqrt(_fma(-a10, a10, l[p + s + 1]))
+        a21 = _fma(-a20, a10, l[p + s + 2]) / d1
+        a31 = _fma(-a30, a10, l[p + s + 3]) / d1
+        d2 = sqrt(_fma(-a21, a21, _fma(-a20, a20, l[p + 2 * s + 2])))
+        a32 = _fma(-a31, a21, _fma(-a30, a20, l[p + 2 * s + 3])) / d2
+        d3 = sqrt(_fma(-a32, a32, _fma(-a31, a31, _fma(-a30, a30, l[p + 3 * s + 3]))))
+        l[p] = d0
+        l[p + 1] = a10
+        l[p + 2] = a20
+        l[p + 3] = a30
+        l[p + s + 1] = d1
+        l[p + s + 2] = a21
+        l[p + s + 3] = a31
+        l[p + 2 * s + 2] = d2
+        l[p + 2 * s + 3] = a32
+        l[p + 3 * s + 3] = d3
+        at = o + f * s
+        for c in range(b + 1, n // 4):
+            for e in range(4):
+                i = 4 * c + e
+                x0 = l[at + i] / d0
+                x1 = _fma(-x0, a10, l[at + s + i]) / d1
+                x2 = _fma(-x1, a21, _fma(-x0, a20, l[at + 2 * s + i])) / d2
+                x3 = _fma(-x2, a32, _fma(-x1, a31, _fma(-x0, a30, l[at + 3 * s + i]))) / d3
+                l[at + i] = x0
+                l[at + s + i] = x1
+                l[at + 2 * s + i] = x2
+                l[at + 3 * s + i] = x3
+        for j in range(f + 4, n):
+            v0 = -l[at + j]
+            v1 = -l[at + s + j]
+            v2 = -l[at + 2 * s + j]
+            v3 = -l[at + 3 * s + j]
+            for c in range(j // 4, n // 4):
+                for e in range(4):
+                    i = 4 * c + e
+                    x = _fma(v1, l[at + s + i], _fma(v0, l[at + i], l[o + j * s + i]))
+                    l[o + j * s + i] = _fma(v3, l[at + 3 * s + i], _fma(v2, l[at + 2 * s + i], x))
+    for j in range(n):
+        for i in range(j):
+            l[o + j * s + i] = 0.0

@@ -268,8 +268,8 @@ def test_products(alpha, beta):
 
 @pytest.mark.parametrize("mode", ["lower", "upper"])
 @pytest.mark.parametrize("dtype", [wp.float32, wp.float64])
-def test_cholesky_and_solves(mode, dtype):
-    n = 6
+@pytest.mark.parametrize("n", [1, 6, 8, 12, 17])
+def test_cholesky_and_solves(n, mode, dtype):
 
     @wp.kernel
     def k(a: wp.array2d(dtype=dtype), b: wp.array2d(dtype=dtype), f: wp.array2d(dtype=dtype), x: wp.array3d(dtype=dtype)):

@@ -39,8 +39,22 @@ std::optional<std::uint64_t> constant_trips(const Op& loop) {
 
 LoopTurns::LoopTurns(const ir::Module& module) {
   // Callees stand before their callers, so that counts() of a callee is known.
-  for (const auto& function : module.functions)
+  for (const auto& function : module.functions) {
+    function_ = function.get();
+    ranges_.reset();
     if (visit(*function->body).counts) counting_.insert(function.get());
+  }
+  ranges_.reset();
+}
+
+std::uint64_t LoopTurns::most_trips(const Op& loop) {
+  constexpr std::uint64_t kNoBound = UINT64_MAX;
+  if (const auto known = constant_trips(loop)) return *known;
+  if (!loop.operand(2)->is_constant() || loop.operand(2)->as_int() < 1) return kNoBound;
+  if (!ranges_) ranges_ = std::make_unique<analysis::Ranges>(*function_);
+  const analysis::Wide distance = ranges_->of(loop.operand(1)).hi - ranges_->of(loop.operand(0)).lo;
+  if (distance > analysis::Wide(kMaxFreeTurns)) return kNoBound;
+  return distance < 1 ? 0 : std::uint64_t(distance);
 }
 
 LoopTurns::Work LoopTurns::visit(const Region& region) {
@@ -69,11 +83,11 @@ LoopTurns::Work LoopTurns::visit_loop(const Op& loop) {
     inside.turns += part.turns, inside.counts |= part.counts;
   }
   if (loop.code == OpCode::for_) {
-    const std::optional<std::uint64_t> trips = constant_trips(loop);
+    const std::uint64_t trips = most_trips(loop);
     // Compared by itself first, so that the product can't overflow: what is inside is
     // at most kMaxFreeTurns for each loop there.
-    if (trips && *trips <= kMaxFreeTurns && (1 + inside.turns) * *trips <= kMaxFreeTurns)
-      return {(1 + inside.turns) * *trips, inside.counts};
+    if (trips <= kMaxFreeTurns && (1 + inside.turns) * trips <= kMaxFreeTurns)
+      return {(1 + inside.turns) * trips, inside.counts};
   }
   ways_[&loop] = loop.code == OpCode::for_ && is_small(*loop.regions[0]) ? Way::bulk : Way::each;
   // A loop that counts adds no free turns to those around it: whoever is in it asks often enough.

@@ -1,9 +1,12 @@
 // Which loops of CPU code count their turns, so that a launch can be stopped from inside of its kernels (emit/turns.cpp,
-// docs/design/codegen.md). All of them do but short ones of a constant count, which are straight code in effect.
+// docs/design/codegen.md). All of them do but short ones, of a constant count or one with a small bound, which are straight
+// code in effect.
 #pragma once
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/ranges.h"
 #include "ir/ir.h"
 
 namespace weft::codegen {
@@ -31,9 +34,13 @@ class LoopTurns {
   };
   Work visit(const ir::Region& region);
   Work visit_loop(const ir::Op& loop);
+  /// More turns a `for` can't have; by what is known of its bounds.
+  std::uint64_t most_trips(const ir::Op& loop);
 
   std::unordered_map<const ir::Op*, Way> ways_;
   std::unordered_set<const ir::Function*> counting_;
+  const ir::Function* function_ = nullptr;    // that is looked at
+  std::unique_ptr<analysis::Ranges> ranges_;  // of it, made on demand
 };
 
 }  // namespace weft::codegen

@@ -26,6 +26,8 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/Scalarizer.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Vectorize/LoopVectorize.h>
+#include <llvm/Transforms/Vectorize/SLPVectorizer.h>
 
 #include "codegen/nvptx/inline_functions.h"
 #include "codegen/nvptx/narrow_products.h"
@@ -91,7 +93,17 @@ int effective_level(const llvm::Module& module, int wished) {
   return count > kMaxAnyLevel ? 0 : count > kMaxFullLevel ? std::min(wished, 1) : wished;
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked) {
+/// For code of one lane over tiles: loops over their elements, and what is left of unrolled ones, become vectors.
+llvm::FunctionPassManager vector_pipeline() {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::LoopVectorizePass());
+  passes.addPass(llvm::SLPVectorizerPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  return passes;
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked, bool vectors) {
   thread_local std::map<llvm::TargetMachine*, Analyses> kept;
   Analyses& analyses = kept.try_emplace(&machine, machine).first->second;
   llvm::PassBuilder& builder = analyses.builder;
@@ -113,6 +125,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
     // Lanes of a GPU thread are for its loads and stores; the back end knows few other operations on vectors.
     if (gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
     if (level >= 1) passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_pipeline(level)));
+    if (level >= 2 && vectors) passes.addPass(llvm::createModuleToFunctionPassAdaptor(vector_pipeline()));
     // GPU kernels know arrays that are aligned; the target's own passes then join their accesses.
     if (level >= 1 && gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));
   }

@@ -10,7 +10,7 @@ namespace weft::codegen {
 /// The optimisation level for a module: the wished one, lowered for huge modules (see optimize.cpp).
 int effective_level(const llvm::Module& module, int wished);
 
-/// Runs the passes of a level; `linked` inlines native functions.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked);
+/// Runs the passes of a level; `linked` inlines native functions, `vectors` makes vectors of loops.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked, bool vectors = false);
 
 }  // namespace weft::codegen
