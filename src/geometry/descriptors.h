@@ -140,6 +140,7 @@ enum TextureFlags : std::uint32_t {
   kLives = 32,        // there is a texture: a slot that is zero has none
   kClamped = 64,      // along all axes the outermost texels go on for ever
   kBordered = 128,    // along some axis there is nothing beyond the edges
+  kPlain = 256,       // linear, clamped, with one level
 };
 
 /// One level of a texture. On a CPU texels are float32, channels next to each other; on a GPU they are fetched.

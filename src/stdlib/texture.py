@@ -52,6 +52,7 @@ _UNSIGNED_TEXELS = 16
 _TEXTURE_LIVES = 32
 _CLAMPED = 64
 _BORDERED = 128
+_PLAIN = 256
 
 _WRAP = 0
 _CLAMP = 1
@@ -94,14 +95,18 @@ def _texture_turned(texture: uint64, mode: int, coordinate: float, axis: int):
 def _texture_place(level: uint64, coordinate: float, shift: float, axis: int):
     at = coordinate * _fixed(level + uint64(_LEVEL_SCALE), float)[axis] - shift
     low = _fixed(level + uint64(_LEVEL_LOW), float)[axis]
-    return min(max(at, low), _fixed(level + uint64(_LEVEL_HIGH), float)[axis])
+    high = _fixed(level + uint64(_LEVEL_HIGH), float)[axis]
+    inside = where(at > low, at, low)
+    return where(inside < high, inside, high)
 
 
 # The texels on both sides of a place, and how far it is from the first one to it, where the outermost go on for ever.
 def _texture_between(level: uint64, coordinate: float, axis: int):
     at = _texture_place(level, coordinate, 0.5, axis)
     i = int(at)
-    return i, min(i + 1, _fixed(level + uint64(_LEVEL_EXTENT), int)[axis] - 1), at - float(i)
+    first = uint32(i)
+    last = _fixed(level + uint64(_LEVEL_EXTENT), uint32)[axis] - uint32(1)
+    return first, min(first + uint32(1), last), at - float(i)
 
 
 # The same for all modes, and whether these texels count.
@@ -121,7 +126,7 @@ def _texture_between_any(texture: uint64, level: uint64, coordinate: float, axis
 
 # The texel that a place lies in.
 def _texture_nearest(level: uint64, coordinate: float, axis: int):
-    return int(_texture_place(level, coordinate, 0.0, axis))
+    return uint32(int(_texture_place(level, coordinate, 0.0, axis)))
 
 
 def _texture_nearest_any(texture: uint64, level: uint64, coordinate: float, axis: int):
@@ -138,7 +143,7 @@ def _texture_index(level: uint64, mode: int, i: int, axis: int):
     if mode == _WRAP:
         before = last
         behind = 0
-    return where(i < 0, before, where(i > last, behind, i))
+    return uint32(where(i < 0, before, where(i > last, behind, i)))
 
 
 def _texture_inside(level: uint64, mode: int, i: int, axis: int):
@@ -178,10 +183,33 @@ def _corners_number(texels: uint64, channels: uint32, a: uint32, b: uint32, c: u
     return numbers[a * channels], numbers[b * channels], numbers[c * channels], numbers[d * channels]
 
 
+# The same by addresses. Places next to each other in a block seldom lie in texels that are, so lanes need not ask whether these
+# are one vector in memory, eight times a sample.
+def _slice_number(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: float):
+    return (
+        _fixed(texels + (uint64(a * channels) << uint64(2)), float)[0],
+        _fixed(texels + (uint64(b * channels) << uint64(2)), float)[0],
+        _fixed(texels + (uint64(c * channels) << uint64(2)), float)[0],
+        _fixed(texels + (uint64(d * channels) << uint64(2)), float)[0],
+    )
+
+
+def _slice_pair(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec2):
+    return _corners_pair(texels, channels, a, b, c, d, like)
+
+
+def _slice_four(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec4):
+    return _corners_four(texels, channels, a, b, c, d, like)
+
+
 def _corners_pair(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec2):
     if channels == uint32(2):
         pairs = _fixed(texels, vec2)
         return pairs[a], pairs[b], pairs[c], pairs[d]
+    return _corners_other_pair(texels, channels, a, b, c, d, like)
+
+
+def _corners_other_pair(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec2):
     return (
         _texel_pair(texels, channels, a, like),
         _texel_pair(texels, channels, b, like),
@@ -194,6 +222,10 @@ def _corners_four(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uin
     if channels == uint32(4):
         fours = _fixed(texels, vec4)
         return fours[a], fours[b], fours[c], fours[d]
+    return _corners_other_four(texels, channels, a, b, c, d, like)
+
+
+def _corners_other_four(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec4):
     return (
         _texel_four(texels, channels, a, like),
         _texel_four(texels, channels, b, like),

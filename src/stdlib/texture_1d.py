@@ -2,7 +2,7 @@
 
 
 # The two texels around a place.
-def _texture_corners1(texture: uint64, level: uint64, x0: int, x1: int, like):
+def _texture_corners1(texture: uint64, level: uint64, x0: uint32, x1: uint32, like):
     if _on_gpu():
         return (
             _texture_fetched1(texture, level, x0, like),
@@ -10,33 +10,33 @@ def _texture_corners1(texture: uint64, level: uint64, x0: int, x1: int, like):
         )
     texels = _fixed(level, uint64)[0]
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
-    return _texel(texels, channels, uint32(x0), like), _texel(texels, channels, uint32(x1), like)
+    return _texel(texels, channels, x0, like), _texel(texels, channels, x1, like)
 
 
 def _texture_corners1_gradient(texture, level, x0, x1, like, adj_a, adj_b):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread1(texture, level, x0, adj_a)
-        _texture_spread1(texture, level, x1, adj_b)
+        _texture_spread1(texture, level, int(x0), adj_a)
+        _texture_spread1(texture, level, int(x1), adj_b)
 
 
-def _texture_single1(texture: uint64, level: uint64, x: int, like):
+def _texture_single1(texture: uint64, level: uint64, x: uint32, like):
     if _on_gpu():
         return _texture_fetched1(texture, level, x, like)
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
-    return _texel(_fixed(level, uint64)[0], channels, uint32(x), like)
+    return _texel(_fixed(level, uint64)[0], channels, x, like)
 
 
 def _texture_single1_gradient(texture, level, x, like, adj):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread1(texture, level, x, adj)
+        _texture_spread1(texture, level, int(x), adj)
 
 
 # A texel of a GPU's texture, by the object that gives single ones.
-def _texture_fetched1(texture: uint64, level: uint64, x: int, like):
+def _texture_fetched1(texture: uint64, level: uint64, x: uint32, like):
     object = _fixed(level, uint64)[0]
     if _texture_flag(texture, _WHOLE_TEXELS):
-        return _texture_part(_whole_texel(texture, _texture_read("whole", object, x, 0.0)), like)
-    return _texture_part(_texture_read("float", object, x, 0.0), like)
+        return _texture_part(_whole_texel(texture, _texture_read("whole", object, int(x), 0.0)), like)
+    return _texture_part(_texture_read("float", object, int(x), 0.0), like)
 
 
 # Adds to the gradients of all texels of the first level that this one is the mean of.
@@ -93,6 +93,15 @@ def _texture_exact1(texture: uint64, u: float, lod: float, like):
     return found
 
 
+# What most textures are: linear, with outermost texels that go on, and one level. Straight code, small enough to stand in a
+# kernel itself.
+def _texture_plain1(texture: uint64, u: float, like):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    a, b = _texture_corners1(texture, level, x0, x1, like)
+    return _texture_blend1(a, b, part_x)
+
+
 # By a GPU's texture unit. Its slopes are those of the code above.
 def _texture_quick1(texture: uint64, u: float, lod: float, like):
     object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
@@ -119,6 +128,8 @@ def _texture_sample1(texture_id: uint64, u: float, lod: float, like):
         return type(like)()
     if _on_gpu():
         return _texture_quick1(texture, u, lod, like)
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain1(texture, u, like)
     return _texture_exact1(texture, u, lod, like)
 
 
@@ -126,4 +137,6 @@ def _texture_sample_exact1(texture_id: uint64, u: float, lod: float, like):
     texture = _handle("texture", texture_id)
     if not _texture_lives(texture):
         return type(like)()
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain1(texture, u, like)
     return _texture_exact1(texture, u, lod, like)

@@ -2,7 +2,7 @@
 
 
 # The four texels around a place.
-def _texture_corners2(texture: uint64, level: uint64, x0: int, x1: int, y0: int, y1: int, like):
+def _texture_corners2(texture: uint64, level: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, like):
     if _on_gpu():
         return (
             _texture_fetched2(texture, level, x0, y0, like),
@@ -13,40 +13,38 @@ def _texture_corners2(texture: uint64, level: uint64, x0: int, x1: int, y0: int,
     texels = _fixed(level, uint64)[0]
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
     width = _fixed(level + uint64(_LEVEL_EXTENT), uint32)[0]
-    row0 = uint32(y0) * width
-    row1 = uint32(y1) * width
-    low = uint32(x0)
-    high = uint32(x1)
-    return _texel_corners(texels, channels, row0 + low, row0 + high, row1 + low, row1 + high, like)
+    row0 = y0 * width
+    row1 = y1 * width
+    return _texel_corners(texels, channels, row0 + x0, row0 + x1, row1 + x0, row1 + x1, like)
 
 
 def _texture_corners2_gradient(texture, level, x0, x1, y0, y1, like, adj_a, adj_b, adj_c, adj_d):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread2(texture, level, x0, y0, adj_a)
-        _texture_spread2(texture, level, x1, y0, adj_b)
-        _texture_spread2(texture, level, x0, y1, adj_c)
-        _texture_spread2(texture, level, x1, y1, adj_d)
+        _texture_spread2(texture, level, int(x0), int(y0), adj_a)
+        _texture_spread2(texture, level, int(x1), int(y0), adj_b)
+        _texture_spread2(texture, level, int(x0), int(y1), adj_c)
+        _texture_spread2(texture, level, int(x1), int(y1), adj_d)
 
 
-def _texture_single2(texture: uint64, level: uint64, x: int, y: int, like):
+def _texture_single2(texture: uint64, level: uint64, x: uint32, y: uint32, like):
     if _on_gpu():
         return _texture_fetched2(texture, level, x, y, like)
     width = _fixed(level + uint64(_LEVEL_EXTENT), uint32)[0]
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
-    return _texel(_fixed(level, uint64)[0], channels, uint32(y) * width + uint32(x), like)
+    return _texel(_fixed(level, uint64)[0], channels, y * width + x, like)
 
 
 def _texture_single2_gradient(texture, level, x, y, like, adj):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread2(texture, level, x, y, adj)
+        _texture_spread2(texture, level, int(x), int(y), adj)
 
 
 # A texel of a GPU's texture, by the object that gives single ones.
-def _texture_fetched2(texture: uint64, level: uint64, x: int, y: int, like):
+def _texture_fetched2(texture: uint64, level: uint64, x: uint32, y: uint32, like):
     object = _fixed(level, uint64)[0]
     if _texture_flag(texture, _WHOLE_TEXELS):
-        return _texture_part(_whole_texel(texture, _texture_read("whole", object, x, y, 0.0)), like)
-    return _texture_part(_texture_read("float", object, x, y, 0.0), like)
+        return _texture_part(_whole_texel(texture, _texture_read("whole", object, int(x), int(y), 0.0)), like)
+    return _texture_part(_texture_read("float", object, int(x), int(y), 0.0), like)
 
 
 # Adds to the gradients of all texels of the first level that this one is the mean of.
@@ -119,6 +117,16 @@ def _texture_exact2(texture: uint64, u: float, v: float, lod: float, like):
     return found
 
 
+# What most textures are: linear, with outermost texels that go on, and one level. Straight code, small enough to stand in a
+# kernel itself.
+def _texture_plain2(texture: uint64, u: float, v: float, like):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    y0, y1, part_y = _texture_between(level, v, 1)
+    a, b, c, d = _texture_corners2(texture, level, x0, x1, y0, y1, like)
+    return _texture_blend2(a, b, c, d, part_x, part_y)
+
+
 # By a GPU's texture unit. Its slopes are those of the code above.
 def _texture_quick2(texture: uint64, u: float, v: float, lod: float, like):
     object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
@@ -146,6 +154,8 @@ def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
         return type(like)()
     if _on_gpu():
         return _texture_quick2(texture, u, v, lod, like)
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain2(texture, u, v, like)
     return _texture_exact2(texture, u, v, lod, like)
 
 
@@ -153,4 +163,6 @@ def _texture_sample_exact2(texture_id: uint64, u: float, v: float, lod: float, l
     texture = _handle("texture", texture_id)
     if not _texture_lives(texture):
         return type(like)()
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain2(texture, u, v, like)
     return _texture_exact2(texture, u, v, lod, like)

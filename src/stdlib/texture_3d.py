@@ -1,68 +1,53 @@
 # Textures of three dimensions: which texels lie around a place, and what they give (texture.py has the parts).
 
 
-# The eight texels around a place.
-def _texture_corners3(texture: uint64, level: uint64, x0: int, x1: int, y0: int, y1: int, z0: int, z1: int, like):
+# The four texels around a place in one slice of the block.
+def _texture_slice3(texture: uint64, level: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, z: uint32, like):
     if _on_gpu():
         return (
-            _texture_fetched3(texture, level, x0, y0, z0, like),
-            _texture_fetched3(texture, level, x1, y0, z0, like),
-            _texture_fetched3(texture, level, x0, y1, z0, like),
-            _texture_fetched3(texture, level, x1, y1, z0, like),
-            _texture_fetched3(texture, level, x0, y0, z1, like),
-            _texture_fetched3(texture, level, x1, y0, z1, like),
-            _texture_fetched3(texture, level, x0, y1, z1, like),
-            _texture_fetched3(texture, level, x1, y1, z1, like),
+            _texture_fetched3(texture, level, x0, y0, z, like),
+            _texture_fetched3(texture, level, x1, y0, z, like),
+            _texture_fetched3(texture, level, x0, y1, z, like),
+            _texture_fetched3(texture, level, x1, y1, z, like),
         )
     texels = _fixed(level, uint64)[0]
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
     extent = _fixed(level + uint64(_LEVEL_EXTENT), uint32)
     width = extent[0]
-    slice0 = uint32(z0) * extent[1]
-    slice1 = uint32(z1) * extent[1]
-    row00 = (slice0 + uint32(y0)) * width
-    row01 = (slice0 + uint32(y1)) * width
-    row10 = (slice1 + uint32(y0)) * width
-    row11 = (slice1 + uint32(y1)) * width
-    low = uint32(x0)
-    high = uint32(x1)
-    a, b, c, d = _texel_corners(texels, channels, row00 + low, row00 + high, row01 + low, row01 + high, like)
-    e, f, g, h = _texel_corners(texels, channels, row10 + low, row10 + high, row11 + low, row11 + high, like)
-    return a, b, c, d, e, f, g, h
+    first = z * extent[1]
+    row0 = (first + y0) * width
+    row1 = (first + y1) * width
+    return _texel_slice(texels, channels, row0 + x0, row0 + x1, row1 + x0, row1 + x1, like)
 
 
-def _texture_corners3_gradient(texture, level, x0, x1, y0, y1, z0, z1, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
+def _texture_slice3_gradient(texture, level, x0, x1, y0, y1, z, like, adj_a, adj_b, adj_c, adj_d):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread3(texture, level, x0, y0, z0, adj_a)
-        _texture_spread3(texture, level, x1, y0, z0, adj_b)
-        _texture_spread3(texture, level, x0, y1, z0, adj_c)
-        _texture_spread3(texture, level, x1, y1, z0, adj_d)
-        _texture_spread3(texture, level, x0, y0, z1, adj_e)
-        _texture_spread3(texture, level, x1, y0, z1, adj_f)
-        _texture_spread3(texture, level, x0, y1, z1, adj_g)
-        _texture_spread3(texture, level, x1, y1, z1, adj_h)
+        _texture_spread3(texture, level, int(x0), int(y0), int(z), adj_a)
+        _texture_spread3(texture, level, int(x1), int(y0), int(z), adj_b)
+        _texture_spread3(texture, level, int(x0), int(y1), int(z), adj_c)
+        _texture_spread3(texture, level, int(x1), int(y1), int(z), adj_d)
 
 
-def _texture_single3(texture: uint64, level: uint64, x: int, y: int, z: int, like):
+def _texture_single3(texture: uint64, level: uint64, x: uint32, y: uint32, z: uint32, like):
     if _on_gpu():
         return _texture_fetched3(texture, level, x, y, z, like)
     extent = _fixed(level + uint64(_LEVEL_EXTENT), uint32)
-    at = (uint32(z) * extent[1] + uint32(y)) * extent[0] + uint32(x)
+    at = (z * extent[1] + y) * extent[0] + x
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
     return _texel(_fixed(level, uint64)[0], channels, at, like)
 
 
 def _texture_single3_gradient(texture, level, x, y, z, like, adj):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread3(texture, level, x, y, z, adj)
+        _texture_spread3(texture, level, int(x), int(y), int(z), adj)
 
 
 # A texel of a GPU's texture, by the object that gives single ones.
-def _texture_fetched3(texture: uint64, level: uint64, x: int, y: int, z: int, like):
+def _texture_fetched3(texture: uint64, level: uint64, x: uint32, y: uint32, z: uint32, like):
     object = _fixed(level, uint64)[0]
     if _texture_flag(texture, _WHOLE_TEXELS):
-        return _texture_part(_whole_texel(texture, _texture_read("whole", object, x, y, z, 0.0)), like)
-    return _texture_part(_texture_read("float", object, x, y, z, 0.0), like)
+        return _texture_part(_whole_texel(texture, _texture_read("whole", object, int(x), int(y), int(z), 0.0)), like)
+    return _texture_part(_texture_read("float", object, int(x), int(y), int(z), 0.0), like)
 
 
 # Adds to the gradients of all texels of the first level that this one is the mean of.
@@ -126,7 +111,8 @@ def _texture_level3(texture: uint64, level: uint64, u: float, v: float, w: float
             x0, x1, part_x, in_x0, in_x1 = _texture_between_any(texture, level, u, 0)
             y0, y1, part_y, in_y0, in_y1 = _texture_between_any(texture, level, v, 1)
             z0, z1, part_z, in_z0, in_z1 = _texture_between_any(texture, level, w, 2)
-        a, b, c, d, e, f, g, h = _texture_corners3(texture, level, x0, x1, y0, y1, z0, z1, like)
+        a, b, c, d = _texture_slice3(texture, level, x0, x1, y0, y1, z0, like)
+        e, f, g, h = _texture_slice3(texture, level, x0, x1, y0, y1, z1, like)
         if _texture_flag(texture, _BORDERED):
             a = where(in_x0 and in_y0 and in_z0, a, type(like)())
             b = where(in_x1 and in_y0 and in_z0, b, type(like)())
@@ -162,6 +148,18 @@ def _texture_exact3(texture: uint64, u: float, v: float, w: float, lod: float, l
     return found
 
 
+# What most textures are: linear, with outermost texels that go on, and one level. Straight code, small enough to stand in a
+# kernel itself.
+def _texture_plain3(texture: uint64, u: float, v: float, w: float, like):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    y0, y1, part_y = _texture_between(level, v, 1)
+    z0, z1, part_z = _texture_between(level, w, 2)
+    a, b, c, d = _texture_slice3(texture, level, x0, x1, y0, y1, z0, like)
+    e, f, g, h = _texture_slice3(texture, level, x0, x1, y0, y1, z1, like)
+    return _texture_blend3(a, b, c, d, e, f, g, h, part_x, part_y, part_z)
+
+
 # By a GPU's texture unit. Its slopes are those of the code above.
 def _texture_quick3(texture: uint64, u: float, v: float, w: float, lod: float, like):
     object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
@@ -190,6 +188,8 @@ def _texture_sample3(texture_id: uint64, u: float, v: float, w: float, lod: floa
         return type(like)()
     if _on_gpu():
         return _texture_quick3(texture, u, v, w, lod, like)
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain3(texture, u, v, w, like)
     return _texture_exact3(texture, u, v, w, lod, like)
 
 
@@ -197,4 +197,6 @@ def _texture_sample_exact3(texture_id: uint64, u: float, v: float, w: float, lod
     texture = _handle("texture", texture_id)
     if not _texture_lives(texture):
         return type(like)()
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain3(texture, u, v, w, like)
     return _texture_exact3(texture, u, v, w, lod, like)

@@ -108,7 +108,9 @@ void Texture::describe() {
     const auto end = sampling_.address.begin() + shape_.rank;
     return std::find(sampling_.address.begin(), end, mode) != end;
   };
-  flag(!any(Address::wrap) && !any(Address::mirror) && !any(Address::border), geometry::kClamped);
+  const bool clamped = !any(Address::wrap) && !any(Address::mirror) && !any(Address::border);
+  flag(clamped, geometry::kClamped);
+  flag(clamped && sampling_.linear && shape_.levels == 1, geometry::kPlain);
   flag(any(Address::border), geometry::kBordered);
   out.level_count = std::uint32_t(shape_.levels);
   out.channels = std::uint32_t(shape_.channels);
