@@ -76,18 +76,28 @@ def _texture_mode(texture: uint64, axis: int):
     return _fixed(texture + uint64(_TEXTURE_ADDRESS), int)[axis]
 
 
-# Beyond the edges of what repeats, a coordinate is moved to where the texels are the same.
+# Beyond the edges of what repeats, a coordinate is moved into the first period; and whether it came from a mirror image.
 def _texture_turned(texture: uint64, mode: int, coordinate: float, axis: int):
     at = coordinate
+    mirrored = False
     if mode == _WRAP or mode == _MIRROR:
-        period = _fixed(texture + uint64(_TEXTURE_PERIOD), float)[axis]
-        turns = floor(coordinate * _fixed(texture + uint64(_TEXTURE_INVERSE), float)[axis])
+        period = _texture_period(texture, axis)
+        inverse = _fixed(texture + uint64(_TEXTURE_INVERSE), float)[axis]
+        turns = floor(coordinate * inverse)
         at = coordinate - turns * period
-        if mode == _MIRROR:
-            half = turns * 0.5
-            if half != floor(half):
-                at = period - at
-    return at
+        odd = turns * 0.5 != floor(turns * 0.5)
+        if period != 1.0:
+            # Far away the number of turns is rounded, and what is left over is turned again: no step is inexact.
+            for again in range(4):
+                turns = floor(at * inverse)
+                at = at - turns * period
+                odd = odd != (turns * 0.5 != floor(turns * 0.5))
+        mirrored = odd and mode == _MIRROR
+    return at, mirrored
+
+
+def _texture_period(texture: uint64, axis: int):
+    return _fixed(texture + uint64(_TEXTURE_PERIOD), float)[axis]
 
 
 # A coordinate in texels of a level, no further out than where nothing changes any more (and whole numbers are safe: a
@@ -112,7 +122,10 @@ def _texture_between(level: uint64, coordinate: float, axis: int):
 # The same for all modes, and whether these texels count.
 def _texture_between_any(texture: uint64, level: uint64, coordinate: float, axis: int):
     mode = _texture_mode(texture, axis)
-    at = _texture_place(level, _texture_turned(texture, mode, coordinate, axis), 0.5, axis)
+    turned, mirrored = _texture_turned(texture, mode, coordinate, axis)
+    if mirrored:
+        turned = _texture_period(texture, axis) - turned
+    at = _texture_place(level, turned, 0.5, axis)
     low = floor(at)
     i = int(low)
     return (
@@ -131,7 +144,10 @@ def _texture_nearest(level: uint64, coordinate: float, axis: int):
 
 def _texture_nearest_any(texture: uint64, level: uint64, coordinate: float, axis: int):
     mode = _texture_mode(texture, axis)
-    i = int(floor(_texture_place(level, _texture_turned(texture, mode, coordinate, axis), 0.0, axis)))
+    turned, mirrored = _texture_turned(texture, mode, coordinate, axis)
+    i = int(floor(_texture_place(level, turned, 0.0, axis)))
+    if mirrored:
+        i = (_fixed(level + uint64(_LEVEL_EXTENT), int)[axis] - 1) - i
     return _texture_index(level, mode, i, axis), _texture_inside(level, mode, i, axis)
 
 
