@@ -141,6 +141,7 @@ enum TextureFlags : std::uint32_t {
   kClamped = 64,      // along all axes the outermost texels go on for ever
   kBordered = 128,    // along some axis there is nothing beyond the edges
   kPlain = 256,       // linear, clamped, with one level
+  kHalf = 512,        // gradients of texels are float16
 };
 
 /// One level of a texture. On a CPU texels are float32, channels next to each other; on a GPU they are fetched.
@@ -162,7 +163,7 @@ struct TextureDescriptor {
   Header header;
   std::uint64_t levels;    // TextureLevel, one for each
   std::uint64_t object;    // of the driver, that filters; 0 on a CPU
-  std::uint64_t gradient;  // float32, of the first level's texels; 0 without
+  std::uint64_t gradient;  // float32 or float16, of the first level's texels; 0 without
   std::uint32_t level_count;
   std::uint32_t channels;    // 1, 2 or 4
   std::uint32_t address[3];  // wrap, clamp, mirror, border

@@ -53,6 +53,7 @@ _TEXTURE_LIVES = 32
 _CLAMPED = 64
 _BORDERED = 128
 _PLAIN = 256
+_HALF_TEXELS = 512
 
 _WRAP = 0
 _CLAMP = 1
@@ -88,7 +89,7 @@ def _texture_turned(texture: uint64, mode: int, coordinate: float, axis: int):
         odd = turns * 0.5 != floor(turns * 0.5)
         if period != 1.0:
             # Far away the number of turns is rounded, and what is left over is turned again: no step is inexact.
-            for again in range(4):
+            for again in range(6):
                 turns = floor(at * inverse)
                 at = at - turns * period
                 odd = odd != (turns * 0.5 != floor(turns * 0.5))
@@ -286,28 +287,36 @@ def _whole_texel(texture: uint64, four: vec4i):
     return vec4(float(four[0]), float(four[1]), float(four[2]), float(four[3]))
 
 
-# Adds to the gradient of a texel.
-def _add_number(gradient: uint64, channels: uint32, at: uint32, value: float):
-    atomic_add(_gradient_of_texels(gradient), at * channels, value)
+# Adds to the gradient of a texel, which is of the type of the texels: float32 or float16.
+def _add_to_gradient(texture: uint64, at: uint32, value: float):
+    gradient = _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0]
+    if _texture_flag(texture, _HALF_TEXELS):
+        atomic_add(_half_gradient_of_texels(gradient), at, float16(value))
+    else:
+        atomic_add(_gradient_of_texels(gradient), at, value)
 
 
-def _add_pair(gradient: uint64, channels: uint32, at: uint32, value: vec2):
-    numbers = _gradient_of_texels(gradient)
+def _add_number(texture: uint64, at: uint32, value: float):
+    _add_to_gradient(texture, at * _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0], value)
+
+
+def _add_pair(texture: uint64, at: uint32, value: vec2):
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
     first = at * channels
-    atomic_add(numbers, first, value[0])
+    _add_to_gradient(texture, first, value[0])
     if channels > uint32(1):
-        atomic_add(numbers, first + uint32(1), value[1])
+        _add_to_gradient(texture, first + uint32(1), value[1])
 
 
-def _add_four(gradient: uint64, channels: uint32, at: uint32, value: vec4):
-    numbers = _gradient_of_texels(gradient)
+def _add_four(texture: uint64, at: uint32, value: vec4):
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
     first = at * channels
-    atomic_add(numbers, first, value[0])
+    _add_to_gradient(texture, first, value[0])
     if channels > uint32(1):
-        atomic_add(numbers, first + uint32(1), value[1])
+        _add_to_gradient(texture, first + uint32(1), value[1])
     if channels == uint32(4):
-        atomic_add(numbers, first + uint32(2), value[2])
-        atomic_add(numbers, first + uint32(3), value[3])
+        _add_to_gradient(texture, first + uint32(2), value[2])
+        _add_to_gradient(texture, first + uint32(3), value[3])
 
 
 # How many texels of the first level, along an axis, one of this level is the mean of.

@@ -49,15 +49,13 @@ def _texture_fetched2(texture: uint64, level: uint64, x: uint32, y: uint32, like
 
 # Adds to the gradients of all texels of the first level that this one is the mean of.
 def _texture_spread2(texture: uint64, level: uint64, x: int, y: int, value):
-    gradient = _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0]
-    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
     extent = _fixed(texture + uint64(_TEXTURE_FIRST + _LEVEL_EXTENT), int)
     block_x = _texture_block(texture, level, 0)
     block_y = _texture_block(texture, level, 1)
     share = value / float(block_x * block_y)
     for along_y in range(y * block_y, (y + 1) * block_y):
         for along_x in range(x * block_x, (x + 1) * block_x):
-            _texel_add(gradient, channels, uint32(along_y * extent[0] + along_x), share)
+            _texel_add(texture, uint32(along_y * extent[0] + along_x), share)
 
 
 # What lies between them. Slopes are mixed from differences: texels with a large number in common lose none of them.

@@ -104,6 +104,7 @@ void Texture::describe() {
   flag(shape_.is_whole(), geometry::kWhole);
   flag(shape_.format == ScalarKind::u32, geometry::kUnsigned);
   flag(true, geometry::kLives);
+  flag(shape_.format == ScalarKind::f16, geometry::kHalf);
   const auto any = [&](Address mode) {
     const auto end = sampling_.address.begin() + shape_.rank;
     return std::find(sampling_.address.begin(), end, mode) != end;

@@ -321,7 +321,7 @@ def test_hardware_weights(device: str) -> None:
 
 
 LIBRARY_WORDS = ["_texel", "_texel_corners", "_texel_slice", "_texel_add", "_texture_part", "_texture_slope", "_texture_sum"]
-LIBRARY_WORDS += ["_texture_read", "_gradient_of_texels"]
+LIBRARY_WORDS += ["_texture_read", "_gradient_of_texels", "_half_gradient_of_texels"]
 
 
 @pytest.mark.parametrize("name", LIBRARY_WORDS)

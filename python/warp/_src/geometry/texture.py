@@ -89,6 +89,8 @@ class Texture(StructInstance):
             if dtype in WHOLE and mode == TextureFilterMode.LINEAR and (levels > 1 or name == "filter_mode"):
                 raise TextureError(f"{name}: texels of {dtype.__name__} are not mixed: use wp.TextureFilterMode.CLOSEST")
         on = get_device(device)
+        if not isinstance(cuda_array, (int, np.integer)) or cuda_array < 0:
+            raise TextureError(f"cuda_array: must be the handle of a CUDA array, an int, not {cuda_array!r}")
         if cuda_array and not on.is_cuda:
             raise TextureError(f"cuda_array: the texture is on {on}, which has no CUDA arrays")
         if surface_access and levels > 1:
@@ -159,7 +161,7 @@ class Texture(StructInstance):
         self._texture.set_texels(source)
         # Gradients of texels go to the array that they came from.
         own = texels.data
-        follows = isinstance(own, array) and own.device == self.device and self._dtype is types.float32
+        follows = isinstance(own, array) and own.device == self.device and self._dtype in (types.float32, types.float16)
         self._texture.set_source(own if follows else None)
 
     def copy_from(self, src: Any) -> None:
