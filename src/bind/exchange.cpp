@@ -220,6 +220,11 @@ WEFT_HOT bool is_tensor_type(PyTypeObject* type) {
   return known.way == Way::table || known.way == Way::tensor || known.way == Way::paddle || known.cuda_interface;
 }
 
+WEFT_HOT bool is_memory_type(PyTypeObject* type) {
+  const Way way = known_type(type).way;
+  return way == Way::table || way == Way::tensor || way == Way::paddle || way == Way::ndarray;
+}
+
 WEFT_HOT bool read_foreign(nb::handle object, const Type* element, interop::Seen how, ForeignArray& out,
                            std::string& why) {
   if (element && !element->is_numeric()) return false;
