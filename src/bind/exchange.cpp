@@ -173,6 +173,13 @@ WEFT_HOT bool read_table(nb::handle object, const KnownType& type, const Type* e
     why = take_error();
     return false;
   }
+  out.element = element;
+  if (interop::read_packed(tensor, out.element, out.desc)) [[likely]] {
+    out.place = kOnCpu;
+    out.keep = nb::borrow(object);
+    return true;
+  }
+  out.desc = ArrayDesc{};
   interop::ForeignMemory memory;
   if (!interop::read_tensor(tensor, 0, memory, why) || (type.torch && !is_plain_tensor(object, memory, why)) ||
       !settle_foreign(memory, element, how, out, why))

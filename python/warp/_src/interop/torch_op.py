@@ -92,8 +92,10 @@ class Outputs:
         dim = self.dim if dim is None else dim
         shapes = self.shapes if shapes is None else shapes
         if dim is None and shapes is None and self._first is not None:
-            grid = self.inputs[self._first].warp_shape(arguments[self._first])
-            return grid, [p.torch_shape(grid) for p in self.results]
+            shape, inner = arguments[self._first].shape, self.inputs[self._first].inner
+            grid = tuple(shape[: len(shape) - len(inner)] if inner else shape)
+            rank = len(grid)
+            return grid, [grid + p.inner if rank == p.ndim else p.torch_shape(grid) for p in self.results]
         if callable(dim) or callable(shapes):
             sizes = [tuple(a.shape) for p, a in zip(self.inputs, arguments) if p.is_array]
             dim = dim(*sizes) if callable(dim) else dim
@@ -157,9 +159,13 @@ class TorchOp:
                 name = f"{name.rstrip('0123456789').rstrip('_')}_{next(_numbers)}"
             _taken.add(name)
         self.name = name
+        self._is_compiling = torch.compiler.is_compiling
+        self._parameter_class = torch.nn.Parameter
+        self._forward_ad = torch.autograd.forward_ad
         self._dispatches = torch._C._len_torch_dispatch_stack
         self._is_transformed = torch._C._functorch.peek_interpreter_stack
-        self._facts: tuple[Any, dict[str, Any]] = (None, {})
+        self._facts: tuple[Any, int, Any] = (None, 0, None)
+        self._all_floats = all(p.floats for p in results)
         self._node, self._apply = _make_node(torch, self)
         self._library_op = _make_library_op(torch, self)
 
@@ -173,13 +179,13 @@ class TorchOp:
                 f"({', '.join(p.name for p in self.inputs)}), got {len(arguments)}"
             )
         torch = self._torch
-        if torch.compiler.is_compiling():
+        if self._is_compiling():
             return self._by_library(arguments, dim, shapes)
         tracked = False
         tensor_class = torch.Tensor
         for index in self._arrays:
             one = arguments[index]
-            if type(one) is not tensor_class and type(one) is not torch.nn.Parameter:
+            if type(one) is not tensor_class and type(one) is not self._parameter_class:
                 if isinstance(one, tensor_class):
                     return self._by_library(arguments, dim, shapes)
                 raise TypeError(f"{self.settled.name}: '{self.inputs[index].name}' is a {type(one).__name__}, no tensor")
@@ -189,7 +195,9 @@ class TorchOp:
         grid, sizes = self.settled.settle(arguments, dim, shapes)
         if self._is_transformed() is not None:
             made = self._node.apply((grid, sizes), *arguments)
-        elif (tracked and torch.is_grad_enabled()) or _in_forward_mode(torch, arguments, self._arrays):
+        elif (tracked and torch.is_grad_enabled()) or (
+            self._forward_ad._current_level >= 0 and _has_tangent(torch, arguments, self._arrays)
+        ):
             made = self._apply((grid, sizes), *arguments)
         else:
             made = self.run(arguments, grid, sizes)
@@ -230,15 +238,22 @@ class TorchOp:
     # ---- derivatives -----------------------------------------------------------------------------------------------
 
     def adjoint(
-        self, arguments: Sequence[Any], grid: Sequence[int], sizes: Sequence[Any], given: Sequence[Any], wanted: list[bool]
+        self, arguments: Sequence[Any], grid: Sequence[int], sizes: Sequence[Any], given: Sequence[Any], wanted: Sequence[bool]
     ) -> list[Any]:
         """Gradients of the inputs that are wanted, by those of the results; None for the others. What is given is not
         written to."""
         torch = self._torch
         device = _device(self._device_of(arguments))
         grid = grid if type(grid) is tuple else tuple(grid)
-        plain = [a.detach().contiguous() if p.is_array else a for p, a in zip(self.inputs, arguments)]
+        plain = [a.contiguous() if p.is_array else a for p, a in zip(self.inputs, arguments)]
         slopes = [torch.zeros_like(a) if w and p.floats else None for p, a, w in zip(self.inputs, plain, wanted)]
+        if not device.is_cuda and not self._by_tape:  # the usual case, without what it can do without
+            try:
+                self._launch_adjoint(plain, slopes, grid, sizes, given, device)
+                return slopes
+            except RuntimeError:
+                self._by_tape = True
+                slopes = [None if s is None else s.zero_() for s in slopes]
         with _stream_of(torch, device):
             if not self._by_tape:
                 try:
@@ -250,15 +265,14 @@ class TorchOp:
             self._adjoint_by_tape(plain, slopes, grid, sizes, given, device)
         return slopes
 
-    def _needs(self, rank: int) -> dict[str, Any]:
-        """What the compiler knows of the kernel as it is now."""
+    def _needs(self, rank: int) -> tuple[bool, list[bool]]:
+        """Whether the adjoint of the kernel as it is now reads results, and which of their gradients it clears."""
         native = self.kernel.native()
-        key, facts = self._facts
-        if key != (native, rank):
-            types = [handle for _, handle, _, _ in native.params()]
-            facts = _weft.xla_facts(native, types, rank)
-            self._facts = ((native, rank), facts)
-        return facts
+        if self._facts[0] is not native or self._facts[1] != rank:
+            facts = _weft.xla_facts(native, [handle for _, handle, _, _ in native.params()], rank)
+            first = len(self.inputs)
+            self._facts = (native, rank, (any(facts["needed"][first:]), facts["replaced"][first:]))
+        return self._facts[2]
 
     def _seen(self, parameter: Parameter, tensor: Any, gradient: Any = None) -> Any:
         """The array over a tensor, with a gradient; on the CPU its descriptor, which does."""
@@ -282,23 +296,26 @@ class TorchOp:
         self, plain: list[Any], slopes: list[Any], grid: Any, sizes: Any, given: Any, device: Any
     ) -> None:
         torch = self._torch
-        facts = self._needs(len(grid))
-        first = len(self.inputs)
-        needed, replaced = facts["needed"][first:], facts["replaced"][first:]
-        ordinal = device.ordinal if device.is_cuda else -1
+        reads, replaced = self._needs(len(grid))
         arguments = [self._seen(p, a, s) if p.is_array else a for p, a, s in zip(self.inputs, plain, slopes)]
-        whole = any(needed) or any(g is None for g in given) or not all(p.floats for p in self.results)
-        results = self.make_results(plain, sizes) if whole else given
-        if any(needed):
+        results = given
+        if reads or not self._all_floats or _has_none(given):
+            results = self.make_results(plain, sizes)
+        if reads:
             _weft.launch(self.kernel, grid, [*plain, *results], device=device, record_tape=False)
         for p, r, g, clears in zip(self.results, results, given, replaced):
             seed = None
             if p.floats:
-                seed = torch.zeros_like(r) if g is None else g.detach().to(r.dtype).contiguous()
-                if clears and g is not None and seed.data_ptr() == g.data_ptr():
-                    seed = seed.clone()  # the adjoint clears what it has passed on, and that is torch's
+                if g is None:
+                    seed = torch.zeros_like(r)
+                elif clears and g.dtype is r.dtype:  # the adjoint clears what it has passed on, and that is torch's
+                    seed = g.clone(memory_format=torch.contiguous_format)
+                else:
+                    seed = g.to(r.dtype, copy=clears).contiguous()
             arguments.append(self._seen(p, seed if r is g else r, seed))
-        _weft.run_adjoint(self.kernel, grid, arguments, (None,) * len(arguments), ordinal)
+        _weft.run_adjoint(
+            self.kernel, grid, arguments, (None,) * len(arguments), device.ordinal if device.is_cuda else -1
+        )
 
     def _adjoint_by_tape(
         self, plain: list[Any], slopes: list[Any], grid: Any, sizes: Any, given: Any, device: Any
@@ -352,6 +369,14 @@ def _stream_of(torch: Any, device: Any) -> Any:
 
 
 _NO_SCOPE = contextlib.nullcontext()
+def _has_none(values: Sequence[Any]) -> bool:
+    """Whether None is among them; `in` would compare tensors."""
+    for one in values:
+        if one is None:
+            return True
+    return False
+
+
 _devices: dict[Any, Any] = {}
 
 
@@ -362,10 +387,8 @@ def _device(torch_device: Any) -> Any:
     return found
 
 
-def _in_forward_mode(torch: Any, arguments: Sequence[Any], arrays: list[int]) -> bool:
+def _has_tangent(torch: Any, arguments: Sequence[Any], arrays: list[int]) -> bool:
     """Whether a tensor has a tangent of torch's forward mode."""
-    if torch.autograd.forward_ad._current_level < 0:
-        return False
     unpack = torch.autograd.forward_ad.unpack_dual
     return any(unpack(arguments[i]).tangent is not None for i in arrays)
 
@@ -459,14 +482,13 @@ def _make_node(torch: Any, op: TorchOp) -> tuple[Any, Any]:
         @staticmethod
         def backward(ctx: Any, *given: Any) -> tuple:
             arguments = kept(ctx)
-            wanted = [bool(w) for w in ctx.needs_input_grad[1:]]
-            if all(g is None for g in given):
+            wanted = ctx.needs_input_grad[1:]
+            if all([g is None for g in given]):
                 return (None,) * (1 + len(arguments))
-            if torch.is_grad_enabled():
-                found = Backward.apply(ctx.call, wanted, len(given), *given, *arguments)
-            else:
-                found = op.adjoint(arguments, ctx.call[0], ctx.call[1], given, wanted)
-            return (None, *(f if w and p.floats else None for p, w, f in zip(op.inputs, wanted, found)))
+            if not torch.is_grad_enabled():
+                return (None, *op.adjoint(arguments, ctx.call[0], ctx.call[1], given, wanted))
+            found = Backward.apply(ctx.call, wanted, len(given), *given, *arguments)
+            return (None, *[f if w and p.floats else None for p, w, f in zip(op.inputs, wanted, found)])
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> tuple:
