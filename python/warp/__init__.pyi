@@ -481,7 +481,7 @@ class CudaManagedAllocator:
 DeviceLike: _t.TypeAlias = Device | _b.str | None
 E: _b.float
 class ForwardMode:
-    """Follows tangents through what runs inside its `with` block, as they are when it is entered.
+    """Follows tangents through what its thread does inside its `with` block, as they are when it is entered.
 
         with wp.ForwardMode({x: direction}) as forward:
             wp.launch(kernel, dim=n, inputs=[x], outputs=[y])
