@@ -33,6 +33,10 @@ if ((${#extensions[@]})); then
     --hand "$1/lib/libweft_bench_hand.so" --json "$1/bench_python.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"} \
     ${NUMBA_PYTHON:+--numba "$NUMBA_PYTHON"}
   echo
+  echo "== making and reading arrays"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/arrays.py" \
+    --json "$1/bench_arrays.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
+  echo
   echo "== algorithms on whole arrays"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/algorithms.py" \
     --json "$1/bench_algorithms.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
