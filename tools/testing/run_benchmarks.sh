@@ -44,6 +44,10 @@ if ((${#extensions[@]})); then
   echo "== kernels by lanes"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/lanes.py"
   echo
+  echo "== scattered additions by threads"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/scatter.py" \
+    --json "$1/bench_scatter.json"
+  echo
   echo "== marching cubes"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/marching_cubes.py" \
     --json "$1/bench_marching_cubes.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
