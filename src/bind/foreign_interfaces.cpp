@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "bind/numpy_table.h"
 #include "bind/python_kernel.h"
 #include "runtime/errors.h"
 
@@ -48,47 +49,6 @@ std::optional<ScalarKind> scalar_of_format(const char* format, Py_ssize_t item_s
 }
 
 bool is_of_jax(PyTypeObject* type) { return std::string_view(type->tp_name).ends_with("ArrayImpl"); }
-
-}  // namespace
-
-namespace {
-
-/// The beginnings of NumPy's structures. Its buffer protocol takes ten times as long.
-struct NumpyType {
-  PyObject_HEAD PyTypeObject* scalar;
-  char kind, type, byte_order, flags;
-  int number;
-};
-struct NumpyArray {
-  PyObject_HEAD char* data;
-  int rank;
-  Py_ssize_t *shape, *strides;
-  PyObject* base;
-  NumpyType* type;
-  int flags;
-};
-constexpr int kNumpyWritable = 0x0400;
-
-std::optional<ScalarKind> scalar_of_numpy(const NumpyType& type) {
-  if (type.byte_order == '>') return std::nullopt;
-  switch (type.number) {
-    case 0: return ScalarKind::boolean;
-    case 1: return ScalarKind::i8;
-    case 2: return ScalarKind::u8;
-    case 3: return ScalarKind::i16;
-    case 4: return ScalarKind::u16;
-    case 5: return ScalarKind::i32;
-    case 6: return ScalarKind::u32;
-    case 7:
-    case 9: return ScalarKind::i64;
-    case 8:
-    case 10: return ScalarKind::u64;
-    case 11: return ScalarKind::f32;
-    case 12: return ScalarKind::f64;
-    case 23: return ScalarKind::f16;
-    default: return std::nullopt;
-  }
-}
 
 }  // namespace
 

@@ -240,7 +240,10 @@ def _native_members(value: type, resolve: Resolver) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in value.__mro__[1:]:
         if base.__module__ == "warp._weft" and resolve(base) is None:
-            found |= {k: v for k, v in vars(base).items() if not k.startswith("_") and k not in vars(value)}
+            # Those that a class of the package names itself are in the stub of that class.
+            taken = {k for c in value.__mro__ for k, v in vars(c).items() if c is not base and v is vars(base).get(k)}
+            named = {*taken, *vars(value)}
+            found |= {k: v for k, v in vars(base).items() if not k.startswith("_") and k not in named}
     return dict(sorted(found.items()))
 
 

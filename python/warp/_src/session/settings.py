@@ -129,8 +129,22 @@ def serial() -> bool:
     return config.cpu_threads == 1
 
 
+_plain: tuple[int, dict[str, object]] = (-1, {})
+"""What the compiler is told of kernels without options of their own, and for which epoch."""
+
+
 def compile_options(module_options: dict[str, object]) -> dict[str, object]:
-    """What the compiler is told, from configuration and a module's or kernel's own options."""
+    """What the compiler is told, from configuration and a module's or kernel's own options. The result is not to be changed."""
+    global _plain
+    if module_options:
+        return _compile_options(module_options)
+    now, known = epoch, _plain
+    if known[0] != now:
+        known = _plain = now, _compile_options(module_options)
+    return known[1]
+
+
+def _compile_options(module_options: dict[str, object]) -> dict[str, object]:
 
     def pick(name: str) -> object:
         value = module_options.get(name)
