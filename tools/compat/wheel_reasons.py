@@ -2,7 +2,7 @@
 
 Deliberate differences stand in docs/differences.md; `words` are messages that say the same otherwise; `internals` are parts of
 the other implementation; `rounding` are results that differ in the last place, where a test allows less; `absent` is
-what the package does not have.
+what the package does not have; `no GPU` wants one where the tests ran.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ _REASONS = (
     # by their links; one grid of a file is saved alone.
     (r"test_volume_load_rejects_(?:child_references|overlapping|truncated_fpn|unsupported_tree)", "more is taken"),
     (r"test_volume_write_cpu: AssertionError: RuntimeError not raised|bvh_cubql_groups_error", "more is taken"),
+    # Gradients with output dimensions and overrides, graphs on the CPU, programs of JAX on the CPU.
+    (r"autodiff_per_call_override_rejected|output_dims_autodiff_still_blocked|callable_cpu_graph_modes|cpu_requires_cpu_support", "more is taken"),
+    (r"test_device_(?:from|to)_jax_\w+: ValueError: Invalid device identifier: cuda", "no GPU"),
     # docs/differences.md.
     (r"test_(?:assert|overwrite|cpu_block_dim|cpu_block_codegen|scalar_ops)\.py", "deliberate"),
     (r"without components|a matrix has 1 to|got shape \(0, 0\)", "deliberate"),
