@@ -161,7 +161,7 @@ def show(row: str, figures: dict[str, float], goal: float | None) -> str:
         verdict = "" if goal is None else f"(goal {goal:g}: {'met' if times >= goal else 'MISSED'})"
         ratio = f"{times:8.2f} times {verdict:18}"
     shown = (f"{who} {figure:9.3f} s" if seconds else f"{who} {figure:10,.0f}/s" for who, figure in figures.items())
-    return f"{ratio:34}{row:34}{'   '.join(shown)}"
+    return f"{ratio:34}{row:38}{'   '.join(shown)}"
 
 
 def main() -> None:
