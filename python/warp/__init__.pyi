@@ -66,7 +66,7 @@ ref = Annotated[_T, "by reference"]
 
 @_overload
 def zeros(shape: _b.int, *, device: Any = None, requires_grad: _b.bool = False, pinned: _b.bool = False, retain_grad: _b.bool = False) -> array[_b.float, _One]:
-    """A new array of zeros."""
+    """A new array of zeros, of floats unless `dtype` says otherwise."""
 @_overload
 def zeros(shape: tuple[_b.int], *, device: Any = None, requires_grad: _b.bool = False, pinned: _b.bool = False, retain_grad: _b.bool = False) -> array[_b.float, _One]: ...
 @_overload
@@ -95,7 +95,7 @@ def zeros(*, n: _b.int, dtype: type[_E] = ..., device: Any = None, requires_grad
 def zeros(*, length: _b.int, dtype: type[_E] = ..., device: Any = None, requires_grad: _b.bool = False, pinned: _b.bool = False, retain_grad: _b.bool = False) -> array[_E, _One]: ...
 @_overload
 def empty(shape: _b.int, *, device: Any = None, requires_grad: _b.bool = False, pinned: _b.bool = False, retain_grad: _b.bool = False) -> array[_b.float, _One]:
-    """A new array whose elements are not initialised."""
+    """A new array whose elements are not initialised, of floats unless `dtype` says otherwise."""
 @_overload
 def empty(shape: tuple[_b.int], *, device: Any = None, requires_grad: _b.bool = False, pinned: _b.bool = False, retain_grad: _b.bool = False) -> array[_b.float, _One]: ...
 @_overload
@@ -481,7 +481,7 @@ class CudaManagedAllocator:
 DeviceLike: _t.TypeAlias = Device | _b.str | None
 E: _b.float
 class ForwardMode:
-    """Follows tangents through what runs inside its `with` block, as they are when it is entered.
+    """Follows tangents through what its thread does inside its `with` block, as they are when it is entered.
 
         with wp.ForwardMode({x: direction}) as forward:
             wp.launch(kernel, dim=n, inputs=[x], outputs=[y])

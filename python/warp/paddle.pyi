@@ -21,14 +21,14 @@ def dtype_to_paddle(warp_dtype: Any) -> Any:
     """The paddle.dtype of a scalar type, or of the components of a vector or matrix; that of the signed twin for unsigned 16,
     32 and 64 bits. TypeError if there is none.
     """
-def from_paddle(t: Any, dtype: Any = None, requires_grad: _b.bool | None = None, grad: Any = None, return_ctype: _b.bool = False, retain_grad: _b.bool = False) -> Any:
+def from_paddle(t: Any, dtype: Any=None, requires_grad: _b.bool | None=None, grad: Any=None, return_ctype: _b.bool=False, retain_grad: _b.bool=False) -> Any:
     """An array over the memory of a Paddle tensor, which it keeps alive.
 
-    `dtype` may be a vector, matrix, quaternion or transform that trailing dimensions fold into, or a scalar that differs in sign
-    only. `requires_grad=None` is `not t.stop_gradient`. The gradient is the tensor's own, made and set where a leaf has none;
-    while Paddle's grad mode is off, as inside of PyLayer, and for tensors that are no leaves it is private: pass `grad=` (an
-    array or a tensor of the same strides) to share one. With `return_ctype` the result is a `wp.types.array_t`, a plain
-    descriptor that goes to launches only.
+    `dtype` may be a vector, matrix, quaternion or transform that trailing dimensions fold into, or a scalar that
+    differs in sign only. `requires_grad=None` is `not t.stop_gradient`. The gradient is the tensor's own, made and set
+    where a leaf has none; while Paddle's grad mode is off, as inside of PyLayer, and for tensors that are no leaves it is
+    private: pass `grad=` (an array or a tensor of the same strides) to share one. With `return_ctype` the result is a
+    `wp.types.array_t`, a plain descriptor that goes to launches only.
     """
 def stream_from_paddle(stream_or_device: Any = None) -> Stream:
     """A stream of Paddle as a wp.Stream over the same queue: the given one, or the current one of a device. `wp.launch(…,

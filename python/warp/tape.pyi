@@ -12,6 +12,8 @@ import numpy.typing as npt
 class Tape:
     """Records what runs inside its `with` block; `backward` computes the gradients of what went in.
 
+    A thread has one tape at a time. The first one that is entered also records threads which have none.
+
     Gradients are exact when arrays are overwritten later on, too: the tape keeps a copy of what the backward pass still
     needs (`kept_bytes` says how much), and kernels that overwrite what they have read write it down (`log_bytes`). With
     `keep_copies=False` the first is an error instead.

@@ -19,14 +19,15 @@ def dtype_to_torch(warp_dtype: Any) -> Any:
     """The torch.dtype of a scalar type, or of the components of a vector or matrix; that of the signed twin for unsigned 16, 32
     and 64 bits. TypeError if there is none.
     """
-def from_torch(t: Any, dtype: Any = None, requires_grad: _b.bool | None = None, grad: Any = None, return_ctype: _b.bool = False, retain_grad: _b.bool = False) -> Any:
+def from_torch(t: Any, dtype: Any=None, requires_grad: _b.bool | None=None, grad: Any=None, return_ctype: _b.bool=False, retain_grad: _b.bool=False) -> Any:
     """An array over the memory of a PyTorch tensor, which it keeps alive.
 
-    `dtype` may be a vector, matrix, quaternion or transform that trailing dimensions fold into, or a scalar that differs in sign
-    only. `requires_grad=None` takes the tensor's. The gradient is the tensor's own, made and set where a leaf has none; while
-    torch's grad mode is off, as inside of autograd functions and custom operators, and for tensors that are no leaves it is
-    private: pass `grad=` (an array or a tensor of the same strides) to share one. With `return_ctype` the result is a
-    `wp.types.array_t`, a plain descriptor that is cheaper to make and goes to launches only.
+    `dtype` may be a vector, matrix, quaternion or transform that trailing dimensions fold into, or a scalar that
+    differs in sign only. `requires_grad=None` takes the tensor's. The gradient is the tensor's own, made and set where a
+    leaf has none; while torch's grad mode is off, as inside of autograd functions and custom operators, and for tensors
+    that are no leaves it is private: pass `grad=` (an array or a tensor of the same strides) to share one. With
+    `return_ctype` the result is a `wp.types.array_t`, a plain descriptor that is cheaper to make and goes to launches
+    only.
     """
 def stream_from_torch(stream_or_device: Any = None) -> Stream:
     """A stream of PyTorch as a wp.Stream over the same queue: the given torch.cuda.Stream, or the current one of a

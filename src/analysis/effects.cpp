@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/alias.h"
+#include "analysis/uses.h"
 #include "ir/op_cases.h"
 #include "ir/origin.h"
 #include "ir/walk.h"
@@ -22,14 +23,8 @@ bool may_hold_address(const Type* type) {
 }
 
 /// An atomic addition whose result nobody uses: what was there has no say in anything.
-bool only_adds(const ir::Function& function, const ir::Op& op) {
-  if (op.code != OpCode::atomic || op.atomic != ir::AtomicKind::add) return false;
-  bool used = false;
-  ir::walk(*function.body, [&](const ir::Op& other) {
-    for (const ir::Value* operand : other.operands)
-      used = used || std::find(op.results.begin(), op.results.end(), operand) != op.results.end();
-  });
-  return !used;
+bool only_adds(const ir::Op& op, const std::vector<std::uint32_t>& uses) {
+  return op.code == OpCode::atomic && op.atomic == ir::AtomicKind::add && uses[op.result()->id] == 0;
 }
 
 }  // namespace
@@ -91,9 +86,10 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
   auto is_elsewhere = [&](const ir::Value* array) {
     return (alias.bases(array) & kUnknownBase) && !ir::origin_of(array).gradient;
   };
+  const std::vector<std::uint32_t> uses = use_counts(function);
   ir::walk(*function.body, [&](const ir::Op& op) {
     const ir::Access access = ir::access_of(op.code);
-    if ((access == ir::Access::reads || access == ir::Access::updates) && !only_adds(function, op))
+    if ((access == ir::Access::reads || access == ir::Access::updates) && !only_adds(op, uses))
       sum.reads_elsewhere |= is_elsewhere(op.operand(0));
     switch (op.code) {
       case OpCode::print:

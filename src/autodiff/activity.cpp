@@ -21,6 +21,20 @@ namespace {
 /// Results of these never change smoothly with their operands.
 bool is_step(const Op& op) { return ir::derivative_of(op.code) == ir::Derivative::none; }
 
+bool adds(const ir::Function& function) {
+  bool found = false;
+  ir::walk(*function.body, [&](const Op& op) {
+    found = found || op.code == OpCode::atomic || (op.code == OpCode::call && adds(*op.callee));
+  });
+  return found;
+}
+
+/// Whether it reads by an address what its gradient adds to: texels. Library code is not deep, and calls nothing in circles.
+bool reads_own_data(const Op& call) {
+  const ir::Function* rule = call.callee->from_library ? call.callee->gradient : nullptr;
+  return rule && adds(*rule);
+}
+
 }  // namespace
 
 Activity::Activity(const ir::Function& function, bool prints, std::span<const NumberRoot> roots)
@@ -93,6 +107,7 @@ void Activity::forward_op(const Op& op) {
   if (op.code == OpCode::call)
     // A callee that is given arrays, or structs that hold some beside numbers, loads by itself.
     for (const Value* arg : op.operands) source |= ir::has_array(arg->type);
+  if (op.code == OpCode::call) source |= reads_own_data(op);
   if (source || any_varied(op.operands))
     for (const Value* result : op.results) vary(result);
 }
@@ -160,7 +175,8 @@ bool Activity::matters(const Op& op) const {
     case ir::Access::callee:
       for (const Value* value : op.operands)
         if (active(value) || value->type->is_array() || value->type->is_struct()) return true;
-      return false;
+      return std::any_of(op.results.begin(), op.results.end(), [&](const Value* v) { return active(v); }) &&
+             reads_own_data(op);
     case ir::Access::none:
     case ir::Access::reads:
     case ir::Access::address: break;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "bind/array_makers.h"
 #include "runtime/command_list.h"
 
 namespace weft::bind {
@@ -112,6 +113,7 @@ const char* format_of(ScalarKind kind) {
 const PyType_Slot* array_buffer_slots() {
   static const PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
                                       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+                                      {Py_tp_methods, array_numpy_methods},
                                       {0, nullptr}};
   return slots;
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "bind/array_buffer.h"
+#include "bind/array_makers.h"
 #include "bind/bind.h"
 #include "bind/exchange.h"
 #include "bind/gil.h"
@@ -140,13 +141,19 @@ void check_extents(std::span<const std::int64_t> shape) {
     }
 }
 
-runtime::Array allocate(const Type* element, nb::handle shape, bool zero, bool requires_grad, int place) {
+}  // namespace
+
+runtime::Array allocate_array(const Type* element, nb::handle shape, bool zero, bool requires_grad, int place) {
   const Extents extents = read_shape(shape);
   check_extents(extents.span());
   runtime::MemorySpace* space = space_of(place);
   return zero ? runtime::Array::zeros(element, extents.span(), requires_grad, space)
               : runtime::Array::empty(element, extents.span(), requires_grad, space);
 }
+
+PyTypeObject* visible_array_class() { return reinterpret_cast<PyTypeObject*>(view_class); }
+
+namespace {
 
 /// The array if the CPU can read its elements by their address; raises otherwise.
 const runtime::Array& on_host(const runtime::Array& array) {
@@ -375,7 +382,7 @@ void zero(const runtime::Array& array) {
 
 // ---- The memory behind an array, for NumPy --------------------------------------------------------------------------
 
-/// The bytes that an array spreads over, as a writable buffer; keeps the memory alive.
+/// The bytes that an array spreads over, as a writable buffer.
 struct Memory {
   runtime::Array array;
 };
@@ -390,6 +397,8 @@ PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(memory_b
 nb::object bytes_or_none(std::uintptr_t address) { return address ? nb::object(nb::int_(address)) : nb::none(); }
 
 }  // namespace
+
+nb::object memory_of(const runtime::Array& array) { return nb::cast(Memory{array}); }
 
 void copy_elements(const runtime::Array& to, const runtime::Array& from) {
   if (to.bytes() < kReleaseGilBytes && to.on_host() && from.on_host()) return to.assign(from);
@@ -417,7 +426,7 @@ void register_arrays(nb::module_& m) {
       .def(
           "_allocate",
           [](nb::handle self, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad, int place) {
-            emplace(self, allocate(element.type, shape, zero, requires_grad, place));
+            emplace(self, allocate_array(element.type, shape, zero, requires_grad, place));
           },
           nb::arg("element"), nb::arg("shape"), nb::arg("zero"), nb::arg("requires_grad"), nb::arg("place") = kOnCpu)
       .def(
@@ -567,10 +576,11 @@ void register_arrays(nb::module_& m) {
   m.def(
       "array_new",
       [](nb::handle cls, const TypeHandle& element, nb::handle shape, bool zero, bool requires_grad, int place) {
-        return instance(cls, allocate(element.type, shape, zero, requires_grad, place));
+        return instance(cls, allocate_array(element.type, shape, zero, requires_grad, place));
       },
       nb::arg("cls"), nb::arg("element"), nb::arg("shape"), nb::arg("zero"), nb::arg("requires_grad"),
       nb::arg("place") = kOnCpu, "A new array of a class derived from Array, its __init__ left out.");
+  register_array_makers(m);
 }
 
 nb::object new_array(nb::handle cls, runtime::Array array, bool read_only) {

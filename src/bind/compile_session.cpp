@@ -84,8 +84,9 @@ class CompileSession::Fingerprint {
     };
     for (std::size_t i = 0; i < tokens.size(); ++i)
       if (begins_name(i) && fresh.insert(text_of(i)).second) names.emplace_back(text_of(i));
-    ask_names(scope, names);
-    for (const std::string& name : names) add_answer(name, ask(scope, name));
+    // The text says which names there are; so a name that stands for nothing needs no word in the hash.
+    for (const std::string& name : ask_names(scope, std::move(names)))
+      if (const CompileSession::Answer& answer = ask(scope, name)) add_answer(name, answer);
     const sema::FunctionScan scan = sema::scan(def);
     auto is_own = [&](std::string_view name) {
       auto is_it = [&](const syntax::Param& p) { return p.name == name; };
@@ -209,10 +210,15 @@ const CompileSession::Answer& CompileSession::remember(const sema::Scope& scope,
 
 const CompileSession::Answer* CompileSession::find(const sema::Scope& scope, Question kind,
                                                    std::string_view text) const {
-  auto of_scope = answers_.find({&scope, kind});
-  if (of_scope == answers_.end()) return nullptr;
-  auto it = of_scope->second.find(text);
-  return it == of_scope->second.end() ? nullptr : &it->second;
+  if (auto of_scope = answers_.find({&scope, kind}); of_scope != answers_.end())
+    if (auto it = of_scope->second.find(text); it != of_scope->second.end()) return &it->second;
+  static const Answer nothing;
+  const auto names = kind == Question::name ? absent_.find(&scope) : absent_.end();
+  return names != absent_.end() && std::ranges::binary_search(names->second, text) ? &nothing : nullptr;
+}
+
+void CompileSession::remember_absent(const sema::Scope& scope, std::vector<std::string> names) {
+  absent_[&scope] = std::move(names);
 }
 
 }  // namespace weft::bind

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "bind/bind.h"
 #include "support/hash.h"
@@ -42,6 +43,8 @@ class __attribute__((visibility("hidden"))) CompileSession {
   /// expression that failed (sema::StaticError) fails again without a second try.
   const Answer& remember(const sema::Scope& scope, Question kind, std::string_view text,
                          const std::function<Answer()>& ask);
+  /// All names of a scope that stand for nothing, sorted: remembered without a copy of each.
+  void remember_absent(const sema::Scope& scope, std::vector<std::string> names);
   /// What was remembered; null if nothing was.
   const Answer* find(const sema::Scope& scope, Question kind, std::string_view text) const;
   /// For questions that can't be remembered.
@@ -59,6 +62,7 @@ class __attribute__((visibility("hidden"))) CompileSession {
   CompileSession* outer_;
   const sema::FunctionDecl* kernel_;
   std::map<std::pair<const sema::Scope*, Question>, Answers> answers_;  // they hold the scopes that they are asked of
+  std::map<const sema::Scope*, std::vector<std::string>> absent_;       // sorted
   std::map<std::pair<const sema::Scope*, std::string>, std::string> failures_;  // of expressions, and what they say
   bool ahead_;
   bool collecting_ = false;
@@ -75,8 +79,8 @@ Meaning meaning_of(const sema::FunctionDecl& kernel);
 /// Whether a scope is the module `warp`.
 bool is_warp(const sema::Scope& scope);
 
-/// Asks a function's scope for many names in one call, for the session of this thread to remember. Names whose lookup
-/// raises stay unanswered.
-void ask_names(sema::Scope& scope, const std::vector<std::string>& names);
+/// Asks a function's scope for many names in one call, for the session of this thread to remember. Gives those that stand for
+/// something, in their order. All of them, unanswered, where the scope can't be asked so, or a lookup raises.
+std::vector<std::string> ask_names(sema::Scope& scope, std::vector<std::string> names);
 
 }  // namespace weft::bind

@@ -173,6 +173,13 @@ WEFT_HOT bool read_table(nb::handle object, const KnownType& type, const Type* e
     why = take_error();
     return false;
   }
+  out.element = element;
+  if (interop::read_packed(tensor, out.element, out.desc)) [[likely]] {
+    out.place = kOnCpu;
+    out.keep = nb::borrow(object);
+    return true;
+  }
+  out.desc = ArrayDesc{};
   interop::ForeignMemory memory;
   if (!interop::read_tensor(tensor, 0, memory, why) || (type.torch && !is_plain_tensor(object, memory, why)) ||
       !settle_foreign(memory, element, how, out, why))
@@ -218,6 +225,11 @@ const interop::DlExchangeTable* exchange_table(PyTypeObject* type) {
 WEFT_HOT bool is_tensor_type(PyTypeObject* type) {
   const KnownType known = known_type(type);
   return known.way == Way::table || known.way == Way::tensor || known.way == Way::paddle || known.cuda_interface;
+}
+
+WEFT_HOT bool is_memory_type(PyTypeObject* type) {
+  const Way way = known_type(type).way;
+  return way == Way::table || way == Way::tensor || way == Way::paddle || way == Way::ndarray;
 }
 
 WEFT_HOT bool read_foreign(nb::handle object, const Type* element, interop::Seen how, ForeignArray& out,

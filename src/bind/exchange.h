@@ -43,6 +43,8 @@ void wait_for_foreign(cuda::Device& device, std::uintptr_t stream);
 const interop::DlExchangeTable* exchange_table(PyTypeObject* type);
 /// Whether a type is one of tensors: PyTorch's, Paddle's, or one that has an exchange table. Decided once.
 bool is_tensor_type(PyTypeObject* type);
+/// Whether it is of objects that are nothing but memory: those tensors, and NumPy's arrays.
+bool is_memory_type(PyTypeObject* type);
 
 /// What a launch has to know of arguments that are not plain arrays of ours.
 struct __attribute__((visibility("hidden"))) LaunchNotes {

@@ -66,23 +66,29 @@ class PythonScope final : public sema::Scope {
     return {nb::cast<std::string>(answer[1]), nb::cast<bool>(answer[0])};
   }
 
-  void ask_all(CompileSession& session, const std::vector<std::string>& names) {
+  std::vector<std::string> ask_all(CompileSession& session, std::vector<std::string> names) {
     GilAcquire gil;
-    nb::list questions;
-    for (const std::string& name : names) questions.append(nb::str(name.data(), name.size()));
+    std::string text;  // in one piece: Python takes it apart faster than we make its parts
+    for (const std::string& name : names) (text += name) += ' ';
     nb::object known = resolver(), given;
     try {
-      given = call_python([&] { return known.attr("lookup_all")(questions); });
+      given = call_python([&] { return known.attr("lookup_all")(nb::str(text.data(), text.size())); });
     } catch (const nb::python_error& error) {
       if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C and exits are not about the names
-      return;
+      return names;
     }
-    for (std::size_t i = 0; i < names.size(); ++i)
-      session.remember(*this, CompileSession::Question::name, names[i], [&]() -> std::optional<Symbol> {
-        nb::object answer = given[i];
-        if (answer.is_none()) return std::nullopt;
-        return to_symbol(answer);
-      });
+    std::vector<std::string> found;
+    for (nb::handle pair : nb::cast<nb::list>(given)) {
+      std::string name = nb::cast<std::string>(pair[0]);
+      const nb::object answer = pair[1];
+      if (answer.is_none()) continue;
+      session.remember(*this, CompileSession::Question::name, name,
+                       [&]() -> std::optional<Symbol> { return to_symbol(answer); });
+      found.push_back(std::move(name));
+    }
+    std::ranges::sort(names);
+    session.remember_absent(*this, std::move(names));  // those that were found are looked up before
+    return found;
   }
 
  private:
@@ -339,10 +345,10 @@ nb::object make_function(const std::string& source, const std::string& file, std
 
 bool is_warp(const sema::Scope& scope) { return &scope == warp_module().get() || &scope == sema::warp_scope().get(); }
 
-void ask_names(sema::Scope& scope, const std::vector<std::string>& names) {
+std::vector<std::string> ask_names(sema::Scope& scope, std::vector<std::string> names) {
   CompileSession* session = CompileSession::current();
   auto* python = dynamic_cast<PythonScope*>(&scope);
-  if (session && python) python->ask_all(*session, names);
+  return session && python ? python->ask_all(*session, std::move(names)) : std::move(names);
 }
 
 Meaning meaning_of(const sema::FunctionDecl& kernel) {

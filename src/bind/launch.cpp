@@ -38,7 +38,6 @@ constexpr const char* kNames[kArguments] = {"kernel",      "dim",        "inputs
                                             "record_cmd",  "max_blocks", "block_dim"};
 PyObject* names[kArguments];     // interned
 PyObject* defaults[kArguments];  // null: must be given
-PyObject* cpu_name;              // "cpu"
 PyTypeObject* handle_class;
 PyObject* refresh_name;
 
@@ -103,16 +102,7 @@ WEFT_HOT bool sort_arguments(PyObject* const* args, Py_ssize_t count, PyObject* 
 
 /// Where a launch runs, as far as it can be told without Python code; else kPlaceUnknown.
 WEFT_HOT int place_of(PyObject* device, PyObject* inputs, PyObject* outputs) {
-  const LaunchSettings& settings = launch_settings();
-  if (!device || device == Py_None) return place_unnamed(inputs, outputs);
-  if (device == cpu_name || device == settings.cpu.ptr()) return kOnCpu;
-  PyObject* known = nullptr;
-  if (settings.by_device.is_valid()) {
-    known = PyDict_GetItemWithError(settings.by_device.ptr(), device);
-    if (!known) PyErr_Clear();  // what has no hash is no device
-  }
-  if (known) return int(PyLong_AsLong(known));
-  return PyUnicode_Check(device) && PyUnicode_Compare(device, cpu_name) == 0 ? kOnCpu : kPlaceUnknown;
+  return !device || device == Py_None ? place_unnamed(inputs, outputs) : place_named(device);
 }
 
 /// A small number among the arguments; `missing` if it is not given. Negative numbers stay for the launch to refuse.
@@ -451,7 +441,6 @@ void register_launch(nb::module_& m) {
 
   register_launch_place(m);
   for (std::size_t i = 0; i < kArguments; ++i) names[i] = PyUnicode_InternFromString(kNames[i]);
-  cpu_name = PyUnicode_InternFromString("cpu");
   refresh_name = PyUnicode_InternFromString("_refresh");
   for (std::size_t i = 0; i < kArguments; ++i) defaults[i] = Py_None;
   for (Argument list : {kInputs, kOutputs, kAdjInputs, kAdjOutputs}) defaults[list] = PyTuple_New(0);

@@ -47,6 +47,19 @@ WEFT_HOT int place_unnamed(PyObject* inputs, PyObject* outputs) {
   return place_of_arrays(ArgumentList(inputs, outputs), current);
 }
 
+WEFT_HOT int place_named(PyObject* device) {
+  static PyObject* const cpu_name = PyUnicode_InternFromString("cpu");
+  const LaunchSettings& settings = launch_settings();
+  if (device == cpu_name || device == settings.cpu.ptr()) return kOnCpu;
+  PyObject* known = nullptr;
+  if (settings.by_device.is_valid()) {
+    known = PyDict_GetItemWithError(settings.by_device.ptr(), device);
+    if (!known) PyErr_Clear();  // what has no hash is no device
+  }
+  if (known) return int(PyLong_AsLong(known));
+  return PyUnicode_Check(device) && PyUnicode_Compare(device, cpu_name) == 0 ? kOnCpu : kPlaceUnknown;
+}
+
 void register_launch_place(nb::module_& m) {
   m.def(
       "set_thread_device", [](nb::handle place) { thread_place = place.is_none() ? kNoScope : nb::cast<int>(place); },

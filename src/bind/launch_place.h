@@ -12,6 +12,10 @@ int place_of_thread();
 /// The place of a launch that names none.
 int place_unnamed(PyObject* inputs, PyObject* outputs);
 
+/// The place of a device that is named, by its Device object or text, as far as it can be told without Python code; else
+/// kPlaceUnknown.
+int place_named(PyObject* device);
+
 void register_launch_place(nb::module_& m);
 
 }  // namespace weft::bind

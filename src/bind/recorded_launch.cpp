@@ -258,7 +258,7 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
 /// Whether the usual launch on a GPU was queued: one that nobody follows, made ready before, on the current stream.
 WEFT_HOT bool run_usual(RecordedLaunch& r) {
   // Without the GIL another thread could replace the stream, and the arguments, at any time.
-  if (kFreeThreaded || !r.on_gpu || !r.followed.empty() || driver::work_is_followed.load(std::memory_order_relaxed) ||
+  if (kFreeThreaded || !r.on_gpu || !r.followed.empty() || driver::followers.load(std::memory_order_relaxed) != 0 ||
       runtime::writes_are_watched() || !launch_settings().plain)
     return false;
   const cuda::Stream* stream = r.place.device->stream_now();

@@ -20,7 +20,10 @@ struct TapeObject {
 /// Tapes that wait for work which they have recorded before.
 struct RepeatedWork {};
 
-nb::object recording;  // the TapeObject that records; Python's tape sees to it that it is one at a time
+/// Python's object of a tape, which it holds while it records; None for null.
+nb::object object_of(const driver::Tape* tape) {
+  return tape && tape->owner ? nb::borrow(static_cast<PyObject*>(tape->owner)) : nb::none();
+}
 
 std::vector<const runtime::Array*> arrays_in(const nb::list& objects) {
   std::vector<const runtime::Array*> out;
@@ -279,13 +282,20 @@ void register_tape(nb::module_& m) {
       .def(nb::init<>())
       .def("_start",
            [](nb::handle self) {
-             recording = nb::borrow(self);
-             driver::start_recording(nb::inst_ptr<TapeObject>(self)->tape);
+             driver::Tape& tape = nb::inst_ptr<TapeObject>(self)->tape;
+             if (driver::tape_of_thread() || tape.owner)
+               throw std::runtime_error("Warp: Error, entering a tape while one is already active");
+             tape.owner = self.inc_ref().ptr();
+             driver::start_recording(tape);
            })
       .def("_stop",
            [](nb::handle self) {
-             driver::stop_recording(nb::inst_ptr<TapeObject>(self)->tape);
-             recording.reset();
+             driver::Tape& tape = nb::inst_ptr<TapeObject>(self)->tape;
+             if (driver::tape_of_thread() != &tape)
+               throw std::runtime_error("Warp: Error, ended tape capture, but tape not present");
+             driver::stop_recording(tape);
+             tape.owner = nullptr;
+             self.dec_ref();
            })
       .def_static(
           "_suspend", [](int by) { driver::suspend_recording(by); },
@@ -347,19 +357,23 @@ void register_tape(nb::module_& m) {
         return found ? found : runtime::VersionKeeper().need(a.array, by);
       });
   m.def(
-      "recording_tape", [] { return driver::recording_tape() ? recording : nb::none(); },
+      "recording_tape", [] { return object_of(driver::recording_tape()); },
       "The tape that records what this thread does, or None.");
   m.def(
       "work_listener",
       [] {
-        if (driver::recording_tape()) return recording;
+        if (const driver::Tape* tape = driver::recording_tape()) return object_of(tape);
         return driver::Repeats::wait_for_function() ? nb::cast(RepeatedWork{}) : nb::none();
       },
       "Who wants to hear of work on arrays other than launches, copies and fills: the tape that records what this thread "
       "does, tapes for which it may repeat a step, or None.");
   m.def("copies_are_followed", &driver::copies_are_followed,
         "Whether the tape that records, or one of which they may repeat a step, wants to hear of copies and fills.");
-  m.def("set_forward_mode", &driver::set_forward_mode);
+  m.def("set_forward_mode", &driver::set_forward_mode, nb::arg("on"), "Begins or ends forward mode of this thread.");
+  m.def("has_forward_mode", &driver::has_forward_mode, "Whether this thread has one, if it follows or not.");
+  m.def("begin_work_apart", &driver::WorkApart::begin,
+        "From now on the thread is followed only by tapes and forward modes that it begins itself.");
+  m.def("end_work_apart", &driver::WorkApart::end);
   m.def("forward_mode", &driver::forward_mode, "Whether forward mode follows what this thread does.");
   m.def(
       "written_params",

@@ -57,6 +57,8 @@ void register_types(nb::module_& m) {
       .def_prop_ro("has_floats", [](const TypeHandle& t) { return has_floats(t.type); })
       .def_prop_ro("align", [](const TypeHandle& t) { return t.type->align(); })
       .def_prop_ro("name", [](const TypeHandle& t) { return t.type->user_name(); })
+      .def_prop_ro(
+          "text", [](const TypeHandle& t) { return std::string(t.type->text()); }, "As IR writes it.")
       .def_prop_ro("is_library", [](const TypeHandle& t) { return is_library_struct(t.type); })
       .def_prop_ro("holds_private", [](const TypeHandle& t) { return holds_private(t.type); })
       .def_prop_ro("fields",

@@ -12,6 +12,7 @@
 #include "ir/scalar_eval.h"
 #include "runtime/errors.h"
 #include "runtime/params.h"
+#include "support/hot.h"
 #include "types/library_struct.h"
 
 namespace weft::bind {
@@ -186,8 +187,8 @@ bool lies_in_reach(const ForeignArray& foreign) {
 }
 
 /// Takes the memory of another library's object as an argument, without an array object for it.
-void pack_foreign(nb::handle value, ForeignArray&& foreign, char* to, const std::string& param,
-                  std::vector<nb::object>& keep) {
+WEFT_HOT void pack_foreign(nb::handle value, ForeignArray&& foreign, char* to, const std::string& param,
+                           std::vector<nb::object>& keep) {
   std::memcpy(to, &foreign.desc, sizeof(ArrayDesc));
   if (foreign.stream && target.device) wait_for_foreign(*target.device, foreign.stream);
   if (LaunchNotes* notes = target.notes) {
@@ -204,16 +205,25 @@ void pack_foreign(nb::handle value, ForeignArray&& foreign, char* to, const std:
   keep.push_back(std::move(foreign.keep));
 }
 
-void pack_array(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
-                std::vector<nb::object>& keep) {
+WEFT_HOT void pack_array(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
+                         std::vector<nb::object>& keep) {
   if (value.is_none()) {
     ArrayDesc none;
     std::memcpy(to, &none, sizeof none);
     return;
   }
+  // Nothing else that it could be needs to be asked for then.
+  const bool shows_memory = !as_array(value.ptr()) && is_memory_type(Py_TYPE(value.ptr()));
+  if (shows_memory) {
+    ForeignArray foreign;
+    std::string why;
+    if (read_foreign(value, type->element(), {.host_first = target.device == nullptr}, foreign, why) &&
+        foreign.desc.ndim == std::int32_t(type->rank()) && lies_in_reach(foreign)) [[likely]]
+      return pack_foreign(value, std::move(foreign), to, param, keep);
+  }
   nb::object array = nb::borrow(value);
   if (!nb::isinstance<ArrayObject>(value)) {
-    if (is_indexed(value))
+    if (!shows_memory && is_indexed(value))
       fail(PyExc_RuntimeError, kernel, param,
            "expected " + type->user_name() +
                ", got an indexedarray; declare the parameter as wp.indexedarray(dtype=…), " +

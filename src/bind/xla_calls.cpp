@@ -9,6 +9,7 @@
 
 #include "bind/gil.h"
 #include "bind/python_kernel.h"
+#include "driver/tape.h"
 #include "interop/xla_handlers.h"
 #include "runtime/errors.h"
 
@@ -38,6 +39,7 @@ xla::Error* guarded(xla::CallFrame* frame, std::uint32_t traits, const Work& wor
   if (!nb::is_alive()) return interop::make_error(*frame, xla::kInternal, "Python is gone");
   try {
     GilAcquire gil;
+    const driver::WorkApart apart;  // JAX differentiates; a program's tape records what the program does
     try {
       work();
       return nullptr;
@@ -134,10 +136,19 @@ struct Function {
   std::vector<Slot> slots;
 };
 
-/// By the bytes of their records; the GIL guards it. Never freed: programs may call while the process ends.
+/// By the bytes of their records. Never freed: programs may call while the process ends. The GIL, or its stand-in, guards
+/// it.
 std::unordered_map<std::string, std::shared_ptr<const Function>>& functions() {
   static auto* table = new std::unordered_map<std::string, std::shared_ptr<const Function>>;
   return *table;
+}
+nb::ft_mutex functions_mutex;
+
+/// The function of a record; null if there is none. It may be registered anew while it runs.
+std::shared_ptr<const Function> function_of(std::string_view record) {
+  const nb::ft_lock_guard lock(functions_mutex);
+  const auto found = functions().find(std::string(record));
+  return found == functions().end() ? nullptr : found->second;
 }
 
 /// One call of a function, for one sample.
@@ -172,13 +183,10 @@ void call_sample(const xla::CallFrame& frame, const driver::LaunchPlace& place, 
 }
 
 void call_function(const xla::CallFrame& frame, const driver::LaunchPlace& place) {
-  const std::string_view bytes = interop::bytes_attribute(frame, "weft");
-  const auto found = functions().find(std::string(bytes));
-  if (found == functions().end())
-    throw runtime::Error("the program calls a function that no wp.jax_callable of this process has made");
+  const std::shared_ptr<const Function> known = function_of(interop::bytes_attribute(frame, "weft"));
+  if (!known) throw runtime::Error("the program calls a function that no wp.jax_callable of this process has made");
   std::optional<cuda::ContextScope> context;
   if (place.device) context.emplace(*place.device);
-  const std::shared_ptr<const Function> known = found->second;  // it may be registered anew while it runs
   if (frame.arguments.size != std::int64_t(known->arg_types.size()) ||
       frame.results.size != std::int64_t(known->ret_types.size()))
     throw runtime::ArgumentError("the call has other arguments or results than its function");
@@ -222,14 +230,16 @@ void register_function(nb::bytes record, const std::vector<TypeHandle>& arg_type
     made->slots.push_back({nb::cast<int>(parts[0]), nb::cast<int>(parts[1]), nb::object(parts[2])});
   }
   if (made->begins.size() != made->ret_types.size()) throw nb::value_error("one beginning for each result");
-  functions()[std::string(record.c_str(), record.size())] = std::move(made);
+  std::shared_ptr<const Function> before = std::move(made);  // the one it replaces goes when the lock has
+  const nb::ft_lock_guard lock(functions_mutex);
+  functions()[std::string(record.c_str(), record.size())].swap(before);
 }
 
 // ---- Callbacks by name -------------------------------------------------------------------------------------------------
 
 constexpr std::size_t kMaxCallbacks = 512;
 PyObject* callbacks[kMaxCallbacks] = {};
-std::size_t callback_count = 0;
+std::size_t callback_count = 0;  // guarded by the mutex of functions
 
 nb::object scalar_value(const xla::ScalarValue& scalar, const nb::object& make) {
   const Type* type = interop::scalar_of(scalar.dtype);
@@ -334,6 +344,7 @@ void register_xla_calls(nb::module_& m) {
   m.def(
       "xla_new_callback",
       [](nb::object make_value, nb::object run, bool graph_compatible) {
+        const nb::ft_lock_guard lock(functions_mutex);
         if (callback_count == kMaxCallbacks)
           throw std::runtime_error("a process has at most " + std::to_string(kMaxCallbacks) +
                                    " callbacks; register one function and tell cases apart by an attribute");

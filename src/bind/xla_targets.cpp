@@ -274,9 +274,12 @@ void register_xla_targets(nb::module_& m) {
       [](nb::bytes bytes) -> nb::object {
         const std::optional<CallRecord> record = CallRecord::decode({bytes.c_str(), bytes.size()});
         if (!record) return nb::none();
-        return nb::make_tuple(record->kernel, record->source.hex());
+        nb::list types;
+        for (const CallParam& param : record->params) types.append(param.type);
+        return nb::make_tuple(record->kernel, record->source.hex(), types, record->dims.size());
       },
-      nb::arg("record"), "Name and source of a record's kernel; None if it is no record.");
+      nb::arg("record"),
+      "Name and source of a record's kernel, the types of its parameters and the rank of its grid; None if it is no record.");
   m.def("xla_register", &register_call, nb::arg("kernel"), nb::arg("types"), nb::arg("direction"), nb::arg("dims"),
         nb::arg("block_dim"), nb::arg("batch_rank"), nb::arg("params"), "Registers a call and returns its record.");
   m.def("xla_compile", &compile_call, nb::arg("record"), nb::arg("place"),

@@ -102,7 +102,7 @@ void Kernel::launch_with(const Dims& dims, std::span<const Argument> args, const
   driver::guarded([&] {
     const driver::LaunchPlace where{device_for(kernel, args, place),
                                     {place.stream.internal().get(), place.block_dim, place.max_blocks}};
-    const bool followed = driver::work_is_followed.load(std::memory_order_relaxed) || runtime::writes_are_watched() ||
+    const bool followed = driver::followers.load(std::memory_order_relaxed) != 0 || runtime::writes_are_watched() ||
                           (where.device ? where.device->capture() != nullptr : runtime::recording() != nullptr);
     // The usual launch: nobody follows, no generic parameter, every argument plainly right, the form compiled already.
     if (driver::KernelSignature* plain = kernel.plain_signature();

@@ -48,7 +48,7 @@ Texture::Texture(Array texels, int rank, const TextureOptions& options) {
     auto* device = source.on_host() ? nullptr : dynamic_cast<cuda::Device*>(source.space());
     impl_ = texture::Texture::make(shape, sampling, device, {});
     impl_->set_texels(source);
-    if (shape.format == ScalarKind::f32) {
+    if (shape.format == ScalarKind::f32 || shape.format == ScalarKind::f16) {
       auto owner = std::make_shared<std::vector<Array>>(std::vector{texels});
       impl_->set_source(&(*owner)[0].internal()->array, owner);
     }

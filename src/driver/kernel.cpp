@@ -1,7 +1,10 @@
 // Signatures and variants of a kernel, and how one is run.
 #include "driver/kernel.h"
 
+#include <algorithm>
+#include <chrono>
 #include <mutex>
+#include <optional>
 
 #include "autodiff/adjoint.h"
 #include "driver/gpu_launch.h"
@@ -13,6 +16,7 @@
 #include "runtime/errors.h"
 #include "runtime/scheduler.h"
 #include "runtime/stopping.h"
+#include "runtime/sum_choice.h"
 #include "support/hot.h"
 
 namespace weft::driver {
@@ -243,16 +247,80 @@ std::string Kernel::find_race(KernelSignature& signature, LaunchForm form, const
   return driver::find_race(*module, signature.layout, facts.leaves, block, request.dims, request.options);
 }
 
+namespace {
+
+using SumClock = std::chrono::steady_clock;
+
+int workers_of(const runtime::LaunchOptions& options) {
+  const int all = runtime::thread_count();
+  return options.serial ? 1 : options.max_threads > 0 ? std::min(options.max_threads, all) : all;
+}
+
+/// A launch that was given the form with atomic operations, on its way: form_for chooses it, run_as_asked times it.
+thread_local std::optional<runtime::SumCase> chosen_atomics;
+
+/// Tells how long a launch by a way took.
+class SumTimer {
+ public:
+  SumTimer(const runtime::SumCase& launch, runtime::SumWay way) : launch_(launch), way_(way) {}
+  ~SumTimer() {
+    runtime::tell_sum_time(launch_, way_, std::chrono::duration<double>(SumClock::now() - start_).count());
+  }
+  SumTimer(const SumTimer&) = delete;
+  SumTimer& operator=(const SumTimer&) = delete;
+
+ private:
+  const runtime::SumCase launch_;
+  const runtime::SumWay way_;
+  const SumClock::time_point start_ = SumClock::now();
+};
+
+/// Whether copies for all workers take no more memory than a launch may.
+bool copies_fit(const KernelVariant& variant, const void* block, int workers) {
+  constexpr std::uint64_t kMost = std::uint64_t(1) << 30;
+  const std::uint64_t bytes = runtime::bytes_of_sums(block, variant.binary->sums());
+  return bytes <= kMost / std::uint64_t(std::max(workers - 1, 1));
+}
+
+/// Runs a form with plain additions.
+void run_with_sums(const Kernel* kernel, const KernelVariant& variant, const void* block,
+                   const LaunchRequest& request) {
+  const KernelBinary& binary = *variant.binary;
+  const int workers = workers_of(request.options);
+  const std::int64_t total = runtime::launch_size(binary.code(), request.dims);
+  const bool pay = runtime::copies_pay(binary.code(), block, binary.sums(), request.dims, request.options);
+  const bool several = workers > 1 && runtime::plan_launch(binary.code(), total, workers, request.options).chunks > 1;
+  const runtime::SumCase launch{kernel, variant.adjoint, total, workers};
+  const bool copies = several && (pay || copies_fit(variant, block, workers));
+  const runtime::SumWay way = several ? runtime::choose_sum_way(launch, {copies, false, pay}) : runtime::SumWay::alone;
+  std::optional<SumTimer> timer;
+  if (several) timer.emplace(launch, way);
+  if (way == runtime::SumWay::copies) {
+    runtime::launch_with_sums(binary.code(), block, variant.param_bytes, binary.sums(), request.dims, request.options);
+    return;
+  }
+  runtime::LaunchOptions one = request.options;
+  one.max_threads = 1;  // plain additions: one worker at a time
+  runtime::launch(binary.code(), block, request.dims, one);
+}
+
+}  // namespace
+
 bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
-  if (options_.deterministic) return false;
-  constexpr int kManyWorkers = 6;  // an atomic addition costs about as much as so many plain ones
-  return variant.binary && !variant.binary->sums().empty() && !request.options.serial &&
-         runtime::thread_count() >= kManyWorkers &&
-         (request.options.max_threads == 0 || request.options.max_threads >= kManyWorkers) &&
-         !runtime::copies_pay(variant.binary->code(), block, variant.binary->sums(), request.dims, request.options) &&
-         runtime::plan_launch(variant.binary->code(), runtime::launch_size(variant.binary->code(), request.dims),
-                              runtime::thread_count(), request.options)
-                 .chunks >= kManyWorkers;
+  chosen_atomics.reset();
+  if (options_.deterministic || !variant.binary || variant.binary->sums().empty()) return false;
+  constexpr int kManyWorkers = 4;  // an atomic addition costs about as much as so many plain ones
+  const int workers = workers_of(request.options);
+  if (workers < kManyWorkers) return false;
+  const runtime::KernelCode& code = variant.binary->code();
+  const std::int64_t total = runtime::launch_size(code, request.dims);
+  if (runtime::plan_launch(code, total, workers, request.options).chunks < workers) return false;
+  const runtime::SumCase launch{this, variant.adjoint, total, workers};
+  const bool pay = runtime::copies_pay(code, block, variant.binary->sums(), request.dims, request.options);
+  const bool copies = pay || copies_fit(variant, block, workers);
+  if (runtime::choose_sum_way(launch, {copies, true, pay}) != runtime::SumWay::atomics) return false;
+  chosen_atomics = launch;
+  return true;
 }
 
 bool in_thread_order(const KernelVariant& variant, const LaunchRequest& request) {
@@ -323,16 +391,13 @@ WEFT_HOT void Kernel::run_as_asked(const KernelVariant& variant, const void* blo
     }
     if (options_.deterministic && variant.binary->sum_order() != analysis::SumOrder::free && !request.options.serial)
       return run_deterministic(variant, block, request);
-    if (sums.empty()) {
-      runtime::launch(variant.binary->code(), block, request.dims, request.options);
-    } else if (runtime::copies_pay(variant.binary->code(), block, sums, request.dims, request.options)) {
-      runtime::launch_with_sums(variant.binary->code(), block, variant.param_bytes, sums, request.dims,
-                                request.options);
-    } else {
-      runtime::LaunchOptions one = request.options;
-      one.max_threads = 1;  // plain additions: one worker at a time
-      runtime::launch(variant.binary->code(), block, request.dims, one);
+    if (!sums.empty()) return run_with_sums(this, variant, block, request);
+    std::optional<SumTimer> timer;
+    if (chosen_atomics) [[unlikely]] {
+      if (chosen_atomics->kernel == this) timer.emplace(*chosen_atomics, runtime::SumWay::atomics);
+      chosen_atomics.reset();
     }
+    runtime::launch(variant.binary->code(), block, request.dims, request.options);
     return;
   }
   const ir::Function& kernel = *variant.module->functions.back();

@@ -13,6 +13,7 @@
 #include "driver/kernel_metadata.h"
 #include "driver/pipeline.h"
 #include "ir/tile_memory.h"
+#include "runtime/cache_bundles.h"
 
 namespace weft::driver {
 namespace {
@@ -44,7 +45,12 @@ struct Unclaimed {
 }  // namespace
 
 struct BinaryStore::Impl {
-  explicit Impl(runtime::CacheOptions options) : cache(std::make_shared<runtime::Cache>(std::move(options))) {}
+  explicit Impl(runtime::CacheOptions options) { use(std::move(options)); }
+
+  void use(runtime::CacheOptions options) {
+    bundles = std::make_shared<runtime::CacheBundles>(options.folder, options.build_id);
+    cache = std::make_shared<runtime::Cache>(std::move(options));
+  }
 
   std::mutex mutex;
   std::unordered_map<Hash128, std::weak_ptr<const KernelBinary>> loaded;  // by content key
@@ -52,6 +58,7 @@ struct BinaryStore::Impl {
   std::unordered_map<Hash128, std::shared_ptr<std::mutex>> building;      // one builder per content key
   std::unordered_map<Hash128, Unclaimed> ahead;                           // built ahead and not asked for yet
   std::shared_ptr<runtime::Cache> cache;                                  // replaced by set_cache_folder
+  std::shared_ptr<runtime::CacheBundles> bundles;                         // of the same folder
   ApartObjects apart;
 
   std::shared_ptr<const KernelBinary> find_loaded(const Hash128& key) {
@@ -134,9 +141,13 @@ void BinaryStore::set_cache_folder(const std::string& folder) {
   runtime::CacheOptions options;
   options.folder = folder;
   options.build_id = build_id();
-  auto fresh = std::make_shared<runtime::Cache>(std::move(options));
-  std::lock_guard lock(impl_->mutex);
-  impl_->cache = std::move(fresh);
+  std::shared_ptr<runtime::CacheBundles> before;
+  {
+    std::lock_guard lock(impl_->mutex);
+    before = impl_->bundles;
+    impl_->use(std::move(options));
+  }
+  before->flush();
 }
 
 BinaryStore& BinaryStore::shared() {
@@ -154,15 +165,17 @@ class BinaryStore::Search {
  public:
   using Found = std::shared_ptr<const KernelBinary>;
 
-  Search(Impl& store, std::shared_ptr<runtime::Cache> disk, const BuildRequest& request, codegen::TargetSpec target,
-         DiagnosticSink& sink, BuildReport& report)
-      : store_(store),
-        disk_(std::move(disk)),
-        request_(request),
-        target_(std::move(target)),
-        sink_(sink),
-        report_(report) {
-    if (request.source_hash != Hash128{}) source_key_ = source_key(request, target_);
+  Search(Impl& store, const BuildRequest& request, codegen::TargetSpec target, DiagnosticSink& sink,
+         BuildReport& report)
+      : store_(store), request_(request), target_(std::move(target)), sink_(sink), report_(report) {
+    {
+      std::lock_guard lock(store.mutex);
+      disk_ = store.cache;
+      bundles_ = store.bundles;
+    }
+    if (request.source_hash == Hash128{}) return;
+    source_key_ = source_key(request, target_);
+    if (request.kernel) group_ = hash_bytes(file_of(request).data(), file_of(request).size());
   }
 
   Found run() {
@@ -182,6 +195,8 @@ class BinaryStore::Search {
   Found by_source() {
     if (!source_key_) return nullptr;
     std::optional<Hash128> content = store_.content_for(*source_key_);
+    if (!content && caches())
+      if (Found found = from_bundle()) return found;
     if (!content && caches()) content = disk_->get_content_key(*source_key_);
     if (!content) return nullptr;
     report_.source_key_hit = true;
@@ -190,6 +205,22 @@ class BinaryStore::Search {
     report_.source_key_hit = false;
     return nullptr;
   }
+
+  /// Everything that the program's file led to lies in one file of the cache.
+  Found from_bundle() {
+    if (!group_) return nullptr;
+    const std::optional<runtime::BundleHit> hit = bundles_->get(*group_, *source_key_);
+    if (!hit) return nullptr;
+    report_.source_key_hit = true;
+    if (Found found = from_process(hit->content)) return found;
+    if (Found found = load(hit->content, hit->payload, hit->metadata))
+      return keep(hit->content, remember(hit->content, std::move(found)), {}, {});
+    bundles_->drop(*group_, *source_key_);
+    report_.source_key_hit = false;
+    return nullptr;
+  }
+
+  static std::string_view file_of(const BuildRequest& request) { return request.kernel->tree->source->name(); }
 
   Found by_content(ir::Module& module, const Hash128& key) {
     if (Found found = from_process(key)) return remember(key, std::move(found));
@@ -224,26 +255,42 @@ class BinaryStore::Search {
 
   Found from_disk(const Hash128& key) {
     if (!caches()) return nullptr;
-    auto hit = disk_->get(runtime::CacheTable::object, key);
+    const auto hit = disk_->get(runtime::CacheTable::object, key);
+    if (!hit) return nullptr;
+    Found found = load(key, hit->payload(), hit->metadata());
+    if (!found)
+      disk_->remove(runtime::CacheTable::object, key);
+    else if (!request_.ahead)
+      to_bundle(key, hit->payload(), hit->metadata());
+    return found;
+  }
+
+  /// Links what the cache holds; null if it is whole, but not to be used.
+  Found load(const Hash128& key, std::span<const std::byte> payload, std::span<const std::byte> metadata) {
     KernelMetadata meta;
-    if (!hit || !meta.read(hit->metadata())) return nullptr;
-    std::span<const char> object(reinterpret_cast<const char*>(hit->payload().data()), hit->payload().size());
+    if (!meta.read(metadata)) return nullptr;
+    std::span<const char> object(reinterpret_cast<const char*>(payload.data()), payload.size());
     try {
       auto binary = assemble(std::move(meta), object);
       report_.source = BuildReport::Source::disk;
       return store_.publish(in_place(key, request_.device), binary);
-    } catch (const codegen::Error&) {  // whole but not loadable: rebuild
+    } catch (const codegen::Error&) {
     } catch (const cuda::DriverError&) {
     }
-    disk_->remove(runtime::CacheTable::object, key);
     return nullptr;
+  }
+
+  void to_bundle(const Hash128& key, std::span<const std::byte> payload, std::span<const std::byte> metadata) {
+    if (group_ && source_key_ && caches()) bundles_->add(*group_, *source_key_, key, payload, metadata);
   }
 
   void to_disk(const Hash128& key, const std::string& object, const std::string& metadata) {
     if (!caches()) return;
-    if (!object.empty())
-      disk_->put(runtime::CacheTable::object, key, std::as_bytes(std::span(object)),
-                 std::as_bytes(std::span(metadata)));
+    if (!object.empty()) {
+      const auto payload = std::as_bytes(std::span(object)), rest = std::as_bytes(std::span(metadata));
+      disk_->put(runtime::CacheTable::object, key, payload, rest);
+      to_bundle(key, payload, rest);
+    }
     if (source_key_) disk_->put_content_key(*source_key_, key);
   }
 
@@ -377,11 +424,13 @@ class BinaryStore::Search {
 
   Impl& store_;
   std::shared_ptr<runtime::Cache> disk_;
+  std::shared_ptr<runtime::CacheBundles> bundles_;
   const BuildRequest& request_;
   codegen::TargetSpec target_;
   DiagnosticSink& sink_;
   BuildReport& report_;
   std::optional<Hash128> source_key_;
+  std::optional<Hash128> group_;  // of kernels of one file
 };
 
 std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request, DiagnosticSink& sink,
@@ -390,7 +439,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   BuildReport& r = report ? *report : scratch;
   r = BuildReport{};
   try {
-    return Search(*impl_, cache(), request, target_of(request), sink, r).run();
+    return Search(*impl_, request, target_of(request), sink, r).run();
   } catch (const codegen::Error& error) {  // PTX that its device would not run, code that does not load
     sink.report(DiagCode::codegen_failed, request.kernel->def->name_loc, error.what());
     return nullptr;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/handles.h"
 #include "ir/text.h"
 
 namespace weft::driver {
@@ -59,6 +60,10 @@ Hash128 content_key(const ir::Module& module, const BuildRequest& request, const
   canonical.locations = request.options.names_places() || (request.device && request.options.gpu.line_info);
   Hasher hasher;
   hasher.text(ir::print(module, canonical)).text(build_id());
+  // Errors about ids name the argument: a kernel that is the same but for names says its own.
+  for (const auto& function : module.functions)
+    if (function->kind == ir::FunctionKind::kernel)
+      for (const analysis::HandleArgument& id : analysis::handle_arguments(*function)) hasher.text(id.name);
   request.options.hash_into(hasher);
   hash_form(hasher, request.form);
   hash_target(hasher, target, request);

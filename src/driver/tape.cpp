@@ -10,11 +10,21 @@
 namespace weft::driver {
 namespace {
 
-std::atomic<Tape*> recording{nullptr};
-thread_local int suspended = 0;    // reasons why this thread is not recorded: it goes back over a tape, for one
-std::atomic<bool> forward{false};  // some language's forward mode is active
+std::atomic<Tape*> recording{nullptr};  // of threads that have none of their own
 
-void follow() { work_is_followed = recording.load() || forward; }
+struct Own {
+  Tape* tape = nullptr;
+  bool forward = false;  // some language's forward mode is active
+  int suspended = 0;     // reasons why this thread is not recorded: it goes back over a tape, for one
+  bool apart = false;    // it has to do with its own alone
+};
+thread_local Own own;
+thread_local std::vector<Own> put_aside;  // what a thread was at before it worked apart
+
+Tape* tape_of_block() {
+  if (own.tape || own.apart) return own.tape;
+  return recording.load(std::memory_order_acquire);
+}
 
 void announce_gradients_at(const Type* type, const char* at, const std::string& by) {
   if (type->is_array()) {
@@ -28,44 +38,65 @@ void announce_gradients_at(const Type* type, const char* at, const std::string& 
 
 }  // namespace
 
-std::atomic<bool> work_is_followed{false};
+std::atomic<int> followers{0};
 
 void start_recording(Tape& tape) {
   // A function that some tape calls on its way back may begin a tape of its own.
-  tape.outer_ = std::exchange(suspended, 0);
-  recording = &tape;
-  follow();
+  tape.outer_ = std::exchange(own.suspended, 0);
+  tape.records_ = true;
+  own.tape = &tape;
+  Tape* none = nullptr;
+  if (!own.apart) recording.compare_exchange_strong(none, &tape);
+  ++followers;
 }
 
 void stop_recording(Tape& tape) {
   // What start_recording has put aside holds again: the thread is where it was.
-  suspended += std::exchange(tape.outer_, 0);
-  recording = nullptr;
-  follow();
+  own.suspended += std::exchange(tape.outer_, 0);
+  own.tape = nullptr;
+  Tape* same = &tape;
+  recording.compare_exchange_strong(same, nullptr);
+  tape.records_ = false;
+  --followers;
 }
+
+void WorkApart::begin() {
+  put_aside.push_back(own);
+  own = {};
+  own.apart = true;
+}
+
+void WorkApart::end() {
+  own = put_aside.back();
+  put_aside.pop_back();
+}
+
+Tape* tape_of_thread() { return own.tape; }
 
 WEFT_HOT Tape* recording_tape() {
   // The hot path of every launch: one relaxed load while no tape records.
-  if (!work_is_followed.load(std::memory_order_relaxed)) return nullptr;
-  return suspended ? nullptr : recording.load(std::memory_order_acquire);
+  if (followers.load(std::memory_order_relaxed) == 0) return nullptr;
+  return own.suspended ? nullptr : tape_of_block();
 }
 
-const Tape* tape_in_block() { return recording.load(std::memory_order_acquire); }
+const Tape* tape_in_block() { return tape_of_block(); }
 
 runtime::VersionKeeper* keeper_for_writes(Tape* tape) {
-  if (!tape && suspended) tape = recording.load(std::memory_order_acquire);
+  if (!tape && own.suspended) tape = tape_of_block();
   return tape ? &tape->keeper() : nullptr;
 }
 
-void suspend_recording(int by) { suspended += by; }
-bool recording_is_suspended() { return suspended != 0; }
+void suspend_recording(int by) { own.suspended += by; }
+bool recording_is_suspended() { return own.suspended != 0; }
 
-bool forward_mode() { return forward.load(std::memory_order_relaxed) && suspended == 0; }
+bool forward_mode() { return followers.load(std::memory_order_relaxed) != 0 && own.forward && own.suspended == 0; }
 
 void set_forward_mode(bool on) {
-  forward = on;
-  follow();
+  own.forward = on;
+  followers += on ? 1 : -1;
 }
+
+bool has_forward_mode() { return own.forward; }
 
 void announce_array_write(const runtime::Array& array, const char* by, const runtime::Array* part_of) {
   // A captured write happens when the graph runs, and is announced again then.

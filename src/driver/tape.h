@@ -75,6 +75,7 @@ class Tape {
   /// Whether a step writes to an array's memory; functions may.
   bool writes(std::size_t step, const runtime::Array& array) const;
 
+  void* owner = nullptr;  // the language's object that it belongs to
   /// Launches are searched for threads that meet before they run (race_check.h).
   void watch_threads(bool on) { watch_threads_ = on; }
   bool watches_threads() const { return watch_threads_; }
@@ -83,7 +84,7 @@ class Tape {
   std::vector<std::shared_ptr<Take>> takes() const;
 
  private:
-  friend void start_recording(Tape& tape);  // outer_
+  friend void start_recording(Tape& tape);  // outer_, records_
   friend void stop_recording(Tape& tape);
   friend class Repeats;
   void go_back(const std::function<void()>& seed, const std::vector<const runtime::Array*>& retained);
@@ -94,18 +95,32 @@ class Tape {
   mutable std::mutex mutex_;                   // guards the list against launches of several threads
   bool watch_threads_ = false;
   bool goes_back_ = false;
-  bool listens_ = false;  // there are steps that are no launches
-  int outer_ = 0;         // why the work of the thread was not to be recorded when recording began
+  std::atomic<bool> records_{false};  // its block is open, in whichever thread
+  bool listens_ = false;              // there are steps that are no launches
+  int outer_ = 0;                     // why the work of the thread was not to be recorded when recording began
 };
 
 // ---- Which tape records ------------------------------------------------------------------------------------------------
 
-/// From now on this tape records what all threads do; whoever calls sees to it that it is one at a time.
+/// From now on this tape records what the calling thread does, and, if no other tape does so already, what threads do that
+/// have no tape of their own. Whoever calls sees to it that a thread has one at a time, and ends it there.
 void start_recording(Tape& tape);
 void stop_recording(Tape& tape);
+/// While it lives, the thread works for somebody else than the program, an engine that calls from threads of its own: it is
+/// followed only by tapes and forward modes that it starts itself.
+class WorkApart {
+ public:
+  WorkApart() { begin(); }
+  ~WorkApart() { end(); }
+  WorkApart(const WorkApart&) = delete;
+  static void begin();
+  static void end();
+};
+/// The tape that this thread has begun; null: none since it works apart, if it does.
+Tape* tape_of_thread();
 /// The tape that records what this thread does, or null.
 Tape* recording_tape();
-/// The tape whose block it is, if the work of this thread is recorded or not; may be null.
+/// The tape in whose block this thread works, if that is recorded or not; may be null.
 const Tape* tape_in_block();
 /// Counts why this thread's work is not to be recorded.
 void suspend_recording(int by);
@@ -117,11 +132,14 @@ class RecordingSuspended {
   RecordingSuspended(const RecordingSuspended&) = delete;
 };
 
-/// Whether a tape records or forward mode is active, whichever thread it concerns: if not, launches need not ask on.
-extern std::atomic<bool> work_is_followed;
+/// How many tapes record and forward modes are active, whichever threads they concern: if none, launches need not ask on.
+extern std::atomic<int> followers;
 /// Whether the work of this thread is followed by a language's forward mode.
 bool forward_mode();
+/// Begins or ends one for this thread.
 void set_forward_mode(bool on);
+/// Whether there is one, if it follows or not.
+bool has_forward_mode();
 
 // ---- Writes ------------------------------------------------------------------------------------------------------------
 

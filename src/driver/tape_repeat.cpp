@@ -144,7 +144,7 @@ std::vector<Repeat> Repeats::find(const Tape* except, const cuda::Device* device
     const std::vector<Tape::Step>& steps = tape->steps();
     // A tape that is being recorded gets steps and repeats none. One that goes back
     // launches adjoints, which are no steps of any.
-    if (tape == except || tape == tape_in_block() || tape->goes_back_ || steps.empty()) continue;
+    if (tape == except || tape->records_ || tape->goes_back_ || steps.empty()) continue;
     std::shared_ptr<Take> take = tape->next_;
     // Another graph, or somebody's write to what the take has used: what has begun is not a repetition any more.
     if (take && (take->capture != runtime::capture_now() || take->keeper.is_disturbed())) {

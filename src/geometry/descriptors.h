@@ -34,12 +34,14 @@ struct TreeDescriptor {
   std::uint64_t leaves;   // blocks or single entries, of faces or boxes
   std::uint64_t moments;  // WideMoments or NarrowMoments; 0 without
   std::uint64_t groups;   // GroupRoot; 0 without
+  std::uint32_t nobodys;  // zero: who takes an id for the address of another library's tree finds no nodes here
   std::uint32_t node_count;
-  std::uint32_t item_count;  // faces or boxes that were given, those left out included
   std::uint32_t group_count;
   std::uint32_t entry_count;  // blocks or single entries of leaves
 };
-static_assert(sizeof(TreeDescriptor) == 64);
+static_assert(sizeof(TreeDescriptor) == 64 && offsetof(TreeDescriptor, nobodys) == 48 &&
+                  offsetof(TreeDescriptor, group_count) == 56,
+              "src/stdlib/bvh.py knows these offsets");
 
 /// A mesh: its arrays as kernels see arrays, and its tree, which has an id of its own.
 struct MeshDescriptor {
@@ -137,6 +139,11 @@ enum TextureFlags : std::uint32_t {
   kLinearLevels = 4,  // between levels, else the nearest
   kWhole = 8,         // a GPU's unit gives whole numbers of 32 bits
   kUnsigned = 16,     // and they have no sign
+  kLives = 32,        // there is a texture: a slot that is zero has none
+  kClamped = 64,      // along all axes the outermost texels go on for ever
+  kBordered = 128,    // along some axis there is nothing beyond the edges
+  kPlain = 256,       // linear, clamped, with one level
+  kHalf = 512,        // gradients of texels are float16
 };
 
 /// One level of a texture. On a CPU texels are float32, channels next to each other; on a GPU they are fetched.
@@ -144,15 +151,21 @@ struct TextureLevel {
   std::uint64_t texels;  // their address; on a GPU a texture object that gives single ones
   std::int32_t extent[3];
   float scale[3];  // from coordinates to texels
+  float low[3];    // where texels are counted from centres if the texture is linear, from edges if not: no place
+  float high[3];   // beyond these needs another texel
+  std::uint64_t padding;
 };
-static_assert(sizeof(TextureLevel) == 32);
+static_assert(sizeof(TextureLevel) == 64 && offsetof(TextureLevel, extent) == 8 &&
+                  offsetof(TextureLevel, scale) == 20 && offsetof(TextureLevel, low) == 32 &&
+                  offsetof(TextureLevel, high) == 44,
+              "src/stdlib/texture.py knows these offsets");
 
 /// A texture (src/texture): levels, how coordinates become texels, and where gradients of texels go.
 struct TextureDescriptor {
   Header header;
   std::uint64_t levels;    // TextureLevel, one for each
   std::uint64_t object;    // of the driver, that filters; 0 on a CPU
-  std::uint64_t gradient;  // float32, of the first level's texels; 0 without
+  std::uint64_t gradient;  // float32 or float16, of the first level's texels; 0 without
   std::uint32_t level_count;
   std::uint32_t channels;    // 1, 2 or 4
   std::uint32_t address[3];  // wrap, clamp, mirror, border
@@ -161,7 +174,7 @@ struct TextureDescriptor {
   float quick[3];            // from coordinates to those of `object`
   TextureLevel first;        // the first level again: it saves a load
 };
-static_assert(sizeof(TextureDescriptor) == 128 && offsetof(TextureDescriptor, levels) == 16 &&
+static_assert(sizeof(TextureDescriptor) == 160 && offsetof(TextureDescriptor, levels) == 16 &&
                   offsetof(TextureDescriptor, gradient) == 32 && offsetof(TextureDescriptor, level_count) == 40 &&
                   offsetof(TextureDescriptor, address) == 48 && offsetof(TextureDescriptor, period) == 60 &&
                   offsetof(TextureDescriptor, inverse) == 72 && offsetof(TextureDescriptor, quick) == 84 &&

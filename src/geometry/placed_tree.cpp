@@ -173,7 +173,7 @@ TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) c
     tree.header.flags = there_.leaves.is_valid() && there_.leaves.extent(1) == 12 ? kOfFaces : 0u;
     // How many nodes there are is known to the GPU alone; the root says where they end.
     tree.node_count = there_.count ? std::uint32_t(there_.nodes.extent(0)) : 0;
-    tree.item_count = tree.entry_count = there_.count;
+    tree.entry_count = there_.count;
     return tree;
   }
   tree.header.flags = (host_.of_faces ? kOfFaces : 0u) | (host_.moments.bytes ? kMoments : 0u);
@@ -182,7 +182,6 @@ TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) c
   tree.moments = device_ ? address(sent_moments_) : address(host_.moments.memory);
   tree.groups = device_ ? address(sent_groups_) : address(host_.groups.memory);
   tree.node_count = host_.node_count;
-  tree.item_count = host_.item_count;
   tree.group_count = host_.group_count;
   tree.entry_count = host_.entry_count;
   return tree;

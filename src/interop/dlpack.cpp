@@ -3,6 +3,7 @@
 
 #include "cuda/device.h"
 #include "runtime/errors.h"
+#include "support/hot.h"
 
 namespace weft::interop {
 namespace {
@@ -166,6 +167,32 @@ bool read_tensor(const DlTensor& tensor, std::uint64_t flags, ForeignMemory& out
   if (!within_reach(out, std::uint64_t(size)))
     return refuse(why, "its DLPack tensor of shape " + list_text(out.shape, out.rank) + " and strides " +
                            list_text(out.strides, out.rank) + " bytes reaches beyond the address space");
+  return true;
+}
+
+WEFT_HOT bool read_packed(const DlTensor& tensor, const Type*& element, ArrayDesc& out) {
+  if (tensor.device.type != kDlCpu || tensor.dtype.lanes != 1 || tensor.byte_offset != 0 || tensor.ndim < 1 ||
+      tensor.ndim > kMaxRank || !tensor.data || !tensor.shape || !tensor.strides)
+    return false;
+  const std::optional<ScalarKind> kind = scalar_kind(tensor.dtype);
+  if (!kind) return false;
+  const Type* scalar = types::scalar(*kind);
+  if (element && element != scalar) return false;
+  const auto size = std::int64_t(scalar->size());
+  std::int64_t count = 1;
+  for (int d = tensor.ndim; d-- > 0;) {
+    const std::int64_t extent = tensor.shape[d];
+    if (extent < 1 || tensor.strides[d] != count) return false;
+    out.shape[d] = extent;
+    out.strides[d] = count * size;
+    if (__builtin_mul_overflow(count, extent, &count) || count > INT64_MAX / 8) return false;
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data);
+  if (count < 2 || address % scalar->align() != 0 || address > std::uintptr_t(INT64_MAX - count * size)) return false;
+  element = scalar;
+  out.data = tensor.data;
+  out.grad = nullptr;
+  out.ndim = tensor.ndim;
   return true;
 }
 

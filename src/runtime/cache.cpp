@@ -7,90 +7,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
+
+#include "runtime/cache_file.h"
 
 namespace weft::runtime {
 namespace {
 
-constexpr std::int64_t kMaxEntryBytes = std::int64_t(1) << 32;
+constexpr std::uint64_t kMaxEntryBytes = std::uint64_t(1) << 32;
 constexpr std::int64_t kTouchSeconds = 24 * 60 * 60;  // finer would write to the disk on every hit
-
-/// A file descriptor that closes itself.
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  /// A full disk can show only here.
-  bool close() {
-    const bool ok = ::close(fd_) == 0;
-    fd_ = -1;
-    return ok;
-  }
-
- private:
-  int fd_;
-};
-
-bool read_all(int fd, std::byte* to, std::size_t size) {
-  while (size > 0) {
-    const ssize_t n = ::read(fd, to, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    to += n;
-    size -= std::size_t(n);
-  }
-  return true;
-}
-
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes = bytes.subspan(std::size_t(n));
-  }
-  return true;
-}
-
-/// Makes a folder and those above it. False with errno set when it can't be.
-bool make_folders(const std::string& folder) {
-  for (std::size_t at = 1; at <= folder.size(); ++at) {
-    if (at < folder.size() && folder[at] != '/') continue;
-    if (::mkdir(folder.substr(0, at).c_str(), 0777) != 0 && errno != EEXIST) {
-      // A parent that we may not write to can still hold the folder we want.
-      struct stat info{};
-      const int error = errno;
-      if (::stat(folder.substr(0, at).c_str(), &info) == 0 && S_ISDIR(info.st_mode)) continue;
-      errno = error;
-      return false;
-    }
-  }
-  return true;
-}
-
-/// A name that no other process and no other thread uses: processes on several machines may share the folder.
-std::string temporary_name(const std::string& folder) {
-  static std::atomic<std::uint64_t> counter{0};
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  Hasher hash;
-  hash.value(std::int64_t(getpid())).value(counter.fetch_add(1)).value(std::int64_t(now.tv_sec));
-  hash.value(std::int64_t(now.tv_nsec)).value(reinterpret_cast<std::uintptr_t>(&now));
-  char host[64] = {};
-  gethostname(host, sizeof host - 1);
-  hash.text(host);
-  return folder + "/tmp-" + hash.finish().hex();
-}
 
 std::string home_folder() {
   if (const char* home = std::getenv("HOME"); home && home[0] == '/') return home;
@@ -132,35 +59,25 @@ std::optional<CacheHit> Cache::get(CacheTable table, const Hash128& key) noexcep
   if (!enabled()) return std::nullopt;
   try {
     const std::string path = path_of(table, key);
-    // Non-blocking, so that whatever lies there (a pipe, a device) can't hold us up.
-    const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat info{};
-    if (!file.is_open() || ::fstat(file.fd(), &info) != 0) {
+    FileBytes file;
+    std::int64_t modified = 0;
+    const ReadResult result = read_cache_file(path, kMaxEntryBytes, file, &modified);
+    if (result == ReadResult::missing) {
       misses_.fetch_add(1, std::memory_order_relaxed);
       return std::nullopt;
     }
-    CacheHit hit;
-    bool good =
-        S_ISREG(info.st_mode) && info.st_size >= std::int64_t(kCacheHeaderSize) && info.st_size <= kMaxEntryBytes;
-    if (good) {
-      constexpr std::align_val_t alignment{64};
-      const auto size = std::size_t(info.st_size);
-      hit.file_ = {static_cast<std::byte*>(::operator new(size, alignment)),
-                   [](std::byte* memory) { ::operator delete(memory, std::align_val_t{64}); }};
-      good = read_all(file.fd(), hit.file_.get(), size);
-      if (good) {
-        const auto view = parse_cache_entry({hit.file_.get(), size}, {table, key, build_});
-        good = view.has_value();
-        if (good) hit.view_ = *view;
-      }
-    }
-    if (!good) {
+    std::optional<CacheEntryView> view;
+    if (result == ReadResult::whole) view = parse_cache_entry(file.span(), {table, key, build_});
+    if (!view) {
       ::unlink(path.c_str());
       damaged_.fetch_add(1, std::memory_order_relaxed);
       misses_.fetch_add(1, std::memory_order_relaxed);
       return std::nullopt;
     }
-    if (::time(nullptr) - info.st_mtime > kTouchSeconds) ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+    CacheHit hit;
+    hit.file_ = std::move(file.memory);
+    hit.view_ = *view;
+    if (::time(nullptr) - modified > kTouchSeconds) ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
     hits_.fetch_add(1, std::memory_order_relaxed);
     return hit;
   } catch (...) {
@@ -188,22 +105,10 @@ bool Cache::put(CacheTable table, const Hash128& key, std::span<const std::byte>
 bool Cache::write_file(const std::string& path, const CacheIdentity& identity, std::span<const std::byte> payload,
                        std::span<const std::byte> metadata) {
   const std::vector<std::byte> header = cache_entry_header(identity, payload, metadata);
-  const std::string temporary = temporary_name(options_.folder);
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  int fd = ::open(temporary.c_str(), kFlags, 0666);
-  if (fd < 0 && errno == ENOENT && make_folders(options_.folder)) fd = ::open(temporary.c_str(), kFlags, 0666);
-  File file(fd);
-  if (!file.is_open()) {
-    warn_once("can't create a file in the kernel cache", errno);
-    return false;
-  }
-  const bool written = write_all(file.fd(), header) && write_all(file.fd(), payload) && write_all(file.fd(), metadata);
-  int error = written ? 0 : errno;
-  if (!file.close() && !error) error = errno;
-  if (!error && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  bool created = false;
+  const int error = write_cache_file(options_.folder, path, {header, payload, metadata}, &created);
   if (!error) return true;
-  ::unlink(temporary.c_str());
-  warn_once("can't write to the kernel cache", error);
+  warn_once(created ? "can't write to the kernel cache" : "can't create a file in the kernel cache", error);
   return false;
 }
 

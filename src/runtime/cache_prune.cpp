@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/cache.h"
+#include "runtime/cache_bundles.h"
 
 namespace weft::runtime {
 namespace {
@@ -27,7 +28,8 @@ bool is_hex(std::string_view text) { return text.find_first_not_of("0123456789ab
 
 /// Only names that the cache gives are ever touched.
 bool is_entry(std::string_view name) {
-  return name.size() == 36 && is_hex(name.substr(0, 32)) && (name.ends_with(".obj") || name.ends_with(".src"));
+  return name.size() == 36 && is_hex(name.substr(0, 32)) &&
+         (name.ends_with(".obj") || name.ends_with(".src") || name.ends_with(".pak"));
 }
 bool is_temporary(std::string_view name) {
   return name.size() == 36 && name.starts_with("tmp-") && is_hex(name.substr(4));
@@ -129,6 +131,7 @@ void Cache::prune() noexcept {
 }
 
 void Cache::clear() noexcept {
+  note_cache_cleared();
   if (!enabled()) return;
   try {
     const Folder folder(options_.folder);

@@ -1,8 +1,9 @@
 // Blocks of parameters are handed to chunks from a list; a block is used by one chunk at a time.
 #include "runtime/private_sums.h"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -10,6 +11,8 @@
 
 #include "runtime/half.h"
 #include "runtime/scheduler.h"
+#include "runtime/sum_choice.h"
+#include "runtime/sum_copies.h"
 
 namespace weft::runtime {
 namespace {
@@ -72,64 +75,34 @@ std::uint64_t bytes_of(const std::vector<Target>& targets) {
   return total;
 }
 
-/// Zeroed memory that was a copy before and will be one again: simulations launch the same kernels over and over, and
-/// fresh pages cost as much as the additions. Whoever gives memory back has zeroed it.
-class CopyPool {
- public:
-  static CopyPool& shared() {
-    static CopyPool* pool = new CopyPool;  // outlives launches of threads that end late
-    return *pool;
-  }
+// These two are worth vectors in every kind of build.
+#if defined(__GNUC__) && !defined(__clang__)
+#define WEFT_VECTORS __attribute__((optimize("O3")))
+#else
+#define WEFT_VECTORS
+#endif
 
-  char* take(std::uint64_t bytes) {
-    {
-      std::lock_guard lock(mutex_);
-      // The latest first: it is still in a cache.
-      for (std::size_t k = kept_.size(); k-- > 0;) {
-        if (kept_[k].bytes != bytes) continue;
-        char* found = kept_[k].memory;
-        kept_.erase(kept_.begin() + std::ptrdiff_t(k));
-        total_ -= bytes;
-        return found;
-      }
-    }
-    // Zero pages of the system: they cost when they are touched, by the worker that uses them, which also puts them
-    // near its core.
-    return static_cast<char*>(std::calloc(bytes, 1));
-  }
+/// Whether a piece holds anything but zeros. What is all zeros need be neither added nor cleared.
+template <class T>
+WEFT_VECTORS bool has_any(const T* parts, std::int64_t count) {
+  T any = 0;
+  for (std::int64_t k = 0; k < count; ++k) any |= parts[k];
+  return any != 0;
+}
 
-  void give_back(char* memory, std::uint64_t bytes) {
-    std::lock_guard lock(mutex_);
-    kept_.push_back({memory, bytes});
-    total_ += bytes;
-    while (total_ > kMostKept) {  // the oldest first
-      total_ -= kept_.front().bytes;
-      std::free(kept_.front().memory);
-      kept_.erase(kept_.begin());
-    }
+template <class T>
+WEFT_VECTORS void add_numbers(T* __restrict sums, T* __restrict parts, std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    // Integers through unsigned types, which wrap.
+    sums[k] = T(sums[k] + parts[k]);
+    // Zeroed while it is in the cache anyway: copies are handed out as zeros.
+    parts[k] = T(0);
   }
-
- private:
-  static constexpr std::uint64_t kMostKept = 64 << 20;
-  struct Kept {
-    char* memory;
-    std::uint64_t bytes;
-  };
-  std::mutex mutex_;
-  std::vector<Kept> kept_;
-  std::uint64_t total_ = 0;
-};
+}
 
 template <class T>
 void add_plain(char* to, char* from, std::int64_t begin, std::int64_t end) {
-  T* sums = reinterpret_cast<T*>(to);
-  T* parts = reinterpret_cast<T*>(from);
-  for (std::int64_t k = begin; k < end; ++k) {
-    // Integers through unsigned types, which wrap.
-    sums[k] = T(sums[k] + parts[k]);
-    // Zeroed while it is in the cache anyway: the pool hands out nothing else.
-    parts[k] = T(0);
-  }
+  add_numbers(reinterpret_cast<T*>(to) + begin, reinterpret_cast<T*>(from) + begin, end - begin);
 }
 
 template <float (*Widen)(std::uint16_t), std::uint16_t (*Narrow)(double)>
@@ -170,18 +143,32 @@ class Blocks {
   Blocks(ChunkFn entry, const void* params, std::size_t bytes, std::span<const SumSlot> sums,
          const std::vector<Target>& targets)
       : entry_(entry), params_(params), bytes_(bytes), sums_(sums), targets_(targets) {}
-  ~Blocks() {
-    for (Block& block : blocks_)
-      for (std::size_t t = 0; t < block.copies.size(); ++t)
-        CopyPool::shared().give_back(block.copies[t], bytes_of(targets_[t]));
-  }
   Blocks(const Blocks&) = delete;
+
+  /// Chunks are taken from as many parts of the grid as there are workers, in turn, and those of one part mostly by one
+  /// block: neighbouring threads often add to neighbouring places, and each copy then reaches a part of the array.
+  struct Parts {
+    std::int64_t chunk = 0;            // threads
+    std::int64_t count = 1, each = 0;  // parts, and chunks in each; those behind them are taken as they come
+  };
+  Parts parts;
 
   static void chunk(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
     auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
+    const Parts& parts = blocks.parts;
+    std::size_t wanted = 0;
+    if (parts.each > 0) {
+      const std::int64_t number = begin / parts.chunk;
+      if (number < parts.count * parts.each) {
+        const std::int64_t part = number % parts.count, moved = part * parts.each + number / parts.count;
+        begin += (moved - number) * parts.chunk;
+        end += (moved - number) * parts.chunk;
+        wanted = std::size_t(part);
+      }
+    }
     // Chunks of one worker come one after another, so there are as many blocks as workers at most, however many chunks
     // there are.
-    const std::size_t taken = blocks.take(context);
+    const std::size_t taken = blocks.take(context, wanted);
     if (taken == kNone) return;
     blocks.entry_(begin, end, blocks.params_of(taken), context);
     {
@@ -206,22 +193,64 @@ class Blocks {
   std::int64_t part_threads = 1;
 
   void add_up_all() {
+    static std::atomic<std::uint32_t> all_launches{0};
+    const std::uint32_t launches = all_launches.fetch_add(1, std::memory_order_relaxed);
     for (std::size_t t = 0; t < targets_.size(); ++t) {
+      const std::uint64_t size = size_of(targets_[t].scalar);
+      std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> touched(blocks_.size());
+      std::vector<std::atomic<std::uint64_t>> useful(blocks_.size());
+      parallel_for(std::int64_t(blocks_.size()),
+                   [&](std::int64_t b) { touched[std::size_t(b)] = blocks_[std::size_t(b)].copies[t].touched(); });
       // In pieces over all cores, each piece over all copies in the order of blocks: the sums differ from run to run
       // only by which chunks a block got, as atomic additions would, and not at all where that is fixed.
-      const std::int64_t piece = 1 << 16, count = targets_[t].count;
-      parallel_for((count + piece - 1) / piece, [&](std::int64_t k) {
-        for (const Block& block : blocks_)
-          add_up(targets_[t], block.copies[t], k * piece, std::min(count, (k + 1) * piece));
+      const std::uint64_t bytes = bytes_of(targets_[t]);
+      const std::uint64_t piece = std::max<std::uint64_t>(kLeastPiece, bytes / 64 / kLeastPiece * kLeastPiece);
+      parallel_for(std::int64_t((bytes + piece - 1) / piece), [&](std::int64_t k) {
+        const std::uint64_t lo = std::uint64_t(k) * piece, hi = std::min(bytes, lo + piece);
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+          std::uint64_t found = 0;
+          auto range = std::ranges::upper_bound(touched[b], lo, {}, &std::pair<std::uint64_t, std::uint64_t>::second);
+          for (; range != touched[b].end() && range->first < hi; ++range)
+            found += add_range(targets_[t], blocks_[b].copies[t].data(), std::max(lo, range->first) / size,
+                               std::min(hi, range->second) / size);
+          useful[b].fetch_add(found * size, std::memory_order_relaxed);
+        }
       });
+      for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        std::uint64_t all = 0;
+        for (const auto& [lo, hi] : touched[b]) all += hi - lo;
+        // Pages are dear, and the next launch may need them after all: now and then is enough.
+        if (useful[b].load() < all / 4 && launches % 16 == 0) blocks_[b].copies[t].forget_pages();
+      }
     }
   }
 
  private:
   struct Block {
     std::vector<std::uint64_t> params;
-    std::vector<char*> copies;  // by target
+    std::vector<SumCopy> copies;  // by target
   };
+  static constexpr std::uint64_t kLeastPiece = 64 << 10;  // bytes; a multiple of pages and of every scalar
+
+  /// Adds up a range of scalars, by bits that are not all zero; gives how many scalars were looked at in vain not.
+  static std::uint64_t add_range(const Target& target, char* copy, std::uint64_t begin, std::uint64_t end) {
+    constexpr std::uint64_t kLook = 4096;  // bytes
+    const std::uint64_t size = size_of(target.scalar), step = kLook / size;
+    std::uint64_t found = 0;
+    for (std::uint64_t at = begin; at < end; at += step) {
+      const std::uint64_t stop = std::min(end, at + step);
+      const char* bytes = copy + at * size;
+      const std::uint64_t count = (stop - at) * size;
+      // A negative zero is no zero here; it is added, and nothing changes.
+      const bool any = count % 8 == 0 && reinterpret_cast<std::uintptr_t>(bytes) % 8 == 0
+                           ? has_any(reinterpret_cast<const std::uint64_t*>(bytes), std::int64_t(count / 8))
+                           : has_any(reinterpret_cast<const std::uint8_t*>(bytes), std::int64_t(count));
+      if (!any) continue;
+      add_up(target, copy, std::int64_t(at), std::int64_t(stop));
+      found += stop - at;
+    }
+    return found;
+  }
 
   static constexpr std::size_t kNone = SIZE_MAX;
 
@@ -231,9 +260,15 @@ class Blocks {
     return taken ? blocks_[taken - 1].params.data() : params_;
   }
 
-  /// A block that nobody uses; waits for one when there is no memory for another. kNone: the launch was stopped meanwhile.
-  std::size_t take(LaunchContext* context) {
+  /// A block that nobody uses, the wanted one if it is among them; waits for one when there is no memory for another. kNone:
+  /// the launch was stopped meanwhile.
+  std::size_t take(LaunchContext* context, std::size_t wanted) {
     std::unique_lock lock(mutex_);
+    const auto best = std::ranges::find(free_, wanted);
+    if (best == free_.end() && wanted == blocks_.size() + 1 && make()) {  // its turn to be made
+    } else if (best != free_.end()) {
+      std::swap(*best, free_.back());
+    }
     if (free_.empty() && !make())
       while (!freed_.wait_for(lock, kAskInterval, [&] { return !free_.empty(); })) {
         lock.unlock();
@@ -251,14 +286,11 @@ class Blocks {
     made.params.resize(bytes_ / 8 + 1);
     std::memcpy(made.params.data(), params_, bytes_);
     for (const Target& t : targets_) {
-      char* copy = CopyPool::shared().take(bytes_of(t));
-      if (!copy) {
-        for (char* earlier : made.copies) std::free(earlier);
-        return false;
-      }
-      made.copies.push_back(copy);
+      SumCopy copy(bytes_of(t));
+      if (!copy.data()) return false;
       auto& desc = *reinterpret_cast<ArrayDesc*>(reinterpret_cast<char*>(made.params.data()) + sums_[t.slot].offset);
-      (sums_[t.slot].gradient ? desc.grad : desc.data) = copy;
+      (sums_[t.slot].gradient ? desc.grad : desc.data) = copy.data();
+      made.copies.push_back(std::move(copy));
     }
     blocks_.push_back(std::move(made));
     free_.push_back(blocks_.size());
@@ -283,6 +315,11 @@ struct AddUp {
 };
 
 }  // namespace
+
+std::uint64_t bytes_of_sums(const void* params, std::span<const SumSlot> sums) {
+  std::vector<Target> targets;
+  return find_targets(params, sums, targets) ? bytes_of(targets) : UINT64_MAX;
+}
 
 bool copies_pay(const KernelCode& code, const void* params, std::span<const SumSlot> sums,
                 std::span<const std::int64_t> dims, const LaunchOptions& options) {
@@ -309,6 +346,12 @@ bool launch_with_sums(const KernelCode& code, const void* params, std::size_t pa
     return launch(code, params, dims, one);
   }
   Blocks blocks(code.entry, params, param_bytes, sums, targets);
+  const int workers = options.serial            ? 1
+                      : options.max_threads > 0 ? std::min(options.max_threads, thread_count())
+                                                : thread_count();
+  const LaunchPlan plan = plan_launch(code, launch_size(code, dims), workers, options);
+  // The last chunk may be shorter than the others, and stays where it is.
+  if (plan.chunks > workers) blocks.parts = {plan.chunk_threads, workers, (plan.chunks - 1) / workers};
   KernelCode wrapped = code;
   wrapped.entry = &Blocks::chunk;
   AddUp add_up_at_end{blocks};

@@ -29,8 +29,9 @@ Argument argument(Entity entity, const Expr* expr) { return {{}, std::move(entit
 }  // namespace
 
 bool FunctionLowering::is_texture_form(std::string_view name) {
-  for (std::string_view form : {"texture_sample", "_texel", "_texel_add", "_texture_part", "_texture_sum",
-                                "_texture_read", "_gradient_of_texels"})
+  for (std::string_view form :
+       {"texture_sample", "_texel", "_texel_corners", "_texel_slice", "_texel_add", "_texture_part", "_texture_slope",
+        "_texture_sum", "_texture_read", "_gradient_of_texels", "_half_gradient_of_texels"})
     if (name == form) return true;
   return false;
 }
@@ -39,11 +40,12 @@ Entity FunctionLowering::special_texture(std::string_view name, std::vector<Argu
   if (name == "texture_sample") return special_texture_sample(std::move(args), at_node);
   if (name == "_texture_read") return special_texture_read(args, at_node);
   if (args.empty()) return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes arguments");
-  if (name == "_gradient_of_texels") {
+  if (name == "_gradient_of_texels" || name == "_half_gradient_of_texels") {
     ir::Value* operands[] = {value_of(args[0].entity, *args[0].expr),
                              function_.constant(types::i64(), std::uint64_t(INT32_MAX))};
     if (!operands[0]) return Entity::failed();
-    const Type* type = types::array(types::f32(), 1);
+    const ScalarKind kind = name == "_gradient_of_texels" ? ScalarKind::f32 : ScalarKind::f16;
+    const Type* type = types::array(types::scalar(kind), 1);
     return Entity::of(at(at_node).op_typed(OpCode::from_ptr, operands, std::span(&type, 1))->result());
   }
   ir::Value* like = value_of(args.back().entity, *args.back().expr);
@@ -55,7 +57,12 @@ Entity FunctionLowering::special_texture(std::string_view name, std::vector<Argu
     if (!other) return Entity::failed();
     return Entity::of(at(at_node).op(shape == "number" ? OpCode::mul : OpCode::dot, std::array{other, like})->result());
   }
-  const std::string_view start = name == "_texel" ? "_texel_" : name == "_texel_add" ? "_add_" : "_part_";
+  const std::string_view start = name == "_texel"           ? "_texel_"
+                                 : name == "_texel_corners" ? "_corners_"
+                                 : name == "_texel_slice"   ? "_slice_"
+                                 : name == "_texel_add"     ? "_add_"
+                                 : name == "_texture_slope" ? "_slope_"
+                                                            : "_part_";
   return call_functions({library_function(std::string(start) + std::string(shape))}, std::move(args), at_node);
 }
 

@@ -14,8 +14,8 @@ class _TreeHead:
     leaves: uint64
     moments: uint64
     groups: uint64
+    nobodys: uint32
     node_count: uint32
-    item_count: uint32
     group_count: uint32
     entry_count: uint32
 

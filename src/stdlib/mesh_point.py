@@ -13,9 +13,9 @@ class MeshQueryPoint:
     v: float
 
 
-def _edge_distance(px, py, pz, ex, ey, ez):
-    # Squared distance of an edge e from its first corner's place p, seen from the point.
-    back = _over(_three_times(px, py, pz, ex, ey, ez), _three_times(ex, ey, ez, ex, ey, ez))
+def _edge_distance(px, py, pz, ex, ey, ez, length):
+    # Squared distance of an edge e, of a squared length, from its first corner's place p, seen from the point.
+    back = _over(_three_times(px, py, pz, ex, ey, ez), length)
     s = _greatest(_least(back, type(back)(0.0)), type(back)(-1.0))
     x = _fma(-ex, s, px)
     y = _fma(-ey, s, py)
@@ -24,8 +24,8 @@ def _edge_distance(px, py, pz, ex, ey, ez):
 
 
 def _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
-    # The squared distance of faces: of three edges, or of the plane where the point's foot lies inside. scale is about
-    # 1 / edge² of the mesh.
+    # The squared distance of faces: of three edges, or of the plane where the point's foot lies inside; and how much of an
+    # area they have, as _face_area. scale is about 1 / edge² of the mesh.
     px = type(ax)(p[0])
     py = type(ax)(p[1])
     pz = type(ax)(p[2])
@@ -44,9 +44,12 @@ def _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
     wx = cx - bx
     wy = cy - by
     wz = cz - bz
+    uu = _three_times(ux, uy, uz, ux, uy, uz)
+    vv = _three_times(vx, vy, vz, vx, vy, vz)
+    ww = _three_times(wx, wy, wz, wx, wy, wz)
     edges = _least(
-        _least(_edge_distance(ax0, ay0, az0, ux, uy, uz), _edge_distance(ax0, ay0, az0, vx, vy, vz)),
-        _edge_distance(bx0, by0, bz0, wx, wy, wz),
+        _least(_edge_distance(ax0, ay0, az0, ux, uy, uz, uu), _edge_distance(ax0, ay0, az0, vx, vy, vz, vv)),
+        _edge_distance(bx0, by0, bz0, wx, wy, wz, ww),
     )
     nx = _turned_area(uy, uz, vy, vz) * scale
     ny = _turned_area(uz, ux, vz, vx) * scale
@@ -63,7 +66,8 @@ def _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float):
     inside = _less_equal_bits(zero, _least(_least(b, c), square - b - c)) & _less_bits(zero, square)
     height = _three_times(ax0, ay0, az0, nx, ny, nz)
     plane = _over(_times(height, height), square)
-    return _choose_bits(inside, plane, edges)
+    sides = (uu + vv + ww) * scale
+    return _choose_bits(inside, plane, edges), _over(square, _times(sides, sides))
 
 
 def _face_area(ax, ay, az, bx, by, bz, cx, cy, cz, scale: float):
@@ -119,6 +123,37 @@ def _point_face(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float, limit
     return hits, key
 
 
+class _PointScales:
+    # For meshes of huge faces, of the coordinates and of what they were before; for all, of products of two differences.
+    there: float
+    back: float
+    square: float
+
+
+def _point_scales(scale: float):
+    # Of a mesh (_edge_scale). All are powers of two: where they are 1, they change nothing.
+    huge = scale < _HUGE_FACES
+    return _PointScales(
+        there=where(huge, scale, 1.0), back=where(huge, 1.0 / scale, 1.0), square=where(huge, 1.0, scale * scale)
+    )
+
+
+def _point_faces(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scales: _PointScales, limit: float):
+    # As _point_face, of the faces of a block. Branches take longer here than what they leave out, but for the first.
+    box = _face_box_distance(ax, ay, az, bx, by, bz, cx, cy, cz, p)
+    hits = _less_equal_bits(box, type(box)(limit))
+    key = box
+    if hits != uint32(0):
+        k = scales.there
+        apart, area = _face_distance(
+            ax * k, ay * k, az * k, bx * k, by * k, bz * k, cx * k, cy * k, cz * k, p * k, scales.square
+        )
+        apart = apart * scales.back * scales.back
+        key = _choose_bits(_less_bits(box, apart), apart, box)
+        hits = _less_equal_bits(key, type(key)(limit)) & _less_equal_bits(type(key)(_FACE_FLATNESS), area)
+    return hits, key
+
+
 def _scaled_if_huge(ax, ay, az, bx, by, bz, cx, cy, cz, scale: float):
     # Corners, and the scale of products of two differences between them.
     if scale < _HUGE_FACES:
@@ -133,7 +168,7 @@ def _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float)
     q = p
     if scale < _HUGE_FACES:
         q = p * scale
-    apart = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, q, square)
+    apart, area = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, q, square)
     if scale < _HUGE_FACES:
         apart = apart * (1.0 / scale) * (1.0 / scale)
     return apart
@@ -172,173 +207,6 @@ def _walk_point(mesh: uint64, p: vec3, max_dist: float):
             if _root_word(mesh + _MESH_TREE, -1) != _NODE_NONE:
                 face = _walk_point_wide(mesh + _MESH_TREE, p, limit, face, _edge_scale(mesh))
     return where(face == _NO_FACE, -1, face)
-
-
-class _PointWalk:
-    # What a walk is given, and what it finds.
-    tree: uint64
-    p: vec3
-    limit: float
-    nobody: int
-    scale: float
-    face: int
-
-
-class _PointState:
-    # Of a walk on its way.
-    nodes: uint64
-    leaves: uint64
-    p: vec3
-    scale: float
-    best: float
-    face: int
-    reach: uint32  # the highest key within best
-    word: uint32  # where it goes next; _NODE_NONE: it has not begun
-    top: uint32  # of its part of the stack
-
-
-@lanewise
-def _walk_point_wide(tree: uint64, p: vec3, limit: float, nobody: int, scale: float):
-    # The tree is not empty.
-    walk = empty(shape=(1,), dtype=_PointWalk)
-    walk[0] = _PointWalk(tree=tree, p=p, limit=limit, nobody=nobody, scale=scale)
-    _walk_points_wide(walk, uint32(1))
-    return walk[0].face
-
-
-@lanewise
-def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
-    # Up to eight walks at a time, a step of each in turns: what one asks for is on its way while the others go on.
-    # Nodes that have children left to see: keys of all, the next one's, and where the words are.
-    groups = empty(shape=(_WALKS * 64,), dtype=type(vector(length=8, dtype=uint32)))
-    nexts = empty(shape=(_WALKS * 64,), dtype=uint32)
-    rows = empty(shape=(_WALKS * 64,), dtype=uint32)
-    states = empty(shape=(_WALKS,), dtype=_PointState)
-    numbers = empty(shape=(_WALKS,), dtype=uint32)  # which walk a state belongs to
-    turns = empty(shape=(_WALKS,), dtype=uint32)  # states, in the order of turns
-    live = min(_bit_count(which), uint32(_WALKS))
-    turn = uint32(0)
-    while turn < live:
-        states[turn].word = _NODE_NONE
-        states[turn].top = turn * _WALK_STACK
-        states[turn].reach = uint32(0)
-        turns[turn] = turn
-        turn += uint32(1)
-    turn = uint32(0)
-    while live != uint32(0):
-        at = turns[turn]
-        nodes = states[at].nodes
-        leaves = states[at].leaves
-        words = _fixed(nodes, type(vector(length=8, dtype=uint32)))
-        p = states[at].p
-        reach = states[at].reach
-        word = states[at].word
-        top = states[at].top
-        pops = True
-        if (word & _LEAF) == uint32(0):
-            planes = _fixed(nodes, type(vector(length=8, dtype=float32)))
-            row = word * uint32(8)
-            keys = _order_keys(
-                _box_distance(
-                    planes[row],
-                    planes[row + uint32(1)],
-                    planes[row + uint32(2)],
-                    planes[row + uint32(3)],
-                    planes[row + uint32(4)],
-                    planes[row + uint32(5)],
-                    p,
-                )
-            )
-            row += uint32(6)
-            key = _lowest(keys)
-            child = words[row][key & uint32(7)]
-            # Empty children are infinitely far, which is not too far where squares overflow; they come last.
-            if key <= reach and child != uint32(0):
-                pops = False
-                word = child
-                rest = _key_behind(keys, key)
-                groups[top] = keys
-                nexts[top] = rest
-                rows[top] = row
-                top += where(rest <= reach, uint32(1), uint32(0))
-        elif word != _NODE_NONE:
-            blocks = _fixed(leaves, vec4)
-            of_block = _fixed(leaves, type(vector(length=4, dtype=int32)))
-            best = states[at].best
-            face = states[at].face
-            row = (word & uint32(0x0FFFFFFF)) * uint32(10)
-            end = row + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
-            while row != end:
-                hits, squares = _point_face(
-                    blocks[row],
-                    blocks[row + uint32(1)],
-                    blocks[row + uint32(2)],
-                    blocks[row + uint32(3)],
-                    blocks[row + uint32(4)],
-                    blocks[row + uint32(5)],
-                    blocks[row + uint32(6)],
-                    blocks[row + uint32(7)],
-                    blocks[row + uint32(8)],
-                    p,
-                    states[at].scale,
-                    best,
-                )
-                while hits != uint32(0):
-                    k = _trailing_zeros(hits)
-                    hits = hits & (hits - uint32(1))
-                    found = of_block[row + uint32(9)][k]
-                    if squares[k] < best or (squares[k] == best and found < face):
-                        best = squares[k]
-                        face = found
-                row += uint32(10)
-            reach = _highest_key(best)
-            states[at].best = best
-            states[at].reach = reach
-            states[at].face = face
-        bottom = at * _WALK_STACK
-        while pops:
-            if top == bottom:
-                pops = False
-                if states[at].word != _NODE_NONE:
-                    walks[numbers[at]].face = states[at].face
-                if which != uint32(0):
-                    number = _trailing_zeros(which)
-                    which = which & (which - uint32(1))
-                    numbers[at] = number
-                    head = _fixed(walks[number].tree, _TreeHead)
-                    nodes = head[0].nodes
-                    leaves = head[0].leaves
-                    word = uint32(0)
-                    states[at].nodes = nodes
-                    states[at].leaves = leaves
-                    states[at].p = walks[number].p
-                    states[at].scale = walks[number].scale
-                    states[at].best = walks[number].limit
-                    states[at].face = walks[number].nobody
-                    states[at].reach = _highest_key(walks[number].limit)
-                else:
-                    live -= uint32(1)
-                    turns[turn] = turns[live]
-                    turn -= uint32(1)
-            else:
-                top -= uint32(1)
-                key = nexts[top]
-                row = rows[top]
-                word = words[row][key & uint32(7)]
-                if key <= reach and word != uint32(0):
-                    pops = False
-                    rest = _key_behind(groups[top], key)
-                    nexts[top] = rest
-                    top += where(rest <= reach, uint32(1), uint32(0))
-        lines = _fixed(_child_place(nodes, leaves, word), vec4)
-        _prefetch(lines, 0)
-        _prefetch(lines, 4)
-        _prefetch(lines, 8)
-        _prefetch(lines, 12)
-        states[at].word = word
-        states[at].top = top
-        turn += uint32(1)
-        turn = where(turn >= live, uint32(0), turn)
 
 
 # How many lanes of a warp may still be at nodes when the others do their leaves.

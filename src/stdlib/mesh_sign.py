@@ -98,6 +98,7 @@ def _normal_votes_wide(tree: uint64, p: vec3, limit: float, scale: float, reach:
     planes = _fixed(head[0].nodes, type(vector(length=8, dtype=float32)))
     words = _fixed(head[0].nodes, type(vector(length=8, dtype=uint32)))
     blocks = _fixed(head[0].leaves, vec4)
+    scales = _point_scales(scale)
     votes = int64(0)
     stack = empty(shape=(448,), dtype=uint32)
     top = uint32(0)
@@ -126,7 +127,7 @@ def _normal_votes_wide(tree: uint64, p: vec3, limit: float, scale: float, reach:
             at = (word & uint32(0x0FFFFFFF)) * uint32(10)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(10)
             while at != end:
-                hits, squares = _point_face(
+                hits, squares = _point_faces(
                     blocks[at],
                     blocks[at + uint32(1)],
                     blocks[at + uint32(2)],
@@ -137,7 +138,7 @@ def _normal_votes_wide(tree: uint64, p: vec3, limit: float, scale: float, reach:
                     blocks[at + uint32(7)],
                     blocks[at + uint32(8)],
                     p,
-                    scale,
+                    scales,
                     limit,
                 )
                 while hits != uint32(0):

@@ -39,14 +39,21 @@ _TEXTURE_PERIOD = 60
 _TEXTURE_INVERSE = 72
 _TEXTURE_QUICK = 84
 _TEXTURE_FIRST = 96
-_LEVEL_BYTES = 32
+_LEVEL_BYTES = 64
 _LEVEL_EXTENT = 8
 _LEVEL_SCALE = 20
+_LEVEL_LOW = 32
+_LEVEL_HIGH = 44
 
 _LINEAR_TEXELS = 2
 _LINEAR_LEVELS = 4
 _WHOLE_TEXELS = 8
 _UNSIGNED_TEXELS = 16
+_TEXTURE_LIVES = 32
+_CLAMPED = 64
+_BORDERED = 128
+_PLAIN = 256
+_HALF_TEXELS = 512
 
 _WRAP = 0
 _CLAMP = 1
@@ -58,7 +65,7 @@ _BORDER = 3
 def _texture_lives(texture: uint64):
     lives = False
     if texture != uint64(0):
-        lives = _fixed(texture + uint64(_TEXTURE_LEVEL_COUNT), int)[0] > 0
+        lives = _texture_flag(texture, _TEXTURE_LIVES)
     return lives
 
 
@@ -70,30 +77,90 @@ def _texture_mode(texture: uint64, axis: int):
     return _fixed(texture + uint64(_TEXTURE_ADDRESS), int)[axis]
 
 
-# A coordinate in texels of a level. Beyond the edges it is moved to where the texels repeat, or no further than to where
-# only the outermost counts.
-def _texture_place(texture: uint64, level: uint64, mode: int, coordinate: float, axis: int):
+# Beyond the edges of what repeats, a coordinate is moved into the first period; and whether it came from a mirror image.
+def _texture_turned(texture: uint64, mode: int, coordinate: float, axis: int):
     at = coordinate
+    mirrored = False
     if mode == _WRAP or mode == _MIRROR:
-        period = _fixed(texture + uint64(_TEXTURE_PERIOD), float)[axis]
-        turns = floor(coordinate * _fixed(texture + uint64(_TEXTURE_INVERSE), float)[axis])
+        period = _texture_period(texture, axis)
+        inverse = _fixed(texture + uint64(_TEXTURE_INVERSE), float)[axis]
+        turns = floor(coordinate * inverse)
         at = coordinate - turns * period
-        if mode == _MIRROR:
-            half = turns * 0.5
-            if half != floor(half):
-                at = period - at
-    extent = float(_fixed(level + uint64(_LEVEL_EXTENT), int)[axis])
-    return min(max(at * _fixed(level + uint64(_LEVEL_SCALE), float)[axis], -1.0), extent + 1.0)
+        odd = turns * 0.5 != floor(turns * 0.5)
+        if period != 1.0:
+            # Far away the number of turns is rounded, and what is left over is turned again: no step is inexact.
+            for again in range(6):
+                turns = floor(at * inverse)
+                at = at - turns * period
+                odd = odd != (turns * 0.5 != floor(turns * 0.5))
+        mirrored = odd and mode == _MIRROR
+    return at, mirrored
 
 
-# The texel that stands for one, which may lie one or two beyond the edges.
+def _texture_period(texture: uint64, axis: int):
+    return _fixed(texture + uint64(_TEXTURE_PERIOD), float)[axis]
+
+
+# A coordinate in texels of a level, no further out than where nothing changes any more (and whole numbers are safe: a
+# coordinate that is no number lies at the lower end). `shift` leads from edges of texels to their centres.
+def _texture_place(level: uint64, coordinate: float, shift: float, axis: int):
+    at = coordinate * _fixed(level + uint64(_LEVEL_SCALE), float)[axis] - shift
+    low = _fixed(level + uint64(_LEVEL_LOW), float)[axis]
+    high = _fixed(level + uint64(_LEVEL_HIGH), float)[axis]
+    inside = where(at > low, at, low)
+    return where(inside < high, inside, high)
+
+
+# The texels on both sides of a place, and how far it is from the first one to it, where the outermost go on for ever.
+def _texture_between(level: uint64, coordinate: float, axis: int):
+    at = _texture_place(level, coordinate, 0.5, axis)
+    i = int(at)
+    first = uint32(i)
+    last = _fixed(level + uint64(_LEVEL_EXTENT), uint32)[axis] - uint32(1)
+    return first, min(first + uint32(1), last), at - float(i)
+
+
+# The same for all modes, and whether these texels count.
+def _texture_between_any(texture: uint64, level: uint64, coordinate: float, axis: int):
+    mode = _texture_mode(texture, axis)
+    turned, mirrored = _texture_turned(texture, mode, coordinate, axis)
+    if mirrored:
+        turned = _texture_period(texture, axis) - turned
+    at = _texture_place(level, turned, 0.5, axis)
+    low = floor(at)
+    i = int(low)
+    return (
+        _texture_index(level, mode, i, axis),
+        _texture_index(level, mode, i + 1, axis),
+        at - low,
+        _texture_inside(level, mode, i, axis),
+        _texture_inside(level, mode, i + 1, axis),
+    )
+
+
+# The texel that a place lies in.
+def _texture_nearest(level: uint64, coordinate: float, axis: int):
+    return uint32(int(_texture_place(level, coordinate, 0.0, axis)))
+
+
+def _texture_nearest_any(texture: uint64, level: uint64, coordinate: float, axis: int):
+    mode = _texture_mode(texture, axis)
+    turned, mirrored = _texture_turned(texture, mode, coordinate, axis)
+    i = int(floor(_texture_place(level, turned, 0.0, axis)))
+    if mirrored:
+        i = (_fixed(level + uint64(_LEVEL_EXTENT), int)[axis] - 1) - i
+    return _texture_index(level, mode, i, axis), _texture_inside(level, mode, i, axis)
+
+
+# The texel that stands for one, which may lie one beyond the edges.
 def _texture_index(level: uint64, mode: int, i: int, axis: int):
-    extent = _fixed(level + uint64(_LEVEL_EXTENT), int)[axis]
-    at = i
+    last = _fixed(level + uint64(_LEVEL_EXTENT), int)[axis] - 1
+    before = 0
+    behind = last
     if mode == _WRAP:
-        at = where(at < 0, at + extent, at)
-        at = where(at >= extent, at - extent, at)
-    return min(max(at, 0), extent - 1)
+        before = last
+        behind = 0
+    return uint32(where(i < 0, before, where(i > last, behind, i)))
 
 
 def _texture_inside(level: uint64, mode: int, i: int, axis: int):
@@ -105,26 +172,99 @@ def _texture_mix(a, b, w):
 
 
 # One texel, of as many numbers as are wanted; channels that are not there are zero.
-def _texel_number(texels: uint64, channels: int, at: int, like: float):
+def _texel_number(texels: uint64, channels: uint32, at: uint32, like: float):
     return _fixed(texels, float)[at * channels]
 
 
-def _texel_pair(texels: uint64, channels: int, at: int, like: vec2):
-    if channels == 1:
+def _texel_pair(texels: uint64, channels: uint32, at: uint32, like: vec2):
+    if channels == uint32(1):
         return vec2(_fixed(texels, float)[at], 0.0)
-    if channels == 2:
+    if channels == uint32(2):
         return _fixed(texels, vec2)[at]
     four = _fixed(texels, vec4)[at]
     return vec2(four[0], four[1])
 
 
-def _texel_four(texels: uint64, channels: int, at: int, like: vec4):
-    if channels == 4:
+def _texel_four(texels: uint64, channels: uint32, at: uint32, like: vec4):
+    if channels == uint32(4):
         return _fixed(texels, vec4)[at]
-    if channels == 2:
+    if channels == uint32(2):
         pair = _fixed(texels, vec2)[at]
         return vec4(pair[0], pair[1], 0.0, 0.0)
     return vec4(_fixed(texels, float)[at], 0.0, 0.0, 0.0)
+
+
+# Four of them: what is asked for is most often what is there, and one question is enough for all.
+def _corners_number(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: float):
+    numbers = _fixed(texels, float)
+    return numbers[a * channels], numbers[b * channels], numbers[c * channels], numbers[d * channels]
+
+
+# The same by addresses. Places next to each other in a block seldom lie in texels that are, so lanes need not ask whether these
+# are one vector in memory, eight times a sample.
+def _slice_number(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: float):
+    return (
+        _fixed(texels + (uint64(a * channels) << uint64(2)), float)[0],
+        _fixed(texels + (uint64(b * channels) << uint64(2)), float)[0],
+        _fixed(texels + (uint64(c * channels) << uint64(2)), float)[0],
+        _fixed(texels + (uint64(d * channels) << uint64(2)), float)[0],
+    )
+
+
+def _slice_pair(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec2):
+    return _corners_pair(texels, channels, a, b, c, d, like)
+
+
+def _slice_four(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec4):
+    return _corners_four(texels, channels, a, b, c, d, like)
+
+
+def _corners_pair(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec2):
+    if channels == uint32(2):
+        pairs = _fixed(texels, vec2)
+        return pairs[a], pairs[b], pairs[c], pairs[d]
+    return _corners_other_pair(texels, channels, a, b, c, d, like)
+
+
+def _corners_other_pair(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec2):
+    return (
+        _texel_pair(texels, channels, a, like),
+        _texel_pair(texels, channels, b, like),
+        _texel_pair(texels, channels, c, like),
+        _texel_pair(texels, channels, d, like),
+    )
+
+
+def _corners_four(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec4):
+    if channels == uint32(4):
+        fours = _fixed(texels, vec4)
+        return fours[a], fours[b], fours[c], fours[d]
+    return _corners_other_four(texels, channels, a, b, c, d, like)
+
+
+def _corners_other_four(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec4):
+    return (
+        _texel_four(texels, channels, a, like),
+        _texel_four(texels, channels, b, like),
+        _texel_four(texels, channels, c, like),
+        _texel_four(texels, channels, d, like),
+    )
+
+
+# What slopes of a sample's numbers come to with their adjoints. A number that nothing depends on does not count, though its
+# slope may be endless.
+def _slope_number(slope: float, adj: float):
+    return where(adj == 0.0, 0.0, slope * adj)
+
+
+def _slope_pair(slope: vec2, adj: vec2):
+    return _slope_number(slope[0], adj[0]) + _slope_number(slope[1], adj[1])
+
+
+def _slope_four(slope: vec4, adj: vec4):
+    return (_slope_number(slope[0], adj[0]) + _slope_number(slope[1], adj[1])) + (
+        _slope_number(slope[2], adj[2]) + _slope_number(slope[3], adj[3])
+    )
 
 
 # As many numbers of four as are wanted.
@@ -147,26 +287,36 @@ def _whole_texel(texture: uint64, four: vec4i):
     return vec4(float(four[0]), float(four[1]), float(four[2]), float(four[3]))
 
 
-# Adds to the gradient of a texel.
-def _add_number(gradient: uint64, channels: int, at: int, value: float):
-    atomic_add(_gradient_of_texels(gradient), at * channels, value)
+# Adds to the gradient of a texel, which is of the type of the texels: float32 or float16.
+def _add_to_gradient(texture: uint64, at: uint32, value: float):
+    gradient = _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0]
+    if _texture_flag(texture, _HALF_TEXELS):
+        atomic_add(_half_gradient_of_texels(gradient), at, float16(value))
+    else:
+        atomic_add(_gradient_of_texels(gradient), at, value)
 
 
-def _add_pair(gradient: uint64, channels: int, at: int, value: vec2):
-    numbers = _gradient_of_texels(gradient)
-    atomic_add(numbers, at * channels, value[0])
-    if channels > 1:
-        atomic_add(numbers, at * channels + 1, value[1])
+def _add_number(texture: uint64, at: uint32, value: float):
+    _add_to_gradient(texture, at * _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0], value)
 
 
-def _add_four(gradient: uint64, channels: int, at: int, value: vec4):
-    numbers = _gradient_of_texels(gradient)
-    atomic_add(numbers, at * channels, value[0])
-    if channels > 1:
-        atomic_add(numbers, at * channels + 1, value[1])
-    if channels == 4:
-        atomic_add(numbers, at * 4 + 2, value[2])
-        atomic_add(numbers, at * 4 + 3, value[3])
+def _add_pair(texture: uint64, at: uint32, value: vec2):
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
+    first = at * channels
+    _add_to_gradient(texture, first, value[0])
+    if channels > uint32(1):
+        _add_to_gradient(texture, first + uint32(1), value[1])
+
+
+def _add_four(texture: uint64, at: uint32, value: vec4):
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
+    first = at * channels
+    _add_to_gradient(texture, first, value[0])
+    if channels > uint32(1):
+        _add_to_gradient(texture, first + uint32(1), value[1])
+    if channels == uint32(4):
+        _add_to_gradient(texture, first + uint32(2), value[2])
+        _add_to_gradient(texture, first + uint32(3), value[3])
 
 
 # How many texels of the first level, along an axis, one of this level is the mean of.
@@ -174,7 +324,7 @@ def _texture_block(texture: uint64, level: uint64, axis: int):
     block = 1
     if level != texture + uint64(_TEXTURE_FIRST):
         first = _fixed(texture + uint64(_TEXTURE_FIRST + _LEVEL_EXTENT), int)[axis]
-        number = int((level - _fixed(texture + uint64(_TEXTURE_LEVELS), uint64)[0]) >> uint64(5))
+        number = int((level - _fixed(texture + uint64(_TEXTURE_LEVELS), uint64)[0]) >> uint64(6))
         while number > 0 and block * 2 <= first:
             block = block * 2
             number = number - 1
@@ -187,7 +337,8 @@ def _texture_levels(texture: uint64, lod: float):
     further = uint64(0)
     part = 0.0
     count = _fixed(texture + uint64(_TEXTURE_LEVEL_COUNT), int)[0]
-    if count > 1 and lod > 0.0:
+    # At a whole number the slope in lod is that towards the next level, from 0 on.
+    if count > 1 and lod >= 0.0:
         levels = _fixed(texture + uint64(_TEXTURE_LEVELS), uint64)[0]
         detail = min(lod, float(count - 1))
         if _texture_flag(texture, _LINEAR_LEVELS):

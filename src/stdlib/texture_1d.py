@@ -2,84 +2,82 @@
 
 
 # The two texels around a place.
-def _texture_corners1(texture: uint64, level: uint64, x0: int, x1: int, like):
+def _texture_corners1(texture: uint64, level: uint64, x0: uint32, x1: uint32, like):
     if _on_gpu():
         return (
             _texture_fetched1(texture, level, x0, like),
             _texture_fetched1(texture, level, x1, like),
         )
     texels = _fixed(level, uint64)[0]
-    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), int)[0]
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
     return _texel(texels, channels, x0, like), _texel(texels, channels, x1, like)
 
 
 def _texture_corners1_gradient(texture, level, x0, x1, like, adj_a, adj_b):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread1(texture, level, x0, adj_a)
-        _texture_spread1(texture, level, x1, adj_b)
+        _texture_spread1(texture, level, int(x0), adj_a)
+        _texture_spread1(texture, level, int(x1), adj_b)
 
 
-def _texture_single1(texture: uint64, level: uint64, x: int, like):
+def _texture_single1(texture: uint64, level: uint64, x: uint32, like):
     if _on_gpu():
         return _texture_fetched1(texture, level, x, like)
-    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), int)[0]
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
     return _texel(_fixed(level, uint64)[0], channels, x, like)
 
 
 def _texture_single1_gradient(texture, level, x, like, adj):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread1(texture, level, x, adj)
+        _texture_spread1(texture, level, int(x), adj)
 
 
 # A texel of a GPU's texture, by the object that gives single ones.
-def _texture_fetched1(texture: uint64, level: uint64, x: int, like):
+def _texture_fetched1(texture: uint64, level: uint64, x: uint32, like):
     object = _fixed(level, uint64)[0]
     if _texture_flag(texture, _WHOLE_TEXELS):
-        return _texture_part(_whole_texel(texture, _texture_read("whole", object, x, 0.0)), like)
-    return _texture_part(_texture_read("float", object, x, 0.0), like)
+        return _texture_part(_whole_texel(texture, _texture_read("whole", object, int(x), 0.0)), like)
+    return _texture_part(_texture_read("float", object, int(x), 0.0), like)
 
 
 # Adds to the gradients of all texels of the first level that this one is the mean of.
 def _texture_spread1(texture: uint64, level: uint64, x: int, value):
-    gradient = _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0]
-    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), int)[0]
-    extent = _fixed(texture + uint64(_TEXTURE_FIRST + _LEVEL_EXTENT), int)
     block_x = _texture_block(texture, level, 0)
     share = value / float(block_x)
     for along_x in range(x * block_x, (x + 1) * block_x):
-        _texel_add(gradient, channels, along_x, share)
+        _texel_add(texture, uint32(along_x), share)
+
+
+# What lies between them. Slopes are mixed from differences: texels with a large number in common lose none of them.
+def _texture_blend1(a, b, x):
+    return _texture_mix(a, b, x)
+
+
+def _texture_blend1_gradient(a, b, x, adj):
+    adjoint[a] += adj * (1.0 - x)
+    adjoint[b] += adj * x
+    adjoint[x] += _texture_slope(b - a, adj)
 
 
 def _texture_level1(texture: uint64, level: uint64, u: float, like):
-    mode_x = _texture_mode(texture, 0)
-    x = _texture_place(texture, level, mode_x, u, 0)
-    outside = mode_x == _BORDER
     if _texture_flag(texture, _LINEAR_TEXELS):
-        low_x = floor(x - 0.5)
-        part_x = (x - 0.5) - low_x
-        x0 = int(low_x)
-        a, b = _texture_corners1(
-            texture,
-            level,
-            _texture_index(level, mode_x, x0, 0),
-            _texture_index(level, mode_x, x0 + 1, 0),
-            like,
-        )
-        if outside:
-            in_x0 = _texture_inside(level, mode_x, x0, 0)
-            in_x1 = _texture_inside(level, mode_x, x0 + 1, 0)
+        in_x0 = True
+        in_x1 = True
+        if _texture_flag(texture, _CLAMPED):
+            x0, x1, part_x = _texture_between(level, u, 0)
+        else:
+            x0, x1, part_x, in_x0, in_x1 = _texture_between_any(texture, level, u, 0)
+        a, b = _texture_corners1(texture, level, x0, x1, like)
+        if _texture_flag(texture, _BORDERED):
             a = where(in_x0, a, type(like)())
             b = where(in_x1, b, type(like)())
-        return _texture_mix(a, b, part_x)
-    ix = int(floor(x))
-    found = _texture_single1(
-        texture,
-        level,
-        _texture_index(level, mode_x, ix, 0),
-        like,
-    )
-    if outside:
-        in_x = _texture_inside(level, mode_x, ix, 0)
+        return _texture_blend1(a, b, part_x)
+    in_x = True
+    if _texture_flag(texture, _CLAMPED):
+        x = _texture_nearest(level, u, 0)
+    else:
+        x, in_x = _texture_nearest_any(texture, level, u, 0)
+    found = _texture_single1(texture, level, x, like)
+    if _texture_flag(texture, _BORDERED):
         found = where(in_x, found, type(like)())
     return found
 
@@ -90,6 +88,15 @@ def _texture_exact1(texture: uint64, u: float, lod: float, like):
     if further != uint64(0):
         found = _texture_mix(found, _texture_level1(texture, further, u, like), part)
     return found
+
+
+# What most textures are: linear, with outermost texels that go on, and one level. Straight code, small enough to stand in a
+# kernel itself.
+def _texture_plain1(texture: uint64, u: float, like):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    a, b = _texture_corners1(texture, level, x0, x1, like)
+    return _texture_blend1(a, b, part_x)
 
 
 # By a GPU's texture unit. Its slopes are those of the code above.
@@ -118,6 +125,8 @@ def _texture_sample1(texture_id: uint64, u: float, lod: float, like):
         return type(like)()
     if _on_gpu():
         return _texture_quick1(texture, u, lod, like)
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain1(texture, u, like)
     return _texture_exact1(texture, u, lod, like)
 
 
@@ -125,4 +134,6 @@ def _texture_sample_exact1(texture_id: uint64, u: float, lod: float, like):
     texture = _handle("texture", texture_id)
     if not _texture_lives(texture):
         return type(like)()
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain1(texture, u, like)
     return _texture_exact1(texture, u, lod, like)

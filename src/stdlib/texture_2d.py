@@ -2,7 +2,7 @@
 
 
 # The four texels around a place.
-def _texture_corners2(texture: uint64, level: uint64, x0: int, x1: int, y0: int, y1: int, like):
+def _texture_corners2(texture: uint64, level: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, like):
     if _on_gpu():
         return (
             _texture_fetched2(texture, level, x0, y0, like),
@@ -11,104 +11,98 @@ def _texture_corners2(texture: uint64, level: uint64, x0: int, x1: int, y0: int,
             _texture_fetched2(texture, level, x1, y1, like),
         )
     texels = _fixed(level, uint64)[0]
-    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), int)[0]
-    width = _fixed(level + uint64(_LEVEL_EXTENT), int)[0]
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
+    width = _fixed(level + uint64(_LEVEL_EXTENT), uint32)[0]
     row0 = y0 * width
     row1 = y1 * width
-    return (
-        _texel(texels, channels, row0 + x0, like),
-        _texel(texels, channels, row0 + x1, like),
-        _texel(texels, channels, row1 + x0, like),
-        _texel(texels, channels, row1 + x1, like),
-    )
+    return _texel_corners(texels, channels, row0 + x0, row0 + x1, row1 + x0, row1 + x1, like)
 
 
 def _texture_corners2_gradient(texture, level, x0, x1, y0, y1, like, adj_a, adj_b, adj_c, adj_d):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread2(texture, level, x0, y0, adj_a)
-        _texture_spread2(texture, level, x1, y0, adj_b)
-        _texture_spread2(texture, level, x0, y1, adj_c)
-        _texture_spread2(texture, level, x1, y1, adj_d)
+        _texture_spread2(texture, level, int(x0), int(y0), adj_a)
+        _texture_spread2(texture, level, int(x1), int(y0), adj_b)
+        _texture_spread2(texture, level, int(x0), int(y1), adj_c)
+        _texture_spread2(texture, level, int(x1), int(y1), adj_d)
 
 
-def _texture_single2(texture: uint64, level: uint64, x: int, y: int, like):
+def _texture_single2(texture: uint64, level: uint64, x: uint32, y: uint32, like):
     if _on_gpu():
         return _texture_fetched2(texture, level, x, y, like)
-    width = _fixed(level + uint64(_LEVEL_EXTENT), int)[0]
-    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), int)[0]
+    width = _fixed(level + uint64(_LEVEL_EXTENT), uint32)[0]
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
     return _texel(_fixed(level, uint64)[0], channels, y * width + x, like)
 
 
 def _texture_single2_gradient(texture, level, x, y, like, adj):
     if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
-        _texture_spread2(texture, level, x, y, adj)
+        _texture_spread2(texture, level, int(x), int(y), adj)
 
 
 # A texel of a GPU's texture, by the object that gives single ones.
-def _texture_fetched2(texture: uint64, level: uint64, x: int, y: int, like):
+def _texture_fetched2(texture: uint64, level: uint64, x: uint32, y: uint32, like):
     object = _fixed(level, uint64)[0]
     if _texture_flag(texture, _WHOLE_TEXELS):
-        return _texture_part(_whole_texel(texture, _texture_read("whole", object, x, y, 0.0)), like)
-    return _texture_part(_texture_read("float", object, x, y, 0.0), like)
+        return _texture_part(_whole_texel(texture, _texture_read("whole", object, int(x), int(y), 0.0)), like)
+    return _texture_part(_texture_read("float", object, int(x), int(y), 0.0), like)
 
 
 # Adds to the gradients of all texels of the first level that this one is the mean of.
 def _texture_spread2(texture: uint64, level: uint64, x: int, y: int, value):
-    gradient = _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0]
-    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), int)[0]
     extent = _fixed(texture + uint64(_TEXTURE_FIRST + _LEVEL_EXTENT), int)
     block_x = _texture_block(texture, level, 0)
     block_y = _texture_block(texture, level, 1)
     share = value / float(block_x * block_y)
     for along_y in range(y * block_y, (y + 1) * block_y):
         for along_x in range(x * block_x, (x + 1) * block_x):
-            _texel_add(gradient, channels, along_y * extent[0] + along_x, share)
+            _texel_add(texture, uint32(along_y * extent[0] + along_x), share)
+
+
+# What lies between them. Slopes are mixed from differences: texels with a large number in common lose none of them.
+def _texture_blend2(a, b, c, d, x, y):
+    return _texture_mix(_texture_mix(a, b, x), _texture_mix(c, d, x), y)
+
+
+def _texture_blend2_gradient(a, b, c, d, x, y, adj):
+    adj_low = adj * (1.0 - y)
+    adj_high = adj * y
+    adjoint[a] += adj_low * (1.0 - x)
+    adjoint[b] += adj_low * x
+    adjoint[c] += adj_high * (1.0 - x)
+    adjoint[d] += adj_high * x
+    adjoint[x] += _texture_slope(_texture_mix(b - a, d - c, y), adj)
+    adjoint[y] += _texture_slope(_texture_mix(c - a, d - b, x), adj)
 
 
 def _texture_level2(texture: uint64, level: uint64, u: float, v: float, like):
-    mode_x = _texture_mode(texture, 0)
-    x = _texture_place(texture, level, mode_x, u, 0)
-    mode_y = _texture_mode(texture, 1)
-    y = _texture_place(texture, level, mode_y, v, 1)
-    outside = mode_x == _BORDER or mode_y == _BORDER
     if _texture_flag(texture, _LINEAR_TEXELS):
-        low_x = floor(x - 0.5)
-        part_x = (x - 0.5) - low_x
-        x0 = int(low_x)
-        low_y = floor(y - 0.5)
-        part_y = (y - 0.5) - low_y
-        y0 = int(low_y)
-        a, b, c, d = _texture_corners2(
-            texture,
-            level,
-            _texture_index(level, mode_x, x0, 0),
-            _texture_index(level, mode_x, x0 + 1, 0),
-            _texture_index(level, mode_y, y0, 1),
-            _texture_index(level, mode_y, y0 + 1, 1),
-            like,
-        )
-        if outside:
-            in_x0 = _texture_inside(level, mode_x, x0, 0)
-            in_x1 = _texture_inside(level, mode_x, x0 + 1, 0)
-            in_y0 = _texture_inside(level, mode_y, y0, 1)
-            in_y1 = _texture_inside(level, mode_y, y0 + 1, 1)
+        in_x0 = True
+        in_x1 = True
+        in_y0 = True
+        in_y1 = True
+        if _texture_flag(texture, _CLAMPED):
+            x0, x1, part_x = _texture_between(level, u, 0)
+            y0, y1, part_y = _texture_between(level, v, 1)
+        else:
+            x0, x1, part_x, in_x0, in_x1 = _texture_between_any(texture, level, u, 0)
+            y0, y1, part_y, in_y0, in_y1 = _texture_between_any(texture, level, v, 1)
+        a, b, c, d = _texture_corners2(texture, level, x0, x1, y0, y1, like)
+        if _texture_flag(texture, _BORDERED):
             a = where(in_x0 and in_y0, a, type(like)())
             b = where(in_x1 and in_y0, b, type(like)())
             c = where(in_x0 and in_y1, c, type(like)())
             d = where(in_x1 and in_y1, d, type(like)())
-        return _texture_mix(_texture_mix(a, b, part_x), _texture_mix(c, d, part_x), part_y)
-    ix = int(floor(x))
-    iy = int(floor(y))
-    found = _texture_single2(
-        texture,
-        level,
-        _texture_index(level, mode_x, ix, 0),
-        _texture_index(level, mode_y, iy, 1),
-        like,
-    )
-    if outside:
-        in_x = _texture_inside(level, mode_x, ix, 0)
-        in_y = _texture_inside(level, mode_y, iy, 1)
+        return _texture_blend2(a, b, c, d, part_x, part_y)
+    in_x = True
+    in_y = True
+    if _texture_flag(texture, _CLAMPED):
+        x = _texture_nearest(level, u, 0)
+        y = _texture_nearest(level, v, 1)
+    else:
+        x, in_x = _texture_nearest_any(texture, level, u, 0)
+        y, in_y = _texture_nearest_any(texture, level, v, 1)
+    found = _texture_single2(texture, level, x, y, like)
+    if _texture_flag(texture, _BORDERED):
         found = where(in_x and in_y, found, type(like)())
     return found
 
@@ -119,6 +113,16 @@ def _texture_exact2(texture: uint64, u: float, v: float, lod: float, like):
     if further != uint64(0):
         found = _texture_mix(found, _texture_level2(texture, further, u, v, like), part)
     return found
+
+
+# What most textures are: linear, with outermost texels that go on, and one level. Straight code, small enough to stand in a
+# kernel itself.
+def _texture_plain2(texture: uint64, u: float, v: float, like):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    y0, y1, part_y = _texture_between(level, v, 1)
+    a, b, c, d = _texture_corners2(texture, level, x0, x1, y0, y1, like)
+    return _texture_blend2(a, b, c, d, part_x, part_y)
 
 
 # By a GPU's texture unit. Its slopes are those of the code above.
@@ -148,6 +152,8 @@ def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
         return type(like)()
     if _on_gpu():
         return _texture_quick2(texture, u, v, lod, like)
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain2(texture, u, v, like)
     return _texture_exact2(texture, u, v, lod, like)
 
 
@@ -155,4 +161,6 @@ def _texture_sample_exact2(texture_id: uint64, u: float, v: float, lod: float, l
     texture = _handle("texture", texture_id)
     if not _texture_lives(texture):
         return type(like)()
+    if _texture_flag(texture, _PLAIN):
+        return _texture_plain2(texture, u, v, like)
     return _texture_exact2(texture, u, v, lod, like)

@@ -1,7 +1,9 @@
 // Texels in and out, descriptors, copies for tapes.
 #include "texture/texture.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 
 #include "runtime/errors.h"
@@ -28,6 +30,25 @@ void check_numbers(const Shape& shape, int level, const Array& array) {
       element && array.is_contiguous() &&
       std::int64_t(array.bytes()) == shape.numbers(level) * std::int64_t(types::scalar(shape.format)->size());
   if (!fits) throw ArgumentError("the array of texels is not of the texture's size");
+}
+
+/// How far out places along an axis go before they are whole numbers: up to where the texels around are the same for ever,
+/// and for those that repeat (whose places are in the first period) where rounding could lead.
+struct Ends {
+  float low, high;
+};
+Ends ends_of(Address mode, std::int64_t extent, bool linear) {
+  const auto at_most = [](std::int64_t n) {
+    const float nearest = float(n);
+    return std::int64_t(nearest) > n ? std::nextafter(nearest, 0.0F) : nearest;
+  };
+  switch (mode) {
+    case Address::clamp:
+    case Address::mirror: return {0.0F, at_most(extent - 1)};
+    case Address::wrap: return {linear ? -1.0F : 0.0F, std::nextafter(float(extent), 0.0F)};
+    case Address::border: return {-1.0F, float(extent)};
+  }
+  WEFT_UNREACHABLE("no address mode");
 }
 
 std::unique_lock<std::shared_mutex> alone(const geometry::Object& object) {
@@ -82,6 +103,16 @@ void Texture::describe() {
   flag(sampling_.linear_levels, geometry::kLinearLevels);
   flag(shape_.is_whole(), geometry::kWhole);
   flag(shape_.format == ScalarKind::u32, geometry::kUnsigned);
+  flag(true, geometry::kLives);
+  flag(shape_.format == ScalarKind::f16, geometry::kHalf);
+  const auto any = [&](Address mode) {
+    const auto end = sampling_.address.begin() + shape_.rank;
+    return std::find(sampling_.address.begin(), end, mode) != end;
+  };
+  const bool clamped = !any(Address::wrap) && !any(Address::mirror) && !any(Address::border);
+  flag(clamped, geometry::kClamped);
+  flag(clamped && sampling_.linear && shape_.levels == 1, geometry::kPlain);
+  flag(any(Address::border), geometry::kBordered);
   out.level_count = std::uint32_t(shape_.levels);
   out.channels = std::uint32_t(shape_.channels);
   for (std::size_t k = 0; k < 3; ++k) {
@@ -98,6 +129,9 @@ void Texture::describe() {
     for (std::size_t k = 0; k < 3; ++k) {
       level.extent[k] = std::int32_t(extent[k]);
       level.scale[k] = sampling_.normalized ? float(extent[k]) : float(double(extent[k]) / double(shape_.extent[k]));
+      const Ends ends = ends_of(sampling_.address[k], extent[k], sampling_.linear);
+      level.low[k] = ends.low;
+      level.high[k] = ends.high;
     }
     levels.push_back(level);
   }

@@ -28,7 +28,7 @@ class Texture final : public geometry::Object {
   /// The texels of a level into such an array.
   void get_texels(int level, const runtime::Array& out) const;
   /// The program's array whose gradient is that of the texels, kept alive by `owner`; null: there is none. It is
-  /// contiguous, float32, with a number for each of the texture's, and on its device.
+  /// contiguous, float32 or float16 as the texels are, with a number for each of the texture's, and on its device.
   void set_source(const runtime::Array* source, std::shared_ptr<const void> owner);
 
   /// Null on the CPU.

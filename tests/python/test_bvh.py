@@ -154,6 +154,29 @@ def test_groups() -> None:
     wp.launch(in_group, len(asked), [0, wp.array(asked, dtype=int)], [out])
 
 
+@pytest.mark.parametrize("constructor", ["sah", "median", "lbvh"])
+@pytest.mark.parametrize("groups", [1, 16])
+def test_boxes_of_all_sizes(constructor: str, groups: int) -> None:
+    # Each a quarter wider than the one before: whoever looks at areas takes them off one by one, and trees grow deep.
+    x = np.exp(np.linspace(-70, 0, 300)).astype(F)
+    low, high = np.zeros((300 + groups, 3), F), np.ones((300 + groups, 3), F)
+    low[:300, 0], high[:300, 0] = x, x * F(1.001)
+    low[300:, 0], high[300:, 0] = -1, F(-0.5)
+    group = np.concatenate([np.zeros(300, np.int32), np.arange(1, groups + 1, dtype=np.int32)])
+    tree = tree_of(low, high, groups=wp.array(group, dtype=int), constructor=constructor, leaf_size=1)
+    asked = np.arange(groups + 2, dtype=np.int32)
+    out = wp.zeros((len(asked), len(low)), dtype=int)
+    wp.launch(in_group, len(asked), [tree.id, wp.array(asked, dtype=int)], [out])
+    np.testing.assert_array_equal(out.numpy(), 11 * (group == asked[:, None]))
+
+
+def test_ids_read_as_another_librarys_trees_have_no_nodes() -> None:
+    # A test of warp-lang 1.19 casts an id to a header with the number of nodes here, and their parents where our nodes are.
+    for tree in (tree_of(*some_boxes(100)), tree_of(*some_boxes(0))):
+        words = wp.array(ptr=tree.id, dtype=wp.uint32, shape=16, device=tree.device).numpy()
+        assert words[12] == 0
+
+
 @wp.func
 def count_rest(query: wp.BvhQuery) -> int:
     n = int(0)

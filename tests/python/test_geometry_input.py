@@ -120,7 +120,7 @@ def parts_of(mesh: wp.Mesh) -> list[bytes]:
     counts = head[6:8].view(np.uint32)
     node, entry = (256, 160) if device.is_cpu else (64, 48)
     out = []
-    for address, size in ((head[2], node * int(counts[0])), (head[3], entry * int(counts[3]))):
+    for address, size in ((head[2], node * int(counts[1])), (head[3], entry * int(counts[3]))):
         out.append(wp.array(ptr=int(address), dtype=wp.uint8, shape=size, device=device).numpy().tobytes())
     return out
 

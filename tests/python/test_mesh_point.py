@@ -71,6 +71,16 @@ def test_equal_to_the_loop(name: str, executor: str | int) -> None:
         assert np.isin(weights[:, 3:], [0, 1]).all()
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_from_inside_a_ball(executor: str | int) -> None:
+    # Hundreds of nodes are as near as each other: more than a walk keeps open at a time.
+    points, faces = reference.sphere(24, 0.0)
+    p = np.concatenate([np.zeros((1, 3)), np.random.default_rng(3).normal(0, 0.01, (40, 3))]).astype(F)
+    limit = np.full(len(p), 1e6, F)
+    near = reference.nearest(points, faces, p, limit, reference.edge_scale(mean_edge(points, faces)))
+    np.testing.assert_array_equal(ask(made(points, faces), p, limit, executor)[0][:, 0], near)
+
+
 def closest_float64(corners: np.ndarray, p: np.ndarray) -> np.ndarray:
     """The closest point of each triangle."""
     a, b, c = (corners[:, k] for k in range(3))

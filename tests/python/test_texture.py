@@ -263,7 +263,7 @@ def test_texels_come_back(dtype: str, device: str) -> None:
         (lambda: wp.Texture2D(np.zeros((4, 4), np.float32), device="cpu").copy_to(np.zeros((4, 4), np.uint8)), "data type"),
         (lambda: wp.Texture2D(np.zeros((4, 4), np.float32), device="cpu", num_mip_levels=0).copy_from(np.zeros((4, 4), np.float32)), "mipmapped"),
         (lambda: wp.Texture2D(np.zeros((4, 4), np.float32), device="cpu", cuda_array=5), "cuda_array"),
-        (lambda: wp.Texture2D(np.zeros((4, 4), np.float32), device="cpu").cuda_texture, "not on a CUDA device"),
+        (lambda: wp.Texture2D(np.zeros((4, 4), np.float32), device="cpu").cuda_texture, "only supported for CUDA textures; this one is on cpu"),
     ],
 )
 def test_what_no_texture_is(make, text: str) -> None:
@@ -320,6 +320,10 @@ def test_hardware_weights(device: str) -> None:
                 np.testing.assert_allclose(sampled(tex, places, lod=0.5, kernel=kernel), want, atol=4.0 * (ndim + 1) / 256 + 1e-5)
 
 
-@pytest.mark.parametrize("name", ["_texel", "_texel_add", "_texture_part", "_texture_sum", "_texture_read", "_gradient_of_texels"])
+LIBRARY_WORDS = ["_texel", "_texel_corners", "_texel_slice", "_texel_add", "_texture_part", "_texture_slope", "_texture_sum"]
+LIBRARY_WORDS += ["_texture_read", "_gradient_of_texels", "_half_gradient_of_texels"]
+
+
+@pytest.mark.parametrize("name", LIBRARY_WORDS)
 def test_words_of_the_library_are_its_own(name: str) -> None:
     assert not hasattr(wp, name)

@@ -62,6 +62,15 @@ class Annotations(ast.NodeTransformer):
             return getattr(self.value_of(node.value), node.attr, None)
         return None
 
+    def signature(self, text: str) -> str:
+        """Parameters in brackets, their types as stubs write them."""
+        (node,) = ast.parse(f"def f{text}: ...").body
+        assert isinstance(node, ast.FunctionDef)
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            if argument.annotation is not None:
+                argument.annotation = self.visit(argument.annotation)
+        return ast.unparse(node).split("\n")[0].removeprefix("def f").removesuffix(":")
+
     def named(self, node: ast.AST) -> ast.expr:
         value = self.value_of(node)
         known = self.resolve(value)
@@ -126,10 +135,10 @@ def alias(value: Any, resolve: Resolver) -> str:
 
 def function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> str:
     """The stub of a function or method."""
-    if inspect.isbuiltin(value):  # its signature is the template's business
-        return (
-            f"def {name}(*args: Any, **kwargs: Any) -> Any:\n    {docstring(inspect.cleandoc(value.__doc__ or name))}\n"
-        )
+    if inspect.isbuiltin(value):  # its signature is the template's business, unless it has types
+        written = value.__text_signature__ or ""
+        typed = Annotations({"Any": Any}, resolve).signature(written) if ": " in written else "(*args: Any, **kwargs: Any)"
+        return f"def {name}{typed} -> Any:\n    {docstring(inspect.cleandoc(value.__doc__ or name))}\n"
     annotations = Annotations(getattr(value, "__globals__", {}), resolve)
     signature = inspect.signature(value)
     params: list[str] = []
@@ -231,7 +240,10 @@ def _native_members(value: type, resolve: Resolver) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in value.__mro__[1:]:
         if base.__module__ == "warp._weft" and resolve(base) is None:
-            found |= {k: v for k, v in vars(base).items() if not k.startswith("_") and k not in vars(value)}
+            # Those that a class of the package names itself are in the stub of that class.
+            taken = {k for c in value.__mro__ for k, v in vars(c).items() if c is not base and v is vars(base).get(k)}
+            named = {*taken, *vars(value)}
+            found |= {k: v for k, v in vars(base).items() if not k.startswith("_") and k not in named}
     return dict(sorted(found.items()))
 
 

@@ -33,12 +33,20 @@ if ((${#extensions[@]})); then
     --hand "$1/lib/libweft_bench_hand.so" --json "$1/bench_python.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"} \
     ${NUMBA_PYTHON:+--numba "$NUMBA_PYTHON"}
   echo
+  echo "== making and reading arrays"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/arrays.py" \
+    --json "$1/bench_arrays.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
+  echo
   echo "== algorithms on whole arrays"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/algorithms.py" \
     --json "$1/bench_algorithms.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
   echo
   echo "== kernels by lanes"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/lanes.py"
+  echo
+  echo "== scattered additions by threads"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/scatter.py" \
+    --json "$1/bench_scatter.json"
   echo
   echo "== marching cubes"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/marching_cubes.py" \

@@ -9,6 +9,7 @@
 #include "analysis/uses.h"
 #include "codegen/codegen.h"
 #include "codegen/cpu/spin_loops.h"
+#include "codegen/emit/guards.h"
 #include "codegen/emit/limits.h"
 #include "codegen/emit/together.h"
 #include "ir/origin.h"
@@ -105,15 +106,21 @@ class CostSum {
         uses_(analysis::use_counts(kernel)),
         lanes_(lanes),
         has_gathers_(has_gathers) {
-    add(*kernel.body, 1.0);
+    add(*kernel.body, 1.0, 1.0, false);
   }
   const Cost& cost() const { return cost_; }
 
  private:
   static constexpr double kLoopTurns = 8, kMath = 32, kAtomic = 8, kLaneByLane = 1.1, kVectorGain = 0.7;
   /// An element that every lane reads from another place, without an instruction for that. Measured on NEON: a kernel that
-  /// does little else is 1.2 times as fast with one lane.
-  static constexpr double kGather = 3.6;
+  /// does little else is 1.2 times as fast with one lane. Elements of several numbers come by rows, which are turned.
+  static constexpr double kGather = 3.6, kGatherPart = 2.0;
+  /// A number that some lanes access and others don't, without an instruction for that: one lane after the other, with a branch.
+  static constexpr double kMasked = 3.0;
+  /// Turns of a loop that lanes leave at different times, by those of the average lane; and what they do under masks.
+  static constexpr double kParted = 2.5;
+  /// The part of an `if` that a thread alone goes through.
+  static constexpr double kTaken = 0.6;
 
   /// From the operand `first` on, all are indices of one place for all lanes.
   bool in_one_place(const Op& op, std::size_t first, std::size_t count) const {
@@ -122,38 +129,63 @@ class CostSum {
       if (!shapes_.uniform(op.operand(k))) return false;
     return true;
   }
+  bool is_access(const Op& op) const {
+    return (op.code == OpCode::load || op.code == OpCode::store) && !is_private(op.operand(0));
+  }
   bool is_gather(const Op& op) const {
-    if (has_gathers_ || (op.code != OpCode::load && op.code != OpCode::store) || is_private(op.operand(0)))
-      return false;
+    if (has_gathers_) return false;
     for (std::size_t k = 1; k <= op.operand(0)->type->rank(); ++k)
       if (shapes_.shape(op.operand(k)) == analysis::kVarying) return true;
     return false;
   }
+  double access_cost(const Op& op, double weight, bool masked) const {
+    if (in_one_place(op, 1, op.operand(0)->type->rank()) && op.code == OpCode::load) return weight / lanes_;
+    double cost = weight / (lanes_ * kVectorGain);
+    if (is_gather(op)) cost = weight > 1 ? weight * kGatherPart : kGather;
+    return masked && !has_gathers_ ? std::max(cost, weight * kMasked) : cost;
+  }
+  /// Whether lanes may run it different numbers of times.
+  bool is_parted(const Op& loop) const {
+    if (loop.code == OpCode::for_)
+      return !shapes_.uniform(loop.operand(0)) || !shapes_.uniform(loop.operand(1)) ||
+             !shapes_.uniform(loop.operand(2));
+    const Op* test = loop.regions[0]->terminator();
+    return test && !shapes_.uniform(test->operand(0));
+  }
 
-  void add(const Region& region, double times) {
+  /// `one` and `lanes`: how often a thread alone, and the lanes together, come here; `masked`: not all of them do.
+  void add(const Region& region, double one, double lanes, bool masked) {
     for (const Op& op : region) {
       if (op.code == OpCode::tid || op.code == OpCode::thread || ir::effect_of(op.code) == ir::Effect::end) continue;
-      double work = double(weight_of(op)) * times;
-      if (ir::class_of(op.code) == ir::OpClass::math) work *= kMath;
+      double weight = double(weight_of(op));
+      if (ir::class_of(op.code) == ir::OpClass::math) weight *= kMath;
       if (op.code == OpCode::atomic) {
-        work *= kAtomic;
+        weight *= kAtomic;
         // Lanes that meet in one place are summed up first. Elsewhere no gain from lanes, and a little loss: values are taken
         // out of vectors first.
         bool joined = op.operand(0)->type->is_array() && in_one_place(op, 1, op.operand(0)->type->rank()) &&
                       !uses_[op.result()->id];
-        cost_.lanes += joined ? work / (lanes_ * kVectorGain) : work * kLaneByLane;
-      } else if (is_gather(op)) {
-        cost_.lanes += times * kGather;
+        cost_.lanes += lanes * (joined ? weight / (lanes_ * kVectorGain) : weight * kLaneByLane);
+      } else if (is_access(op)) {
+        cost_.lanes += lanes * access_cost(op, weight, masked);
       } else {
-        cost_.lanes += work / (lanes_ * kVectorGain);
+        cost_.lanes += lanes * weight / (lanes_ * kVectorGain);
       }
-      cost_.one += work;
+      cost_.one += one * weight;
       if (!op.results.empty() && op.result()->type->is_numeric() && op.regions.empty()) {
-        cost_.numbers += work;
-        if (scalar_bits(op.result()->type->scalar_kind()) == 64) cost_.wide += work;
+        cost_.numbers += one * weight;
+        if (scalar_bits(op.result()->type->scalar_kind()) == 64) cost_.wide += one * weight;
       }
-      bool loop = op.code == OpCode::for_ || op.code == OpCode::while_;
-      for (const Region* inner : op.regions) add(*inner, loop ? times * kLoopTurns : times);
+      if (op.code == OpCode::for_ || op.code == OpCode::while_) {
+        const bool parted = is_parted(op);
+        for (const Region* inner : op.regions)
+          add(*inner, one * kLoopTurns, lanes * kLoopTurns * (parted ? kParted : 1), masked || parted);
+      } else if (op.code == OpCode::if_ && !shapes_.uniform(op.operand(0)) &&
+                 (masked || !is_about_place(op.operand(0)))) {
+        for (const Region* inner : op.regions) add(*inner, one * kTaken, lanes, true);
+      } else {
+        for (const Region* inner : op.regions) add(*inner, one, lanes, masked);
+      }
     }
   }
 
@@ -180,14 +212,23 @@ bool visits_neighbours(const ir::Function& kernel) {
   return grid && visits;
 }
 
-/// Whether it samples volumes: each lane goes its own way to a leaf, and reads voxels all over it.
-bool samples_volumes(const ir::Function& kernel) {
-  bool samples = false;
+/// Whether it asks for objects of a kind.
+bool uses_objects(const ir::Function& kernel, HandleKind kind) {
+  bool uses = false;
+  each_op(*kernel.body,
+          [&](const Op& op) { uses = uses || (op.code == OpCode::handle && HandleUse(op.imm).kind == kind); });
+  return uses;
+}
+
+/// Whether texels are vectors: read here, or given by a function of the library.
+bool samples_vectors(const ir::Function& kernel) {
+  bool vectors = false;
   each_op(*kernel.body, [&](const Op& op) {
-    samples = samples || (op.code == OpCode::handle && (HandleUse(op.imm).kind == HandleKind::volume ||
-                                                        HandleUse(op.imm).kind == HandleKind::texture));
+    const bool texel = (op.code == OpCode::load && ir::origin_of(op.operand(0)).kind == ir::Origin::Kind::fixed) ||
+                       (op.code == OpCode::call && op.callee->from_library);
+    for (const Value* result : op.results) vectors = vectors || (texel && result->type->is_composite());
   });
-  return samples;
+  return vectors;
 }
 
 /// Whether a loop asks a tree for one item after the other. Such a step runs lane by lane, with a query of some twenty words in
@@ -322,7 +363,13 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   if (ir::find_tile_memory(*kernel.body)) return 1;
   // Without an instruction for them (AVX2 has it, and eight lanes) gathers are loads one after the other, and lanes wait for
   // the one with most neighbours: measured on NEON, four lanes are half as fast as one.
-  if (natural <= 4 && (visits_neighbours(kernel) || samples_volumes(kernel))) return 1;
+  // In volumes each lane goes its own way to a leaf, and reads voxels all over it.
+  if (natural <= 4 && (visits_neighbours(kernel) || uses_objects(kernel, HandleKind::volume))) return 1;
+  // Textures are straight code for all lanes, and what samples wait for is memory. Measured on NEON: 16 lanes are 1.2 to 1.8
+  // times as fast as one for texels of one number; for those of four, which fill a register each, 4 lanes are 1.6 to 2.9
+  // times as fast as one, and as 16.
+  if (natural <= 4 && uses_objects(kernel, HandleKind::texture) && has_whole_body(kernel))
+    return samples_vectors(kernel) ? natural : 4 * natural;
   // Measured on NEON: 2.2 times as fast as four lanes.
   if (visits_tree_items(kernel)) return 1;
   // What walks wait for is memory, and the more wait together the better; but code of long kernels grows with lanes, and so

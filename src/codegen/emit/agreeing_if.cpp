@@ -2,6 +2,7 @@
 // border. Where the processor has no masked loads and stores (NEON, SSE) a masked side is taken apart lane by lane, so such a
 // side is emitted twice: without a mask for groups that agree, and as ever for the few that do not.
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/guards.h"
 #include "codegen/emit/limits.h"
 
 namespace weft::codegen {
@@ -38,8 +39,7 @@ bool has_atomic(const ir::Region& region) {
   return false;
 }
 
-/// A condition on where the thread is, not on what memory holds: computed from thread indices, sizes and parameters.
-bool is_about_place(const ir::Value* value, int depth = 0) {
+bool is_about_place(const ir::Value* value, int depth) {
   constexpr int kMaxDepth = 8;
   if (value->kind != ir::ValueKind::result) return true;
   if (depth > kMaxDepth) return false;
@@ -63,6 +63,8 @@ bool is_about_place(const ir::Value* value, int depth = 0) {
 }
 
 }  // namespace
+
+bool is_about_place(const ir::Value* value) { return is_about_place(value, 0); }
 
 int Emitter::guarded_side(const ir::Op& op) {
   if (mask || W == 1 || unit.traits.masked_moves || unit.target.arch != TargetSpec::cpu) return -1;

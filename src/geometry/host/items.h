@@ -48,6 +48,11 @@ class PointReader {
   /// Points that have others behind them: they can be read without looking.
   bool before_last(std::uint32_t index) const { return std::uint64_t(index) + 1 < count_; }
   Float4 inner(std::int32_t index) const { return load4(points_ + 3 * std::int64_t(index)); }
+  /// A hint, for any index.
+  void prefetch(std::int32_t index) const {
+    const auto first = reinterpret_cast<std::uintptr_t>(points_);
+    __builtin_prefetch(reinterpret_cast<const void*>(first + sizeof(float) * 3 * std::uint64_t(std::uint32_t(index))));
+  }
 
  private:
   const float* points_;

@@ -41,8 +41,10 @@ class Refit {
     const std::uint32_t first = first_entry(range.first), last = end_of_entries(range.last_root);
     const auto boxes = std::make_unique_for_overwrite<Box[]>(last - first);
     for (std::uint32_t e = first; e < last; ++e) {
-      if constexpr (std::is_same_v<Entry, FaceBlock>)
-        source_.prefetch(entries_[std::min(e + kAhead, entry_count_ - 1)]);
+      if constexpr (std::is_same_v<Entry, FaceBlock>) {
+        source_.prefetch_indices(entries_[std::min(e + 2 * kAhead, entry_count_ - 1)]);
+        source_.prefetch_points(entries_[std::min(e + kAhead / 2, entry_count_ - 1)]);
+      }
       const Bounds box = fill_entry(entries_[e], source_);
       boxes[e - first] = {box.lower, box.upper};
     }

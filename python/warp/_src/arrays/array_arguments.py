@@ -56,7 +56,9 @@ def check_device(device: Any) -> None:
 
 def is_host(device: Any) -> bool:
     """Whether a device argument is known to mean the CPU."""
-    return device is CPU or (device is None and selection.on_cpu)
+    if device is None:
+        return selection.on_cpu or get_device() is CPU
+    return device is CPU or (device.__class__ is str and device == "cpu")
 
 
 def extents_of(shape: Any) -> tuple[int, ...]:

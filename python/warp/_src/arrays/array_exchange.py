@@ -19,10 +19,10 @@ class ArrayExchange(ArrayAttributes):
 
     __slots__ = ()
 
-    def numpy(self, *, _suppress_bfloat16_warning: bool = False) -> np.ndarray:
-        """A NumPy array over the same memory, without a copy; of an array on a CUDA device a copy, when the work queued
-        before is done. Vectors and matrices add dimensions, structs become records; bfloat16 shows as ml_dtypes' type, or
-        as bits in uint16 where that is not installed. An annotation has no elements."""
+    numpy = _weft.Array.numpy
+
+    def _numpy_carefully(self, *, _suppress_bfloat16_warning: bool = False) -> np.ndarray:
+        """What `numpy` does (src/bind/array_makers.cpp) of structs, bfloat16, arrays elsewhere and those without memory."""
         if not self._valid and not self.size:
             return _interface.no_elements(self)
         return _interface.host_view(self)

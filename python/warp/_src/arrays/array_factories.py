@@ -1,5 +1,8 @@
 """Functions that make and copy arrays: `zeros`, `empty`, `ones`, `full`, their `_like` forms, `clone`, `copy`,
-`from_numpy`, `from_ptr`."""
+`from_numpy`, `from_ptr`.
+
+Those that programs call often are C functions (`src/bind/array_makers.cpp`), which hand what is not usual to the functions of
+the same name and signature here."""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from warp._src.arrays.indexed_array import indexedarray, indexedarray1d, indexed
 from warp._src.arrays.listeners import paused
 from warp._src.arrays.ranked_array import array1d, array2d, array3d, array4d
 from warp._src.arrays.struct_elements import take_refs
-from warp._src.devices.device import CPU, place_of, selection
+from warp._src.devices.device import place_of
 from warp._src.devices.streams import ScopedStream
 from warp._src.values.scalars import bool_, float32, int32
 from warp._src.values.types import class_of
@@ -94,11 +97,6 @@ def zeros(
     **kwargs: Any,
 ) -> array:
     """A new array of zeros."""
-    usual = shape is not None and not (retain_grad or pinned or kwargs)
-    if usual and (device is CPU or (device is None and selection.on_cpu)):
-        handle = plain_handles[dtype]
-        if handle is not None:
-            return _new(array, handle, shape, True, requires_grad)
     return _make(shape, dtype, True, place_of(device, pinned), requires_grad, retain_grad, kwargs)
 
 
@@ -112,11 +110,6 @@ def empty(
     **kwargs: Any,
 ) -> array:
     """A new array whose elements are not initialised."""
-    usual = shape is not None and not (retain_grad or pinned or kwargs)
-    if usual and (device is CPU or (device is None and selection.on_cpu)):
-        handle = plain_handles[dtype]
-        if handle is not None:
-            return _new(array, handle, shape, False, requires_grad)
     return _make(shape, dtype, False, place_of(device, pinned), requires_grad, retain_grad, kwargs)
 
 
@@ -355,3 +348,18 @@ def from_ptr(ptr: int, length: int, dtype: Any = None, shape: Sequence[int] | No
     return array(
         ptr=ptr, dtype=float if dtype is None else dtype, shape=length if shape is None else shape, device=device
     )
+
+
+zeros, empty, zeros_like, empty_like, clone, from_numpy = _weft.array_makers(
+    plain_handles,
+    {
+        "zeros": zeros,
+        "empty": empty,
+        "zeros_like": zeros_like,
+        "empty_like": empty_like,
+        "clone": clone,
+        "from_numpy": from_numpy,
+    },
+    np.ndarray,
+    "warp",
+)

@@ -12,21 +12,55 @@ from typing import Any, Callable, Iterator
 
 from warp import _weft
 
-forward: Any = None  # the ForwardMode that is active; it hears of the same things
+
+class _Own(threading.local):
+    """What concerns the calling thread alone."""
+
+    work = 0  # how deep it is in work on tangents
+    forward: Any = None  # its ForwardMode, which hears of the same things
 
 
-_own = threading.local()  # .work: how deep this thread is in work on tangents
+_own = _Own()
+
+
+def active_forward() -> Any:
+    """The forward mode that launches of this thread run in, or None."""
+    return _own.forward if _weft.forward_mode() else None
+
+
+def begin_forward(mode: Any) -> Any:
+    """Lets a forward mode follow this thread; the one before, which is put aside (`apart`)."""
+    before, _own.forward = _own.forward, mode
+    _weft.set_forward_mode(True)
+    return before
+
+
+def end_forward(before: Any) -> None:
+    """Ends what `begin_forward` began."""
+    _weft.set_forward_mode(False)
+    _own.forward = before
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """While it lasts, this thread works for another engine than the program, PyTorch's or JAX's: it is followed only by tapes
+    and forward modes that it begins itself."""
+    _weft.begin_work_apart()
+    try:
+        yield
+    finally:
+        _weft.end_work_apart()
 
 
 def follows() -> Any:
     """The forward mode that follows what this thread does, or None."""
-    return forward if forward is not None and _weft.forward_mode() and not getattr(_own, "work", 0) else None
+    return None if _own.work else active_forward()
 
 
 @contextlib.contextmanager
 def aside() -> Iterator[None]:
     """While it lasts, forward mode does not follow this thread, which works on tangents; tapes do."""
-    _own.work = getattr(_own, "work", 0) + 1
+    _own.work += 1
     try:
         yield
     finally:

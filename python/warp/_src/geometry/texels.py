@@ -82,7 +82,10 @@ class Texels:
 
     def __init__(self, data: Any, ndim: int, purpose: str) -> None:
         if not isinstance(data, array) and hasattr(data, "__cuda_array_interface__"):
-            data = array(data, copy=False)
+            try:
+                data = array(data, copy=False)
+            except (RuntimeError, TypeError, ValueError) as error:
+                raise TextureError(f"{purpose}: {error}") from None
         shape: tuple[int, ...] = ()
         if isinstance(data, array):
             if not data._valid:

@@ -85,12 +85,12 @@ class Texture(StructInstance):
         if num_mip_levels > most:
             raise TextureError(f"num_mip_levels ({num_mip_levels}) exceeds the maximum for base dimensions {extents} ({most})")
         levels = int(num_mip_levels) or most
-        if dtype in WHOLE and TextureFilterMode.LINEAR in (filtering, between if levels > 1 else filtering):
-            raise TextureError(
-                f"filter_mode: texels of {dtype.__name__} are not mixed: use wp.TextureFilterMode.CLOSEST for filter_mode and "
-                "mip_filter_mode"
-            )
+        for name, mode in (("filter_mode", filtering), ("mip_filter_mode", between)):
+            if dtype in WHOLE and mode == TextureFilterMode.LINEAR and (levels > 1 or name == "filter_mode"):
+                raise TextureError(f"{name}: texels of {dtype.__name__} are not mixed: use wp.TextureFilterMode.CLOSEST")
         on = get_device(device)
+        if not isinstance(cuda_array, (int, np.integer)) or cuda_array < 0:
+            raise TextureError(f"cuda_array: must be the handle of a CUDA array, an int, not {cuda_array!r}")
         if cuda_array and not on.is_cuda:
             raise TextureError(f"cuda_array: the texture is on {on}, which has no CUDA arrays")
         if surface_access and levels > 1:
@@ -161,7 +161,7 @@ class Texture(StructInstance):
         self._texture.set_texels(source)
         # Gradients of texels go to the array that they came from.
         own = texels.data
-        follows = isinstance(own, array) and own.device == self.device and self._dtype is types.float32
+        follows = isinstance(own, array) and own.device == self.device and self._dtype in (types.float32, types.float16)
         self._texture.set_source(own if follows else None)
 
     def copy_from(self, src: Any) -> None:
@@ -390,7 +390,7 @@ class Texture(StructInstance):
 
     def _need_cuda(self, name: str) -> None:
         if not self.device.is_cuda:
-            raise TextureError(f"{name}: the texture is on {self.device}, not on a CUDA device")
+            raise TextureError(f"{name} is only supported for CUDA textures; this one is on {self.device}")
 
 
 def _fields(name: str) -> tuple[_weft.Type, dict[str, Field]]:

@@ -83,7 +83,7 @@ def _joined(item: StructInstance, arrays: StructInstance | None) -> StructInstan
 
 
 class ForwardMode:
-    """Follows tangents through what runs inside its `with` block, as they are when it is entered.
+    """Follows tangents through what its thread does inside its `with` block, as they are when it is entered.
 
         with wp.ForwardMode({x: direction}) as forward:
             wp.launch(kernel, dim=n, inputs=[x], outputs=[y])
@@ -101,6 +101,8 @@ class ForwardMode:
         self._held: list[Any] = []  # memory that is given back and taken again would have the tangents of before
         self._nested: dict[Any, list[Any]] = {}  # arrays in structs in memory, by the place of their tangents
         self._starts = list((tangents or {}).items())
+        self._active = False
+        self._before: Any = None  # the one that this thread had in what it put aside (listeners.apart)
         for one, tangent in self._starts:
             if not _can_move(one):
                 raise TypeError(f"a tangent belongs to an array of floats, not to {one!r}")
@@ -110,23 +112,21 @@ class ForwardMode:
                 )
 
     def __enter__(self) -> ForwardMode:
-        if listeners.forward is not None:
+        if _weft.has_forward_mode() or self._active:
             raise RuntimeError("forward mode is active already: it follows one direction at a time")
         for one, tangent in self._starts:
             with tape_record.paused():
                 copy_values(self._view(one), tangent)
         self._starts = []
-        self._activate(self)
+        self._active = True
+        settings.follow(1)
+        self._before = listeners.begin_forward(self)
         return self
 
     def __exit__(self, *unused: Any) -> None:
-        self._activate(None)
-
-    @staticmethod
-    def _activate(active: ForwardMode | None) -> None:
-        listeners.forward = active
-        settings.follow(active is not None)
-        _weft.set_forward_mode(active is not None)
+        listeners.end_forward(self._before)
+        settings.follow(-1)
+        self._active = False
 
     def tangent(self, one: array) -> array:
         """The derivative of an array's elements in the direction that was given; zeros if nothing moves them."""

@@ -66,6 +66,8 @@ class Gradients(Mapping):
 class Tape(_weft.TapeCore):
     """Records what runs inside its `with` block; `backward` computes the gradients of what went in.
 
+    A thread has one tape at a time. The first one that is entered also records threads which have none.
+
     Gradients are exact when arrays are overwritten later on, too: the tape keeps a copy of what the backward pass still
     needs (`kept_bytes` says how much), and kernels that overwrite what they have read write it down (`log_bytes`). With
     `keep_copies=False` the first is an error instead.
@@ -82,21 +84,13 @@ class Tape(_weft.TapeCore):
     # ---- recording ---------------------------------------------------------------------------------------------------
 
     def __enter__(self) -> Tape:
-        global current
-        if current is not None:
-            raise RuntimeError("Warp: Error, entering a tape while one is already active")
-        current = self
+        self._start()  # RuntimeError where this thread has one already
         self._verify(config.mode == "debug" or bool(config.verify_autograd_array_access))
         self._watch_threads(bool(config.verify_autograd_array_access))
-        self._start()
         return self
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        global current
-        if current is None:
-            raise RuntimeError("Warp: Error, ended tape capture, but tape not present")
         self._stop()
-        current = None
         if config.verify_autograd_array_access and exc_type is None:
             for note in self._notes():
                 print(f"Warp: Warning: {note}")
@@ -295,10 +289,6 @@ class Tape(_weft.TapeCore):
             with open(filename, "w", encoding="utf-8") as file:
                 file.write(text)
         return text
-
-
-current: Tape | None = None
-"""The tape that records now."""
 
 
 def _lend_gradients(grads: Any) -> list[array]:

@@ -12,7 +12,6 @@ import numpy as np
 
 from warp import _weft
 from warp._src.arrays import array_interface as _interface
-from warp._src.arrays import listeners
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import copy_values
 from warp._src.arrays.listeners import aside, follows, paused, recording  # noqa: F401 - for those who record, too
@@ -34,9 +33,9 @@ def _record(own: OwnKernel, inputs: list[array], dest: array, again: Callable[[]
 def record_copy(dest: array, src: array) -> None:
     """Called by every copy between arrays while a tape records, or waits for one that it has recorded before, or forward mode
     follows."""
-    if follows():
+    if forward := follows():
         with aside():
-            listeners.forward._copied(dest, src)
+            forward._copied(dest, src)
     if not dest._has_grad or dest.size == 0 or not _weft.copies_are_followed():
         return
 
@@ -63,9 +62,9 @@ def _move_gradient(dest: array, src: array) -> None:
 def record_fill(dest: array, value: Any) -> None:
     """Called by every fill of an array, with zeros where there is no value, while a tape records, or waits for one that it has
     recorded before, or forward mode follows."""
-    if follows():
+    if forward := follows():
         with aside():
-            listeners.forward._copied(dest, None)
+            forward._copied(dest, None)
     if dest._has_grad and dest.size and _weft.copies_are_followed():
         _record(_FILL, [], dest, dest.zero_ if value is None else lambda: dest.fill_(value))
 
@@ -73,9 +72,9 @@ def record_fill(dest: array, value: Any) -> None:
 def record_assignment(dest: array, src: Any, in_order: bool) -> None:
     """Records that an array took the numbers of another, converted and broadcast by NumPy or in their order. To be called
     when it is done."""
-    if follows():
+    if forward := follows():
         with aside():
-            listeners.forward._assigned(dest, src)
+            forward._assigned(dest, src)
     if not dest._has_grad or dest.size == 0 or not _weft.copies_are_followed():
         return
     given = src

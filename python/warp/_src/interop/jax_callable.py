@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import pickle
+import threading
 from typing import Any, Callable, Sequence
 
 from warp import _weft
@@ -75,17 +76,22 @@ class FunctionCall(Call):
         self._key = (id(owner), tuple(map(repr, values)), tuple(sorted(shapes.items())), tuple(sorted(options.items())))
         self._hash = hash(self._key)
         self._plans: dict[Any, Plan] = {}
+        self._forward_records: set[bytes] = set()
 
     def targets(self, capturable: bool) -> str:
         return "weft.call" if capturable else "weft.call.uncaptured"
 
     def compile(self, record: bytes, places: Sequence[int]) -> bool:
-        return self.owner.graph_mode == JaxCallableGraphMode.JAX and record in self._captured
-
-    _captured: frozenset = frozenset()
+        return self.owner.graph_mode == JaxCallableGraphMode.JAX and record in self._forward_records
 
     def check_differentiable(self) -> None:
         return
+
+    def check_exportable(self) -> None:
+        return
+
+    def batched(self, size: int, which: Sequence[bool]) -> Call | None:
+        return None  # it is called once for each sample
 
     def doubled(self, moving: tuple[bool, ...]) -> Call:
         raise NotImplementedError(f"second derivatives of the function '{self.name}' are not there")
@@ -135,7 +141,7 @@ class FunctionCall(Call):
                 owner.func(*arrays)
 
         record = self._record("forward", batch)
-        self._captured |= {record}
+        self._forward_records.add(record)
         types = self._types(self.inputs), self._types(self.outputs)
         # Where there is no device but the CPU, nothing has to be made current around the function.
         direct = None if owner.graph_mode in _GRAPHS or is_cuda_available() else owner.func
@@ -249,7 +255,9 @@ class JaxCallable:
         self._graphs = GraphCache(most)
         self.staged_in = self._staged("stage_in_argnames", (INPUT, IN_OUT))
         self.staged_out = self._staged("stage_out_argnames", (OUTPUT, IN_OUT))
-        self.described = repr([(p.name, p.type.name) for p in self.roles.parameters])  # type: ignore[union-attr]
+        parameters = [(p.name, p.type.name) for p in self.roles.parameters]  # type: ignore[union-attr]
+        # All that tells one wrapper of a function from another, for its records.
+        self.described = repr((parameters, int(self.graph_mode), sorted(self.staged_in), sorted(self.staged_out), most))
         self.number = _number_of(func)
         self._jax = import_jax()
         self._tracer = self._jax.core.Tracer
@@ -350,6 +358,7 @@ class JaxCallable:
 
 
 _numbers: dict[str, list[Any]] = {}
+_counting = threading.Lock()
 
 
 def _number_of(func: Callable) -> int:
@@ -359,10 +368,11 @@ def _number_of(func: Callable) -> int:
         code = pickle.dumps((func.__code__.co_code, repr(func.__code__.co_consts), repr(func.__closure__)))
     except Exception:  # noqa: BLE001 - whatever it is, it is another one
         code = str(id(func)).encode()
-    known = _numbers.setdefault(name, [])
-    if code not in known:
-        known.append(code)
-    return known.index(code)
+    with _counting:
+        known = _numbers.setdefault(name, [])
+        if code not in known:
+            known.append(code)
+        return known.index(code)
 
 
 _wrappers = Wrappers()

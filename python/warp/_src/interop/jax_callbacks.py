@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Callable
 
 import numpy as np
@@ -80,6 +81,7 @@ def _value(number: int, data: bytes, is_array: bool) -> Any:
 
 
 _registered: dict[str, tuple[Callable, bool]] = {}
+_registering = threading.Lock()
 
 
 def register_ffi_callback(name: str, func: Callable, graph_compatible: bool = True) -> None:
@@ -98,20 +100,23 @@ def register_ffi_callback(name: str, func: Callable, graph_compatible: bool = Tr
         raise TypeError(f"the name of a callback is a text, not {name!r}")
     if not callable(func):
         raise TypeError(f"a callback is a function of (inputs, outputs, attrs, ctx), not {type(func).__name__}")
-    known = _registered.get(name)
-    if known is not None:
-        if known == (func, bool(graph_compatible)):
-            return
-        raise ValueError(f"there is a callback '{name}' already, which is another function; take another name")
+    with _registering:
+        known = _registered.get(name)
+        if known is None:
+            _register(name, func, bool(graph_compatible))
+        elif known != (func, bool(graph_compatible)):
+            raise ValueError(f"there is a callback '{name}' already, which is another function; take another name")
 
+
+def _register(name: str, func: Callable, graph_compatible: bool) -> None:
     def run(inputs: list, outputs: list, attrs: dict, stream: int, stage: int, ordinal: int, place: int) -> None:
         kind = HostBuffer if place < 0 else CudaBuffer
         context = ExecutionContext(stream, stage, ordinal)
         with scope_of_call(place, stream):
             func([kind(*b) for b in inputs], [kind(*b) for b in outputs], attrs, context)
 
-    host, cuda = _weft.xla_new_callback(_value, run, bool(graph_compatible))
+    host, cuda = _weft.xla_new_callback(_value, run, graph_compatible)
     ffi = ffi_module()
     ffi.register_ffi_target(name, host, platform="cpu", api_version=1)
     ffi.register_ffi_target(name, cuda, platform="CUDA", api_version=1)
-    _registered[name] = (func, bool(graph_compatible))
+    _registered[name] = (func, graph_compatible)

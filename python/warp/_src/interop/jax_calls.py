@@ -7,12 +7,16 @@ call needs beside it: which results begin as arguments, and buffers that only th
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, Sequence
 
 import numpy as np
 
 from warp import _weft
+from warp._src.interop.jax_batched import batched_kernel
 from warp._src.interop.jax_parameters import IN_OUT, INPUT, OUTPUT, VALUE, numpy_type
+
+_WORTH_A_LAUNCH = 1 << 14  # threads of a sample
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Call:
 
     origin: tuple[Call, tuple[bool, ...]] | None = None
     """Of a kernel's tangent that is called as a kernel: the kernel's call, and which of its inputs move."""
+    is_batched = False
+    """It runs all samples of a batch in one launch."""
     VMAP_METHODS = ("broadcast_all", "expand_dims", "sequential", "sequential_unrolled")
 
     def __init__(
@@ -82,6 +88,7 @@ class Call:
         )  # fmt: skip
         self._hash = hash(self._key)
         self._plans: dict[Any, Plan] = {}
+        self._batched: dict[Any, Call | None] = {}
         self._capturable: dict[tuple[bytes, int], bool] = {}
         self._facts: dict[str, Any] | None = None
 
@@ -134,6 +141,14 @@ class Call:
         if not self.kernel._backward():
             raise RuntimeError(
                 f"kernel '{self.name}' can't be differentiated: enable_backward is off for it or its module"
+            )
+
+    def check_exportable(self) -> None:
+        """Raises if the call holds what means something in this process alone."""
+        if self.facts["handles"]:
+            raise ValueError(
+                f"kernel '{self.name}' takes the id of a mesh, grid, volume or texture, which is an address of this process: a "
+                "program with it can't be exported; let the program that imports it make the object, and call the kernel there"
             )
 
     def targets(self, capturable: bool) -> str:
@@ -227,6 +242,32 @@ class Call:
         record = self._register(self.native, 2, batch, buffers)
         known = self._plans[batch, seeded, wanted] = Plan(2, record, aliases, tuple(scratch))
         return known
+
+    def batched(self, size: int, which: Sequence[bool]) -> Call | None:
+        """The call for a batch of samples as one launch, some of its inputs having a batch in front; None if there is none:
+        the kernel has no such form, or a sample is work enough for a launch of its own."""
+        if self.is_batched or self.origin is not None or math.prod(self.dims) > _WORTH_A_LAUNCH:
+            return None
+        key = (size, tuple(which))
+        if key not in self._batched:
+            self._batched[key] = self._over_batch(*key)
+        return self._batched[key]
+
+    def _over_batch(self, size: int, which: tuple[bool, ...]) -> Call | None:
+        own = {one.index: has_batch for one, has_batch in zip(self.inputs, which)}
+        arrays = tuple(role != VALUE and own.get(k, True) for k, role in enumerate(self.roles))
+        kernel = batched_kernel(self.kernel, self.types, arrays, len(self.dims))
+        if kernel is None:
+            return None
+        types = [_weft.type_array(t.element, t.rank + 1) if b else t for t, b in zip(self.types, arrays)]
+        shapes = {k: (size, *shape) for k, shape in self._shapes.items()}
+        made = Call(
+            kernel, kernel.native(), types, self.roles, self.values, (size, *self.dims), shapes,
+            block_dim=self.block_dim, vmap_method=self.vmap_method, enable_backward=self.enable_backward,
+            has_side_effect=self.has_side_effect,
+        )  # fmt: skip
+        made.is_batched = True
+        return made
 
     def doubled(self, moving: tuple[bool, ...]) -> Call:
         """The call of the kernel's tangent as a kernel like others, some of its inputs moving."""

@@ -42,6 +42,7 @@ class JaxCallableGraphMode(enum.IntEnum):
 
 _default_max: int | None = 32
 _caches: weakref.WeakSet[GraphCache] = weakref.WeakSet()
+_listing = threading.Lock()  # such a set must not grow while another thread goes through it
 
 
 def get_jax_callable_default_graph_cache_max() -> int | None:
@@ -73,7 +74,8 @@ class GraphCache:
         self.graphs: collections.OrderedDict[Any, tuple[Any, Any]] = collections.OrderedDict()
         self.stages: dict[Any, list[Stage]] = {}
         self._lock = threading.Lock()
-        _caches.add(self)
+        with _listing:
+            _caches.add(self)
 
     def clear(self) -> None:
         with self._lock:
@@ -165,5 +167,7 @@ class GraphCache:
 
 def clear_jax_callable_graph_cache(callable: Any = None) -> None:
     """Drops the graphs, and staging memory, of one function that `jax_callable` made, or of all."""
-    for cache in list(_caches) if callable is None else [callable._graphs]:
+    with _listing:
+        caches = list(_caches) if callable is None else [callable._graphs]
+    for cache in caches:
         cache.clear()

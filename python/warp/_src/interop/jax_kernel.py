@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
+import threading
 import weakref
 from typing import Any, Callable, Sequence
 
 from warp import _weft
+from warp._src.interop.jax_batched import batched_kernel
 from warp._src.interop.jax_calls import Call
 from warp._src.interop.jax_parameters import (
     VALUE,
@@ -66,6 +68,7 @@ def kernel_parameters(kernel: Kernel) -> list[Parameter]:
 
 _MAX_EXTENT = (1 << 31) - 1
 _living: weakref.WeakSet = weakref.WeakSet()
+_listing = threading.Lock()  # such a set must not grow while another thread goes through it
 
 
 class JaxKernel:
@@ -93,18 +96,26 @@ class JaxKernel:
         self.block_dim = options["block_dim"]
         self._tracer = self._jax.core.Tracer
         self._values = [k for k, p in enumerate(self.roles.inputs) if not p.is_array]
-        self._epoch = -1
-        self._native: Any = None
-        _living.add(self)
+        # Settings, the kernel under them, and what JAX has compiled of it: one value, so that threads see what belongs together.
+        self._now: tuple[int, Any, Any] = (-1, None, None)
+        with _listing:
+            _living.add(self)
 
-    def _refresh(self) -> None:
-        """What JAX has compiled holds for the kernel as it is now; a kernel under other settings is another one."""
+    def _refresh(self) -> Any:
+        """The function of JAX for the kernel as it is now; a kernel under other settings is another one."""
+        epoch = settings.epoch
         native = self.kernel.native()
-        if native is not self._native:
-            self._native = native
+        _, known, function = self._now
+        if native is not known:
             static = (0, *[k + 1 for k in self._values])
-            self._function = self._jax.jit(self._trace, static_argnums=static, inline=True)
-        self._epoch = settings.epoch
+
+            def trace(config: Any, *inputs: Any) -> list[Any]:
+                return self._trace(native, config, *inputs)
+
+            trace.__name__ = self.__name__
+            function = self._jax.jit(trace, static_argnums=static, inline=True)
+        self._now = (epoch, native, function)
+        return function
 
     def __call__(
         self, *inputs: Any, launch_dims: Any = None, output_dims: Any = None, vmap_method: str | None = None
@@ -117,8 +128,9 @@ class JaxKernel:
             output_dims: of this call: one shape for all outputs, or a dictionary by name.
             vmap_method: of this call.
         """
-        if self._epoch != settings.epoch:
-            self._refresh()
+        epoch, _, function = self._now
+        if epoch != settings.epoch:
+            function = self._refresh()
         if launch_dims is None and output_dims is None and vmap_method is None:
             config = None
         else:
@@ -129,8 +141,8 @@ class JaxKernel:
             )
         try:
             if self._values or len(inputs) != len(self.roles.inputs):
-                return self._function(config, *self._complete(inputs))
-            return self._function(config, *inputs)
+                return function(config, *self._complete(inputs))
+            return function(config, *inputs)
         except TypeError:
             check_are_arrays(self.roles, inputs)  # JAX names no argument
             raise
@@ -170,7 +182,7 @@ class JaxKernel:
                 types.append(known)
         return types
 
-    def _call(self, config: Any, inputs: Sequence[Any]) -> Call:
+    def _call(self, native: Any, config: Any, inputs: Sequence[Any]) -> Call:
         """The static part of a call with these inputs, checked."""
         roles, what = self.roles, self.what
         launch, output, method = config or (None, None, None)
@@ -190,7 +202,7 @@ class JaxKernel:
         if not 1 <= len(dims) <= 4:
             raise ValueError(f"{what}: launch_dims are 1 to 4 extents, not {dims}")
         if any(n > _MAX_EXTENT for n in dims):
-            read = _weft.xla_tid_dims_read(self._native, types, len(dims))
+            read = _weft.xla_tid_dims_read(native, types, len(dims))
             for d, n in enumerate(dims):
                 if n > _MAX_EXTENT and read >> d & 1:
                     raise ValueError(
@@ -218,7 +230,7 @@ class JaxKernel:
         by_parameter = [roles.role(k) for k in range(len(names))]
         values = [bare(inputs[k]) if role == VALUE else None for k, role in enumerate(by_parameter)]
         made = Call(
-            self.kernel, self._native, types, by_parameter, values, dims, shapes,
+            self.kernel, native, types, by_parameter, values, dims, shapes,
             block_dim=self.block_dim or 0, vmap_method=method or self.vmap_method,
             enable_backward=self.options["enable_backward"], has_side_effect=self.options["has_side_effect"],
             key=tuple(v for v in inputs if type(v).__name__ == "Static"),
@@ -234,13 +246,13 @@ class JaxKernel:
                     return tuple(value.shape[: p.ndim])
         return dims
 
-    def _trace(self, config: Any, *inputs: Any) -> list[Any]:
+    def _trace(self, native: Any, config: Any, *inputs: Any) -> list[Any]:
         from warp._src.interop import jax_primitives
 
         self.roles.check_count(len(inputs))
         if self.traced:
             inputs = tuple(self._held(p, v) for p, v in zip(self.roles.inputs, inputs))
-        call = self._call(config, [bare(v) for v in inputs])
+        call = self._call(native, config, [bare(v) for v in inputs])
         return jax_primitives.launch(call, [v for v, p in zip(inputs, self.roles.inputs) if p.is_array])
 
     def _held(self, p: Parameter, value: Any) -> Any:
@@ -280,12 +292,15 @@ class Wrappers:
 
     def __init__(self) -> None:
         self._known: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+        self._lock = threading.Lock()
 
     def get(self, wrapped: Any, options: dict[str, Any], make: Callable[[], Any]) -> Any:
         key = (id(wrapped), tuple((name, _shown(value)) for name, value in options.items()))
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = make()
+            made = make()
+            with self._lock:  # of several threads that ask at once, all get one
+                found = self._known.setdefault(key, made)
         return found
 
 
@@ -302,15 +317,31 @@ _wrappers = Wrappers()
 def _adopt(record: bytes) -> None:
     """A program that was compiled or exported elsewhere calls a kernel: a wrapper that lives here may have it."""
     described = _weft.xla_record_kernel(record)
-    for wrapper in list(_living):
+    with _listing:
+        wrappers = list(_living)
+    for wrapper in wrappers if described is not None else ():
         kernel = wrapper.kernel
         types = [p.type for p in wrapper.roles.parameters]
-        if described is None or kernel.native().name != described[0] or any(t is None for t in types):
+        if kernel.native().name != described[0] or any(t is None for t in types):
             continue
-        # The source tells the kernel from its tangent, and from that called as a kernel of its own.
-        for native, own in ((kernel.native(), types), (kernel.tangent.native(), types), (kernel.tangent.native(), types * 2)):
-            if _weft.xla_source(native) == described[1] and _weft.xla_adopt_record(record, native, own):
+        if _adopt_for(record, described, kernel, types):
+            return
+        _, _, names, rank = described
+        longer = [_weft.type_array(t.element, t.rank + 1) if t.kind == "array" and t.rank < 4 else t for t in types]
+        batched = tuple(own.text == name != t.text for own, name, t in zip(longer, names, types))
+        over = batched_kernel(kernel, types, batched, rank - 1) if any(batched) else None
+        if over is not None:
+            own = [one if b else t for one, t, b in zip(longer, types, batched)]
+            if _adopt_for(record, described, over, own):
                 return
+
+
+def _adopt_for(record: bytes, described: tuple, kernel: Kernel, types: list[Any]) -> bool:
+    # The source tells the kernel from its tangent, and from that called as a kernel of its own.
+    for native, own in ((kernel.native(), types), (kernel.tangent.native(), types), (kernel.tangent.native(), types * 2)):
+        if _weft.xla_source(native) == described[1] and _weft.xla_adopt_record(record, native, own):
+            return True
+    return False
 
 
 _weft.xla_set_unknown_hook(_adopt)

@@ -155,6 +155,8 @@ def _places(ctx: Any) -> list[int]:
 
 def _lower(ctx: Any, operands: Sequence[Any], plan: Any, call: Call, scratch: Sequence[tuple]) -> list:
     """A custom call for a plan (jax_calls.py); buffers that only the handler needs are results that nobody uses."""
+    if getattr(getattr(ctx.module_context, "lowering_parameters", None), "for_export", False):
+        call.check_exportable()
     capturable = call.compile(plan.record, _places(ctx))
     extra = [_ShapedArray(shape, np.dtype(dtype)) for shape, dtype in scratch]
     rule = ffi_module().ffi_lowering(
@@ -403,12 +405,41 @@ def _batch(prim: Primitive, args: Sequence, dims: Sequence, params: dict, spread
             f"kernel '{call.name}' has vmap_method=None; vmap wants one of {', '.join(map(repr, call.VMAP_METHODS))}"
         )
     size = _size(args, dims)
+    if params["batch"] == 0 and size > 0:
+        made = _in_one_launch(prim, args, dims, params, size, spread)
+        if made is not None:
+            return made, [0] * len(made)
     moved = [_in_front(a, d, size, s) for a, d, s in zip(args, dims, spread)]
     params = {**params, "batch": params["batch"] + 1, "sizes": (size, *params["sizes"])}
     if "shapes" in params:  # each sample has gradients of its own
         params["shapes"] = tuple(s if s is None else (size, *s) for s in params["shapes"])
     outs = prim.bind(*moved, **params)
     return outs, [0] * len(outs)
+
+
+def _in_one_launch(
+    prim: Primitive, args: Sequence, dims: Sequence, params: dict, size: int, spread: Sequence[bool]
+) -> Any:
+    """The batch as one launch of the kernel's form for batches; None if there is none."""
+    call = params["call"]
+    count = len(call.inputs)
+    which = [d is not None or s for d, s in zip(dims[:count], spread)]
+    more = [True] * (len(args) - count)  # seeds: of results, which all have a batch
+    if prim is tangent_p:  # a direction and what moves in it are arrays of one shape
+        movers = [k for k, m in enumerate(params["moving"]) if m]
+        for k, d in zip(movers, dims[count:]):
+            which[k] = which[k] or d is not None
+        more = [which[k] for k in movers]
+    elif prim is adjoint_p:  # each sample has gradients of its own
+        which = [w or s is not None for w, s in zip(which, params["shapes"])]
+    batched = call.batched(size, which)
+    if batched is None:
+        return None
+    moved = [_in_front(a, d, size, True) if b else a for a, d, b in zip(args, dims, [*which, *more])]
+    params = {**params, "call": batched}
+    if prim is adjoint_p:
+        params["shapes"] = tuple(s if s is None else (size, *s) for s in params["shapes"])
+    return prim.bind(*moved, **params)
 
 
 def _batch_forward(args: Sequence, dims: Sequence, **params: Any) -> tuple:

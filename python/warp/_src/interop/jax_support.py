@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 from typing import Any
 
 from warp import _weft
@@ -31,12 +32,20 @@ def import_jax() -> Any:
     return jax
 
 
-@functools.lru_cache(maxsize=None)
+_registering = threading.Lock()
+_registered = False
+
+
 def register_handlers() -> None:
     """Tells XLA of the handlers, once per process. JAX keeps those of platforms that are not there yet."""
+    global _registered
+    if _registered:
+        return
     ffi = ffi_module()
-    for name, platform, capsule in _weft.xla_handlers():
-        ffi.register_ffi_target(name, capsule, platform=platform, api_version=1)
+    with _registering:
+        for name, platform, capsule in () if _registered else _weft.xla_handlers():
+            ffi.register_ffi_target(name, capsule, platform=platform, api_version=1)
+        _registered = True
 
 
 def export_checks() -> list[Any]:

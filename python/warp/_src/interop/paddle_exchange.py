@@ -7,9 +7,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import numpy as np
+
 from warp import _weft
-from warp._src.arrays.array import array
-from warp._src.arrays.array_arguments import element_handle
+from warp._src.arrays.array_arguments import element_handle, plain_handles
 from warp._src.devices.device import CPU, Device, get_device, not_cuda
 from warp._src.devices.streams import Stream, put_in_order
 from warp._src.values import types as wt
@@ -36,43 +37,22 @@ def paddle_module() -> Any:
         raise ModuleNotFoundError("Paddle is not installed; pip install paddlepaddle", name="paddle") from None
 
 
-def from_paddle(
-    t: Any,
-    dtype: Any = None,
-    requires_grad: bool | None = None,
-    grad: Any = None,
-    return_ctype: bool = False,
-    retain_grad: bool = False,
-) -> Any:
-    """An array over the memory of a Paddle tensor, which it keeps alive.
-
-    `dtype` may be a vector, matrix, quaternion or transform that trailing dimensions fold into, or a scalar that differs in sign
-    only. `requires_grad=None` is `not t.stop_gradient`. The gradient is the tensor's own, made and set where a leaf has none;
-    while Paddle's grad mode is off, as inside of PyLayer, and for tensors that are no leaves it is private: pass `grad=` (an
-    array or a tensor of the same strides) to share one. With `return_ctype` the result is a `wp.types.array_t`, a plain
-    descriptor that goes to launches only.
-    """
-    handle = None if dtype is None else element_handle(dtype)
-    made = _weft.foreign_array(array, t, handle, True, True)
-    if made is None or not _is_tensor(t):
-        raise TypeError(f"from_paddle takes a paddle.Tensor, not {type(t).__name__}")
-    if requires_grad is None:
-        requires_grad = grad is not None or not t.stop_gradient
-    if requires_grad or grad is not None:
-        shared = grad if grad is not None else _gradient_of(t)
-        if shared is None:
-            made.requires_grad = True
-        else:
-            made.grad = _same_layout(made, _as_gradient(shared, made), t)
-    if return_ctype:
-        return _weft.array_descriptor(made)
-    if retain_grad:
-        made.retain_grad = True
-    return made
+def _start() -> None:
+    """Tells C++ of Paddle, once."""
+    paddle = paddle_module()
+    told = {
+        "handles": plain_handles,
+        "element_handle": element_handle,
+        "gradient_of": _gradient_of,
+        "grad_enabled": paddle.is_grad_enabled,
+        "note_private": None,
+        "tensor_class": paddle.Tensor,
+    }
+    _weft.set_paddle(told)
 
 
-def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "stop_gradient") and hasattr(value, "place")
+from_paddle = _weft.from_paddle  # C++'s
+_weft.set_paddle_start(_start)
 
 
 def _gradient_of(tensor: Any) -> Any:
@@ -84,27 +64,6 @@ def _gradient_of(tensor: Any) -> Any:
     if tensor.grad is None:
         tensor.grad_ = paddle.zeros_like(tensor)  # shares memory, where `grad` copies
     return tensor.grad
-
-
-def _as_gradient(gradient: Any, of: Any) -> Any:
-    """A gradient that a program or Paddle gave as an array of the same type."""
-    if isinstance(gradient, _weft.Array):
-        return gradient
-    made = _weft.foreign_array(array, gradient, of._element, True, True)
-    if made is None:
-        raise TypeError(f"a gradient is an array or a paddle.Tensor, not {type(gradient).__name__}")
-    return made
-
-
-def _same_layout(made: Any, gradient: Any, tensor: Any) -> Any:
-    fits = gradient._element == made._element and gradient.shape == made.shape
-    if fits and all(n < 2 or a == b for n, a, b in zip(made.shape, made.strides, gradient.strides)):
-        return gradient
-    raise RuntimeError(
-        f"the gradient does not match its tensor: the tensor is seen as {made.dtype.__name__} of shape {made.shape}, strides "
-        f"{made.strides} bytes, the gradient as {gradient.dtype.__name__} of shape {gradient.shape}, strides "
-        f"{gradient.strides} bytes; pass tensor.contiguous(), a gradient of the same strides, or requires_grad=False"
-    )
 
 
 def to_paddle(a: Any, requires_grad: bool | None = None) -> Any:
@@ -128,12 +87,45 @@ _SIGNED = {"uint16": "int16", "uint32": "int32", "uint64": "int64"}
 """Scalars that Paddle has not, seen as their signed twins."""
 
 
+class _Host:
+    """What conversions on the CPU have found out of the installed Paddle."""
+
+    _short: Any = False  # False: nobody has looked
+
+    def short_way(self) -> Any:
+        """What paddle.utils.dlpack.from_dlpack does in the end, at half of its cost, as a function of a capsule; None where this
+        Paddle has another one."""
+        if self._short is False:
+            self._short = self._find()
+        return self._short
+
+    @staticmethod
+    def _find() -> Any:
+        paddle = paddle_module()
+        sample = np.zeros(16, np.float32)
+        try:
+            inner, make, place = paddle.base.core.from_dlpack, paddle.Tensor, paddle.CPUPlace()
+            made = make(inner(sample.__dlpack__()), place)
+            if made.data_ptr() == sample.ctypes.data and made.shape == [16] and made.place.is_cpu_place():
+                return lambda capsule: make(inner(capsule), place)
+        except Exception:  # noqa: BLE001 - it is not public, and may do anything; the public way serves
+            return None
+        return None
+
+
+_host = _Host()
+
+
 def _tensor_over(a: Any) -> Any:
-    paddle_module()
-    dlpack = importlib.import_module("paddle.utils.dlpack")
     twin = _SIGNED.get(a._element.scalar)
     if twin is not None:
         a = _signed(a, getattr(wt, twin))
+    if a._place == -1:
+        short = _host.short_way()
+        if short is not None:
+            return short(_weft.to_dlpack(a))
+    paddle_module()
+    dlpack = importlib.import_module("paddle.utils.dlpack")
     if a.device.is_cuda:  # Paddle orders nothing by itself: a capsule comes without a stream
         put_in_order(a.device.stream, stream_from_paddle(a.device))
     return dlpack.from_dlpack(_weft.to_dlpack(a))

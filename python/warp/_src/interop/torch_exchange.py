@@ -5,15 +5,18 @@ program asks for one of these."""
 from __future__ import annotations
 
 import importlib
+import threading
 from typing import Any
 
 from warp import _weft
 from warp._src.arrays.array_arguments import element_handle, plain_handles
+from warp._src.session import logger
 from warp._src.values import types as wt
 
 __all__ = ["dtype_from_torch", "dtype_is_compatible", "dtype_to_torch", "from_torch", "to_torch"]
 
 _ready = False
+_starting = threading.Lock()
 
 
 def torch_module() -> Any:
@@ -30,11 +33,27 @@ def _start() -> Any:
     """Tells C++ of PyTorch, once."""
     global _ready
     torch = torch_module()
-    if not _ready:
-        importlib.import_module("torch.utils.dlpack")
-        _weft.set_torch(plain_handles, element_handle, _gradient_of, torch)
-        _ready = True
+    importlib.import_module("torch.utils.dlpack")
+    with _starting:
+        if not _ready:
+            told = {
+                "handles": plain_handles,
+                "element_handle": element_handle,
+                "gradient_of": _gradient_of,
+                "grad_enabled": torch.is_grad_enabled,
+                "note_private": _note_private,
+                "tensor_class": torch.Tensor,
+            }
+            _weft.set_torch(told, torch.utils.dlpack.from_dlpack)
+            _ready = True
     return torch
+
+
+def _note_private() -> None:
+    logger.note_once(
+        "from_torch: while torch's grad mode is off, as inside of autograd functions, the gradient of an array is its own and not "
+        "the tensor's; pass grad=tensor.grad to share one, or requires_grad=False for none"
+    )
 
 
 def _gradient_of(tensor: Any) -> Any:
@@ -56,25 +75,8 @@ def _gradient_of(tensor: Any) -> Any:
     return grad
 
 
-def from_torch(
-    t: Any,
-    dtype: Any = None,
-    requires_grad: bool | None = None,
-    grad: Any = None,
-    return_ctype: bool = False,
-    retain_grad: bool = False,
-) -> Any:
-    """An array over the memory of a PyTorch tensor, which it keeps alive.
-
-    `dtype` may be a vector, matrix, quaternion or transform that trailing dimensions fold into, or a scalar that differs in sign
-    only. `requires_grad=None` takes the tensor's. The gradient is the tensor's own, made and set where a leaf has none; while
-    torch's grad mode is off, as inside of autograd functions and custom operators, and for tensors that are no leaves it is
-    private: pass `grad=` (an array or a tensor of the same strides) to share one. With `return_ctype` the result is a
-    `wp.types.array_t`, a plain descriptor that is cheaper to make and goes to launches only.
-    """
-    if not _ready:
-        _start()
-    return _weft.from_torch(t, dtype, requires_grad, grad, return_ctype, retain_grad)
+from_torch = _weft.from_torch  # C++'s
+_weft.set_torch_start(_start)
 
 
 def to_torch(a: Any, requires_grad: bool | None = None) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable
 from typing import Any
 
+from warp._src.arrays.listeners import apart
 from warp._src.devices.device import ScopedDevice
 from warp._src.gradients.tape import Tape
 from warp._src.interop.torch_exchange import dtype_to_torch, from_torch, torch_module
@@ -89,7 +91,7 @@ class TorchFunction:
             if tracked is None:
                 returned = self.func(*values, *outs)
             else:
-                with Tape() as tape:
+                with apart(), Tape() as tape:
                     returned = self.func(*values, *outs)
         if returned is not None:
             raise TypeError(f"{self.__name__} returned a {type(returned).__name__}; results are written to its last parameters")
@@ -103,6 +105,7 @@ def _make_node(torch: Any, made: TorchFunction) -> Any:
         @staticmethod
         def forward(ctx: Any, sizes: Any, *arguments: Any) -> tuple:
             tracked = [bool(n) for n in ctx.needs_input_grad[1:]]
+            ctx.lock = threading.Lock()
             results, ctx.tape, ctx.outs, ctx.slopes = made.run(arguments, sizes, tracked)
             ctx.save_for_backward(*[arguments[i] for i in made._arrays])
             ctx.set_materialize_grads(False)
@@ -114,15 +117,16 @@ def _make_node(torch: Any, made: TorchFunction) -> Any:
             _ = ctx.saved_tensors  # torch's error for inputs that were changed in place
             if torch.is_grad_enabled() and any(g is not None and g.requires_grad for g in given):
                 raise RuntimeError(f"second derivatives of {made.__name__} are not there: it has first ones")
-            ctx.tape.zero()
-            seeds = {
-                out: from_torch(g.detach().contiguous().clone(), dtype=p.dtype, requires_grad=False)
-                for p, out, g in zip(made.results, ctx.outs, given)
-                if g is not None and p.floats
-            }
-            if seeds:
-                ctx.tape.backward(grads=seeds)
-            return (None, *(None if s is None else s.clone() for s in ctx.slopes))
+            with ctx.lock, apart():  # torch goes back from several threads, if a program does
+                ctx.tape.zero()
+                seeds = {
+                    out: from_torch(g.detach().contiguous().clone(), dtype=p.dtype, requires_grad=False)
+                    for p, out, g in zip(made.results, ctx.outs, given)
+                    if g is not None and p.floats
+                }
+                if seeds:
+                    ctx.tape.backward(grads=seeds)
+                return (None, *(None if s is None else s.clone() for s in ctx.slopes))
 
     return Node
 

@@ -7,14 +7,18 @@ subclasses go through operators of `torch.library`, `weft::name` and `weft::name
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.arrays.array_interface import layout
+from warp._src.arrays.listeners import apart
+from warp._src.devices.streams import ScopedStream, Stream
 from warp._src.gradients.forward import jvp
 from warp._src.gradients.tape import Tape
 from warp._src.interop.torch_exchange import dtype_to_torch, from_torch, to_torch, torch_module
@@ -26,6 +30,7 @@ __all__ = ["op"]
 
 _numbers = itertools.count(1)
 _taken: set[str] = set()
+_naming = threading.Lock()
 _libraries: list[Any] = []  # torch forgets operators whose library is gone
 
 
@@ -87,8 +92,10 @@ class Outputs:
         dim = self.dim if dim is None else dim
         shapes = self.shapes if shapes is None else shapes
         if dim is None and shapes is None and self._first is not None:
-            grid = self.inputs[self._first].warp_shape(arguments[self._first])
-            return grid, [p.torch_shape(grid) for p in self.results]
+            shape, inner = arguments[self._first].shape, self.inputs[self._first].inner
+            grid = tuple(shape[: len(shape) - len(inner)] if inner else shape)
+            rank = len(grid)
+            return grid, [grid + p.inner if rank == p.ndim else p.torch_shape(grid) for p in self.results]
         if callable(dim) or callable(shapes):
             sizes = [tuple(a.shape) for p, a in zip(self.inputs, arguments) if p.is_array]
             dim = dim(*sizes) if callable(dim) else dim
@@ -147,11 +154,19 @@ class TorchOp:
         self._arrays = [i for i, p in enumerate(self.inputs) if p.is_array]
         self.__name__, self.__doc__ = kernel.key, kernel.func.__doc__
         name = re.sub(r"\W", "_", name or kernel.key)
-        while name in _taken:
-            name = f"{name.rstrip('0123456789').rstrip('_')}_{next(_numbers)}"
-        _taken.add(name)
+        with _naming:
+            while name in _taken:
+                name = f"{name.rstrip('0123456789').rstrip('_')}_{next(_numbers)}"
+            _taken.add(name)
         self.name = name
-        self._node = _make_node(torch, self)
+        self._is_compiling = torch.compiler.is_compiling
+        self._parameter_class = torch.nn.Parameter
+        self._forward_ad = torch.autograd.forward_ad
+        self._dispatches = torch._C._len_torch_dispatch_stack
+        self._is_transformed = torch._C._functorch.peek_interpreter_stack
+        self._facts: tuple[Any, int, Any] = (None, 0, None)
+        self._all_floats = all(p.floats for p in results)
+        self._node, self._apply = _make_node(torch, self)
         self._library_op = _make_library_op(torch, self)
 
     # ---- calls -----------------------------------------------------------------------------------------------------
@@ -164,22 +179,26 @@ class TorchOp:
                 f"({', '.join(p.name for p in self.inputs)}), got {len(arguments)}"
             )
         torch = self._torch
-        if torch.compiler.is_compiling():
+        if self._is_compiling():
             return self._by_library(arguments, dim, shapes)
         tracked = False
+        tensor_class = torch.Tensor
         for index in self._arrays:
             one = arguments[index]
-            if not isinstance(one, torch.Tensor):
+            if type(one) is not tensor_class and type(one) is not self._parameter_class:
+                if isinstance(one, tensor_class):
+                    return self._by_library(arguments, dim, shapes)
                 raise TypeError(f"{self.settled.name}: '{self.inputs[index].name}' is a {type(one).__name__}, no tensor")
-            if type(one) is not torch.Tensor and type(one) is not torch.nn.Parameter:
-                return self._by_library(arguments, dim, shapes)
             tracked = tracked or one.requires_grad
-        if torch._C._len_torch_dispatch_stack():
+        if self._dispatches():
             return self._by_library(arguments, dim, shapes)
-        transformed = torch._C._functorch.peek_interpreter_stack() is not None
         grid, sizes = self.settled.settle(arguments, dim, shapes)
-        if transformed or (tracked and torch.is_grad_enabled()) or _in_forward_mode(torch, arguments, self._arrays):
+        if self._is_transformed() is not None:
             made = self._node.apply((grid, sizes), *arguments)
+        elif (tracked and torch.is_grad_enabled()) or (
+            self._forward_ad._current_level >= 0 and _has_tangent(torch, arguments, self._arrays)
+        ):
+            made = self._apply((grid, sizes), *arguments)
         else:
             made = self.run(arguments, grid, sizes)
         return made[0] if len(made) == 1 else made
@@ -194,8 +213,10 @@ class TorchOp:
         """The tensors to write to: copies of in-out arguments, and zeros."""
         torch = self._torch
         if self._arrays and not self.kept:
-            beside = arguments[self._arrays[0]].new_zeros
-            return [beside(tuple(s), dtype=d) for s, d in zip(sizes, self.dtypes)]
+            first = arguments[self._arrays[0]]
+            if len(sizes) == 1 and first.shape == sizes[0] and first.dtype is self.dtypes[0] and first.is_contiguous():
+                return [torch.zeros_like(first)]  # the usual case, and the fastest of torch's ways
+            return [first.new_zeros(tuple(s), dtype=d) for s, d in zip(sizes, self.dtypes)]
         device = self._device_of(arguments)
         first = len(self.inputs) - len(self.kept)
         copies = [a.detach().clone(memory_format=torch.contiguous_format) for a in arguments[first:]]
@@ -210,32 +231,55 @@ class TorchOp:
         results = self.make_results(arguments, sizes)
         values = [*arguments[: len(self.inputs) - len(self.kept)], *results] if self.kept else [*arguments, *results]
         device = "cpu" if results[0].is_cpu else _device(results[0].device)
-        _weft.launch(self.kernel, tuple(grid), values, device=device, record_tape=False)
+        grid = grid if type(grid) is tuple else tuple(grid)
+        _weft.launch(self.kernel, grid, values, device=device, record_tape=False)
         return tuple(results)
 
     # ---- derivatives -----------------------------------------------------------------------------------------------
 
     def adjoint(
-        self, arguments: Sequence[Any], grid: Sequence[int], sizes: Sequence[Any], given: Sequence[Any], wanted: list[bool]
+        self, arguments: Sequence[Any], grid: Sequence[int], sizes: Sequence[Any], given: Sequence[Any], wanted: Sequence[bool]
     ) -> list[Any]:
         """Gradients of the inputs that are wanted, by those of the results; None for the others. What is given is not
         written to."""
         torch = self._torch
         device = _device(self._device_of(arguments))
-        plain = [a.detach().contiguous() if p.is_array else a for p, a in zip(self.inputs, arguments)]
+        grid = grid if type(grid) is tuple else tuple(grid)
+        plain = [a.contiguous() if p.is_array else a for p, a in zip(self.inputs, arguments)]
         slopes = [torch.zeros_like(a) if w and p.floats else None for p, a, w in zip(self.inputs, plain, wanted)]
-        if not self._by_tape:
+        if not device.is_cuda and not self._by_tape:  # the usual case, without what it can do without
             try:
                 self._launch_adjoint(plain, slopes, grid, sizes, given, device)
                 return slopes
             except RuntimeError:
-                self._by_tape = True  # the adjoint needs values that the kernel has overwritten: a tape keeps them
+                self._by_tape = True
                 slopes = [None if s is None else s.zero_() for s in slopes]
-        self._adjoint_by_tape(plain, slopes, grid, sizes, given, device)
+        with _stream_of(torch, device):
+            if not self._by_tape:
+                try:
+                    self._launch_adjoint(plain, slopes, grid, sizes, given, device)
+                    return slopes
+                except RuntimeError:
+                    self._by_tape = True  # the adjoint needs values that the kernel has overwritten: a tape keeps them
+                    slopes = [None if s is None else s.zero_() for s in slopes]
+            self._adjoint_by_tape(plain, slopes, grid, sizes, given, device)
         return slopes
 
+    def _needs(self, rank: int) -> tuple[bool, list[bool]]:
+        """Whether the adjoint of the kernel as it is now reads results, and which of their gradients it clears."""
+        native = self.kernel.native()
+        if self._facts[0] is not native or self._facts[1] != rank:
+            facts = _weft.xla_facts(native, [handle for _, handle, _, _ in native.params()], rank)
+            first = len(self.inputs)
+            self._facts = (native, rank, (any(facts["needed"][first:]), facts["replaced"][first:]))
+        return self._facts[2]
+
     def _seen(self, parameter: Parameter, tensor: Any, gradient: Any = None) -> Any:
-        return from_torch(tensor, dtype=parameter.dtype, requires_grad=gradient is not None, grad=gradient)
+        """The array over a tensor, with a gradient; on the CPU its descriptor, which does."""
+        return from_torch(tensor, parameter.dtype, gradient is not None, gradient, tensor.is_cpu)
+
+    def _array(self, parameter: Parameter, tensor: Any, gradient: Any = None) -> Any:
+        return from_torch(tensor, parameter.dtype, gradient is not None, gradient)
 
     def _gradients_given(self, results: Sequence[Any], given: Sequence[Any]) -> list[Any]:
         torch = self._torch
@@ -251,17 +295,26 @@ class TorchOp:
     def _launch_adjoint(
         self, plain: list[Any], slopes: list[Any], grid: Any, sizes: Any, given: Any, device: Any
     ) -> None:
-        results = self.make_results(plain, sizes)
-        seeds = self._gradients_given(results, given)
-        inputs = [self._seen(p, a, s) if p.is_array else a for p, a, s in zip(self.inputs, plain, slopes)]
-        outputs = [self._seen(p, r, s) for p, r, s in zip(self.results, results, seeds)]
-        _weft.run_launch(self.kernel, tuple(grid), inputs, outputs, device.ordinal if device.is_cuda else -1)
+        torch = self._torch
+        reads, replaced = self._needs(len(grid))
+        arguments = [self._seen(p, a, s) if p.is_array else a for p, a, s in zip(self.inputs, plain, slopes)]
+        results = given
+        if reads or not self._all_floats or _has_none(given):
+            results = self.make_results(plain, sizes)
+        if reads:
+            _weft.launch(self.kernel, grid, [*plain, *results], device=device, record_tape=False)
+        for p, r, g, clears in zip(self.results, results, given, replaced):
+            seed = None
+            if p.floats:
+                if g is None:
+                    seed = torch.zeros_like(r)
+                elif clears and g.dtype is r.dtype:  # the adjoint clears what it has passed on, and that is torch's
+                    seed = g.clone(memory_format=torch.contiguous_format)
+                else:
+                    seed = g.to(r.dtype, copy=clears).contiguous()
+            arguments.append(self._seen(p, seed if r is g else r, seed))
         _weft.run_adjoint(
-            self.kernel,
-            tuple(grid),
-            [*inputs, *outputs],
-            [a.grad if isinstance(a, array) else None for a in (*inputs, *outputs)],
-            device.ordinal if device.is_cuda else -1,
+            self.kernel, grid, arguments, (None,) * len(arguments), device.ordinal if device.is_cuda else -1
         )
 
     def _adjoint_by_tape(
@@ -272,13 +325,14 @@ class TorchOp:
         results = self.make_results(plain, sizes)
         seeds = self._gradients_given(results, given)
         own = [torch.zeros_like(r) if p.floats else None for p, r in zip(self.results, results)]
-        inputs = [self._seen(p, a, s) if p.is_array else a for p, a, s in zip(self.inputs[:first], plain, slopes)]
-        outputs = [self._seen(p, r, g) for p, r, g in zip(self.results, results, own)]
-        with Tape() as tape:
-            _weft.launch(self.kernel, tuple(grid), [*inputs, *outputs], device=device)
-        tape.backward(
-            grads={o: self._seen(p, s) for p, o, s in zip(self.results, outputs, seeds) if s is not None}
-        )
+        inputs = [self._array(p, a, s) if p.is_array else a for p, a, s in zip(self.inputs[:first], plain, slopes)]
+        outputs = [self._array(p, r, g) for p, r, g in zip(self.results, results, own)]
+        with apart():
+            with Tape() as tape:
+                _weft.launch(self.kernel, tuple(grid), [*inputs, *outputs], device=device)
+            tape.backward(
+                grads={o: self._array(p, s) for p, o, s in zip(self.results, outputs, seeds) if s is not None}
+            )
         for number, slope in enumerate(slopes[first:]):  # what in-out arguments held before
             if slope is not None:
                 slope.copy_(own[number])
@@ -289,20 +343,38 @@ class TorchOp:
         first = len(self.inputs) - len(self.kept)
         plain = [a.detach().contiguous() if p.is_array else a for p, a in zip(self.inputs, arguments)]
         results = self.make_results(plain, sizes)
-        inputs = [self._seen(p, a) if p.is_array else a for p, a in zip(self.inputs[:first], plain)]
+        inputs = [self._array(p, a) if p.is_array else a for p, a in zip(self.inputs[:first], plain)]
         directions = [
-            None if t is None or not p.is_array else self._seen(p, t.detach().contiguous())
+            None if t is None or not p.is_array else self._array(p, t.detach().contiguous())
             for p, t in zip(self.inputs, tangents)
         ]
-        outputs = [self._seen(p, r) for p, r in zip(self.results, results)]
+        outputs = [self._array(p, r) for p, r in zip(self.results, results)]
         device = _device(self._device_of(arguments))
         if self.kept:
             raise NotImplementedError(f"forward mode of {self.settled.name}, which has in-out arguments")
-        _, slopes = jvp(self.kernel, inputs, directions[:first], dim=tuple(grid), outputs=outputs, device=device)
+        with _stream_of(torch, device), apart():
+            _, slopes = jvp(self.kernel, inputs, directions[:first], dim=tuple(grid), outputs=outputs, device=device)
         made = [to_torch(s, requires_grad=False) for s in slopes]
         return tuple(m.reshape(r.shape) if p.floats else None for p, m, r in zip(self.results, made, results)) or (
             torch.zeros(0),
         )
+
+
+def _stream_of(torch: Any, device: Any) -> Any:
+    """Makes torch's stream current where it has another one than CUDA's default, with which ours are in order."""
+    if not device.is_cuda:
+        return _NO_SCOPE
+    stream = torch.cuda.current_stream(device.ordinal).cuda_stream
+    return ScopedStream(Stream(device, cuda_stream=stream), sync_enter=False) if stream else _NO_SCOPE
+
+
+_NO_SCOPE = contextlib.nullcontext()
+def _has_none(values: Sequence[Any]) -> bool:
+    """Whether None is among them; `in` would compare tensors."""
+    for one in values:
+        if one is None:
+            return True
+    return False
 
 
 _devices: dict[Any, Any] = {}
@@ -315,10 +387,8 @@ def _device(torch_device: Any) -> Any:
     return found
 
 
-def _in_forward_mode(torch: Any, arguments: Sequence[Any], arrays: list[int]) -> bool:
+def _has_tangent(torch: Any, arguments: Sequence[Any], arrays: list[int]) -> bool:
     """Whether a tensor has a tangent of torch's forward mode."""
-    if torch.autograd.forward_ad._current_level < 0:
-        return False
     unpack = torch.autograd.forward_ad.unpack_dual
     return any(unpack(arguments[i]).tangent is not None for i in arrays)
 
@@ -333,8 +403,8 @@ def _one_by_one(torch: Any, function: Any, count: int, dims: Sequence[Any], valu
     return tuple(torch.stack(column) for column in zip(*rows)), (0,) * len(rows[0])
 
 
-def _make_node(torch: Any, op: TorchOp) -> Any:
-    """The autograd function of an operator."""
+def _make_node(torch: Any, op: TorchOp) -> tuple[Any, Any]:
+    """The autograd function of an operator for torch.func, and how to apply the one for everything else."""
 
     class Backward(torch.autograd.Function):
         """The gradients as a function of their own, whose derivatives are refused."""
@@ -377,8 +447,55 @@ def _make_node(torch: Any, op: TorchOp) -> Any:
         def vmap(info: Any, in_dims: tuple, *values: Any) -> tuple:
             return _one_by_one(torch, Tangent, info.batch_size, in_dims, values)
 
+    has_integers = not all(p.floats for p in op.results)
+    has_values = len(op._arrays) < len(op.inputs)
+
+    def keep(ctx: Any, call: Any, arguments: tuple, output: tuple) -> None:
+        ctx.call = call
+        ctx.values = [None if p.is_array else a for p, a in zip(op.inputs, arguments)] if has_values else None
+        tensors = [arguments[i] for i in op._arrays] if has_values else arguments
+        ctx.save_for_backward(*tensors)
+        if torch.autograd.forward_ad._current_level >= 0 or op._is_transformed() is not None:
+            ctx.save_for_forward(*tensors)
+        ctx.set_materialize_grads(False)
+        if has_integers:
+            ctx.mark_non_differentiable(*[o for p, o in zip(op.results, output) if not p.floats])
+
+    def kept(ctx: Any) -> list[Any]:
+        if ctx.values is None:
+            return list(ctx.saved_tensors)
+        arguments = list(ctx.values)
+        for i, tensor in zip(op._arrays, ctx.saved_tensors):
+            arguments[i] = tensor
+        return arguments
+
+    class Plain(torch.autograd.Function):
+        """A launch and its derivatives, where no function of torch.func is at work: what torch.func wants of a function
+        (`setup_context`) makes torch look at signatures in each call, which costs more than everything else together."""
+
+        @staticmethod
+        def forward(ctx: Any, call: Any, *arguments: Any) -> tuple:
+            made = op.run(arguments, *call)
+            keep(ctx, call, arguments, made)
+            return made
+
+        @staticmethod
+        def backward(ctx: Any, *given: Any) -> tuple:
+            arguments = kept(ctx)
+            wanted = ctx.needs_input_grad[1:]
+            if all([g is None for g in given]):
+                return (None,) * (1 + len(arguments))
+            if not torch.is_grad_enabled():
+                return (None, *op.adjoint(arguments, ctx.call[0], ctx.call[1], given, wanted))
+            found = Backward.apply(ctx.call, wanted, len(given), *given, *arguments)
+            return (None, *[f if w and p.floats else None for p, w, f in zip(op.inputs, wanted, found)])
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> tuple:
+            return Tangent.apply(ctx.call, *tangents[1:], *kept(ctx))
+
     class Node(torch.autograd.Function):
-        """A launch and its derivatives."""
+        """The same for torch.func."""
 
         @staticmethod
         def forward(call: Any, *arguments: Any) -> tuple:
@@ -386,42 +503,15 @@ def _make_node(torch: Any, op: TorchOp) -> Any:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
-            ctx.call, arguments = inputs[0], inputs[1:]
-            ctx.values = [None if p.is_array else a for p, a in zip(op.inputs, arguments)]
-            tensors = [arguments[i] for i in op._arrays]
-            ctx.save_for_backward(*tensors)
-            ctx.save_for_forward(*tensors)
-            ctx.set_materialize_grads(False)
-            ctx.mark_non_differentiable(*[o for p, o in zip(op.results, output) if not p.floats])
+            keep(ctx, inputs[0], inputs[1:], output)
 
-        @staticmethod
-        def _arguments(ctx: Any) -> list[Any]:
-            arguments = list(ctx.values)
-            for i, tensor in zip(op._arrays, ctx.saved_tensors):
-                arguments[i] = tensor
-            return arguments
-
-        @staticmethod
-        def backward(ctx: Any, *given: Any) -> tuple:
-            arguments = Node._arguments(ctx)
-            wanted = [bool(w) for w in ctx.needs_input_grad[1:]]
-            if all(g is None for g in given):
-                return (None,) * (1 + len(arguments))
-            if torch.is_grad_enabled():
-                found = Backward.apply(ctx.call, wanted, len(given), *given, *arguments)
-            else:
-                found = op.adjoint(arguments, ctx.call[0], ctx.call[1], given, wanted)
-            return (None, *(f if w and p.floats else None for p, w, f in zip(op.inputs, wanted, found)))
-
-        @staticmethod
-        def jvp(ctx: Any, *tangents: Any) -> tuple:
-            return Tangent.apply(ctx.call, *tangents[1:], *Node._arguments(ctx))
+        backward, jvp = staticmethod(Plain.backward), staticmethod(Plain.jvp)
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple, call: Any, *arguments: Any) -> tuple:
             return _one_by_one(torch, Node, info.batch_size, in_dims, (call, *arguments))
 
-    return Node
+    return Node, super(torch.autograd.Function, Plain).apply
 
 
 def _make_library_op(torch: Any, op: TorchOp) -> Any:

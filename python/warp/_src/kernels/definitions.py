@@ -80,6 +80,18 @@ def _module_for(func: typing.Callable, module: object, key: str, options: object
     return get_module(func.__module__ or "__main__"), key
 
 
+_last_key: tuple[dict, tuple] = ({}, ())
+
+
+def _key_of_options(options: dict[str, typing.Any]) -> tuple:
+    """Options as a key; most kernels have one and the same dictionary."""
+    global _last_key
+    known = _last_key
+    if known[0] is not options:
+        known = _last_key = options, tuple(sorted(options.items()))
+    return known[1]
+
+
 class Function:
     """A `@wp.func`: callable in kernels, and in Python, where its body runs as it stands."""
 
@@ -206,7 +218,7 @@ class Kernel(_weft.KernelHandle):
         """The kernel for the settings of now, parsed; its forms are compiled when they are launched."""
         function = self.parsed()
         options = self._compile_options()
-        key = tuple(sorted(options.items()))
+        key = _key_of_options(options)
         kernel = self._natives.get(key)
         if kernel is None or not kernel.unchanged():
             given = "" if self.key == _key_of(self.func) else self.key  # @wp.kernel(name=…)

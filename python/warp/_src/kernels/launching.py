@@ -122,7 +122,7 @@ class Launch(_weft.RecordedLaunch):
         arguments = self._arguments
         request = (self.kernel, self.dim, max_blocks, arguments[:inputs], arguments[inputs:], self._device, block_dim)
         place = (self._device.ordinal, max_blocks, block_dim, None)
-        listeners.forward._launch(request, place, self._record_tape)
+        listeners.active_forward()._launch(request, place, self._record_tape)
 
     @property
     def device(self) -> Device:
@@ -263,8 +263,8 @@ def _launch_rare(
         made._record_tape = record_tape
         return made
     request = (kernel, dim, max_blocks, list(inputs or ()), list(outputs or ()), device, block_dim)
-    if _weft.forward_mode():
-        listeners.forward._launch(request, place, record_tape)
+    if forward := listeners.active_forward():
+        forward._launch(request, place, record_tape)
     else:
         _weft.run_launch(kernel, dim, inputs, outputs, *place, request if record_tape else None)
     if config.verify_cuda and where.is_cuda and not where.is_capturing:

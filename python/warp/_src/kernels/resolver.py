@@ -29,14 +29,24 @@ def _is_warp_module(value: object) -> bool:
     return value.__name__ == "warp" or getattr(type(value), "_wp_stands_for_warp_", False)
 
 
+_named_types: dict[type, tuple] = {}
+"""Answers for scalars, vectors and the like, which programs name again and again."""
+
+
 def describe(value: object) -> tuple | None:
     """The compiler's view of a Python object, or None when the compiler should look itself."""
     if type(value) is array:
         known = value.__dict__.get("_answer")  # of an annotation that was described before
         if known is not None:
             return known
-    if _is_warp_module(value):
+    elif isinstance(value, type):
+        known = _named_types.get(value)
+        if known is not None:
+            return known
+    elif _is_warp_module(value):
         return ("warp",)
+    elif type(value) is _pytypes.FunctionType and not value.__dict__:  # decorators of kernels, mostly
+        return _unusable(value, f"the Python function '{value.__name__}'")
     own = getattr(type(value), "_wp_answer_", None)  # functions and kernels, which are built on this module
     if own is not None:
         answer = own(value)
@@ -84,6 +94,8 @@ def describe(value: object) -> tuple | None:
     if isinstance(value, type):
         handle = wt.type_handle_or_none(value)
         if handle is not None:
+            if handle.kind != "struct":  # classes of structs come and go with the program's own
+                _named_types[value] = ("type", handle)
             return ("type", handle)
         name = value.__dict__.get("_wp_constructor_")  # in annotations: Vector[float, Literal[3]]
         if name is not None:
@@ -137,6 +149,7 @@ def describe_member_of_warp(name: str) -> tuple | None:
 
 
 _TYPE_ANSWERS = ("type", "generic", "generic_array", "generic_tile", "generic_vector", "generic_matrix", "tuple_type", "tuple_of")
+_PARAMETER_ANSWERS = frozenset((*_TYPE_ANSWERS, "ref"))
 
 
 def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:
@@ -146,10 +159,14 @@ def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:
     for name, annotation in func.__annotations__.items():
         if isinstance(annotation, str):
             continue
-        several = _listed(annotation) if name == "return" else (annotation,)
-        answers = [describe(one) for one in several]
-        if all(answer is not None and answer[0] in (*_TYPE_ANSWERS, "ref") for answer in answers):
-            known[name] = answers if name == "return" else answers[0]
+        if name != "return":
+            answer = describe(annotation)
+            if answer is not None and answer[0] in _PARAMETER_ANSWERS:
+                known[name] = answer
+            continue
+        answers = [describe(one) for one in _listed(annotation)]
+        if all(answer is not None and answer[0] in _PARAMETER_ANSWERS for answer in answers):
+            known[name] = answers
     return known
 
 
@@ -324,10 +341,10 @@ class FunctionResolver:
         value = self.func.__globals__.get(name, _MISSING)
         return None if value is _MISSING else describe(value)
 
-    def lookup_all(self, names: list[str]) -> list[tuple | None]:
-        """The answers for many names; most of a function's names are its own variables and mean nothing outside."""
+    def lookup_all(self, names: str) -> list[tuple[str, tuple | None]]:
+        """The answers for those of many names that may mean something; most of a function's are its own variables."""
         known, free = self.func.__globals__, self.func.__code__.co_freevars
-        return [self.lookup(name) if name in known or name in free else None for name in names]
+        return [(name, self.lookup(name)) for name in names.split() if name in known or name in free]
 
     def meaning(self, known: set[FunctionResolver] | None = None) -> tuple[bool, str]:
         """What the constants, types and functions are that the code names, as text; and whether that may well change:

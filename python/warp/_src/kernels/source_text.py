@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import operator
 import types
 from typing import Any, Callable
 
+_line_number = operator.itemgetter(2)  # of what `co_lines` gives
 _read: dict[str, tuple[Any, list[str]]] = {}
 """By file: whose import read it, and its lines."""
 
@@ -76,7 +78,8 @@ def source_of(func: Callable, exact: bool = False) -> tuple[str, str, int]:
 
 def _last_line(code: types.CodeType) -> int:
     """The last line that has code: a line inside the function's block, behind its header."""
-    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+    # Without a loop in Python: every kernel passes here before its first launch.
+    last = max(filter(None, map(_line_number, code.co_lines())), default=code.co_firstlineno)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             last = max(last, _last_line(constant))
@@ -102,5 +105,6 @@ def _end_of_block(lines: list[str], first: int, last: int) -> int:
 
 
 def _indent(line: str) -> int:
-    line = line.expandtabs()
+    if "\t" in line:
+        line = line.expandtabs()
     return len(line) - len(line.lstrip())

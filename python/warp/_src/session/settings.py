@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import threading
 import types as _pytypes
 
 from warp import _weft
@@ -15,21 +16,23 @@ from warp._src.session import config, gpu_options, kernel_options, logger, memor
 from warp._src.session.errors import WarpCodegenError
 
 epoch = 0
-_followed = False  # forward mode is active
+_followed = 0  # how many forward modes are active
+_counting = threading.Lock()
 
 
-def bump() -> None:
+def bump(followed: int = 0) -> None:
     """Says that some setting changed; tells C++ what launches read."""
-    global epoch
-    epoch += 1
-    _weft.set_launch_settings(epoch, config.cpu_threads, plain=not (config.print_launches or config.verify_cuda or _followed))
+    global epoch, _followed
+    with _counting:  # two changes at once are two numbers
+        _followed += followed
+        epoch += 1
+        plain = not (config.print_launches or config.verify_cuda or _followed)
+        _weft.set_launch_settings(epoch, config.cpu_threads, plain=plain)
 
 
-def follow(on: bool) -> None:
-    """Says that forward mode became active, or ended: launches go through Python meanwhile."""
-    global _followed
-    _followed = on
-    bump()
+def follow(by: int) -> None:
+    """Says that a forward mode became active (1), or ended (-1): launches go through Python meanwhile."""
+    bump(by)
 
 
 class _ConfigModule(_pytypes.ModuleType):
@@ -126,8 +129,22 @@ def serial() -> bool:
     return config.cpu_threads == 1
 
 
+_plain: tuple[int, dict[str, object]] = (-1, {})
+"""What the compiler is told of kernels without options of their own, and for which epoch."""
+
+
 def compile_options(module_options: dict[str, object]) -> dict[str, object]:
-    """What the compiler is told, from configuration and a module's or kernel's own options."""
+    """What the compiler is told, from configuration and a module's or kernel's own options. The result is not to be changed."""
+    global _plain
+    if module_options:
+        return _compile_options(module_options)
+    now, known = epoch, _plain
+    if known[0] != now:
+        known = _plain = now, _compile_options(module_options)
+    return known[1]
+
+
+def _compile_options(module_options: dict[str, object]) -> dict[str, object]:
 
     def pick(name: str) -> object:
         value = module_options.get(name)
