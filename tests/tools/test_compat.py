@@ -8,9 +8,11 @@ import sys
 import tempfile
 import textwrap
 import unittest
+import venv
 
 import tool_paths
 
+import mujoco_environment
 import outcomes
 import recorder
 import test_process
@@ -217,6 +219,32 @@ class Engine(FolderCase):
         self.assertEqual(counts["kernels after the import"], ["1", "0", "1", "0", "1"])
         self.assertEqual(counts["ball_test"], ["2", "0", "0", "0", "2"])
         self.assertEqual(counts["kernels of factories, too"], ["2", "0", "1", "0", "1"])
+
+
+class Environment(FolderCase):
+    """mujoco_environment.py, without what it fetches."""
+
+    def test_the_package_wins_over_what_is_installed(self):
+        venv.create(self.root / "environment", with_pip=False)
+        python = self.root / "environment" / "bin" / "python"
+        site = mujoco_environment.site_packages(python)
+        (site / "warp").mkdir()
+        (site / "warp" / "__init__.py").write_text("answer = 0\n")
+        mujoco_environment.put_first(site, self.root / "package", self.root / "built")
+        code = "import os, warp; print(warp.answer, os.environ['WEFT_EXTENSION_DIR'])"
+        variables = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([python, "-c", code], env=variables, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.split(), ["42", str(self.root / "built")])
+
+    def test_what_is_missing_is_named(self):
+        script = tool_paths.COMPAT / "mujoco_environment.py"
+        for package, words in (("nowhere", "no package `warp`"), ("package", "no _weft*.so")):
+            command = [sys.executable, "-B", str(script), str(self.root / "environment"), "--package"]
+            command += [str(self.root / package), "--extension", str(self.root / "package")]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(words, done.stderr)
+            self.assertFalse((self.root / "environment").exists())
 
 
 class Reasons(unittest.TestCase):

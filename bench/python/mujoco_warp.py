@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""MuJoCo Warp's humanoid on Weft, beside PyPI's warp-lang and MuJoCo's own engine.
+
+    mujoco_warp.py [--peer PYTHON] [--peer-path FOLDER] [--worlds 1 32 256 2048] [--device cuda] [--graph] [--rounds N] [--json FILE]
+
+This interpreter's environment has MuJoCo Warp on Weft (tools/compat/mujoco_environment.py makes one), PEER's has it on
+warp-lang; --peer-path is a folder of packages for PEER, where MuJoCo Warp is not installed beside it. Both run the same
+program (this file with --measure) in turns; of each figure the best counts.
+
+Lines begin with the ratio. `first step`: how long the first step takes with an empty kernel cache and with a full one, and the
+same from the start of the imports. `worlds`: steps of all worlds a second, step by step, or with --graph as a captured graph;
+`of a core`: the same by the processor time that was used, which favours programs that use one thread. MuJoCo's own engine
+runs one world on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+FIRST_GOAL = {"cpu": 10.0, "cuda": 20.0}
+WARM_STEPS, STEPS, WINDOW = 3, 40, 5  # of a round; a figure is the mean of a window
+
+
+def steps_goal(device: str, worlds: int, graph: bool) -> float | None:
+    """How many times the peer's speed is wanted."""
+    if device != "cpu":
+        return 1.2 if graph else 3.0
+    return 10.0 if worlds == 1 else 4.0 if worlds >= 256 else None
+
+
+def humanoid(worlds: int, device: str):
+    """The engine, and its humanoid in the pose of its first key frame in every world."""
+    import pathlib
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != here]  # this file has the engine's name
+    import mujoco
+    import mujoco_warp as engine
+    import warp as wp
+
+    wp.config.quiet = True
+    path = pathlib.Path(engine.__file__).parent / "test_data" / "humanoid" / "humanoid.xml"
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    with wp.ScopedDevice(device):
+        m, d = engine.put_model(model), engine.put_data(model, data, nworld=worlds, nconmax=24, njmax=64)
+    return wp, engine, m, d, model, data
+
+
+def measure_first(device: str) -> dict[str, float]:
+    begin = time.perf_counter()
+    wp, engine, m, d, _, _ = humanoid(1, device)
+    with wp.ScopedDevice(device):
+        wp.synchronize_device()
+        start, used = time.perf_counter(), time.process_time()
+        engine.step(m, d)
+        wp.synchronize_device()
+    end = time.perf_counter()
+    return {"first step": end - start, "processor": time.process_time() - used, "from the imports": end - begin}
+
+
+def measure_steps(worlds: int, device: str, graph: bool) -> dict[str, float]:
+    wp, engine, m, d, _, _ = humanoid(worlds, device)
+    walls, used = [], []
+    with wp.ScopedDevice(device):
+        for _ in range(WARM_STEPS):
+            engine.step(m, d)
+        if graph:
+            with wp.ScopedCapture() as capture:
+                engine.step(m, d)
+        wp.synchronize_device()
+        for _ in range(STEPS // WINDOW):
+            start, processor = time.perf_counter(), time.process_time()
+            for _ in range(WINDOW):
+                if graph:
+                    wp.capture_launch(capture.graph)
+                else:
+                    engine.step(m, d)
+            wp.synchronize_device()
+            walls.append(time.perf_counter() - start)
+            used.append(time.process_time() - processor)
+        assert (abs(d.qpos.numpy()) < 1e3).all()
+    return {"wall": worlds * WINDOW / min(walls), "core": worlds * WINDOW / min(used)}
+
+
+def measure_own(device: str) -> dict[str, float]:
+    """MuJoCo's engine over the same steps, world by world."""
+    import mujoco
+
+    _, _, _, _, model, data = humanoid(1, device)
+    best = float("inf")
+    for _ in range(20):
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+        start = time.perf_counter()
+        mujoco.mj_step(model, data, nstep=WARM_STEPS + STEPS)
+        best = min(best, time.perf_counter() - start)
+    return {"wall": (WARM_STEPS + STEPS) / best}
+
+
+class Runner:
+    """Runs the program on one of the packages."""
+
+    def __init__(self, python: str, path: str | None, device: str, graph: bool) -> None:
+        self.python, self.options = python, ["--device", device] + (["--graph"] if graph else [])
+        self.environment = dict(os.environ)
+        if python != sys.executable:
+            for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
+                self.environment.pop(name, None)
+        if path:
+            self.environment["PYTHONPATH"] = path
+
+    def run(self, what: str, cache: str) -> dict[str, float]:
+        command = [self.python, os.path.abspath(__file__), "--measure", what, *self.options]
+        environment = {**self.environment, "WARP_CACHE_PATH": cache}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def collect(runners: dict[str, Runner], worlds: list[int], rounds: int) -> dict[str, dict[str, float]]:
+    """The best figures by row and package: seconds in rows of first steps, else world-steps a second."""
+    best: dict[str, dict[str, float]] = {}
+
+    def note(row: str, who: str, figure: float, choose) -> None:
+        mine = best.setdefault(row, {})
+        mine[who] = choose(mine[who], figure) if who in mine else figure
+
+    with tempfile.TemporaryDirectory() as folder:
+        warm = {who: os.path.join(folder, who) for who in runners}
+        for number in range(rounds):
+            for who, runner in runners.items():
+                cold = os.path.join(folder, f"{who}{number}")
+                for state, cache in (("cold", cold), ("warm", cold)):
+                    for name, seconds in runner.run("first", cache).items():
+                        note(f"first step, {state}" + ("" if name == "first step" else f", {name}"), who, seconds, min)
+        for number in range(rounds):
+            for count in worlds:
+                for who, runner in runners.items():
+                    found = runner.run(f"steps:{count}", warm[who])
+                    note(f"{count} worlds", who, found["wall"], max)
+                    note(f"{count} worlds, of a core", who, found["core"], max)
+        note("MuJoCo's own engine, a thread", "weft", runners["weft"].run("own", warm["weft"])["wall"], max)
+    return best
+
+
+def show(row: str, figures: dict[str, float], goal: float | None) -> str:
+    """The ratio, then the figures."""
+    seconds = row.startswith("first")
+    ratio = ""
+    if "peer" in figures:
+        times = figures["peer"] / figures["weft"] if seconds else figures["weft"] / figures["peer"]
+        verdict = "" if goal is None else f"(goal {goal:g}: {'met' if times >= goal else 'MISSED'})"
+        ratio = f"{times:8.2f} times {verdict:18}"
+    shown = (f"{who} {figure:9.3f} s" if seconds else f"{who} {figure:10,.0f}/s" for who, figure in figures.items())
+    return f"{ratio:34}{row:38}{'   '.join(shown)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peer", help="an interpreter with warp-lang")
+    parser.add_argument("--peer-path", help="its PYTHONPATH: a folder with MuJoCo Warp and without `warp`")
+    parser.add_argument("--worlds", type=int, nargs="+", default=[1, 32, 256, 2048])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--graph", action="store_true", help="step by a captured graph")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--json", help="where to write the figures")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        what, _, worlds = options.measure.partition(":")
+        if what == "first":
+            found = measure_first(options.device)
+        elif what == "own":
+            found = measure_own(options.device)
+        else:
+            found = measure_steps(int(worlds), options.device, options.graph)
+        print(json.dumps(found))
+        return
+    runners = {"weft": Runner(sys.executable, None, options.device, options.graph)}
+    if options.peer:
+        runners["peer"] = Runner(options.peer, options.peer_path, options.device, options.graph)
+    load = os.getloadavg()[0]
+    best = collect(runners, options.worlds, options.rounds)
+    print(f"humanoid on {options.device}, {os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    kind = options.device.partition(":")[0]
+    for row, figures in best.items():
+        goal = None
+        if row in ("first step, cold", "first step, cold, from the imports"):
+            goal = FIRST_GOAL[kind]
+        elif row.endswith("worlds"):
+            goal = steps_goal(kind, int(row.split()[0]), options.graph)
+        print(show(row, figures, goal))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"device": options.device, "graph": options.graph, "load": load, "figures": best}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
