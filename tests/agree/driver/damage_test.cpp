@@ -34,7 +34,8 @@ std::string read_file(const fs::path& path) {
 }
 
 void write_file(const fs::path& path, const std::string& bytes) {
-  fs::permissions(path, fs::perms::owner_all, fs::perm_options::add);
+  std::error_code ignored;  // it may be gone
+  fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
@@ -79,9 +80,12 @@ TEST_F(Damage, TruncatedEntriesAreRebuilt) {
 }
 
 TEST_F(Damage, FlippedBitsAreNoticed) {
-  for (std::size_t k = 0; k < files.size(); ++k)
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    if (files[k].extension() == ".pak") continue;  // unit_runtime damages every byte of bundles
     for (std::size_t step = 0; step < 24; ++step) {
       restore();
+      for (const fs::path& file : entries(folder.path))
+        if (file.extension() == ".pak") fs::remove(file);  // it would do as well
       std::string bytes = contents[k];
       const std::size_t at = step * bytes.size() / 24;
       bytes[at] = char(bytes[at] ^ (1 << (step % 8)));
@@ -91,6 +95,7 @@ TEST_F(Damage, FlippedBitsAreNoticed) {
           << files[k] << ": a flipped bit at " << at << " went unnoticed";
       EXPECT_EQ(build_and_run(kernel, folder.path).source, BuildReport::Source::disk);
     }
+  }
 }
 
 TEST_F(Damage, LongerEntriesAndRubbish) {
