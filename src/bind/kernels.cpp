@@ -2,6 +2,10 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 
 #include <algorithm>
 
@@ -16,6 +20,8 @@
 namespace weft::bind {
 namespace {
 
+constexpr double kSeenLongNs = 20000;  // launches that took so long are to let other Python threads run the next time
+constexpr int kLongInARow = 3;
 constexpr double kReleaseGilNs = 5000;  // launches known to be shorter keep the GIL: taking it back can cost more
 
 driver::CompileOptions options_from(nb::dict d) {
@@ -267,11 +273,54 @@ WEFT_HOT const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::
   return kernel.form_for(signature, dims, block, form, device);
 }
 
-bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims) {
-  if (!variant.binary) return true;
+namespace {
+
+/// What launches took that look short: nobody knows how often a loop turns before it did. By form, in few places; a form that
+/// finds its place taken is asked again, and a wrong answer does no harm. One launch of eight is timed.
+struct Seen {
+  std::atomic<const driver::KernelVariant*> form{nullptr};
+  std::atomic<float> ns_per_thread{0};
+  std::atomic<int> in_a_row{0};  // launches that took long; one may have been kept from its core
+};
+constexpr std::size_t kSeen = 1024;
+Seen seen[kSeen];
+
+Seen& seen_of(const driver::KernelVariant& variant) {
+  return seen[reinterpret_cast<std::uintptr_t>(&variant) / alignof(std::max_align_t) * 0x9e3779b97f4a7c15ULL >> 54];
+}
+
+double threads_of(std::span<const std::int64_t> dims) {
   double threads = 1;
   for (std::int64_t n : dims) threads *= double(n);
-  return threads * variant.binary->code().ns_per_thread >= kReleaseGilNs;
+  return threads;
+}
+
+/// Notes what a launch took that looked short.
+void note_time(const driver::KernelVariant& variant, std::span<const std::int64_t> dims, double ns) {
+  Seen& known = seen_of(variant);
+  const bool same = known.form.load(std::memory_order_relaxed) == &variant;
+  if (ns < kSeenLongNs) {
+    if (same) known.in_a_row.store(0, std::memory_order_relaxed);
+    return;
+  }
+  known.in_a_row.store(same ? std::min(known.in_a_row.load(std::memory_order_relaxed) + 1, kLongInARow) : 1,
+                       std::memory_order_relaxed);
+  known.ns_per_thread.store(float(ns / std::max(threads_of(dims), 1.0)), std::memory_order_relaxed);
+  known.form.store(&variant, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims) {
+  if (!variant.binary) return true;
+  const runtime::KernelCode& code = variant.binary->code();
+  const double threads = threads_of(dims);
+  if (threads * code.ns_per_thread >= kReleaseGilNs) return true;
+  if (!code.loops && !code.opaque) return false;
+  const Seen& known = seen_of(variant);
+  return known.form.load(std::memory_order_relaxed) == &variant &&
+         known.in_a_row.load(std::memory_order_relaxed) >= kLongInARow &&
+         threads * known.ns_per_thread.load(std::memory_order_relaxed) >= kSeenLongNs;
 }
 
 WEFT_HOT void run_on_gpu(PythonKernel& kernel, driver::KernelSignature& signature, const driver::KernelVariant& variant,
@@ -318,7 +367,14 @@ WEFT_HOT void run_variant(PythonKernel& kernel, const driver::KernelVariant& var
   request.options.max_threads = settings.max_threads;
   if (!release && !variant.binary->code().loops && !variant.binary->code().opaque)  // sure to end soon
     return kernel.run(variant, block, request);
-  run_interruptibly(request.options, release, holder, [&] { kernel.run(variant, block, request); });
+  const auto run = [&] {
+    run_interruptibly(request.options, release, holder, [&] { kernel.run(variant, block, request); });
+  };
+  thread_local unsigned launches = 0;
+  if (++launches % 8 != 0 || threads_of(dims) * variant.binary->code().ns_per_thread >= kReleaseGilNs) return run();
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  note_time(variant, dims, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
 }
 
 runtime::LaunchOptions PythonKernel::cpu_options() const {

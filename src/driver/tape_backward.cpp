@@ -124,8 +124,7 @@ void Tape::go_back(const std::function<void()>& seed, const std::vector<const ru
 }
 
 void Tape::replay() {
-  if (records_)
-    throw runtime::Error("a tape can't replay in its own block: what it runs would be recorded");
+  if (records_) throw runtime::Error("a tape can't replay in its own block: what it runs would be recorded");
   const std::shared_ptr<Take> first = take_;
   for (const Step& step : first->steps)
     if (step.launch ? !step.launch->run && !step.launch->again : !step.function->can_run_again())

@@ -42,7 +42,20 @@ int ask_default_count() {
   return std::clamp(available_cpus(), 1, kMaxThreads);
 }
 
+/// Calls of parallel_chunks that are under way. Each has a thread of its own, its caller, who works: several threads of a
+/// program, or chunks that call again, share the cores instead of asking for all of them once more.
+std::atomic<int> callers{0};
+
+struct Caller {
+  const int others = std::max(callers.fetch_add(1, std::memory_order_relaxed), 0);
+  Caller() = default;
+  ~Caller() { callers.fetch_sub(1, std::memory_order_relaxed); }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+};
+
 void after_fork_child() {
+  callers.store(0, std::memory_order_relaxed);  // other threads' calls are not in here
   detail::pool_after_fork_child();
   default_count.store(0, std::memory_order_relaxed);
   if (tbb_used.load(std::memory_order_relaxed)) tbb_lost.store(true, std::memory_order_relaxed);
@@ -105,6 +118,8 @@ SchedulerForm scheduler_form() {
 
 void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads, WaitBody wait) {
   int threads = thread_count();
+  const Caller caller;
+  threads = std::max(threads - caller.others, 1);
   if (max_threads > 0) threads = std::min(threads, max_threads);
   if (std::int64_t(threads) > count) threads = int(std::max<std::int64_t>(count, 1));
   if (threads == 1) {

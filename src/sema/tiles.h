@@ -73,6 +73,8 @@ class Tiles {
   void copy(const Window& from, const Window& to);
   /// Both may be the same memory seen differently.
   bool may_overlap(const Window& a, const Window& b) const;
+  /// In debug mode: reports an index or offset that is outside.
+  void watch(ir::Value* inside, ir::Value* index, ir::Value* extent, const std::string& what);
   /// Runs `make` where a place before the loops under way is, so that what it makes outlives a turn.
   Window make_before(const ir::Op* loops, ir::Region* region, const Type* element, const Shape& shape);
 

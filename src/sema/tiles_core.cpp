@@ -137,6 +137,14 @@ bool Tiles::may_overlap(const Window& a, const Window& b) const {
   return true;
 }
 
+void Tiles::watch(ir::Value* inside, ir::Value* index, ir::Value* extent, const std::string& what) {
+  if (!f_.module_.options().debug || inside->is_constant()) return;
+  ir::Value* operands[] = {inside, f_.cast(index, types::i64()), f_.cast(extent, types::i64())};
+  ir::Op* op = b_.op(OpCode::check, operands);
+  op->check = ir::CheckKind::bounds;
+  op->text = f_.function_.arena.copy(std::string_view(what));
+}
+
 // ---- Arguments ---------------------------------------------------------------------------------------------------------
 
 const Node& Tiles::node(const Argument& arg) const { return arg.expr ? static_cast<const Node&>(*arg.expr) : at_; }

@@ -36,6 +36,8 @@ ir::Value* Tiles::clamped_offset(const Window& w, std::size_t d, ir::Value* offs
   }
   // A window that would reach outside is moved inside: memory of others is never touched.
   ir::Value* at32 = f_.cast(offset, types::i32());
+  watch(is_inside(at32, i32(last + 1)), at32, i32(last + 1),
+        "the offset of a window of " + std::to_string(length) + " along axis " + std::to_string(d) + " of a tile");
   return b_.binary(OpCode::min, b_.binary(OpCode::max, at32, i32(0)), i32(last));
 }
 
@@ -208,6 +210,7 @@ std::optional<Place> Tiles::element_place(const Window& w, std::span<const Entit
     ir::Value* negative = b_.binary(OpCode::lt, at, i32(0));
     at = b_.select(negative, b_.binary(OpCode::add, at, i32(n)), at);
     ir::Value* inside = is_inside(at, i32(n));
+    watch(inside, i, i32(n), "axis " + std::to_string(d) + " of a tile");
     place.inside = place.inside ? b_.binary(OpCode::bit_and, place.inside, inside) : inside;
     ir::Value* safe = n == 1 ? i32(0) : b_.select(inside, at, i32(0));
     flat_index = plus(flat_index, times(safe, w.type->strides[d]));

@@ -34,7 +34,7 @@ def _walk_point_wide(tree: uint64, p: vec3, limit: float, nobody: int, scale: fl
     return walk[0].face
 
 
-# The nearest child of all nodes that have children left comes next, wherever it is: a quarter less leaves are seen than if
+# The nearest child of all nodes that have children left comes next, wherever it is: a quarter fewer leaves are seen than if
 # a walk went to the end of a node first. Sixteen such nodes are open. If there are more, the walk does go to the end of
 # those that have no place, by a stack, which no tree fills. What is said of an open node is one number: the key of its next
 # child, with its place and the child's in the last bits.
@@ -69,18 +69,16 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
     numbers = empty(shape=(_WALKS,), dtype=uint32)  # which walk a state belongs to
     turns = empty(shape=(_WALKS,), dtype=uint32)  # states, in the order of turns
     live = min(_bit_count(which), uint32(_WALKS))
-    nobody = type(vector(length=8, dtype=uint32))(_NODE_NONE)
-    ids = type(nobody)(
-        uint32(0), uint32(1), uint32(2), uint32(3), uint32(4), uint32(5), uint32(6), uint32(7)
-    )
+    none = type(vector(length=8, dtype=uint32))(_NODE_NONE)
+    places = type(none)(uint32(0), uint32(1), uint32(2), uint32(3), uint32(4), uint32(5), uint32(6), uint32(7))
     turn = uint32(0)
     while turn < live:
         states[turn].word = _NODE_NONE
         states[turn].free = uint32(0xFFFF)
         states[turn].top = uint32(0)
         states[turn].reach = uint32(0)
-        opens[turn * uint32(2)] = nobody
-        opens[turn * uint32(2) + uint32(1)] = nobody
+        opens[turn * uint32(2)] = none
+        opens[turn * uint32(2) + uint32(1)] = none
         turns[turn] = turn
         turn += uint32(1)
     turn = uint32(0)
@@ -116,8 +114,8 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
                 far = type(low)(reach)
                 free_low = _less_bits(far, low)
                 free_high = _less_bits(far, high)
-                low = _choose_bits(free_low, nobody, low)
-                high = _choose_bits(free_high, nobody, high)
+                low = _choose_bits(free_low, none, low)
+                high = _choose_bits(free_high, none, high)
                 free = free_low | (free_high << uint32(8))
             place = _OPEN + top
             key = _lowest(keys)
@@ -126,8 +124,8 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
                 free = free & (free - uint32(1))
                 said = type(low)(_open_entry(key, place))
                 here = type(low)(place)
-                low = _choose_bits(_equal_bits(here, ids), said, low)
-                high = _choose_bits(_equal_bits(here, ids + type(low)(uint32(8))), said, high)
+                low = _choose_bits(_equal_bits(here, places), said, low)
+                high = _choose_bits(_equal_bits(here, places + type(low)(uint32(8))), said, high)
             else:
                 nexts[first + place] = key
                 top += uint32(1)
@@ -208,8 +206,8 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
                     leaves = head[0].leaves
                     word = uint32(0)
                     free = uint32(0xFFFF)
-                    low = nobody
-                    high = nobody
+                    low = none
+                    high = none
                     states[at].nodes = nodes
                     states[at].leaves = leaves
                     states[at].p = walks[number].p

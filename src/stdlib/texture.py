@@ -219,6 +219,43 @@ def _slice_four(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint3
     return _corners_four(texels, channels, a, b, c, d, like)
 
 
+# Two texels in each of four rows, whose first ones are a to d. The second texel is the next or, at the end, the first again: a
+# pair is one read of 64 bits, and at the end it begins one earlier.
+def _rows_number(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, x0: uint32, x1: uint32, width: uint32, like: float):
+    if channels != uint32(1) or width == uint32(1):
+        e, f, g, h = _slice_number(texels, channels, a + x0, a + x1, b + x0, b + x1, like)
+        i, j, k, l = _slice_number(texels, channels, c + x0, c + x1, d + x0, d + x1, like)
+        return e, f, g, h, i, j, k, l
+    x = min(x0, width - uint32(2))
+    p = _fixed(texels + (uint64(a + x) << uint64(2)), vec2, "loose")[0]
+    q = _fixed(texels + (uint64(b + x) << uint64(2)), vec2, "loose")[0]
+    r = _fixed(texels + (uint64(c + x) << uint64(2)), vec2, "loose")[0]
+    s = _fixed(texels + (uint64(d + x) << uint64(2)), vec2, "loose")[0]
+    end = x0 != x
+    return (
+        where(end, p[1], p[0]),
+        p[1],
+        where(end, q[1], q[0]),
+        q[1],
+        where(end, r[1], r[0]),
+        r[1],
+        where(end, s[1], s[0]),
+        s[1],
+    )
+
+
+def _rows_pair(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, x0: uint32, x1: uint32, width: uint32, like: vec2):
+    e, f, g, h = _corners_pair(texels, channels, a + x0, a + x1, b + x0, b + x1, like)
+    i, j, k, l = _corners_pair(texels, channels, c + x0, c + x1, d + x0, d + x1, like)
+    return e, f, g, h, i, j, k, l
+
+
+def _rows_four(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, x0: uint32, x1: uint32, width: uint32, like: vec4):
+    e, f, g, h = _corners_four(texels, channels, a + x0, a + x1, b + x0, b + x1, like)
+    i, j, k, l = _corners_four(texels, channels, c + x0, c + x1, d + x0, d + x1, like)
+    return e, f, g, h, i, j, k, l
+
+
 def _corners_pair(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, like: vec2):
     if channels == uint32(2):
         pairs = _fixed(texels, vec2)

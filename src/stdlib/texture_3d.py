@@ -28,6 +28,44 @@ def _texture_slice3_gradient(texture, level, x0, x1, y0, y1, z, like, adj_a, adj
         _texture_spread3(texture, level, int(x1), int(y1), int(z), adj_d)
 
 
+# All eight where the outermost texels go on for ever.
+def _texture_corners3(texture: uint64, level: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, z0: uint32, z1: uint32, like):
+    if _on_gpu():
+        a, b, c, d = _texture_slice3(texture, level, x0, x1, y0, y1, z0, like)
+        e, f, g, h = _texture_slice3(texture, level, x0, x1, y0, y1, z1, like)
+        return a, b, c, d, e, f, g, h
+    texels = _fixed(level, uint64)[0]
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
+    extent = _fixed(level + uint64(_LEVEL_EXTENT), uint32)
+    width = extent[0]
+    near = z0 * extent[1]
+    far = z1 * extent[1]
+    return _texel_rows(
+        texels,
+        channels,
+        (near + y0) * width,
+        (near + y1) * width,
+        (far + y0) * width,
+        (far + y1) * width,
+        x0,
+        x1,
+        width,
+        like,
+    )
+
+
+def _texture_corners3_gradient(texture, level, x0, x1, y0, y1, z0, z1, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
+    if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
+        _texture_spread3(texture, level, int(x0), int(y0), int(z0), adj_a)
+        _texture_spread3(texture, level, int(x1), int(y0), int(z0), adj_b)
+        _texture_spread3(texture, level, int(x0), int(y1), int(z0), adj_c)
+        _texture_spread3(texture, level, int(x1), int(y1), int(z0), adj_d)
+        _texture_spread3(texture, level, int(x0), int(y0), int(z1), adj_e)
+        _texture_spread3(texture, level, int(x1), int(y0), int(z1), adj_f)
+        _texture_spread3(texture, level, int(x0), int(y1), int(z1), adj_g)
+        _texture_spread3(texture, level, int(x1), int(y1), int(z1), adj_h)
+
+
 def _texture_single3(texture: uint64, level: uint64, x: uint32, y: uint32, z: uint32, like):
     if _on_gpu():
         return _texture_fetched3(texture, level, x, y, z, like)
@@ -153,8 +191,7 @@ def _texture_plain3(texture: uint64, u: float, v: float, w: float, like):
     x0, x1, part_x = _texture_between(level, u, 0)
     y0, y1, part_y = _texture_between(level, v, 1)
     z0, z1, part_z = _texture_between(level, w, 2)
-    a, b, c, d = _texture_slice3(texture, level, x0, x1, y0, y1, z0, like)
-    e, f, g, h = _texture_slice3(texture, level, x0, x1, y0, y1, z1, like)
+    a, b, c, d, e, f, g, h = _texture_corners3(texture, level, x0, x1, y0, y1, z0, z1, like)
     return _texture_blend3(a, b, c, d, e, f, g, h, part_x, part_y, part_z)
 
 

@@ -71,3 +71,48 @@ def test_mistakes_of_launches():
         wp.launch_tiled(plain, dim=(1, 1, 1, 1), inputs=[], block_dim=4)
     with pytest.raises(ValueError, match="shape"):
         wp.tile[float, 0]
+
+
+@pytest.fixture
+def debug():
+    before = wp.config.mode
+    wp.config.mode = "debug"
+    yield
+    wp.config.mode = before
+
+
+def test_debug_mode_reports_what_is_outside(debug):
+    @wp.kernel
+    def element(x: wp.array(dtype=float), n: int):
+        t = wp.tile_zeros(4, dtype=float)
+        x[0] = t[n]
+
+    @wp.kernel
+    def window(x: wp.array(dtype=float), n: int):
+        t = wp.tile_zeros(4, dtype=float)
+        wp.tile_store(x, wp.tile_view(t, offset=(n,), shape=(2,)))
+
+    @wp.kernel
+    def promise(x: wp.array(dtype=float), n: int):
+        wp.tile_store(x, wp.tile_zeros(4, dtype=float), offset=n, bounds_check=False)
+
+    x = wp.zeros(8, dtype=float, device="cpu")
+    for kernel, good, bad in ((element, 3, 4), (window, 2, 3), (promise, 4, 5)):
+        wp.launch_tiled(kernel, dim=1, inputs=[x, good], block_dim=32, device="cpu")
+        with pytest.raises(Exception, match=f"index {bad} is out of bounds"):
+            wp.launch_tiled(kernel, dim=1, inputs=[x, bad], block_dim=32, device="cpu")
+
+
+def test_gradients_in_debug_mode(debug):
+    @wp.kernel
+    def k(x: wp.array(dtype=float), n: int, y: wp.array(dtype=float)):
+        t = wp.tile_load(x, shape=4)
+        t[n] = t[n] * t[n]
+        y[0] = wp.tile_sum(t)[0]
+
+    x = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float, device="cpu", requires_grad=True)
+    y = wp.zeros(1, dtype=float, device="cpu", requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch_tiled(k, dim=1, inputs=[x, 2], outputs=[y], block_dim=32, device="cpu")
+    tape.backward(y)
+    assert list(x.grad.numpy()) == [1.0, 1.0, 6.0, 1.0]

@@ -48,6 +48,10 @@ if ((${#extensions[@]})); then
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/scatter.py" \
     --json "$1/bench_scatter.json"
   echo
+  echo "== beside others"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/beside.py" \
+    --json "$1/bench_beside.json"
+  echo
   echo "== marching cubes"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/marching_cubes.py" \
     --json "$1/bench_marching_cubes.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}

@@ -180,9 +180,9 @@ def test_gradients_on_request():
     backward(wp.from_paddle(x, grad=given))
     assert given.numpy().tolist() == [2.0, 4.0]
     frozen = paddle.ones([2])
-    private = wp.from_paddle(frozen, requires_grad=True)
-    backward(private)
-    assert private.grad.numpy().tolist() == [2.0, 2.0] and frozen.grad is None
+    asked = wp.from_paddle(frozen, requires_grad=True)
+    backward(asked)
+    assert asked.grad.numpy().tolist() == [2.0, 2.0] and frozen.grad.data_ptr() == asked.grad.ptr and frozen.stop_gradient
     with pytest.raises(RuntimeError, match="gradient"):
         wp.from_paddle(x, grad=wp.zeros(3, device="cpu"))
     with pytest.raises(TypeError, match="gradient"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -231,6 +233,8 @@ def test_gradients_of_leaves_are_shared(device):
     b = wp.from_torch(t)
     assert b.grad.ptr == a.grad.ptr
     assert wp.from_torch(torch.ones(4, device=where(device))).grad is None
+    asked = torch.ones(4, device=where(device))
+    assert wp.from_torch(asked, requires_grad=True).grad.ptr == asked.grad.data_ptr() and not asked.requires_grad
     plain = torch.ones(4, requires_grad=True, device=where(device))
     assert wp.from_torch(plain, requires_grad=False).grad is None and plain.grad is None
     columns = torch.ones(3, 4, device=where(device)).t().requires_grad_()
@@ -255,6 +259,36 @@ def test_tensors_that_are_no_leaves_have_private_gradients(device, recwarn):
     kept.retain_grad()
     kept.sum().backward()
     assert wp.from_torch(kept).grad.ptr == kept.grad.data_ptr()
+
+
+def test_adjoints_take_gradients_of_other_strides(device):
+    """As torch gives those of sums, which have one element in memory; they are not written to."""
+    x, y, dx = (torch.full((6,), v, device=where(device)) for v in (3.0, 0.0, 0.0))
+    for given in (torch.ones(1, device=where(device)).expand(6), torch.ones(12, device=where(device))[::2]):
+        dx.zero_()
+        arrays = [wp.from_torch(t, requires_grad=False) for t in (x, y, dx, given)]
+        wp.launch(square, 6, [arrays[0]], [arrays[1]], [arrays[2]], [arrays[3]], adjoint=True, device=device)
+        assert dx.tolist() == [6.0] * 6 and given.tolist() == [1.0] * 6
+
+
+def test_that_gradients_are_private_is_said_once(tmp_path):
+    program = """
+import torch, warp as wp
+t = torch.ones(4, requires_grad=True)
+with torch.no_grad():
+    wp.from_torch(t, requires_grad=False)
+    wp.from_torch(torch.ones(4))
+    print("nothing so far", flush=True)
+    wp.from_torch(t)
+    wp.from_torch(t)
+"""
+    path = tmp_path / "said_once.py"
+    path.write_text(program)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert said.count("grad mode is off") == 1 and "grad=tensor.grad" in said
+    assert said.index("nothing so far") < said.index("grad mode is off")
 
 
 def test_without_grad_mode_gradients_are_private(device):

@@ -104,6 +104,41 @@ TEST(Scheduler, nestedCallsFromManyThreads) {
   }
 }
 
+TEST(Scheduler, callsWithinCallsAskForNoFurtherThreads) {
+  const Limit two(2);
+  std::atomic<int> elsewhere{0}, ran{0};
+  parallel_for(4, [&](std::int64_t) {
+    const std::thread::id here = std::this_thread::get_id();
+    parallel_for(8, [&](std::int64_t) {
+      ++ran;
+      elsewhere += std::this_thread::get_id() != here;
+    });
+  });
+  EXPECT_EQ(ran, 32);
+  EXPECT_EQ(elsewhere, 0);  // both cores have work
+}
+
+TEST(Scheduler, callsOfManyThreadsShareTheCores) {
+  const Limit three(3);
+  std::atomic<int> inside{0}, most{0}, ran{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round)
+        parallel_for(6, [&](std::int64_t) {
+          const int now = ++inside;
+          for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+          }
+          ++ran;
+          std::this_thread::yield();
+          --inside;
+        });
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ran, 3 * 50 * 6);
+  EXPECT_LE(most, 3 + 2 + 1);  // 3, 2 and 1 at most, by how many were there first; each for all would be 9
+}
+
 TEST(Scheduler, threadFormUnderContention) {
   std::atomic<std::int64_t> sum{0};
   std::vector<std::thread> threads;

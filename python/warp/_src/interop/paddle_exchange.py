@@ -59,7 +59,7 @@ def _gradient_of(tensor: Any) -> Any:
     """The gradient that an array over a tensor shares: that of a leaf, made by Paddle if there is none yet. None for tensors
     that don't keep theirs, and while grad mode is off."""
     paddle = paddle_module()
-    if tensor.stop_gradient or not tensor.is_leaf or not paddle.is_grad_enabled():
+    if not tensor.is_leaf or not paddle.is_grad_enabled():
         return None
     if tensor.grad is None:
         tensor.grad_ = paddle.zeros_like(tensor)  # shares memory, where `grad` copies

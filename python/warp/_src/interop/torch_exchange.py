@@ -69,8 +69,6 @@ def _gradient_of(tensor: Any) -> Any:
             if 0 in tensor.stride() and tensor.numel():
                 grad = torch.zeros_like(tensor)  # elements that share memory can't have a gradient each there
             grad.zero_()
-        if not tensor.requires_grad:
-            return grad  # torch takes gradients of what requires them only
         tensor.grad = grad
     return grad
 

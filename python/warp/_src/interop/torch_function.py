@@ -11,7 +11,7 @@ from warp._src.arrays.listeners import apart
 from warp._src.devices.device import ScopedDevice
 from warp._src.gradients.tape import Tape
 from warp._src.interop.torch_exchange import dtype_to_torch, from_torch, torch_module
-from warp._src.interop.torch_op import Outputs, Parameter
+from warp._src.interop.torch_parameters import Outputs, Parameter
 from warp._src.interop.torch_streams import device_from_torch
 from warp._src.kernels.annotations import annotations_of
 

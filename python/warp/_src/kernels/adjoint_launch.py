@@ -6,6 +6,7 @@ from typing import Any, Sequence
 
 from warp import _weft
 from warp._src.arrays.array import array
+from warp._src.arrays.array_factories import copy_values
 from warp._src.kernels.definitions import Kernel
 from warp._src.kernels.launching import Launch
 from warp._src.values.struct import StructInstance
@@ -81,8 +82,14 @@ def _private(argument: Any, gradient: Any) -> Any:
             return None
     if not isinstance(gradient, array) or not gradient._valid:
         return gradient
-    made = gradient._reinterpret(gradient._element, gradient.shape, gradient.strides)
+    like = gradient
+    if gradient.strides != argument.strides and gradient.shape == argument.shape:
+        if gradient._element == argument._element and 0 not in argument.strides:
+            like = argument  # a gradient of another layout, such as torch's of a sum, which has one element in memory
+    made = like._reinterpret(like._element, like.shape, like.strides)
     _weft.take_private_copy(made)
+    if like is argument:
+        copy_values(made, gradient)
     return made
 
 

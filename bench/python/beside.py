@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Launches beside others: from several Python threads at once, and in turn with PyTorch's matrix products on the same cores.
+
+    beside.py [--threads 1,2,4] [--seconds S] [--json FILE]
+
+Ratios come first. `threads`: how many times one thread's launches a second several threads reach together, for launches that are
+worth letting other Python threads run (about 200 µs of one core each), and for small ones, which are not. `in turn`: the time of a
+matrix product and a launch, one after the other, over the sum of what each takes alone; PyTorch's threads wait actively for a
+while, and so take cores from whoever comes next. Left out, with a word, where PyTorch is not installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import threading
+import time
+from typing import Callable
+
+import warp as wp
+
+
+@wp.kernel
+def work(x: wp.array(dtype=float), turns: int):
+    i = wp.tid()
+    v = x[i]
+    for _ in range(turns):
+        v = v * 0.999 + 0.001
+    x[i] = v
+
+
+def launches(count: int, turns: int) -> Callable[[], None]:
+    x = wp.ones(count, dtype=float, device="cpu")
+    return lambda: wp.launch(work, dim=count, inputs=[x, turns], device="cpu")
+
+
+def rate(calls: list[Callable[[], None]], seconds: float) -> float:
+    """Launches a second of all threads together."""
+    done = [0] * len(calls)
+    begin, stop = threading.Barrier(len(calls) + 1), threading.Event()
+
+    def repeat(k: int, call: Callable[[], None]) -> None:
+        call()
+        begin.wait()
+        count = 0
+        while not stop.is_set():
+            for _ in range(10):
+                call()
+            count += 10
+        done[k] = count
+
+    workers = [threading.Thread(target=repeat, args=item) for item in enumerate(calls)]
+    for worker in workers:
+        worker.start()
+    begin.wait()
+    start = time.perf_counter()
+    time.sleep(seconds)
+    stop.set()
+    for worker in workers:
+        worker.join()
+    return sum(done) / (time.perf_counter() - start)
+
+
+def python_threads(counts: list[int], seconds: float) -> dict[str, dict[int, float]]:
+    out: dict[str, dict[int, float]] = {}
+    for name, size, turns in (("200 µs", 64, 12000), ("small", 16, 1)):
+        speeds = dict.fromkeys(counts, 0.0)
+        for _ in range(3):
+            for n in counts:
+                speeds[n] = max(speeds[n], rate([launches(size, turns) for _ in range(n)], seconds))
+        out[name] = speeds
+    return out
+
+
+def with_torch(seconds: float) -> dict[str, float] | None:
+    try:
+        import torch
+    except ImportError:
+        return None
+    a, b = torch.rand(768, 768), torch.rand(768, 768)
+    c = torch.empty(768, 768)
+    calls = {"matmul": lambda: torch.mm(a, b, out=c), "launch": launches(1 << 20, 60)}
+    out: dict[str, list[float]] = {"matmul": [], "launch": [], "both": []}
+    for call in calls.values():
+        for _ in range(5):
+            call()
+
+    def spend(name: str, call: Callable[[], object]) -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            start = time.perf_counter()
+            call()
+            out[name].append(time.perf_counter() - start)
+
+    for _ in range(3):
+        for name, call in calls.items():
+            time.sleep(0.3)  # until nobody waits actively
+            spend(name, call)
+        time.sleep(0.3)
+        spend("both", lambda: (calls["matmul"](), calls["launch"]()))
+    # The lower quarter: other work on the machine adds to what a median would be.
+    return {name: statistics.quantiles(times, n=4)[0] for name, times in out.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads")
+    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    wp.config.quiet = True
+    wp.init()
+    cores = len(os.sched_getaffinity(0))
+    counts = [n for n in (1, 2, 4, 8, 16, 32) if n <= max(cores, 2)]
+    if options.threads:
+        counts = [int(n) for n in options.threads.split(",")]
+    found: dict[str, object] = {}
+    print(f"{'ratio':>6}  " + "".join(f"{n:>11}" for n in counts) + "  Python threads, launches/s")
+    for name, speeds in python_threads(counts, options.seconds).items():
+        found[name] = speeds
+        ratio = speeds[counts[-1]] / speeds[counts[0]]
+        print(f"{ratio:6.2f}  " + "".join(f"{speeds[n]:11.0f}" for n in counts) + f"  {name}")
+    turns = with_torch(options.seconds)
+    if turns is None:
+        print("PyTorch is not installed: nothing in turn with it")
+    else:
+        found["in turn"] = turns
+        alone = turns["matmul"] + turns["launch"]
+        print(
+            f"{turns['both'] / alone:6.2f}  in turn {turns['both'] * 1e3:.2f} ms, alone {turns['matmul'] * 1e3:.2f} ms"
+            f" (torch.mm) and {turns['launch'] * 1e3:.2f} ms (launch)"
+        )
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
