@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """MuJoCo Warp's humanoid on Weft, beside PyPI's warp-lang and MuJoCo's own engine.
 
-    mujoco_warp.py [--peer PYTHON] [--peer-path FOLDER] [--worlds 1 32 256 2048] [--device cuda] [--graph] [--rounds N] [--json FILE]
+    mujoco_warp.py [--peer PYTHON] [--peer-path FOLDER] [--worlds 1 32 256 2048] [--device cuda] [--graph]
+                   [--rounds N] [--json FILE]
 
 This interpreter's environment has MuJoCo Warp on Weft (tools/compat/mujoco_environment.py makes one), PEER's has it on
 warp-lang; --peer-path is a folder of packages for PEER, where MuJoCo Warp is not installed beside it. Both run the same

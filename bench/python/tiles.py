@@ -8,7 +8,8 @@ of each figure the best counts, and lines begin with the ratios. Figures are by 
 favours programs that use one thread; with --elapsed by the clock, all cores. NumPy's are measured beside Weft's, its
 BLAS on one thread unless --elapsed is given. `first launch` is that of a kernel with an empty cache, in a fresh process.
 
-Products are of 512 by 512 numbers in tiles of 16 and 64; `solve n` loads a matrix and a right side, factors, solves and
+Products are of 512 by 512 numbers in tiles of 16 and 64; `backward n` is the adjoint of products of two tiles of n by n, of which
+there are two, NumPy's are just these; `solve n` loads a matrix and a right side, factors, solves and
 stores, NumPy's is its Cholesky alone; row sums are of rows of 1024; tanh is a map over tiles of 256; transforms are of
 rows of complex numbers in float32.
 """
@@ -29,6 +30,8 @@ import numpy as np
 GOALS = {
     "product, tiles of 16": (4.0, 0.4),
     "product, tiles of 64": (3.0, 0.75),
+    "backward 16": (2.0, None),
+    "backward 64": (2.0, None),
     "solve 16": (4.0, None),
     "solve 32": (3.0, None),
     "solve 64": (2.0, None),
@@ -38,14 +41,14 @@ GOALS = {
 }
 FIRST_GOAL = 0.040  # seconds; 0.150 with an adjoint
 FIRST_ADJOINT_GOAL = 0.150
-UNITS = {"product": "GFLOP/s", "solve": "k/s", "row": "GB/s", "map": "M/s", "transform": "M/s"}
+UNITS = {"product": "GFLOP/s", "backward": "GFLOP/s", "solve": "k/s", "row": "GB/s", "map": "M/s", "transform": "M/s"}
 
 
 class Case:
-    """A launch, how much it does in the unit of its row, and the same by NumPy."""
+    """A launch, how much it does in the unit of its row, the same by NumPy, and whether the launch's result is right."""
 
-    def __init__(self, launch, amount: float, numpy=None) -> None:
-        self.launch, self.amount, self.numpy = launch, amount, numpy
+    def __init__(self, launch, amount: float, numpy, right) -> None:
+        self.launch, self.amount, self.numpy, self.right = launch, amount, numpy, right
 
 
 def product_case(wp, tile: int) -> Case:
@@ -69,9 +72,40 @@ def product_case(wp, tile: int) -> Case:
     def launch():
         wp.launch_tiled(product, dim=(across, across), inputs=[a, a, c], block_dim=64, device="cpu")
 
-    launch()
-    assert np.allclose(c.numpy(), numbers @ numbers, atol=1e-3)
-    return Case(launch, 2e-9 * size**3, lambda: numbers @ numbers)
+    def right():
+        return np.allclose(c.numpy(), numbers @ numbers, atol=1e-3)
+
+    return Case(launch, 2e-9 * size**3, lambda: numbers @ numbers, right)
+
+
+def backward_case(wp, n: int) -> Case:
+    count = 4 * 64**3 // n**3
+
+    @wp.kernel(module="unique")
+    def product(a: wp.array3d(dtype=float), b: wp.array3d(dtype=float), c: wp.array3d(dtype=float)):
+        i = wp.tid()
+        x = wp.tile_load(a[i], shape=(n, n))
+        y = wp.tile_load(b[i], shape=(n, n))
+        wp.tile_store(c[i], wp.tile_matmul(x, y))
+
+    numbers = np.random.default_rng(1).normal(size=(3, count, n, n)).astype(np.float32)
+    a, b, c = (wp.array(part, dtype=float, device="cpu", requires_grad=True) for part in numbers)
+    slope = wp.array(numbers[2], dtype=float, device="cpu")
+    tape = wp.Tape()
+    with tape:
+        wp.launch_tiled(product, dim=count, inputs=[a, b], outputs=[c], block_dim=64, device="cpu")
+
+    def launch():
+        tape.zero()
+        tape.backward(grads={c: slope})
+
+    def by_numpy():
+        return numbers[2] @ numbers[1].transpose(0, 2, 1), numbers[0].transpose(0, 2, 1) @ numbers[2]
+
+    def right():
+        return all(np.allclose(x.grad.numpy(), want, atol=1e-3) for x, want in zip((a, b), by_numpy()))
+
+    return Case(launch, 4e-9 * count * n**3, by_numpy, right)
 
 
 def solve_case(wp, n: int) -> Case:
@@ -94,9 +128,10 @@ def solve_case(wp, n: int) -> Case:
     def launch():
         wp.launch_tiled(solve, dim=count, inputs=[a, b, x], block_dim=64, device="cpu")
 
-    launch()
-    assert np.allclose(np.einsum("sij,sj->si", matrices, x.numpy()), root[:, 0], atol=1e-3)
-    return Case(launch, 1e-3 * count, lambda: np.linalg.cholesky(matrices))
+    def right():
+        return np.allclose(np.einsum("sij,sj->si", matrices, x.numpy()), root[:, 0], atol=1e-3)
+
+    return Case(launch, 1e-3 * count, lambda: np.linalg.cholesky(matrices), right)
 
 
 def sums_case(wp) -> Case:
@@ -114,9 +149,10 @@ def sums_case(wp) -> Case:
     def launch():
         wp.launch_tiled(sums, dim=rows, inputs=[a, s], block_dim=64, device="cpu")
 
-    launch()
-    assert np.allclose(s.numpy(), numbers.sum(axis=1), atol=1e-3)
-    return Case(launch, 4e-9 * rows * length, lambda: numbers.sum(axis=1))
+    def right():
+        return np.allclose(s.numpy(), numbers.sum(axis=1), atol=1e-3)
+
+    return Case(launch, 4e-9 * rows * length, lambda: numbers.sum(axis=1), right)
 
 
 def tanh_case(wp) -> Case:
@@ -134,9 +170,10 @@ def tanh_case(wp) -> Case:
     def launch():
         wp.launch_tiled(tanh, dim=rows, inputs=[a, s], block_dim=64, device="cpu")
 
-    launch()
-    assert np.allclose(s.numpy(), np.tanh(numbers), atol=1e-5)
-    return Case(launch, 1e-6 * rows * length, lambda: np.tanh(numbers))
+    def right():
+        return np.allclose(s.numpy(), np.tanh(numbers), atol=1e-5)
+
+    return Case(launch, 1e-6 * rows * length, lambda: np.tanh(numbers), right)
 
 
 def transform_case(wp, n: int) -> Case:
@@ -157,15 +194,16 @@ def transform_case(wp, n: int) -> Case:
     def launch():
         wp.launch_tiled(transform, dim=rows, inputs=[a, b], block_dim=64, device="cpu")
 
-    launch()
-    found = b.numpy()[..., 0] + 1j * b.numpy()[..., 1]
-    assert np.allclose(found, np.fft.fft(whole), atol=1e-4 * n), f"transforms of {n} are wrong"
-    return Case(launch, 1e-6 * rows * n, lambda: np.fft.fft(whole))
+    def right():
+        return np.allclose(b.numpy()[..., 0] + 1j * b.numpy()[..., 1], np.fft.fft(whole), atol=1e-4 * n)
+
+    return Case(launch, 1e-6 * rows * n, lambda: np.fft.fft(whole), right)
 
 
 def cases(wp) -> dict:
     """What makes each case, by the names of GOALS."""
     made = {f"product, tiles of {tile}": lambda tile=tile: product_case(wp, tile) for tile in (16, 64)}
+    made |= {f"backward {n}": lambda n=n: backward_case(wp, n) for n in (16, 64)}
     made |= {f"solve {n}": lambda n=n: solve_case(wp, n) for n in (16, 32, 64)}
     made |= {"row sums": lambda: sums_case(wp), "map of tanh": lambda: tanh_case(wp)}
     return made | {f"transform {n}": lambda n=n: transform_case(wp, n) for n in (256, 512, 1024, 2048, 4096)}
@@ -193,6 +231,8 @@ def measure(elapsed: bool, only: str) -> dict[str, dict[str, float]]:
             continue
         try:
             case = make()
+            case.launch()
+            assert case.right(), "the result is wrong"
         except Exception as error:  # noqa: BLE001 - another row may still be measured
             print(f"{name}: {str(error).splitlines()[0] if str(error) else type(error).__name__}", file=sys.stderr)
             continue
@@ -202,7 +242,7 @@ def measure(elapsed: bool, only: str) -> dict[str, dict[str, float]]:
 
 
 def measure_first(name: str) -> dict[str, float]:
-    """Seconds from the first to the end of the first launch of a kernel, by the clock and of the processor."""
+    """Seconds of the first launch of a kernel, by the clock and of the processor."""
     import warp as wp
 
     wp.config.quiet = True
@@ -229,8 +269,9 @@ def measure_first(name: str) -> dict[str, float]:
             wp.launch_tiled(with_adjoint, dim=1, inputs=[a, b], outputs=[e], block_dim=64, device="cpu")
         tape.backward(e)
     else:
+        case = cases(wp)[name]()
         start, used = time.perf_counter(), time.process_time()
-        cases(wp)[name]()
+        case.launch()
     return {"wall": time.perf_counter() - start, "processor": time.process_time() - used}
 
 
@@ -250,7 +291,8 @@ def run(python: str, arguments: list[str], elapsed: bool, cache: str | None = No
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
-    sys.stderr.write(done.stderr)
+    reasons = [line for line in done.stderr.splitlines() if line.partition(": ")[0] in GOALS]
+    print("\n".join(f"{python}: {line}" for line in reasons), end="\n" if reasons else "", file=sys.stderr)
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
@@ -269,7 +311,8 @@ def show_speeds(best: dict[str, dict[str, float]]) -> None:
 
 
 def show_first(first: dict[str, dict[str, dict[str, float]]]) -> None:
-    print("\nfirst launch of a process, empty cache: by the clock (of the processor)")
+    if first:
+        print("\nfirst launch of a process, empty cache: by the clock (of the processor)")
     for name, found in first.items():
         goal = FIRST_ADJOINT_GOAL if name == "adjoint" else FIRST_GOAL
         ours = found["weft"]

@@ -101,8 +101,8 @@ def main() -> None:
     off = np.abs(factors.numpy() @ factors.numpy().transpose(0, 2, 1) - matrices).max() / np.abs(matrices).max()
     each, other = (1e6 * min(t[1:]) / systems for t in (times, others))
     print(
-        f"{systems} systems of {size} unknowns in tiles of {TILE}x{TILE}: {each:.1f} µs each, NumPy's solver {other:.1f} µs; the first "
-        f"launch took {1e3 * times[0]:.0f} ms. Equations hold to {left_over:.1e}, L Lᵀ is A to {off:.1e}, "
+        f"{systems} systems of {size} unknowns in tiles of {TILE}x{TILE}: {each:.1f} µs each, NumPy's solver {other:.1f} µs; "
+        f"the first launch took {1e3 * times[0]:.0f} ms. Equations hold to {left_over:.1e}, L Lᵀ is A to {off:.1e}, "
         f"unknowns differ from NumPy's by {np.abs(theirs - x.numpy()).max():.1e}"
     )
 
