@@ -370,6 +370,7 @@ WEFT_HOT void run_variant(PythonKernel& kernel, const driver::KernelVariant& var
   const auto run = [&] {
     run_interruptibly(request.options, release, holder, [&] { kernel.run(variant, block, request); });
   };
+  if (!variant.binary) return run();  // the interpreter's
   thread_local unsigned launches = 0;
   if (++launches % 8 != 0 || threads_of(dims) * variant.binary->code().ns_per_thread >= kReleaseGilNs) return run();
   const auto start = std::chrono::steady_clock::now();

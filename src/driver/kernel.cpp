@@ -139,6 +139,8 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
                           (form.taped && !tape_facts(signature, form).ordered.empty()) ||
                           (options_.deterministic && device && needs_order(request));
   fresh->in_order = request.form.in_order;
+  // Kernel and adjoint choose lanes each for itself; where these are counted in the log, both take one.
+  if (form.taped && !device && tape_facts(signature, form).together) request.options.lanes = 1;
   if (fresh->in_order)
     request.options.lanes = 1;  // lanes would run a statement for several threads before the next one
   fresh->param_bytes = form.taped ? taped_layout(signature.layout, tape_facts(signature, form), form.adjoint).size

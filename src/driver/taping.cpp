@@ -175,6 +175,7 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   const std::size_t params = kernel.params().size();
   facts.leaves = autodiff::array_leaves(kernel, params);
   facts.handles = handle_places(kernel);
+  ir::walk(*kernel.body, [&](const ir::Op& op) { facts.together |= op.code == ir::OpCode::any; });
   autodiff::Accesses forward = autodiff::accesses(kernel, params);
   facts.read = std::move(forward.read);
   facts.written = std::move(forward.written);

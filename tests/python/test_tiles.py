@@ -469,3 +469,50 @@ def test_blocked_cholesky_through_windows():
     run(k, arr(a), arr(b), x, u)
     np.testing.assert_allclose(x.numpy(), np.linalg.solve(a, b), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(np.triu(u.numpy()), np.linalg.cholesky(a).T, rtol=1e-3, atol=1e-4)
+
+
+def test_more_small_forms():
+    @wp.kernel
+    def k(y: wp.array2d(dtype=float), z: wp.array(dtype=int), v: wp.array2d(dtype=float)):
+        t = wp.tile_empty((4, 4), dtype=float)
+        u = wp.tile_ones((2, 2), dtype=int)
+        wp.tile_assign(t, u, offset=(1, 2))
+        wp.tile_store(y, t)
+        wp.tile_store(z, wp.tile_scan_min_inclusive(wp.tile_from_thread(3, 5, 0)))
+        s = wp.tile_stack(2, dtype=int)
+        a = wp.tile_stack_push(s, 7, True)
+        b = wp.tile_stack_push(s, 8, False)
+        c = wp.tile_stack_push(s, 9, True)
+        d = wp.tile_stack_push(s, 10, True)
+        n = wp.tile_stack_count(s)
+        top, slot = wp.tile_stack_pop(s)
+        wp.tile_stack_clear(s)
+        nothing, no_slot = wp.tile_stack_pop(s)
+        z[3] = a * 1000 + b * 100 + c * 10 + d
+        z[4] = n * 1000 + top * 100 + slot * 10 + no_slot
+        rng = wp.rand_init(42)
+        wp.tile_store(v, wp.tile_randf((2, 3), rng, 2.0, 3.0))
+        z[5] = wp.tile_max(wp.tile_randi(64, rng, 0, 4))[0]
+
+    y, z, v = wp.zeros((4, 4), dtype=float), wp.zeros(6, dtype=int), wp.zeros((2, 3), dtype=float)
+    run(k, y, z, v)
+    want = np.zeros((4, 4))
+    want[1:3, 2:4] = 1
+    np.testing.assert_array_equal(y.numpy(), want)
+    np.testing.assert_array_equal(z.numpy(), [5, 5, 5, 0 * 1000 - 100 + 10 - 1, 2 * 1000 + 900 + 10 - 1, 3])
+    assert ((v.numpy() >= 2) & (v.numpy() < 3)).all() and len(np.unique(v.numpy())) == 6
+
+
+def test_solves_in_place_of_their_right_side():
+    @wp.kernel
+    def k(a: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+        l = wp.tile_cholesky(wp.tile_load(a, shape=(4, 4)))
+        t = wp.tile_load(y, shape=4)
+        wp.tile_cholesky_solve_inplace(l, t)
+        wp.tile_store(y, t)
+
+    r = rng.normal(size=(4, 4))
+    a, b = (r @ r.T + 4 * np.eye(4)).astype(np.float32), rng.normal(size=4).astype(np.float32)
+    y = arr(b)
+    run(k, arr(a), y)
+    np.testing.assert_allclose(y.numpy(), np.linalg.solve(a, b), rtol=1e-4, atol=1e-5)
