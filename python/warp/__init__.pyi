@@ -1453,6 +1453,16 @@ class tile:
     def ndim(self) -> _b.int:
         """How many dimensions it has; 0 if that is open."""
 
+class tile_stack:
+    """The type of a stack that the threads of a block share: `wp.tile_stack(capacity=8, dtype=int)` annotates parameters of
+    functions. In kernels it makes one.
+    """
+    def __init__(self, capacity: _b.int, dtype: Any) -> None:
+        """Args:
+        capacity: how many values it has room for.
+        dtype: their type.
+        """
+
 def timing_begin(cuda_filter: _b.int = 4294967295, synchronize: _b.bool = True) -> None:
     """Measures kernels, copies, fills and graphs on all CUDA devices from now on, those whose `wp.TIMING_*` flags the filter
     has; `wp.timing_end` gives the times. `synchronize` waits for all work before. On the CPU there is nothing to measure.
@@ -1466,10 +1476,14 @@ def timing_print(results: _b.list[TimingResult], indent: _b.str = '') -> None:
     """Prints what `wp.timing_end` gave: all activities in their order, then sums by activity and by device."""
 class BvhQuery:
     """What of a tree meets a box, a ray, a sphere or a capsule."""
+class BvhQueryTiled:
+    """What of a tree meets a box or a ray, for the threads of a block together."""
 class HashGridQuery:
     """The points near a place that a hash grid finds, as far as they have not been visited."""
 class MeshQueryAABB:
     """The faces of a mesh whose boxes meet a box or a sphere."""
+class MeshQueryAABBTiled:
+    """The faces of a mesh whose boxes meet a box, for the threads of a block together."""
 class MeshQueryPoint:
     """What a query for the nearest point of a mesh found."""
     result: _b.bool
@@ -1656,12 +1670,18 @@ def bvh_get_group_root(id: uint64 | _b.int, group: _b.int) -> _b.int:
     """Where a group's boxes begin, as a root for queries; -1 if there are none. As a root -1 means the whole tree, so test for it."""
 def bvh_query_aabb(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high: Vector[_b.float, Literal[3]], root: _b.int = ...) -> BvhQuery:
     """The boxes of a tree that meet a box, for a loop or bvh_query_next; in no particular order. root takes those of a group alone (bvh_get_group_root)."""
+def bvh_query_aabb_tiled(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high: Vector[_b.float, Literal[3]]) -> BvhQueryTiled:
+    """Another name of tile_bvh_query_aabb."""
 def bvh_query_capsule(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], radius: _b.float, root: _b.int = ...) -> BvhQuery:
     """The boxes of a tree that, grown by a radius, meet a ray."""
 def bvh_query_next(query: BvhQuery, index: _b.int, max_dist: _b.float = ...) -> _b.bool:
     """Moves on to the next box; False behind the last. Rays meet boxes nearer than max_dist, in lengths of dir; it may shrink from call to call."""
+def bvh_query_next_tiled(query: BvhQueryTiled) -> Any:
+    """Another name of tile_bvh_query_next."""
 def bvh_query_ray(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]], root: _b.int = ...) -> BvhQuery:
     """The boxes of a tree that a ray meets, from inside or in front."""
+def bvh_query_ray_tiled(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]]) -> BvhQueryTiled:
+    """Another name of tile_bvh_query_ray."""
 def bvh_query_sphere(id: uint64 | _b.int, center: Vector[_b.float, Literal[3]], radius: _b.float, root: _b.int = ...) -> BvhQuery:
     """The boxes of a tree that meet a sphere."""
 def cast(a: Any, dtype: type[_T2]) -> _T2:
@@ -2020,6 +2040,10 @@ def mesh_query_aabb(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high
     """The faces whose boxes meet a box, for a loop or mesh_query_aabb_next; in no particular order."""
 def mesh_query_aabb_next(query: MeshQueryAABB, index: _b.int) -> _b.bool:
     """Moves on to the next face; False behind the last."""
+def mesh_query_aabb_next_tiled(query: MeshQueryAABBTiled) -> Any:
+    """Another name of tile_mesh_query_aabb_next."""
+def mesh_query_aabb_tiled(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high: Vector[_b.float, Literal[3]]) -> MeshQueryAABBTiled:
+    """Another name of tile_mesh_query_aabb."""
 @_overload
 def mesh_query_furthest_point_no_sign(id: uint64 | _b.int, point: Vector[_b.float, Literal[3]], min_dist: _b.float) -> MeshQueryPoint:
     """The furthest point of a mesh beyond min_dist, a corner; sign is 0."""
@@ -2418,6 +2442,8 @@ def texture_sample(tex: Texture3D, uvw: Vector[_b.float, Literal[3]], dtype: typ
 @_overload
 def texture_sample(tex: Texture3D, u: _b.float, v: _b.float, w: _b.float, dtype: type[_T], lod: _b.float = ..., exact: _b.bool = ...) -> _T:
     """The same for coordinates apart."""
+def tile_add_inplace(a: Any, i: _b.int, value: Any) -> None:
+    """Each thread changes an element of a tile: what t[i] += value is."""
 def tile_arange(stop: _T, dtype: type[Any] = ..., storage: _b.str = ...) -> _T:
     """Numbers from 0, or start, up to stop, by steps of 1 or step."""
 def tile_argmax(a: Any) -> Any:
@@ -2434,8 +2460,20 @@ def tile_atomic_add_indexed(a: array[Any, Any], indices: Any, t: _T3, offset: An
     """Adds rows of a tile to where the indices say; gives the values before."""
 def tile_axpy(alpha: Any, src: _T2, dest: _T2) -> None:
     """dest += alpha * src."""
+def tile_bit_and_inplace(a: Any, i: _b.int, value: Any) -> None:
+    """Each thread changes an element of a tile: what t[i] &= value is."""
+def tile_bit_or_inplace(a: Any, i: _b.int, value: Any) -> None:
+    """Each thread changes an element of a tile: what t[i] |= value is."""
+def tile_bit_xor_inplace(a: Any, i: _b.int, value: Any) -> None:
+    """Each thread changes an element of a tile: what t[i] ^= value is."""
 def tile_broadcast(a: _T, shape: Any) -> _T:
     """A window in which dimensions of extent 1 are repeated; it can't be written to."""
+def tile_bvh_query_aabb(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high: Vector[_b.float, Literal[3]]) -> BvhQueryTiled:
+    """The boxes of a tree that meet a box, for the threads of a block together."""
+def tile_bvh_query_next(query: BvhQueryTiled) -> Any:
+    """A tile with an index for each thread of the block, -1 where there is none."""
+def tile_bvh_query_ray(id: uint64 | _b.int, start: Vector[_b.float, Literal[3]], dir: Vector[_b.float, Literal[3]]) -> BvhQueryTiled:
+    """The boxes of a tree that meet a ray, for the threads of a block together."""
 def tile_cholesky(A: _T, fill_mode: _b.str = ...) -> _T:
     """The Cholesky factor of a symmetric positive definite matrix, of which one triangle is read."""
 def tile_cholesky_inplace(A: Any, fill_mode: _b.str = ...) -> None:
@@ -2478,10 +2516,20 @@ def tile_matmul(a: Any, b: Any, out: Any, alpha: _F = ..., beta: _F = ..., preci
     """out = beta * out + alpha * a b."""
 def tile_max(a: _T) -> _T:
     """The greatest element."""
+def tile_mesh_query_aabb(id: uint64 | _b.int, low: Vector[_b.float, Literal[3]], high: Vector[_b.float, Literal[3]]) -> MeshQueryAABBTiled:
+    """The faces whose boxes meet a box, for the threads of a block together."""
+def tile_mesh_query_aabb_next(query: MeshQueryAABBTiled) -> Any:
+    """A tile with a face for each thread of the block, -1 where there is none."""
 def tile_min(a: _T) -> _T:
     """The least element."""
 def tile_ones(shape: _T, dtype: type[Any] = ..., storage: _b.str = ...) -> _T:
     """A tile of ones: every component is 1; quaternions are (1, 0, 0, 0)."""
+@_overload
+def tile_query_valid(query: BvhQueryTiled) -> _b.bool:
+    """Whether a query may give more: False once a step found nothing."""
+@_overload
+def tile_query_valid(query: MeshQueryAABBTiled) -> _b.bool:
+    """Whether a query may give more: False once a step found nothing."""
 def tile_randf(shape: _T, rng: uint32 | _b.int, min: _b.float, max: _b.float, storage: _b.str = ...) -> _T:
     """A tile of random numbers from [0, 1), or between bounds, the same on every device."""
 def tile_randi(shape: _T, rng: uint32 | _b.int, min: _b.int, max: _b.int, storage: _b.str = ...) -> _T:
@@ -2502,12 +2550,12 @@ def tile_scatter_add(a: Any, i: _b.int, value: Any, has_value: _b.bool, atomic: 
     """Each thread that has a value adds it at its index."""
 def tile_scatter_masked(a: Any, i: _b.int, value: Any, has_value: _b.bool) -> None:
     """Each thread that has a value stores it at its index."""
+def tile_slice_indexed(t: _T, indices: Any) -> _T:
+    """A copy of the parts of a tile that an index tile picks along one axis: what t[indices, :] is."""
 def tile_sort(keys: Any, values: Any) -> None:
     """Sorts keys in place, rising and stable, and values with them."""
 def tile_squeeze(t: _T, axis: Any) -> _T:
     """A window without dimensions of extent 1."""
-def tile_stack(capacity: _b.int, dtype: type[Any]) -> Any:
-    """A stack that the threads of a block share."""
 def tile_stack_clear(s: Any) -> None:
     """Empties a stack."""
 def tile_stack_count(s: Any) -> _b.int:
@@ -2520,6 +2568,8 @@ def tile_store(a: array[Any, Any], t: Any, offset: Any, bounds_check: _b.bool = 
     """Writes a tile to a part of an array; what lies outside is dropped."""
 def tile_store_indexed(a: array[Any, Any], indices: Any, t: Any, offset: Any, axis: _b.int = ...) -> None:
     """Writes rows of a tile to where the indices say."""
+def tile_sub_inplace(a: Any, i: _b.int, value: Any) -> None:
+    """Each thread changes an element of a tile: what t[i] -= value is."""
 def tile_sum(a: _T, axis: _b.int) -> _T:
     """The sum of all elements, or along an axis."""
 def tile_transpose(a: _T) -> _T:

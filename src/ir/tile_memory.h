@@ -5,9 +5,13 @@
 
 namespace weft::ir {
 
-inline constexpr std::string_view kTileMemory = "tile";  // the text of its `local`
-inline void mark_tile_memory(Op& local) { local.text = kTileMemory; }
-inline bool is_tile_memory(const Op& op) { return op.code == OpCode::local && op.text == kTileMemory; }
+// The text of its `local`; the second where a program wishes for shared memory.
+inline constexpr std::string_view kTileMemory = "tile", kSharedTileMemory = "tile shared";
+inline void mark_tile_memory(Op& local, bool shared = false) { local.text = shared ? kSharedTileMemory : kTileMemory; }
+inline bool is_shared_tile_memory(const Op& op) { return op.code == OpCode::local && op.text == kSharedTileMemory; }
+inline bool is_tile_memory(const Op& op) {
+  return op.code == OpCode::local && (op.text == kTileMemory || op.text == kSharedTileMemory);
+}
 
 /// The first memory of a tile in a region; null if there is none.
 inline const Op* find_tile_memory(const Region& region) {

@@ -103,8 +103,10 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
 }
 
 bool FunctionLowering::may_become(const Variable& var, const Type* type) const {
-  if (!var.type || var.type == type || !var.type->is_array() || !type->is_array()) return false;
-  // One statement after the other: no path leads to a use of the name for which both arrays could be meant. Loops that are
+  if (!var.type || var.type == type) return false;
+  const bool arrays = var.type->is_array() && type->is_array(), tiles = tile_type(var.type) && tile_type(type);
+  if (!arrays && !tiles) return false;
+  // One statement after the other: no path leads to a use of the name for which both could be meant. Loops that are
   // unrolled go back to the names of their begin.
   for (const Loop& loop : loops_)
     if (!loop.op) return false;

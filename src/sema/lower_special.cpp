@@ -139,6 +139,10 @@ Entity FunctionLowering::special_print(const std::vector<Argument>& args, const 
     }
     ir::Value* value = value_of(arg.entity, node);
     if (!value) return Entity::failed();
+    if (tile_type(value->type)) {
+      if (args.size() == 1) return Tiles(*this, at_node).print(arg.entity);
+      return fail(DiagCode::bad_call, node, "print() shows a tile alone", "print the rest by a call of its own");
+    }
     if (!value->type->is_tuple()) {
       operands.push_back(value);
       continue;
@@ -290,9 +294,13 @@ Entity FunctionLowering::special_select(std::string_view name, std::vector<Argum
   if (!order_arguments(name, params, args, at_node)) return Entity::failed();
   if (args.size() != 3)
     return fail(DiagCode::bad_call, at_node, std::string(name) + "() takes a condition and two values");
-  ir::Value* condition = truth(args[0].entity, at_node);
   Entity a = args[1].entity, b = args[2].entity;
   if (!where) std::swap(a, b);
+  for (const Entity* e : {&args[0].entity, &a, &b}) {
+    if (e->is_error()) return Entity::failed();
+    if (e->is_value() && tile_type(e->type())) return Tiles(*this, at_node).choose(args[0].entity, a, b);
+  }
+  ir::Value* condition = truth(args[0].entity, at_node);
   adapt_literals(a, b, at_node);
   ir::Value* va = value_of(a, at_node);
   ir::Value* vb = value_of(b, at_node);

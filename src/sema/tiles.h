@@ -34,6 +34,9 @@ class Tiles {
   ir::Value* unassigned(const Type* type);
   /// t[i, j], t[i], t[1:3].
   Place place(ir::Value* tile, const syntax::SubscriptExpr& expr);
+  /// wp.where with a tile.
+  Entity choose(const Entity& condition, const Entity& yes, const Entity& no);
+  Entity print(const Entity& tile);
   /// window = value.
   bool assign(ir::Value* window, const Entity& value);
   /// shape, dtype, ndim, size; nothing if it has no such attribute.
@@ -58,6 +61,8 @@ class Tiles {
   Entity entity(const Window& w, Entity::Hold hold);
   Entity fresh(const Window& w) { return entity(w, Entity::Hold::fresh); }
   Window make(const Type* element, const Shape& shape);
+  /// The tile with the wish that its builtin was called with.
+  Entity stored(const Window& w, const Argument* storage);
   Window view(const Window& w, const Shape& shape, const Shape& strides, ir::Value* offset);
   Window flat(const Window& w);
   Window packed(const Window& w);
@@ -111,6 +116,14 @@ class Tiles {
     Shape shape;
   };
   ir::Value* array_argument(std::string_view form, const Argument& arg);
+  /// An element of an array, or of what an indexedarray stands for.
+  struct Element {
+    ir::Value* array = nullptr;
+    std::vector<ir::Value*> indices;
+    std::uint8_t wrap = 0;
+  };
+  Element element_at(ir::Value* array, Coords indices);
+  ir::Value* extent(ir::Value* array, std::size_t d, const Type* type);
   /// Runs `touch(indices of the array, coordinates in the tile)` for what lies in the array; `outside` for the rest.
   void each_inside(const Outer& outer, bool check, const std::function<void(Coords, Coords)>& touch,
                    const std::function<void(Coords)>& outside);
@@ -135,6 +148,16 @@ class Tiles {
   ir::Value* converted(ir::Value* value, const Type* to);
   bool can_convert(const Type* from, const Type* to) const;
   bool is_broadcast(const Window& w) const;
+
+  // index tiles, threads' elements, queries (tiles_query.cpp)
+  Entity form_query_next(std::string_view name, std::vector<Argument> args);
+  Entity form_slice_indexed(const std::vector<Argument>& args);
+  Entity form_element_inplace(std::string_view name, const std::vector<Argument>& args);
+  /// What an index tile picks along an axis, in memory of its own; nothing after an error.
+  Window gathered(const Window& w, const Window& indices, std::size_t axis, const syntax::Node& at);
+  /// t[indices, :]; nothing if no index is a tile.
+  std::optional<Place> indexed_place(const Window& w, const syntax::SubscriptExpr& expr, std::span<const Entity> given);
+  ir::Value* as_index(const Entity& given, const syntax::Node& at);
 
   // elementwise and reductions (tiles_map.cpp)
   Entity form_map(const std::vector<Argument>& args);

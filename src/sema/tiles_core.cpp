@@ -46,6 +46,13 @@ Tiles::Window Tiles::make(const Type* element, const Shape& shape) {
   return {&type, memory, i32(0)};
 }
 
+Entity Tiles::stored(const Window& w, const Argument* storage) {
+  const bool shared =
+      storage && storage->entity.kind == Entity::Kind::string && storage->entity.symbol->constant.text == "shared";
+  if (shared) ir::mark_tile_memory(*w.data->op, true);
+  return fresh(w);
+}
+
 Tiles::Window Tiles::make_before(const ir::Op* loops, ir::Region* region, const Type* element, const Shape& shape) {
   ir::Region* here = b_.region();
   if (loops) b_.set_place(region, const_cast<ir::Op*>(loops));

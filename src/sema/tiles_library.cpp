@@ -8,7 +8,13 @@ namespace weft::sema {
 using namespace syntax;
 using ir::OpCode;
 
-bool Tiles::is_form(std::string_view name) { return name == "tile" || name == "untile" || name.starts_with("tile_"); }
+bool Tiles::is_form(std::string_view name) {
+  if (name == "tile" || name == "untile" || name == "bvh_query_next_tiled" || name == "mesh_query_aabb_next_tiled")
+    return true;
+  if (!name.starts_with("tile_")) return false;
+  // Queries are made by library functions; only their steps give tiles.
+  return name.find("query") == std::string_view::npos || name.ends_with("_next");
+}
 
 Entity Tiles::call(std::string_view name, std::vector<Argument> args) {
   for (const Argument& arg : args)
@@ -24,6 +30,10 @@ Entity Tiles::call(std::string_view name, std::vector<Argument> args) {
   if (name == "tile_store" || name == "tile_atomic_add") return form_store(name, args);
   if (name == "tile_load_indexed" || name == "tile_store_indexed" || name == "tile_atomic_add_indexed")
     return form_indexed(name, args);
+  if (name.find("query") != std::string_view::npos) return form_query_next(name, std::move(args));
+  if (name == "tile_slice_indexed") return form_slice_indexed(args);
+  if (name == "tile_add_inplace" || name == "tile_sub_inplace" || name.starts_with("tile_bit_"))
+    return form_element_inplace(name, args);
   if (name == "tile_view") return form_view(args);
   if (name == "tile_assign") return form_assign(args);
   if (name == "tile_extract") return form_extract(args);

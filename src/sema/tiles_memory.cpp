@@ -70,7 +70,7 @@ Entity Tiles::form_fill(std::string_view name, const std::vector<Argument>& args
                 "use wp.tile_full(shape, value)");
   const Window made = make(element, *shape);
   fill(made, value);
-  return fresh(made);
+  return stored(made, bound->back());
 }
 
 Entity Tiles::form_arange(const std::vector<Argument>& args) {
@@ -129,7 +129,16 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
   }
   if (bounds[2] == 0)
     return fail(DiagCode::value_out_of_range, node(*order[2]), "the step of tile_arange() can't be zero");
-  const double count = std::ceil((bounds[1] - bounds[0]) / bounds[2]);
+  double count = std::ceil((bounds[1] - bounds[0]) / bounds[2]);
+  if (element->is_int() && count >= 1) {  // exactly: doubles have 53 bits
+    const std::uint64_t start = std::uint64_t(values[0]->as_int()), stop = std::uint64_t(values[1]->as_int()),
+                        step = std::uint64_t(values[2]->as_int());
+    const bool up = bounds[2] > 0;
+    count = double(((up ? stop - start : start - stop) - 1) / (up ? step : 0 - step) + 1);
+  } else if (element->size() <= 4) {  // a last element that rounds to the stop is none
+    const auto last = [&] { return double(float(bounds[0] + double(float((count - 1) * bounds[2])))); };
+    if (count > 1 && (bounds[2] > 0 ? last() >= bounds[1] : last() <= bounds[1])) --count;
+  }
   if (!(count >= 1))
     return fail(DiagCode::value_out_of_range, at_, "tile_arange() with these bounds is a zero-length tile");
   const Shape shape = {count > double(kMaxTileElements) ? kMaxTileElements + 1 : std::int64_t(count)};
@@ -139,7 +148,7 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
     ir::Value* steps = f_.cast(at[0], element);
     put(made, at, f_.fold(OpCode::add, values[0], f_.fold(OpCode::mul, steps, values[2])));
   });
-  return fresh(made);
+  return stored(made, storage);
 }
 
 Entity Tiles::form_tile(const std::vector<Argument>& args) {
@@ -203,10 +212,25 @@ Entity Tiles::form_untile(const std::vector<Argument>& args) {
 // ---- Arrays ------------------------------------------------------------------------------------------------------------
 
 ir::Value* Tiles::array_argument(std::string_view form, const Argument& arg) {
-  if (arg.entity.is_value() && arg.entity.type()->is_array()) return arg.entity.value;
+  const Type* type = arg.entity.is_value() ? arg.entity.type() : nullptr;
+  if (type && (type->is_array() || type->is_indexed_array())) return arg.entity.value;
   if (!arg.entity.is_error())
     fail(DiagCode::bad_call, node(arg), std::string(form) + "() takes an array first, not " + f_.describe(arg.entity));
   return nullptr;
+}
+
+Tiles::Element Tiles::element_at(ir::Value* array, Coords indices) {
+  Element element{array, {indices.begin(), indices.end()}, 0};
+  if (!array->type->is_indexed_array()) return element;
+  f_.data_indices(array, element.indices, at_);
+  element.array = f_.indexed_field(array, 0);
+  element.wrap = std::uint8_t((1u << indices.size()) - 1);
+  return element;
+}
+
+ir::Value* Tiles::extent(ir::Value* array, std::size_t d, const Type* type) {
+  if (array->type->is_indexed_array()) return f_.cast(f_.extent_of(array, std::uint32_t(d)), type);
+  return b_.dim(array, int(d), type);
 }
 
 ir::Value* Tiles::is_inside(ir::Value* index, ir::Value* extent) {
@@ -245,7 +269,7 @@ void Tiles::each_inside(const Outer& outer, bool check, const std::function<void
     ir::Value* offset = outer.offset[d];
     const bool narrow = offset->type->size() < 4 || offset->type == types::i32();
     start.push_back(f_.cast(offset, narrow ? types::i32() : types::i64()));
-    extent.push_back(b_.dim(outer.array, int(d), start.back()->type));
+    extent.push_back(this->extent(outer.array, d, start.back()->type));
   }
   const auto coordinate = [&](std::size_t d, ir::Value* i) {
     return start[d]->is_zero() ? f_.cast(i, start[d]->type)
@@ -310,9 +334,13 @@ Entity Tiles::form_load(const std::vector<Argument>& args) {
   if (!offset) return Entity::failed();
   const Window made = make(element, *shape);
   each_inside(
-      {array, *offset, *shape}, *check, [&](Coords from, Coords at) { put(made, at, b_.load(array, from, 0)); },
+      {array, *offset, *shape}, *check,
+      [&](Coords from, Coords at) {
+        const Element e = element_at(array, from);
+        put(made, at, b_.load(e.array, e.indices, e.wrap));
+      },
       [&](Coords at) { put(made, at, f_.function_.zero(element)); });
-  return fresh(made);
+  return stored(made, (*bound)[3]);
 }
 
 Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& args) {
@@ -341,13 +369,21 @@ Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& arg
   if (!offset) return Entity::failed();
   const Outer outer{array, *offset, t.type->shape};
   if (!atomic) {
-    each_inside(outer, *check, [&](Coords to, Coords at) { b_.store(array, to, 0, {}, {}, get(t, at)); }, {});
+    each_inside(outer, *check,
+                [&](Coords to, Coords at) {
+                  const Element e = element_at(array, to);
+                  b_.store(e.array, e.indices, e.wrap, {}, {}, get(t, at));
+                },
+                {});
     return Entity::nothing();
   }
   const Window old = make(element, t.type->shape);
   each_inside(
       outer, *check,
-      [&](Coords to, Coords at) { put(old, at, b_.atomic(ir::AtomicKind::add, array, to, 0, {}, {}, get(t, at))); },
+      [&](Coords to, Coords at) {
+        const Element e = element_at(array, to);
+        put(old, at, b_.atomic(ir::AtomicKind::add, e.array, e.indices, e.wrap, {}, {}, get(t, at)));
+      },
       [&](Coords at) { put(old, at, f_.function_.zero(element)); });
   return fresh(old);
 }
@@ -412,18 +448,19 @@ Entity Tiles::form_indexed(std::string_view name, const std::vector<Argument>& a
       ir::Value* i = d == axis ? get(indices, along) : at[d];
       ir::Value* start = f_.cast((*offset)[d], types::i32());
       to.push_back(plus(start, i));
-      ir::Value* one = is_inside(to.back(), b_.dim(array, int(d), types::i32()));
+      ir::Value* one = is_inside(to.back(), extent(array, d, types::i32()));
       inside = inside ? f_.fold(OpCode::bit_and, inside, one) : one;
     }
     guarded(
         inside,
         [&] {
+          const Element e = element_at(array, to);
           if (load)
-            put(made, at, b_.load(array, to, 0));
+            put(made, at, b_.load(e.array, e.indices, e.wrap));
           else if (atomic)
-            put(made, at, b_.atomic(ir::AtomicKind::add, array, to, 0, {}, {}, get(t, at)));
+            put(made, at, b_.atomic(ir::AtomicKind::add, e.array, e.indices, e.wrap, {}, {}, get(t, at)));
           else
-            b_.store(array, to, 0, {}, {}, get(t, at));
+            b_.store(e.array, e.indices, e.wrap, {}, {}, get(t, at));
         },
         [&] {
           if (made) put(made, at, f_.function_.zero(element));

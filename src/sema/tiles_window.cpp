@@ -231,16 +231,22 @@ Place Tiles::place(ir::Value* tile, const SubscriptExpr& expr) {
              " dimensions, got " + std::to_string(expr.indices.size()));
     return {};
   }
+  std::vector<Entity> given;  // each is evaluated once
+  for (const Expr* index : expr.indices) {
+    given.push_back(index->kind == ExprKind::slice ? Entity::nothing() : f_.lower_expr(*index));
+    if (given.back().is_error()) return {};
+  }
+  if (auto picked = indexed_place(w, expr, given)) return *std::move(picked);
   bool elements = expr.indices.size() == rank;
   for (const Expr* index : expr.indices) elements = elements && index->kind != ExprKind::slice;
   if (elements) {
     std::vector<Entity> indices;
     std::vector<const Node*> nodes;
-    for (const Expr* index : expr.indices) {
-      ir::Value* i = f_.index_value(*index);
+    for (std::size_t d = 0; d < rank; ++d) {
+      ir::Value* i = as_index(given[d], *expr.indices[d]);
       if (!i) return {};
       indices.push_back(Entity::of(i));
-      nodes.push_back(index);
+      nodes.push_back(expr.indices[d]);
     }
     return element_place(w, indices, nodes).value_or(Place{});
   }
@@ -266,10 +272,16 @@ Place Tiles::place(ir::Value* tile, const SubscriptExpr& expr) {
       offset = plus(offset, i32((*positions)[0] * w.type->strides[d]));
       continue;
     }
-    ir::Value* i = f_.index_value(*index);
+    ir::Value* i = as_index(given[d], *index);
     if (!i) return {};
     bool ok = true;
-    if (i->is_constant() && i->as_int() < 0) i = i32(i->as_int() + w.type->shape[d]);
+    if (i->is_constant() && i->as_int() < 0) {
+      i = i32(i->as_int() + w.type->shape[d]);
+    } else if (!i->is_constant() && i->type->is_signed_int()) {  // counts from the end
+      ir::Value* end = f_.function_.constant_int(i->type, w.type->shape[d]);
+      ir::Value* negative = b_.binary(OpCode::lt, i, f_.function_.zero(i->type));
+      i = b_.select(negative, b_.binary(OpCode::add, i, end), i);
+    }
     offset = plus(offset, times(clamped_offset(w, d, i, 1, *index, ok), w.type->strides[d]));
     if (!ok) return {};
   }

@@ -38,7 +38,8 @@ def _tile_matmul_scaled(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, al
             s = c.dtype(0.0)
             for k in range(p):
                 s = _fma(c.dtype(a[ao + i * a0 + k * a1]), c.dtype(b[bo + k * b0 + j * b1]), s)
-            c[co + i * c0 + j * c1] = _fma(alpha, s, beta * c[co + i * c0 + j * c1])
+            before = where(beta == c.dtype(0.0), c.dtype(0.0), c[co + i * c0 + j * c1])  # which may be no number
+            c[co + i * c0 + j * c1] = _fma(alpha, s, beta * before)
 
 
 def _tile_matmul_times(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, alpha):

@@ -120,6 +120,13 @@ def bfloat16_bits(types):
             setattr(types, name, function)
 
 
+def vendor_libraries(context):
+    """Tests ask whether a library of GPU algebra was built in, to choose what they compare."""
+    core = getattr(getattr(context, "runtime", None), "core", None)
+    if core is not None and not hasattr(core, "wp_is_mathdx_enabled"):
+        type(core).wp_is_mathdx_enabled = staticmethod(lambda: False)
+
+
 def internals(module_name):
     """Sets what the tested file imports from internal modules and the package does not have."""
     spec = importlib.util.find_spec(module_name)
@@ -155,6 +162,8 @@ def supply():
         fabric_arrays(wp)
         empty_vectors(sys.modules["warp.types"])
         bfloat16_bits(sys.modules["warp._src.types"])
+        wp.init()
+        vendor_libraries(importlib.import_module("warp._src.context"))
     if not hasattr(wp, "examples"):
         wp.examples = examples(tested_module)  # noqa: F821 - recorder.py sets it
     internals(tested_module)  # noqa: F821 - recorder.py sets it

@@ -39,7 +39,6 @@ SHIM = pathlib.Path(__file__).resolve().with_name("wheel_shim.py")
 
 # Files and folders that are about something else than this package; name -> why.
 LEFT_OUT = {
-    "tile/": "tiles",
     "geometry/test_delaunay.py": "warp.geometry of 1.19",
     "geometry/test_sparse_marching_cubes.py": "warp.geometry of 1.19",
     "geometry/test_surface_nets.py": "warp.geometry of 1.19",
@@ -71,9 +70,8 @@ ON_ALL_DEVICES = ("cuda/test_texture.py",)
 
 # Failures for want of what is not here yet: such names are missing.
 _LATER_NAMES = (
-    r"(?:\w+\.)?(?:tile\w*"
-    r"|(?:from|to)_dlpack|dlpack|from_torch|to_torch|from_jax|to_jax"
-    r"|fabricarray\w*|indexedfabricarray\w*|launch_tiled|sim|fem|sparse|optim|render)"
+    r"(?:\w+\.)?(?:(?:from|to)_dlpack|dlpack|from_torch|to_torch|from_jax|to_jax"
+    r"|fabricarray\w*|indexedfabricarray\w*|sim|fem|sparse|optim|render)"
 )
 LATER = (
     rf"NeedsLater|(?:attribute|there is no) '{_LATER_NAMES}'|`{_LATER_NAMES}` is not an attribute"

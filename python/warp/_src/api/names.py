@@ -164,7 +164,7 @@ _LATE = {
         "set_module_options",
     ),
     "warp._src.kernels.reference": ("address_of", "ref"),
-    "warp._src.values.tile_type": ("tile",),
+    "warp._src.values.tile_type": ("tile", "tile_stack"),
 }
 """Modules that start-up does not pay for, and their names."""
 _late_names = {name: module for module, names in _LATE.items() for name in names}

@@ -17,7 +17,7 @@ from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.values import types as wt
 from warp._src.values.builtins import BuiltinFunction
-from warp._src.values.tile_type import tile
+from warp._src.values.tile_type import tile, tile_stack
 
 _MISSING = object()
 
@@ -82,6 +82,8 @@ def describe(value: object) -> tuple | None:
     if isinstance(value, tile):
         element = None if value.dtype is typing.Any else describe(value.dtype)
         return ("generic_tile", element, tuple(0 if n is typing.Any else int(n) for n in value.shape))
+    if isinstance(value, tile_stack):  # a function is compiled for each stack that it is called with
+        return ("generic", "Any")
     annotation = array_annotation(value)
     if annotation is not None:
         return annotation

@@ -1,11 +1,10 @@
-"""`wp.tile` in Python: the type of tiles in annotations of functions. In kernels `wp.tile(x)` makes a tile of a value that each
-thread has."""
+"""`wp.tile` and `wp.tile_stack` in Python: the types of tiles and stacks in annotations of functions. In kernels they make them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["tile"]
+__all__ = ["tile", "tile_stack"]
 
 
 class tile:
@@ -46,3 +45,23 @@ class tile:
     def __repr__(self) -> str:
         dtype = getattr(self.dtype, "__name__", self.dtype)
         return f"tile(dtype={dtype}, shape={self.shape})"
+
+
+class tile_stack:
+    """The type of a stack that the threads of a block share: `wp.tile_stack(capacity=8, dtype=int)` annotates parameters of
+    functions. In kernels it makes one.
+    """
+
+    _wp_constructor_ = "tile_stack"
+
+    def __init__(self, capacity: int, dtype: Any):
+        """Args:
+        capacity: how many values it has room for.
+        dtype: their type.
+        """
+        if isinstance(capacity, bool) or not hasattr(capacity, "__index__") or capacity < 1:
+            raise ValueError(f"capacity is a positive integer, not {capacity!r}")
+        self.capacity, self.dtype = int(capacity), dtype
+
+    def __repr__(self) -> str:
+        return f"tile_stack(capacity={self.capacity}, dtype={getattr(self.dtype, '__name__', self.dtype)})"

@@ -1,0 +1,298 @@
+"""Tiles by indices of tiles and of threads, choices between tiles, names that get another shape, and printing."""
+
+import numpy as np
+import pytest
+
+import warp as wp
+
+rng = np.random.default_rng(5)
+
+
+def run(kernel, *arguments, dim=1):
+    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=32, device="cpu")
+
+
+def arr(values, dtype=float, **options):
+    return wp.array(np.asarray(values), dtype=dtype, device="cpu", **options)
+
+
+def zeros(shape, dtype=float, **options):
+    return wp.zeros(shape, dtype=dtype, device="cpu", **options)
+
+
+@wp.kernel
+def pick_rows(x: wp.array2d(dtype=float), at: wp.array(dtype=int), y: wp.array2d(dtype=float)):
+    t = wp.tile_load(x, shape=(5, 3))
+    wp.tile_store(y, t[wp.tile_load(at, shape=4), :])
+
+
+@wp.kernel
+def pick_columns(x: wp.array2d(dtype=float), at: wp.array(dtype=int), y: wp.array2d(dtype=float)):
+    t = wp.tile_load(x, shape=(5, 3))
+    columns = wp.tile_load(at, shape=4)
+    wp.tile_store(y, t[1:4][:, columns])
+
+
+def test_index_tiles_pick_rows_and_columns():
+    x = rng.normal(size=(5, 3)).astype(np.float32)
+    y = zeros((4, 3))
+    run(pick_rows, arr(x), arr([4, -1, 0, -5], int), y)
+    np.testing.assert_array_equal(y.numpy(), x[[4, -1, 0, -5]])
+    y = zeros((3, 4))
+    run(pick_columns, arr(x), arr([2, 0, -1, 2], int), y)
+    np.testing.assert_array_equal(y.numpy(), x[1:4][:, [2, 0, -1, 2]])
+
+
+def test_index_tiles_outside_give_zero():
+    y = zeros((4, 3))
+    run(pick_rows, arr(np.ones((5, 3))), arr([5, 0, -6, 2**30], int), y)
+    np.testing.assert_array_equal(y.numpy()[:, 0], [0, 1, 0, 0])
+
+
+def test_rows_that_are_picked_twice_get_both_gradients():
+    x, y = arr(np.ones((5, 3)), requires_grad=True), zeros((4, 3), requires_grad=True)
+    with wp.Tape() as tape:
+        run(pick_rows, x, arr([1, 1, 3, -2], int), y)
+    seeds = rng.normal(size=(4, 3)).astype(np.float32)
+    tape.backward(grads={y: arr(seeds)})
+    want = np.zeros((5, 3), np.float32)
+    np.add.at(want, [1, 1, 3, 3], seeds)
+    np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-6)
+
+
+def test_a_picked_part_is_a_copy():
+    @wp.kernel
+    def change(y: wp.array2d(dtype=float)):
+        t = wp.tile_ones((3, 2), dtype=float)
+        part = t[wp.tile_arange(2, dtype=int), :]
+        part *= 5.0
+        wp.tile_store(y, t)
+        wp.tile_store(y, wp.tile_slice_indexed(t, (wp.tile_arange(1, 3, dtype=int), 0)) * 2.0, offset=(3, 0))
+        wp.tile_store(y, part, offset=(5, 0))
+
+    y = zeros((7, 2))
+    run(change, y)
+    np.testing.assert_array_equal(y.numpy()[:, 0], [1, 1, 1, 2, 2, 5, 5])
+
+
+def test_an_index_is_evaluated_once():
+    @wp.kernel
+    def count(calls: wp.array(dtype=int), y: wp.array(dtype=float)):
+        t = wp.tile_arange(4, dtype=float)
+        y[0] = t[wp.atomic_add(calls, 0, 1) + 2]
+        rows = wp.tile_reshape(t, (2, 2))
+        wp.tile_store(y, rows[wp.atomic_add(calls, 0, 1)], offset=1)
+
+    calls, y = zeros(1, int), zeros(3)
+    run(count, calls, y)
+    assert calls.numpy()[0] == 2
+    np.testing.assert_array_equal(y.numpy(), [2, 2, 3])
+
+
+def test_rows_count_from_the_end_at_run_time():
+    @wp.kernel
+    def row(x: wp.array2d(dtype=float), at: int, y: wp.array(dtype=float)):
+        t = wp.tile_load(x, shape=(5, 3))
+        wp.tile_store(y, t[at, :])
+
+    x = rng.normal(size=(5, 3)).astype(np.float32)
+    for at in (-5, -1, 0, 4):
+        y = zeros(3)
+        run(row, arr(x), at, y)
+        np.testing.assert_array_equal(y.numpy(), x[at])
+
+
+def test_threads_change_elements():
+    @wp.kernel
+    def change(y: wp.array2d(dtype=int), z: wp.array(dtype=float), n: int):
+        t = wp.tile_full((2, 2), 12)
+        wp.tile_add_inplace(t, 0, 0, 5)
+        wp.tile_sub_inplace(t, 0, n, 5)
+        wp.tile_bit_and_inplace(t, 1, 0, 9)
+        wp.tile_bit_or_inplace(t, 1, n, 3)
+        wp.tile_bit_xor_inplace(t, -1, n, 1)
+        wp.tile_add_inplace(t, 7 * n, 0, 100)
+        wp.tile_store(y, t)
+        u = wp.tile_ones(2, dtype=float)
+        wp.tile_sub_inplace(u, n, 0.25)
+        wp.tile_store(z, u)
+
+    y, z = zeros((2, 2), int), zeros(2)
+    run(change, y, z, 1)
+    np.testing.assert_array_equal(y.numpy(), [[17, 7], [8, 14]])
+    np.testing.assert_array_equal(z.numpy(), [1.0, 0.75])
+
+
+def test_where_chooses_tiles():
+    @wp.kernel
+    def choose(x: wp.array2d(dtype=float), n: int, y: wp.array2d(dtype=float)):
+        t = wp.tile_load(x, shape=(3, 3))
+        u = wp.where(n > 0, t, wp.tile_transpose(t))
+        u *= 2.0
+        wp.tile_store(y, u)
+        wp.tile_store(y, t, offset=(3, 0))
+
+    x = rng.normal(size=(3, 3)).astype(np.float32)
+    for n in (0, 1):
+        y = zeros((6, 3))
+        run(choose, arr(x), n, y)
+        np.testing.assert_array_equal(y.numpy()[:3], 2 * (x if n else x.T))
+        np.testing.assert_array_equal(y.numpy()[3:], x)
+
+
+@wp.func
+def positive(x: float):
+    return x > 0.0
+
+
+def test_where_by_elements():
+    @wp.kernel
+    def choose(x: wp.array(dtype=float), y: wp.array2d(dtype=float)):
+        t = wp.tile_load(x, shape=6)
+        mask = wp.tile_map(positive, t)
+        wp.tile_store(y[0], wp.where(mask, t, t * -3.0))
+        wp.tile_store(y[1], wp.where(mask, t, 0.0))
+        wp.tile_store(y[2], wp.where(mask, 1.0, t))
+
+    x = rng.normal(size=6).astype(np.float32)
+    y = zeros((3, 6))
+    run(choose, arr(x), y)
+    want = [np.where(x > 0, x, x * np.float32(-3)), np.where(x > 0, x, 0), np.where(x > 0, 1, x)]
+    np.testing.assert_array_equal(y.numpy(), want)
+
+
+def test_a_name_may_get_another_shape():
+    @wp.kernel
+    def reuse(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+        t = wp.tile_load(x, shape=(4, 4))
+        y[0] = wp.tile_sum(t)[0]
+        t = wp.tile_load(x, shape=(2, 3))
+        y[1] = wp.tile_sum(t)[0]
+        t = wp.tile_sum(t, axis=0)
+        wp.tile_store(y, t, offset=2)
+
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    y = zeros(5)
+    run(reuse, arr(x), y)
+    np.testing.assert_array_equal(y.numpy(), [120, x[:2, :3].sum(), *x[:2, :3].sum(axis=0)])
+
+
+def test_map_with_default_and_static_functions():
+    @wp.func
+    def scaled(x: float, by: float = 3.0):
+        return x * by
+
+    def power(n):
+        @wp.func
+        def f(x: float):
+            return x**n
+
+        return f
+
+    square = power(2.0)
+
+    @wp.kernel
+    def mapped(x: wp.array(dtype=float), y: wp.array2d(dtype=float)):
+        t = wp.tile_load(x, shape=4)
+        wp.tile_store(y[0], wp.tile_map(scaled, t))
+        wp.tile_store(y[1], wp.tile_map(scaled, t, 0.5))
+        wp.tile_store(y[2], wp.tile_map(wp.static(square), t))
+
+    x = np.array([1, 2, 3, 4], np.float32)
+    y = zeros((3, 4))
+    run(mapped, arr(x), y)
+    np.testing.assert_allclose(y.numpy(), [3 * x, x / 2, x**2], rtol=1e-6)
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def show(x: wp.array2d(dtype=float)):
+    t = wp.tile_load(x, shape=(2, 3), storage="shared")
+    wp.print(wp.tile_arange(4, dtype=int))
+    wp.print(t)
+    print(wp.tile_transpose(t))
+    wp.print(wp.tile_ones(2, dtype=wp.vec2))
+    wp.print(wp.tile_arange(1000, dtype=wp.uint64))
+
+
+def test_printing(capfd):
+    run(show, arr(np.arange(6).reshape(2, 3) + 0.5))
+    wp.synchronize_device("cpu")
+    assert capfd.readouterr().out.splitlines() == [
+        "[0 1 2 3] = tile(shape=(4), storage=register)",
+        "[[0.5 1.5 2.5]",
+        " [3.5 4.5 5.5]] = tile(shape=(2,3), storage=shared)",
+        "[[0.5 3.5]",
+        " [1.5 4.5]",
+        " [2.5 5.5]] = tile(shape=(3,2), storage=shared)",
+        "[(1 1) (1 1)] = tile(shape=(2), storage=register)",
+        "[0 1 2 ... 997 998 999] = tile(shape=(1000), storage=register)",
+    ]
+
+
+def test_ranges_have_as_many_elements_as_their_numbers_say():
+    @wp.kernel
+    def ranges(f: wp.array2d(dtype=float), g: wp.array(dtype=wp.int64)):
+        wp.tile_store(f[0], wp.tile_arange(0.0, 0.3, 0.1))
+        wp.tile_store(f[1], wp.tile_arange(2.0, 0.0, -0.3))
+        wp.tile_store(g, wp.tile_arange(0, 9007199254740993, 9007199254740992, dtype=wp.int64))
+
+    f, g = arr(np.full((2, 9), -1.0)), arr(np.full(4, -1), wp.int64)
+    run(ranges, f, g)
+    np.testing.assert_allclose(f.numpy()[0], [0, 0.1, 0.2] + 6 * [-1], rtol=1e-6)
+    np.testing.assert_allclose(f.numpy()[1], [*np.arange(2.0, 0.0, -0.3), -1, -1], rtol=1e-6)
+    assert g.numpy().tolist() == [0, 2**53, -1, -1]
+
+
+def test_products_with_beta_zero_do_not_read_what_was_there():
+    @wp.kernel
+    def product(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float), beta: float):
+        t = wp.tile_load(x, shape=(3, 3))
+        out = wp.tile_load(y, shape=(3, 3))
+        wp.tile_matmul(t, t, out, beta=beta)
+        wp.tile_store(y, out)
+
+    y = arr(np.full((3, 3), np.nan))
+    run(product, arr(np.ones((3, 3))), y, 0.0)
+    np.testing.assert_array_equal(y.numpy(), np.full((3, 3), 3.0))
+
+
+def test_stacks_as_parameters():
+    @wp.func
+    def fill(s: wp.tile_stack(capacity=4, dtype=int), n: int):
+        for i in range(n):
+            wp.tile_stack_push(s, 10 * i, True)
+
+    @wp.kernel
+    def stacked(y: wp.array(dtype=int)):
+        s = wp.tile_stack(capacity=4, dtype=int)
+        fill(s, 6)
+        y[0] = wp.tile_stack_count(s)
+        value, slot = wp.tile_stack_pop(s)
+        y[1] = value
+        y[2] = slot
+
+    y = zeros(3, int)
+    run(stacked, y)
+    assert y.numpy().tolist() == [4, 30, 3]
+    with pytest.raises(ValueError, match="positive integer"):
+        wp.tile_stack(capacity=0, dtype=int)
+
+
+def test_indexed_arrays():
+    @wp.kernel
+    def double(x: wp.indexedarray(dtype=float, ndim=2), y: wp.indexedarray(dtype=float), z: wp.array(dtype=float)):
+        t = wp.tile_load(x, shape=(2, 3), offset=(1, 0))
+        wp.tile_store(y, wp.tile_sum(t, axis=0))
+        old = wp.tile_atomic_add(y, wp.tile_ones(3, dtype=float))
+        wp.tile_store(z, old)
+
+    x = rng.normal(size=(6, 4)).astype(np.float32)
+    rows, columns = [5, 0, 2], [3, 1]
+    y, z = zeros(6), zeros(3)
+    picked = wp.indexedarray(arr(x), [arr(rows, int), arr(columns, int)])
+    run(double, picked, wp.indexedarray(y, [arr([4, 0, 2], int)]), z)
+    part = np.zeros((2, 3), np.float32)
+    part[:, :2] = x[rows][1:, columns]
+    want = part.sum(axis=0)
+    np.testing.assert_allclose(z.numpy(), want, rtol=1e-6)
+    np.testing.assert_allclose(y.numpy()[[4, 0, 2]], want + 1, rtol=1e-6)
