@@ -28,7 +28,8 @@ struct TapeFacts {
   bool takes_numbers = false;                 // the adjoint has a parameter for them
   std::vector<HandlePlace> handles;           // ids of objects, whose arrays are among those that came out of memory
   bool any_order = false;  // threads of the adjoint only add where they meet, if gradients share no memory
-  bool together = false;   // what is written down hangs on how many threads run together, as in derivatives inside of kernels
+  bool together =
+      false;  // what is written down hangs on how many threads run together, as in derivatives inside of kernels
 };
 
 /// What a launch of a kernel's tangent, or of the tangent's adjoint, must know of the order of threads
