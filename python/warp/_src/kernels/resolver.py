@@ -17,7 +17,6 @@ from warp import _weft
 from warp._src.arrays.array import array
 from warp._src.values import types as wt
 from warp._src.values.builtins import BuiltinFunction
-from warp._src.values.tile_type import tile, tile_stack
 
 _MISSING = object()
 
@@ -79,10 +78,11 @@ def describe(value: object) -> tuple | None:
         return ("generic", value.__name__)
     if value is typing.Callable:
         return ("generic", "Callable")
-    if isinstance(value, tile):
+    kind_of_tile = getattr(type(value), "_wp_tile_", None)  # of wp.tile[…], whose module is loaded late
+    if kind_of_tile == "tile":
         element = None if value.dtype is typing.Any else describe(value.dtype)
         return ("generic_tile", element, tuple(0 if n is typing.Any else int(n) for n in value.shape))
-    if isinstance(value, tile_stack):  # a function is compiled for each stack that it is called with
+    if kind_of_tile == "stack":  # a function is compiled for each stack that it is called with
         return ("generic", "Any")
     annotation = array_annotation(value)
     if annotation is not None:

@@ -15,6 +15,7 @@ class tile:
     """
 
     _wp_constructor_ = "tile"
+    _wp_tile_ = "tile"
 
     def __init__(self, dtype: Any = Any, shape: Any = None, storage: str = "register"):
         """Args:
@@ -53,6 +54,7 @@ class tile_stack:
     """
 
     _wp_constructor_ = "tile_stack"
+    _wp_tile_ = "stack"
 
     def __init__(self, capacity: int, dtype: Any):
         """Args:
