@@ -138,10 +138,10 @@ class Counting(unittest.TestCase):
 
 class Script(FolderCase):
     def test_files_are_chosen_by_what_they_are_about(self):
-        left_out = ("test_sparse", "tile/test_tile", "cuda/test_clang_cuda")
-        for name in ("test_vec", "matrix/test_mat", "cuda/test_streams", "cuda/test_texture", *left_out):
+        left_out = ("test_sparse", "cuda/test_clang_cuda")
+        for name in ("test_vec", "matrix/test_mat", "cuda/test_streams", "cuda/test_texture", "tile/test_tile", *left_out):
             self.write_tests(name)
-        without = ["cuda/test_texture.py", "matrix/test_mat.py", "test_vec.py"]
+        without = ["cuda/test_texture.py", "matrix/test_mat.py", "test_vec.py", "tile/test_tile.py"]
         self.assertEqual(wheel_tests.test_files(self.tests, gpu=False), without)
         with_gpu = ["cuda/test_streams.py", *without]
         self.assertEqual(wheel_tests.test_files(self.tests, gpu=True), with_gpu)
@@ -152,7 +152,7 @@ class Script(FolderCase):
         in_a_process = (
             "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import warp.tests.helpers'], check=True)"
         )
-        self.write_tests("test_one", "pass", in_a_process, "warp.launch_tiled", "warp.gone")
+        self.write_tests("test_one", "pass", in_a_process, "warp.fem", "warp.gone")
         test = "import unittest\nclass Made(unittest.TestCase):\n    def test_it(self): helper()\n"
         self.write("site/warp/tests/test_two.py", f"from warp._src import helper\n{test}")
         results = self.root / "results.json"
@@ -190,7 +190,7 @@ class Engine(FolderCase):
     """
     ENGINE = """
         import warp as wp
-        good, tiled = wp.Kernel("good"), wp.Kernel("tiled", "there is no 'tile_load' in 'wp'")
+        good, tiled = wp.Kernel("good"), wp.Kernel("tiled", "there is no 'fabricarray' in 'wp'")
         bad = wp.Kernel("bad", "no such name")
     """
     TESTS = """
