@@ -110,7 +110,9 @@ def main() -> None:
     if rank == 0:
         print(f"{size} process(es) on {device.type}, {1e3 * seconds / steps:.2f} ms a step, loss {total.item() / size:.5f}")
     if size > 1:
+        torch.distributed.barrier()
         torch.distributed.destroy_process_group()
+        time.sleep(0.5)  # Gloo's threads give tensors back meanwhile; at Python's end they end the process instead
 
 
 if __name__ == "__main__":
