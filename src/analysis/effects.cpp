@@ -141,6 +141,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::tid:
       case OpCode::thread:
       case OpCode::block_dim:
+      case OpCode::block_thread:
       case OpCode::on_gpu:
       case OpCode::objects:
       case OpCode::any:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/op_cases.h"
+#include "ir/tile_memory.h"
 
 namespace weft::analysis {
 
@@ -174,6 +175,7 @@ void Uniformity::visit(const Op& op) {
     case ir::OpClass::effect:
       if (op.code == OpCode::tid) return join(op.result(), 0, op.imm < kMaxRank ? entry_.tids[op.imm] : kUniform);
       if (op.code == OpCode::thread) return join(op.result(), 0, entry_.thread);
+      if (op.code == OpCode::block_thread) return join(op.result(), 0, entry_.block_thread);
       break;
     case ir::OpClass::compare:
     case ir::OpClass::round:
@@ -302,6 +304,7 @@ void Uniformity::visit_data(const Op& op) {
 void Uniformity::visit_store(const Op& op) {
   const Value* array = op.operand(0);
   if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) return;
+  if (ir::is_block_memory(*array->op)) return;  // one piece for all, whatever is written
   LaneShape what = all_of(op.operands.subspan(1));
   // Under a condition that lanes answer differently some would not have written. Optimistic about what is unset: the
   // store is looked at again in every round.
@@ -403,7 +406,7 @@ void Uniformity::visit_memory(const Op& op) {
     case OpCode::local: {
       // One copy for all lanes, until a store says otherwise; then each lane has its own, and the data pointer varies.
       // Under a parted condition lanes that are not there would share what they never made.
-      bool shared = only_accessed(result) && parted_ == 0 && !give_up_;
+      bool shared = ir::is_block_memory(op) || (only_accessed(result) && parted_ == 0 && !give_up_);
       for (std::uint32_t u = 0, n = lane_units(result->type); u < n; ++u)
         join(result, u, u == kUnitData && !shared ? kVarying : kUniform);
       return;

@@ -29,6 +29,7 @@ struct LaneEntry {
   std::vector<LaneShape> params;  // one per unit of all parameters in order; empty: all uniform
   LaneShape tids[kMaxRank] = {kUniform, kUniform, kUniform, kUniform};
   LaneShape thread = kUniform;  // the number in the launch
+  LaneShape block_thread = kUniform;  // the number in the block
 };
 
 class Uniformity {

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "analysis/lifetimes.h"
+#include "ir/tile_memory.h"
 #include "ir/op_cases.h"
 #include "ir/walk.h"
 
@@ -58,6 +59,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::tid:
     case OpCode::thread:
     case OpCode::block_dim:
+    case OpCode::block_thread:
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::barrier:
@@ -161,7 +163,9 @@ void Reverser::replay_memory(const Op& op, bool record) {
       Value* made = forward_[op.result()];
       // Adjoints of the elements live in a second private array, which travels in the descriptor as gradients of
       // parameters do: one rule for both.
-      forward_[op.result()] = b_.with_gradient(made, b_.local(made->type, op.ints));
+      Value* gradient = b_.local(made->type, op.ints);
+      if (ir::is_block_memory(op)) gradient->op->imm = ir::kOfBlock;
+      forward_[op.result()] = b_.with_gradient(made, gradient);
       return;
     }
     case OpCode::store:
@@ -184,6 +188,7 @@ void Reverser::find_locals() {
   ir::walk(*source_.body, [&](const Op& op) {
     if (op.code != OpCode::local) return;
     const analysis::BaseMask base = alias_.bases(op.result()) & own;
+    if (ir::is_block_memory(op)) of_block_ |= alias_.bases(op.result());
     if (base) locals_[std::size_t(std::countr_zero(base))] = {&op, base};
   });
   std::vector<analysis::BaseMask> choices;  // of several arrays, by one write
@@ -233,6 +238,7 @@ bool Reverser::is_private(const Value* array) const {
 
 bool Reverser::is_apart(const Value* array) const {
   analysis::BaseMask bases = alias_.bases(array);
+  if (bases & of_block_) return false;  // any thread of the block may have read it
   return is_private(array) || (bases && !(bases & ~apart_));
 }
 

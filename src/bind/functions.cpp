@@ -14,6 +14,8 @@
 //   ("derivative", ("functions", …)|("builtin", …))                wp.grad(f)
 // and `eval_static(text, {name: value})` the same for wp.static. Behind a constant, functions and "other" there may be a
 // further resolver, for their attributes: Mode.FAST.value, self.act(x).
+#include <algorithm>
+
 #include "bind/bind.h"
 #include "bind/compile_session.h"
 #include "bind/gil.h"

@@ -218,6 +218,32 @@ bool PythonKernel::note_meaning(const driver::KernelSignature& signature) {
   return meanings_.try_emplace(&signature, now.text).first->second == now.text;
 }
 
+std::shared_ptr<PythonKernel> PythonKernel::with_block(int block, bool rows) {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<PythonKernel>& made = with_blocks_[{block, rows}];
+  if (!made) {
+    driver::CompileOptions options = this->options();
+    options.gpu.block = block;
+    options.gpu.rows = rows;
+    made = std::make_shared<PythonKernel>(shared_decl(), std::move(options), source_hash(), interprets(), name());
+    made->set_shares_memory(true);
+    made->set_names_may_change(names_may_change());
+    made->set_module_disables_backward(module_disables_backward());
+  }
+  return made;
+}
+
+std::shared_ptr<PythonKernel> kernel_for(const std::shared_ptr<PythonKernel>& kernel, const LaunchPlace& place,
+                                         std::span<const std::int64_t> dims) {
+  constexpr int kUsualBlock = 256;
+  if (!place.device || kernel->options().gpu.block || !kernel->shares_memory().value_or(false)) return kernel;
+  const int block = place.gpu.block_dim > 0 ? place.gpu.block_dim : kUsualBlock;
+  if (block > ir::kMaxBlock)
+    throw runtime::LaunchError("kernel '" + kernel->name() + "': a block has 1 to " + std::to_string(ir::kMaxBlock) +
+                               " threads, block_dim is " + std::to_string(block));
+  return kernel->with_block(block, dims.back() == block);
+}
+
 const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signature, driver::LaunchForm form,
                                                  cuda::Device* device) {
   CompileSession session(decl());

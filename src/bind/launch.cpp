@@ -176,10 +176,8 @@ std::shared_ptr<const void> held_by_graph(const std::vector<nb::object>& objects
                                                   });
 }
 
-WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
-                     LaunchPlace place, LaunchOnTape* tape = nullptr) {
-  std::int64_t extents[kMaxRank];
-  const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
+WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<const std::int64_t> dims,
+                        PyObject* inputs, PyObject* outputs, LaunchPlace place, LaunchOnTape* tape) {
   const ArgumentList args(inputs, outputs);
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
@@ -195,6 +193,8 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
   std::optional<StreamOfProvider> follow;
   if (notes.provider && place.device && !place.gpu.stream) follow.emplace(notes, place);
   if (tape || runtime::writes_are_watched()) [[unlikely]] {
+    if (place.device && !kernel->options().gpu.block && kernel->find_shares_memory(signature, dims.size()))
+      throw driver::NeedsBlock{};
     LaunchArrays found;
     for (std::size_t i = 0; i < args.size(); ++i) found.add(args[i], signature.types[i]);
     return launch_watched({kernel, signature, block.data(), dims, place}, std::move(found), std::move(keep),
@@ -225,12 +225,31 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
   run_variant(*kernel, variant, block.data(), dims, release, false, held ? Holder{} : late);
 }
 
+WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, PyObject* inputs, PyObject* outputs,
+                     LaunchPlace place, LaunchOnTape* tape = nullptr) {
+  std::int64_t extents[kMaxRank];
+  const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
+  if (!place.device) return launch_as(kernel, dims, inputs, outputs, place, tape);
+  try {
+    if (!kernel->shares_memory().value_or(false)) [[likely]]
+      return launch_as(kernel, dims, inputs, outputs, place, tape);
+  } catch (const driver::NeedsBlock&) {  // nothing was done yet
+    kernel->set_shares_memory(true);
+  }
+  const std::shared_ptr<PythonKernel> for_block = kernel_for(kernel, place, dims);
+  place.gpu.block_dim = for_block->options().gpu.block;
+  launch_as(for_block, dims, inputs, outputs, place, tape);
+}
+
 /// The kernel's adjoint over the same grid; `gradients` replace those of the arrays where they are given.
-void launch_adjoint(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim, PyObject* arguments,
-                    PyObject* gradients, const LaunchPlace& place) {
+void launch_adjoint(const std::shared_ptr<PythonKernel>& asked, PyObject* dim, PyObject* arguments,
+                    PyObject* gradients, LaunchPlace place) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(arguments, Py_None), given(gradients, Py_None);
+  if (place.device) asked->find_shares_memory(signature_for(*asked, args), dims.size());
+  const std::shared_ptr<PythonKernel> kernel = kernel_for(asked, place, dims);
+  if (kernel != asked) place.gpu.block_dim = kernel->options().gpu.block;
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
   std::vector<nb::object> keep;

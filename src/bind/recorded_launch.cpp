@@ -27,7 +27,7 @@ struct ReadyLaunch {
 /// The base class of warp.Launch. It holds arrays and buffers but no kernel of Python; the derived class has that.
 struct RecordedLaunch {
   std::shared_ptr<ReadyLaunch> on_gpu;  // made by the first run; null when anything has changed
-  std::shared_ptr<PythonKernel> kernel;
+  std::shared_ptr<PythonKernel> kernel, plain;  // plain: not yet for blocks of a size
   driver::KernelSignature* signature = nullptr;
   std::vector<std::uint64_t> block;
   std::vector<std::vector<nb::object>> keep;  // buffers, per parameter
@@ -134,6 +134,10 @@ void set_dim(RecordedLaunch& r, nb::handle dim) {
   r.rank = rank;
   r.empty = std::find(extents, extents + rank, 0) != extents + rank;
   r.on_gpu.reset();
+  if (!r.place.device || !r.plain->shares_memory().value_or(false)) return;
+  r.kernel = kernel_for(r.plain, r.place, r.dims());  // blocks may be rows of this grid, and were not of the last
+  r.signature = &r.kernel->signature(r.signature->types);
+  r.place.gpu.block_dim = r.kernel->options().gpu.block;
 }
 
 /// The signature of a kernel for which no argument is known yet.
@@ -182,6 +186,8 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
     else
       driver::write_default(r.kernel->name(), r.kernel->params()[i], r.signature->types[i],
                             r.bytes() + r.signature->layout.params[i].offset);
+  r.plain = r.kernel;
+  if (r.place.device) r.kernel->find_shares_memory(*r.signature, 1);
   set_dim(r, dim);
   new (self) RecordedLaunch(std::move(r));
 }

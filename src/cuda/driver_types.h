@@ -81,6 +81,7 @@ inline constexpr int kJitInputPtx = 1;
 inline constexpr int kFunctionMaxThreads = 0;
 inline constexpr int kFunctionLocalBytes = 3;
 inline constexpr int kFunctionRegisters = 4;
+inline constexpr int kFunctionSharedBytes = 8;  // that launches ask for, beyond the usual
 inline constexpr int kFunctionAnyCluster = 14;  // also those that not every device of the architecture has
 inline constexpr int kLaunchClusterDimension = 4;
 

@@ -74,8 +74,8 @@ std::string compile_ptx(Device& device, const std::string& ptx, const std::strin
   return std::string(static_cast<const char*>(cubin), size);
 }
 
-KernelCode::KernelCode(Device& device, std::span<const char> image, const std::string& entry)
-    : device_(device), entry_(entry) {
+KernelCode::KernelCode(Device& device, std::span<const char> image, const std::string& entry, unsigned shared_bytes)
+    : device_(device), entry_(entry), shared_bytes_(shared_bytes) {
   ContextScope scope(device);
   const DriverTable& api = device.api();
   device.late_drops().wait_for_idle();  // as loading does
@@ -89,6 +89,13 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
   WEFT_CUDA(api, function_attribute, &registers_, kFunctionRegisters, function_);
   WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
   usual_block_ = usual_block_size(registers_, max_threads_);
+  if (!shared_bytes_) return;
+  const bool can = api.function_set_attribute &&
+                   api.function_set_attribute(function_, kFunctionSharedBytes, int(shared_bytes_)) == kSuccess;
+  if (!can)
+    throw runtime::ArgumentError("'" + entry + "' takes " + std::to_string(shared_bytes_) +
+                                 " bytes of shared memory for a block, more than " + device.name() +
+                                 " has: use smaller tiles or fewer of them at a time");
 }
 
 int usual_block_size(int registers, int max_threads) {
@@ -108,7 +115,7 @@ void KernelCode::launch(StreamHandle stream, unsigned blocks, unsigned block_dim
                         std::size_t size) const {
   void* extra[] = {kLaunchParamPointer, const_cast<void*>(arguments), kLaunchParamSize, &size, kLaunchParamEnd};
   auto queue = [&] {
-    return device_.api().launch(function_, blocks, 1, 1, block_dim, 1, 1, 0, stream, nullptr, extra);
+    return device_.api().launch(function_, blocks, 1, 1, block_dim, 1, 1, shared_bytes_, stream, nullptr, extra);
   };
   Result code = queue();
   // The driver takes private memory for all threads that fit on the device, and knows nothing of what the pool holds back.

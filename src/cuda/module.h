@@ -19,7 +19,8 @@ std::string compile_ptx(Device& device, const std::string& ptx, const std::strin
 class KernelCode {
  public:
   /// `image` is machine code or PTX. Throws DriverError.
-  KernelCode(Device& device, std::span<const char> image, const std::string& entry);
+  /// `shared_bytes`: memory of a block that launches ask for, beyond what the code has by itself.
+  KernelCode(Device& device, std::span<const char> image, const std::string& entry, unsigned shared_bytes = 0);
   ~KernelCode();
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;
@@ -33,6 +34,7 @@ class KernelCode {
   const std::string& entry() const { return entry_; }
   int registers() const { return registers_; }
   int local_bytes() const { return local_bytes_; }
+  unsigned shared_bytes() const { return shared_bytes_; }
 
   /// The block size that fills the device best, and how many such blocks that takes. Throws DriverError.
   std::pair<int, int> best_block() const;
@@ -47,6 +49,7 @@ class KernelCode {
   std::string entry_;
   std::shared_ptr<const void> module_;
   FunctionHandle function_ = nullptr;
+  unsigned shared_bytes_ = 0;
   int max_threads_ = 0, usual_block_ = 0, registers_ = 0, local_bytes_ = 0;
 };
 

@@ -4,10 +4,29 @@
 #include "driver/kernel_binary.h"
 #include "driver/pipeline.h"
 #include "driver/taping.h"
+#include "ir/tile_memory.h"
+#include "passes/rewrite.h"
 
 namespace weft::driver {
 
 namespace {
+
+/// A kernel whose threads share memory knows how many there are.
+void settle_block(ir::Module& module, const CompileOptions& options) {
+  if (!options.gpu.block || !ir::find_tile_memory(module)) return;
+  ir::Form& form = module.functions.back()->form;
+  form.block = std::uint16_t(options.gpu.block);
+  form.rows = options.gpu.rows;
+  if (!form.rows) return;
+  for (const auto& function : module.functions) {
+    ir::Rewriter rewriter(*function);
+    rewriter.run(*function->body, [&](ir::Op& op) {
+      if (op.code != ir::OpCode::block_dim) return;
+      rewriter.replace(op.result(), function->constant_int(types::i32(), options.gpu.block));
+      ir::remove_op(&op);
+    });
+  }
+}
 
 /// The kernel itself, in the form that was asked for but not differentiated.
 std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
@@ -15,11 +34,13 @@ std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& s
   options.debug = request.options.debug;
   options.max_unroll = request.options.max_unroll;
   options.gradients = gradients || request.form.adjoint || request.form.taped || request.options.tangent;
+  if (request.options.gpu.block) options.block_dim = request.options.gpu.block, options.block_rows = request.options.gpu.rows;
   std::span<const Type* const> types = request.arg_types;
   if (request.options.doubles_params()) types = types.first(types.size() / 2);  // the others have the same types
   auto module = sema::lower_kernel(*request.kernel, types, options, sink);
   if (!module) return nullptr;
   module->functions.back()->form = request.form.in_ir();
+  settle_block(*module, request.options);
   std::size_t errors = sink.error_count();
   derive(*module, request.options, sink);
   return sink.error_count() == errors ? std::move(module) : nullptr;

@@ -13,6 +13,7 @@ constexpr std::int64_t kThreadsPerSm = 4096;  // twice what runs at a time: enou
 
 WEFT_HOT unsigned block_size(const KernelBinary& binary, int asked) {
   const int most = binary.gpu()->max_threads();
+  if (const int fixed = binary.block()) asked = asked <= 0 ? fixed : asked;
   if (asked < 0 || asked > most)
     throw runtime::LaunchError("kernel '" + binary.name() + "': a block has 1 to " + std::to_string(most) +
                                " threads here, block_dim is " + std::to_string(asked));
@@ -44,6 +45,7 @@ WEFT_HOT GpuLaunch::GpuLaunch(const KernelVariant& variant, const void* block, c
       device_(variant.binary->gpu()->device()),
       arguments_(arguments),
       size_(argument_bytes(variant)),
+      shared_bytes_(variant.binary->gpu()->shared_bytes()),
       block_dim_(block_size(*variant.binary, request.gpu.block_dim)),
       trailer_at_(codegen::gpu_trailer_offset(variant.param_bytes)),
       variant_(variant),
@@ -110,7 +112,7 @@ WEFT_HOT bool GpuLaunch::run_quickly(const cuda::Stream& stream) {
   trailer.print = prints;
   trailer.launch = device_.prints().next_launch();
   void* extra[] = {cuda::kLaunchParamPointer, arguments_, cuda::kLaunchParamSize, &size_, cuda::kLaunchParamEnd};
-  return call_(function_, blocks_, 1, 1, block_dim_, 1, 1, 0, handle, nullptr, extra) == cuda::kSuccess;
+  return call_(function_, blocks_, 1, 1, block_dim_, 1, 1, shared_bytes_, handle, nullptr, extra) == cuda::kSuccess;
 }
 
 WEFT_HOT void launch_on_gpu(const KernelVariant& variant, const void* block, const LaunchRequest& request) {

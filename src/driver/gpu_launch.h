@@ -37,7 +37,7 @@ class GpuLaunch {
   cuda::Device& device_;
   char* arguments_;
   std::size_t size_;
-  unsigned blocks_ = 0, block_dim_;
+  unsigned blocks_ = 0, shared_bytes_, block_dim_;
   std::size_t trailer_at_;
   const KernelVariant& variant_;
   int rank_;

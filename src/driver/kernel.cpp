@@ -12,6 +12,7 @@
 #include "driver/race_check.h"
 #include "driver/settled_launch.h"
 #include "interp/interpreter.h"
+#include "ir/tile_memory.h"
 #include "runtime/array.h"
 #include "runtime/errors.h"
 #include "runtime/scheduler.h"
@@ -154,6 +155,7 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
   } else {
     fresh->binary = BinaryStore::shared().get(request, sink, &fresh->report);
     if (!fresh->binary) return nullptr;
+    if (device && !options_.gpu.block) set_shares_memory(false);
     fresh->handles.assign(fresh->binary->handles().begin(), fresh->binary->handles().end());
   }
   fresh->adjoint = form.adjoint;
@@ -169,12 +171,30 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
   return slot.load(std::memory_order_relaxed);
 }
 
+bool Kernel::find_shares_memory(KernelSignature& signature, std::size_t rank) {
+  if (const auto known = shares_memory()) return *known;
+  LaunchForm form;
+  form.rank = std::uint8_t(rank);
+  bool shares = false;
+  run_unlocked([&](const runtime::LaunchOptions&) {
+    DiagnosticSink unheard;  // whoever builds it hears of errors
+    const std::unique_ptr<ir::Module> module = this->module(signature, form, unheard);
+    shares = module && ir::find_tile_memory(*module);
+  });
+  set_shares_memory(shares);
+  return shares;
+}
+
 void Kernel::build_ahead(KernelSignature& signature, LaunchForm form, const SourceKey& source, cuda::Device* device) {
   if ((interpret_ && !device) || signature.ready(form, device)) return;
   BuildRequest request = request_for(signature, form, source, device);
   request.ahead = true;
   DiagnosticSink unheard;
-  BinaryStore::shared().get(request, unheard);
+  try {
+    BinaryStore::shared().get(request, unheard);
+  } catch (const NeedsBlock&) {  // a launch says how many threads make one
+    set_shares_memory(true);
+  }
 }
 
 const TapeFacts& Kernel::tape_facts(KernelSignature& signature, LaunchForm form) {

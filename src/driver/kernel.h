@@ -167,6 +167,16 @@ class Kernel {
   bool names_may_change() const { return names_may_change_; }
   void set_names_may_change(bool on) { names_may_change_ = on; }
 
+  /// Whether threads of a block share memory in it (tiles): on GPUs such a kernel is one for each size of blocks. Nothing as
+  /// long as nobody knows.
+  std::optional<bool> shares_memory() const {
+    const int known = shares_memory_.load(std::memory_order_relaxed);
+    return known < 0 ? std::nullopt : std::optional(known > 0);
+  }
+  void set_shares_memory(bool on) { shares_memory_.store(on, std::memory_order_relaxed); }
+  /// Finds out by looking at its IR.
+  bool find_shares_memory(KernelSignature& signature, std::size_t rank);
+
   /// Whether it is its module's option, not its own, that keeps tapes from differentiating it.
   bool module_disables_backward() const { return module_disables_backward_; }
   void set_module_disables_backward(bool on) { module_disables_backward_ = on; }
@@ -182,6 +192,11 @@ class Kernel {
   /// Does work that takes long; the language's other threads run meanwhile, and it may want to end the work.
   virtual void run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) { work(cpu_options()); }
   virtual void warn(const std::string&) const {}
+
+ protected:
+  const std::shared_ptr<const sema::FunctionDecl>& shared_decl() const { return decl_; }
+  Hash128 source_hash() const { return source_hash_; }
+  bool interprets() const { return interpret_; }
 
  private:
   /// Of the names of parameters that stand behind the kernel's own (CompileOptions::doubles_params).
@@ -203,6 +218,7 @@ class Kernel {
   CompileOptions options_;
   Hash128 source_hash_;
   bool interpret_;
+  std::atomic<int> shares_memory_{-1};
   std::atomic<bool> names_may_change_{false}, module_disables_backward_{false};
   mutable std::shared_mutex mutex_;  // guards the rest
   bool params_known_ = false;

@@ -44,6 +44,13 @@ struct Unclaimed {
 
 }  // namespace
 
+namespace {
+
+/// What the cache has instead of a content key for kernels that need to know their blocks.
+constexpr Hash128 kNeedsBlock{0x626c6f636b656421ULL, 0x6e656564736f6e65ULL};
+
+}  // namespace
+
 struct BinaryStore::Impl {
   explicit Impl(runtime::CacheOptions options) { use(std::move(options)); }
 
@@ -184,6 +191,11 @@ class BinaryStore::Search {
     auto module = request_.make_module ? request_.make_module() : front_end(request_, sink_);
     report_.seconds_front = since(start);
     if (!module) return nullptr;
+    if (request_.device && !request_.options.gpu.block && ir::find_tile_memory(*module)) {
+      if (source_key_ && caches() && (!request_.source_complete || request_.source_complete()))
+        disk_->put_content_key(*source_key_, kNeedsBlock);
+      throw NeedsBlock{};
+    }
     if (request_.source_complete && !request_.source_complete()) source_key_.reset();
     return by_content(*module, content_key(*module, request_, target_));
   }
@@ -199,6 +211,7 @@ class BinaryStore::Search {
       if (Found found = from_bundle()) return found;
     if (!content && caches()) content = disk_->get_content_key(*source_key_);
     if (!content) return nullptr;
+    if (*content == kNeedsBlock) throw NeedsBlock{};
     report_.source_key_hit = true;
     if (Found found = from_process(*content)) return found;
     if (Found found = from_disk(*content)) return keep(*content, std::move(found), {}, {});
@@ -310,10 +323,11 @@ class BinaryStore::Search {
     Clock::time_point start = Clock::now();
     CompileOptions options = request_.options;
     options.gpu.target = request_.device != nullptr;
-    if (const ir::Op* tile = request_.device ? ir::find_tile_memory(module) : nullptr) {
-      sink_.report(DiagCode::codegen_failed, tile->loc,
-                   "kernels with tiles run on the CPU only; GPUs can't run this one yet",
-                   "launch it with device=\"cpu\"");
+    if (request_.form.in_order && module.functions.back()->form.block) {
+      sink_.report(DiagCode::codegen_failed, module.functions.back()->loc,
+                   "the threads of this kernel would have to run one after another for what is asked of it, and a block "
+                   "of threads works on its tiles together",
+                   "launch it with device=\"cpu\", or without deterministic=True");
       return std::nullopt;
     }
     optimize(module, options);
@@ -364,6 +378,8 @@ class BinaryStore::Search {
     meta.entry = emitted.entry;
     meta.lanes = emitted.lanes;
     meta.steps = emitted.steps;
+    meta.block = emitted.block;
+    meta.block_bytes = emitted.block_bytes;
     meta.tid_dims = tid_dims_read(module);
     meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
     meta.opaque = codegen::calls_native(kernel);
@@ -400,7 +416,8 @@ class BinaryStore::Search {
     Clock::time_point start = Clock::now();
     auto binary = std::make_shared<KernelBinary>();
     if (request_.device)
-      binary->gpu_ = std::make_unique<cuda::KernelCode>(*request_.device, object, meta.entry);
+      binary->gpu_ = std::make_unique<cuda::KernelCode>(
+          *request_.device, object, meta.entry, meta.block_bytes > codegen::kPlainBlockBytes ? meta.block_bytes : 0);
     else
       binary->loaded_ = codegen::load_objects(cut(object, meta.objects), meta.entry);
     binary->name_ = std::move(meta.name);
@@ -409,6 +426,7 @@ class BinaryStore::Search {
     binary->code_.name = binary->name_;
     binary->code_.lanes = meta.lanes;
     binary->steps_ = meta.steps;
+    binary->block_ = meta.block;
     binary->sum_order_ = analysis::SumOrder(meta.sum_order);
     binary->sums_ = std::move(meta.sums);
     binary->handles_ = std::move(meta.handles);

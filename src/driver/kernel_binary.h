@@ -28,6 +28,8 @@ class KernelBinary {
   const cuda::KernelCode* gpu() const { return gpu_.get(); }
   /// GPU: steps that threads of large launches take; see codegen::Emitted.
   int steps() const { return steps_; }
+  /// GPU: kernels whose threads share memory: of how many a block is made; 0: of any number.
+  int block() const { return block_; }
   /// CPU: arrays that the kernel only adds to, without atomic operations (runtime/private_sums.h).
   std::span<const runtime::SumSlot> sums() const { return sums_; }
   /// Ids among the arguments.
@@ -42,11 +44,15 @@ class KernelBinary {
   std::shared_ptr<codegen::LoadedCode> loaded_;
   std::unique_ptr<cuda::KernelCode> gpu_;
   int steps_ = 1;
+  int block_ = 0;
   analysis::SumOrder sum_order_ = analysis::SumOrder::free;
   std::vector<runtime::SumSlot> sums_;
   std::vector<HandlePlace> handles_;
   runtime::KernelCode code_;
 };
+
+/// Thrown when code for a GPU is asked for of a kernel whose threads share memory, without saying how many make a block.
+struct NeedsBlock {};
 
 /// What a build did; for reports, tests and benchmarks.
 struct BuildReport {

@@ -18,6 +18,8 @@ struct KernelMetadata {
   std::uint32_t tid_dims = 0;
   float ns_per_thread = 1;
   std::int32_t steps = 1;
+  std::int32_t block = 0;
+  std::uint32_t block_bytes = 0;
   std::uint8_t opaque = 0, loops = 1, sum_order = 0;
   std::vector<std::uint64_t> objects;  // sizes of the kernel's object and of those it needs, one behind the other
   std::vector<runtime::CheckSite> sites;
@@ -37,6 +39,8 @@ struct KernelMetadata {
     number(tid_dims);
     number(ns_per_thread);
     number(steps);
+    number(block);
+    number(block_bytes);
     number(opaque);
     number(loops);
     number(sum_order);
@@ -82,6 +86,8 @@ struct KernelMetadata {
     number(tid_dims);
     number(ns_per_thread);
     number(steps);
+    number(block);
+    number(block_bytes);
     number(opaque);
     number(loops);
     number(sum_order);

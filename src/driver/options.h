@@ -29,6 +29,10 @@ struct CompileOptions {
     bool keep_ptx = false;   // PTX is kept and loaded, not machine code
     int ptx_arch = 0;        // then: the architecture that it is for; 0: the device's
     codegen::GpuBounds bounds;
+    /// Kernels whose threads share memory (tiles): of how many a block is made, and whether blocks are the rows of the grid.
+    /// Set by whoever knows that the kernel is one; 0: it is not, or nobody knows yet (NeedsBlock).
+    int block = 0;
+    bool rows = false;
   };
   Gpu gpu;
 

@@ -11,6 +11,7 @@
 #include "ir/verify.h"
 #include "ir/walk.h"
 #include "math/inline_math.h"
+#include "passes/block_barriers.h"
 #include "passes/bounds_check.h"
 #include "passes/compared_values.h"
 #include "passes/contract.h"
@@ -122,6 +123,8 @@ const std::vector<Stage>& stages() {
       {"inline",
        [](ir::Module& module, const CompileOptions& options) {
          passes::InlineLimits limits;
+         // Barriers are set in the kernel itself.
+         limits.memory = module.functions.back()->form.block != 0;
          limits.lanewise = options.gpu.target;  // what is read there then counts as the kernel's own arrays
          passes::inline_calls(module, limits);
          drop_unused(module);
@@ -180,6 +183,9 @@ const std::vector<Stage>& stages() {
            };
          for (auto& function : module.functions) math::inline_math(*function, limits);
        }},
+
+      // Last of all: nothing moves any more.
+      on_gpu("block-barriers", [](ir::Function& f) { passes::block_barriers(f); }),
   };
   return list;
 }

@@ -183,6 +183,7 @@ void Executor::execute(const ir::Op& op) {
       if (!bits(op.operand(0))) fail(op, integer(op.operand(1)), integer(op.operand(2)));
       return;
     case OpCode::block_dim: return set_bits(op.result(), 1);
+    case OpCode::block_thread: return set_bits(op.result(), 0);
     case OpCode::on_gpu: return set_bits(op.result(), 0);
     case OpCode::objects: return set_bits(op.result(), context_.objects);
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);

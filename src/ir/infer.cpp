@@ -327,6 +327,7 @@ Error infer_effect(const Op& op, Types& results) {
       if (Error e = need_operands(op, 0)) return e;
       return need_dimension(op, kMaxRank);
     case OpCode::thread: results = {types::i64()}; return need_operands(op, 0);
+    case OpCode::block_thread:
     case OpCode::block_dim: results = {types::i32()}; return need_operands(op, 0);
     case OpCode::on_gpu: results = {types::boolean()}; return need_operands(op, 0);
     case OpCode::objects: results = {types::u64()}; return need_operands(op, 0);

@@ -102,6 +102,10 @@ struct PathStep {
 /// What `from_ptr` says of its memory: nothing writes to it while kernels run; and vectors in it lie as their components do,
 /// not as loads of a whole vector want them.
 inline constexpr std::int64_t kFixed = 1, kFixedLoose = 3;
+/// What `local` says of its memory: nobody reads what nobody has written; and, on a GPU, the threads of a block share it.
+inline constexpr std::int64_t kRaw = 1, kOfBlock = 2;
+/// The most threads of a block.
+inline constexpr int kMaxBlock = 1024;
 /// Added to the rank of `texture` where it gives whole numbers.
 inline constexpr std::int64_t kTextureWhole = 4;
 
@@ -117,7 +121,7 @@ struct Op {
   std::span<Region*> regions;
   std::span<PathStep> path;      // extract, insert, load, store, atomic
   std::span<std::int64_t> ints;  // local: the shape
-  std::int64_t imm = 0;          // tid, dim, slice: the dimension; view: how many leading dimensions stay; local: raw;
+  std::int64_t imm = 0;          // tid, dim, slice: the dimension; view: how many leading dimensions stay; local: kRaw, kOfBlock;
                                  // from_ptr: kFixed, kFixedLoose; handle: the kind (types/handle.h); texture: the rank
   std::string_view text;         // print: leading literal; printf: format; assert, check: message
   Function* callee = nullptr;    // call
@@ -170,6 +174,8 @@ struct Form {
   bool meet = false;           // adjoint: gradients may share memory, or elements of one array do
   bool objects_apart = false;  // no write to an array argument reaches arrays of objects whose ids are arguments
   std::uint8_t rank = 1;       // launch dimensions, 1 to 4
+  std::uint16_t block = 0;     // GPUs, kernels whose threads share memory: how many make a block; 0: it doesn't matter
+  bool rows = false;           // then: blocks are the rows of the grid, all of them full
   bool operator==(const Form&) const = default;
 };
 

@@ -258,12 +258,15 @@ void TextParser::form(Function& function) {
       function.form.meet = true;
     else if (accept_word("objects_apart"))
       function.form.objects_apart = true;
-    else if (accept_word("rank")) {
+    else if (accept_word("block")) {
+      function.form.block = std::uint16_t(integer("the threads of a block", kMaxBlock));
+      function.form.rows = accept_word("rows");
+    } else if (accept_word("rank")) {
       std::int64_t rank = integer("the rank", kMaxRank);
       if (rank == 0) fail(loc, "the rank must be at least 1");
       function.form.rank = std::uint8_t(rank);
     } else
-      unexpected("'no_overlap', 'strided', 'taped', 'adjoint', 'meet', 'objects_apart' or 'rank'");
+      unexpected("'no_overlap', 'strided', 'taped', 'adjoint', 'meet', 'objects_apart', 'block' or 'rank'");
   } while (accept(','));
   expect(')');
 }

@@ -4,6 +4,7 @@
 #include "ir/literal.h"
 #include "ir/op_cases.h"
 #include "ir/text_parser.h"
+#include "ir/tile_memory.h"
 #include "types/handle.h"
 
 namespace weft::ir {
@@ -299,6 +300,7 @@ void TextParser::effect_operands(OpText& op) {
       return;
     case OpCode::thread:
     case OpCode::block_dim:
+    case OpCode::block_thread:
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::breakpoint:
@@ -334,9 +336,23 @@ void TextParser::opcode(OpText& op) {
     op.probe.contract = true;
   }
   if (*code == OpCode::local && accept('(')) {
-    expect_word("raw");
+    if (token_.kind == TokenKind::word && token_.text == "block") {
+      advance();
+      op.probe.imm = kOfBlock;
+      if (accept(',')) {
+        expect_word("raw");
+        op.probe.imm |= kRaw;
+      }
+    } else {
+      expect_word("raw");
+      op.probe.imm = kRaw;
+    }
     expect(')');
-    op.probe.imm = 1;
+  }
+  if (*code == OpCode::for_ && accept('(')) {
+    expect_word("shared");
+    expect(')');
+    op.text = kSharedLoop;
   }
   if (*code == OpCode::handle) {
     expect('(');

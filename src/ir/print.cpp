@@ -7,6 +7,7 @@
 #include "ir/literal.h"
 #include "ir/op_cases.h"
 #include "ir/text.h"
+#include "ir/tile_memory.h"
 #include "ir/type_names.h"
 #include "types/handle.h"
 
@@ -124,6 +125,7 @@ bool is_printable(const Op& op) {
     case OpCode::tid:
     case OpCode::thread:
     case OpCode::block_dim:
+    case OpCode::block_thread:
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::breakpoint:
@@ -216,6 +218,7 @@ void Printer::function(const Function& f) {
     if (f.form.objects_apart) out_ += "objects_apart, ";
     if (f.form.taped) out_ += "taped, ";
     if (f.form.adjoint) out_ += "adjoint, ";
+    if (f.form.block) out_ += "block " + std::to_string(f.form.block) + (f.form.rows ? " rows, " : ", ");
     out_ += "rank " + std::to_string(f.form.rank) + ")";
   }
   if (f.from_library) out_ += " library";
@@ -247,7 +250,9 @@ void Printer::op(const Op& o, int indent) {
   if (!o.results.empty()) out_ += " = ";
   out_ += name_of(o.code);
   if (o.contract) out_ += "(contract)";
-  if (o.code == OpCode::local && o.imm) out_ += "(raw)";
+  if (o.code == OpCode::local && o.imm & kOfBlock) out_ += o.imm & kRaw ? "(block, raw)" : "(block)";
+  if (o.code == OpCode::for_ && o.text == kSharedLoop) out_ += "(shared)";
+  if (o.code == OpCode::local && o.imm == kRaw) out_ += "(raw)";
   if (o.code == OpCode::from_ptr && o.imm) out_ += o.imm == kFixedLoose ? "(fixed, loose)" : "(fixed)";
   if (o.code == OpCode::handle && HandleUse::is_valid(o.imm)) {
     const HandleUse use(o.imm);
@@ -436,6 +441,7 @@ void Printer::effect(const Op& op) {
       return;
     case OpCode::thread:
     case OpCode::block_dim:
+    case OpCode::block_thread:
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::breakpoint:

@@ -1,4 +1,4 @@
-// Which private memory is that of a tile: on GPUs the threads of a block share it.
+// Which private memory is that of a tile, and which of it the threads of a block share.
 #pragma once
 #include "ir/ir.h"
 #include "ir/walk.h"
@@ -7,10 +7,18 @@ namespace weft::ir {
 
 // The text of its `local`; the second where a program wishes for shared memory.
 inline constexpr std::string_view kTileMemory = "tile", kSharedTileMemory = "tile shared";
+/// The text of a loop whose turns the threads of a block share.
+inline constexpr std::string_view kSharedLoop = "shared";
 inline void mark_tile_memory(Op& local, bool shared = false) { local.text = shared ? kSharedTileMemory : kTileMemory; }
 inline bool is_shared_tile_memory(const Op& op) { return op.code == OpCode::local && op.text == kSharedTileMemory; }
 inline bool is_tile_memory(const Op& op) {
   return op.code == OpCode::local && (op.text == kTileMemory || op.text == kSharedTileMemory);
+}
+
+/// Memory that the threads of a block share.
+inline bool is_block_memory(const Op& op) { return op.code == OpCode::local && (op.imm & kOfBlock); }
+inline bool is_block_memory(const Value* array) {
+  return array->kind == ValueKind::result && is_block_memory(*array->op);
 }
 
 /// The first memory of a tile in a region; null if there is none.

@@ -3,6 +3,7 @@
 
 #include "analysis/uses.h"
 #include "ir/clone.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 #include "passes/rewrite.h"
 
@@ -52,6 +53,7 @@ class Unroller {
     if (!trips.known || trips.count == 0) return false;
     // Whatever the limits: nothing grows, and a loop less is a loop less.
     if (trips.count == 1) return true;
+    if (op.text == ir::kSharedLoop) return false;  // barriers are set around it, not between its turns
     if (trips.count > limits_.max_trips || trips.count * body_size > limits_.max_ops) return false;
     return grown_ + (trips.count - 1) * body_size <= limits_.growth && !makes_large_local(*op.regions[0]);
   }

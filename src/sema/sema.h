@@ -15,6 +15,9 @@ namespace weft::sema {
 struct Options {
   int max_unroll = 16;  // loops that must be unrolled to make sense are, up to this many trips (with wp.static: always)
   bool debug = false;   // assert statements are checked
+  /// GPUs: threads of a block. Tiles are worked on by all of them then, and the module depends on the number.
+  int block_dim = 1;
+  bool block_rows = false;  // then: blocks are the rows of the grid, all of them full
   bool gradients = false;  // the module will be differentiated: gradients and replays of its functions are lowered, too
 };
 

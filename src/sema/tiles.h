@@ -14,7 +14,7 @@ namespace weft::sema {
 
 class Tiles {
  public:
-  Tiles(FunctionLowering& lowering, const syntax::Node& at) : f_(lowering), b_(lowering.builder_), at_(at) {}
+  Tiles(FunctionLowering& lowering, const syntax::Node& at);
 
   /// Names of builtins that are lowered here.
   static bool is_form(std::string_view name);
@@ -74,6 +74,7 @@ class Tiles {
   ir::Value* get(const Window& w, Coords at);
   void put(const Window& w, Coords at, ir::Value* value);
   void loop(std::int64_t n, const std::function<void(ir::Value*)>& body);
+  void plain_loop(std::int64_t n, const std::function<void(ir::Value*)>& body);
   void each(const Shape& shape, const std::function<void(Coords)>& body);
   void copy(const Window& from, const Window& to);
   /// Both may be the same memory seen differently.
@@ -82,6 +83,30 @@ class Tiles {
   void watch(ir::Value* inside, ir::Value* index, ir::Value* extent, const std::string& what);
   /// Runs `make` where a place before the loops under way is, so that what it makes outlives a turn.
   Window make_before(const ir::Op* loops, ir::Region* region, const Type* element, const Shape& shape);
+
+  // threads of a block (tiles_block.cpp)
+  /// Whether work is shared by several threads here.
+  bool cooperates() const { return threads_ > 1 && !sharing_; }
+  /// The thread's number in its block, and how many there are.
+  ir::Value* thread();
+  ir::Value* thread_count();
+  /// Turns that the threads share: thread t takes t, t + threads, …
+  void share(std::int64_t n, const std::function<void(ir::Value*)>& body);
+  /// The thread's place in a tile that has one for each.
+  ir::Value* own_place() { return threads_ > 1 ? thread() : i32(0); }
+  /// Zeros for threads that a block at the end of the grid lacks.
+  void fill_missing(const Window& made);
+  /// What one thread has; null after an error.
+  ir::Value* from_thread(ir::Value* value, const Argument& which);
+  /// What one thread does for all.
+  void once(const std::function<void()>& body);
+  /// Each thread's own number of a tile's places, as coordinates.
+  std::vector<ir::Value*> coordinates(const Shape& shape, ir::Value* i);
+  /// Running sums, minima or maxima of a packed window, in the order of docs/design/tiles.md.
+  static constexpr std::int64_t kScanGroup = 32;
+  Window scan_shared(Window from, ir::OpCode code);
+  /// The index of the least or greatest element, by a tree over indices; `memory` is packed.
+  ir::Value* extreme_place(const Window& memory, bool most);
 
   // arguments (tiles_core.cpp)
   std::optional<Bound> bind(std::string_view form, std::span<const std::string_view> params, std::size_t needed,
@@ -184,6 +209,9 @@ class Tiles {
   Entity form_sort(const std::vector<Argument>& args);
   Entity form_random(std::string_view name, const std::vector<Argument>& args);
   Entity form_stack(std::string_view name, const std::vector<Argument>& args);
+  /// A push by all threads of a block.
+  Entity push_all(ir::Value* data, ir::Value* count, ir::Value* value, ir::Value* wanted, std::int64_t capacity,
+                  const std::function<void(ir::Value*)>& set);
   ir::Value* library_call(std::string_view name, std::vector<ir::Value*> args);
   /// data, offset and strides, as library functions take them.
   void pass(const Window& w, std::vector<ir::Value*>& args, bool swapped = false);
@@ -191,6 +219,11 @@ class Tiles {
   bool writes_once() const;
   /// c += ±a b along rows; `fresh_out`: c has nothing yet.
   void multiply_rows(const Window& a, const Window& b, const Window& c, bool fresh_out, bool plus_sign);
+  /// The same by the threads of a block: `values` are the operands as library functions take them.
+  void multiply_shared(std::vector<ir::Value*>& values, const Shape& extents, ir::Value* alpha, ir::Value* beta,
+                       bool fresh_out);
+  void solve_shared(std::vector<ir::Value*>& values, const Window& from, const Window& to, std::int64_t n,
+                    std::int64_t columns, const std::function<void(const Window&)>& add);
   bool float_tile(std::string_view form, const Window& w, const syntax::Node& at, bool halves);
   /// Runs `work` on memory without gaps, and brings the result back if `w` has some.
   void in_packed(const Window& w, const std::function<void(const Window&)>& work);
@@ -198,7 +231,9 @@ class Tiles {
   FunctionLowering& f_;
   ir::Builder& b_;
   const syntax::Node& at_;
+  const int threads_;             // of a block
   ir::Op* outermost_ = nullptr;  // of the loops that each() has open
+  bool sharing_ = false;         // inside of a loop that threads share: what is made there is a thread's own
 };
 
 }  // namespace weft::sema

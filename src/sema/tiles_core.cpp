@@ -1,5 +1,6 @@
 // Memory of tiles, loops over their elements, and how builtins read their arguments.
 #include <algorithm>
+#include <utility>
 
 #include "ir/tile_memory.h"
 #include "sema/tiles.h"
@@ -21,6 +22,9 @@ ir::Value* part(ir::Builder& b, ir::Value* tile, std::int32_t field) {
 
 }  // namespace
 
+Tiles::Tiles(FunctionLowering& lowering, const syntax::Node& at)
+    : f_(lowering), b_(lowering.builder_), at_(at), threads_(lowering.module_.options().block_dim) {}
+
 Tiles::Window Tiles::window(ir::Value* tile) {
   const TileType* type = tile_type(tile->type);
   return {type, part(b_, tile, 0), part(b_, tile, 1)};
@@ -40,9 +44,10 @@ Entity Tiles::entity(const Window& w, Entity::Hold hold) {
 Tiles::Window Tiles::make(const Type* element, const Shape& shape) {
   const TileType& type = types::tile(element, shape);
   b_.set_loc(at_.loc);
-  ir::Value* memory =
-      b_.local(types::array(element, 1), std::span(&type.count, 1));  // zeroed where something reads it so
+  // Zeroed where something reads it so; what threads share is written before it is read.
+  ir::Value* memory = b_.local(types::array(element, 1), std::span(&type.count, 1));
   ir::mark_tile_memory(*memory->op);
+  if (cooperates()) memory->op->imm = ir::kOfBlock | ir::kRaw;
   return {&type, memory, i32(0)};
 }
 
@@ -55,9 +60,11 @@ Entity Tiles::stored(const Window& w, const Argument* storage) {
 
 Tiles::Window Tiles::make_before(const ir::Op* loops, ir::Region* region, const Type* element, const Shape& shape) {
   ir::Region* here = b_.region();
+  const bool sharing = std::exchange(sharing_, false);
   if (loops) b_.set_place(region, const_cast<ir::Op*>(loops));
   Window made = make(element, shape);
   if (loops) b_.set_place(here);
+  sharing_ = sharing;
   return made;
 }
 
@@ -103,6 +110,11 @@ void Tiles::put(const Window& w, Coords at, ir::Value* value) {
 }
 
 void Tiles::loop(std::int64_t n, const std::function<void(ir::Value*)>& body) {
+  if (cooperates()) return share(n, body);
+  plain_loop(n, body);
+}
+
+void Tiles::plain_loop(std::int64_t n, const std::function<void(ir::Value*)>& body) {
   if (n == 1) return body(i32(0));
   if (n < 1 || !f_.enter_region(at_)) return;
   ir::Region* outer = b_.region();
@@ -119,6 +131,11 @@ void Tiles::loop(std::int64_t n, const std::function<void(ir::Value*)>& body) {
 }
 
 void Tiles::each(const Shape& shape, const std::function<void(Coords)>& body) {
+  if (cooperates()) {
+    std::int64_t count = 1;
+    for (std::int64_t n : shape) count *= n;
+    return share(count, [&](ir::Value* i) { body(coordinates(shape, i)); });
+  }
   std::vector<ir::Value*> at;
   const std::function<void(std::size_t)> nest = [&](std::size_t d) {
     if (d == shape.size()) return body(at);
@@ -374,6 +391,7 @@ ir::Value* Tiles::unassigned(const Type* type) {
   ir::Op* start = f_.function_.body->first;
   if (start) b_.set_place(f_.function_.body, start);
   ir::Value* parts[] = {b_.local(types::array(tile.element, 1), std::span(&count, 1), false), i32(first)};
+  if (threads_ > 1) parts[0]->op->imm = ir::kOfBlock;
   ir::Value* made = b_.construct(type, parts);
   if (start) b_.set_place(here);
   return made;

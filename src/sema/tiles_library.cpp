@@ -163,6 +163,11 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   for (std::int64_t k : {m, n, p}) values.push_back(i32(k));
   const bool fresh_out = !out_arg || is(beta, 0);
   const bool one = is(alpha, 1) || is(alpha, -1);
+  if (threads_ > 1) {
+    multiply_shared(values, {m, n, p}, alpha, beta, fresh_out);
+    if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
+    return out_arg ? Entity::nothing() : fresh(out);
+  }
   if (!writes_once() && n > 3 && one && (fresh_out || is(beta, 1))) {
     multiply_rows(left, right, target, fresh_out, is(alpha, 1));
     if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
@@ -182,6 +187,26 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   }
   if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
   return out_arg ? Entity::nothing() : fresh(out);
+}
+
+void Tiles::multiply_shared(std::vector<ir::Value*>& values, const Shape& extents, ir::Value* alpha, ir::Value* beta,
+                            bool fresh_out) {
+  const auto is = [](const ir::Value* v, double n) { return v->is_constant() && v->as_float() == n; };
+  const bool one = is(alpha, 1) || is(alpha, -1), keep = one && !fresh_out && is(beta, 1);
+  const bool plain = one && (fresh_out || keep);
+  const Type* type = alpha->type;
+  values.push_back(f_.function_.constant_float(type, plain && is(alpha, -1) ? -1.0 : 1.0));
+  values.push_back(i32(keep));
+  values.push_back(alpha);
+  values.push_back(beta);
+  values.push_back(i32(plain ? 0 : fresh_out ? 1 : 2));
+  values.push_back(thread());
+  values.push_back(thread_count());
+  // Squares of 4, 2 or 1, the largest for which all threads have something to do.
+  const auto fits = [&](std::int64_t edge) {
+    return extents[0] % edge == 0 && extents[1] % edge == 0 && extents[0] * extents[1] >= edge * edge * threads_;
+  };
+  library_call(fits(4) ? "_tile_matmul_block_4" : fits(2) ? "_tile_matmul_block_2" : "_tile_matmul_block", values);
 }
 
 bool Tiles::writes_once() const { return f_.module_.options().gradients; }
@@ -216,6 +241,14 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
   const bool inplace = name == "tile_cholesky_inplace", upper = *mode == "upper";
   if (inplace && is_broadcast(a))
     return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
+  if (threads_ > 1 && !writes_once()) {
+    const Window target = inplace ? a : copy_of(a);
+    const Shape& strides = target.type->strides;
+    library_call("_tile_cholesky_block",
+                 {target.data, target.offset, i32(strides[upper]), i32(strides[!upper]), i32(a.type->shape[0]),
+                  thread(), thread_count()});
+    return inplace ? Entity::nothing() : fresh(target);
+  }
   if (!writes_once()) {
     Window target = inplace ? a : copy_of(a);
     const Shape& strides = target.type->strides;
@@ -238,7 +271,11 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
   pass(source, values, upper);  // the upper triangle is the lower one of the transpose
   pass(target, values, upper);
   values.push_back(i32(a.type->shape[0]));
-  library_call("_tile_cholesky", values);
+  if (threads_ > 1) {
+    values.push_back(thread());
+    values.push_back(thread_count());
+  }
+  library_call(threads_ > 1 ? "_tile_cholesky_block_once" : "_tile_cholesky", values);
   return inplace ? Entity::nothing() : fresh(target);
 }
 
@@ -276,6 +313,7 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
       if (square) values[first + 3] = i32(-values[first + 3]->as_int());
     };
     add(matrix_memory, true, transposed);
+    if (threads_ > 1) return solve_shared(values, from, to, n, columns, [&](const Window& w) { add(w, false, false); });
     if (writes_once()) add(from, false, false);
     add(to, false, false);
     const bool rows = columns > 1 && to.type->strides[1] == 1;
@@ -284,7 +322,7 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
     values.push_back(i32(columns));
     library_call(writes_once() ? "_tile_solve" : rows ? "_tile_solve_rows" : "_tile_solve_columns", values);
   };
-  const Window target = inplace ? y : writes_once() ? make(y.type->element, y.type->shape) : copy_of(y);
+  const Window target = inplace ? y : writes_once() || threads_ > 1 ? make(y.type->element, y.type->shape) : copy_of(y);
   if (!both) {
     solve(y, target, upper, false);
     return inplace ? Entity::nothing() : fresh(target);
@@ -293,6 +331,23 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
   solve(y, target, false, given_upper);
   solve(target, target, true, !given_upper);
   return inplace ? Entity::nothing() : fresh(target);
+}
+
+void Tiles::solve_shared(std::vector<ir::Value*>& values, const Window& from, const Window& to, std::int64_t n,
+                         std::int64_t columns, const std::function<void(const Window&)>& add) {
+  const bool one = columns == 1, shorter = n <= threads_ && f_.module_.options().block_rows;
+  if (one && !shorter && from.data != to.data) copy(from, to);
+  if (!one || shorter) {
+    add(from);
+    if (one) values.pop_back();
+  }
+  add(to);
+  if (one) values.pop_back();
+  values.push_back(i32(n));
+  if (!one) values.push_back(i32(columns));
+  values.push_back(thread());
+  values.push_back(thread_count());
+  library_call(!one ? "_tile_solve_block" : shorter ? "_tile_solve_block_one" : "_tile_solve_block_long", values);
 }
 
 Entity Tiles::form_diag_add(const std::vector<Argument>& args) {
@@ -323,12 +378,13 @@ Entity Tiles::form_arg_extreme(std::string_view name, const std::vector<Argument
     return fail(DiagCode::bad_call, at_,
                 std::string(name) + "() takes tiles of numbers, not of " + w.type->element->user_name());
   const Window memory = packed(w);
-  ir::Value* place = library_call(name == "tile_argmin" ? "_tile_argmin" : "_tile_argmax",
-                                  {memory.data, memory.offset, i32(w.type->count)});
+  ir::Value* place = threads_ > 1 ? extreme_place(memory, name == "tile_argmax")
+                                  : library_call(name == "tile_argmin" ? "_tile_argmin" : "_tile_argmax",
+                                                 {memory.data, memory.offset, i32(w.type->count)});
   if (!place) return Entity::failed();
   const Window made = make(types::i32(), {1});
   ir::Value* at[] = {i32(0)};
-  put(made, at, place);
+  once([&] { put(made, at, place); });
   return fresh(made);
 }
 
@@ -347,9 +403,10 @@ Entity Tiles::form_scan(std::string_view name, const std::vector<Argument>& args
   const OpCode code = name == "tile_scan_max_inclusive"   ? OpCode::max
                       : name == "tile_scan_min_inclusive" ? OpCode::min
                                                           : OpCode::add;
-  constexpr std::int64_t kGroup = 32;
+  constexpr std::int64_t kGroup = kScanGroup;
   // Inside of 32 neighbours each element takes in the one 1, 2, 4… before it; then the totals of such groups do the same.
   const std::function<Window(Window)> scan = [&](Window from) {
+    if (cooperates()) return scan_shared(from, code);
     const std::int64_t n = from.type->count, groups = (n + kGroup - 1) / kGroup;
     for (std::int64_t d = 1; d < std::min(n, kGroup); d *= 2) {
       const Window to = make(from.type->element, {n});
@@ -394,7 +451,7 @@ Entity Tiles::form_scan(std::string_view name, const std::vector<Argument>& args
     const bool shift = name == "tile_scan_exclusive";
     const Window moved = make(w.type->element, {w.type->count});
     ir::Value* first[] = {i32(0)};
-    if (shift) put(moved, first, f_.function_.zero(w.type->element));
+    if (shift) once([&] { put(moved, first, f_.function_.zero(w.type->element)); });
     if (w.type->count > (shift ? 1 : 0))
       loop(w.type->count - (shift ? 1 : 0), [&](ir::Value* i) {
         ir::Value *from[] = {i}, *to[] = {plus(i, i32(shift ? 1 : 0))};
@@ -439,7 +496,9 @@ Entity Tiles::form_sort(const std::vector<Argument>& args) {
     put(sorted, at, k);
     put(order, at, i);
   });
-  library_call("_tile_sort", {sorted.data, order.data, more.data, more_order.data, i32(n)});
+  std::vector<ir::Value*> memories = {sorted.data, order.data, more.data, more_order.data, i32(n)};
+  if (threads_ > 1) memories.insert(memories.end(), {thread(), thread_count()});
+  library_call(threads_ > 1 ? "_tile_sort_block" : "_tile_sort", memories);
   const auto bring = [&](const Window& from, const Window& to) {
     in_packed(to, [&](const Window& memory) {
       const Window target = flat(memory);
@@ -479,13 +538,24 @@ Entity Tiles::form_fft(std::string_view name, const std::vector<Argument>& args)
                     std::to_string(rest) + " or a multiple of it; factors up to 64 are possible");
   if (n == 1) return Entity::nothing();
   const Window twiddles = make(element, {n});
-  ir::Value* first[] = {i32(0)};
-  put(twiddles, first, f_.function_.zero(element));
-  library_call("_tile_twiddles", {twiddles.data, i32(n), i32(name == "tile_fft" ? -1 : 1)});
+  const bool shared = threads_ > 1;
+  const auto with_threads = [&](std::vector<ir::Value*> values) {
+    if (shared) values.insert(values.end(), {thread(), thread_count()});
+    return values;
+  };
+  ir::Value* sign = i32(name == "tile_fft" ? -1 : 1);
+  if (shared) {
+    library_call("_tile_twiddles_block",
+                 with_threads({twiddles.data, i32(n), sign, f_.function_.zero(element->element())}));
+  } else {
+    ir::Value* first[] = {i32(0)};
+    put(twiddles, first, f_.function_.zero(element));
+    library_call("_tile_twiddles", {twiddles.data, i32(n), sign});
+  }
   const Window scratch[] = {make(element, {n}), make(element, {n})};
   in_packed(w, [&](const Window& memory) {
     const std::int64_t rows = memory.type->count / n;
-    loop(rows, [&](ir::Value* row) {
+    plain_loop(rows, [&](ir::Value* row) {
       ir::Value* start = plus(memory.offset, times(row, n));
       ir::Value *from = memory.data, *from_at = start;
       std::int64_t size = n, stride = 1;
@@ -496,7 +566,8 @@ Entity Tiles::form_fft(std::string_view name, const std::vector<Argument>& args)
         if (r != 2 && r != 4) values.push_back(i32(r));
         values.push_back(i32(size));
         values.push_back(i32(stride));
-        library_call(r == 2 ? "_tile_fft_stage_2" : r == 4 ? "_tile_fft_stage_4" : "_tile_fft_stage", values);
+        const std::string pass = shared ? "_tile_fft_block" : "_tile_fft_stage";
+        library_call(pass + (r == 2 ? "_2" : r == 4 ? "_4" : ""), with_threads(std::move(values)));
         from = to.data;
         from_at = i32(0);
         size /= r;

@@ -253,7 +253,7 @@ Entity Tiles::reduce(const Window& w, std::optional<std::int64_t> axis, const Co
     if (!sum) return Entity::failed();
     const Window made = make(w.type->element, {1});
     ir::Value* at[] = {i32(0)};
-    put(made, at, sum);
+    once([&] { put(made, at, sum); });
     return fresh(made);
   }
   const std::size_t along = std::size_t(*axis);

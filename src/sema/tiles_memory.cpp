@@ -68,6 +68,8 @@ Entity Tiles::form_fill(std::string_view name, const std::vector<Argument>& args
   if (!value)
     return fail(DiagCode::bad_call, at_, "there is no one of type " + element->user_name(),
                 "use wp.tile_full(shape, value)");
+  if (thread && threads_ > 1) value = from_thread(value, *(*bound)[2]);
+  if (!value) return Entity::failed();
   const Window made = make(element, *shape);
   fill(made, value);
   return stored(made, bound->back());
@@ -160,22 +162,24 @@ Entity Tiles::form_tile(const std::vector<Argument>& args) {
   if (!x || !preserve) return Entity::failed();
   const Type* type = x->type;
   if (!type->is_composite() || *preserve) {
-    if (!check_shape({1}, type, node(*(*bound)[0]))) return Entity::failed();
-    const Window made = make(type, {1});
-    ir::Value* at[] = {i32(0)};
+    if (!check_shape({threads_}, type, node(*(*bound)[0]))) return Entity::failed();
+    const Window made = make(type, {threads_});
+    fill_missing(made);
+    ir::Value* at[] = {own_place()};
     put(made, at, x);
     return fresh(made);
   }
   const bool matrix = type->is_mat();
   Shape shape = {std::int64_t(type->rows())};
   if (matrix) shape.push_back(std::int64_t(type->cols()));
-  shape.push_back(1);
+  shape.push_back(threads_);
   const Window made = make(type->element(), shape);
+  fill_missing(made);
   for (std::uint32_t k = 0; k < type->component_count(); ++k) {
     const std::int32_t cols = std::int32_t(matrix ? type->cols() : 1), c = std::int32_t(k);
     const ir::PathStep path[] = {{ir::PathStep::index, false, false, c / cols},
                                  {ir::PathStep::index, false, false, c % cols}};
-    ir::Value* at[] = {i32(k)};
+    ir::Value* at[] = {plus(i32(std::int64_t(k) * threads_), own_place())};
     put(flat(made), at, b_.extract(x, std::span(path, matrix ? 2u : 1u)));
   }
   return fresh(made);
@@ -187,17 +191,18 @@ Entity Tiles::form_untile(const std::vector<Argument>& args) {
   const Window w = bound ? tile_argument("untile", "a", *(*bound)[0]) : Window{};
   if (!w) return Entity::failed();
   const Shape& shape = w.type->shape;
-  if (shape.back() != 1)
+  if (shape.back() != threads_)
     return fail(DiagCode::bad_call, at_,
                 "untile() takes a tile whose last extent is block_dim: " + shape_text(shape) + " ends in " +
-                    std::to_string(shape.back()) + ", block_dim is 1 on the CPU");
+                    std::to_string(shape.back()) + ", block_dim is " + std::to_string(threads_) +
+                    (threads_ > 1 ? "" : " on the CPU"));
   if (shape.size() > 3 || (shape.size() > 1 && !w.type->element->is_scalar()))
     return fail(DiagCode::bad_call, at_, "untile() does not work on " + w.type->type->user_name());
   std::vector<ir::Value*> parts;
   const std::int64_t rows = shape.size() > 1 ? shape[0] : 1, cols = shape.size() > 2 ? shape[1] : 1;
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < cols; ++c) {
-      std::vector<ir::Value*> at = {i32(0)};
+      std::vector<ir::Value*> at = {own_place()};
       if (shape.size() > 2) at.insert(at.begin(), i32(c));
       if (shape.size() > 1) at.insert(at.begin(), i32(r));
       parts.push_back(get(w, at));

@@ -20,11 +20,15 @@ Entity Tiles::form_query_next(std::string_view name, std::vector<Argument> args)
                 std::string(name) + "() takes a " + std::string(wanted) + ", not " + f_.describe(query),
                 std::string("make one: wp.") + (mesh ? "tile_mesh_query_aabb" : "tile_bvh_query_aabb") + "(…)");
   args[0].keyword = {};
-  const Entity found = f_.call_functions({library_function("_tile_query_next")}, std::move(args), at_);
+  if (threads_ > 1)
+    for (ir::Value* v : {thread(), thread_count()}) args.push_back({{}, Entity::of(v), nullptr, nullptr});
+  const std::string_view step = threads_ > 1 ? "_tile_query_next_block" : "_tile_query_next";
+  const Entity found = f_.call_functions({library_function(step)}, std::move(args), at_);
   if (!found.is_value()) return Entity::failed();
-  const Window made = make(types::i32(), {1});  // a block is one thread here
-  ir::Value* first[] = {i32(0)};
-  put(made, first, found.value);
+  const Window made = make(types::i32(), {threads_});
+  fill_missing(made);
+  ir::Value* own[] = {own_place()};
+  put(made, own, found.value);
   return fresh(made);
 }
 
@@ -137,6 +141,11 @@ Entity Tiles::form_element_inplace(std::string_view name, const std::vector<Argu
   const std::string_view op = name.substr(5, name.size() - 5 - std::string_view("_inplace").size());
   bool failed = false;
   guarded(place->inside ? place->inside : b_.boolean(true), [&] {
+    if (threads_ > 1 && (op == "add" || op == "sub") && value->type == w.type->element && value->type->is_numeric()) {
+      ir::Value* by = op == "sub" ? f_.fold(OpCode::neg, value) : value;  // of several threads all are added
+      b_.atomic(ir::AtomicKind::add, w.data, place->indices, 0, {}, {}, by);
+      return;
+    }
     const Entity now = call_on(builtin(op), {Entity::of(b_.load(w.data, place->indices, 0)), Entity::of(value)});
     failed = !now.is_value();
     if (now.is_value() && now.type() != w.type->element) {
@@ -251,9 +260,11 @@ Entity Tiles::print(const Entity& tile) {
   for (std::int64_t n : w.type->shape) shape += (shape.empty() ? "" : ",") + std::to_string(n);
   const bool shared = w.data->kind == ir::ValueKind::result && ir::is_shared_tile_memory(*w.data->op);
   text += " = tile(shape=(" + shape + "), storage=" + (shared ? "shared" : "register") + ")\n";
-  b_.set_loc(at_.loc);
-  ir::Op* op = b_.op(OpCode::printf, operands);
-  op->text = f_.function_.arena.copy(text);
+  once([&] {
+    b_.set_loc(at_.loc);
+    ir::Op* op = b_.op(OpCode::printf, operands);
+    op->text = f_.function_.arena.copy(text);
+  });
   return Entity::nothing();
 }
 

@@ -37,7 +37,7 @@ Entity Tiles::form_stack(std::string_view name, const std::vector<Argument>& arg
     if (shape->size() != 1) return fail(DiagCode::bad_call, at_, "the capacity of a stack is one number");
     const Window data = make(element, *shape), count = make(types::i32(), {1});
     ir::Value* first[] = {i32(0)};
-    put(count, first, i32(0));
+    once([&] { put(count, first, i32(0)); });
     ir::Value* parts[] = {data.data, count.data};
     return Entity::of(b_.construct(stack_type(element, (*shape)[0]), parts));
   }
@@ -55,7 +55,7 @@ Entity Tiles::form_stack(std::string_view name, const std::vector<Argument>& arg
   ir::Value *data = field_of(b_, stack, 0), *counter = field_of(b_, stack, 1);
   ir::Value* first[] = {i32(0)};
   ir::Value* count = b_.load(counter, first, 0);
-  const auto set = [&](ir::Value* n) { b_.store(counter, first, 0, {}, {}, n); };
+  const auto set = [&](ir::Value* n) { once([&] { b_.store(counter, first, 0, {}, {}, n); }); };
   if (name == "tile_stack_count") return Entity::of(count);
   if (name == "tile_stack_clear") {
     set(i32(0));
@@ -72,6 +72,7 @@ Entity Tiles::form_stack(std::string_view name, const std::vector<Argument>& arg
     if (value->type != element)
       return fail(DiagCode::type_mismatch, node(given),
                   "the value is " + value->type->user_name() + ", the stack has " + element->user_name());
+    if (threads_ > 1) return push_all(data, count, value, wanted, *capacity, set);
     ir::Value* room = b_.binary(OpCode::bit_and, wanted, b_.binary(OpCode::lt, count, i32(*capacity)));
     guarded(room, [&] {
       ir::Value* at[] = {count};
@@ -80,13 +81,37 @@ Entity Tiles::form_stack(std::string_view name, const std::vector<Argument>& arg
     });
     return Entity::of(b_.select(room, count, i32(-1)));
   }
-  ir::Value* any = b_.binary(OpCode::gt, count, i32(0));
-  ir::Value* top = b_.binary(OpCode::sub, count, i32(1));
+  // Each thread takes one, the first the topmost.
+  ir::Value* top = b_.binary(OpCode::sub, count, plus(i32(1), own_place()));
+  ir::Value* any = b_.binary(OpCode::ge, top, i32(0));
   ir::Value* at[] = {b_.select(any, top, i32(0))};
   ir::Value* read = b_.load(data, at, 0);
   ir::Value* value = b_.select(any, read, f_.function_.zero(element));
-  set(b_.select(any, top, i32(0)));
+  ir::Value* left = threads_ > 1 ? b_.binary(OpCode::sub, count, thread_count()) : top;
+  set(b_.binary(OpCode::max, left, i32(0)));
   return Entity::of_tuple({Entity::of(value), Entity::of(b_.select(any, top, i32(-1)))});
+}
+
+Entity Tiles::push_all(ir::Value* data, ir::Value* count, ir::Value* value, ir::Value* wanted, std::int64_t capacity,
+                       const std::function<void(ir::Value*)>& set) {
+  // Slots in the order of threads.
+  const Window totals = make(types::i32(), {(threads_ + 31) / 32});
+  const Entity both = f_.call_functions({library_function("_tile_rank_block")},
+                                        {{{}, Entity::of(wanted), nullptr, nullptr},
+                                         {{}, Entity::of(totals.data), nullptr, nullptr},
+                                         {{}, Entity::of(thread()), nullptr, nullptr},
+                                         {{}, Entity::of(thread_count()), nullptr, nullptr}},
+                                        at_);
+  if (both.kind != Entity::Kind::tuple || both.elements->size() != 2) return Entity::failed();
+  ir::Value *before = (*both.elements)[0].value, *all = (*both.elements)[1].value;
+  ir::Value* slot = b_.binary(OpCode::add, count, before);
+  ir::Value* room = b_.binary(OpCode::bit_and, wanted, b_.binary(OpCode::lt, slot, i32(capacity)));
+  guarded(room, [&] {
+    ir::Value* at[] = {slot};
+    b_.store(data, at, 0, {}, {}, value);
+  });
+  set(b_.binary(OpCode::min, b_.binary(OpCode::add, count, all), i32(capacity)));
+  return Entity::of(b_.select(room, slot, i32(-1)));
 }
 
 Entity Tiles::form_random(std::string_view name, const std::vector<Argument>& args) {

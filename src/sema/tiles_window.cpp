@@ -365,6 +365,10 @@ Entity Tiles::form_scatter(std::string_view name, const std::vector<Argument>& a
     return fail(DiagCode::bad_call, at_, "tile_scatter_add() does not work on " + w.type->type->user_name());
   ir::Value* condition = place->inside ? f_.fold(OpCode::bit_and, wanted, place->inside) : wanted;
   guarded(condition, [&] {
+    if (add && threads_ > 1) {
+      b_.atomic(ir::AtomicKind::add, w.data, place->indices, 0, {}, {}, value);
+      return;
+    }
     ir::Value* now = add ? b_.binary(OpCode::add, b_.load(w.data, place->indices, 0), value) : value;
     b_.store(w.data, place->indices, 0, {}, {}, now);
   });

@@ -8,7 +8,7 @@ rng = np.random.default_rng(11)
 
 
 def run(kernel, *arguments, dim=1, block_dim=32):
-    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=block_dim, device="cpu")
+    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=block_dim)
 
 
 def check_gradient(kernel, inputs, out_shape, out_dtype=wp.float64, tolerance=1e-6):

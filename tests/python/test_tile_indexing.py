@@ -9,15 +9,15 @@ rng = np.random.default_rng(5)
 
 
 def run(kernel, *arguments, dim=1):
-    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=32, device="cpu")
+    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=32)
 
 
 def arr(values, dtype=float, **options):
-    return wp.array(np.asarray(values), dtype=dtype, device="cpu", **options)
+    return wp.array(np.asarray(values), dtype=dtype, **options)
 
 
 def zeros(shape, dtype=float, **options):
-    return wp.zeros(shape, dtype=dtype, device="cpu", **options)
+    return wp.zeros(shape, dtype=dtype, **options)
 
 
 @wp.kernel

@@ -5,7 +5,7 @@ import pytest
 
 import warp as wp
 
-pytestmark = pytest.mark.cpu_only("kernels with tiles")
+
 
 rng = np.random.default_rng(7)
 LOW = rng.uniform(-1, 0.8, (200, 3)).astype(np.float32)
@@ -13,7 +13,7 @@ HIGH = LOW + rng.uniform(0.01, 0.2, (200, 3)).astype(np.float32)
 
 
 def run(kernel, inputs):
-    wp.launch_tiled(kernel, dim=1, inputs=inputs, block_dim=32, device="cpu")
+    wp.launch_tiled(kernel, dim=1, inputs=inputs, block_dim=32)
 
 
 @wp.kernel
@@ -69,13 +69,13 @@ def faces(id: wp.uint64, low: wp.vec3, high: wp.vec3, hits: wp.array(dtype=int),
 
 
 def tree():
-    return wp.Bvh(wp.array(LOW, dtype=wp.vec3, device="cpu"), wp.array(HIGH, dtype=wp.vec3, device="cpu"))
+    return wp.Bvh(wp.array(LOW, dtype=wp.vec3), wp.array(HIGH, dtype=wp.vec3))
 
 
 @pytest.mark.parametrize("kernel", [boxes_while_valid, boxes_until_none])
 def test_boxes(kernel):
     low, high = np.float32([-0.3, -0.4, -0.2]), np.float32([0.4, 0.1, 0.5])
-    hits = wp.zeros(len(LOW), dtype=int, device="cpu")
+    hits = wp.zeros(len(LOW), dtype=int)
     bvh = tree()
     run(kernel, [bvh.id, wp.vec3(*low), wp.vec3(*high), hits])
     want = np.all((LOW <= high) & (HIGH >= low), axis=1)
@@ -84,7 +84,7 @@ def test_boxes(kernel):
 
 
 def test_nothing_found():
-    hits = wp.zeros(len(LOW), dtype=int, device="cpu")
+    hits = wp.zeros(len(LOW), dtype=int)
     bvh = tree()
     for kernel in (boxes_while_valid, boxes_until_none):
         run(kernel, [bvh.id, wp.vec3(5.0), wp.vec3(6.0), hits])
@@ -92,12 +92,12 @@ def test_nothing_found():
 
 
 def test_rays_find_what_single_threads_find():
-    hits, other, want = (wp.zeros(len(LOW), dtype=int, device="cpu") for _ in range(3))
+    hits, other, want = (wp.zeros(len(LOW), dtype=int) for _ in range(3))
     bvh = tree()
     middle = 0.5 * (LOW[0] + HIGH[0])
     ray = [bvh.id, wp.vec3(-2.0, 0.1, 0.05), wp.vec3(*(middle - np.float32([-2.0, 0.1, 0.05])))]
     run(rays, [*ray, hits, other])
-    wp.launch(one_by_one, dim=1, inputs=[*ray, want], device="cpu")
+    wp.launch(one_by_one, dim=1, inputs=[*ray, want])
     assert want.numpy().any()
     np.testing.assert_array_equal(hits.numpy(), want.numpy())
     np.testing.assert_array_equal(other.numpy(), want.numpy())
@@ -105,10 +105,10 @@ def test_rays_find_what_single_threads_find():
 
 def test_faces():
     corners = (LOW[:, None] + rng.uniform(0, 0.1, (200, 3, 3))).astype(np.float32)
-    points = wp.array(corners.reshape(-1, 3), dtype=wp.vec3, device="cpu")
-    mesh = wp.Mesh(points, wp.array(np.arange(600), dtype=int, device="cpu"))
+    points = wp.array(corners.reshape(-1, 3), dtype=wp.vec3)
+    mesh = wp.Mesh(points, wp.array(np.arange(600), dtype=int))
     low, high = np.float32([-0.3, -0.4, -0.2]), np.float32([0.4, 0.1, 0.5])
-    hits, other = (wp.zeros(200, dtype=int, device="cpu") for _ in range(2))
+    hits, other = (wp.zeros(200, dtype=int) for _ in range(2))
     run(faces, [mesh.id, wp.vec3(*low), wp.vec3(*high), hits, other])
     want = np.all((corners.min(axis=1) <= high) & (corners.max(axis=1) >= low), axis=1)
     np.testing.assert_array_equal(hits.numpy(), want)
@@ -126,7 +126,7 @@ def test_the_names_of_the_types():
         query = wp.tile_bvh_query_aabb(id, wp.vec3(-9.0), wp.vec3(9.0))
         hits[first(query)] = 1
 
-    hits = wp.zeros(len(LOW), dtype=int, device="cpu")
+    hits = wp.zeros(len(LOW), dtype=int)
     bvh = tree()
     run(ask, [bvh.id, hits])
     assert hits.numpy().sum() == 1

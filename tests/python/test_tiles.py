@@ -10,11 +10,11 @@ rng = np.random.default_rng(11)
 
 
 def run(kernel, *arguments, dim=1, block_dim=32):
-    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=block_dim, device="cpu")
+    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=block_dim)
 
 
 def arr(values, dtype=float):
-    return wp.array(np.asarray(values), dtype=dtype, device="cpu")
+    return wp.array(np.asarray(values), dtype=dtype)
 
 
 @wp.kernel
@@ -26,7 +26,7 @@ def load_map_store(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
 
 def test_load_map_store():
     x = rng.normal(size=(3 * N, M)).astype(np.float32)
-    y = wp.zeros((3 * N, M), dtype=float, device="cpu")
+    y = wp.zeros((3 * N, M), dtype=float)
     run(load_map_store, arr(x), y, dim=3)
     np.testing.assert_allclose(y.numpy(), np.sin(x) + 2 * x, rtol=1e-6, atol=1e-6)
 
@@ -39,7 +39,7 @@ def test_outside_is_zero_and_dropped():
 
     x = rng.normal(size=(6, 5)).astype(np.float32)
     for a, b in ((0, 0), (-2, 1), (4, 3), (100, 0), (-100, -100)):
-        y = wp.zeros((6, 5), dtype=float, device="cpu")
+        y = wp.zeros((6, 5), dtype=float)
         run(shift, arr(x), y, a, b)
         want = np.zeros((6, 5), np.float32)
         for i in range(4):
@@ -71,7 +71,7 @@ def test_sums_have_one_order(n):
         y[2] = wp.tile_min(t)[0]
 
     x = rng.normal(size=n).astype(np.float32)
-    y = wp.zeros(3, dtype=float, device="cpu")
+    y = wp.zeros(3, dtype=float)
     run(total, arr(x), y)
     np.testing.assert_array_equal(y.numpy(), [tree_sum(x), x.max(), x.min()])
 
@@ -85,7 +85,7 @@ def test_sums_along_axes():
         wp.tile_store(c, wp.tile_reduce(wp.add, t, axis=-1))
 
     x = rng.normal(size=(3, 4, 5)).astype(np.float32)
-    out = [wp.zeros(s, dtype=float, device="cpu") for s in ((4, 5), (3, 5), (3, 4))]
+    out = [wp.zeros(s, dtype=float) for s in ((4, 5), (3, 5), (3, 4))]
     run(sums, arr(x), *out)
     for axis in range(3):
         np.testing.assert_allclose(out[axis].numpy(), x.sum(axis), rtol=1e-5, atol=1e-6)
@@ -103,7 +103,7 @@ def test_maps_with_functions_and_other_arguments():
         wp.tile_store(y, wp.tile_map(scaled, t, wp.vec3(1.0, 2.0, 3.0), 2))
 
     x = np.arange(8.0, dtype=np.float32)
-    y = wp.zeros(8, dtype=wp.vec3, device="cpu")
+    y = wp.zeros(8, dtype=wp.vec3)
     run(k, arr(x), y)
     np.testing.assert_array_equal(y.numpy(), np.outer(2 * x, [1, 2, 3]))
 
@@ -117,7 +117,7 @@ def test_makers():
         wp.tile_store(d, wp.tile_arange(4, dtype=int))
         d[5] = len(wp.tile_zeros(shape=(6, 2), dtype=float))
 
-    a = wp.zeros((2, 3), dtype=int, device="cpu")
+    a = wp.zeros((2, 3), dtype=int)
     b, c, d = wp.zeros(4, dtype=float), wp.zeros(3, dtype=wp.vec2), wp.zeros(6, dtype=int)
     run(k, a, b, c, d)
     np.testing.assert_array_equal(a.numpy(), np.ones((2, 3)))
@@ -139,7 +139,7 @@ def test_assignment_copies_and_windows_do_not():
         wp.tile_store(y[0], a)
         wp.tile_store(y[1], b)
 
-    y = wp.zeros((2, 4), dtype=float, device="cpu")
+    y = wp.zeros((2, 4), dtype=float)
     run(k, y)
     np.testing.assert_array_equal(y.numpy(), [[1, 5, 5, 9], [7, 2, 2, 2]])
 

@@ -39,6 +39,7 @@ std::string help_text() {
   --after PASS        print the IR after this stage of the pipeline ('--after help' names them)
   --passes A,B        run these stages alone, in this order, and print the IR
   --target T          cpu (default), or sm_70 … sm_90
+  --block-dim N       GPUs: threads of a block that work on tiles together; blocks are the rows of the grid
   --lanes N           SIMD lanes: 0 chosen, 1, 2, 4, 8, 16, 32
   --rank N            launch dimensions, 1 to 4
   --overlap           array arguments may overlap
@@ -107,6 +108,8 @@ Arguments parse_arguments(int argc, char** argv) {
       args.after = next();
     else if (name == "--target")
       args.target = next();
+    else if (name == "--block-dim")
+      args.options.gpu.block = small_number(next(), name, 0, 1024), args.options.gpu.rows = true;
     else if (name == "--lanes")
       args.options.lanes = small_number(next(), name, 0, 16);
     else if (name == "--rank")

@@ -33,6 +33,12 @@ void CpuHooks::add_together(Emitter&, const ir::Op&, ScalarKind, llvm::Value*, l
   WEFT_UNREACHABLE("threads of the CPU add by themselves");
 }
 
+llvm::Value* CpuHooks::thread_of_block(Emitter& e) const { return e.b.getInt32(0); }
+
+llvm::Value* CpuHooks::block_memory(Emitter&, const ir::Op&) const {
+  WEFT_UNREACHABLE("a thread is a block of its own");
+}
+
 llvm::Value* CpuHooks::threads_of_block(Emitter& e) const { return e.b.getInt32(1); }  // each is a block of its own
 
 llvm::Value* CpuHooks::object_table(Emitter& e) const {

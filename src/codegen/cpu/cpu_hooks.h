@@ -42,6 +42,8 @@ class CpuHooks final : public TargetHooks {
   void add_together(Emitter&, const ir::Op&, ScalarKind, llvm::Value*, llvm::ArrayRef<llvm::Value*>) const override;
 
   llvm::Value* threads_of_block(Emitter& e) const override;
+  llvm::Value* thread_of_block(Emitter& e) const override;
+  llvm::Value* block_memory(Emitter& e, const ir::Op& local) const override;
   llvm::Value* object_table(Emitter& e) const override;
   llvm::Value* is_running(Emitter& e) const override;
   void report_failure(Emitter& e, const FailedCheck& failed) const override;

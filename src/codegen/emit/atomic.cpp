@@ -6,6 +6,7 @@
 #include "codegen/emit/target_hooks.h"
 #include "ir/infer.h"
 #include "ir/origin.h"
+#include "ir/tile_memory.h"
 
 namespace weft::codegen {
 
@@ -14,13 +15,15 @@ using ir::OpCode;
 
 namespace {
 
-/// Whose memory an array is: the thread's own, where no other one takes part, or that of all threads.
-enum class Owner { thread, all, unknown };
+/// Whose memory an array is: the thread's own, where no other one takes part, that of its block, or that of all threads.
+enum class Owner { thread, block, all, unknown };
 
 Owner owner_of(const ir::Value* array) {
   const ir::Origin from = ir::origin_of(array);
   switch (from.kind) {
-    case ir::Origin::Kind::local: return Owner::thread;
+    case ir::Origin::Kind::local:
+      if (!from.local) return Owner::unknown;
+      return ir::is_block_memory(*from.local) ? Owner::block : Owner::thread;
     case ir::Origin::Kind::none:
     case ir::Origin::Kind::fixed:
     case ir::Origin::Kind::shared: return Owner::all;
@@ -104,6 +107,7 @@ class ElementAtomic {
     // No other thread touches the memory: plain loads and stores will do, and lanes only have to mind each other.
     alone_ = op.imm == analysis::kAddsAlone || owner == Owner::thread;
     anywhere_ = !alone_ && owner == Owner::unknown;
+    in_block_ = owner == Owner::block;
   }
 
   /// Gives the old values, or zeros where nobody wants them.
@@ -159,7 +163,7 @@ class ElementAtomic {
   /// lanes that go to places apart at once; lane by lane.
   void run() {
     // Threads that run together and add to one place do so together.
-    const bool together = adds() && !wanted_ && !alone_ && !anywhere_ && (e_.W == 1 || joins_lanes_) &&
+    const bool together = adds() && !wanted_ && !alone_ && !anywhere_ && !in_block_ && (e_.W == 1 || joins_lanes_) &&
                           e_.unit.hooks->adds_together(op_, info_);
     if (together) return active_ ? e_.when(e_.any(active_), [&] { add_together(); }) : add_together();
     if (joins_lanes_ && active_) return e_.when(e_.any(active_), [&] { one_lane(nullptr); });
@@ -236,7 +240,7 @@ class ElementAtomic {
     llvm::Value *next = read(values_), *if_equal = op_.atomic == AtomicKind::cas ? read(expected_) : nullptr;
     const ScalarAtomic atomic{op_.atomic, part.scalar, place, next, if_equal};
     // A GPU adds without waiting for an answer.
-    if (!wanted_ && !alone_ && !anywhere_ && e_.unit.hooks->reduce(e_, atomic)) return;
+    if (!wanted_ && !alone_ && !anywhere_ && !in_block_ && e_.unit.hooks->reduce(e_, atomic)) return;
     llvm::Value* old = anywhere_ ? e_.unit.hooks->atomic_anywhere(e_, atomic) : emit_scalar_atomic(e_, atomic, alone_);
     if (!wanted_) return;
     llvm::Value* index = i;
@@ -283,6 +287,7 @@ class ElementAtomic {
   bool halves_ = false;
   bool alone_ = false;        // no other thread takes part
   bool anywhere_ = false;     // nobody knows whose memory it is
+  bool in_block_ = false;     // the block's
   bool joins_lanes_ = false;  // all lanes go to one place, as one
   Parts slots_;
   llvm::Value* pointers_ = nullptr;  // of the lanes, or one for all
@@ -293,11 +298,12 @@ class ElementAtomic {
 
 void Emitter::emit_atomic(const ir::Op& op) {
   const Type* type = op.result()->type;
-  if (unit.hooks->keep_addition(*this, op)) return set(op.result(), zero_parts(type));
+  const bool in_block = ir::is_block_memory(op.operand(0));
+  if (!in_block && unit.hooks->keep_addition(*this, op)) return set(op.result(), zero_parts(type));
   const std::size_t values = op.atomic == AtomicKind::cas ? 2 : 1, first_path = 1u + op.num_indices;
   Address at = address(op, op.operands.subspan(first_path, op.operands.size() - first_path - values));
   const bool nowhere = at.valid && llvm::isa<llvm::ConstantInt>(at.valid);
-  if (nowhere || unit.hooks->group_addition(*this, op, at)) return set(op.result(), zero_parts(type));
+  if (nowhere || (!in_block && unit.hooks->group_addition(*this, op, at))) return set(op.result(), zero_parts(type));
   set(op.result(), ElementAtomic(*this, op, std::move(at)).emit());
 }
 

@@ -129,6 +129,7 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::running: return emit_running(op);
     case OpCode::any: return emit_any(op);
     case OpCode::block_dim: return emit_block_dim(op);
+    case OpCode::block_thread: return emit_block_thread(op);
     case OpCode::objects: return set(op.result(), {Part{unit.hooks->object_table(*this)}});
     case OpCode::on_gpu: WEFT_UNREACHABLE("passes/settle_target comes first");
     case OpCode::breakpoint: return emit_breakpoint();

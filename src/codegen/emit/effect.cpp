@@ -15,6 +15,8 @@ void Emitter::emit_tid(const ir::Op& op) {
 
 void Emitter::emit_block_dim(const ir::Op& op) { set(op.result(), {Part{unit.hooks->threads_of_block(*this)}}); }
 
+void Emitter::emit_block_thread(const ir::Op& op) { set(op.result(), {Part{unit.hooks->thread_of_block(*this)}}); }
+
 void Emitter::emit_warp(const ir::Op& op) {
   llvm::SmallVector<llvm::Value*, 3> operands;
   for (const ir::Value* operand : op.operands) operands.push_back(plain(operand));

@@ -180,6 +180,7 @@ struct ThreadInfo {
   /// when it was told to stop (emit/turns.cpp).
   llvm::Value* turns = nullptr;
   llvm::BasicBlock* stopped = nullptr;
+  llvm::Value* block_threads = nullptr;  // GPU, where the last block may lack some: how many there are (i32)
 };
 
 /// The place an array access goes to. Either `pointers` (<W x ptr>), or a scalar pointer and a constant distance in
@@ -328,6 +329,7 @@ class Emitter {
   void emit_from_ptr(const ir::Op& op);
   void emit_gradient(const ir::Op& op);
   void emit_local(const ir::Op& op);
+  void emit_block_memory(const ir::Op& op);
   void clear_woven(llvm::Value* memory, std::uint64_t count, std::uint64_t element);
   Address address(const ir::Op& op, std::span<ir::Value* const> path_operands);
   /// The address of each lane (W = 1: the one).
@@ -377,6 +379,7 @@ class Emitter {
   void emit_running(const ir::Op& op);
   void emit_any(const ir::Op& op);
   void emit_block_dim(const ir::Op& op);
+  void emit_block_thread(const ir::Op& op);
   void emit_warp(const ir::Op& op);
   void emit_texture(const ir::Op& op);
   void emit_breakpoint();

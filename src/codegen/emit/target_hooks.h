@@ -104,6 +104,10 @@ class TargetHooks {
 
   // -- what threads know and say
   virtual llvm::Value* threads_of_block(Emitter& e) const = 0;
+  /// The thread's number among them.
+  virtual llvm::Value* thread_of_block(Emitter& e) const = 0;
+  /// Where a `local` that the threads of a block share lies.
+  virtual llvm::Value* block_memory(Emitter& e, const ir::Op& local) const = 0;
   /// The address of the table of objects that live where the kernel runs (geometry/object_table.h).
   virtual llvm::Value* object_table(Emitter& e) const = 0;
   /// False once the launch is to stop.

@@ -50,7 +50,22 @@ void GpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_gp
 
 void GpuHooks::fence(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {}); }
 
-void GpuHooks::barrier(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
+void GpuHooks::barrier(Emitter& e) const {
+  // The threads of a warp have a barrier of their own, which costs next to nothing.
+  if (whole && block > 0 && block <= 32)
+    e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {e.b.getInt32(std::uint32_t((1ull << block) - 1))});
+  else
+    e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+}
+
+llvm::Value* GpuHooks::thread_of_block(Emitter& e) const {
+  return e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+}
+
+llvm::Value* GpuHooks::block_memory(Emitter& e, const ir::Op& local) const {
+  llvm::Value* at = e.b.CreateConstInBoundsGEP1_64(e.unit.i8, room, memory->offset_of(local));
+  return e.b.CreateAddrSpaceCast(at, e.unit.ptr);
+}
 
 llvm::Value* GpuHooks::among_lanes(Emitter& e, OpCode code, llvm::ArrayRef<llvm::Value*> operands) const {
   return emit_among_lanes(e, code, operands);
@@ -63,6 +78,8 @@ llvm::Value* GpuHooks::texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm
 void GpuHooks::describe(Emitted& kernel) const {
   kernel.lanes = lanes;
   kernel.steps = sums.empty() ? steps : 0;
+  kernel.block = block;
+  if (memory) kernel.block_bytes = memory->bytes();
 }
 
 bool GpuHooks::link_libraries(llvm::Module& module, const EmitOptions& options, bool natives) const {
@@ -144,7 +161,10 @@ llvm::Value* GpuHooks::object_table(Emitter& e) const {
   return e.b.CreateAlignedLoad(e.unit.i64, at, llvm::Align(8));
 }
 
-llvm::Value* GpuHooks::threads_of_block(Emitter& e) const { return codegen::threads_of_block(e); }
+llvm::Value* GpuHooks::threads_of_block(Emitter& e) const {
+  if (e.thread.block_threads) return e.thread.block_threads;
+  return block && whole ? e.b.getInt32(std::uint32_t(block)) : codegen::threads_of_block(e);
+}
 
 llvm::Value* GpuHooks::is_running(Emitter& e) const { return emit_gpu_running(e); }
 

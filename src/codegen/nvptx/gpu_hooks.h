@@ -1,9 +1,11 @@
 // The GPU's answers to what emission asks (emit/target_hooks.h), and what it keeps in mind of the kernel meanwhile. The
 // files of this folder do the work.
 #pragma once
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/block_memory.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
 
@@ -48,6 +50,8 @@ class GpuHooks final : public TargetHooks {
                     llvm::ArrayRef<llvm::Value*> values) const override;
 
   llvm::Value* threads_of_block(Emitter& e) const override;
+  llvm::Value* thread_of_block(Emitter& e) const override;
+  llvm::Value* block_memory(Emitter& e, const ir::Op& local) const override;
   llvm::Value* object_table(Emitter& e) const override;
   llvm::Value* is_running(Emitter& e) const override;
   void report_failure(Emitter& e, const FailedCheck& failed) const override;
@@ -62,6 +66,10 @@ class GpuHooks final : public TargetHooks {
 
   int lanes = 1;          // elements of a thread in one step
   int steps = 1;          // see Emitted::steps
+  int block = 0;          // threads of a block, where they share memory; all are there if it is `whole`
+  bool whole = false;
+  std::optional<analysis::BlockMemory> memory;  // that they share, and where it lies
+  llvm::GlobalVariable* room = nullptr;
   bool unrolled = false;  // loops were unrolled so that loads run ahead
   /// Atomic sums that a thread keeps to itself until the end, and where, a place for each of its numbers.
   std::unordered_map<const ir::Op*, llvm::SmallVector<llvm::Value*, 4>> sums;

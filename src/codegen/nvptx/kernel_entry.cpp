@@ -22,7 +22,7 @@ class GpuFrame {
       : unit_(unit),
         gpu_(gpu),
         kernel_(kernel),
-        plan_(plan_gpu_kernel(kernel, unit.options.order)),
+        plan_(kernel.form.block ? GpuPlan{} : plan_gpu_kernel(kernel, unit.options.order)),
         rank_(kernel.form.rank),
         b_(unit.context) {}
 
@@ -46,6 +46,7 @@ class GpuFrame {
     first_ = b_.CreateAdd(b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), block_size),
                           special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
     stride_ = b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), block_size);
+    if (kernel_.form.block) return emit_blocks();
     for (const auto& adds : plan_.sums) open_sum(adds);
     gpu_.meeting_adds = plan_.meeting_adds;
     gpu_.lone_adds = plan_.lone_adds;
@@ -86,6 +87,79 @@ class GpuFrame {
   int steps() const { return plan_.steps; }
 
  private:
+  /// Kernels whose threads share memory: a block goes from one group of neighbours to another, all its threads together.
+  int emit_blocks() {
+    gpu_.block = kernel_.form.block;
+    gpu_.whole = kernel_.form.rows;
+    gpu_.memory.emplace(kernel_);
+    make_room(gpu_.memory->bytes());
+    auto special = [&](llvm::Intrinsic::ID id) { return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), unit_.i64); };
+    llvm::Value* size = b_.getInt64(kernel_.form.block);
+    llvm::Value* own = special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
+    llvm::Value* first = special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
+    llvm::Value* step = special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x);
+    llvm::Value* groups = b_.CreateUDiv(b_.CreateAdd(count_, b_.CreateSub(size, b_.getInt64(1))), size);
+    llvm::BasicBlock *head = block("block"), *again = block("again"), *exit = block("done"), *before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateICmpULT(first, groups), head, exit);
+    b_.SetInsertPoint(head);
+    llvm::PHINode* group = b_.CreatePHI(unit_.i64, 2);
+    group->addIncoming(first, before);
+    llvm::Value* start = b_.CreateMul(group, size);
+    llvm::Value* linear = b_.CreateAdd(start, own);
+    llvm::Value* here = nullptr;
+    if (!kernel_.form.rows) {  // threads that the grid does not have leave: barriers don't wait for them
+      llvm::BasicBlock* present = block("present");
+      b_.CreateCondBr(b_.CreateICmpULT(linear, count_), present, exit);
+      b_.SetInsertPoint(present);
+      llvm::Value* rest = b_.CreateSub(count_, start);
+      here = b_.CreateTrunc(b_.CreateSelect(b_.CreateICmpULT(rest, size), rest, size), unit_.i32);
+    }
+    block_threads_ = here;
+    if (kernel_.form.rows)
+      row(group, linear, own);
+    else
+      thread(linear, b_.CreateTrunc(linear, unit_.i32));
+    llvm::Value* next = b_.CreateAdd(group, step);
+    b_.CreateCondBr(b_.CreateICmpULT(next, groups), again, exit);
+    b_.SetInsertPoint(again);
+    b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});  // the memory is that of the next group now
+    group->addIncoming(next, again);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(exit);
+    b_.CreateRetVoid();
+    if (!keep_bounds(unit_.options.bounds)) annotate("maxntidx", std::uint64_t(kernel_.form.block));
+    return 1;
+  }
+
+  /// Memory of the block: with a size where that is no more than any GPU has, else as much as the launch says.
+  void make_room(std::uint32_t bytes) {
+    const bool plain = bytes <= kPlainBlockBytes;
+    auto* type = llvm::ArrayType::get(unit_.i8, plain ? bytes : 0);
+    gpu_.room = new llvm::GlobalVariable(*unit_.module, type, false, llvm::GlobalValue::ExternalLinkage,
+                                         plain ? llvm::PoisonValue::get(type) : nullptr,
+                                         function_->getName() + "_block", nullptr, llvm::GlobalValue::NotThreadLocal,
+                                         kSharedSpace);
+    gpu_.room->setAlignment(llvm::Align(16));
+  }
+
+  /// The body for a block that is a row of the grid.
+  void row(llvm::Value* group, llvm::Value* linear, llvm::Value* own) {
+    Tids outer(std::size_t(rank_), nullptr);
+    outer.back() = b_.CreateTrunc(own, unit_.i32);
+    llvm::Value* rest = group;
+    for (std::size_t k = std::size_t(rank_) - 1; k-- > 0;) {
+      if (k == 0) {
+        outer[0] = b_.CreateTrunc(rest, unit_.i32);
+        break;
+      }
+      outer[k] = b_.CreateTrunc(b_.CreateURem(rest, dims_[k]), unit_.i32);
+      rest = b_.CreateUDiv(rest, dims_[k]);
+    }
+    llvm::SmallVector<Part, 4> tids;
+    for (llvm::Value* tid : outer) tids.push_back(Part{tid});
+    run_body(Part{linear}, tids, nullptr);
+  }
+
   void declare(std::uint32_t bytes) {
     // Of words: where functions take its address, the back end copies it, element by element.
     auto* block_type = llvm::ArrayType::get(unit_.i64, (bytes + 7) / 8);
@@ -229,6 +303,7 @@ class GpuFrame {
     Emitter e(unit_, function_, kernel_, shapes);
     e.b.SetInsertPoint(b_.GetInsertBlock());
     e.thread.context = context_;
+    e.thread.block_threads = block_threads_;
     e.thread.linear = linear;
     for (std::size_t d = 0; d < tids.size(); ++d) e.thread.tids[d] = tids[d];
     for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
@@ -348,6 +423,7 @@ class GpuFrame {
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   std::uint32_t trailer_ = 0;
+  llvm::Value* block_threads_ = nullptr;
   llvm::Value *context_ = nullptr, *count_ = nullptr, *first_ = nullptr, *stride_ = nullptr;
   llvm::SmallVector<llvm::Value*, 4> dims_;
   std::vector<Parts> params_;

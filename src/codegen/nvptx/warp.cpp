@@ -10,7 +10,6 @@ namespace weft::codegen {
 namespace {
 
 constexpr int kWarp = 32;
-constexpr unsigned kSharedSpace = 3;
 
 /// The value that the thread `offset` lanes across holds; 64-bit values go in two halves.
 llvm::Value* from_across(Emitter& e, llvm::Value* value, int offset) {

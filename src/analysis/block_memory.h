@@ -1,0 +1,54 @@
+// Memory that the threads of a block share: which of it an array may be, how long each piece lives, and where it lies. Pieces
+// that never live at the same time share their place.
+#pragma once
+#include <bitset>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/ir.h"
+
+namespace weft::analysis {
+
+class BlockMemory {
+ public:
+  static constexpr std::size_t kMost = 512;  // pieces that are told apart; those beyond count as one
+  using Set = std::bitset<kMost>;
+
+  explicit BlockMemory(const ir::Function& kernel);
+
+  bool empty() const { return pieces_.empty(); }
+  /// The pieces that a descriptor may be of.
+  Set of(const ir::Value* array) const;
+  /// The piece that an operation makes.
+  std::size_t number_of(const ir::Op& local) const { return numbers_.at(&local); }
+  /// What lies in the same place as one of these, these included.
+  Set together(const Set& pieces) const;
+
+  std::uint32_t offset_of(const ir::Op& local) const { return pieces_[number_of(local)].offset; }
+  /// Bytes of all of it.
+  std::uint32_t bytes() const { return bytes_; }
+  /// The largest pieces, for messages.
+  std::vector<const ir::Op*> largest(std::size_t count) const;
+
+ private:
+  struct Piece {
+    const ir::Op* local;
+    std::uint32_t size = 0, offset = 0;
+    std::uint32_t first = 0, last = 0;  // positions in the text
+  };
+  void find(const ir::Region& region);
+  bool pass_on(const ir::Region& region);
+  bool join(const ir::Value* value, const Set& pieces);
+  void measure(const ir::Region& region, std::uint32_t& position);
+  void place();
+
+  std::vector<Piece> pieces_;
+  std::unordered_map<const ir::Op*, std::size_t> numbers_;
+  std::unordered_map<const ir::Value*, Set> sets_;
+  std::unordered_map<const ir::Op*, std::pair<std::uint32_t, std::uint32_t>> loops_;  // where they begin and end
+  std::vector<Set> shares_;  // by piece: what lies in its place
+  std::uint32_t bytes_ = 0;
+};
+
+}  // namespace weft::analysis

@@ -1,0 +1,284 @@
+// One walk that keeps, for each piece of shared memory, who has read and written it since the last barrier, and where: two
+// accesses at places that belong to the thread itself never meet those of another one.
+#include "passes/block_barriers.h"
+
+#include <optional>
+#include <vector>
+
+#include "analysis/block_memory.h"
+#include "analysis/uniformity.h"
+#include "ir/builder.h"
+#include "ir/tile_memory.h"
+#include "ir/walk.h"
+
+namespace weft::passes {
+namespace {
+
+using analysis::BlockMemory;
+using ir::Op;
+using ir::OpCode;
+using ir::Region;
+using ir::Value;
+
+/// The way threads of a block see their numbers.
+analysis::LaneEntry entry_of(const ir::Form& form) {
+  analysis::LaneEntry entry;
+  entry.thread = entry.block_thread = 1;
+  const int last = form.rank - 1;
+  for (int d = 0; d < form.rank; ++d)
+    entry.tids[d] = d == last && (form.rows || form.rank == 1) ? 1 : form.rows ? analysis::kUniform : analysis::kVarying;
+  return entry;
+}
+
+/// Where an access goes: to the thread's own elements (`own`), to the one that a value names, or anywhere.
+struct Where {
+  enum Kind : std::uint8_t { nowhere, own, by_value, anywhere } kind = nowhere;
+  const Value* value = nullptr;
+
+  void join(const Where& other) {
+    if (other.kind == nowhere) return;
+    if (kind == nowhere) {
+      *this = other;
+    } else if (kind != other.kind || value != other.value) {
+      kind = anywhere;
+      value = nullptr;
+    }
+  }
+  /// Whether threads may meet: one was here, another comes there.
+  bool meets(const Where& other) const {
+    if (kind == nowhere || other.kind == nowhere) return false;
+    return kind == anywhere || other.kind == anywhere || kind != other.kind || value != other.value;
+  }
+  bool operator==(const Where&) const = default;
+};
+
+/// What happened to a piece since the last barrier.
+struct Pending {
+  Where reads, writes, adds;
+  void join(const Pending& other) {
+    reads.join(other.reads);
+    writes.join(other.writes);
+    adds.join(other.adds);
+  }
+  bool operator==(const Pending&) const = default;
+};
+using State = std::vector<Pending>;
+
+enum class Act : std::uint8_t { read, write, add };
+
+class Barriers {
+ public:
+  explicit Barriers(ir::Function& kernel)
+      : kernel_(kernel), memory_(kernel), entry_(entry_of(kernel.form)), shapes_(kernel, entry_) {}
+
+  bool run() {
+    if (memory_.empty()) return false;
+    State state(BlockMemory::kMost);
+    walk(*kernel_.body, state, true);
+    return changed_;
+  }
+
+ private:
+  struct Access {
+    BlockMemory::Set pieces;
+    Act act;
+    Where where;
+  };
+
+  /// Numbers modulo the block's size: `thread` times the thread's number, if the rest is a multiple.
+  std::optional<int> thread_part(const Value* v, int depth = 0) const {
+    const std::int64_t block = kernel_.form.block;
+    if (depth > 8) return std::nullopt;
+    if (v->is_constant()) return v->as_int() % block == 0 ? std::optional(0) : std::nullopt;
+    if (v->kind == ir::ValueKind::argument) {
+      const Op* loop = v->region->parent_op;
+      if (!loop || loop->code != OpCode::for_ || v->index != 0) return std::nullopt;
+      const Value* step = loop->operand(2);
+      if (!step->is_constant() || step->as_int() % block != 0) return std::nullopt;
+      return thread_part(loop->operand(0), depth + 1);
+    }
+    const Op& op = *v->op;
+    switch (op.code) {
+      case OpCode::block_thread: return 1;
+      case OpCode::tid: return op.imm == kernel_.form.rank - 1 ? std::optional(1) : std::nullopt;
+      case OpCode::cast:
+        return op.operand(0)->type->is_int() ? thread_part(op.operand(0), depth + 1) : std::nullopt;
+      case OpCode::add: {
+        const auto a = thread_part(op.operand(0), depth + 1), b = thread_part(op.operand(1), depth + 1);
+        return a && b ? std::optional(*a + *b) : std::nullopt;
+      }
+      case OpCode::mul: {
+        const Value* factor = op.operand(1)->is_constant() ? op.operand(1) : op.operand(0);
+        return factor->is_constant() && factor->as_int() % block == 0 ? std::optional(0) : std::nullopt;
+      }
+      case OpCode::shl:
+        return op.operand(1)->is_constant() && op.operand(1)->as_int() < 32 &&
+                       (std::int64_t(1) << op.operand(1)->as_int()) % block == 0
+                   ? std::optional(0)
+                   : std::nullopt;
+      default: return std::nullopt;  // safe: it is not known to be the thread's own
+    }
+  }
+
+  Where where(const Op& op) const {
+    if (op.num_indices != 1) return {Where::anywhere};
+    const Value* index = op.indices()[0];
+    if (kernel_.form.rows && thread_part(index) == 1) return {Where::own};
+    if (index->is_constant() || shapes_.uniform(index)) return {Where::anywhere};
+    return {Where::by_value, index};
+  }
+
+  void accesses_of(const Op& op, std::vector<Access>& out) const {
+    if (ir::is_block_memory(op)) {
+      if (op.imm & ir::kRaw) return;
+      BlockMemory::Set piece;
+      piece.set(std::min(memory_.number_of(op), BlockMemory::kMost - 1));
+      out.push_back({piece, Act::write, {Where::own}});
+      return;
+    }
+    switch (op.code) {
+      case OpCode::load: return add(op.operand(0), Act::read, where(op), out);
+      case OpCode::store: return add(op.operand(0), Act::write, where(op), out);
+      case OpCode::atomic: {
+        const bool sums = op.atomic == ir::AtomicKind::add;
+        return add(op.operand(0), sums ? Act::add : Act::write, where(op), out);
+      }
+      case OpCode::call:
+        for (const Value* operand : op.operands) {
+          add(operand, Act::read, {Where::anywhere}, out);
+          add(operand, Act::write, {Where::anywhere}, out);
+        }
+        return;
+      default: return;
+    }
+  }
+
+  void add(const Value* array, Act act, Where where, std::vector<Access>& out) const {
+    const BlockMemory::Set pieces = memory_.of(array);
+    if (pieces.any()) out.push_back({pieces, act, where});
+  }
+
+  static bool meets(const Pending& before, Act act, const Where& where) {
+    switch (act) {
+      case Act::read: return before.writes.meets(where) || before.adds.meets(where);
+      case Act::write: return before.writes.meets(where) || before.reads.meets(where) || before.adds.meets(where);
+      case Act::add: return before.writes.meets(where) || before.reads.meets(where);
+    }
+    return true;
+  }
+
+  bool conflicts(const State& state, const Access& access) const {
+    const BlockMemory::Set all = memory_.together(access.pieces);
+    for (std::size_t k = 0; k < state.size(); ++k) {
+      if (!all.test(k)) continue;
+      // What lies in the same place under another name has elements of its own.
+      if (meets(state[k], access.act, access.pieces.test(k) ? access.where : Where{Where::anywhere})) return true;
+    }
+    return false;
+  }
+
+  static void note(State& state, const Access& access) {
+    for (std::size_t k = 0; k < state.size(); ++k) {
+      if (!access.pieces.test(k)) continue;
+      Pending& p = state[k];
+      (access.act == Act::read ? p.reads : access.act == Act::write ? p.writes : p.adds).join(access.where);
+    }
+  }
+
+  void before(Op& op, const std::vector<Access>& all, State& state, bool insert) {
+    bool meet = false;
+    for (const Access& access : all) meet = meet || conflicts(state, access);
+    if (meet) {
+      state.assign(state.size(), Pending{});
+      if (insert) {
+        ir::Builder b(kernel_, op.parent, &op);
+        b.set_loc(op.loc);
+        b.op_typed(OpCode::barrier, {}, {});
+        changed_ = true;
+      }
+    }
+    for (const Access& access : all) note(state, access);
+  }
+
+  /// Threads go through it together and meet in its inside.
+  bool is_together(const Op& op) const {
+    if (op.code == OpCode::if_) return shapes_.uniform(op.operand(0));
+    return op.text != ir::kSharedLoop && !shapes_.divergent(op);
+  }
+
+  /// Places that values name are others in the next turn.
+  static void forget_values(State& state) {
+    for (Pending& p : state)
+      for (Where* w : {&p.reads, &p.writes, &p.adds})
+        if (w->kind == Where::by_value) *w = {Where::anywhere};
+  }
+
+  void walk(const Region& region, State& state, bool insert) {
+    for (Op& op : region) {
+      if (op.code == OpCode::barrier) {
+        state.assign(state.size(), Pending{});
+        continue;
+      }
+      if (op.regions.empty()) {
+        std::vector<Access> all;
+        accesses_of(op, all);
+        if (!all.empty()) before(op, all, state, insert);
+        continue;
+      }
+      std::vector<Access> inside;
+      for (const Region* nested : op.regions) ir::walk(*nested, [&](const Op& inner) { accesses_of(inner, inside); });
+      if (inside.empty() && !has_barrier(op)) continue;
+      if (!is_together(op)) {
+        before(op, inside, state, insert);
+        continue;
+      }
+      if (op.code == OpCode::if_) {
+        State other = state;
+        walk(*op.regions[0], state, insert);
+        walk(*op.regions[1], other, insert);
+        for (std::size_t k = 0; k < state.size(); ++k) state[k].join(other[k]);
+        continue;
+      }
+      // A loop begins with what was before it, or with what a turn has left.
+      for (;;) {
+        State turn = state;
+        for (const Region* nested : op.regions) walk(*nested, turn, false);
+        forget_values(turn);
+        State joined = state;
+        for (std::size_t k = 0; k < joined.size(); ++k) joined[k].join(turn[k]);
+        if (joined == state) break;
+        state = std::move(joined);
+      }
+      const State entry = state;
+      for (const Region* nested : op.regions) walk(*nested, state, insert);
+      if (may_not_turn(op))
+        for (std::size_t k = 0; k < state.size(); ++k) state[k].join(entry[k]);
+    }
+  }
+
+  static bool may_not_turn(const Op& loop) {
+    if (loop.code != OpCode::for_) return true;
+    const Value *low = loop.operand(0), *high = loop.operand(1), *step = loop.operand(2);
+    return !low->is_constant() || !high->is_constant() || !step->is_constant() || step->as_int() <= 0 ||
+           low->as_int() >= high->as_int();
+  }
+
+  static bool has_barrier(const Op& op) {
+    bool any = false;
+    for (const Region* nested : op.regions)
+      ir::walk(*nested, [&](const Op& inner) { any |= inner.code == OpCode::barrier; });
+    return any;
+  }
+
+  ir::Function& kernel_;
+  const BlockMemory memory_;
+  const analysis::LaneEntry entry_;
+  const analysis::Uniformity shapes_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool block_barriers(ir::Function& kernel) { return kernel.form.block > 1 && Barriers(kernel).run(); }
+
+}  // namespace weft::passes

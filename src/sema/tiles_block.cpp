@@ -1,0 +1,174 @@
+// How the threads of a block share the work on tiles (GPUs). Each element belongs to one thread, the same one in every loop over
+// as many or more elements; scalars are each thread's own. Barriers are not set here: passes/block_barriers.cpp finds where
+// threads need what others wrote.
+#include <algorithm>
+
+#include "ir/tile_memory.h"
+#include "sema/tiles.h"
+
+namespace weft::sema {
+
+using namespace syntax;
+using ir::OpCode;
+
+ir::Value* Tiles::thread() { return b_.op(OpCode::block_thread, {})->result(); }
+
+ir::Value* Tiles::thread_count() {
+  return f_.module_.options().block_rows ? i32(threads_) : b_.op(OpCode::block_dim, {})->result();
+}
+
+void Tiles::share(std::int64_t n, const std::function<void(ir::Value*)>& body) {
+  if (n < 1 || !f_.enter_region(at_)) return;
+  b_.set_loc(at_.loc);
+  ir::Region* const outer = b_.region();
+  ir::Value* const own = thread();
+  sharing_ = true;
+  const auto open = [&](ir::Op* op) {  // what is made for the loop goes in front of it
+    if (!outermost_) outermost_ = op;
+    b_.set_place(op->regions[0]);
+  };
+  const auto guarded_turn = [&](ir::Value* i) {  // where the last turn is not for all threads
+    ir::Region* const here = b_.region();
+    ir::Op* op = b_.if_op(b_.binary(OpCode::lt, i, i32(n)), {});
+    open(op);
+    body(i);
+    b_.yield({});
+    b_.set_place(op->regions[1]);
+    b_.yield({});
+    b_.set_place(here);
+  };
+  // As many turns for every thread, where the number of threads is known: such loops are unrolled, and gradients need no log.
+  const bool known = f_.module_.options().block_rows;
+  const std::int64_t turns = (n + threads_ - 1) / threads_;
+  if (known && turns == 1) {
+    if (n == threads_)
+      body(own);
+    else
+      guarded_turn(own);
+  } else {
+    ir::Op* op = known ? b_.for_op(i32(0), i32(turns), i32(1), {}) : b_.for_op(own, i32(n), thread_count(), {});
+    op->text = ir::kSharedLoop;
+    open(op);
+    ir::Value* i = op->regions[0]->args[0];
+    if (known) i = b_.binary(OpCode::add, own, b_.binary(OpCode::mul, i, i32(threads_)));
+    if (known && n % threads_)
+      guarded_turn(i);
+    else
+      body(i);
+    b_.yield({});
+    b_.set_place(outer);
+  }
+  outermost_ = nullptr;
+  sharing_ = false;
+  --f_.region_depth_;
+}
+
+void Tiles::once(const std::function<void()>& body) {
+  if (!cooperates()) return body();
+  share(1, [&](ir::Value*) { body(); });
+}
+
+void Tiles::fill_missing(const Window& made) {
+  if (threads_ > 1 && !f_.module_.options().block_rows) fill(made, f_.function_.zero(made.type->element));
+}
+
+ir::Value* Tiles::from_thread(ir::Value* value, const Argument& which) {
+  ir::Value* index = f_.value_of(which.entity, node(which));
+  if (!index) return nullptr;
+  if (!index->type->is_int()) {
+    fail(DiagCode::bad_index, node(which), "thread_idx is an integer, not " + index->type->user_name());
+    return nullptr;
+  }
+  const Window slot = make(value->type, {1});
+  ir::Value* first[] = {i32(0)};
+  guarded(b_.binary(OpCode::eq, thread(), f_.cast(index, types::i32())), [&] { put(slot, first, value); });
+  return get(slot, first);
+}
+
+std::vector<ir::Value*> Tiles::coordinates(const Shape& shape, ir::Value* i) {
+  std::vector<ir::Value*> at(shape.size(), nullptr);
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const std::int64_t n = shape[d];
+    bool first = true;  // everything in front is one place
+    for (std::size_t k = 0; k < d; ++k) first = first && shape[k] == 1;
+    if (n == 1 || first) {
+      at[d] = n == 1 ? i32(0) : i;
+      if (first) i = i32(0);
+      continue;
+    }
+    if ((n & (n - 1)) == 0) {
+      at[d] = b_.binary(OpCode::bit_and, i, i32(n - 1));
+      i = b_.binary(OpCode::shr, i, i32(__builtin_ctzll(std::uint64_t(n))));
+    } else {
+      at[d] = b_.binary(OpCode::rem, i, i32(n));
+      i = b_.binary(OpCode::div, i, i32(n));
+    }
+  }
+  return at;
+}
+
+Tiles::Window Tiles::scan_shared(Window from, OpCode code) {
+  const std::int64_t n = from.type->count, groups = (n + kScanGroup - 1) / kScanGroup;
+  const auto choose = [&](ir::Value* condition, const std::function<ir::Value*()>& yes, ir::Value* no, Window to,
+                          ir::Value* at) {
+    ir::Value* place[] = {at};
+    guarded(condition, [&] { put(to, place, yes()); }, [&] { put(to, place, no); });
+  };
+  for (std::int64_t d = 1; d < std::min(n, kScanGroup); d *= 2) {
+    const Window to = make(from.type->element, {n});
+    share(n, [&](ir::Value* i) {
+      ir::Value* own[] = {i};
+      ir::Value* x = get(from, own);
+      ir::Value* far = b_.binary(OpCode::ge, b_.binary(OpCode::bit_and, i, i32(kScanGroup - 1)), i32(d));
+      const auto joined = [&] {
+        ir::Value* before[] = {b_.binary(OpCode::sub, i, i32(d))};
+        return b_.binary(code, get(from, before), x);
+      };
+      choose(far, joined, x, to, i);
+    });
+    from = to;
+  }
+  if (groups == 1) return from;
+  Window totals = make(from.type->element, {groups - 1});
+  share(groups - 1, [&](ir::Value* g) {
+    ir::Value *to[] = {g}, *at[] = {plus(times(g, kScanGroup), i32(kScanGroup - 1))};
+    put(totals, to, get(from, at));
+  });
+  totals = scan_shared(totals, code);
+  const Window to = make(from.type->element, {n});
+  share(n, [&](ir::Value* i) {
+    ir::Value* own[] = {i};
+    ir::Value* x = get(from, own);
+    const auto joined = [&] {
+      ir::Value* group[] = {b_.binary(OpCode::sub, b_.binary(OpCode::shr, i, i32(5)), i32(1))};
+      return b_.binary(code, get(totals, group), x);
+    };
+    choose(b_.binary(OpCode::ge, i, i32(kScanGroup)), joined, x, to, i);
+  });
+  return to;
+}
+
+ir::Value* Tiles::extreme_place(const Window& memory, bool most) {
+  const Window values = flat(memory);
+  const Window places = make(types::i32(), {values.type->count});
+  loop(values.type->count, [&](ir::Value* i) {
+    ir::Value* at[] = {i};
+    put(places, at, i);
+  });
+  // The better value, else the lower place; NaN is worse than any number.
+  return reduced(places, [&](ir::Value* i, ir::Value* j) {
+    ir::Value *at[] = {i}, *other[] = {j};
+    ir::Value *x = get(values, at), *y = get(values, other);
+    ir::Value* better = b_.binary(most ? OpCode::gt : OpCode::lt, y, x);
+    ir::Value* equal = b_.binary(OpCode::eq, y, x);
+    if (x->type->is_float()) {
+      ir::Value *x_none = b_.binary(OpCode::ne, x, x), *y_none = b_.binary(OpCode::ne, y, y);
+      better = b_.binary(OpCode::bit_or, better, b_.binary(OpCode::bit_and, x_none, b_.binary(OpCode::eq, y, y)));
+      equal = b_.binary(OpCode::bit_or, equal, b_.binary(OpCode::bit_and, x_none, y_none));
+    }
+    ir::Value* earlier = b_.binary(OpCode::bit_and, equal, b_.binary(OpCode::lt, j, i));
+    return b_.select(b_.binary(OpCode::bit_or, better, earlier), j, i);
+  });
+}
+
+}  // namespace weft::sema

@@ -1,0 +1,286 @@
+# Work on tiles that the threads of a block share (GPUs). `thread` is the thread's number, `threads` how many there are; every
+# thread runs the whole function. Barriers are not written here: the compiler sets them where threads need what others wrote.
+# Elements take their updates in the order of tile_linear.py and tile_algorithms.py, so all devices give the same bits.
+
+
+def _tile_product_end(c, at, s, alpha, beta, kind):
+    # kind 0: s is it; 1: times alpha; 2: plus beta times what was there.
+    if kind == 0:
+        c[at] = s
+    elif kind == 1:
+        c[at] = alpha * s
+    else:
+        c[at] = _fma(alpha, s, beta * c[at])
+
+
+def _tile_matmul_block(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, sign, keep, alpha, beta, kind, thread, threads):
+    # One element at a time. keep: sums go on from what is there.
+    for e in range(thread, m * n, threads):
+        i = e // n
+        j = e % n
+        at = co + i * c0 + j * c1
+        s = c.dtype(0.0)
+        if keep == 1:
+            s = c[at]
+        for k in range(p):
+            s = _fma(sign * c.dtype(a[ao + i * a0 + k * a1]), c.dtype(b[bo + k * b0 + j * b1]), s)
+        _tile_product_end(c, at, s, alpha, beta, kind)
+
+
+def _tile_matmul_block_2(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, sign, keep, alpha, beta, kind, thread, threads):
+    # Two by two elements: four products for four loads.
+    columns = n // 2
+    for e in range(thread, (m // 2) * columns, threads):
+        i = 2 * (e // columns)
+        j = 2 * (e % columns)
+        x = ao + i * a0
+        y = bo + j * b1
+        at = co + i * c0 + j * c1
+        s00 = c.dtype(0.0)
+        s01 = c.dtype(0.0)
+        s10 = c.dtype(0.0)
+        s11 = c.dtype(0.0)
+        if keep == 1:
+            s00 = c[at]
+            s01 = c[at + c1]
+            s10 = c[at + c0]
+            s11 = c[at + c0 + c1]
+        for k in range(p):
+            u0 = sign * c.dtype(a[x + k * a1])
+            u1 = sign * c.dtype(a[x + a0 + k * a1])
+            v0 = c.dtype(b[y + k * b0])
+            v1 = c.dtype(b[y + k * b0 + b1])
+            s00 = _fma(u0, v0, s00)
+            s01 = _fma(u0, v1, s01)
+            s10 = _fma(u1, v0, s10)
+            s11 = _fma(u1, v1, s11)
+        _tile_product_end(c, at, s00, alpha, beta, kind)
+        _tile_product_end(c, at + c1, s01, alpha, beta, kind)
+        _tile_product_end(c, at + c0, s10, alpha, beta, kind)
+        _tile_product_end(c, at + c0 + c1, s11, alpha, beta, kind)
+
+
+def _tile_row_end(c, at, c1, s, alpha, beta, kind):
+    for q in range(4):
+        _tile_product_end(c, at + q * c1, s[q], alpha, beta, kind)
+
+
+def _tile_row_begin(c, at, c1):
+    return vector(c[at], c[at + c1], c[at + 2 * c1], c[at + 3 * c1])
+
+
+def _tile_row_fma(u, v, s):
+    return vector(_fma(u, v[0], s[0]), _fma(u, v[1], s[1]), _fma(u, v[2], s[2]), _fma(u, v[3], s[3]))
+
+
+def _tile_matmul_block_4(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, sign, keep, alpha, beta, kind, thread, threads):
+    # Four by four: sixteen products for eight loads, which go together where memory lies so.
+    columns = n // 4
+    for e in range(thread, (m // 4) * columns, threads):
+        i = 4 * (e // columns)
+        j = 4 * (e % columns)
+        x = ao + i * a0
+        y = bo + j * b1
+        at = co + i * c0 + j * c1
+        none = c.dtype(0.0)
+        s0 = vector(none, none, none, none)
+        s1 = s0
+        s2 = s0
+        s3 = s0
+        if keep == 1:
+            s0 = _tile_row_begin(c, at, c1)
+            s1 = _tile_row_begin(c, at + c0, c1)
+            s2 = _tile_row_begin(c, at + 2 * c0, c1)
+            s3 = _tile_row_begin(c, at + 3 * c0, c1)
+        for k in range(p):
+            z = y + k * b0
+            v = vector(c.dtype(b[z]), c.dtype(b[z + b1]), c.dtype(b[z + 2 * b1]), c.dtype(b[z + 3 * b1]))
+            s0 = _tile_row_fma(sign * c.dtype(a[x + k * a1]), v, s0)
+            s1 = _tile_row_fma(sign * c.dtype(a[x + a0 + k * a1]), v, s1)
+            s2 = _tile_row_fma(sign * c.dtype(a[x + 2 * a0 + k * a1]), v, s2)
+            s3 = _tile_row_fma(sign * c.dtype(a[x + 3 * a0 + k * a1]), v, s3)
+        _tile_row_end(c, at, c1, s0, alpha, beta, kind)
+        _tile_row_end(c, at + c0, c1, s1, alpha, beta, kind)
+        _tile_row_end(c, at + 2 * c0, c1, s2, alpha, beta, kind)
+        _tile_row_end(c, at + 3 * c0, c1, s3, alpha, beta, kind)
+
+
+def _tile_cholesky_block(l, o, r, c, n, thread, threads):
+    # In place in the lower triangle; r and c are the strides from row to row and from column to column.
+    for k in range(n):
+        d = sqrt(l[o + k * r + k * c])
+        for i in range(k + thread, n, threads):
+            v = l[o + i * r + k * c]
+            l[o + i * r + k * c] = where(i == k, d, v / d)
+        for i in range(k + 1 + thread, n, threads):
+            v = -l[o + i * r + k * c]
+            for j in range(k + 1, i + 1):
+                l[o + i * r + j * c] = _fma(v, l[o + j * r + k * c], l[o + i * r + j * c])
+    for i in range(thread, n, threads):
+        for j in range(i + 1, n):
+            l[o + i * r + j * c] = 0.0
+
+
+def _tile_cholesky_block_once(a, ao, a0, a1, l, lo, l0, l1, n, thread, threads):
+    # Every element is written once, for gradients; l may not be a.
+    for j in range(n):
+        s = a[ao + j * a0 + j * a1]
+        for k in range(j):
+            v = l[lo + j * l0 + k * l1]
+            s = _fma(-v, v, s)
+        d = sqrt(s)
+        if thread == 0:
+            l[lo + j * l0 + j * l1] = d
+        for i in range(j + 1 + thread, n, threads):
+            t = a[ao + i * a0 + j * a1]
+            for k in range(j):
+                t = _fma(-l[lo + i * l0 + k * l1], l[lo + j * l0 + k * l1], t)
+            l[lo + i * l0 + j * l1] = t / d
+            l[lo + j * l0 + i * l1] = 0.0
+
+
+def _tile_solve_block(t, to, t0, t1, y, yo, y0, y1, x, xo, x0, x1, n, m, thread, threads):
+    # T x = y for m right sides, one thread for each; x may be y.
+    for c in range(thread, m, threads):
+        for i in range(n):
+            s = y[yo + i * y0 + c * y1]
+            for j in range(i):
+                s = _fma(-t[to + i * t0 + j * t1], x[xo + j * x0 + c * x1], s)
+            x[xo + i * x0 + c * x1] = s / t[to + i * t0 + i * t1]
+
+
+def _tile_solve_block_one(t, to, t0, t1, y, yo, y0, x, xo, x0, n, thread, threads):
+    # One right side of at most as many rows as there are threads: each keeps its row.
+    s = y.dtype(0.0)
+    if thread < n:
+        s = y[yo + thread * y0]
+    for j in range(n):
+        if thread == j:
+            x[xo + j * x0] = s / t[to + j * t0 + j * t1]
+        if thread > j and thread < n:
+            s = _fma(-t[to + thread * t0 + j * t1], x[xo + j * x0], s)
+
+
+def _tile_solve_block_long(t, to, t0, t1, x, xo, x0, n, thread, threads):
+    # One right side, in place, of more rows than that.
+    for j in range(n):
+        v = x[xo + j * x0] / t[to + j * t0 + j * t1]
+        if thread == 0:
+            x[xo + j * x0] = v
+        for i in range(j + 1 + thread, n, threads):
+            x[xo + i * x0] = _fma(-t[to + i * t0 + j * t1], v, x[xo + i * x0])
+
+
+def _tile_first_not_less(keys, low, high, key):
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _tile_first_greater(keys, low, high, key):
+    while low < high:
+        middle = (low + high) // 2
+        if key < keys[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _tile_sort_block(keys, order, more_keys, more_order, n, thread, threads):
+    # Merge sort, stable: each element of two neighbouring runs finds its place by how many of the other run stand before it.
+    width = 1
+    while width < n:
+        for k in range(thread, n, threads):
+            start = (k // (2 * width)) * (2 * width)
+            middle = min(start + width, n)
+            key = keys[k]
+            if k < middle:
+                to = k + _tile_first_not_less(keys, middle, min(start + 2 * width, n), key) - middle
+            else:
+                to = k - middle + _tile_first_greater(keys, start, middle, key)
+            more_keys[to] = key
+            more_order[to] = order[k]
+        for k in range(thread, n, threads):
+            keys[k] = more_keys[k]
+            order[k] = more_order[k]
+        width = 2 * width
+
+
+def _tile_twiddles_block(w, n, sign, zero, thread, threads):
+    for k in range(thread, n, threads):
+        angle = 6.283185307179586476925 * float64(k) / float64(n)
+        w[k] = vector(zero.dtype(cos(angle)), zero.dtype(float64(sign) * sin(angle)))
+
+
+def _tile_fft_block(x, xo, y, yo, w, n, r, size, stride, thread, threads):
+    m = size // r
+    for e in range(thread, m * stride, threads):
+        p = e // stride
+        q = e % stride
+        for k in range(r):
+            s = x[xo + q + stride * p]
+            for i in range(1, r):
+                s = s + _complex_times(x[xo + q + stride * (p + m * i)], w[((i * k) % r) * (n // r)])
+            y[yo + q + stride * (r * p + k)] = _complex_times(s, w[(p * k) * (n // size)])
+
+
+def _tile_fft_block_2(x, xo, y, yo, w, n, size, stride, thread, threads):
+    m = size // 2
+    for e in range(thread, m * stride, threads):
+        p = e // stride
+        q = e % stride
+        a = x[xo + q + stride * p]
+        b = x[xo + q + stride * (p + m)]
+        y[yo + q + stride * (2 * p)] = a + b
+        y[yo + q + stride * (2 * p + 1)] = _complex_times(a - b, w[p * (n // size)])
+
+
+def _tile_fft_block_4(x, xo, y, yo, w, n, size, stride, thread, threads):
+    m = size // 4
+    turn = w[n // 4]
+    for e in range(thread, m * stride, threads):
+        p = e // stride
+        q = e % stride
+        a = x[xo + q + stride * p]
+        b = x[xo + q + stride * (p + m)]
+        c = x[xo + q + stride * (p + 2 * m)]
+        d = x[xo + q + stride * (p + 3 * m)]
+        s = a + c
+        f = a - c
+        u = b + d
+        v = vector((b[1] - d[1]) * turn[1], (b[0] - d[0]) * turn[1])
+        y[yo + q + stride * (4 * p)] = s + u
+        y[yo + q + stride * (4 * p + 1)] = _complex_times(vector(f[0] - v[0], f[1] + v[1]), w[p * (n // size)])
+        y[yo + q + stride * (4 * p + 2)] = _complex_times(s - u, w[(2 * p) * (n // size)])
+        y[yo + q + stride * (4 * p + 3)] = _complex_times(vector(f[0] + v[0], f[1] - v[1]), w[(3 * p) * (n // size)])
+
+
+def _tile_rank_block(flag, totals, thread, threads):
+    # How many threads before this one have the flag, and how many have it in all. `totals` has a place for each warp.
+    warp = _warp()
+    bits = _vote(warp, flag)
+    own = thread // 32
+    lane = thread % 32
+    if lane == 0:
+        totals[own] = bit_count(bits)
+    before = bit_count(bits & ((uint32(1) << uint32(lane)) - uint32(1)))
+    all = 0
+    for k in range((threads + 31) // 32):
+        n = totals[k]
+        all = all + n
+        before = before + where(k < own, n, 0)
+    return before, all
+
+
+def _tile_query_next_block(query: ref, thread, threads):
+    # All threads take the same steps; each keeps the one of its number.
+    mine = int(-1)
+    for k in range(threads):
+        index = _tile_query_next(query)
+        mine = where(k == thread, index, mine)
+    return mine
