@@ -63,6 +63,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::barrier:
+    case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:

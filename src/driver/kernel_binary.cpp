@@ -330,7 +330,12 @@ class BinaryStore::Search {
                    "launch it with device=\"cpu\", or without deterministic=True");
       return std::nullopt;
     }
-    optimize(module, options);
+    try {
+      optimize(module, options);
+    } catch (const codegen::Error& error) {
+      sink_.report(DiagCode::codegen_failed, error.loc(), error.what());
+      return std::nullopt;
+    }
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
     if (!request_.device && !request_.form.atomic_sums) meta.sums = private_sums(*module.functions.back());

@@ -87,6 +87,8 @@ class Tiles {
   // threads of a block (tiles_block.cpp)
   /// Whether work is shared by several threads here.
   bool cooperates() const { return threads_ > 1 && !sharing_; }
+  /// Says that all threads come here.
+  void meet();
   /// The thread's number in its block, and how many there are.
   ir::Value* thread();
   ir::Value* thread_count();

@@ -11,6 +11,11 @@ namespace weft::sema {
 using namespace syntax;
 using ir::OpCode;
 
+void Tiles::meet() {
+  b_.set_loc(at_.loc);
+  if (cooperates()) b_.op_typed(OpCode::meet, {}, {});
+}
+
 ir::Value* Tiles::thread() { return b_.op(OpCode::block_thread, {})->result(); }
 
 ir::Value* Tiles::thread_count() {
@@ -21,6 +26,7 @@ void Tiles::share(std::int64_t n, const std::function<void(ir::Value*)>& body) {
   if (n < 1 || !f_.enter_region(at_)) return;
   b_.set_loc(at_.loc);
   ir::Region* const outer = b_.region();
+  meet();
   ir::Value* const own = thread();
   sharing_ = true;
   const auto open = [&](ir::Op* op) {  // what is made for the loop goes in front of it

@@ -64,6 +64,7 @@ Entity Tiles::call(std::string_view name, std::vector<Argument> args) {
 }
 
 ir::Value* Tiles::library_call(std::string_view name, std::vector<ir::Value*> values) {
+  meet();
   std::vector<Argument> args;
   for (ir::Value* v : values) args.push_back({{}, Entity::of(v), nullptr, nullptr});
   b_.set_loc(at_.loc);

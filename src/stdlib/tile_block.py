@@ -10,7 +10,8 @@ def _tile_product_end(c, at, s, alpha, beta, kind):
     elif kind == 1:
         c[at] = alpha * s
     else:
-        c[at] = _fma(alpha, s, beta * c[at])
+        before = where(beta == c.dtype(0.0), c.dtype(0.0), c[at])  # which may be no number
+        c[at] = _fma(alpha, s, beta * before)
 
 
 def _tile_matmul_block(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, sign, keep, alpha, beta, kind, thread, threads):
