@@ -23,6 +23,7 @@
 #include "passes/join_branches.h"
 #include "passes/licm.h"
 #include "passes/move_tests.h"
+#include "passes/plain_places.h"
 #include "passes/plain_roots.h"
 #include "passes/positive_zeros.h"
 #include "passes/promote_locals.h"
@@ -131,6 +132,7 @@ const std::vector<Stage>& stages() {
        }},
       on_each("fold-2", [](ir::Function& f) { passes::fold(f); }),
       on_each("simplify-2", [](ir::Function& f) { passes::simplify(f); }),
+      on_each("plain-places", [](ir::Function& f) { passes::plain_places(f); }),
       with_effects("cse", passes::cse),
 
       // Loops: small constant ones vanish, the rest loses what does not change in it.
@@ -138,6 +140,8 @@ const std::vector<Stage>& stages() {
        [](ir::Module& module, const CompileOptions& options) {
          passes::UnrollLimits limits;
          limits.max_trips = std::uint64_t(options.max_unroll < 0 ? 0 : options.max_unroll);
+         // Four steps of a product in registers: their loads go together.
+         if (module.functions.back()->form.block) limits.max_ops = 640;
          for (auto& function : module.functions) passes::unroll(*function, limits);
        }},
       on_each("fold-3", [](ir::Function& f) { passes::fold(f); }),

@@ -203,11 +203,15 @@ void Tiles::multiply_shared(std::vector<ir::Value*>& values, const Shape& extent
   values.push_back(i32(plain ? 0 : fresh_out ? 1 : 2));
   values.push_back(thread());
   values.push_back(thread_count());
-  // Squares of 4, 2 or 1, the largest for which all threads have something to do.
-  const auto fits = [&](std::int64_t edge) {
-    return extents[0] % edge == 0 && extents[1] % edge == 0 && extents[0] * extents[1] >= edge * edge * threads_;
+  // Pieces of 8 by 4, 4 by 4, 2 by 2 or 1, the largest for which all threads have something to do.
+  const auto fits = [&](std::int64_t rows, std::int64_t columns) {
+    return extents[0] % rows == 0 && extents[1] % columns == 0 && extents[0] * extents[1] >= rows * columns * threads_;
   };
-  library_call(fits(4) ? "_tile_matmul_block_4" : fits(2) ? "_tile_matmul_block_2" : "_tile_matmul_block", values);
+  library_call(fits(8, 4)   ? "_tile_matmul_block_8"
+               : fits(4, 4) ? "_tile_matmul_block_4"
+               : fits(2, 2) ? "_tile_matmul_block_2"
+                            : "_tile_matmul_block",
+               values);
 }
 
 bool Tiles::writes_once() const { return f_.module_.options().gradients; }

@@ -93,7 +93,16 @@ def _tile_matmul_block_4(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, s
             s1 = _tile_row_begin(c, at + c0, c1)
             s2 = _tile_row_begin(c, at + 2 * c0, c1)
             s3 = _tile_row_begin(c, at + 3 * c0, c1)
-        for k in range(p):
+        for q in range(p // 4):
+            for r in range(4):
+                k = 4 * q + r
+                z = y + k * b0
+                v = vector(c.dtype(b[z]), c.dtype(b[z + b1]), c.dtype(b[z + 2 * b1]), c.dtype(b[z + 3 * b1]))
+                s0 = _tile_row_fma(sign * c.dtype(a[x + k * a1]), v, s0)
+                s1 = _tile_row_fma(sign * c.dtype(a[x + a0 + k * a1]), v, s1)
+                s2 = _tile_row_fma(sign * c.dtype(a[x + 2 * a0 + k * a1]), v, s2)
+                s3 = _tile_row_fma(sign * c.dtype(a[x + 3 * a0 + k * a1]), v, s3)
+        for k in range(4 * (p // 4), p):
             z = y + k * b0
             v = vector(c.dtype(b[z]), c.dtype(b[z + b1]), c.dtype(b[z + 2 * b1]), c.dtype(b[z + 3 * b1]))
             s0 = _tile_row_fma(sign * c.dtype(a[x + k * a1]), v, s0)
@@ -104,6 +113,67 @@ def _tile_matmul_block_4(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, s
         _tile_row_end(c, at + c0, c1, s1, alpha, beta, kind)
         _tile_row_end(c, at + 2 * c0, c1, s2, alpha, beta, kind)
         _tile_row_end(c, at + 3 * c0, c1, s3, alpha, beta, kind)
+
+
+def _tile_matmul_block_8(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, sign, keep, alpha, beta, kind, thread, threads):
+    # Eight by four: thirty-two products for twelve loads.
+    columns = n // 4
+    for e in range(thread, (m // 8) * columns, threads):
+        i = 8 * (e // columns)
+        j = 4 * (e % columns)
+        x = ao + i * a0
+        y = bo + j * b1
+        at = co + i * c0 + j * c1
+        none = c.dtype(0.0)
+        s0 = vector(none, none, none, none)
+        s1 = s0
+        s2 = s0
+        s3 = s0
+        s4 = s0
+        s5 = s0
+        s6 = s0
+        s7 = s0
+        if keep == 1:
+            s0 = _tile_row_begin(c, at, c1)
+            s1 = _tile_row_begin(c, at + c0, c1)
+            s2 = _tile_row_begin(c, at + 2 * c0, c1)
+            s3 = _tile_row_begin(c, at + 3 * c0, c1)
+            s4 = _tile_row_begin(c, at + 4 * c0, c1)
+            s5 = _tile_row_begin(c, at + 5 * c0, c1)
+            s6 = _tile_row_begin(c, at + 6 * c0, c1)
+            s7 = _tile_row_begin(c, at + 7 * c0, c1)
+        for q in range(p // 4):
+            for r in range(4):
+                k = 4 * q + r
+                z = y + k * b0
+                v = vector(c.dtype(b[z]), c.dtype(b[z + b1]), c.dtype(b[z + 2 * b1]), c.dtype(b[z + 3 * b1]))
+                s0 = _tile_row_fma(sign * c.dtype(a[x + k * a1]), v, s0)
+                s1 = _tile_row_fma(sign * c.dtype(a[x + a0 + k * a1]), v, s1)
+                s2 = _tile_row_fma(sign * c.dtype(a[x + 2 * a0 + k * a1]), v, s2)
+                s3 = _tile_row_fma(sign * c.dtype(a[x + 3 * a0 + k * a1]), v, s3)
+                s4 = _tile_row_fma(sign * c.dtype(a[x + 4 * a0 + k * a1]), v, s4)
+                s5 = _tile_row_fma(sign * c.dtype(a[x + 5 * a0 + k * a1]), v, s5)
+                s6 = _tile_row_fma(sign * c.dtype(a[x + 6 * a0 + k * a1]), v, s6)
+                s7 = _tile_row_fma(sign * c.dtype(a[x + 7 * a0 + k * a1]), v, s7)
+        for k in range(4 * (p // 4), p):
+            z = y + k * b0
+            v = vector(c.dtype(b[z]), c.dtype(b[z + b1]), c.dtype(b[z + 2 * b1]), c.dtype(b[z + 3 * b1]))
+            s0 = _tile_row_fma(sign * c.dtype(a[x + k * a1]), v, s0)
+            s1 = _tile_row_fma(sign * c.dtype(a[x + a0 + k * a1]), v, s1)
+            s2 = _tile_row_fma(sign * c.dtype(a[x + 2 * a0 + k * a1]), v, s2)
+            s3 = _tile_row_fma(sign * c.dtype(a[x + 3 * a0 + k * a1]), v, s3)
+            s4 = _tile_row_fma(sign * c.dtype(a[x + 4 * a0 + k * a1]), v, s4)
+            s5 = _tile_row_fma(sign * c.dtype(a[x + 5 * a0 + k * a1]), v, s5)
+            s6 = _tile_row_fma(sign * c.dtype(a[x + 6 * a0 + k * a1]), v, s6)
+            s7 = _tile_row_fma(sign * c.dtype(a[x + 7 * a0 + k * a1]), v, s7)
+        _tile_row_end(c, at, c1, s0, alpha, beta, kind)
+        _tile_row_end(c, at + c0, c1, s1, alpha, beta, kind)
+        _tile_row_end(c, at + 2 * c0, c1, s2, alpha, beta, kind)
+        _tile_row_end(c, at + 3 * c0, c1, s3, alpha, beta, kind)
+        _tile_row_end(c, at + 4 * c0, c1, s4, alpha, beta, kind)
+        _tile_row_end(c, at + 5 * c0, c1, s5, alpha, beta, kind)
+        _tile_row_end(c, at + 6 * c0, c1, s6, alpha, beta, kind)
+        _tile_row_end(c, at + 7 * c0, c1, s7, alpha, beta, kind)
 
 
 def _tile_cholesky_block(l, o, r, c, n, thread, threads):

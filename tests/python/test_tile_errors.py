@@ -96,7 +96,7 @@ def test_debug_mode_reports_what_is_outside(debug):
     def promise(x: wp.array(dtype=float), n: int):
         wp.tile_store(x, wp.tile_zeros(4, dtype=float), offset=n, bounds_check=False)
 
-    x = wp.zeros(8, dtype=float, device="cpu")
+    x = wp.zeros(8, dtype=float)
     for kernel, good, bad in ((element, 3, 4), (window, 2, 3), (promise, 4, 5)):
         wp.launch_tiled(kernel, dim=1, inputs=[x, good], block_dim=32)
         with pytest.raises(Exception, match=f"index {bad} is out of bounds"):
@@ -110,8 +110,8 @@ def test_gradients_in_debug_mode(debug):
         t[n] = t[n] * t[n]
         y[0] = wp.tile_sum(t)[0]
 
-    x = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float, device="cpu", requires_grad=True)
-    y = wp.zeros(1, dtype=float, device="cpu", requires_grad=True)
+    x = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float, requires_grad=True)
+    y = wp.zeros(1, dtype=float, requires_grad=True)
     with wp.Tape() as tape:
         wp.launch_tiled(k, dim=1, inputs=[x, 2], outputs=[y], block_dim=32)
     tape.backward(y)

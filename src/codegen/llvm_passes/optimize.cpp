@@ -18,6 +18,7 @@
 #include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
 #include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -127,6 +128,10 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
     if (level >= 1) passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_pipeline(level)));
     if (level >= 2 && vectors) passes.addPass(llvm::createModuleToFunctionPassAdaptor(vector_pipeline()));
     // GPU kernels know arrays that are aligned; the target's own passes then join their accesses.
+    // How memory of a block is aligned shows only in its own space.
+    constexpr unsigned kAnySpace = 0;
+    if (level >= 1 && gpu && !module.global_empty())
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAddressSpacesPass(kAnySpace)));
     if (level >= 1 && gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));
   }
   if (level >= 1 && gpu) {
