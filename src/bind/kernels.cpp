@@ -22,6 +22,7 @@ namespace {
 
 constexpr double kSeenLongNs = 20000;  // launches that took so long are to let other Python threads run the next time
 constexpr int kLongInARow = 3;
+constexpr int kUsualBlock = 256;  // threads of a block that share memory, where a launch does not say
 constexpr double kReleaseGilNs = 5000;  // launches known to be shorter keep the GIL: taking it back can cost more
 
 driver::CompileOptions options_from(nb::dict d) {
@@ -152,7 +153,20 @@ const driver::KernelVariant& build(PythonKernel& kernel, const std::vector<TypeH
   cuda::Device* device = place < 0 ? nullptr : &cuda::System::shared().device(place);
   driver::LaunchForm form;
   form.rank = std::uint8_t(rank);
-  return kernel.build(kernel.signature(list), form, device);
+  const auto make = [&](PythonKernel& one) -> const driver::KernelVariant& {
+    driver::KernelSignature& signature = one.signature(list);
+    const driver::KernelVariant* ready = signature.ready(form, device);
+    return ready ? *ready : one.build(signature, form, device);
+  };
+  // One whose threads share memory is made for the blocks that launches have by themselves.
+  const auto with_block = [&]() -> const driver::KernelVariant& { return make(*kernel.with_block(kUsualBlock, true)); };
+  if (device && kernel.shares_memory().value_or(false)) return with_block();
+  try {
+    return make(kernel);
+  } catch (const driver::NeedsBlock&) {
+    kernel.set_shares_memory(true);
+  }
+  return with_block();
 }
 
 /// The code of a kernel without generic parameters on a GPU.
@@ -235,7 +249,6 @@ std::shared_ptr<PythonKernel> PythonKernel::with_block(int block, bool rows) {
 
 std::shared_ptr<PythonKernel> kernel_for(const std::shared_ptr<PythonKernel>& kernel, const LaunchPlace& place,
                                          std::span<const std::int64_t> dims) {
-  constexpr int kUsualBlock = 256;
   if (!place.device || kernel->options().gpu.block || !kernel->shares_memory().value_or(false)) return kernel;
   const int block = place.gpu.block_dim > 0 ? place.gpu.block_dim : kUsualBlock;
   if (block > ir::kMaxBlock)

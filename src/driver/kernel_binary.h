@@ -52,7 +52,9 @@ class KernelBinary {
 };
 
 /// Thrown when code for a GPU is asked for of a kernel whose threads share memory, without saying how many make a block.
-struct NeedsBlock {};
+struct NeedsBlock : std::exception {
+  const char* what() const noexcept override { return "the threads of a block share memory: how many are there?"; }
+};
 
 /// What a build did; for reports, tests and benchmarks.
 struct BuildReport {

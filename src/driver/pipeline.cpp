@@ -141,7 +141,7 @@ const std::vector<Stage>& stages() {
          passes::UnrollLimits limits;
          limits.max_trips = std::uint64_t(options.max_unroll < 0 ? 0 : options.max_unroll);
          // Four steps of a product in registers: their loads go together.
-         if (module.functions.back()->form.block) limits.max_ops = 640;
+         if (module.functions.back()->form.block) limits.max_ops_of_few = 640;
          for (auto& function : module.functions) passes::unroll(*function, limits);
        }},
       on_each("fold-3", [](ir::Function& f) { passes::fold(f); }),

@@ -54,7 +54,9 @@ class Unroller {
     // Whatever the limits: nothing grows, and a loop less is a loop less.
     if (trips.count == 1) return true;
     if (op.text == ir::kSharedLoop) return false;  // barriers are set around it, not between its turns
-    if (trips.count > limits_.max_trips || trips.count * body_size > limits_.max_ops) return false;
+    constexpr std::uint64_t kFew = 4;
+    const std::size_t most = trips.count <= kFew ? limits_.max_ops_of_few : limits_.max_ops;
+    if (trips.count > limits_.max_trips || trips.count * body_size > most) return false;
     return grown_ + (trips.count - 1) * body_size <= limits_.growth && !makes_large_local(*op.regions[0]);
   }
 

@@ -13,6 +13,7 @@ namespace weft::passes {
 struct UnrollLimits {
   std::uint64_t max_trips = 16;
   std::size_t max_ops = 256;
+  std::size_t max_ops_of_few = 256;  // the same for loops of at most four turns
   std::size_t growth = 8192;
   std::int64_t max_local = 64;
 };

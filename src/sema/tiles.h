@@ -104,6 +104,8 @@ class Tiles {
   void once(const std::function<void()>& body);
   /// Each thread's own number of a tile's places, as coordinates.
   std::vector<ir::Value*> coordinates(const Shape& shape, ir::Value* i);
+  /// A copy of a square tile whose rows are an element longer: threads that each have a row then don't meet in a bank.
+  Window with_long_rows(const Window& w);
   /// Running sums, minima or maxima of a packed window, in the order of docs/design/tiles.md.
   static constexpr std::int64_t kScanGroup = 32;
   Window scan_shared(Window from, ir::OpCode code);

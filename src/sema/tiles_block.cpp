@@ -113,6 +113,14 @@ std::vector<ir::Value*> Tiles::coordinates(const Shape& shape, ir::Value* i) {
   return at;
 }
 
+Tiles::Window Tiles::with_long_rows(const Window& w) {
+  const std::int64_t n = w.type->shape[0];
+  const Window room = make(w.type->element, {n * (n + 1)});
+  const Window made = view(room, {n, n}, {n + 1, 1}, room.offset);
+  each({n, n}, [&](Coords at) { put(made, at, get(w, at)); });
+  return made;
+}
+
 Tiles::Window Tiles::scan_shared(Window from, OpCode code) {
   const std::int64_t n = from.type->count, groups = (n + kScanGroup - 1) / kScanGroup;
   const auto choose = [&](ir::Value* condition, const std::function<ir::Value*()>& yes, ir::Value* no, Window to,

@@ -247,11 +247,15 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
   if (inplace && is_broadcast(a))
     return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   if (threads_ > 1 && !writes_once()) {
-    const Window target = inplace ? a : copy_of(a);
-    const Shape& strides = target.type->strides;
-    library_call("_tile_cholesky_block",
-                 {target.data, target.offset, i32(strides[upper]), i32(strides[!upper]), i32(a.type->shape[0]),
-                  thread(), thread_count()});
+    const std::int64_t n = a.type->shape[0];
+    const Window work = with_long_rows(a), target = inplace ? a : make(a.type->element, a.type->shape);
+    const Shape& strides = work.type->strides;
+    library_call("_tile_cholesky_block", {work.data, work.offset, i32(strides[upper]), i32(strides[!upper]), i32(n),
+                                          thread(), thread_count()});
+    each({n, n}, [&](Coords at) {  // nothing on the other side of the diagonal
+      ir::Value* kept = b_.binary(upper ? OpCode::ge : OpCode::le, at[1], at[0]);
+      put(target, at, b_.select(kept, get(work, at), f_.function_.zero(a.type->element)));
+    });
     return inplace ? Entity::nothing() : fresh(target);
   }
   if (!writes_once()) {
@@ -304,7 +308,9 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
   if (inplace && is_broadcast(y))
     return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   const std::int64_t columns = y.type->rank() > 1 ? y.type->shape[1] : 1;
-  const Window matrix_memory = inplace && may_overlap(t, y) ? copy_of(t) : t;
+  const Window matrix_memory = threads_ > 1 && columns == 1 && !writes_once() ? with_long_rows(t)
+                               : inplace && may_overlap(t, y)                 ? copy_of(t)
+                                                                              : t;
   const auto solve = [&](const Window& from, const Window& to, bool is_upper, bool transposed) {
     std::vector<ir::Value*> values;
     const auto add = [&](const Window& w, bool square, bool swapped) {

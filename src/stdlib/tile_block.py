@@ -177,7 +177,7 @@ def _tile_matmul_block_8(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, s
 
 
 def _tile_cholesky_block(l, o, r, c, n, thread, threads):
-    # In place in the lower triangle; r and c are the strides from row to row and from column to column.
+    # In place in the lower triangle; r and c are the strides from row to row and from column to column. What lies above is left.
     for k in range(n):
         d = sqrt(l[o + k * r + k * c])
         for i in range(k + thread, n, threads):
@@ -187,9 +187,6 @@ def _tile_cholesky_block(l, o, r, c, n, thread, threads):
             v = -l[o + i * r + k * c]
             for j in range(k + 1, i + 1):
                 l[o + i * r + j * c] = _fma(v, l[o + j * r + k * c], l[o + i * r + j * c])
-    for i in range(thread, n, threads):
-        for j in range(i + 1, n):
-            l[o + i * r + j * c] = 0.0
 
 
 def _tile_cholesky_block_once(a, ao, a0, a1, l, lo, l0, l1, n, thread, threads):

@@ -101,6 +101,7 @@ def test_debug_mode_reports_what_is_outside(debug):
         wp.launch_tiled(kernel, dim=1, inputs=[x, good], block_dim=32)
         with pytest.raises(Exception, match=f"index {bad} is out of bounds"):
             wp.launch_tiled(kernel, dim=1, inputs=[x, bad], block_dim=32)
+            wp.synchronize()  # of a GPU: there mistakes are found later
 
 
 def test_gradients_in_debug_mode(debug):
