@@ -1,3 +1,4 @@
+#include <algorithm>
 // Functions of the kernel language from Python: text plus a resolver object. The resolver's `lookup(name)` returns None or
 // a tuple that says what the name is; C++ asks nothing else of Python.
 //   ("int", 3) ("float", 0.5) ("bool", True) ("str", "x")          plain constants
