@@ -1,4 +1,3 @@
-#include <algorithm>
 // Functions of the kernel language from Python: text plus a resolver object. The resolver's `lookup(name)` returns None or
 // a tuple that says what the name is; C++ asks nothing else of Python.
 //   ("int", 3) ("float", 0.5) ("bool", True) ("str", "x")          plain constants
@@ -15,6 +14,8 @@
 //   ("derivative", ("functions", …)|("builtin", …))                wp.grad(f)
 // and `eval_static(text, {name: value})` the same for wp.static. Behind a constant, functions and "other" there may be a
 // further resolver, for their attributes: Mode.FAST.value, self.act(x).
+#include <algorithm>
+
 #include "bind/bind.h"
 #include "bind/compile_session.h"
 #include "bind/gil.h"
