@@ -192,6 +192,17 @@ class Tiles {
   /// c += ±a b along rows; `fresh_out`: c has nothing yet.
   void multiply_rows(const Window& a, const Window& b, const Window& c, bool fresh_out, bool plus_sign);
   bool float_tile(std::string_view form, const Window& w, const syntax::Node& at, bool halves);
+
+  // algebra that is one step to differentiation (tiles_steps.cpp)
+  /// Whether an operation of so many turns is such a step; smaller ones are unrolled and derived term by term.
+  bool is_step(std::int64_t turns) const { return writes_once() && turns > kSmallStep; }
+  static constexpr std::int64_t kSmallStep = 512;
+  /// The tile in rows without gaps and in numbers of that type, in memory that holds nothing else: its own or a copy.
+  Window alone(const Window& w, const Type* element);
+  Entity cholesky_step(const Window& a, bool upper, bool inplace);
+  /// Arguments of a triangular system as library functions take them; `is_upper`: from the last row to the first.
+  void pass_system(const Window& w, std::vector<ir::Value*>& args, std::int64_t n, bool square, bool swapped,
+                   bool is_upper);
   /// Runs `work` on memory without gaps, and brings the result back if `w` has some.
   void in_packed(const Window& w, const std::function<void(const Window&)>& work);
 

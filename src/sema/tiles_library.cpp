@@ -163,7 +163,7 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   for (std::int64_t k : {m, n, p}) values.push_back(i32(k));
   const bool fresh_out = !out_arg || is(beta, 0);
   const bool one = is(alpha, 1) || is(alpha, -1);
-  if (!writes_once() && n > 3 && one && (fresh_out || is(beta, 1))) {
+  if (n > 3 && (!writes_once() || is_step(m * n * p)) && one && (fresh_out || is(beta, 1))) {
     multiply_rows(left, right, target, fresh_out, is(alpha, 1));
     if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
     return out_arg ? Entity::nothing() : fresh(out);
@@ -188,19 +188,24 @@ bool Tiles::writes_once() const { return f_.module_.options().gradients; }
 
 void Tiles::multiply_rows(const Window& a, const Window& b, const Window& c, bool fresh_out, bool plus_sign) {
   const auto has_rows = [](const Window& w) { return w.type->strides[1] == 1; };
-  const Window right = has_rows(b) ? b : copy_of(b);
-  const Window target = has_rows(c) ? c : fresh_out ? make(c.type->element, c.type->shape) : copy_of(c);
-  if (fresh_out) fill(target, f_.function_.zero(c.type->element));
+  const bool differentiated = writes_once();
+  const Type* element = c.type->element;
+  const Window left = differentiated ? alone(a, element) : a;
+  const Window right = differentiated ? alone(b, element) : has_rows(b) ? b : copy_of(b);
+  const Window target = has_rows(c) ? c : fresh_out ? make(element, c.type->shape) : copy_of(c);
+  if (fresh_out) fill(target, f_.function_.zero(element));
   std::vector<ir::Value*> values;
-  pass(a, values);
+  pass(left, values);
+  if (differentiated) values.pop_back();  // a step from column to column is one
   for (const Window* w : {&right, &target}) {
     pass(*w, values);
-    values.pop_back();  // a step from column to column is one
+    values.pop_back();
   }
   const Shape &rows = a.type->shape, &columns = b.type->shape;
   for (std::int64_t k : {rows[0], columns[1], rows[1]}) values.push_back(i32(k));
-  values.push_back(f_.function_.constant_float(c.type->element, plus_sign ? 1.0 : -1.0));
-  library_call("_tile_matmul_rows", values);
+  values.push_back(f_.function_.constant_float(element, plus_sign ? 1.0 : -1.0));
+  if (differentiated) values.push_back(make(element, {b.type->count}).data);
+  library_call(differentiated ? "_tile_product" : "_tile_matmul_rows", values);
   if (!has_rows(c)) copy(target, c);
 }
 
@@ -233,6 +238,7 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
     if (!packed_lines) copy(work, target);
     return inplace ? Entity::nothing() : fresh(target);
   }
+  if (is_step(a.type->count * a.type->shape[0])) return cholesky_step(a, upper, inplace);
   const Window source = inplace ? copy_of(a) : a, target = inplace ? a : make(a.type->element, a.type->shape);
   std::vector<ir::Value*> values;
   pass(source, values, upper);  // the upper triangle is the lower one of the transpose
@@ -262,36 +268,36 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
   if (inplace && is_broadcast(y))
     return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   const std::int64_t columns = y.type->rank() > 1 ? y.type->shape[1] : 1;
-  const Window matrix_memory = inplace && may_overlap(t, y) ? copy_of(t) : t;
+  const bool step = is_step(n * n * columns), once = writes_once() && !step;
+  const Window own = inplace && may_overlap(t, y) ? copy_of(t) : t;
+  const Window matrix_memory = step ? alone(own, t.type->element) : own;
   const auto solve = [&](const Window& from, const Window& to, bool is_upper, bool transposed) {
     std::vector<ir::Value*> values;
-    const auto add = [&](const Window& w, bool square, bool swapped) {
-      const std::size_t first = values.size();
-      pass(w, values, swapped);
-      if (!is_upper) return;  // from the last row to the first
-      const Shape& s = w.type->strides;
-      const std::int64_t reach = square ? (n - 1) * (s[0] + s[1]) : (n - 1) * s[0];
-      values[first + 1] = plus(w.offset, i32(reach));
-      values[first + 2] = i32(-values[first + 2]->as_int());
-      if (square) values[first + 3] = i32(-values[first + 3]->as_int());
-    };
-    add(matrix_memory, true, transposed);
-    if (writes_once()) add(from, false, false);
-    add(to, false, false);
+    pass_system(matrix_memory, values, n, true, transposed, is_upper);
+    if (once) pass_system(from, values, n, false, false, is_upper);
+    pass_system(to, values, n, false, false, is_upper);
     const bool rows = columns > 1 && to.type->strides[1] == 1;
     if (!writes_once() && rows) values.pop_back();
     values.push_back(i32(n));
     values.push_back(i32(columns));
-    library_call(writes_once() ? "_tile_solve" : rows ? "_tile_solve_rows" : "_tile_solve_columns", values);
+    library_call(step   ? "_tile_substitute"
+                 : once ? "_tile_solve"
+                 : rows ? "_tile_solve_rows"
+                        : "_tile_solve_columns",
+                 values);
   };
-  const Window target = inplace ? y : writes_once() ? make(y.type->element, y.type->shape) : copy_of(y);
-  if (!both) {
+  const Window target = once       ? inplace ? y : make(y.type->element, y.type->shape)
+                              : !inplace ? copy_of(y)
+                        : step     ? alone(y, y.type->element)
+                                   : y;
+  if (both) {
+    const bool given_upper = *mode == "upper";
+    solve(y, target, false, given_upper);
+    solve(target, target, true, !given_upper);
+  } else {
     solve(y, target, upper, false);
-    return inplace ? Entity::nothing() : fresh(target);
   }
-  const bool given_upper = *mode == "upper";
-  solve(y, target, false, given_upper);
-  solve(target, target, true, !given_upper);
+  if (inplace && target.data != y.data) copy(target, y);
   return inplace ? Entity::nothing() : fresh(target);
 }
 
