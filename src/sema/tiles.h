@@ -179,7 +179,6 @@ class Tiles {
   Entity form_cholesky(std::string_view name, const std::vector<Argument>& args);
   Entity form_solve(std::string_view name, const std::vector<Argument>& args);
   Entity form_diag_add(const std::vector<Argument>& args);
-  Entity form_fft(std::string_view name, const std::vector<Argument>& args);
   Entity form_scan(std::string_view name, const std::vector<Argument>& args);
   Entity form_sort(const std::vector<Argument>& args);
   Entity form_random(std::string_view name, const std::vector<Argument>& args);
@@ -192,6 +191,16 @@ class Tiles {
   /// c += ±a b along rows; `fresh_out`: c has nothing yet.
   void multiply_rows(const Window& a, const Window& b, const Window& c, bool fresh_out, bool plus_sign);
   bool float_tile(std::string_view form, const Window& w, const syntax::Node& at, bool halves);
+
+  // Fourier transforms (tiles_fft.cpp)
+  Entity form_fft(std::string_view name, const std::vector<Argument>& args);
+  /// A pass: its factor, how many numbers the transforms behind it have, and where its roots stand in the table.
+  struct Pass {
+    std::int64_t radix, rest, stride;
+    std::size_t turns = 0, roots = 0;  // of outputs; the radix-th roots of one, for odd factors
+  };
+  /// A table of the passes' roots: constants, or memory that is filled here if they would be too many.
+  ir::Value* root_table(std::span<const Pass> passes, std::size_t size, const Type* scalar, int sign);
 
   // algebra that is one step to differentiation (tiles_steps.cpp)
   /// Whether an operation of so many turns is such a step; smaller ones are unrolled and derived term by term.
