@@ -7,6 +7,7 @@
 
 #include "analysis/effects.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/private_calls.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
@@ -266,6 +267,9 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
       }
     verify_after(stage.name, module);
   }
+  for (auto& function : module.functions)
+    if (autodiff::settle_private_calls(*function)) passes::fold(*function), passes::simplify(*function);
+  verify_after("settle-calls", module);
 }
 
 void finish_gradients(ir::Module& module, const ir::Function& root, const CompileOptions& options,

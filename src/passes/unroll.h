@@ -1,7 +1,8 @@
 // Unrolls counted loops completely. The rule: innermost loops first, a loop with constant bounds is unrolled if it runs
 // at most `max_trips` times and its copies hold at most `max_ops` operations in all (what inner loops became included),
 // so three nested range(16) unroll once, not 4096 times. A loop that runs once always gives way to its body. A function
-// grows by at most `growth` operations. Loops that make local arrays of more than `max_local` elements stay loops.
+// grows by at most `growth` operations. Loops that make local arrays of more than `max_local` elements stay loops, as do
+// all but the shortest that read or write such arrays.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -162,6 +162,36 @@ Tiles::Window Tiles::scan_shared(Window from, OpCode code) {
   return to;
 }
 
+void Tiles::transform_shared(const Window& w, std::span<const Pass> passes, int sign) {
+  const Type* element = w.type->element;
+  const std::int64_t n = w.type->shape.back();
+  const Window roots = make(element, {n});
+  library_call("_tile_twiddles_block", {roots.data, i32(n), i32(sign), f_.function_.zero(element->element()), thread(),
+                                        thread_count()});
+  const Window scratch[] = {make(element, {n}), make(element, {n})};
+  in_packed(w, [&](const Window& memory) {
+    plain_loop(memory.type->count / n, [&](ir::Value* row) {
+      ir::Value* start = plus(memory.offset, times(row, n));
+      ir::Value *from = memory.data, *from_at = start;
+      for (std::size_t k = 0; k < passes.size(); ++k) {
+        const Window& to = scratch[k % 2];
+        const std::int64_t r = passes[k].radix;
+        std::vector<ir::Value*> values = {from, from_at, to.data, i32(0), roots.data, i32(n)};
+        if (r != 2 && r != 4) values.push_back(i32(r));
+        values.insert(values.end(), {i32(r * passes[k].rest), i32(passes[k].stride), thread(), thread_count()});
+        library_call(r == 2 ? "_tile_fft_block_2" : r == 4 ? "_tile_fft_block_4" : "_tile_fft_block", values);
+        from = to.data;
+        from_at = i32(0);
+      }
+      const Window last{&types::tile(element, Shape{n}), from, from_at};
+      loop(n, [&](ir::Value* i) {
+        ir::Value *at[] = {i}, *to[] = {plus(start, i)};
+        b_.store(memory.data, to, 0, {}, {}, get(last, at));
+      });
+    });
+  });
+}
+
 ir::Value* Tiles::extreme_place(const Window& memory, bool most) {
   const Window values = flat(memory);
   const Window places = make(types::i32(), {values.type->count});

@@ -279,6 +279,10 @@ def _tile_sort_block(keys, order, more_keys, more_order, n, thread, threads):
         width = 2 * width
 
 
+def _tile_complex_times(a, b):
+    return vector(a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0])
+
+
 def _tile_twiddles_block(w, n, sign, zero, thread, threads):
     for k in range(thread, n, threads):
         angle = 6.283185307179586476925 * float64(k) / float64(n)
@@ -293,8 +297,8 @@ def _tile_fft_block(x, xo, y, yo, w, n, r, size, stride, thread, threads):
         for k in range(r):
             s = x[xo + q + stride * p]
             for i in range(1, r):
-                s = s + _complex_times(x[xo + q + stride * (p + m * i)], w[((i * k) % r) * (n // r)])
-            y[yo + q + stride * (r * p + k)] = _complex_times(s, w[(p * k) * (n // size)])
+                s = s + _tile_complex_times(x[xo + q + stride * (p + m * i)], w[((i * k) % r) * (n // r)])
+            y[yo + q + stride * (r * p + k)] = _tile_complex_times(s, w[(p * k) * (n // size)])
 
 
 def _tile_fft_block_2(x, xo, y, yo, w, n, size, stride, thread, threads):
@@ -305,7 +309,7 @@ def _tile_fft_block_2(x, xo, y, yo, w, n, size, stride, thread, threads):
         a = x[xo + q + stride * p]
         b = x[xo + q + stride * (p + m)]
         y[yo + q + stride * (2 * p)] = a + b
-        y[yo + q + stride * (2 * p + 1)] = _complex_times(a - b, w[p * (n // size)])
+        y[yo + q + stride * (2 * p + 1)] = _tile_complex_times(a - b, w[p * (n // size)])
 
 
 def _tile_fft_block_4(x, xo, y, yo, w, n, size, stride, thread, threads):
@@ -323,9 +327,9 @@ def _tile_fft_block_4(x, xo, y, yo, w, n, size, stride, thread, threads):
         u = b + d
         v = vector((b[1] - d[1]) * turn[1], (b[0] - d[0]) * turn[1])
         y[yo + q + stride * (4 * p)] = s + u
-        y[yo + q + stride * (4 * p + 1)] = _complex_times(vector(f[0] - v[0], f[1] + v[1]), w[p * (n // size)])
-        y[yo + q + stride * (4 * p + 2)] = _complex_times(s - u, w[(2 * p) * (n // size)])
-        y[yo + q + stride * (4 * p + 3)] = _complex_times(vector(f[0] + v[0], f[1] - v[1]), w[(3 * p) * (n // size)])
+        y[yo + q + stride * (4 * p + 1)] = _tile_complex_times(vector(f[0] - v[0], f[1] + v[1]), w[p * (n // size)])
+        y[yo + q + stride * (4 * p + 2)] = _tile_complex_times(s - u, w[(2 * p) * (n // size)])
+        y[yo + q + stride * (4 * p + 3)] = _tile_complex_times(vector(f[0] + v[0], f[1] - v[1]), w[(3 * p) * (n // size)])
 
 
 def _tile_rank_block(flag, totals, thread, threads):
