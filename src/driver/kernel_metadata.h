@@ -8,6 +8,7 @@
 #include "driver/held_objects.h"
 #include "runtime/launch.h"
 #include "runtime/private_sums.h"
+#include "support/hash.h"
 
 namespace weft::driver {
 
@@ -23,6 +24,8 @@ struct KernelMetadata {
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
   std::vector<HandlePlace> handles;
+  std::string full_ir;  // of a first version: what its full one is made of, and the key of that; else empty
+  Hash128 full_key;
 
   std::string write() const {
     std::string out;
@@ -40,6 +43,8 @@ struct KernelMetadata {
     number(opaque);
     number(loops);
     number(sum_order);
+    text(full_ir);
+    number(full_key);
     number(std::uint32_t(objects.size()));
     for (const std::uint64_t size : objects) number(size);
     number(std::uint32_t(sums.size()));
@@ -85,6 +90,8 @@ struct KernelMetadata {
     number(opaque);
     number(loops);
     number(sum_order);
+    text(full_ir);
+    number(full_key);
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) number(objects.emplace_back());
     number(count);
