@@ -8,6 +8,7 @@
 
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -30,6 +31,7 @@
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
 #include <llvm/Transforms/Vectorize/SLPVectorizer.h>
 
+#include "codegen/background.h"
 #include "codegen/nvptx/inline_functions.h"
 #include "codegen/nvptx/narrow_products.h"
 #include "codegen/nvptx/wide_fills.h"
@@ -48,9 +50,11 @@ struct Analyses {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
   llvm::ModuleAnalysisManager modules;
+  llvm::PassInstrumentationCallbacks between;
   llvm::PassBuilder builder;
 
-  explicit Analyses(llvm::TargetMachine& machine) : builder(&machine) {
+  explicit Analyses(llvm::TargetMachine& machine) : builder(&machine, {}, std::nullopt, &between) {
+    between.registerBeforeNonSkippedPassCallback([](llvm::StringRef, const llvm::Any&) { stay_if_ending(); });
     builder.registerModuleAnalyses(modules);
     builder.registerCGSCCAnalyses(graph);
     builder.registerFunctionAnalyses(functions);
