@@ -441,7 +441,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   try {
     return Search(*impl_, request, target_of(request), sink, r).run();
   } catch (const codegen::Error& error) {  // PTX that its device would not run, code that does not load
-    sink.report(DiagCode::codegen_failed, request.kernel->def->name_loc, error.what());
+    sink.report(DiagCode::codegen_failed, request.kernel ? request.kernel->def->name_loc : SourceLoc{}, error.what());
     return nullptr;
   }
 }
