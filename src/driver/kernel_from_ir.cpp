@@ -37,9 +37,7 @@ std::string portable_ir(const Kernel& kernel, KernelSignature& signature, Diagno
           "kernel '" + kernel.name() +
           "' calls a native function, whose C++ another machine may not be able to compile: it "
           "can't be portable");
-  ir::PrintOptions plain;
-  plain.names = false;
-  return ir::print(*module, plain);
+  return ir::print(*module);  // with names, which messages tell
 }
 
 LoadedKernel kernel_from_ir(const std::string& name, const std::string& text, const CompileOptions& options) {
