@@ -40,7 +40,7 @@ driver::CompileOptions options_from(nb::dict d) {
   flag("deterministic", o.deterministic);
   flag("fast_math", o.fast_math);
   flag("cache", o.use_cache);
-  flag("tangent", o.tangent);
+  number("tangent", o.tangent);
   flag("seeds", o.seeds);
   number("opt_level", o.opt_level);
   number("lanes", o.lanes);

@@ -121,7 +121,7 @@ Arguments parse_arguments(int argc, char** argv) {
     else if (name == "--strided")
       args.strided = true;
     else if (name == "--tangent")
-      args.options.tangent = true;
+      args.options.tangent = 1;
     else if (name == "--adjoint")
       args.adjoint = true;
     else if (name == "--taped")
