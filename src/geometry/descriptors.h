@@ -33,14 +33,14 @@ struct TreeDescriptor {
   std::uint64_t nodes;    // WideNode or NarrowNode
   std::uint64_t leaves;   // blocks or single entries, of faces or boxes
   std::uint64_t moments;  // WideMoments or NarrowMoments; 0 without
-  std::uint64_t groups;   // GroupRoot; 0 without
+  std::uint64_t groups;   // GroupRoot, a table that begins with its length; 0 without
   std::uint32_t nobodys;  // zero: who takes an id for the address of another library's tree finds no nodes here
   std::uint32_t node_count;
-  std::uint32_t group_count;
+  std::uint32_t reserved;
   std::uint32_t entry_count;  // blocks or single entries of leaves
 };
 static_assert(sizeof(TreeDescriptor) == 64 && offsetof(TreeDescriptor, nobodys) == 48 &&
-                  offsetof(TreeDescriptor, group_count) == 56,
+                  offsetof(TreeDescriptor, entry_count) == 60,
               "src/stdlib/bvh.py knows these offsets");
 
 /// A mesh: its arrays as kernels see arrays, and its tree, which has an id of its own.
