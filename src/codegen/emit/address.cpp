@@ -457,6 +457,14 @@ void Emitter::emit_pointer_query(const ir::Op& op) {
   set(op.result(), {Part{b.CreateICmpNE(data, llvm::Constant::getNullValue(data->getType()))}});
 }
 
+/// Whether an address is that of an object's descriptor, or of a field of it.
+static bool is_descriptor(const ir::Value* address) {
+  while (address->kind == ir::ValueKind::result && address->op->code == OpCode::add &&
+         address->op->operand(1)->kind == ir::ValueKind::constant)
+    address = address->op->operand(0);
+  return address->kind == ir::ValueKind::result && address->op->code == OpCode::handle;
+}
+
 void Emitter::emit_from_ptr(const ir::Op& op) {
   const Type* type = op.result()->type;
   std::uint32_t rank = type->rank();
@@ -465,7 +473,8 @@ void Emitter::emit_from_ptr(const ir::Op& op) {
   const bool varying = address->getType()->isVectorTy(), fixed = op.imm != 0;
   llvm::Value* data = fixed && !varying ? unit.hooks->fixed_memory(*this, address)
                                         : b.CreateIntToPtr(address, varying ? unit.wide(unit.ptr) : unit.ptr);
-  out.push_back({data, 0, fixed ? kFixedScope : -1});
+  const bool descriptor = unit.target.arch == TargetSpec::cpu && is_descriptor(op.operand(0));
+  out.push_back({data, 0, !fixed ? -1 : descriptor ? kDescriptorScope : kFixedScope});
   out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
   for (std::uint32_t d = 0; d < rank; ++d) out.push_back({plain(op.operand(1 + d))});
   llvm::SmallVector<llvm::Value*, 4> strides(rank);
