@@ -7,6 +7,7 @@
 #   FUZZ_SECONDS=N     per fuzzer and round                   FUZZ_ROUNDS=N  0: until interrupted
 #   PEER_PYTHON=PATH   `make bench` compares with the warp-lang of this interpreter
 #   NUMBA_PYTHON=PATH  `make bench` compares with the Numba of this interpreter
+#   DRJIT_PYTHON=PATH  `make bench` compares with the Dr.Jit of this interpreter
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
@@ -149,7 +150,8 @@ format: setup  ## rewrite every C++ file with clang-format
 
 bench: configure-release  ## build as shipped, run the benchmarks and the timed tests
 	cmake --build build/release -j $(JOBS)
-	@PYTHON=$(PYTHON) PEER_PYTHON=$(PEER_PYTHON) NUMBA_PYTHON=$(NUMBA_PYTHON) tools/testing/run_benchmarks.sh build/release
+	@PYTHON=$(PYTHON) PEER_PYTHON=$(PEER_PYTHON) NUMBA_PYTHON=$(NUMBA_PYTHON) DRJIT_PYTHON=$(DRJIT_PYTHON) \
+	  tools/testing/run_benchmarks.sh build/release
 	ctest --test-dir build/release --output-on-failure -j 1 -L '^perf$$'
 
 math-sweep: build  ## every float32 through every elementary function (SWEEP="sin exp": only these)

@@ -70,6 +70,7 @@ def measure(args: argparse.Namespace) -> dict:
     import warp as wp
 
     wp.config.quiet = True
+    wp.config.first_versions = False  # full ones are what is measured
     wp.init()
 
     @wp.kernel
@@ -186,6 +187,7 @@ def measure_first(kind: str, device: str) -> dict[str, float]:
     import warp as wp
 
     wp.config.quiet = True
+    wp.config.first_versions = False  # full ones are what is measured
     wp.init()
     if kind == "plain":
 

@@ -104,6 +104,7 @@ def main() -> int:
     parser.add_argument("--json")
     args = parser.parse_args()
     wp.config.quiet = True
+    wp.config.first_versions = False  # full ones are what is measured
     with tempfile.TemporaryDirectory() as folder, wp.ScopedDevice("cuda"):
         found = measure(args, folder)
     for one in found:

@@ -443,6 +443,7 @@ def main() -> None:
     parser.add_argument("--json")
     args = parser.parse_args()
     wp.config.quiet = True
+    wp.config.first_versions = False  # full ones are what is measured
     with tempfile.TemporaryDirectory() as folder:
         with wp.ScopedDevice(args.device):
             found = (on_gpu if args.device == "cuda" else on_cpu)(args, folder)

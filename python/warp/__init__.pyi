@@ -1167,6 +1167,10 @@ def cuda_profiler_start(device: Any = None) -> None:
 def cuda_profiler_stop(device: Any = None) -> None:
     """Tells a profiler that watches the program to pause; see `wp.cuda_profiler_start`."""
 e: _b.float
+def finish_kernels() -> None:
+    """Waits until every kernel that was launched has its full version: large ones begin with one that compiles quickly (see
+    wp.config.first_versions). For measurements; programs need not wait.
+    """
 class fixedarray(array):
     """An annotation for arrays of fixed size, which kernels and functions make by `wp.zeros(shape=…, dtype=…)`.
 

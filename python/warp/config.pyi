@@ -46,6 +46,7 @@ enable_mempools_at_init: _b.bool
 enable_tiles_in_stack_memory: _b.bool
 enable_vector_component_overwrites: _b.bool
 fast_math: _b.bool
+first_versions: _b.bool
 fuse_fp: _b.bool
 host_compiler: _b.str | None
 kernel_cache_dir: _b.str | None

@@ -4,6 +4,7 @@
 
 #include "analysis/handles.h"
 #include "ir/origin.h"
+#include "ir/walk.h"
 
 namespace weft::analysis {
 namespace {
@@ -231,6 +232,20 @@ BaseMask Alias::collect_writes(const ir::Region& region) {
     mask |= here;
   }
   return mask;
+}
+
+bool written_behind(const Alias& alias, const ir::Op& op, BaseMask bases, const ir::Region& within) {
+  // In a loop everything that the loop writes may come after the operation, in a later turn; the sides of an `if` run
+  // at most once each time, and the order of the text decides there.
+  for (const ir::Region* at = op.parent; at != &within; at = at->parent_op->parent)
+    if (at->parent_op->code != OpCode::if_ && (alias.writes(*at->parent_op) & bases)) return true;
+  bool behind = false, any = false;
+  ir::walk(within, [&](const ir::Op& other) {
+    // Before `behind` is set: what the operation itself does is not meant.
+    any = any || (behind && (alias.touched(alias.direct_writes(other)) & bases));
+    behind = behind || &other == &op;
+  });
+  return any;
 }
 
 }  // namespace weft::analysis

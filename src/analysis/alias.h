@@ -70,4 +70,7 @@ class Alias {
   bool give_up_ = false;
 };
 
+/// Whether memory of `bases` may be written when the operation is over, and before the region `within`, which holds it, ends.
+bool written_behind(const Alias& alias, const ir::Op& op, BaseMask bases, const ir::Region& within);
+
 }  // namespace weft::analysis

@@ -96,6 +96,7 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::printf:
       case OpCode::breakpoint:
       case OpCode::assert_:
+      case OpCode::meet:
       case OpCode::check: sum.outside = true; break;
       case OpCode::fence:
       case OpCode::barrier:  // from here on all that other threads wrote may be seen, wherever it lies

@@ -1,6 +1,7 @@
 // Calls in reverse, and what programs say about them: functions with a gradient or a replay of their own (@wp.func_grad,
 // @wp.func_replay, adj_snippet, gradients of the library), and derivatives that programs ask for (wp.grad).
 #include "autodiff/derive.h"
+#include "autodiff/private_calls.h"
 #include "autodiff/reverse.h"
 #include "ir/origin.h"
 #include "ir/walk.h"
@@ -71,8 +72,17 @@ void Reverser::replay_call(const Op& op) {
     }
   };
   if (!callee.native.empty() && !callee.replay && takes_arrays(callee)) return recall_results();
-  // Functions that touch memory were inlined, but for those with a gradient of their own. Their replay leaves out all
-  // writes, so a private array that one of them fills would be empty for the loads that follow it here.
+  // Functions that touch memory were inlined, but for those with a gradient of their own.
+  if (fills_private(op, alias_, effects_)) {
+    // Memory that is made in the region under replay is filled again. Other memory has been, by the replay of its region,
+    // and what was read of it since is found there or was written down.
+    if (!is_fresh(alias_.direct_writes(op))) return;
+    if (reads_changed(op, callee, false)) report_changed(op);
+    b_.call(op.callee, mapped_all(op.operands));
+    return;
+  }
+  // The replay of others leaves out all writes, so a private array that one of them fills would be empty for the loads that
+  // follow it here.
   for (std::size_t k = 0; k < op.operands.size(); ++k)
     if (callee.native.empty() && effects_.of(callee).writes[k] && is_private(op.operand(k))) {
       Diagnostic& d = sink_.report(DiagCode::no_gradient, op.loc,
@@ -81,37 +91,35 @@ void Reverser::replay_call(const Op& op) {
     }
   // Called again, it would read what the launch has left there and not what it read then: its results are written
   // down like a load's.
-  if (callee.native.empty() && reads_changed(op, callee.replay ? *callee.replay : callee)) return recall_results();
+  if (callee.native.empty() && reads_changed(op, callee.replay ? *callee.replay : callee, false))
+    return recall_results();
   std::vector<Value*> args = mapped_all(op.operands);
   Op* call = b_.call(functions_.replay_of(*op.callee), args);
   for (std::size_t k = 0; k < op.results.size(); ++k) forward_[op.results[k]] = call->result(k);
 }
 
-bool Reverser::written_after(const Op& op, analysis::BaseMask bases) const {
-  // In a loop everything that the loop writes may come after the operation, in a later turn; the sides of an `if` run
-  // at most once each time, and the order of the text decides there.
-  for (const ir::Region* at = op.parent; at->parent_op; at = at->parent_op->parent)
-    if (at->parent_op->code != OpCode::if_ && (alias_.writes(*at->parent_op) & bases)) return true;
-  bool behind = false, any = false;
-  ir::walk(*source_.body, [&](const Op& other) {
-    // Before `behind` is set: what the operation itself does is not meant.
-    any = any || (behind && (alias_.touched(alias_.direct_writes(other)) & bases));
-    behind = behind || &other == &op;
-  });
-  return any;
-}
-
-bool Reverser::reads_changed(const Op& op, const ir::Function& callee) {
+bool Reverser::reads_changed(const Op& op, const ir::Function& callee, bool on_the_way_back) {
   const analysis::FunctionEffects& effects = effects_.of(callee);
   // Memory found by an address or in other memory may be any array's, so that
   // any write behind the call may change it.
-  if (effects.reads_elsewhere && written_after(op, analysis::kUnknownBase)) return true;
+  if (effects.reads_elsewhere && written_behind(alias_, op, analysis::kUnknownBase, *source_.body)) return true;
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     if (!effects.reads[k]) continue;
-    const Value* array = op.operand(k);
-    if (written_after(op, alias_.bases(array)) || (is_private(array) && !is_fresh(array))) return true;
+    const analysis::BaseMask bases = alias_.bases(op.operand(k));
+    // Memory of the thread's own is made again by the replay, and on the way back is what the replay has left; all other
+    // is what the launch has left.
+    if (!is_private(op.operand(k)) ? written_behind(alias_, op, bases, *source_.body)
+                                   : !is_final(op, bases) && (on_the_way_back || !is_fresh(bases)))
+      return true;
   }
   return false;
+}
+
+void Reverser::report_changed(const Op& op) {
+  Diagnostic& d = sink_.report(
+      DiagCode::no_gradient, op.loc,
+      "the gradient of '" + op.callee->name + "' reads an array that the kernel may overwrite after this call");
+  d.notes.push_back({{}, "write to another array, or pass the elements instead of the array"});
 }
 
 void Reverser::reverse_call(const Op& op) {
@@ -120,12 +128,7 @@ void Reverser::reverse_call(const Op& op) {
   if (!activity_.matters(op) || !functions_.can_reverse(*op.callee, op.loc)) return;
   // Asked of the gradient, not of the function: it may read arrays that its function never looks at.
   ir::Function* adjoint_function = functions_.adjoint_of(*op.callee);
-  if (op.callee->native.empty() && reads_changed(op, *adjoint_function)) {
-    Diagnostic& d = sink_.report(
-        DiagCode::no_gradient, op.loc,
-        "the gradient of '" + op.callee->name + "' reads an array that the kernel may overwrite after this call");
-    d.notes.push_back({{}, "write to another array, or pass the elements instead of the array"});
-  }
+  if (op.callee->native.empty() && reads_changed(op, *adjoint_function, true)) report_changed(op);
   std::vector<Value*> args = mapped_all(op.operands);
   // The signature is fixed, whatever is active here: seeds of all float results go in, adjoints of all float
   // parameters come out, and `add` drops those that nobody wants.

@@ -6,8 +6,9 @@
 #include <bit>
 
 #include "analysis/lifetimes.h"
-#include "ir/tile_memory.h"
+#include "autodiff/private_calls.h"
 #include "ir/op_cases.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -63,6 +64,7 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::barrier:
+    case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:
@@ -146,7 +148,7 @@ void Reverser::replay_memory(const Op& op, bool record) {
       const analysis::BaseMask own = alias_.bases(op.operand(0)) & alias_.private_locals();
       // Readable again is: a private array whose stores are replayed as well, the log, and memory that this kernel
       // never writes. That another launch has written to memory since is the tape's business (runtime/versions.h).
-      const bool known = is_fresh(own) && (is_private(op.operand(0)) || reads_log(op) || !may_be_overwritten(op));
+      const bool known = as_it_was(op, own) && (is_private(op.operand(0)) || reads_log(op) || !may_be_overwritten(op));
       if (known && !(recorded_ && recorded_->values.contains(&op))) return replay_plain(op);
       forward_[op.result()] = recall(op);
       return;
@@ -196,7 +198,7 @@ void Reverser::find_locals() {
     const analysis::BaseMask bases = alias_.direct_writes(op), mine = bases & own;
     // A store that may as well go to a parameter's memory is not replayed, so the private array it may have meant is
     // not as it was.
-    if (op.code == OpCode::call || mine != bases) not_replayed_ |= mine;
+    if ((op.code == OpCode::call && !fills_private(op, alias_, effects_)) || mine != bases) not_replayed_ |= mine;
     if (!std::has_single_bit(mine) && mine) choices.push_back(mine);
   });
   // Arrays that one store may mean are replayed all or none: their sets are merged until nothing grows. At most 64
@@ -214,10 +216,36 @@ void Reverser::find_locals() {
   }
 }
 
-bool Reverser::is_fresh(analysis::BaseMask arrays) const {
+analysis::BaseMask Reverser::written_together(analysis::BaseMask arrays) const {
   analysis::BaseMask all = 0;
   for (std::size_t k = 0; k < locals_.size(); ++k)
     if (arrays >> k & 1) all |= locals_[k].together;
+  return all;
+}
+
+bool Reverser::is_final(const Op& op, analysis::BaseMask arrays) const {
+  const std::pair asked{&op, arrays};
+  if (auto it = final_.find(asked); it != final_.end()) return it->second;
+  const auto find = [&] {
+    const analysis::BaseMask all = written_together(arrays);
+    if (!all || (all & not_replayed_)) return false;
+    // All regions around the one under replay have been replayed to their ends, one inside of the other. The one that
+    // makes the arrays must be among them, and one for all: it has replayed every write to them, or none.
+    const Region* maker = nullptr;
+    for (std::size_t k = 0; k < locals_.size(); ++k) {
+      if (!(all >> k & 1)) continue;
+      if (maker && maker != locals_[k].op->parent) return false;
+      maker = locals_[k].op->parent;
+    }
+    const Region* at = op.parent;
+    while (at != maker && at->parent_op) at = at->parent_op->parent;
+    return at == maker && !written_behind(alias_, op, all, *maker);
+  };
+  return final_[asked] = find();
+}
+
+bool Reverser::is_fresh(analysis::BaseMask arrays) const {
+  const analysis::BaseMask all = written_together(arrays);
   if (all & not_replayed_) return false;
   for (std::size_t k = 0; k < locals_.size(); ++k) {
     if (!(all >> k & 1)) continue;

@@ -93,7 +93,7 @@ void Reverser::reverse_op(const Op& op) {
   // through them also where arrays are constants.
   auto follows = [&](const Value* array) { return options_.into_arrays || is_private(array); };
   if (op.code == OpCode::print) return reverse_print(op);
-  if (op.code == OpCode::barrier || op.code == OpCode::fence) {
+  if (op.code == OpCode::barrier || op.code == OpCode::fence || op.code == OpCode::meet) {
     // What threads did before it, others may have seen after it: on the way back it is the other way round.
     b_.op_typed(op.code, {}, {});
     return;

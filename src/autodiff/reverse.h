@@ -3,6 +3,7 @@
 // their own reverse, so that nothing but a loop's carried state ever has to be remembered.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -80,6 +81,13 @@ class Reverser {
   /// inside the region that is being replayed, and so is everything that is written to them.
   bool is_fresh(analysis::BaseMask arrays) const;
   bool is_fresh(const ir::Value* array) const { return is_fresh(alias_.bases(array)); }
+  /// Private arrays that a region around the one under replay has made, and that nothing there writes to behind the
+  /// operation: that region's replay has left in them what the operation read.
+  bool is_final(const ir::Op& op, analysis::BaseMask arrays) const;
+  /// The arrays may be read again in the operation's place.
+  bool as_it_was(const ir::Op& op, analysis::BaseMask arrays) const { return is_fresh(arrays) || is_final(op, arrays); }
+  /// The arrays, and those that a write to one of them may mean instead.
+  analysis::BaseMask written_together(analysis::BaseMask arrays) const;
   /// Finds the private arrays, and which of them are written through one descriptor.
   void find_locals();
   /// The region whose replay is under way, for as long as this lives.
@@ -97,10 +105,10 @@ class Reverser {
   void reverse_op(const ir::Op& op);
   void reverse_if(const ir::Op& op);
   void reverse_call(const ir::Op& op);
-  /// Whether memory may be written when the operation is over.
-  bool written_after(const ir::Op& op, analysis::BaseMask bases) const;
-  /// Whether a call of `callee` in the operation's place would, in the replay, read other memory than the launch did.
-  bool reads_changed(const ir::Op& op, const ir::Function& callee);
+  /// Whether a call of `callee` in the operation's place would, in the replay or on the way back, read other memory than
+  /// the launch did.
+  bool reads_changed(const ir::Op& op, const ir::Function& callee, bool on_the_way_back);
+  void report_changed(const ir::Op& call);
   void forget_adjoints(const ir::Region& region);
 
   // -- prints (prints.cpp)
@@ -238,8 +246,9 @@ class Reverser {
     const ir::Op* op = nullptr;
     analysis::BaseMask together = 0;  // itself, and those that a write may mean instead of it
   };
-  analysis::BaseMask of_block_ = 0;      // private arrays that the threads of a block share
-  std::vector<Local> locals_;            // private arrays, by the number of their base
+  analysis::BaseMask of_block_ = 0;  // private arrays that the threads of a block share
+  std::vector<Local> locals_;  // private arrays, by the number of their base
+  mutable std::map<std::pair<const ir::Op*, analysis::BaseMask>, bool> final_;  // answers of is_final
   analysis::BaseMask not_replayed_ = 0;  // those that writes reach which are left out of the replay
   std::size_t loops_ = 0;                // loops that may need slots
 };

@@ -1,6 +1,7 @@
-// One walk over all accesses: the first one of an array sets its indices, any other ones make it shared.
+// One walk over all accesses: for each array, which of its dimensions are indexed by the same coordinate everywhere.
 #include "autodiff/thread_sharing.h"
 
+#include <algorithm>
 #include <bit>
 #include <unordered_map>
 #include <vector>
@@ -23,12 +24,15 @@ std::int64_t coordinate(const Value* index) {
   return index->kind == ir::ValueKind::result && index->op->code == OpCode::tid ? index->op->imm : -1;
 }
 
-/// `a[i, j]` in a launch of two dimensions: no other thread has the same i and j. Further indices, of whatever value,
-/// only tell elements of one thread apart; `a[i, 0]` in two dimensions is shared by all that have the same i.
-bool one_thread_each(std::span<Value* const> indices, int rank) {
+/// The coordinate that each of the indices is. `a[i, j]` in a launch of two dimensions: no other thread has the same i and j.
+/// Further indices, of whatever value, only tell elements of one thread apart; `a[i, 0]` in two dimensions is shared by all
+/// that have the same i.
+using Coordinates = std::vector<std::int64_t>;
+
+bool one_thread_each(const Coordinates& indices, int rank) {
   std::uint32_t seen = 0;
-  for (const Value* index : indices)
-    if (std::int64_t at = coordinate(index); at >= 0) seen |= 1u << at;
+  for (std::int64_t at : indices)
+    if (at >= 0) seen |= 1u << at;
   return (seen & ((1u << rank) - 1)) == (1u << rank) - 1;
 }
 
@@ -45,7 +49,7 @@ analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alia
   if (kernel.kind != ir::FunctionKind::kernel || !kernel.form.no_overlap || kernel.form.meet) return 0;
   const analysis::BaseMask outside = ~alias.private_locals();
   analysis::BaseMask shared = analysis::kUnknownBase;
-  std::unordered_map<analysis::BaseMask, std::vector<Value*>> indices;
+  std::unordered_map<analysis::BaseMask, Coordinates> indices;
   ir::walk(*kernel.body, [&](const Op& op) {
     analysis::BaseMask bases = alias.direct_reads(op) | alias.direct_writes(op);
     if (op.code == OpCode::call)  // a gradient function may add to arrays that its function doesn't touch
@@ -58,13 +62,17 @@ analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alia
       shared |= alias.touched(bases);
       return;
     }
-    std::vector<Value*> here(op.indices().begin(), op.indices().end());
-    // By the same values, not by values that are equal at run time: cse has merged what can be known to be equal.
+    Coordinates here;
+    for (const Value* index : op.indices()) here.push_back(coordinate(index));
     auto [it, fresh] = indices.try_emplace(bases, here);
-    if (it->second != here || !one_thread_each(here, kernel.form.rank)) shared |= bases;
+    // What counts are the coordinates that stand at the same place in all accesses.
+    if (it->second.size() != here.size()) shared |= bases;
+    for (std::size_t k = 0; k < std::min(here.size(), it->second.size()); ++k)
+      if (it->second[k] != here[k]) it->second[k] = -1;
   });
   analysis::BaseMask apart = 0;
-  for (const auto& [base, list] : indices) apart |= base;
+  for (const auto& [base, list] : indices)
+    if (one_thread_each(list, kernel.form.rank)) apart |= base;
   return apart & ~shared;
 }
 

@@ -1,5 +1,5 @@
 // In which arrays threads can meet. Gradients are added to atomically where they can, plainly where it is plain that they
-// can't: every access to the array has one and the same indices, and these contain every coordinate of the thread.
+// can't: each coordinate of the thread is an index of the array, in the same dimension at every access.
 #pragma once
 #include "analysis/alias.h"
 #include "ir/ir.h"

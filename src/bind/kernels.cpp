@@ -13,6 +13,7 @@
 #include "bind/gil.h"
 #include "bind/graph_journal.h"
 #include "bind/hooks.h"
+#include "driver/full_versions.h"
 #include "runtime/errors.h"
 #include "sema/scan.h"
 #include "support/hot.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr double kSeenLongNs = 20000;  // launches that took so long are to let other Python threads run the next time
 constexpr int kLongInARow = 3;
+constexpr int kUsualBlock = 256;  // threads of a block that share memory, where a launch does not say
 constexpr double kReleaseGilNs = 5000;  // launches known to be shorter keep the GIL: taking it back can cost more
 
 driver::CompileOptions options_from(nb::dict d) {
@@ -69,7 +71,7 @@ void emit_warnings(const DiagnosticSink& sink) {
 
 /// Where the forms of this process came from; for reports and tests.
 struct BuildCounts {
-  std::atomic<int> compiled{0}, disk{0}, process{0}, by_source{0};
+  std::atomic<int> compiled{0}, disk{0}, process{0}, by_source{0}, first{0}, full{0};
 } counts;
 
 void count_build(const driver::BuildReport& report) {
@@ -79,6 +81,15 @@ void count_build(const driver::BuildReport& report) {
     case driver::BuildReport::Source::process: ++counts.process; break;
   }
   if (report.source_key_hit) ++counts.by_source;
+  if (report.first) ++counts.first;
+}
+
+/// Tells who wants to know of builds.
+void tell_build(const std::string& kernel, const driver::BuildReport& r, const char* how) {
+  if (!hooks().built.is_valid() || hooks().built.is_none()) return;
+  hooks().built(
+      kernel, how,
+      r.seconds_front + r.seconds_passes + r.seconds_emit + r.seconds_llvm_opt + r.seconds_codegen + r.seconds_load);
 }
 
 bool is_main_thread() { return syscall(SYS_gettid) == getpid(); }
@@ -152,7 +163,20 @@ const driver::KernelVariant& build(PythonKernel& kernel, const std::vector<TypeH
   cuda::Device* device = place < 0 ? nullptr : &cuda::System::shared().device(place);
   driver::LaunchForm form;
   form.rank = std::uint8_t(rank);
-  return kernel.build(kernel.signature(list), form, device);
+  const auto make = [&](PythonKernel& one) -> const driver::KernelVariant& {
+    driver::KernelSignature& signature = one.signature(list);
+    const driver::KernelVariant* ready = signature.ready(form, device);
+    return ready ? *ready : one.build(signature, form, device);
+  };
+  // One whose threads share memory is made for the blocks that launches have by themselves.
+  const auto with_block = [&]() -> const driver::KernelVariant& { return make(*kernel.with_block(kUsualBlock, true)); };
+  if (device && kernel.shares_memory().value_or(false)) return with_block();
+  try {
+    return make(kernel);
+  } catch (const driver::NeedsBlock&) {
+    kernel.set_shares_memory(true);
+  }
+  return with_block();
 }
 
 /// The code of a kernel without generic parameters on a GPU.
@@ -235,7 +259,6 @@ std::shared_ptr<PythonKernel> PythonKernel::with_block(int block, bool rows) {
 
 std::shared_ptr<PythonKernel> kernel_for(const std::shared_ptr<PythonKernel>& kernel, const LaunchPlace& place,
                                          std::span<const std::int64_t> dims) {
-  constexpr int kUsualBlock = 256;
   if (!place.device || kernel->options().gpu.block || !kernel->shares_memory().value_or(false)) return kernel;
   const int block = place.gpu.block_dim > 0 ? place.gpu.block_dim : kUsualBlock;
   if (block > ir::kMaxBlock)
@@ -245,7 +268,7 @@ std::shared_ptr<PythonKernel> kernel_for(const std::shared_ptr<PythonKernel>& ke
 }
 
 const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signature, driver::LaunchForm form,
-                                                 cuda::Device* device) {
+                                                 cuda::Device* device, driver::Effort effort) {
   CompileSession session(decl());
   driver::SourceKey source;
   source.hash = session.fingerprint(decl(), options().names_places());
@@ -265,19 +288,26 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
   const driver::KernelVariant* made = nullptr;
   {
     GilRelease release;  // the resolver takes it back where it asks Python
-    made = variant(signature, form, source, sink, device);
+    made = variant(signature, form, source, sink, device, effort);
   }
   if (!made) raise_compile_error(sink);
   last_device = device;
   count_build(made->report);
   emit_warnings(sink);
-  if (hooks().built.is_valid() && !hooks().built.is_none()) {
-    const driver::BuildReport& r = made->report;
-    double seconds =
-        r.seconds_front + r.seconds_passes + r.seconds_emit + r.seconds_llvm_opt + r.seconds_codegen + r.seconds_load;
-    hooks().built(name(), r.source == driver::BuildReport::Source::compiled ? "compiled" : "cached", seconds);
-  }
+  const bool compiled = made->report.source == driver::BuildReport::Source::compiled;
+  tell_build(name(), made->report, !compiled ? "cached" : made->report.first ? "first version" : "compiled");
   return *made;
+}
+
+driver::Effort PythonKernel::launch_effort() const {
+  // Graphs keep the code that they were captured with.
+  return driver::first_versions().enabled && !runtime::recording() ? driver::Effort::first : driver::Effort::full;
+}
+
+void PythonKernel::note_full_version(const driver::KernelVariant& now) const {
+  ++counts.full;
+  const nb::gil_scoped_acquire python;
+  tell_build(name(), now.report, "full version");
 }
 
 WEFT_HOT const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::KernelSignature& signature,
@@ -496,10 +526,25 @@ void register_kernels(nb::module_& m) {
         out["disk"] = int(counts.disk);
         out["process"] = int(counts.process);
         out["by_source"] = int(counts.by_source);
+        out["first"] = int(counts.first);
+        out["full"] = int(counts.full);
         return out;
       },
-      "How many forms of kernels were compiled, loaded from disk or found in the process, and how many of these were "
-      "found by their source key, without the front end.");
+      "How many forms of kernels were compiled, loaded from disk or found in the process, how many of these were found by "
+      "their source key, without the front end, how many are first versions, and how many full ones replaced one.");
+  m.def(
+      "set_first_versions", [](bool enabled, double least_cost) { driver::set_first_versions({enabled, least_cost}); },
+      nb::arg("enabled"), nb::arg("least_cost") = driver::FirstVersions::kUsual,
+      "Whether launches begin large kernels with a version that compiles quickly; 0: all kernels, for tests.");
+  m.def(
+      "finish_full_versions",
+      [] {
+        GilRelease release;
+        driver::finish_full_versions();
+      },
+      "Makes the full versions of all kernels that run by a first one. Launches use them from then on.");
+  m.def("count_first_versions", &driver::count_first_versions,
+        "How many kernels run by a first version whose full one is not made yet.");
 }
 
 }  // namespace weft::bind

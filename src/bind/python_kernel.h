@@ -38,8 +38,10 @@ class __attribute__((visibility("hidden"))) PythonKernel final : public driver::
   bool note_meaning(const driver::KernelSignature& signature);
 
   /// Compiles, its warnings to Python. Raises compile errors.
-  const driver::KernelVariant& build(driver::KernelSignature& signature, driver::LaunchForm form,
-                                     cuda::Device* device) override;
+  const driver::KernelVariant& build(driver::KernelSignature& signature, driver::LaunchForm form, cuda::Device* device,
+                                     driver::Effort effort = driver::Effort::full) override;
+  driver::Effort launch_effort() const override;
+  void note_full_version(const driver::KernelVariant& now) const override;
   /// `owner` is a PythonLaunch.
   void start(const driver::LaunchWork& work) override;
   runtime::LaunchOptions cpu_options() const override;

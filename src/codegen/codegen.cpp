@@ -2,12 +2,14 @@
 #include "codegen/codegen.h"
 
 #include <chrono>
+#include <optional>
 
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include "analysis/lifetimes.h"
+#include "codegen/background.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/cpu/spin_loops.h"
 #include "codegen/emit/emitter.h"
@@ -114,6 +116,8 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
       (output == Output::ptx || output == Output::object))
     throw Error(output == Output::ptx ? "PTX is for nvptx targets" : "object code is for CPU targets; ask for PTX");
   check_lifetimes(module);
+  std::optional<BackgroundCompile> background;
+  if (options.background) background.emplace();
   Emitted result;
   result.lanes = allowed_lanes(kernel, target, options);
   result.entry = entry_name(kernel);
@@ -131,6 +135,8 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
 
 Emitted emit_apart(const ir::Module& module, const ir::Function& function, const std::string& symbol,
                    const TargetSpec& target, const EmitOptions& options) {
+  std::optional<BackgroundCompile> background;
+  if (options.background) background.emplace();
   Emitted result;
   result.entry = symbol;
   auto start = std::chrono::steady_clock::now();

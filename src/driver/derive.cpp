@@ -8,6 +8,7 @@
 #include "driver/pipeline.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 
 namespace weft::driver {
@@ -34,6 +35,10 @@ void write(ir::Module& module, ir::Function& derivative, const CompileOptions& o
   std::size_t errors = sink.error_count();
   auto part = ir::extract_closure(*derivative.derives, &module);
   ir::Function* source = part->find(derivative.derives->name);
+  // Arrays are constants here, so that a gradient which adds to them would be lost; tiles are no arrays of the program's,
+  // and are derived through.
+  for (const auto& function : part->functions)
+    if (ir::is_tile_function(*function)) function->gradient = nullptr;
   constexpr std::size_t kMost = 1 << 16;
   prepare_gradients(*part, *source, {kMost, kMost, kMost, true}, options);
   ir::Function* adjoint = autodiff::make_derivative(*part, *source, derivative.loc, sink);

@@ -1,4 +1,6 @@
 // From a kernel's text to IR in the form that was asked for, and what the IR says of itself.
+#include <algorithm>
+
 #include "analysis/check_sites.h"
 #include "analysis/private_sums.h"
 #include "driver/kernel_binary.h"
@@ -104,6 +106,18 @@ void visit_ops(const ir::Region& region, double weight, const Visit& visit) {
   }
 }
 
+/// How many numbers an access moves; large elements are moved a register at a time.
+double parts_of(const ir::Op& access) {
+  constexpr std::uint32_t kMost = 16;
+  std::uint32_t parts = 1;
+  auto count = [&](const Type* type) {
+    if (type->is_composite()) parts = std::max<std::uint32_t>(parts, std::uint32_t(type->component_count()));
+  };
+  for (const ir::Value* result : access.results) count(result->type);
+  for (const ir::Value* operand : access.operands) count(operand->type);
+  return std::min(parts, kMost);
+}
+
 }  // namespace
 
 std::uint32_t tid_dims_read(const ir::Module& module) {
@@ -122,7 +136,8 @@ float estimate_ns(const ir::Function& kernel, int lanes) {
       case ir::OpClass::math: cost = 4.0 / lanes; break;
       // Lanes load and store in one go, but memory behind the caches is no faster for it.
       case ir::OpClass::memory:
-        cost = op.code == ir::OpCode::atomic ? (op.imm == analysis::kAddsAlone ? 1 : 5) : std::max(0.1, 0.3 / lanes);
+        cost = op.code == ir::OpCode::atomic ? (op.imm == analysis::kAddsAlone ? 1 : 5)
+                                             : std::max(0.1, 0.3 / lanes) * parts_of(op);
         break;
       case ir::OpClass::whole: cost = 1.0 / lanes; break;
       case ir::OpClass::effect: cost = op.code == ir::OpCode::tid ? 0 : 20; break;

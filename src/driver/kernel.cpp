@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "autodiff/adjoint.h"
+#include "driver/full_versions.h"
 #include "driver/gpu_launch.h"
 #include "driver/pipeline.h"
 #include "driver/race_check.h"
@@ -128,10 +129,16 @@ bool needs_order(const BuildRequest& request) {
 }  // namespace
 
 const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form, const SourceKey& source,
-                                     DiagnosticSink& sink, cuda::Device* device) {
+                                     DiagnosticSink& sink, cuda::Device* device, Effort effort) {
   std::atomic<const KernelVariant*>& slot = this->slot(signature, form, device);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
+  if (const KernelVariant* first = device ? nullptr : find_first(signature, form)) {
+    if (effort == Effort::first) return first;
+    first->binary->full()->finish();
+    return &adopt_full(signature, form, *first);
+  }
   BuildRequest request = request_for(signature, form, source, device);
+  request.effort = effort;
   auto fresh = std::make_unique<KernelVariant>();
   if (options_.tangent)
     if (const TangentPlan& plan = tangent_plan(signature, form); plan.has_order()) fresh->plan = &plan;
@@ -166,9 +173,13 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
   }
   std::unique_lock lock(mutex_);
   if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return ready;
-  slot.store(fresh.get(), std::memory_order_release);
+  const KernelVariant* made = fresh.get();
   signature.owned.push_back(std::move(fresh));
-  return slot.load(std::memory_order_relaxed);
+  if (made->binary && made->binary->full())
+    signature.first.push_back({form.index(), made});
+  else
+    slot.store(made, std::memory_order_release);
+  return made;
 }
 
 bool Kernel::find_shares_memory(KernelSignature& signature, std::size_t rank) {
@@ -189,6 +200,7 @@ void Kernel::build_ahead(KernelSignature& signature, LaunchForm form, const Sour
   if ((interpret_ && !device) || signature.ready(form, device)) return;
   BuildRequest request = request_for(signature, form, source, device);
   request.ahead = true;
+  request.effort = launch_effort();
   DiagnosticSink unheard;
   try {
     BinaryStore::shared().get(request, unheard);
@@ -311,12 +323,18 @@ void run_with_sums(const Kernel* kernel, const KernelVariant& variant, const voi
   const int workers = workers_of(request.options);
   const std::int64_t total = runtime::launch_size(binary.code(), request.dims);
   const bool pay = runtime::copies_pay(binary.code(), block, binary.sums(), request.dims, request.options);
+  // What a first version takes says nothing of the full one.
+  const bool first = binary.full() != nullptr;
   const bool several = workers > 1 && runtime::plan_launch(binary.code(), total, workers, request.options).chunks > 1;
   const runtime::SumCase launch{kernel, variant.adjoint, total, workers};
   const bool copies = several && (pay || copies_fit(variant, block, workers));
-  const runtime::SumWay way = several ? runtime::choose_sum_way(launch, {copies, false, pay}) : runtime::SumWay::alone;
+  runtime::SumWay way = runtime::SumWay::alone;
+  if (several && first)
+    way = pay ? runtime::SumWay::copies : runtime::SumWay::alone;
+  else if (several)
+    way = runtime::choose_sum_way(launch, {copies, false, pay});
   std::optional<SumTimer> timer;
-  if (several) timer.emplace(launch, way);
+  if (several && !first) timer.emplace(launch, way);
   if (way == runtime::SumWay::copies) {
     runtime::launch_with_sums(binary.code(), block, variant.param_bytes, binary.sums(), request.dims, request.options);
     return;
@@ -331,7 +349,8 @@ void run_with_sums(const Kernel* kernel, const KernelVariant& variant, const voi
 bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
   chosen_atomics.reset();
   if (options_.deterministic || !variant.binary || variant.binary->sums().empty()) return false;
-  constexpr int kManyWorkers = 4;  // an atomic addition costs about as much as so many plain ones
+  if (variant.binary->full()) return false;  // the full version will be asked
+  constexpr int kManyWorkers = 4;            // an atomic addition costs about as much as so many plain ones
   const int workers = workers_of(request.options);
   if (workers < kManyWorkers) return false;
   const runtime::KernelCode& code = variant.binary->code();

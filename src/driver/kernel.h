@@ -32,6 +32,15 @@ struct KernelVariant {
   const TangentPlan* plan = nullptr;           // a tangent that has an order, or the adjoint of one
   bool in_order = false;                       // threads run one after another, an adjoint's from the last
   std::vector<HandlePlace> handles;            // ids among the arguments
+
+  /// The same with other code.
+  std::unique_ptr<KernelVariant> with(std::shared_ptr<const KernelBinary> code, const BuildReport& made) const;
+};
+
+/// A form on the CPU that runs by a first version (docs/design/tiers.md).
+struct FirstForm {
+  std::size_t index;  // LaunchForm::index
+  const KernelVariant* variant;
 };
 
 inline constexpr std::size_t kMaxCudaDevices = 64;  // of a process
@@ -49,6 +58,9 @@ struct KernelSignature {
   std::atomic<FormTable*> cuda[kMaxCudaDevices] = {};  // by ordinal; made on first use
   std::vector<std::unique_ptr<FormTable>> tables;      // own what `cuda` points to
   std::vector<std::unique_ptr<const KernelVariant>> owned;
+  /// Not in `host` as long as they run by a first version, so that only their launches look for the full one. Guarded by
+  /// the kernel's lock.
+  std::vector<FirstForm> first;
   /// By LaunchForm::plain_index: set once, read without a lock.
   std::atomic<const TapeFacts*> tape[LaunchForm::kPlainCount] = {};
   std::vector<std::unique_ptr<const TapeFacts>> owned_facts;
@@ -132,12 +144,12 @@ class Kernel {
   KernelSignature& signature(const std::vector<const Type*>& types);
   /// Finds or builds a form; null with errors in the sink.
   const KernelVariant* variant(KernelSignature& signature, LaunchForm form, DiagnosticSink& sink,
-                               cuda::Device* device = nullptr) {
-    return variant(signature, form, {source_hash_, {}}, sink, device);
+                               cuda::Device* device = nullptr, Effort effort = Effort::full) {
+    return variant(signature, form, {source_hash_, {}}, sink, device, effort);
   }
   /// The same for a host that hashes what its names mean at the time of building.
   const KernelVariant* variant(KernelSignature& signature, LaunchForm form, const SourceKey& source,
-                               DiagnosticSink& sink, cuda::Device* device = nullptr);
+                               DiagnosticSink& sink, cuda::Device* device = nullptr, Effort effort = Effort::full);
   /// Compiles the form that a launch will probably ask for, and leaves it to the store until one does. Errors are kept
   /// for that launch.
   void build_ahead(KernelSignature& signature, LaunchForm form, const SourceKey& source, cuda::Device* device);
@@ -184,7 +196,12 @@ class Kernel {
   // What languages have their own ways for; these are those of a program that has no language.
 
   /// Builds a form for a launch. Throws what the language throws for text that does not compile.
-  virtual const KernelVariant& build(KernelSignature& signature, LaunchForm form, cuda::Device* device);
+  virtual const KernelVariant& build(KernelSignature& signature, LaunchForm form, cuda::Device* device,
+                                     Effort effort = Effort::full);
+  /// What builds for launches are worth.
+  virtual Effort launch_effort() const { return Effort::full; }
+  /// Hears that launches use the full version from now on.
+  virtual void note_full_version(const KernelVariant&) const {}
   /// Runs a launch, queues it, or adds it to the graph that is captured.
   virtual void start(const LaunchWork& launch);
   /// How launches on the CPU run.
@@ -211,6 +228,12 @@ class Kernel {
   void run_in_order(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
   /// On the CPU, with the same sums in every run.
   void run_deterministic(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  const KernelVariant* find_first(const KernelSignature& signature, LaunchForm form) const;
+  /// For a launch: the first version of a form that was built already, or the full one if that is made by now; null if it was
+  /// not built.
+  const KernelVariant* begun_form(KernelSignature& signature, LaunchForm form);
+  /// Has launches use the full version of a form.
+  const KernelVariant& adopt_full(KernelSignature& signature, LaunchForm form, const KernelVariant& first);
   std::atomic<const KernelVariant*>& slot(KernelSignature& signature, LaunchForm form, const cuda::Device* device);
 
   std::string name_;

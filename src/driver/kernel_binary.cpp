@@ -9,9 +9,12 @@
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/loop_turns.h"
 #include "driver/apart_objects.h"
+#include "driver/first_version.h"
+#include "driver/full_versions.h"
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
 #include "driver/pipeline.h"
+#include "ir/text.h"
 #include "ir/tile_memory.h"
 #include "runtime/cache_bundles.h"
 
@@ -51,7 +54,7 @@ constexpr Hash128 kNeedsBlock{0x626c6f636b656421ULL, 0x6e656564736f6e65ULL};
 
 }  // namespace
 
-struct BinaryStore::Impl {
+struct BinaryStore::Impl : std::enable_shared_from_this<Impl> {
   explicit Impl(runtime::CacheOptions options) { use(std::move(options)); }
 
   void use(runtime::CacheOptions options) {
@@ -136,7 +139,7 @@ struct BinaryStore::Impl {
   }
 };
 
-BinaryStore::BinaryStore(runtime::CacheOptions cache) : impl_(std::make_unique<Impl>(std::move(cache))) {}
+BinaryStore::BinaryStore(runtime::CacheOptions cache) : impl_(std::make_shared<Impl>(std::move(cache))) {}
 BinaryStore::~BinaryStore() = default;
 
 std::shared_ptr<runtime::Cache> BinaryStore::cache() const {
@@ -180,13 +183,18 @@ class BinaryStore::Search {
       disk_ = store.cache;
       bundles_ = store.bundles;
     }
+    if (request.known) {
+      source_key_ = request.known->source;
+      group_ = request.known->group;
+    }
     if (request.source_hash == Hash128{}) return;
     source_key_ = source_key(request, target_);
     if (request.kernel) group_ = hash_bytes(file_of(request).data(), file_of(request).size());
   }
 
   Found run() {
-    if (Found found = by_source()) return found;
+    if (!request_.known)
+      if (Found found = by_source()) return found;
     Clock::time_point start = Clock::now();
     auto module = request_.make_module ? request_.make_module() : front_end(request_, sink_);
     report_.seconds_front = since(start);
@@ -197,7 +205,9 @@ class BinaryStore::Search {
       throw NeedsBlock{};
     }
     if (request_.source_complete && !request_.source_complete()) source_key_.reset();
-    return by_content(*module, content_key(*module, request_, target_));
+    const Hash128 key = content_key(*module, request_, target_);
+    if (request_.known && key != request_.known->content) return nullptr;  // it would be another kernel
+    return by_content(*module, key);
   }
 
  private:
@@ -213,8 +223,8 @@ class BinaryStore::Search {
     if (!content) return nullptr;
     if (*content == kNeedsBlock) throw NeedsBlock{};
     report_.source_key_hit = true;
-    if (Found found = from_process(*content)) return found;
-    if (Found found = from_disk(*content)) return keep(*content, std::move(found), {}, {});
+    if (Found found = from_process(*content); suits(found)) return found;
+    if (Found found = from_disk(*content); suits(found)) return keep(*content, std::move(found), {}, {});
     report_.source_key_hit = false;
     return nullptr;
   }
@@ -225,32 +235,49 @@ class BinaryStore::Search {
     const std::optional<runtime::BundleHit> hit = bundles_->get(*group_, *source_key_);
     if (!hit) return nullptr;
     report_.source_key_hit = true;
-    if (Found found = from_process(hit->content)) return found;
-    if (Found found = load(hit->content, hit->payload, hit->metadata))
-      return keep(hit->content, remember(hit->content, std::move(found)), {}, {});
-    bundles_->drop(*group_, *source_key_);
+    if (Found found = from_process(hit->content); suits(found)) return found;
+    Found found = load(hit->content, hit->payload, hit->metadata);
+    if (suits(found)) return keep(hit->content, remember(hit->content, std::move(found)), {}, {});
+    if (!found) bundles_->drop(*group_, *source_key_);
     report_.source_key_hit = false;
     return nullptr;
   }
 
+  /// Whether it is what was asked for.
+  bool suits(const Found& found) const { return found && (!found->full() || request_.effort == Effort::first); }
+
   static std::string_view file_of(const BuildRequest& request) { return request.kernel->tree->source->name(); }
 
   Found by_content(ir::Module& module, const Hash128& key) {
-    if (Found found = from_process(key)) return remember(key, std::move(found));
+    if (Found found = in_process(key)) return found;
     // One thread builds a given kernel; others that want it wait for that one.
     Impl::Turn turn(store_, in_place(key, request_.device));
-    if (Found found = from_process(key)) return remember(key, std::move(found));
-    if (Found found = from_disk(key)) {
-      if (source_key_) disk_->put_content_key(*source_key_, key);
-      return keep(key, remember(key, std::move(found)), {}, {});
-    }
+    if (Found found = in_process(key)) return found;
+    for (const Hash128& one : keys_of(key))
+      if (Found found = from_disk(one)) {
+        if (source_key_) disk_->put_content_key(*source_key_, one);
+        return keep(one, remember(one, std::move(found)), {}, {});
+      }
     KernelMetadata meta;
-    std::optional<std::string> object = compile(module, meta);
+    std::optional<std::string> object = compile(module, meta, key);
     if (!object) return nullptr;
+    const Hash128 made = meta.full_ir.empty() ? key : first_version_key(key);
     std::string metadata = meta.write();
-    if (!request_.ahead) to_disk(key, *object, metadata);
-    Found binary = store_.publish(in_place(key, request_.device), assemble(std::move(meta), *object));
-    return keep(key, remember(key, std::move(binary)), std::move(*object), std::move(metadata));
+    if (!request_.ahead) to_disk(made, *object, metadata);
+    Found binary = store_.publish(in_place(made, request_.device), assemble(std::move(meta), *object));
+    return keep(made, remember(made, std::move(binary)), std::move(*object), std::move(metadata));
+  }
+
+  /// Under which keys there may be code that suits.
+  std::vector<Hash128> keys_of(const Hash128& content) const {
+    if (request_.effort == Effort::full) return {content};
+    return {content, first_version_key(content)};
+  }
+
+  Found in_process(const Hash128& content) {
+    for (const Hash128& one : keys_of(content))
+      if (Found found = from_process(one)) return remember(one, std::move(found));
+    return nullptr;
   }
 
   Found from_process(const Hash128& content) {
@@ -282,6 +309,12 @@ class BinaryStore::Search {
   Found load(const Hash128& key, std::span<const std::byte> payload, std::span<const std::byte> metadata) {
     KernelMetadata meta;
     if (!meta.read(metadata)) return nullptr;
+    // Another kernel of the same content, or another process, may have made the full version.
+    if (!meta.full_ir.empty())
+      if (Found full = from_disk(meta.full_key)) {
+        if (source_key_) disk_->put_content_key(*source_key_, meta.full_key);
+        return remember(meta.full_key, std::move(full));
+      }
     std::span<const char> object(reinterpret_cast<const char*>(payload.data()), payload.size());
     try {
       auto binary = assemble(std::move(meta), object);
@@ -319,7 +352,7 @@ class BinaryStore::Search {
   }
 
   /// Machine code and what a launch must know of it; none with errors in the sink.
-  std::optional<std::string> compile(ir::Module& module, KernelMetadata& meta) {
+  std::optional<std::string> compile(ir::Module& module, KernelMetadata& meta, const Hash128& key) {
     Clock::time_point start = Clock::now();
     CompileOptions options = request_.options;
     options.gpu.target = request_.device != nullptr;
@@ -330,7 +363,13 @@ class BinaryStore::Search {
                    "launch it with device=\"cpu\", or without deterministic=True");
       return std::nullopt;
     }
-    optimize(module, options);
+    const std::string text = may_begin(module) ? ir::print(module) : std::string();
+    try {
+      optimize(module, options);
+    } catch (const codegen::Error& error) {
+      sink_.report(DiagCode::codegen_failed, error.loc(), error.what());
+      return std::nullopt;
+    }
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
     if (!request_.device && !request_.form.atomic_sums) meta.sums = private_sums(*module.functions.back());
@@ -342,13 +381,17 @@ class BinaryStore::Search {
     emit_options.line_info = options.gpu.line_info;
     emit_options.order = thread_order(request_.form);
     emit_options.bounds = options.gpu.bounds;
+    emit_options.background = request_.background;
     const ir::Function& kernel = *module.functions.back();
+    const bool first = !text.empty() && first_version_pays(module, target_, options.lanes);
+    const codegen::EmitOptions for_apart = emit_options;
+    const float slower = first ? use_first_version(module, target_, emit_options) : 1;
     codegen::Emitted emitted;
     std::vector<ApartObjects::Bytes> apart;
     try {
       ApartObjects::Needed needed;
       if (!request_.device)
-        needed = store_.apart.start(module, kernel, target_, options, emit_options,
+        needed = store_.apart.start(module, kernel, target_, options, for_apart,
                                     caches() && !request_.ahead ? disk_ : nullptr);
       emit_options.apart = &needed.symbols();
       emitted = codegen::emit(module, kernel, target_, emit_options,
@@ -381,12 +424,16 @@ class BinaryStore::Search {
     meta.block = emitted.block;
     meta.block_bytes = emitted.block_bytes;
     meta.tid_dims = tid_dims_read(module);
-    meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
+    meta.ns_per_thread = estimate_ns(kernel, emitted.lanes) * slower;
     meta.opaque = codegen::calls_native(kernel);
     meta.loops = codegen::LoopTurns(module).counts(kernel);
     meta.sum_order = std::uint8_t(analysis::sum_order(kernel));
     meta.sites = describe_sites(module);
     meta.handles = handle_places(kernel);
+    if (first) {
+      meta.full_ir = text;
+      meta.full_key = key;
+    }
     return std::move(emitted.bytes);
   }
 
@@ -435,9 +482,33 @@ class BinaryStore::Search {
     binary->code_.opaque = meta.opaque != 0;
     binary->code_.loops = meta.loops != 0;
     binary->code_.check_sites = binary->sites_;
+    report_.first = !meta.full_ir.empty();
+    if (report_.first) binary->full_ = FullVersion::create(maker(std::move(meta.full_ir), meta.full_key));
     report_.seconds_load = since(start);
     report_.lanes = meta.lanes;
     return binary;
+  }
+
+  /// Whether a first version is worth thinking of. Small kernels are not: they take no time that anyone sees.
+  bool may_begin(const ir::Module& module) const {
+    return request_.effort == Effort::first && !request_.device && may_have_first_version(module, request_.options);
+  }
+
+  /// Makes the full version of what was asked for. It needs nothing of whoever asked.
+  FullVersion::Maker maker(std::string text, const Hash128& key) const {
+    BuildRequest request;
+    request.form = request_.form;
+    request.options = request_.options;
+    request.background = true;
+    request.known = KnownKeys{key, source_key_, group_};
+    return [store = store_.shared_from_this(), request, name = std::string("first version"),
+            text = std::move(text)](BuildReport& report) mutable -> Found {
+      DiagnosticSink unheard;
+      request.make_module = [&] {
+        return ir::parse_module(std::make_shared<SourceFile>(name, std::move(text)), unheard);
+      };
+      return Search(*store, request, target_of(request), unheard, report).run();
+    };
   }
 
   Impl& store_;
@@ -459,7 +530,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   try {
     return Search(*impl_, request, target_of(request), sink, r).run();
   } catch (const codegen::Error& error) {  // PTX that its device would not run, code that does not load
-    sink.report(DiagCode::codegen_failed, request.kernel->def->name_loc, error.what());
+    sink.report(DiagCode::codegen_failed, request.kernel ? request.kernel->def->name_loc : SourceLoc{}, error.what());
     return nullptr;
   }
 }

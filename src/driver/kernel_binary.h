@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@
 #include "sema/sema.h"
 
 namespace weft::driver {
+
+class FullVersion;
 
 /// Machine code in this process and all that a launch needs to know of it. Shared by all kernels with the same content.
 class KernelBinary {
@@ -36,6 +39,8 @@ class KernelBinary {
   std::span<const HandlePlace> handles() const { return handles_; }
   /// CPU: whether its results depend on the order of threads.
   analysis::SumOrder sum_order() const { return sum_order_; }
+  /// Of a first version: the way to the full one; else null.
+  const std::shared_ptr<FullVersion>& full() const { return full_; }
 
  private:
   friend class BinaryStore;
@@ -48,11 +53,20 @@ class KernelBinary {
   analysis::SumOrder sum_order_ = analysis::SumOrder::free;
   std::vector<runtime::SumSlot> sums_;
   std::vector<HandlePlace> handles_;
+  std::shared_ptr<FullVersion> full_;
   runtime::KernelCode code_;
 };
 
 /// Thrown when code for a GPU is asked for of a kernel whose threads share memory, without saying how many make a block.
-struct NeedsBlock {};
+struct NeedsBlock : std::exception {
+  const char* what() const noexcept override { return "the threads of a block share memory: how many are there?"; }
+};
+
+/// What a build is worth.
+enum class Effort : std::uint8_t {
+  full,   // the code that stays
+  first,  // for a launch that waits: large kernels may begin with a version that compiles quickly (docs/design/tiers.md)
+};
 
 /// What a build did; for reports, tests and benchmarks.
 struct BuildReport {
@@ -63,6 +77,13 @@ struct BuildReport {
          seconds_load = 0;
   std::size_t ir_ops = 0;  // after optimisation
   int lanes = 0;
+  bool first = false;  // a first version
+};
+
+/// Under which keys a kernel is found; known of one that is built once more.
+struct KnownKeys {
+  Hash128 content;
+  std::optional<Hash128> source, group;
 };
 
 /// A kernel to build: where it comes from and for what.
@@ -72,12 +93,15 @@ struct BuildRequest {
   LaunchForm form;
   CompileOptions options;
   cuda::Device* device = nullptr;  // null: the CPU
-  bool ahead = false;              // nobody has asked for it yet: BinaryStore holds it until somebody does
+  Effort effort = Effort::full;
+  bool background = false;  // the end of the process need not wait for it
+  bool ahead = false;       // nobody has asked for it yet: BinaryStore holds it until somebody does
   Hash128 source_hash;  // of everything the kernel's meaning depends on, with its name and place; zero: no source key
   /// Makes the IR in place of the front end, for kernels that were saved as IR; then `kernel` and `arg_types` are not used.
   std::function<std::unique_ptr<ir::Module>()> make_module;
   /// Asked when the front end has run: whether source_hash covers all that it looked at. Empty: it does.
   std::function<bool()> source_complete;
+  std::optional<KnownKeys> known;  // where make_module makes it once more
 };
 
 /// Lowers and sets the form; null with errors in the sink.
@@ -111,7 +135,7 @@ class BinaryStore {
  private:
   struct Impl;
   class Search;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // full versions that are made later hold it, too
 };
 
 }  // namespace weft::driver

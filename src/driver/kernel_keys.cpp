@@ -80,6 +80,8 @@ Hash128 source_key(const BuildRequest& request, const codegen::TargetSpec& targe
   return hasher.finish();
 }
 
+Hash128 first_version_key(const Hash128& content) { return Hasher().value(content).text("first version").finish(); }
+
 Hash128 in_place(Hash128 key, const cuda::Device* device) {
   if (device) key.lo ^= 0x9e3779b97f4a7c15ULL * std::uint64_t(device->ordinal() + 1);
   return key;

@@ -10,6 +10,8 @@ codegen::TargetSpec target_of(const BuildRequest& request);
 Hash128 source_key(const BuildRequest& request, const codegen::TargetSpec& target);
 /// The content key: canonical IR, form, options, target, build.
 Hash128 content_key(const ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target);
+/// The key of the first version of a kernel, by that of the kernel.
+Hash128 first_version_key(const Hash128& content);
 /// The key of loaded code, which belongs to a device's context: the same code on two devices is loaded twice.
 Hash128 in_place(Hash128 key, const cuda::Device* device);
 

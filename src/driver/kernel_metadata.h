@@ -8,6 +8,7 @@
 #include "driver/held_objects.h"
 #include "runtime/launch.h"
 #include "runtime/private_sums.h"
+#include "support/hash.h"
 
 namespace weft::driver {
 
@@ -25,6 +26,8 @@ struct KernelMetadata {
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
   std::vector<HandlePlace> handles;
+  std::string full_ir;  // of a first version: what its full one is made of, and the key of that; else empty
+  Hash128 full_key;
 
   std::string write() const {
     std::string out;
@@ -44,6 +47,8 @@ struct KernelMetadata {
     number(opaque);
     number(loops);
     number(sum_order);
+    text(full_ir);
+    number(full_key);
     number(std::uint32_t(objects.size()));
     for (const std::uint64_t size : objects) number(size);
     number(std::uint32_t(sums.size()));
@@ -91,6 +96,8 @@ struct KernelMetadata {
     number(opaque);
     number(loops);
     number(sum_order);
+    text(full_ir);
+    number(full_key);
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) number(objects.emplace_back());
     number(count);

@@ -7,6 +7,7 @@
 
 #include "analysis/effects.h"
 #include "autodiff/adjoint.h"
+#include "autodiff/private_calls.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
@@ -23,6 +24,7 @@
 #include "passes/join_branches.h"
 #include "passes/licm.h"
 #include "passes/move_tests.h"
+#include "passes/plain_places.h"
 #include "passes/plain_roots.h"
 #include "passes/positive_zeros.h"
 #include "passes/promote_locals.h"
@@ -131,6 +133,7 @@ const std::vector<Stage>& stages() {
        }},
       on_each("fold-2", [](ir::Function& f) { passes::fold(f); }),
       on_each("simplify-2", [](ir::Function& f) { passes::simplify(f); }),
+      on_each("plain-places", [](ir::Function& f) { passes::plain_places(f); }),
       with_effects("cse", passes::cse),
 
       // Loops: small constant ones vanish, the rest loses what does not change in it.
@@ -138,6 +141,8 @@ const std::vector<Stage>& stages() {
        [](ir::Module& module, const CompileOptions& options) {
          passes::UnrollLimits limits;
          limits.max_trips = std::uint64_t(options.max_unroll < 0 ? 0 : options.max_unroll);
+         // Four steps of a product in registers: their loads go together.
+         if (module.functions.back()->form.block) limits.max_ops_of_few = 640;
          for (auto& function : module.functions) passes::unroll(*function, limits);
        }},
       on_each("fold-3", [](ir::Function& f) { passes::fold(f); }),
@@ -185,7 +190,16 @@ const std::vector<Stage>& stages() {
        }},
 
       // Last of all: nothing moves any more.
-      on_gpu("block-barriers", [](ir::Function& f) { passes::block_barriers(f); }),
+      on_gpu("block-barriers",
+             [](ir::Function& f) {
+               if (const passes::Parting parting = passes::find_parting(f); parting.meeting)
+                 throw codegen::Error("threads of a block work on tiles together, but here some of them don't come by: at " +
+                                          to_string(parting.branch->loc) +
+                                          " they go different ways by their number; move it out of there, or use "
+                                          "wp.tile_scatter_masked, wp.where or wp.tile_from_thread",
+                                      parting.meeting->loc);
+               passes::block_barriers(f);
+             }),
   };
   return list;
 }
@@ -253,6 +267,9 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
       }
     verify_after(stage.name, module);
   }
+  for (auto& function : module.functions)
+    if (autodiff::settle_private_calls(*function)) passes::fold(*function), passes::simplify(*function);
+  verify_after("settle-calls", module);
 }
 
 void finish_gradients(ir::Module& module, const ir::Function& root, const CompileOptions& options,

@@ -133,9 +133,9 @@ const std::vector<sema::KernelParam>& Kernel::Impl::known_params() {
 }
 
 const driver::KernelVariant& Kernel::Impl::build(driver::KernelSignature& signature, driver::LaunchForm form,
-                                                 cuda::Device* device) {
+                                                 cuda::Device* device, driver::Effort effort) {
   DiagnosticSink sink;
-  const driver::KernelVariant* made = variant(signature, form, sink, device);
+  const driver::KernelVariant* made = variant(signature, form, sink, device, effort);
   driver::throw_on_errors(sink);
   program.add_messages(sink);
   return *made;

@@ -40,8 +40,8 @@ struct Kernel::Impl final : driver::Kernel {
   void launch_slowly(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
                      const driver::LaunchPlace& where);
 
-  const driver::KernelVariant& build(driver::KernelSignature& signature, driver::LaunchForm form,
-                                     cuda::Device* device) override;
+  const driver::KernelVariant& build(driver::KernelSignature& signature, driver::LaunchForm form, cuda::Device* device,
+                                     driver::Effort effort = driver::Effort::full) override;
   runtime::LaunchOptions cpu_options() const override;
   void warn(const std::string& text) const override;
 

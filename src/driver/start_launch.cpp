@@ -21,13 +21,24 @@ void tell_of_order(Kernel& kernel, KernelSignature& signature, const KernelVaria
               "', for a derivative depends on their order:\n" + why);
 }
 
+/// Whether a launch would lose more by the slow code of a first version than it gains by not waiting for the full one: a
+/// thread of a large kernel takes some microseconds there.
+bool is_large(std::span<const std::int64_t> dims) {
+  constexpr double kManyThreads = 16384;
+  double total = 1;
+  for (std::int64_t n : dims) total *= double(n);
+  return total > kManyThreads;
+}
+
 }  // namespace
 
 WEFT_HOT const KernelVariant& Kernel::form_for(KernelSignature& signature, std::span<const std::int64_t> dims,
                                                const char* block, LaunchForm form, cuda::Device* device) {
   const KernelVariant* ready = signature.ready(form, device);
-  if (!ready) {
-    ready = &build(signature, form, device);
+  if (!ready) [[unlikely]] {
+    const Effort effort = device || is_large(dims) ? Effort::full : launch_effort();
+    if (effort == Effort::first) ready = begun_form(signature, form);
+    if (!ready) ready = &build(signature, form, device, effort);
     if (device && ready->in_order) tell_of_order(*this, signature, *ready, dims, form);
   }
   if (device || form.atomic_sums || !ready->binary || ready->binary->sums().empty()) return *ready;
@@ -36,9 +47,9 @@ WEFT_HOT const KernelVariant& Kernel::form_for(KernelSignature& signature, std::
   return form_for(signature, dims, block, form, device);
 }
 
-const KernelVariant& Kernel::build(KernelSignature& signature, LaunchForm form, cuda::Device* device) {
+const KernelVariant& Kernel::build(KernelSignature& signature, LaunchForm form, cuda::Device* device, Effort effort) {
   DiagnosticSink sink;
-  const KernelVariant* made = variant(signature, form, sink, device);
+  const KernelVariant* made = variant(signature, form, sink, device, effort);
   if (!made) throw runtime::Error(sink.render_all());
   return *made;
 }

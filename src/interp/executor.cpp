@@ -189,6 +189,7 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);
     case OpCode::fence:
     case OpCode::barrier:
+    case OpCode::meet:
       return;  // a thread is a block of its own
     // A thread is a warp of its own, too.
     case OpCode::warp: return set_bits(op.result(), 1);

@@ -333,6 +333,7 @@ Error infer_effect(const Op& op, Types& results) {
     case OpCode::objects: results = {types::u64()}; return need_operands(op, 0);
     case OpCode::breakpoint:
     case OpCode::barrier:
+    case OpCode::meet:
     case OpCode::fence: return need_operands(op, 0);
     case OpCode::warp:
     case OpCode::lane: results = {types::u32()}; return need_operands(op, 0);

@@ -305,6 +305,7 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::objects:
     case OpCode::breakpoint:
     case OpCode::barrier:
+    case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:

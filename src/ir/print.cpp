@@ -130,6 +130,7 @@ bool is_printable(const Op& op) {
     case OpCode::objects:
     case OpCode::breakpoint:
     case OpCode::barrier:
+    case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:
@@ -446,6 +447,7 @@ void Printer::effect(const Op& op) {
     case OpCode::objects:
     case OpCode::breakpoint:
     case OpCode::barrier:
+    case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:

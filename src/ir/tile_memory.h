@@ -21,6 +21,11 @@ inline bool is_block_memory(const Value* array) {
   return array->kind == ValueKind::result && is_block_memory(*array->op);
 }
 
+/// A function of the library that works on memory of tiles.
+inline bool is_tile_function(const Function& function) {
+  return function.from_library && function.name.starts_with("_tile_");
+}
+
 /// The first memory of a tile in a region; null if there is none.
 inline const Op* find_tile_memory(const Region& region) {
   const Op* found = nullptr;

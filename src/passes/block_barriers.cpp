@@ -202,8 +202,10 @@ class Barriers {
 
   /// Threads go through it together and meet in its inside.
   bool is_together(const Op& op) const {
-    if (op.code == OpCode::if_) return shapes_.uniform(op.operand(0));
-    return op.text != ir::kSharedLoop && !shapes_.divergent(op);
+    if (op.text == ir::kSharedLoop) return false;
+    // Where they work together on tiles, they do come together: what can't be told is the program's promise.
+    if (meets_inside(op)) return true;
+    return op.code == OpCode::if_ ? shapes_.uniform(op.operand(0)) : !shapes_.divergent(op);
   }
 
   /// Places that values name are others in the next turn.
@@ -263,6 +265,13 @@ class Barriers {
            low->as_int() >= high->as_int();
   }
 
+  static bool meets_inside(const Op& op) {
+    bool any = false;
+    for (const Region* nested : op.regions)
+      ir::walk(*nested, [&](const Op& inner) { any |= inner.code == OpCode::meet; });
+    return any;
+  }
+
   static bool has_barrier(const Op& op) {
     bool any = false;
     for (const Region* nested : op.regions)
@@ -278,6 +287,61 @@ class Barriers {
 };
 
 }  // namespace
+
+namespace {
+
+/// Whether a number is made of the thread's own, and of nothing that could make it the same again.
+bool tells_threads_apart(const Value* v, const ir::Form& form, const analysis::Uniformity& shapes, int depth = 0) {
+  if (v->is_constant() || depth > 16 || v->kind != ir::ValueKind::result || shapes.uniform(v)) return false;
+  const Op& op = *v->op;
+  if (op.code == OpCode::block_thread || op.code == OpCode::thread) return true;
+  if (op.code == OpCode::tid) return !form.rows || op.imm == form.rank - 1;
+  switch (ir::class_of(op.code)) {
+    case ir::OpClass::arith:
+    case ir::OpClass::bits:
+    case ir::OpClass::compare:
+    case ir::OpClass::data: break;
+    default: return false;
+  }
+  bool any = false;
+  for (const Value* operand : op.operands) {
+    if (operand->is_constant() || shapes.uniform(operand)) continue;
+    if (!tells_threads_apart(operand, form, shapes, depth + 1)) return false;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+Parting find_parting(const ir::Function& kernel) {
+  // Blocks that are not rows may be anything: a number divided by their size can be the same for all of them.
+  if (kernel.form.block <= 1 || !kernel.form.rows) return {};
+  const analysis::LaneEntry entry = entry_of(kernel.form);
+  const analysis::Uniformity shapes(kernel, entry);
+  Parting found;
+  ir::walk(*kernel.body, [&](const Op& op) {
+    if (op.code != OpCode::meet || found.meeting) return;
+    for (const Region* at = op.parent; at->parent_op; at = at->parent_op->parent) {
+      const Op& around = *at->parent_op;
+      bool parts = false;
+      if (around.code == OpCode::if_) {
+        parts = tells_threads_apart(around.operand(0), kernel.form, shapes);
+      } else if (around.code == OpCode::for_) {
+        // From the thread's number on in steps of the block: as many turns for all, if the end fits.
+        const Value* step = around.operand(2);
+        const bool strided = step->is_constant() && step->as_int() % kernel.form.block == 0;
+        parts = tells_threads_apart(around.operand(1), kernel.form, shapes) ||
+                (!strided && tells_threads_apart(around.operand(0), kernel.form, shapes));
+      }
+      if (parts) {
+        found = {&op, &around};
+        return;
+      }
+    }
+  });
+  return found;
+}
 
 bool block_barriers(ir::Function& kernel) { return kernel.form.block > 1 && Barriers(kernel).run(); }
 

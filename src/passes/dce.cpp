@@ -46,6 +46,8 @@ class Eliminator {
     alias_ = std::make_unique<analysis::Alias>(function_, effects_);
     ir::walk(*function_.body, [&](Op& op) {
       analysis::BaseMask to = op.code == OpCode::store ? alias_->bases(op.operand(0)) : 0;
+      // A function that does nothing but fill arrays is a store as well.
+      if (op.code == OpCode::call && !effects_.of(*op.callee).outside) to = alias_->direct_writes(op);
       // All that it may go to is private: `to` with other bits may be seen by the caller or another thread.
       if (to && !(to & ~alias_->private_locals())) local_stores_.emplace(&op, to);
     });
@@ -62,7 +64,8 @@ class Eliminator {
         return op.code != OpCode::store || !local_stores_.contains(&op);
       // Of control operations the regions decide. A call counts as a whole, by what the callee may write, print or
       // report.
-      case ir::Effect::region: return op.code == OpCode::call && !effects_.of(*op.callee).removable();
+      case ir::Effect::region:
+        return op.code == OpCode::call && !effects_.of(*op.callee).removable() && !local_stores_.contains(&op);
       case ir::Effect::end: return op.code == OpCode::return_;
     }
     return true;

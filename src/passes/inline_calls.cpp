@@ -7,6 +7,7 @@
 #include "analysis/uses.h"
 #include "ir/clone.h"
 #include "ir/origin.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 
 namespace weft::passes {
@@ -41,7 +42,9 @@ class Inliner {
       // back is gone when it returns: these are a matter of being right, not of size, and only a bound against
       // explosion applies.
       // What the library asks of a program in debug mode is said of the program's own line, once it stands there.
-      if ((limits_.memory && touches_memory(*op.callee)) || gives_own_array(*op.callee) || asks_programs(*op.callee))
+      // Shapes and strides of tiles are constants where they are used, and all that makes their loops fast.
+      if ((limits_.memory && touches_memory(*op.callee)) || gives_own_array(*op.callee) || asks_programs(*op.callee) ||
+          ir::is_tile_function(*op.callee))
         most = growth = kMostForMemory;
       if (size > most || grown + size > growth || (in_test(op) && makes_locals(*op.callee))) return;
       if (depth_of(op) + height_of(*op.callee->body) > kDeepest) return;

@@ -158,6 +158,17 @@ Value* simplify_memory(RuleContext& context, ir::Op& op) {
   builder.set_loc(op.loc);
   const ir::Op* view = op.operands.empty() ? nullptr : defined_by(op.operand(0), OpCode::view);
   const ir::Op* slice = op.operands.empty() ? nullptr : defined_by(op.operand(0), OpCode::slice);
+  if (const ir::Op* pair = op.operands.empty() ? nullptr : defined_by(op.operand(0), OpCode::with_gradient)) {
+    if (op.code == OpCode::gradient) return pair->operand(1);
+    // Elements and extents are the array's own: what has come to it as its gradient is of no interest to them.
+    const bool own = ir::access_of(op.code) == ir::Access::reads || ir::access_of(op.code) == ir::Access::writes ||
+                     ir::access_of(op.code) == ir::Access::updates || op.code == OpCode::dim ||
+                     op.code == OpCode::nonnull;
+    if (own) {
+      op.operands[0] = pair->operand(0);
+      context.changed = true;
+    }
+  }
   switch (op.code) {
     case OpCode::load:
     case OpCode::store:

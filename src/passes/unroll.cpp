@@ -1,8 +1,11 @@
 // Copies of the body, one per trip, each with its own constant for the induction variable.
 #include "passes/unroll.h"
 
+#include <limits>
+
 #include "analysis/uses.h"
 #include "ir/clone.h"
+#include "ir/origin.h"
 #include "ir/tile_memory.h"
 #include "ir/walk.h"
 #include "passes/rewrite.h"
@@ -14,6 +17,8 @@ using ir::Op;
 using ir::OpCode;
 using ir::Region;
 using ir::Value;
+
+constexpr std::uint64_t kShort = 4;  // trips: fewer than a vector has numbers
 
 class Unroller {
  public:
@@ -54,20 +59,35 @@ class Unroller {
     // Whatever the limits: nothing grows, and a loop less is a loop less.
     if (trips.count == 1) return true;
     if (op.text == ir::kSharedLoop) return false;  // barriers are set around it, not between its turns
-    if (trips.count > limits_.max_trips || trips.count * body_size > limits_.max_ops) return false;
+    constexpr std::uint64_t kFew = 4;
+    const std::size_t most = trips.count <= kFew ? limits_.max_ops_of_few : limits_.max_ops;
+    if (trips.count > limits_.max_trips || trips.count * body_size > most) return false;
+    if (trips.count > kShort && walks_large_local(*op.regions[0])) return false;
     return grown_ + (trips.count - 1) * body_size <= limits_.growth && !makes_large_local(*op.regions[0]);
+  }
+
+  /// Private memory that stays memory: the code generator makes vectors of loops along it, and finds fewer of them in copies.
+  bool walks_large_local(const Region& body) const {
+    bool any = false;
+    ir::walk(body, [&](const Op& op) {
+      if (any || (op.code != OpCode::load && op.code != OpCode::store)) return;
+      const ir::Origin from = ir::origin_of(op.operand(0));
+      any = from.kind == ir::Origin::Kind::local && from.local && elements_of(*from.local) > limits_.max_local;
+    });
+    return any;
+  }
+
+  static std::int64_t elements_of(const Op& local) {
+    std::int64_t elements = 1;
+    for (std::int64_t extent : local.ints)
+      if (__builtin_mul_overflow(elements, extent, &elements)) return std::numeric_limits<std::int64_t>::max();
+    return elements;
   }
 
   bool makes_large_local(const Region& body) const {
     bool large = false;
-    ir::walk(body, [&](const Op& op) {
-      if (op.code != OpCode::local) return;
-      std::int64_t elements = 1;
-      for (std::int64_t extent : op.ints)
-        // Each copy would have its memory: on a GPU that is stack of every thread.
-        if (__builtin_mul_overflow(elements, extent, &elements)) large = true;
-      large |= elements > limits_.max_local;
-    });
+    // Each copy would have its memory: on a GPU that is stack of every thread.
+    ir::walk(body, [&](const Op& op) { large |= op.code == OpCode::local && elements_of(op) > limits_.max_local; });
     return large;
   }
 

@@ -87,6 +87,8 @@ class Tiles {
   // threads of a block (tiles_block.cpp)
   /// Whether work is shared by several threads here.
   bool cooperates() const { return threads_ > 1 && !sharing_; }
+  /// Says that all threads come here.
+  void meet();
   /// The thread's number in its block, and how many there are.
   ir::Value* thread();
   ir::Value* thread_count();
@@ -102,6 +104,8 @@ class Tiles {
   void once(const std::function<void()>& body);
   /// Each thread's own number of a tile's places, as coordinates.
   std::vector<ir::Value*> coordinates(const Shape& shape, ir::Value* i);
+  /// A copy of a square tile whose rows are an element longer: threads that each have a row then don't meet in a bank.
+  Window with_long_rows(const Window& w);
   /// Running sums, minima or maxima of a packed window, in the order of docs/design/tiles.md.
   static constexpr std::int64_t kScanGroup = 32;
   Window scan_shared(Window from, ir::OpCode code);
@@ -204,7 +208,6 @@ class Tiles {
   Entity form_cholesky(std::string_view name, const std::vector<Argument>& args);
   Entity form_solve(std::string_view name, const std::vector<Argument>& args);
   Entity form_diag_add(const std::vector<Argument>& args);
-  Entity form_fft(std::string_view name, const std::vector<Argument>& args);
   Entity form_scan(std::string_view name, const std::vector<Argument>& args);
   Entity form_sort(const std::vector<Argument>& args);
   Entity form_random(std::string_view name, const std::vector<Argument>& args);
@@ -225,6 +228,29 @@ class Tiles {
   void solve_shared(std::vector<ir::Value*>& values, const Window& from, const Window& to, std::int64_t n,
                     std::int64_t columns, const std::function<void(const Window&)>& add);
   bool float_tile(std::string_view form, const Window& w, const syntax::Node& at, bool halves);
+
+  // Fourier transforms (tiles_fft.cpp)
+  Entity form_fft(std::string_view name, const std::vector<Argument>& args);
+  /// A pass: its factor, how many numbers the transforms behind it have, and where its roots stand in the table.
+  struct Pass {
+    std::int64_t radix, rest, stride;
+    std::size_t turns = 0, roots = 0;  // of outputs; the radix-th roots of one, for odd factors
+  };
+  /// A table of the passes' roots: constants, or memory that is filled here if they would be too many.
+  /// The transform by the threads of a block.
+  void transform_shared(const Window& w, std::span<const Pass> passes, int sign);
+  ir::Value* root_table(std::span<const Pass> passes, std::size_t size, const Type* scalar, int sign);
+
+  // algebra that is one step to differentiation (tiles_steps.cpp)
+  /// Whether an operation of so many turns is such a step; smaller ones are unrolled and derived term by term.
+  bool is_step(std::int64_t turns) const { return threads_ == 1 && writes_once() && turns > kSmallStep; }
+  static constexpr std::int64_t kSmallStep = 512;
+  /// The tile in rows without gaps and in numbers of that type, in memory that holds nothing else: its own or a copy.
+  Window alone(const Window& w, const Type* element);
+  Entity cholesky_step(const Window& a, bool upper, bool inplace);
+  /// Arguments of a triangular system as library functions take them; `is_upper`: from the last row to the first.
+  void pass_system(const Window& w, std::vector<ir::Value*>& args, std::int64_t n, bool square, bool swapped,
+                   bool is_upper);
   /// Runs `work` on memory without gaps, and brings the result back if `w` has some.
   void in_packed(const Window& w, const std::function<void(const Window&)>& work);
 

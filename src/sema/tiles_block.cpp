@@ -11,6 +11,11 @@ namespace weft::sema {
 using namespace syntax;
 using ir::OpCode;
 
+void Tiles::meet() {
+  b_.set_loc(at_.loc);
+  if (cooperates()) b_.op_typed(OpCode::meet, {}, {});
+}
+
 ir::Value* Tiles::thread() { return b_.op(OpCode::block_thread, {})->result(); }
 
 ir::Value* Tiles::thread_count() {
@@ -21,6 +26,7 @@ void Tiles::share(std::int64_t n, const std::function<void(ir::Value*)>& body) {
   if (n < 1 || !f_.enter_region(at_)) return;
   b_.set_loc(at_.loc);
   ir::Region* const outer = b_.region();
+  meet();
   ir::Value* const own = thread();
   sharing_ = true;
   const auto open = [&](ir::Op* op) {  // what is made for the loop goes in front of it
@@ -107,6 +113,14 @@ std::vector<ir::Value*> Tiles::coordinates(const Shape& shape, ir::Value* i) {
   return at;
 }
 
+Tiles::Window Tiles::with_long_rows(const Window& w) {
+  const std::int64_t n = w.type->shape[0];
+  const Window room = make(w.type->element, {n * (n + 1)});
+  const Window made = view(room, {n, n}, {n + 1, 1}, room.offset);
+  each({n, n}, [&](Coords at) { put(made, at, get(w, at)); });
+  return made;
+}
+
 Tiles::Window Tiles::scan_shared(Window from, OpCode code) {
   const std::int64_t n = from.type->count, groups = (n + kScanGroup - 1) / kScanGroup;
   const auto choose = [&](ir::Value* condition, const std::function<ir::Value*()>& yes, ir::Value* no, Window to,
@@ -146,6 +160,36 @@ Tiles::Window Tiles::scan_shared(Window from, OpCode code) {
     choose(b_.binary(OpCode::ge, i, i32(kScanGroup)), joined, x, to, i);
   });
   return to;
+}
+
+void Tiles::transform_shared(const Window& w, std::span<const Pass> passes, int sign) {
+  const Type* element = w.type->element;
+  const std::int64_t n = w.type->shape.back();
+  const Window roots = make(element, {n});
+  library_call("_tile_twiddles_block", {roots.data, i32(n), i32(sign), f_.function_.zero(element->element()), thread(),
+                                        thread_count()});
+  const Window scratch[] = {make(element, {n}), make(element, {n})};
+  in_packed(w, [&](const Window& memory) {
+    plain_loop(memory.type->count / n, [&](ir::Value* row) {
+      ir::Value* start = plus(memory.offset, times(row, n));
+      ir::Value *from = memory.data, *from_at = start;
+      for (std::size_t k = 0; k < passes.size(); ++k) {
+        const Window& to = scratch[k % 2];
+        const std::int64_t r = passes[k].radix;
+        std::vector<ir::Value*> values = {from, from_at, to.data, i32(0), roots.data, i32(n)};
+        if (r != 2 && r != 4) values.push_back(i32(r));
+        values.insert(values.end(), {i32(r * passes[k].rest), i32(passes[k].stride), thread(), thread_count()});
+        library_call(r == 2 ? "_tile_fft_block_2" : r == 4 ? "_tile_fft_block_4" : "_tile_fft_block", values);
+        from = to.data;
+        from_at = i32(0);
+      }
+      const Window last{&types::tile(element, Shape{n}), from, from_at};
+      loop(n, [&](ir::Value* i) {
+        ir::Value *at[] = {i}, *to[] = {plus(start, i)};
+        b_.store(memory.data, to, 0, {}, {}, get(last, at));
+      });
+    });
+  });
 }
 
 ir::Value* Tiles::extreme_place(const Window& memory, bool most) {

@@ -64,6 +64,7 @@ Entity Tiles::call(std::string_view name, std::vector<Argument> args) {
 }
 
 ir::Value* Tiles::library_call(std::string_view name, std::vector<ir::Value*> values) {
+  meet();
   std::vector<Argument> args;
   for (ir::Value* v : values) args.push_back({{}, Entity::of(v), nullptr, nullptr});
   b_.set_loc(at_.loc);
@@ -168,7 +169,7 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
     if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
     return out_arg ? Entity::nothing() : fresh(out);
   }
-  if (!writes_once() && n > 3 && one && (fresh_out || is(beta, 1))) {
+  if (n > 3 && (!writes_once() || is_step(m * n * p)) && one && (fresh_out || is(beta, 1))) {
     multiply_rows(left, right, target, fresh_out, is(alpha, 1));
     if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
     return out_arg ? Entity::nothing() : fresh(out);
@@ -202,30 +203,39 @@ void Tiles::multiply_shared(std::vector<ir::Value*>& values, const Shape& extent
   values.push_back(i32(plain ? 0 : fresh_out ? 1 : 2));
   values.push_back(thread());
   values.push_back(thread_count());
-  // Squares of 4, 2 or 1, the largest for which all threads have something to do.
-  const auto fits = [&](std::int64_t edge) {
-    return extents[0] % edge == 0 && extents[1] % edge == 0 && extents[0] * extents[1] >= edge * edge * threads_;
+  // Pieces of 8 by 4, 4 by 4, 2 by 2 or 1, the largest for which all threads have something to do.
+  const auto fits = [&](std::int64_t rows, std::int64_t columns) {
+    return extents[0] % rows == 0 && extents[1] % columns == 0 && extents[0] * extents[1] >= rows * columns * threads_;
   };
-  library_call(fits(4) ? "_tile_matmul_block_4" : fits(2) ? "_tile_matmul_block_2" : "_tile_matmul_block", values);
+  library_call(fits(8, 4)   ? "_tile_matmul_block_8"
+               : fits(4, 4) ? "_tile_matmul_block_4"
+               : fits(2, 2) ? "_tile_matmul_block_2"
+                            : "_tile_matmul_block",
+               values);
 }
 
 bool Tiles::writes_once() const { return f_.module_.options().gradients; }
 
 void Tiles::multiply_rows(const Window& a, const Window& b, const Window& c, bool fresh_out, bool plus_sign) {
   const auto has_rows = [](const Window& w) { return w.type->strides[1] == 1; };
-  const Window right = has_rows(b) ? b : copy_of(b);
-  const Window target = has_rows(c) ? c : fresh_out ? make(c.type->element, c.type->shape) : copy_of(c);
-  if (fresh_out) fill(target, f_.function_.zero(c.type->element));
+  const bool differentiated = writes_once();
+  const Type* element = c.type->element;
+  const Window left = differentiated ? alone(a, element) : a;
+  const Window right = differentiated ? alone(b, element) : has_rows(b) ? b : copy_of(b);
+  const Window target = has_rows(c) ? c : fresh_out ? make(element, c.type->shape) : copy_of(c);
+  if (fresh_out) fill(target, f_.function_.zero(element));
   std::vector<ir::Value*> values;
-  pass(a, values);
+  pass(left, values);
+  if (differentiated) values.pop_back();  // a step from column to column is one
   for (const Window* w : {&right, &target}) {
     pass(*w, values);
-    values.pop_back();  // a step from column to column is one
+    values.pop_back();
   }
   const Shape &rows = a.type->shape, &columns = b.type->shape;
   for (std::int64_t k : {rows[0], columns[1], rows[1]}) values.push_back(i32(k));
-  values.push_back(f_.function_.constant_float(c.type->element, plus_sign ? 1.0 : -1.0));
-  library_call("_tile_matmul_rows", values);
+  values.push_back(f_.function_.constant_float(element, plus_sign ? 1.0 : -1.0));
+  if (differentiated) values.push_back(make(element, {b.type->count}).data);
+  library_call(differentiated ? "_tile_product" : "_tile_matmul_rows", values);
   if (!has_rows(c)) copy(target, c);
 }
 
@@ -242,11 +252,15 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
   if (inplace && is_broadcast(a))
     return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   if (threads_ > 1 && !writes_once()) {
-    const Window target = inplace ? a : copy_of(a);
-    const Shape& strides = target.type->strides;
-    library_call("_tile_cholesky_block",
-                 {target.data, target.offset, i32(strides[upper]), i32(strides[!upper]), i32(a.type->shape[0]),
-                  thread(), thread_count()});
+    const std::int64_t n = a.type->shape[0];
+    const Window work = with_long_rows(a), target = inplace ? a : make(a.type->element, a.type->shape);
+    const Shape& strides = work.type->strides;
+    library_call("_tile_cholesky_block", {work.data, work.offset, i32(strides[upper]), i32(strides[!upper]), i32(n),
+                                          thread(), thread_count()});
+    each({n, n}, [&](Coords at) {  // nothing on the other side of the diagonal
+      ir::Value* kept = b_.binary(upper ? OpCode::ge : OpCode::le, at[1], at[0]);
+      put(target, at, b_.select(kept, get(work, at), f_.function_.zero(a.type->element)));
+    });
     return inplace ? Entity::nothing() : fresh(target);
   }
   if (!writes_once()) {
@@ -266,6 +280,7 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
     if (!packed_lines) copy(work, target);
     return inplace ? Entity::nothing() : fresh(target);
   }
+  if (is_step(a.type->count * a.type->shape[0])) return cholesky_step(a, upper, inplace);
   const Window source = inplace ? copy_of(a) : a, target = inplace ? a : make(a.type->element, a.type->shape);
   std::vector<ir::Value*> values;
   pass(source, values, upper);  // the upper triangle is the lower one of the transpose
@@ -299,37 +314,42 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
   if (inplace && is_broadcast(y))
     return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   const std::int64_t columns = y.type->rank() > 1 ? y.type->shape[1] : 1;
-  const Window matrix_memory = inplace && may_overlap(t, y) ? copy_of(t) : t;
+  const bool step = is_step(n * n * columns), once = writes_once() && !step;
+  const Window own = inplace && may_overlap(t, y) ? copy_of(t) : t;
+  const Window matrix_memory = threads_ > 1 && columns == 1 && !writes_once() ? with_long_rows(t)
+                               : step                                         ? alone(own, t.type->element)
+                                                                              : own;
   const auto solve = [&](const Window& from, const Window& to, bool is_upper, bool transposed) {
     std::vector<ir::Value*> values;
-    const auto add = [&](const Window& w, bool square, bool swapped) {
-      const std::size_t first = values.size();
-      pass(w, values, swapped);
-      if (!is_upper) return;  // from the last row to the first
-      const Shape& s = w.type->strides;
-      const std::int64_t reach = square ? (n - 1) * (s[0] + s[1]) : (n - 1) * s[0];
-      values[first + 1] = plus(w.offset, i32(reach));
-      values[first + 2] = i32(-values[first + 2]->as_int());
-      if (square) values[first + 3] = i32(-values[first + 3]->as_int());
-    };
-    add(matrix_memory, true, transposed);
-    if (threads_ > 1) return solve_shared(values, from, to, n, columns, [&](const Window& w) { add(w, false, false); });
-    if (writes_once()) add(from, false, false);
-    add(to, false, false);
+    pass_system(matrix_memory, values, n, true, transposed, is_upper);
+    if (threads_ > 1)
+      return solve_shared(values, from, to, n, columns,
+                          [&](const Window& w) { pass_system(w, values, n, false, false, is_upper); });
+    if (once) pass_system(from, values, n, false, false, is_upper);
+    pass_system(to, values, n, false, false, is_upper);
     const bool rows = columns > 1 && to.type->strides[1] == 1;
     if (!writes_once() && rows) values.pop_back();
     values.push_back(i32(n));
     values.push_back(i32(columns));
-    library_call(writes_once() ? "_tile_solve" : rows ? "_tile_solve_rows" : "_tile_solve_columns", values);
+    library_call(step   ? "_tile_substitute"
+                 : once ? "_tile_solve"
+                 : rows ? "_tile_solve_rows"
+                        : "_tile_solve_columns",
+                 values);
   };
-  const Window target = inplace ? y : writes_once() || threads_ > 1 ? make(y.type->element, y.type->shape) : copy_of(y);
-  if (!both) {
+  const bool written_once = once || threads_ > 1;
+  const Window target = written_once ? inplace ? y : make(y.type->element, y.type->shape)
+                              : !inplace ? copy_of(y)
+                        : step     ? alone(y, y.type->element)
+                                   : y;
+  if (both) {
+    const bool given_upper = *mode == "upper";
+    solve(y, target, false, given_upper);
+    solve(target, target, true, !given_upper);
+  } else {
     solve(y, target, upper, false);
-    return inplace ? Entity::nothing() : fresh(target);
   }
-  const bool given_upper = *mode == "upper";
-  solve(y, target, false, given_upper);
-  solve(target, target, true, !given_upper);
+  if (inplace && target.data != y.data) copy(target, y);
   return inplace ? Entity::nothing() : fresh(target);
 }
 
@@ -511,75 +531,6 @@ Entity Tiles::form_sort(const std::vector<Argument>& args) {
   };
   bring(old_keys, keys);
   bring(old_values, values);
-  return Entity::nothing();
-}
-
-Entity Tiles::form_fft(std::string_view name, const std::vector<Argument>& args) {
-  static constexpr std::string_view kParams[] = {"inout"};
-  const auto bound = bind(name, kParams, 1, args);
-  const Window w = bound ? tile_argument(name, "inout", *(*bound)[0]) : Window{};
-  if (!w) return Entity::failed();
-  const Type* element = w.type->element;
-  if (!element->is_vec() || element->rows() != 2 || !element->element()->is_float() || element->element()->size() < 4)
-    return fail(
-        DiagCode::bad_call, at_,
-        std::string(name) + "() takes tiles of complex numbers, vec2f or vec2d, not of " + element->user_name());
-  if (is_broadcast(w)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
-  const std::int64_t n = w.type->shape.back();
-  std::vector<std::int64_t> radices;
-  std::int64_t rest = n;
-  for (std::int64_t r : {4, 2})
-    while (rest % r == 0) radices.push_back(r), rest /= r;
-  for (std::int64_t r = 3; rest > 1 && r <= 64; r += 2)
-    while (rest % r == 0) radices.push_back(r), rest /= r;
-  if (rest > 1)
-    return fail(DiagCode::value_out_of_range, at_,
-                std::string(name) + "() of " + std::to_string(n) + " numbers: the length has the prime factor " +
-                    std::to_string(rest) + " or a multiple of it; factors up to 64 are possible");
-  if (n == 1) return Entity::nothing();
-  const Window twiddles = make(element, {n});
-  const bool shared = threads_ > 1;
-  const auto with_threads = [&](std::vector<ir::Value*> values) {
-    if (shared) values.insert(values.end(), {thread(), thread_count()});
-    return values;
-  };
-  ir::Value* sign = i32(name == "tile_fft" ? -1 : 1);
-  if (shared) {
-    library_call("_tile_twiddles_block",
-                 with_threads({twiddles.data, i32(n), sign, f_.function_.zero(element->element())}));
-  } else {
-    ir::Value* first[] = {i32(0)};
-    put(twiddles, first, f_.function_.zero(element));
-    library_call("_tile_twiddles", {twiddles.data, i32(n), sign});
-  }
-  const Window scratch[] = {make(element, {n}), make(element, {n})};
-  in_packed(w, [&](const Window& memory) {
-    const std::int64_t rows = memory.type->count / n;
-    plain_loop(rows, [&](ir::Value* row) {
-      ir::Value* start = plus(memory.offset, times(row, n));
-      ir::Value *from = memory.data, *from_at = start;
-      std::int64_t size = n, stride = 1;
-      for (std::size_t k = 0; k < radices.size(); ++k) {
-        const Window& to = scratch[k % 2];
-        std::vector<ir::Value*> values = {from, from_at, to.data, i32(0), twiddles.data, i32(n)};
-        const std::int64_t r = radices[k];
-        if (r != 2 && r != 4) values.push_back(i32(r));
-        values.push_back(i32(size));
-        values.push_back(i32(stride));
-        const std::string pass = shared ? "_tile_fft_block" : "_tile_fft_stage";
-        library_call(pass + (r == 2 ? "_2" : r == 4 ? "_4" : ""), with_threads(std::move(values)));
-        from = to.data;
-        from_at = i32(0);
-        size /= r;
-        stride *= r;
-      }
-      const Window last{&types::tile(element, Shape{n}), from, from_at};
-      loop(n, [&](ir::Value* i) {
-        ir::Value *at[] = {i}, *to[] = {plus(start, i)};
-        b_.store(memory.data, to, 0, {}, {}, get(last, at));
-      });
-    });
-  });
   return Entity::nothing();
 }
 

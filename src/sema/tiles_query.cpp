@@ -20,6 +20,7 @@ Entity Tiles::form_query_next(std::string_view name, std::vector<Argument> args)
                 std::string(name) + "() takes a " + std::string(wanted) + ", not " + f_.describe(query),
                 std::string("make one: wp.") + (mesh ? "tile_mesh_query_aabb" : "tile_bvh_query_aabb") + "(…)");
   args[0].keyword = {};
+  meet();
   if (threads_ > 1)
     for (ir::Value* v : {thread(), thread_count()}) args.push_back({{}, Entity::of(v), nullptr, nullptr});
   const std::string_view step = threads_ > 1 ? "_tile_query_next_block" : "_tile_query_next";

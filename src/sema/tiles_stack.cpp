@@ -82,6 +82,7 @@ Entity Tiles::form_stack(std::string_view name, const std::vector<Argument>& arg
     return Entity::of(b_.select(room, count, i32(-1)));
   }
   // Each thread takes one, the first the topmost.
+  meet();
   ir::Value* top = b_.binary(OpCode::sub, count, plus(i32(1), own_place()));
   ir::Value* any = b_.binary(OpCode::ge, top, i32(0));
   ir::Value* at[] = {b_.select(any, top, i32(0))};
@@ -95,6 +96,7 @@ Entity Tiles::form_stack(std::string_view name, const std::vector<Argument>& arg
 Entity Tiles::push_all(ir::Value* data, ir::Value* count, ir::Value* value, ir::Value* wanted, std::int64_t capacity,
                        const std::function<void(ir::Value*)>& set) {
   // Slots in the order of threads.
+  meet();
   const Window totals = make(types::i32(), {(threads_ + 31) / 32});
   const Entity both = f_.call_functions({library_function("_tile_rank_block")},
                                         {{{}, Entity::of(wanted), nullptr, nullptr},

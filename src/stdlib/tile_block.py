@@ -10,7 +10,8 @@ def _tile_product_end(c, at, s, alpha, beta, kind):
     elif kind == 1:
         c[at] = alpha * s
     else:
-        c[at] = _fma(alpha, s, beta * c[at])
+        before = where(beta == c.dtype(0.0), c.dtype(0.0), c[at])  # which may be no number
+        c[at] = _fma(alpha, s, beta * before)
 
 
 def _tile_matmul_block(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, sign, keep, alpha, beta, kind, thread, threads):
@@ -92,7 +93,16 @@ def _tile_matmul_block_4(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, s
             s1 = _tile_row_begin(c, at + c0, c1)
             s2 = _tile_row_begin(c, at + 2 * c0, c1)
             s3 = _tile_row_begin(c, at + 3 * c0, c1)
-        for k in range(p):
+        for q in range(p // 4):
+            for r in range(4):
+                k = 4 * q + r
+                z = y + k * b0
+                v = vector(c.dtype(b[z]), c.dtype(b[z + b1]), c.dtype(b[z + 2 * b1]), c.dtype(b[z + 3 * b1]))
+                s0 = _tile_row_fma(sign * c.dtype(a[x + k * a1]), v, s0)
+                s1 = _tile_row_fma(sign * c.dtype(a[x + a0 + k * a1]), v, s1)
+                s2 = _tile_row_fma(sign * c.dtype(a[x + 2 * a0 + k * a1]), v, s2)
+                s3 = _tile_row_fma(sign * c.dtype(a[x + 3 * a0 + k * a1]), v, s3)
+        for k in range(4 * (p // 4), p):
             z = y + k * b0
             v = vector(c.dtype(b[z]), c.dtype(b[z + b1]), c.dtype(b[z + 2 * b1]), c.dtype(b[z + 3 * b1]))
             s0 = _tile_row_fma(sign * c.dtype(a[x + k * a1]), v, s0)
@@ -105,8 +115,69 @@ def _tile_matmul_block_4(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, s
         _tile_row_end(c, at + 3 * c0, c1, s3, alpha, beta, kind)
 
 
+def _tile_matmul_block_8(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, sign, keep, alpha, beta, kind, thread, threads):
+    # Eight by four: thirty-two products for twelve loads.
+    columns = n // 4
+    for e in range(thread, (m // 8) * columns, threads):
+        i = 8 * (e // columns)
+        j = 4 * (e % columns)
+        x = ao + i * a0
+        y = bo + j * b1
+        at = co + i * c0 + j * c1
+        none = c.dtype(0.0)
+        s0 = vector(none, none, none, none)
+        s1 = s0
+        s2 = s0
+        s3 = s0
+        s4 = s0
+        s5 = s0
+        s6 = s0
+        s7 = s0
+        if keep == 1:
+            s0 = _tile_row_begin(c, at, c1)
+            s1 = _tile_row_begin(c, at + c0, c1)
+            s2 = _tile_row_begin(c, at + 2 * c0, c1)
+            s3 = _tile_row_begin(c, at + 3 * c0, c1)
+            s4 = _tile_row_begin(c, at + 4 * c0, c1)
+            s5 = _tile_row_begin(c, at + 5 * c0, c1)
+            s6 = _tile_row_begin(c, at + 6 * c0, c1)
+            s7 = _tile_row_begin(c, at + 7 * c0, c1)
+        for q in range(p // 4):
+            for r in range(4):
+                k = 4 * q + r
+                z = y + k * b0
+                v = vector(c.dtype(b[z]), c.dtype(b[z + b1]), c.dtype(b[z + 2 * b1]), c.dtype(b[z + 3 * b1]))
+                s0 = _tile_row_fma(sign * c.dtype(a[x + k * a1]), v, s0)
+                s1 = _tile_row_fma(sign * c.dtype(a[x + a0 + k * a1]), v, s1)
+                s2 = _tile_row_fma(sign * c.dtype(a[x + 2 * a0 + k * a1]), v, s2)
+                s3 = _tile_row_fma(sign * c.dtype(a[x + 3 * a0 + k * a1]), v, s3)
+                s4 = _tile_row_fma(sign * c.dtype(a[x + 4 * a0 + k * a1]), v, s4)
+                s5 = _tile_row_fma(sign * c.dtype(a[x + 5 * a0 + k * a1]), v, s5)
+                s6 = _tile_row_fma(sign * c.dtype(a[x + 6 * a0 + k * a1]), v, s6)
+                s7 = _tile_row_fma(sign * c.dtype(a[x + 7 * a0 + k * a1]), v, s7)
+        for k in range(4 * (p // 4), p):
+            z = y + k * b0
+            v = vector(c.dtype(b[z]), c.dtype(b[z + b1]), c.dtype(b[z + 2 * b1]), c.dtype(b[z + 3 * b1]))
+            s0 = _tile_row_fma(sign * c.dtype(a[x + k * a1]), v, s0)
+            s1 = _tile_row_fma(sign * c.dtype(a[x + a0 + k * a1]), v, s1)
+            s2 = _tile_row_fma(sign * c.dtype(a[x + 2 * a0 + k * a1]), v, s2)
+            s3 = _tile_row_fma(sign * c.dtype(a[x + 3 * a0 + k * a1]), v, s3)
+            s4 = _tile_row_fma(sign * c.dtype(a[x + 4 * a0 + k * a1]), v, s4)
+            s5 = _tile_row_fma(sign * c.dtype(a[x + 5 * a0 + k * a1]), v, s5)
+            s6 = _tile_row_fma(sign * c.dtype(a[x + 6 * a0 + k * a1]), v, s6)
+            s7 = _tile_row_fma(sign * c.dtype(a[x + 7 * a0 + k * a1]), v, s7)
+        _tile_row_end(c, at, c1, s0, alpha, beta, kind)
+        _tile_row_end(c, at + c0, c1, s1, alpha, beta, kind)
+        _tile_row_end(c, at + 2 * c0, c1, s2, alpha, beta, kind)
+        _tile_row_end(c, at + 3 * c0, c1, s3, alpha, beta, kind)
+        _tile_row_end(c, at + 4 * c0, c1, s4, alpha, beta, kind)
+        _tile_row_end(c, at + 5 * c0, c1, s5, alpha, beta, kind)
+        _tile_row_end(c, at + 6 * c0, c1, s6, alpha, beta, kind)
+        _tile_row_end(c, at + 7 * c0, c1, s7, alpha, beta, kind)
+
+
 def _tile_cholesky_block(l, o, r, c, n, thread, threads):
-    # In place in the lower triangle; r and c are the strides from row to row and from column to column.
+    # In place in the lower triangle; r and c are the strides from row to row and from column to column. What lies above is left.
     for k in range(n):
         d = sqrt(l[o + k * r + k * c])
         for i in range(k + thread, n, threads):
@@ -116,9 +187,6 @@ def _tile_cholesky_block(l, o, r, c, n, thread, threads):
             v = -l[o + i * r + k * c]
             for j in range(k + 1, i + 1):
                 l[o + i * r + j * c] = _fma(v, l[o + j * r + k * c], l[o + i * r + j * c])
-    for i in range(thread, n, threads):
-        for j in range(i + 1, n):
-            l[o + i * r + j * c] = 0.0
 
 
 def _tile_cholesky_block_once(a, ao, a0, a1, l, lo, l0, l1, n, thread, threads):
@@ -211,6 +279,10 @@ def _tile_sort_block(keys, order, more_keys, more_order, n, thread, threads):
         width = 2 * width
 
 
+def _tile_complex_times(a, b):
+    return vector(a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0])
+
+
 def _tile_twiddles_block(w, n, sign, zero, thread, threads):
     for k in range(thread, n, threads):
         angle = 6.283185307179586476925 * float64(k) / float64(n)
@@ -225,8 +297,8 @@ def _tile_fft_block(x, xo, y, yo, w, n, r, size, stride, thread, threads):
         for k in range(r):
             s = x[xo + q + stride * p]
             for i in range(1, r):
-                s = s + _complex_times(x[xo + q + stride * (p + m * i)], w[((i * k) % r) * (n // r)])
-            y[yo + q + stride * (r * p + k)] = _complex_times(s, w[(p * k) * (n // size)])
+                s = s + _tile_complex_times(x[xo + q + stride * (p + m * i)], w[((i * k) % r) * (n // r)])
+            y[yo + q + stride * (r * p + k)] = _tile_complex_times(s, w[(p * k) * (n // size)])
 
 
 def _tile_fft_block_2(x, xo, y, yo, w, n, size, stride, thread, threads):
@@ -237,7 +309,7 @@ def _tile_fft_block_2(x, xo, y, yo, w, n, size, stride, thread, threads):
         a = x[xo + q + stride * p]
         b = x[xo + q + stride * (p + m)]
         y[yo + q + stride * (2 * p)] = a + b
-        y[yo + q + stride * (2 * p + 1)] = _complex_times(a - b, w[p * (n // size)])
+        y[yo + q + stride * (2 * p + 1)] = _tile_complex_times(a - b, w[p * (n // size)])
 
 
 def _tile_fft_block_4(x, xo, y, yo, w, n, size, stride, thread, threads):
@@ -255,9 +327,9 @@ def _tile_fft_block_4(x, xo, y, yo, w, n, size, stride, thread, threads):
         u = b + d
         v = vector((b[1] - d[1]) * turn[1], (b[0] - d[0]) * turn[1])
         y[yo + q + stride * (4 * p)] = s + u
-        y[yo + q + stride * (4 * p + 1)] = _complex_times(vector(f[0] - v[0], f[1] + v[1]), w[p * (n // size)])
-        y[yo + q + stride * (4 * p + 2)] = _complex_times(s - u, w[(2 * p) * (n // size)])
-        y[yo + q + stride * (4 * p + 3)] = _complex_times(vector(f[0] + v[0], f[1] - v[1]), w[(3 * p) * (n // size)])
+        y[yo + q + stride * (4 * p + 1)] = _tile_complex_times(vector(f[0] - v[0], f[1] + v[1]), w[p * (n // size)])
+        y[yo + q + stride * (4 * p + 2)] = _tile_complex_times(s - u, w[(2 * p) * (n // size)])
+        y[yo + q + stride * (4 * p + 3)] = _tile_complex_times(vector(f[0] + v[0], f[1] - v[1]), w[(3 * p) * (n // size)])
 
 
 def _tile_rank_block(flag, totals, thread, threads):

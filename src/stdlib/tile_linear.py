@@ -52,10 +52,11 @@ def _tile_matmul_times(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, alp
 
 
 def _tile_matmul_rows(a, ao, a0, a1, b, bo, b0, c, co, c0, m, n, p, sign):
-    # c += sign a b; rows of b and c lie without gaps. Two rows and four steps of k at a time: eight products for six loads.
-    for i in range(m // 2):
-        r = ao + 2 * i * a0
-        x = co + 2 * i * c0
+    # c += sign a b; rows of b and c lie without gaps. Four rows and four steps of k at a time: sixteen products for twelve
+    # reads and writes.
+    for i in range(m // 4):
+        r = ao + 4 * i * a0
+        x = co + 4 * i * c0
         for q in range(p // 4):
             k = 4 * q
             s0 = sign * c.dtype(a[r + k * a1])
@@ -66,27 +67,53 @@ def _tile_matmul_rows(a, ao, a0, a1, b, bo, b0, c, co, c0, m, n, p, sign):
             t1 = sign * c.dtype(a[r + a0 + (k + 1) * a1])
             t2 = sign * c.dtype(a[r + a0 + (k + 2) * a1])
             t3 = sign * c.dtype(a[r + a0 + (k + 3) * a1])
+            u0 = sign * c.dtype(a[r + 2 * a0 + k * a1])
+            u1 = sign * c.dtype(a[r + 2 * a0 + (k + 1) * a1])
+            u2 = sign * c.dtype(a[r + 2 * a0 + (k + 2) * a1])
+            u3 = sign * c.dtype(a[r + 2 * a0 + (k + 3) * a1])
+            v0 = sign * c.dtype(a[r + 3 * a0 + k * a1])
+            v1 = sign * c.dtype(a[r + 3 * a0 + (k + 1) * a1])
+            v2 = sign * c.dtype(a[r + 3 * a0 + (k + 2) * a1])
+            v3 = sign * c.dtype(a[r + 3 * a0 + (k + 3) * a1])
             y = bo + k * b0
             for j in range(n):
-                u0 = c.dtype(b[y + j])
-                u1 = c.dtype(b[y + b0 + j])
-                u2 = c.dtype(b[y + 2 * b0 + j])
-                u3 = c.dtype(b[y + 3 * b0 + j])
-                c[x + j] = _fma(s3, u3, _fma(s2, u2, _fma(s1, u1, _fma(s0, u0, c[x + j]))))
-                c[x + c0 + j] = _fma(t3, u3, _fma(t2, u2, _fma(t1, u1, _fma(t0, u0, c[x + c0 + j]))))
+                w0 = c.dtype(b[y + j])
+                w1 = c.dtype(b[y + b0 + j])
+                w2 = c.dtype(b[y + 2 * b0 + j])
+                w3 = c.dtype(b[y + 3 * b0 + j])
+                c[x + j] = _fma(s3, w3, _fma(s2, w2, _fma(s1, w1, _fma(s0, w0, c[x + j]))))
+                c[x + c0 + j] = _fma(t3, w3, _fma(t2, w2, _fma(t1, w1, _fma(t0, w0, c[x + c0 + j]))))
+                c[x + 2 * c0 + j] = _fma(u3, w3, _fma(u2, w2, _fma(u1, w1, _fma(u0, w0, c[x + 2 * c0 + j]))))
+                c[x + 3 * c0 + j] = _fma(v3, w3, _fma(v2, w2, _fma(v1, w1, _fma(v0, w0, c[x + 3 * c0 + j]))))
         for k in range(4 * (p // 4), p):
             s = sign * c.dtype(a[r + k * a1])
             t = sign * c.dtype(a[r + a0 + k * a1])
+            u = sign * c.dtype(a[r + 2 * a0 + k * a1])
+            v = sign * c.dtype(a[r + 3 * a0 + k * a1])
             y = bo + k * b0
             for j in range(n):
-                u = c.dtype(b[y + j])
-                c[x + j] = _fma(s, u, c[x + j])
-                c[x + c0 + j] = _fma(t, u, c[x + c0 + j])
-    for i in range(2 * (m // 2), m):
-        for k in range(p):
-            s = sign * c.dtype(a[ao + i * a0 + k * a1])
+                w = c.dtype(b[y + j])
+                c[x + j] = _fma(s, w, c[x + j])
+                c[x + c0 + j] = _fma(t, w, c[x + c0 + j])
+                c[x + 2 * c0 + j] = _fma(u, w, c[x + 2 * c0 + j])
+                c[x + 3 * c0 + j] = _fma(v, w, c[x + 3 * c0 + j])
+    for i in range(4 * (m // 4), m):
+        r = ao + i * a0
+        x = co + i * c0
+        for q in range(p // 4):
+            k = 4 * q
+            s0 = sign * c.dtype(a[r + k * a1])
+            s1 = sign * c.dtype(a[r + (k + 1) * a1])
+            s2 = sign * c.dtype(a[r + (k + 2) * a1])
+            s3 = sign * c.dtype(a[r + (k + 3) * a1])
+            y = bo + k * b0
             for j in range(n):
-                c[co + i * c0 + j] = _fma(s, c.dtype(b[bo + k * b0 + j]), c[co + i * c0 + j])
+                w = _fma(s1, c.dtype(b[y + b0 + j]), _fma(s0, c.dtype(b[y + j]), c[x + j]))
+                c[x + j] = _fma(s3, c.dtype(b[y + 3 * b0 + j]), _fma(s2, c.dtype(b[y + 2 * b0 + j]), w))
+        for k in range(4 * (p // 4), p):
+            s = sign * c.dtype(a[r + k * a1])
+            for j in range(n):
+                c[x + j] = _fma(s, c.dtype(b[bo + k * b0 + j]), c[x + j])
 
 
 def _tile_cholesky(a, ao, a0, a1, l, lo, l0, l1, n):

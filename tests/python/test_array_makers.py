@@ -23,6 +23,7 @@ DEVICES = [{}, {"device": None}, {"device": "cpu"}, {"device": "".join(["c", "pu
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.__name__)
+@pytest.mark.cpu_only("names it in every way")
 def test_new_arrays_by_every_spelling(dtype):
     for shape in SHAPES:
         for place in DEVICES:

@@ -238,6 +238,7 @@ def test_module_options_of_a_kernel(device):
     assert value_of(kernel) == 1.0
     wp.set_module_options({"default_grid_stride": False}, kernel.module)
     assert unique().module.name != kernel.module.name
+    assert unique(deterministic_max_records=np.int64(20)).module.options["deterministic_max_records"] == 20
     for value, error in ((True, TypeError), (1.5, TypeError), (-1, ValueError)):
         with pytest.raises(error, match="deterministic_max_records"):
             unique(deterministic_max_records=value)

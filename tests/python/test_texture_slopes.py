@@ -147,6 +147,7 @@ def test_halves_have_gradients(levels: int, device) -> None:
 
 
 @pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.cpu_only("executors are the CPU's")
 def test_executors_agree_on_two_textures(executor: str | int) -> None:
     """Kernels that sample in several places call what those with one sample contain."""
     rng = np.random.default_rng(7)
@@ -160,6 +161,7 @@ def test_executors_agree_on_two_textures(executor: str | int) -> None:
 
 
 @pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.cpu_only("executors are the CPU's")
 def test_executors_agree_on_rows(executor: str | int) -> None:
     """Places next to each other in texels next to each other, which lanes read as vectors, and beyond the ends of rows."""
     rng = np.random.default_rng(8)

@@ -26,7 +26,7 @@ def kernel_error(body, *, args="x: wp.array(dtype=float), n: int", error=Excepti
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         with pytest.raises(error) as caught:
-            wp.launch_tiled(module.k, dim=1, inputs=[wp.zeros(8, dtype=float), 3], block_dim=32, device="cpu")
+            wp.launch_tiled(module.k, dim=1, inputs=[wp.zeros(8, dtype=float), 3], block_dim=32)
     return str(caught.value)
 
 
@@ -96,11 +96,12 @@ def test_debug_mode_reports_what_is_outside(debug):
     def promise(x: wp.array(dtype=float), n: int):
         wp.tile_store(x, wp.tile_zeros(4, dtype=float), offset=n, bounds_check=False)
 
-    x = wp.zeros(8, dtype=float, device="cpu")
+    x = wp.zeros(8, dtype=float)
     for kernel, good, bad in ((element, 3, 4), (window, 2, 3), (promise, 4, 5)):
-        wp.launch_tiled(kernel, dim=1, inputs=[x, good], block_dim=32, device="cpu")
+        wp.launch_tiled(kernel, dim=1, inputs=[x, good], block_dim=32)
         with pytest.raises(Exception, match=f"index {bad} is out of bounds"):
-            wp.launch_tiled(kernel, dim=1, inputs=[x, bad], block_dim=32, device="cpu")
+            wp.launch_tiled(kernel, dim=1, inputs=[x, bad], block_dim=32)
+            wp.synchronize()  # of a GPU: there mistakes are found later
 
 
 def test_gradients_in_debug_mode(debug):
@@ -110,9 +111,9 @@ def test_gradients_in_debug_mode(debug):
         t[n] = t[n] * t[n]
         y[0] = wp.tile_sum(t)[0]
 
-    x = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float, device="cpu", requires_grad=True)
-    y = wp.zeros(1, dtype=float, device="cpu", requires_grad=True)
+    x = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float, requires_grad=True)
+    y = wp.zeros(1, dtype=float, requires_grad=True)
     with wp.Tape() as tape:
-        wp.launch_tiled(k, dim=1, inputs=[x, 2], outputs=[y], block_dim=32, device="cpu")
+        wp.launch_tiled(k, dim=1, inputs=[x, 2], outputs=[y], block_dim=32)
     tape.backward(y)
     assert list(x.grad.numpy()) == [1.0, 1.0, 6.0, 1.0]

@@ -80,6 +80,7 @@ def test_a_picked_part_is_a_copy():
     np.testing.assert_array_equal(y.numpy()[:, 0], [1, 1, 1, 2, 2, 5, 5])
 
 
+@pytest.mark.cpu_only("as one thread does it; test_tile_blocks.py has the others")
 def test_an_index_is_evaluated_once():
     @wp.kernel
     def count(calls: wp.array(dtype=int), y: wp.array(dtype=float)):
@@ -107,6 +108,7 @@ def test_rows_count_from_the_end_at_run_time():
         np.testing.assert_array_equal(y.numpy(), x[at])
 
 
+@pytest.mark.cpu_only("as one thread does it; test_tile_blocks.py has the others")
 def test_threads_change_elements():
     @wp.kernel
     def change(y: wp.array2d(dtype=int), z: wp.array(dtype=float), n: int):
@@ -221,7 +223,7 @@ def show(x: wp.array2d(dtype=float)):
 
 def test_printing(capfd):
     run(show, arr(np.arange(6).reshape(2, 3) + 0.5))
-    wp.synchronize_device("cpu")
+    wp.synchronize()
     assert capfd.readouterr().out.splitlines() == [
         "[0 1 2 3] = tile(shape=(4), storage=register)",
         "[[0.5 1.5 2.5]",
@@ -261,6 +263,7 @@ def test_products_with_beta_zero_do_not_read_what_was_there():
     np.testing.assert_array_equal(y.numpy(), np.full((3, 3), 3.0))
 
 
+@pytest.mark.cpu_only("as one thread does it; test_tile_blocks.py has the others")
 def test_stacks_as_parameters():
     @wp.func
     def fill(s: wp.tile_stack(capacity=4, dtype=int), n: int):

@@ -21,8 +21,9 @@ def boxes_while_valid(id: wp.uint64, low: wp.vec3, high: wp.vec3, hits: wp.array
     query = wp.tile_bvh_query_aabb(id, low, high)
     while wp.tile_query_valid(query):
         found = wp.tile_bvh_query_next(query)
-        if found[0] >= 0:
-            hits[found[0]] += 1
+        mine = wp.untile(found)
+        if mine >= 0:
+            hits[mine] += 1
 
 
 @wp.kernel
@@ -30,7 +31,9 @@ def boxes_until_none(id: wp.uint64, low: wp.vec3, high: wp.vec3, hits: wp.array(
     query = wp.bvh_query_aabb_tiled(id, low, high)
     found = wp.bvh_query_next_tiled(query)
     while wp.tile_max(found)[0] >= 0:
-        hits[wp.untile(found)] += 1
+        mine = wp.untile(found)
+        if mine >= 0:
+            hits[mine] += 1
         found = wp.bvh_query_next_tiled(query)
 
 
@@ -39,13 +42,15 @@ def rays(id: wp.uint64, start: wp.vec3, dir: wp.vec3, hits: wp.array(dtype=int),
     query = wp.tile_bvh_query_ray(id, start, dir)
     while wp.tile_query_valid(query):
         found = wp.tile_bvh_query_next(query)
-        if found[0] >= 0:
-            hits[found[0]] += 1
+        mine = wp.untile(found)
+        if mine >= 0:
+            hits[mine] += 1
     again = wp.bvh_query_ray_tiled(id, start, dir)
     while wp.tile_query_valid(again):
         found = wp.bvh_query_next_tiled(again)
-        if found[0] >= 0:
-            other[found[0]] += 1
+        mine = wp.untile(found)
+        if mine >= 0:
+            other[mine] += 1
 
 
 @wp.kernel
@@ -59,13 +64,15 @@ def faces(id: wp.uint64, low: wp.vec3, high: wp.vec3, hits: wp.array(dtype=int),
     query = wp.tile_mesh_query_aabb(id, low, high)
     while wp.tile_query_valid(query):
         found = wp.tile_mesh_query_aabb_next(query)
-        if found[0] >= 0:
-            hits[found[0]] += 1
+        mine = wp.untile(found)
+        if mine >= 0:
+            hits[mine] += 1
     again = wp.mesh_query_aabb_tiled(id, low, high)
     while wp.tile_query_valid(again):
         found = wp.mesh_query_aabb_next_tiled(again)
-        if found[0] >= 0:
-            other[found[0]] += 1
+        mine = wp.untile(found)
+        if mine >= 0:
+            other[mine] += 1
 
 
 def tree():

@@ -237,6 +237,7 @@ def test_functions_take_references():
     np.testing.assert_array_equal(y.numpy(), [[3] * 4, [0] * 4, [9] * 4])
 
 
+@pytest.mark.cpu_only("as one thread does it; test_tile_blocks.py has the others")
 def test_values_of_threads():
     @wp.kernel
     def k(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float), z: wp.array(dtype=wp.vec3)):
@@ -387,6 +388,7 @@ def test_rows_by_index():
     np.testing.assert_allclose(z.numpy(), want + t, rtol=1e-6)
 
 
+@pytest.mark.cpu_only("as one thread does it; test_tile_blocks.py has the others")
 def test_elements_at_run_time():
     @wp.kernel
     def k(y: wp.array(dtype=float), n: int):
@@ -476,6 +478,7 @@ def test_blocked_cholesky_through_windows():
     np.testing.assert_allclose(np.triu(u.numpy()), np.linalg.cholesky(a).T, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.cpu_only("as one thread does it; test_tile_blocks.py has the others")
 def test_more_small_forms():
     @wp.kernel
     def k(y: wp.array2d(dtype=float), z: wp.array(dtype=int), v: wp.array2d(dtype=float)):

@@ -2,7 +2,7 @@
 # `make bench`: runs every benchmark program of a build (bin/bench_*), one after the other so that they don't disturb
 # each other, and prints one table of goals and ratios at the end. BENCH_ARGS go to each of them; the figures stay in
 # BUILD_DIR/bench_results as JSON. Then the Python package, where the build has it: PYTHON is its interpreter,
-# PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba.
+# PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba, DRJIT_PYTHON one with Dr.Jit.
 #
 #   run_benchmarks.sh BUILD_DIR
 set -euo pipefail
@@ -32,6 +32,11 @@ if ((${#extensions[@]})); then
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/compare.py" \
     --hand "$1/lib/libweft_bench_hand.so" --json "$1/bench_python.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"} \
     ${NUMBA_PYTHON:+--numba "$NUMBA_PYTHON"}
+  echo
+  echo "== five kernels beside others"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/peers.py" \
+    --json "$1/bench_peers.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"} ${NUMBA_PYTHON:+--numba "$NUMBA_PYTHON"} \
+    ${DRJIT_PYTHON:+--drjit "$DRJIT_PYTHON"}
   echo
   echo "== making and reading arrays"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/arrays.py" \

@@ -256,6 +256,17 @@ class KernelFrame {
     return count;
   }
 
+  /// How many of the threads that are `left` a masked group may take. One that reaches into the next row saves a group, unless
+  /// that row then has one whole group less: rows of 17 threads and 16 lanes would mostly run masked. Such a group ends with its row.
+  llvm::Value* left_in_row(const Position& here, llvm::Value* left, llvm::Value* width) {
+    const int few = std::min(unit_.lanes, natural_lanes(unit_.target));
+    llvm::Value *row = dims_.back(), *in_row = b_.CreateSub(row, here.at.back());
+    llvm::Value* taken = b_.CreateSub(b_.getInt64(std::uint64_t(few)), in_row);  // of the next row
+    llvm::Value* to_spare = b_.CreateAnd(row, b_.getInt64(std::uint64_t(unit_.lanes - 1)));
+    llvm::Value* ends = b_.CreateAnd(b_.CreateICmpSGE(row, width), b_.CreateICmpSGT(taken, to_spare));
+    return b_.CreateSelect(b_.CreateAnd(ends, b_.CreateICmpSLT(in_row, left)), in_row, left);
+  }
+
   llvm::Value* any_group(const Position& here) {
     llvm::Value* left = b_.CreateSub(end_, here.linear);
     if (!has_whole_body(kernel_)) return masked_group(here, left);
@@ -272,8 +283,9 @@ class KernelFrame {
     llvm::BasicBlock* whole_end = b_.GetInsertBlock();
     b_.CreateBr(done);
     b_.SetInsertPoint(masked);
+    llvm::Value* here_left = rank_ > 1 ? left_in_row(here, left, width) : left;
     BodyForm narrow(unit_, std::min(unit_.lanes, natural_lanes(unit_.target)));
-    llvm::Value* few = masked_group(here, left);
+    llvm::Value* few = masked_group(here, here_left);
     llvm::BasicBlock* masked_end = b_.GetInsertBlock();
     b_.CreateBr(done);
     b_.SetInsertPoint(done);

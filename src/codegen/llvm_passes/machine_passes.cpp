@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include <llvm/ADT/SmallString.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
@@ -15,20 +16,41 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "codegen/background.h"
 #include "support/check.h"
 
 namespace weft::codegen {
 
 namespace {
 
-/// What TargetMachine::addPassesToEmitFile does, with a pass taken out. True when the target can't.
-bool add_passes_without_scheduler(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine,
-                                  llvm::raw_pwrite_stream& out, llvm::CodeGenFileType type) {
+/// A place between two passes where a compile in the background may be left for good.
+class MayStay final : public llvm::MachineFunctionPass {
+ public:
+  static char ID;
+  MayStay() : MachineFunctionPass(ID) {}
+  llvm::StringRef getPassName() const override { return "weft: may stay here"; }
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+  bool runOnMachineFunction(llvm::MachineFunction&) override {
+    stay_if_ending();
+    return false;
+  }
+};
+char MayStay::ID = 0;
+
+/// What TargetMachine::addPassesToEmitFile does, with places to stay, and maybe a pass taken out. True when the target can't.
+bool add_passes(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine, llvm::raw_pwrite_stream& out,
+                llvm::CodeGenFileType type, bool scheduled) {
   auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);
   auto* info = new llvm::MachineModuleInfoWrapperPass(&target);
   llvm::TargetPassConfig* config = target.createPassConfig(passes);
   config->setDisableVerify(true);
-  config->disablePass(&llvm::MachineSchedulerID);
+  if (!scheduled) config->disablePass(&llvm::MachineSchedulerID);
+  for (char* behind : {&llvm::MachineCSEID, &llvm::PHIEliminationID, &llvm::MachineSchedulerID,
+                       &llvm::VirtRegRewriterID, &llvm::PostRASchedulerID})
+    config->insertPass(behind, new MayStay);
   passes.add(config);
   passes.add(info);
   if (config->addISelPasses()) return true;
@@ -52,9 +74,7 @@ Pipeline& pipeline(llvm::TargetMachine& machine, llvm::CodeGenFileType type, boo
   auto [it, fresh] = known.try_emplace({&machine, type, scheduled});
   Pipeline& made = it->second;
   if (!fresh) return made;
-  bool refused = scheduled ? machine.addPassesToEmitFile(made.passes, made.out, nullptr, type)
-                           : add_passes_without_scheduler(made.passes, machine, made.out, type);
-  WEFT_CHECK(!refused, "the target can't write this kind of file");
+  WEFT_CHECK(!add_passes(made.passes, machine, made.out, type, scheduled), "the target can't write this kind of file");
   // Asked for while the passes run: on AArch64 every level goes by SelectionDAG, see target.cpp.
   if (machine.getTargetTriple().isAArch64()) machine.setFastISel(false);
   return made;

@@ -8,6 +8,7 @@
 
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -18,6 +19,7 @@
 #include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
 #include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -29,6 +31,7 @@
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
 #include <llvm/Transforms/Vectorize/SLPVectorizer.h>
 
+#include "codegen/background.h"
 #include "codegen/nvptx/inline_functions.h"
 #include "codegen/nvptx/narrow_products.h"
 #include "codegen/nvptx/wide_fills.h"
@@ -47,9 +50,11 @@ struct Analyses {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
   llvm::ModuleAnalysisManager modules;
+  llvm::PassInstrumentationCallbacks between;
   llvm::PassBuilder builder;
 
-  explicit Analyses(llvm::TargetMachine& machine) : builder(&machine) {
+  explicit Analyses(llvm::TargetMachine& machine) : builder(&machine, {}, std::nullopt, &between) {
+    between.registerBeforeNonSkippedPassCallback([](llvm::StringRef, const llvm::Any&) { stay_if_ending(); });
     builder.registerModuleAnalyses(modules);
     builder.registerCGSCCAnalyses(graph);
     builder.registerFunctionAnalyses(functions);
@@ -127,6 +132,10 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
     if (level >= 1) passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_pipeline(level)));
     if (level >= 2 && vectors) passes.addPass(llvm::createModuleToFunctionPassAdaptor(vector_pipeline()));
     // GPU kernels know arrays that are aligned; the target's own passes then join their accesses.
+    // How memory of a block is aligned shows only in its own space.
+    constexpr unsigned kAnySpace = 0;
+    if (level >= 1 && gpu && !module.global_empty())
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAddressSpacesPass(kAnySpace)));
     if (level >= 1 && gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));
   }
   if (level >= 1 && gpu) {

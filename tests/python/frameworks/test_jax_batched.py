@@ -196,8 +196,8 @@ def nearest(mesh: wp.uint64, x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float
 def test_exports_refuse_ids():
     import jax.export
 
-    points = wp.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=wp.vec3, device="cpu")
-    mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    points = wp.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=wp.vec3, device=wp.device_from_jax(jax.devices()[0]))
+    mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int, device=points.device))
     f = jax_kernel(nearest)
     x = jnp.array([[0.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
     call = jax.jit(lambda x: f(mesh.id, x)[0])

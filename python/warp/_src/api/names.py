@@ -156,6 +156,7 @@ _LATE = {
     ),
     "warp._src.kernels.module_loading": (
         "compile_aot_module",
+        "finish_kernels",
         "force_load",
         "get_cpu_kernel_cache_key",
         "get_module_options",

@@ -117,6 +117,15 @@ def _ptx_compiler_text() -> str:
     return f"the CUDA driver's ({name} is linked in, but newer than the driver)"
 
 
+def _first_versions_text() -> str:
+    """Whether large kernels begin with a version that compiles quickly, and how many run by one now."""
+    if not config.first_versions:
+        return "off (wp.config.first_versions)"
+    counts = _weft.build_counts()
+    waiting = _weft.count_first_versions()
+    return f"on, {counts['first']} made, {counts['full']} replaced by the full version, {waiting} waiting"
+
+
 def is_initialized() -> bool:
     """Whether the runtime was started, by `wp.init` or by the first use of a device."""
     return runtime is not None
@@ -142,6 +151,7 @@ def diagnostics() -> dict[str, Any]:
         "threads": _weft.thread_count(),
         "memory": CPU.total_memory,
         "kernel_cache": _weft.cache_folder() or "none",
+        "first_versions": _first_versions_text(),
         "native_compiler": custom_functions.find_clang() or "none (wp.func_native needs clang)",
         "cuda_enabled": bool(get_cuda_devices()),
         "cuda": _cuda_text(),

@@ -300,7 +300,9 @@ def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
     where = stream.device if stream is not None else _device_of(
         kwargs.get("device"), kwargs.get("inputs") or (), kwargs.get("outputs") or ()
     )  # fmt: skip
-    threads = 1 if where.is_cpu else 256 if block_dim is None or block_dim <= 0 else int(block_dim)
+    if where.is_cpu:  # its one thread needs no extent: an index that a launch does not have is zero
+        return launch(*args, dim=extents, block_dim=1, **kwargs)
+    threads = 256 if block_dim is None or block_dim <= 0 else int(block_dim)
     return launch(*args, dim=(*extents, threads), block_dim=threads, **kwargs)
 
 

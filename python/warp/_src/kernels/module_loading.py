@@ -41,6 +41,7 @@ def _load(modules: Sequence[Module], max_workers: int | None, devices: list[Devi
     jobs = build_jobs(modules, [device.ordinal for device in devices])
     workers = config.load_module_max_workers if max_workers is None else max_workers
     run_all(jobs, min(len(jobs), workers if workers and workers > 0 else os.cpu_count() or 1))
+    finish_kernels()
     if not logger.is_said(logger.LOG_DEBUG):
         return
     taken = (time.perf_counter() - start) * 1000.0
@@ -60,6 +61,12 @@ def force_load(
     """Compiles the kernels of these modules now, in parallel; of all modules if none are named."""
     chosen = _devices(device)
     _load(list(modules) if modules is not None else list(_modules.values()), max_workers, chosen)
+
+
+def finish_kernels() -> None:
+    """Waits until every kernel that was launched has its full version: large ones begin with one that compiles quickly (see
+    wp.config.first_versions). For measurements; programs need not wait."""
+    _weft.finish_full_versions()
 
 
 def load_module(
@@ -186,5 +193,5 @@ def get_cpu_kernel_cache_key(*, cpu_compiler_flags: str | None = None) -> str:
     return f"{_weft.version()}-{triple}-{cpu}-{digest[:8]}"
 
 
-__all__ = ["compile_aot_module", "force_load", "get_cpu_kernel_cache_key", "get_module_options"]
+__all__ = ["compile_aot_module", "finish_kernels", "force_load", "get_cpu_kernel_cache_key", "get_module_options"]
 __all__ += ["load_aot_module", "load_module", "set_module_options"]

@@ -6,6 +6,7 @@ assembler of GPU code: blocks of launches are then no larger, and threads take n
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
@@ -55,8 +56,7 @@ class ModuleOptions(MutableMapping):
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name == "deterministic_max_records":
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"deterministic_max_records must be an integer, not {value!r}")
+            value = _integer("deterministic_max_records", value)
             if value < 0:
                 raise ValueError(f"deterministic_max_records is 0 or more, not {value}")
         elif name not in self.own and name not in MODULE_OPTIONS and name not in _OTHERS:
@@ -76,9 +76,15 @@ class ModuleOptions(MutableMapping):
         return repr(dict(self))
 
 
-def _count(what: str, value: object, most: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
+def _integer(what: str, value: object) -> int:
+    """A Python integer, or one of NumPy's."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{what} must be an integer, not {value!r}")
+    return operator.index(value)
+
+
+def _count(what: str, given: object, most: int | None = None) -> int:
+    value = _integer(what, given)
     if value < 1 or (most is not None and value > most):
         raise ValueError(f"{what} is 1 " + ("or more" if most is None else f"to {most}") + f", not {value}")
     return value

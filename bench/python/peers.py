@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""Five kernels on Weft beside PyPI's warp-lang, Numba and Dr.Jit, in one run.
+
+    peers.py [--peer PYTHON] [--numba PYTHON] [--drjit PYTHON] [--rounds N] [--json FILE]
+
+This interpreter must import Weft's `warp`; PEER's has warp-lang, NUMBA's Numba, DRJIT's Dr.Jit (PyPI's `drjit`, which needs
+LLVM's shared library). Each measures the same work on the same data, in processes of its own that take turns (this file with
+--measure), on all cores that it wants. Lines begin with the ratios: how many times the other's speed. All compute in float32;
+Numba and Dr.Jit without fast math. Results are compared with Weft's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+WIDTH, TURNS = 1024, 256  # of the Mandelbrot set
+SUM, OPTIONS, BODIES, SAXPY = 2**24, 2**22, 4096, 2**24
+RATE, VOLATILITY, SOFT = 0.02, 0.3, 1.0e-3
+ROWS = {  # row: work of one call, what it is counted in
+    "Mandelbrot, 256 turns": (WIDTH * WIDTH / 1e6, "M pixels/s"),
+    "sum": (SUM / 1e6, "M/s"),
+    "Black-Scholes": (OPTIONS / 1e6, "M options/s"),
+    "n-body": (BODIES * BODIES / 1e6, "M pairs/s"),
+    "saxpy": (12 * SAXPY / 1e9, "GB/s"),
+}
+WINDOW = 0.3  # seconds that a figure is looked for, at least
+
+
+def data() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(7)
+    draw = lambda low, high, *shape: rng.uniform(low, high, shape).astype(np.float32)  # noqa: E731
+    return {
+        "x": draw(0.0, 1.0, SUM),
+        "s": draw(10.0, 100.0, OPTIONS),
+        "k": draw(10.0, 100.0, OPTIONS),
+        "t": draw(0.1, 2.0, OPTIONS),
+        "p": draw(-1.0, 1.0, BODIES, 3),
+    }
+
+
+def warp_rows(given: dict[str, np.ndarray]) -> dict:
+    """The rows of Weft and warp-lang: row → (what to call, what it made)."""
+    import warp as wp
+
+    wp.config.quiet = True
+    width, turns, soft, rate, volatility = WIDTH, TURNS, SOFT, RATE, VOLATILITY
+
+    @wp.kernel(enable_backward=False)
+    def mandelbrot(image: wp.array(dtype=float)):
+        i = wp.tid()
+        cx = -2.0 + 3.0 * float(i % width) / float(width)
+        cy = -1.5 + 3.0 * float(i // width) / float(width)
+        x = float(0.0)
+        y = float(0.0)
+        n = int(0)
+        while n < turns and x * x + y * y < 4.0:
+            t = x * x - y * y + cx
+            y = 2.0 * x * y + cy
+            x = t
+            n += 1
+        image[i] = float(n)
+
+    @wp.kernel(enable_backward=False)
+    def total(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+        wp.atomic_add(out, 0, x[wp.tid()])
+
+    @wp.func
+    def normal_cdf(x: float):
+        k = 1.0 / (1.0 + 0.2316419 * wp.abs(x))
+        p = k * (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))))
+        w = 1.0 - 0.39894228 * wp.exp(-0.5 * x * x) * p
+        return wp.where(x < 0.0, 1.0 - w, w)
+
+    @wp.kernel(enable_backward=False)
+    def options(s: wp.array(dtype=float), k: wp.array(dtype=float), t: wp.array(dtype=float), out: wp.array(dtype=float)):
+        i = wp.tid()
+        root = wp.sqrt(t[i])
+        d1 = (wp.log(s[i] / k[i]) + (rate + 0.5 * volatility * volatility) * t[i]) / (volatility * root)
+        d2 = d1 - volatility * root
+        out[i] = s[i] * normal_cdf(d1) - k[i] * wp.exp(-rate * t[i]) * normal_cdf(d2)
+
+    @wp.kernel(enable_backward=False)
+    def bodies(x: wp.array(dtype=wp.vec3), a: wp.array(dtype=wp.vec3)):
+        i = wp.tid()
+        here = x[i]
+        sum = wp.vec3(0.0)
+        for j in range(x.shape[0]):
+            d = x[j] - here
+            r = wp.dot(d, d) + soft
+            sum += d * (1.0 / (r * wp.sqrt(r)))
+        a[i] = sum
+
+    @wp.kernel(enable_backward=False)
+    def saxpy(a: float, x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = a * x[i] + y[i]
+
+    place = "cpu"
+    x, s, k, t = (wp.array(given[name], dtype=float, device=place) for name in "xskt")
+    p = wp.array(given["p"], dtype=wp.vec3, device=place)
+    image, one, prices = (wp.zeros(n, dtype=float, device=place) for n in (WIDTH * WIDTH, 1, OPTIONS))
+    a, y = wp.zeros(BODIES, dtype=wp.vec3, device=place), wp.zeros(SAXPY, dtype=float, device=place)
+
+    def sum_up():
+        one.zero_()
+        wp.launch(total, dim=SUM, inputs=[x, one], device=place)
+
+    def start(kernel, dim, *arguments):
+        return lambda: wp.launch(kernel, dim=dim, inputs=list(arguments), device=place)
+
+    return {
+        "Mandelbrot, 256 turns": (start(mandelbrot, WIDTH * WIDTH, image), image.numpy),
+        "sum": (sum_up, one.numpy),
+        "Black-Scholes": (start(options, OPTIONS, s, k, t, prices), prices.numpy),
+        "n-body": (start(bodies, BODIES, p, a), a.numpy),
+        "saxpy": (start(saxpy, SAXPY, 2.0, x, y), None),
+    }
+
+
+def numba_rows(given: dict[str, np.ndarray]) -> dict:
+    """The same by Numba: parallel loops over NumPy arrays."""
+    import math
+
+    import numba
+
+    f = np.float32
+    jit = numba.njit(parallel=True, fastmath=False)
+    soft, rate, volatility, width, turns = f(SOFT), f(RATE), f(VOLATILITY), WIDTH, TURNS
+    drift = f(RATE + 0.5 * VOLATILITY * VOLATILITY)
+
+    @jit
+    def mandelbrot(image):
+        for i in numba.prange(image.shape[0]):
+            cx = f(-2.0) + f(3.0) * f(i % width) / f(width)
+            cy = f(-1.5) + f(3.0) * f(i // width) / f(width)
+            x, y, n = f(0.0), f(0.0), 0
+            while n < turns and x * x + y * y < f(4.0):
+                x, y = x * x - y * y + cx, f(2.0) * x * y + cy
+                n += 1
+            image[i] = f(n)
+
+    @jit
+    def total(x, out):
+        s = f(0.0)
+        for i in numba.prange(x.shape[0]):
+            s += x[i]
+        out[0] = s
+
+    @numba.njit
+    def normal_cdf(x):
+        k = f(1.0) / (f(1.0) + f(0.2316419) * abs(x))
+        p = f(1.781477937) + k * (f(-1.821255978) + k * f(1.330274429))
+        p = k * (f(0.31938153) + k * (f(-0.356563782) + k * p))
+        w = f(1.0) - f(0.39894228) * math.exp(f(-0.5) * x * x) * p
+        return f(1.0) - w if x < f(0.0) else w
+
+    @jit
+    def options(s, k, t, out):
+        for i in numba.prange(s.shape[0]):
+            root = math.sqrt(t[i])
+            d1 = (math.log(s[i] / k[i]) + drift * t[i]) / (volatility * root)
+            d2 = d1 - volatility * root
+            out[i] = s[i] * normal_cdf(d1) - k[i] * math.exp(-rate * t[i]) * normal_cdf(d2)
+
+    @jit
+    def bodies(p, a):
+        for i in numba.prange(p.shape[0]):
+            ax, ay, az = f(0.0), f(0.0), f(0.0)
+            for j in range(p.shape[0]):
+                dx, dy, dz = p[j, 0] - p[i, 0], p[j, 1] - p[i, 1], p[j, 2] - p[i, 2]
+                r = dx * dx + dy * dy + dz * dz + soft
+                w = f(1.0) / (r * math.sqrt(r))
+                ax, ay, az = ax + dx * w, ay + dy * w, az + dz * w
+            a[i, 0], a[i, 1], a[i, 2] = ax, ay, az
+
+    @jit
+    def saxpy(a, x, y):
+        for i in numba.prange(x.shape[0]):
+            y[i] = a * x[i] + y[i]
+
+    image, one, prices = (np.zeros(n, dtype=f) for n in (WIDTH * WIDTH, 1, OPTIONS))
+    a, y = np.zeros((BODIES, 3), dtype=f), np.zeros(SAXPY, dtype=f)
+    return {
+        "Mandelbrot, 256 turns": (lambda: mandelbrot(image), lambda: image),
+        "sum": (lambda: total(given["x"], one), lambda: one),
+        "Black-Scholes": (lambda: options(given["s"], given["k"], given["t"], prices), lambda: prices),
+        "n-body": (lambda: bodies(given["p"], a), lambda: a),
+        "saxpy": (lambda: saxpy(f(2.0), given["x"], y), None),
+    }
+
+
+def drjit_rows(given: dict[str, np.ndarray]) -> dict:
+    """The same by Dr.Jit's LLVM back end: traced arrays, and symbolic loops."""
+    import drjit as dr
+    from drjit.llvm import Array3f, Float, UInt32
+
+    made: dict[str, object] = {}
+    x, s, k, t = (Float(given[name]) for name in "xskt")
+    flat = Float(np.ascontiguousarray(given["p"]).ravel())
+    state = {"y": dr.zeros(Float, SAXPY)}
+    dr.eval(x, s, k, t, flat, state["y"])
+    dr.sync_thread()
+
+    def keep(row, *values):
+        dr.eval(*values)
+        dr.sync_thread()
+        made[row] = values
+
+    def mandelbrot():
+        i = dr.arange(UInt32, WIDTH * WIDTH)
+        cx = Float(-2.0) + 3.0 * Float(i % WIDTH) / WIDTH
+        cy = Float(-1.5) + 3.0 * Float(i // WIDTH) / WIDTH
+
+        def turn(x, y, n):
+            return x * x - y * y + cx, 2.0 * x * y + cy, n + 1
+
+        start = (dr.zeros(Float, WIDTH * WIDTH), dr.zeros(Float, WIDTH * WIDTH), dr.zeros(UInt32, WIDTH * WIDTH))
+        _, _, n = dr.while_loop(start, lambda x, y, n: (n < TURNS) & (x * x + y * y < 4.0), turn)
+        keep("Mandelbrot, 256 turns", Float(n))
+
+    def normal_cdf(x):
+        k = 1.0 / (1.0 + 0.2316419 * dr.abs(x))
+        p = k * (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))))
+        w = 1.0 - 0.39894228 * dr.exp(-0.5 * x * x) * p
+        return dr.select(x < 0.0, 1.0 - w, w)
+
+    def options():
+        root = dr.sqrt(t)
+        d1 = (dr.log(s / k) + (RATE + 0.5 * VOLATILITY * VOLATILITY) * t) / (VOLATILITY * root)
+        d2 = d1 - VOLATILITY * root
+        keep("Black-Scholes", s * normal_cdf(d1) - k * dr.exp(-RATE * t) * normal_cdf(d2))
+
+    def bodies():
+        here = dr.gather(Array3f, flat, dr.arange(UInt32, BODIES))
+
+        def turn(j, a):
+            d = dr.gather(Array3f, flat, j) - here
+            r = dr.dot(d, d) + SOFT
+            return j + 1, a + d * (1.0 / (r * dr.sqrt(r)))
+
+        _, a = dr.while_loop((UInt32(0), dr.zeros(Array3f, BODIES)), lambda j, a: j < BODIES, turn)
+        keep("n-body", a)
+
+    def saxpy():
+        state["y"] = 2.0 * x + state["y"]
+        keep("saxpy", state["y"])
+
+    def found(row):
+        value = np.array(made[row][0])
+        return value.T if row == "n-body" else value
+
+    calls = {
+        "Mandelbrot, 256 turns": mandelbrot,
+        "sum": lambda: keep("sum", dr.sum(x)),
+        "Black-Scholes": options,
+        "n-body": bodies,
+        "saxpy": saxpy,
+    }
+    return {row: (call, None if row == "saxpy" else lambda row=row: found(row)) for row, call in calls.items()}
+
+
+MAKERS = {"warp": warp_rows, "numba": numba_rows, "drjit": drjit_rows}
+
+
+def fastest(call) -> float:
+    call(), call(), call()  # compiled, and tuned
+    best, end = float("inf"), time.perf_counter() + WINDOW
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def measure(package: str) -> dict[str, list[float]]:
+    """By row: work a second, and the sum of what was made, to be compared."""
+    out = {}
+    for row, (call, made) in MAKERS[package](data()).items():
+        seconds = fastest(call)
+        check = float(np.abs(np.asarray(made(), dtype=np.float64)).sum()) if made else 0.0
+        out[row] = [ROWS[row][0] / seconds, check]
+    return out
+
+
+def run(python: str, package: str) -> dict[str, list[float]]:
+    environment = dict(os.environ)
+    if python != sys.executable:
+        for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
+            environment.pop(name, None)
+    command = [python, os.path.abspath(__file__), "--measure", package]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peer", default=os.environ.get("PEER_PYTHON"), help="an interpreter with warp-lang")
+    parser.add_argument("--numba", default=os.environ.get("NUMBA_PYTHON"), help="one with Numba")
+    parser.add_argument("--drjit", default=os.environ.get("DRJIT_PYTHON"), help="one with Dr.Jit")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", help="where to write the figures")
+    parser.add_argument("--measure", choices=MAKERS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        print(json.dumps(measure(options.measure)))
+        return
+    who = {"Weft": (sys.executable, "warp")}
+    for name, python, package in (
+        ("warp-lang", options.peer, "warp"),
+        ("Numba", options.numba, "numba"),
+        ("Dr.Jit", options.drjit, "drjit"),
+    ):
+        if python:
+            who[name] = (python, package)
+    best: dict[str, dict[str, float]] = {row: {} for row in ROWS}
+    for _ in range(options.rounds):
+        checks: dict[str, float] = {}
+        for name, (python, package) in who.items():
+            for row, (speed, check) in run(python, package).items():
+                best[row][name] = max(best[row].get(name, 0.0), speed)
+                expected = checks.setdefault(row, check)
+                if abs(check - expected) > 2e-3 * abs(expected):
+                    raise SystemExit(f"{row}: {name} computes {check}, Weft {expected}")
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; × the other's speed, then figures")
+    for row, (_, unit) in ROWS.items():
+        ours = best[row]["Weft"]
+        ratios = "  ".join(f"{name} {ours / speed:6.2f} x" for name, speed in best[row].items() if name != "Weft")
+        print(f"{ratios}{'  ' if ratios else ''}{row:22} " + "  ".join(f"{n} {v:8.1f}" for n, v in best[row].items()), unit)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(best, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+// The queue of full versions and the threads behind it. Threads begin with the first job, end when there has been none for a
+// while, wait with new jobs while the process forks, and stay where they are when it ends (codegen/background.h).
+#include "driver/full_versions.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include "codegen/background.h"
+#include "runtime/scheduler.h"
+
+namespace weft::driver {
+
+/// What waits, and who works on it.
+class FullVersionQueue {
+ public:
+  static FullVersionQueue& shared() {
+    static FullVersionQueue* only = [] {
+      auto* made = new FullVersionQueue;  // never destroyed: threads may outlive static destructors
+      pthread_atfork([] { shared().before_fork(); }, [] { shared().after_fork(false); },
+                     [] { shared().after_fork(true); });
+      std::atexit([] { codegen::end_background_compiles(); });
+      return made;
+    }();
+    return *only;
+  }
+
+  void note(const std::shared_ptr<FullVersion>& one) {
+    const std::lock_guard lock(sync_->mutex);
+    std::erase_if(known_, [](const auto& each) { return each.expired(); });
+    known_.push_back(one);
+  }
+
+  std::vector<std::shared_ptr<FullVersion>> known() const {
+    const std::lock_guard lock(sync_->mutex);
+    std::vector<std::shared_ptr<FullVersion>> out;
+    for (const auto& one : known_)
+      if (auto alive = one.lock(); alive && !alive->is_settled()) out.push_back(std::move(alive));
+    return out;
+  }
+
+  void add(std::weak_ptr<FullVersion> one) {
+    const std::lock_guard lock(sync_->mutex);
+    waiting_.push_back(std::move(one));
+    begin_threads();
+    sync_->changed.notify_one();
+  }
+
+ private:
+  static constexpr int kMostThreads = 4;
+  static constexpr std::chrono::milliseconds kPatience{500};  // of a thread without work
+  /// Half of what is left by the program's own threads would still be noticed by it; a tenth is not.
+  static constexpr int kNice = 10;
+
+  /// Replaced in the child of a fork: those of the parent may be in use by threads that are not there any more.
+  struct Sync {
+    std::mutex mutex;
+    std::condition_variable changed;
+  };
+
+  /// Under the lock. One core stays free for the program, if there are several.
+  void begin_threads() {
+    const int most = std::clamp(runtime::available_cpus() - 1, 1, kMostThreads);
+    while (threads_ < most && threads_ - busy_ < int(waiting_.size()) && !forking_) {
+      sigset_t all, before;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the program's threads
+      try {
+        std::thread([this] { work(); }).detach();
+        ++threads_;
+      } catch (const std::system_error&) {  // no thread to be had: kernels go on with their first versions
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        return;
+      }
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+  }
+
+  void work() {
+    ::setpriority(PRIO_PROCESS, id_t(::syscall(SYS_gettid)), kNice);
+    std::unique_lock lock(sync_->mutex);
+    for (;;) {
+      const bool more = sync_->changed.wait_for(lock, kPatience, [&] { return !waiting_.empty() && !forking_; });
+      if (!more) break;
+      std::shared_ptr<FullVersion> next = waiting_.front().lock();
+      waiting_.pop_front();
+      if (!next) continue;  // its kernels are gone
+      ++busy_;
+      lock.unlock();
+      {
+        const codegen::BackgroundCompile scope;
+        next->make();
+        next.reset();
+      }
+      lock.lock();
+      --busy_;
+      sync_->changed.notify_all();
+    }
+    --threads_;
+  }
+
+  void before_fork() {
+    std::unique_lock lock(sync_->mutex);
+    forking_ = true;
+    sync_->changed.wait(lock, [&] { return busy_ == 0; });
+    lock.release();  // held over the fork
+  }
+
+  void after_fork(bool child) {
+    forking_ = false;
+    if (!child) {
+      sync_->mutex.unlock();
+      sync_->changed.notify_all();
+      return;
+    }
+    threads_ = 0;
+    sync_ = new Sync;
+    for (const auto& one : waiting_)  // the child's own launches say what it wants
+      if (auto alive = one.lock()) alive->unwant();
+    waiting_.clear();
+  }
+
+  Sync* sync_ = new Sync;
+  std::deque<std::weak_ptr<FullVersion>> waiting_;
+  std::vector<std::weak_ptr<FullVersion>> known_;
+  int threads_ = 0, busy_ = 0;
+  bool forking_ = false;
+};
+
+std::shared_ptr<FullVersion> FullVersion::create(Maker make) {
+  std::shared_ptr<FullVersion> made(new FullVersion(std::move(make)));
+  FullVersionQueue::shared().note(made);
+  return made;
+}
+
+void FullVersion::want() {
+  State idle = State::idle;
+  if (state_.compare_exchange_strong(idle, State::wanted)) FullVersionQueue::shared().add(weak_from_this());
+}
+
+void FullVersion::unwant() {
+  State wanted = State::wanted;
+  state_.compare_exchange_strong(wanted, State::idle);
+}
+
+bool FullVersion::make() {
+  State now = state();
+  do {
+    if (now > State::wanted) return false;
+  } while (!state_.compare_exchange_weak(now, State::begun));
+  BuildReport report;
+  std::shared_ptr<const KernelBinary> made;
+  try {
+    made = make_(report);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory, most likely; the first version serves as well
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    binary_ = std::move(made);
+    report_ = report;
+    make_ = nullptr;
+    state_.store(binary_ ? State::done : State::failed, std::memory_order_release);
+  }
+  settled_.notify_all();
+  return true;
+}
+
+void FullVersion::finish() {
+  if (is_settled() || make()) return;
+  std::unique_lock lock(mutex_);
+  settled_.wait(lock, [&] { return is_settled(); });
+}
+
+std::shared_ptr<const KernelBinary> FullVersion::binary() const {
+  const std::lock_guard lock(mutex_);
+  return binary_;
+}
+
+BuildReport FullVersion::report() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+void finish_full_versions() {
+  std::vector<std::shared_ptr<FullVersion>> all = FullVersionQueue::shared().known();
+  for (const auto& one : all) one->want();
+  for (const auto& one : all) one->finish();
+}
+
+namespace {
+std::atomic<bool> enabled{true};
+std::atomic<double> least_cost{FirstVersions::kUsual};
+}  // namespace
+
+void set_first_versions(FirstVersions setting) {
+  enabled.store(setting.enabled, std::memory_order_relaxed);
+  least_cost.store(setting.least_cost, std::memory_order_relaxed);
+}
+
+FirstVersions first_versions() {
+  return {enabled.load(std::memory_order_relaxed), least_cost.load(std::memory_order_relaxed)};
+}
+
+std::size_t count_first_versions() { return FullVersionQueue::shared().known().size(); }
+
+}  // namespace weft::driver

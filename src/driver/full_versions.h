@@ -1,0 +1,67 @@
+// Full versions of kernels that began with a first one (docs/design/tiers.md): made by a few threads of low priority when a
+// kernel turns out to be launched again, or at once where somebody waits.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "driver/kernel_binary.h"
+
+namespace weft::driver {
+
+/// The full version of one kernel, shared by all that run its first one. Thread-safe.
+class FullVersion : public std::enable_shared_from_this<FullVersion> {
+ public:
+  /// Makes the binary; null where that fails.
+  using Maker = std::function<std::shared_ptr<const KernelBinary>(BuildReport& report)>;
+  enum class State : std::uint8_t { idle, wanted, begun, done, failed };
+
+  /// A full version that can be made by `make`.
+  static std::shared_ptr<FullVersion> create(Maker make);
+
+  State state() const { return state_.load(std::memory_order_acquire); }
+  /// Whether nothing changes any more.
+  bool is_settled() const { return state() >= State::done; }
+  /// Has it made in the background, if nobody has asked for that yet.
+  void want();
+  /// Makes it now, or waits for whoever does.
+  void finish();
+  /// The code, once it is done; null before, and where making it failed.
+  std::shared_ptr<const KernelBinary> binary() const;
+  BuildReport report() const;
+
+ private:
+  friend class FullVersionQueue;
+  explicit FullVersion(Maker make) : make_(std::move(make)) {}
+  /// Nobody waits for it any more.
+  void unwant();
+  /// Begins if nobody has. True: it was made here.
+  bool make();
+
+  std::atomic<State> state_{State::idle};
+  mutable std::mutex mutex_;  // guards the rest
+  std::condition_variable settled_;
+  Maker make_;
+  std::shared_ptr<const KernelBinary> binary_;
+  BuildReport report_;
+};
+
+/// Makes the full versions of all kernels that run by their first one, and waits for them.
+void finish_full_versions();
+/// How many kernels of the process run by a first version whose full one is not made yet.
+std::size_t count_first_versions();
+
+/// Whether launches begin large kernels with a first version, and from which size on (see first_version_pays). For tests:
+/// 0 has every kernel begin with one.
+struct FirstVersions {
+  bool enabled = true;
+  double least_cost = kUsual;
+  static constexpr double kUsual = -1;
+};
+void set_first_versions(FirstVersions setting);
+FirstVersions first_versions();
+
+}  // namespace weft::driver

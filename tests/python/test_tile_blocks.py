@@ -1,0 +1,243 @@
+"""Tiles and the threads of a block: values of threads, elements that threads change, stacks, partial blocks, and threads that
+part. On the CPU a block is one thread."""
+
+import os
+
+import numpy as np
+import pytest
+
+import warp as wp
+
+BLOCK = int(os.environ.get("WEFT_TILE_BLOCK", "32"))
+rng = np.random.default_rng(5)
+
+
+def threads() -> int:
+    return 1 if wp.get_device().is_cpu else BLOCK
+
+
+def run(kernel, *arguments, dim=1):
+    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=BLOCK)
+
+
+def test_values_of_threads():
+    @wp.kernel
+    def k(x: wp.array2d(dtype=wp.vec3), y: wp.array(dtype=float), z: wp.array2d(dtype=wp.vec3)):
+        i, lane = wp.tid()
+        t = wp.tile(x[i, lane])
+        s = wp.tile_sum(t)
+        if lane == 0:
+            y[i] = s[0]
+        whole = wp.tile_sum(wp.tile(x[i, lane], preserve_type=True))
+        z[i, lane] = wp.untile(t) * 2.0 + 0.0 * whole[0]
+
+    n = threads()
+    x = rng.normal(size=(3, n, 3)).astype(np.float32)
+    y, z = wp.zeros(3, dtype=float), wp.zeros((3, n), dtype=wp.vec3)
+    run(k, wp.array(x, dtype=wp.vec3), y, z, dim=3)
+    np.testing.assert_allclose(y.numpy(), x.sum(axis=(1, 2)), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(z.numpy(), 2 * x)
+
+
+def test_scans_and_extremes_over_threads():
+    @wp.kernel
+    def k(x: wp.array(dtype=int), up: wp.array(dtype=int), out: wp.array(dtype=int), best: wp.array(dtype=int)):
+        i, lane = wp.tid()
+        t = wp.tile(x[lane])
+        up[lane] = wp.untile(wp.tile_scan_inclusive(t))
+        out[lane] = wp.untile(wp.tile_scan_exclusive(t))
+        least = wp.tile_argmin(t)
+        most = wp.tile_max(t)
+        if lane == 0:
+            best[0] = least[0]
+            best[1] = most[0]
+
+    n = threads()
+    x = rng.integers(-9, 9, size=n).astype(np.int32)
+    up, out, best = (wp.zeros(max(n, 2), dtype=int) for _ in range(3))
+    run(k, wp.array(x), up, out, best)
+    np.testing.assert_array_equal(up.numpy()[:n], np.cumsum(x))
+    np.testing.assert_array_equal(out.numpy()[:n], np.cumsum(x) - x)
+    assert best.numpy()[:2].tolist() == [int(np.argmin(x)), int(x.max())]
+
+
+def test_elements_by_thread():
+    @wp.kernel
+    def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i, lane = wp.tid()
+        n = wp.block_dim()
+        t = wp.tile_zeros(shape=BLOCK, dtype=float)
+        t[lane] = x[lane]
+        y[lane] = t[n - 1 - lane]
+        t[0] += 1.0  # by every thread
+        u = wp.tile_zeros(shape=2, dtype=int)
+        wp.tile_scatter_add(u, lane % 2, lane, True)
+        wp.tile_scatter_masked(t, 1, 7.0, lane == n - 1)
+        if lane == 0:
+            y[n] = t[0]
+            y[n + 1] = float(u[0] + u[1])
+            y[n + 2] = t[1]
+
+    n = threads()
+    x = rng.normal(size=n).astype(np.float32)
+    y = wp.zeros(n + 3, dtype=float)
+    run(k, wp.array(x), y)
+    np.testing.assert_array_equal(y.numpy()[:n], x[::-1])
+    np.testing.assert_allclose(y.numpy()[n:], [x[0] + n, n * (n - 1) / 2, 7.0], rtol=1e-6)
+
+
+def test_stacks():
+    @wp.kernel
+    def k(y: wp.array(dtype=int), counts: wp.array(dtype=int)):
+        i, lane = wp.tid()
+        s = wp.tile_stack(capacity=48, dtype=int)
+        slot = wp.tile_stack_push(s, 10 * lane, lane % 2 == 0)
+        full = wp.tile_stack_count(s)
+        wp.tile_stack_push(s, 1000 + lane, True)
+        all = wp.tile_stack_count(s)
+        value, place = wp.tile_stack_pop(s)
+        y[3 * lane] = slot
+        y[3 * lane + 1] = value
+        y[3 * lane + 2] = place
+        if lane == 0:
+            counts[0] = full
+            counts[1] = all
+            counts[2] = wp.tile_stack_count(s)
+
+    n = threads()
+    y, counts = wp.zeros(3 * n, dtype=int), wp.zeros(3, dtype=int)
+    run(k, y, counts)
+    stack = [10 * t for t in range(n) if t % 2 == 0]
+    first = len(stack)
+    stack += [1000 + t for t in range(n)]
+    stack = stack[:48]
+    got = y.numpy().reshape(n, 3)
+    assert got[:, 0].tolist() == [t // 2 if t % 2 == 0 else -1 for t in range(n)]
+    want = [(stack[len(stack) - 1 - t], len(stack) - 1 - t) if t < len(stack) else (0, -1) for t in range(n)]
+    assert [tuple(row) for row in got[:, 1:].tolist()] == want
+    assert counts.numpy().tolist() == [first, len(stack), max(len(stack) - n, 0)]
+
+
+def test_what_one_thread_has():
+    @wp.kernel
+    def k(y: wp.array(dtype=float)):
+        i, lane = wp.tid()
+        t = wp.tile_from_thread(shape=4, value=float(lane) + 0.5, thread_idx=wp.block_dim() - 1)
+        wp.tile_store(y, t)
+
+    y = wp.zeros(4, dtype=float)
+    run(k, y)
+    assert y.numpy().tolist() == 4 * [threads() - 0.5]
+
+
+@pytest.mark.parametrize("count", [1, 5, 40, 96, 100])
+def test_plain_launches_with_blocks_that_are_not_full(count):
+    @wp.kernel
+    def k(x: wp.array(dtype=float), y: wp.array(dtype=float), total: wp.array(dtype=float)):
+        i = wp.tid()
+        s = wp.tile_sum(wp.tile(x[i]))
+        t = wp.tile_arange(50, dtype=float)
+        u = wp.tile_sum(t * 2.0)
+        y[i] = s[0] + u[0]
+        wp.atomic_add(total, 0, x[i])
+
+    x = rng.integers(0, 9, size=count).astype(np.float32)
+    y, total = wp.zeros(count, dtype=float), wp.zeros(1, dtype=float)
+    wp.launch(k, dim=count, inputs=[wp.array(x), y, total], block_dim=BLOCK)
+    n = threads()
+    want = [x[start : start + n].sum() + 2450 for start in range(0, count, n) for _ in x[start : start + n]]
+    assert y.numpy().tolist() == want and total.numpy()[0] == x.sum()
+
+
+def test_loops_and_branches_that_all_threads_take():
+    @wp.kernel
+    def k(n: wp.array(dtype=int), y: wp.array2d(dtype=float)):
+        i, lane = wp.tid()
+        t = wp.tile_zeros(shape=20, dtype=float)
+        while wp.tile_sum(t)[0] < float(n[i]):
+            t += wp.tile_ones(shape=20, dtype=float)
+            if n[i] > 100:
+                u = wp.tile_map(wp.mul, t, t)
+                t = u
+        wp.tile_store(y[i], t)
+
+    y = wp.zeros((3, 20), dtype=float)
+    run(k, wp.array([30, 61, 500], dtype=int), y, dim=3)
+    want = []
+    for n in (30, 61, 500):
+        t = np.zeros(20)
+        while t.sum() < n:
+            t += 1
+            if n > 100:
+                t = t * t
+        want.append(t.tolist())
+    assert y.numpy().tolist() == want
+
+
+def test_many_blocks_by_few():
+    @wp.kernel
+    def k(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+        i, lane = wp.tid()
+        s = wp.tile_sum(wp.tile_load(x[i], shape=70))
+        if lane == 0:
+            y[i] = s[0]
+
+    x = rng.integers(0, 9, size=(50, 70)).astype(np.float32)
+    y = wp.zeros(50, dtype=float)
+    wp.launch_tiled(k, dim=50, inputs=[wp.array(x), y], block_dim=BLOCK, max_blocks=3)
+    np.testing.assert_array_equal(y.numpy(), x.sum(axis=1))
+
+
+def test_much_memory():
+    @wp.kernel
+    def k(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+        i, lane = wp.tid()
+        a = wp.tile_load(x, shape=(100, 160), storage="shared")
+        b = wp.tile_transpose(a)
+        wp.tile_store(y, wp.tile_map(wp.add, b, b))
+
+    x = rng.normal(size=(100, 160)).astype(np.float32)
+    y = wp.zeros((160, 100), dtype=float)
+    run(k, wp.array(x), y)
+    np.testing.assert_array_equal(y.numpy(), 2 * x.T)
+
+
+def test_gradients_of_values_of_threads():
+    @wp.kernel
+    def k(x: wp.array(dtype=float), w: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i, lane = wp.tid()
+        a = x[lane]
+        s = wp.tile_sum(wp.tile(a * a))
+        scale = s[0] * w[0]
+        y[lane] = wp.untile(wp.tile(a) * scale)
+
+    n = threads()
+    values = rng.normal(size=n).astype(np.float32)
+    x, w = wp.array(values, requires_grad=True), wp.array([0.5], dtype=float, requires_grad=True)
+    y = wp.zeros(n, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        run(k, x, w, y)
+    seed = rng.normal(size=n).astype(np.float32)
+    tape.backward(grads={y: wp.array(seed)})
+    s = (values.astype(np.float64) ** 2).sum()
+    dot = (seed * values).sum(dtype=np.float64)
+    np.testing.assert_allclose(y.numpy(), values * s * 0.5, rtol=1e-5)
+    np.testing.assert_allclose(w.grad.numpy(), [s * dot], rtol=1e-4)
+    np.testing.assert_allclose(x.grad.numpy(), seed * s * 0.5 + dot * values, rtol=1e-4, atol=1e-4)
+
+
+def test_threads_that_part():
+    @wp.kernel
+    def k(y: wp.array(dtype=float)):
+        i, lane = wp.tid()
+        t = wp.tile_ones(shape=40, dtype=float)
+        if lane < 3:
+            wp.tile_store(y, t * 2.0)
+
+    y = wp.zeros(40, dtype=float)
+    if wp.get_device().is_cpu:
+        run(k, y)
+        assert y.numpy().tolist() == 40 * [2.0]
+        return
+    with pytest.raises(Exception, match="threads of a block work on tiles together"):
+        run(k, y)
