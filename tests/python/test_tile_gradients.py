@@ -1,5 +1,7 @@
 """Gradients through tiles against differences in float64: windows, in-place chains, loops, factorisations, sorts."""
 
+import os
+
 import numpy as np
 
 import warp as wp
@@ -7,7 +9,10 @@ import warp as wp
 rng = np.random.default_rng(11)
 
 
-def run(kernel, *arguments, dim=1, block_dim=32):
+BLOCK = int(os.environ.get("WEFT_TILE_BLOCK", "32"))  # threads of a block on GPUs
+
+
+def run(kernel, *arguments, dim=1, block_dim=BLOCK):
     wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=block_dim)
 
 

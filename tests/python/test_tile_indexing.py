@@ -1,5 +1,7 @@
 """Tiles by indices of tiles and of threads, choices between tiles, names that get another shape, and printing."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,11 @@ import warp as wp
 rng = np.random.default_rng(5)
 
 
+BLOCK = int(os.environ.get("WEFT_TILE_BLOCK", "32"))  # threads of a block on GPUs
+
+
 def run(kernel, *arguments, dim=1):
-    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=32)
+    wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=BLOCK)
 
 
 def arr(values, dtype=float, **options):

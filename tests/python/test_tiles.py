@@ -1,5 +1,7 @@
 """Tiles on the CPU: what the builtins give, whose memory tiles are, and what goes wrong with words."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,10 @@ N, M = 5, 7
 rng = np.random.default_rng(11)
 
 
-def run(kernel, *arguments, dim=1, block_dim=32):
+BLOCK = int(os.environ.get("WEFT_TILE_BLOCK", "32"))  # threads of a block on GPUs
+
+
+def run(kernel, *arguments, dim=1, block_dim=BLOCK):
     wp.launch_tiled(kernel, dim=dim, inputs=list(arguments), block_dim=block_dim)
 
 

@@ -47,9 +47,34 @@ bool inside_a_block(std::size_t address, std::size_t bytes) {
   return it != state().blocks.begin() && address + bytes <= (--it)->first + it->second;
 }
 
+/// The allocation around an address, of the device's memory or of what it can reach on the host.
+PtxRange allocation(std::size_t address) {
+  for (const std::map<DevicePtr, std::size_t>* blocks : {&state().blocks, &state().host_blocks}) {
+    auto it = blocks->upper_bound(address);
+    if (it == blocks->begin() || address >= (--it)->first + it->second) continue;
+    return {it->first, it->first + it->second};
+  }
+  return {0, 0};
+}
+
+/// Whether kernels of programs run: that takes a while, and most tests look at calls alone.
+bool runs_programs() {
+  static const char* asked = std::getenv("WEFT_FAKE_CUDA_RUNS");
+  return asked && std::strcmp(asked, "1") == 0;
+}
+
+/// WEFT_FAKE_CUDA_RACES=0 lets threads race for shared memory.
+bool watches_races() {
+  static const char* asked = std::getenv("WEFT_FAKE_CUDA_RACES");
+  return !asked || std::strcmp(asked, "0") != 0;
+}
+
+/// What link_complete makes of a program's PTX.
+constexpr char kMachineCode[] = "machine code of ";
+
 struct Function {
   std::string name;
-  std::shared_ptr<PtxModule> module;  // none: code that is not ours
+  std::shared_ptr<PtxModule> module;  // none: code that does not run
 };
 std::map<ModuleHandle, std::shared_ptr<PtxModule>> texts;
 std::map<FunctionHandle, Function> functions;
@@ -174,10 +199,13 @@ DriverTable make_table() {
   };
   t.host_allocate = [](void** p, std::size_t bytes, unsigned) -> Result {
     FAKE("host_allocate");
-    return *p = std::malloc(bytes), kSuccess;
+    *p = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    state().host_blocks[reinterpret_cast<DevicePtr>(*p)] = bytes;
+    return kSuccess;
   };
   t.host_free = [](void* p) -> Result {
     FAKE("host_free");
+    state().host_blocks.erase(reinterpret_cast<DevicePtr>(p));
     return std::free(p), kSuccess;
   };
   t.pointer_attribute = [](void* value, int attribute, DevicePtr address) -> Result {
@@ -279,16 +307,18 @@ DriverTable make_table() {
   };
   t.link_complete = [](LinkHandle, void** cubin, std::size_t* size) -> Result {
     FAKE("link_complete");
-    state().last_ptx = "machine code of " + state().last_ptx;
+    state().last_ptx = kMachineCode + state().last_ptx;
     *cubin = state().last_ptx.data();
-    return *size = state().last_ptx.size(), kSuccess;
+    return *size = state().last_ptx.size() + runs_programs(), kSuccess;  // text that is read needs its end
   };
   t.link_destroy = [](LinkHandle) -> Result { return kSuccess; };
   t.module_load = [](ModuleHandle* module, const void* image, unsigned, int*, void**) -> Result {
     FAKE("module_load");
     *module = make_handle<ModuleHandle>();
     const char* text = static_cast<const char*>(image);
-    if (std::strncmp(text, ".version", 8) == 0 && std::strstr(text, ".entry weft_"))
+    const bool program = std::strncmp(text, kMachineCode, std::strlen(kMachineCode)) == 0;
+    if (program) text += std::strlen(kMachineCode);
+    if (program ? runs_programs() : std::strncmp(text, ".version", 8) == 0 && std::strstr(text, ".entry weft_"))
       texts[*module] = std::make_shared<PtxModule>(text);
     return state().modules.insert(*module), kSuccess;
   };
@@ -326,14 +356,15 @@ DriverTable make_table() {
     FAKE("profiler_stop");
     return kSuccess;
   };
-  t.launch = [](FunctionHandle f, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned, unsigned,
-                StreamHandle, void**, void** extra) -> Result {
+  t.launch = [](FunctionHandle f, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
+                unsigned shared, StreamHandle, void**, void** extra) -> Result {
     FAKE("launch");
     const auto* bytes = static_cast<const unsigned char*>(extra[1]);
     const std::size_t size = *static_cast<std::size_t*>(extra[3]);
     const Function& function = functions[f];
     state().launches.push_back({function.name, grid, block, {bytes, bytes + size}});
-    if (function.module) function.module->run(function.name, grid, block, {bytes, bytes + size}, inside_a_block);
+    if (function.module)
+      function.module->run(function.name, {grid, block, shared, {bytes, bytes + size}, allocation, watches_races()});
     return kSuccess;
   };
   add_graphs(t);

@@ -1,5 +1,6 @@
 // A CUDA driver made of plain functions, for machines without a GPU: device memory is host memory, streams run at once,
-// the runtime's own kernels run as their PTX says (ptx_machine.h). Any call can be told to fail.
+// the runtime's own kernels run as their PTX says (ptx_machine.h), those of programs if WEFT_FAKE_CUDA_RUNS is 1. Any call
+// can be told to fail.
 #pragma once
 #include <map>
 #include <memory>
@@ -22,7 +23,7 @@ struct State {
   bool jit_accepts = true;
 
   std::size_t allocated = 0;
-  std::map<DevicePtr, std::size_t> blocks;
+  std::map<DevicePtr, std::size_t> blocks, host_blocks;
   std::vector<std::string> calls;  // of the table, in order
   std::string last_ptx;
   std::set<void*> streams, events, modules, graphs;
