@@ -245,8 +245,8 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
 }
 
 /// The kernel's adjoint over the same grid; `gradients` replace those of the arrays where they are given.
-void launch_adjoint(const std::shared_ptr<PythonKernel>& asked, PyObject* dim, PyObject* arguments,
-                    PyObject* gradients, LaunchPlace place) {
+void launch_adjoint(const std::shared_ptr<PythonKernel>& asked, PyObject* dim, PyObject* arguments, PyObject* gradients,
+                    LaunchPlace place) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(arguments, Py_None), given(gradients, Py_None);

@@ -36,7 +36,8 @@ std::unique_ptr<ir::Module> from_text(const BuildRequest& request, DiagnosticSin
   options.debug = request.options.debug;
   options.max_unroll = request.options.max_unroll;
   options.gradients = gradients || request.form.adjoint || request.form.taped || request.options.tangent > 0;
-  if (request.options.gpu.block) options.block_dim = request.options.gpu.block, options.block_rows = request.options.gpu.rows;
+  if (request.options.gpu.block)
+    options.block_dim = request.options.gpu.block, options.block_rows = request.options.gpu.rows;
   std::span<const Type* const> types = request.arg_types;
   types = types.first(types.size() >> request.options.doublings());  // the others have the same types
   return sema::lower_kernel(*request.kernel, types, options, sink);

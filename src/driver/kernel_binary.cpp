@@ -420,10 +420,11 @@ class BinaryStore::Search {
     CompileOptions options = request_.options;
     options.gpu.target = request_.device != nullptr;
     if (request_.form.in_order && module.functions.back()->form.block) {
-      sink_.report(DiagCode::codegen_failed, module.functions.back()->loc,
-                   "the threads of this kernel would have to run one after another for what is asked of it, and a block "
-                   "of threads works on its tiles together",
-                   "launch it with device=\"cpu\", or without deterministic=True");
+      sink_.report(
+          DiagCode::codegen_failed, module.functions.back()->loc,
+          "the threads of this kernel would have to run one after another for what is asked of it, and a block "
+          "of threads works on its tiles together",
+          "launch it with device=\"cpu\", or without deterministic=True");
       return std::nullopt;
     }
     const std::string text = may_begin(module) ? ir::print(module) : std::string();
