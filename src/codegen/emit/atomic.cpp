@@ -22,7 +22,8 @@ Owner owner_of(const ir::Value* array) {
   const ir::Origin from = ir::origin_of(array);
   switch (from.kind) {
     case ir::Origin::Kind::local:
-      if (!from.local) return Owner::unknown;
+      // One of several: where blocks have memory, it may be theirs.
+      if (!from.local) return array->op->parent->function->form.block ? Owner::unknown : Owner::thread;
       return ir::is_block_memory(*from.local) ? Owner::block : Owner::thread;
     case ir::Origin::Kind::none:
     case ir::Origin::Kind::fixed:
