@@ -18,12 +18,17 @@ namespace {
 /// Whose memory an array is: the thread's own, where no other one takes part, that of its block, or that of all threads.
 enum class Owner { thread, block, all, unknown };
 
+bool has_blocks(const ir::Value& array) {
+  const ir::Region* at = array.kind == ir::ValueKind::argument ? array.region : array.op->parent;
+  return at->function->form.block != 0;
+}
+
 Owner owner_of(const ir::Value* array) {
   const ir::Origin from = ir::origin_of(array);
   switch (from.kind) {
     case ir::Origin::Kind::local:
       // One of several: where blocks have memory, it may be theirs.
-      if (!from.local) return array->op->parent->function->form.block ? Owner::unknown : Owner::thread;
+      if (!from.local) return has_blocks(*array) ? Owner::unknown : Owner::thread;
       return ir::is_block_memory(*from.local) ? Owner::block : Owner::thread;
     case ir::Origin::Kind::none:
     case ir::Origin::Kind::fixed:
