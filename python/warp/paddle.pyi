@@ -21,7 +21,7 @@ def dtype_to_paddle(warp_dtype: Any) -> Any:
     """The paddle.dtype of a scalar type, or of the components of a vector or matrix; that of the signed twin for unsigned 16,
     32 and 64 bits. TypeError if there is none.
     """
-def from_paddle(t: Any, dtype: Any=None, requires_grad: _b.bool | None=None, grad: Any=None, return_ctype: _b.bool=False, retain_grad: _b.bool=False) -> Any:
+def from_paddle(t: Any, dtype: Any=None, requires_grad: Any=None, grad: Any=None, return_ctype: _b.bool=False, retain_grad: _b.bool=False) -> Any:
     """An array over the memory of a Paddle tensor, which it keeps alive.
 
     `dtype` may be a vector, matrix, quaternion or transform that trailing dimensions fold into, or a scalar that

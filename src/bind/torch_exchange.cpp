@@ -103,9 +103,9 @@ PyObject* from_paddle_entry(PyObject*, PyObject* const* args, Py_ssize_t count, 
   return from_tensor(paddle(), args, count, keywords);
 }
 
-#define WEFT_FROM_TENSOR_SIGNATURE                                                                                \
-  "(t: Any, dtype: Any = None, requires_grad: bool | None = None, grad: Any = None, return_ctype: bool = False, " \
-  "retain_grad: bool = False)\n--\n\n"
+// Without annotations, which `inspect` does not read from text.
+#define WEFT_FROM_TENSOR_SIGNATURE \
+  "(t, dtype=None, requires_grad=None, grad=None, return_ctype=False, retain_grad=False)\n--\n\n"
 
 PyMethodDef methods[] = {
     {"from_torch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(from_torch_entry)),

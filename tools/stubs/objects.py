@@ -137,7 +137,14 @@ def function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> s
     """The stub of a function or method."""
     if inspect.isbuiltin(value):  # its signature is the template's business, unless it has types
         written = value.__text_signature__ or ""
-        typed = Annotations({"Any": Any}, resolve).signature(written) if ": " in written else "(*args: Any, **kwargs: Any)"
+        typed = "(*args: Any, **kwargs: Any)"
+        if ": " in written:
+            typed = Annotations({"Any": Any}, resolve).signature(written)
+        elif (value.__module__ or "").startswith("warp._src.interop"):  # types by defaults
+            given = inspect.signature(value).parameters.values()
+            kinds = [f"{p.name}: {'_b.bool' if isinstance(p.default, bool) else 'Any'}" for p in given]
+            shown = [k if p.default is p.empty else f"{k}={p.default!r}" for k, p in zip(kinds, given)]
+            typed = f"({', '.join(shown)})"
         return f"def {name}{typed} -> Any:\n    {docstring(inspect.cleandoc(value.__doc__ or name))}\n"
     annotations = Annotations(getattr(value, "__globals__", {}), resolve)
     signature = inspect.signature(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import subprocess
 import sys
 import threading
@@ -20,6 +21,12 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 def add(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
     y[i] = y[i] + x[i]
+
+
+@wp.kernel
+def scaled_by(x: wp.array(dtype=float), s: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = s[i] * x[i]
 
 
 @wp.kernel
@@ -460,7 +467,32 @@ def test_threads():
     assert not failures
 
 
+def test_tools_can_read_the_signature():
+    assert list(inspect.signature(wp.from_torch).parameters) == [
+        "t", "dtype", "requires_grad", "grad", "return_ctype", "retain_grad"
+    ]  # fmt: skip
+
+
 def test_capacity_reaches_to_the_end_of_the_storage(device):
     t = torch.zeros(4, 4, device=where(device))
     for view, capacity in ((t, 64), (t[:3, :3], 64), (t[1:], 48), (t[1:, 1:], 44), (t[::2], 64), (t.expand(2, 4, 4), 64)):
         assert wp.from_torch(view).capacity == capacity
+
+
+def test_graphs_and_tapes_keep_tensors_that_go_straight_to_launches(device):
+    n = 1 << 12
+    y = torch.zeros(n, device=where(device))
+    wp.launch(add, n, [torch.ones(n, device=where(device)), y])  # compiled before anything is captured
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, n, [torch.full((n,), 3.0, device=where(device)), y])
+    trash = [torch.full((n,), 7.0, device=where(device)) for _ in range(20)]
+    wp.capture_launch(capture.graph)
+    wp.synchronize()
+    assert (y == 4.0).all() and len(trash) == 20
+    x = wp.ones(n, dtype=float, requires_grad=True)
+    out = wp.zeros(n, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(scaled_by, n, [x, torch.full((n,), 2.5, device=where(device)), out])
+    trash = [torch.full((n,), 7.0, device=where(device)) for _ in range(20)]
+    tape.backward(grads={out: wp.ones(n, dtype=float)})
+    assert (x.grad.numpy() == 2.5).all() and len(trash) == 20

@@ -23,9 +23,12 @@ from jax.extend.core import Primitive  # noqa: E402
 from jax.interpreters import ad, batching, mlir  # noqa: E402
 
 _ShapedArray = jax.core.ShapedArray
+# As versions of before 0.6 have them.
+_Effect = getattr(jax.extend.core, "Effect", None) or jax.core.Effect
+_typeof = getattr(jax, "typeof", None) or jax.core.get_aval
 
 
-class SideEffect(jax.extend.core.Effect):
+class SideEffect(_Effect):
     """Of kernels that do more than fill their outputs: JAX keeps calls whose results nobody uses."""
 
     def __str__(self) -> str:
@@ -67,7 +70,7 @@ def unite_axes(values: Sequence[Any]) -> list[Any]:
     """Values that vary over the same axes: the results of a kernel do over those of all its arguments."""
     if not hasattr(jax, "typeof") or jax.sharding.get_abstract_mesh().empty:
         return list(values)
-    avals = [jax.typeof(v) for v in values]
+    avals = [_typeof(v) for v in values]
     axes = frozenset().union(*(_varying(a) for a in avals))
     if not axes:
         return list(values)
@@ -268,7 +271,7 @@ def _check_differentiable(call: Call) -> None:
 def _forward_jvp(primals: Sequence, tangents: Sequence, *, call: Call, batch: int, sizes: tuple) -> tuple:
     outs = forward_p.bind(*primals, call=call, batch=batch, sizes=sizes)
     moving = tuple(not _is_zero(t) for t in tangents)
-    zeros = [_zero_of(jax.typeof(o)) for o in outs]
+    zeros = [_zero_of(_typeof(o)) for o in outs]
     if not any(moving):
         return outs, zeros
     _check_differentiable(call)
@@ -302,7 +305,7 @@ def _tangent_jvp(
     moved = [next(given) if m else None for m in moving]
     again = tuple(t is not None and not _is_zero(t) for t in moved)
     if not any(again):
-        return outs, [_zero_of(jax.typeof(o)) for o in outs]
+        return outs, [_zero_of(_typeof(o)) for o in outs]
     directions = [t for t, m in zip(moved, again) if m]
     return outs, tangent_p.bind(*primals[:count], *directions, moving=again, **params)
 
@@ -369,7 +372,7 @@ def _adjoint_jvp(
                 shapes=wanted,
             )
         )  # fmt: skip
-    return outs, [_zero_of(jax.typeof(o)) if d is None else d for o, d in zip(outs, dots)]
+    return outs, [_zero_of(_typeof(o)) if d is None else d for o, d in zip(outs, dots)]
 
 
 ad.primitive_jvps[adjoint_p] = _adjoint_jvp

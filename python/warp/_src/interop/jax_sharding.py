@@ -129,6 +129,6 @@ def partitioned(bind: Callable, call: Call, layout: Layout) -> Any:
         return spread(mesh, axes_of(given), layout.results, layout.result_shapes)
 
     known = inspect.signature(whole.def_partition).parameters
-    options = _rule(layout) if "sharding_rule" in known else {}
+    options = {name: value for name, value in _rule(layout).items() if name in known}
     whole.def_partition(partition, infer_sharding_from_operands=infer, **options)
     return whole
