@@ -58,8 +58,8 @@ class FullVersionQueue {
  private:
   static constexpr int kMostThreads = 4;
   static constexpr std::chrono::milliseconds kPatience{500};  // of a thread without work
-  /// Half of what is left by the program's own threads would still be noticed by it; a tenth is not.
-  static constexpr int kNice = 10;
+  /// A third of what a thread of the program gets where all cores are busy. With less, kernels would stay slow for long there.
+  static constexpr int kNice = 5;
 
   /// Replaced in the child of a fork: those of the parent may be in use by threads that are not there any more.
   struct Sync {

@@ -372,12 +372,6 @@ class BinaryStore::Search {
   Found load(const Hash128& key, std::span<const std::byte> payload, std::span<const std::byte> metadata) {
     KernelMetadata meta;
     if (!meta.read(metadata)) return nullptr;
-    // Another kernel of the same content, or another process, may have made the full version.
-    if (!meta.full_ir.empty())
-      if (Found full = from_disk(meta.full_key)) {
-        if (source_key_) disk_->put_content_key(*source_key_, meta.full_key);
-        return remember(meta.full_key, std::move(full));
-      }
     std::span<const char> object(reinterpret_cast<const char*>(payload.data()), payload.size());
     try {
       auto binary = assemble(std::move(meta), object);
