@@ -152,6 +152,8 @@ class Tiles {
     std::uint8_t wrap = 0;
   };
   Element element_at(ir::Value* array, Coords indices);
+  /// Adds to an element atomically, to structs field by field; gives what was there.
+  ir::Value* atomic_add(const Element& to, ir::Value* value, std::vector<ir::PathStep> path = {});
   ir::Value* extent(ir::Value* array, std::size_t d, const Type* type);
   /// Runs `touch(indices of the array, coordinates in the tile)` for what lies in the array; `outside` for the rest.
   void each_inside(const Outer& outer, bool check, const std::function<void(Coords, Coords)>& touch,
@@ -197,6 +199,9 @@ class Tiles {
   Entity form_axpy(const std::vector<Argument>& args);
   Entity map(std::string_view form, const Entity& function, const std::vector<Entity>& args, const Window* into);
   Entity call_on(const Entity& function, std::vector<Entity> args);
+  /// Sums and differences of structs: field by field; fields that can't be added are those of the first.
+  ir::Value* by_fields(ir::OpCode code, ir::Value* a, ir::Value* b);
+  static bool can_add(const Type* type) { return type->is_numeric() && type->scalar_kind() != ScalarKind::boolean; }
   using Combine = std::function<ir::Value*(ir::Value*, ir::Value*)>;
   /// The tree of docs/design/tiles.md over the elements of a packed window; null after an error.
   ir::Value* reduced(const Window& w, const Combine& combine);

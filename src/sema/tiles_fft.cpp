@@ -14,6 +14,8 @@ namespace {
 
 // Longer tables would make the code large and slow to compile.
 constexpr std::size_t kMostConstants = 16384;
+// Loops of so many turns are unrolled, and arrays of so many numbers become values (passes/unroll, passes/promote_locals).
+constexpr std::int64_t kUnrolled = 16, kSmallArray = 64;
 
 /// e^(2πi k/n): real and imaginary part. Angles are brought into the first eighth of a turn, where both are most exact, and
 /// the corners are whole numbers.
@@ -116,8 +118,10 @@ Entity Tiles::form_fft(std::string_view name, const std::vector<Argument>& args)
   ir::Value* table = root_table(passes, size, scalar, sign);
   ir::Value* turn = f_.function_.constant_float(scalar, sign);
   ir::Value* parts[2][2];  // real and imaginary: from the one to the other and back
+  // Large enough to stay memory: small private arrays become values, which loops over them would carry as a whole.
+  const std::int64_t room = n > kUnrolled ? std::max(n, kSmallArray + 1) : n;
   for (auto& pair : parts)
-    for (ir::Value*& part : pair) part = make(scalar, {n}).data;
+    for (ir::Value*& part : pair) part = make(scalar, {room}).data;
   in_packed(w, [&](const Window& memory) {
     loop(memory.type->count / n, [&](ir::Value* row) {
       ir::Value* start = plus(memory.offset, times(row, n));

@@ -18,11 +18,26 @@ Entity Tiles::call_on(const Entity& function, std::vector<Entity> entities) {
   b_.set_loc(at_.loc);
   switch (function.kind) {
     case Entity::Kind::functions: return f_.call_functions(function.symbol->functions, std::move(args), at_);
-    case Entity::Kind::builtin: return f_.call_builtin(function.symbol->text, std::move(args), at_);
+    case Entity::Kind::builtin:
+      if (args.size() == 2 && (function.symbol->text == "add" || function.symbol->text == "sub") &&
+          args[0].entity.is_value() && args[1].entity.is_value() && args[0].entity.type()->is_struct() &&
+          args[0].entity.type() == args[1].entity.type())
+        return Entity::of(by_fields(function.symbol->text == "add" ? OpCode::add : OpCode::sub, args[0].entity.value,
+                                    args[1].entity.value));
+      return f_.call_builtin(function.symbol->text, std::move(args), at_);
     case Entity::Kind::type: return f_.construct(function.symbol->pattern, std::move(args), at_);
     default:
       return fail(DiagCode::bad_call, at_, f_.describe(function) + " can't be called for each element of a tile");
   }
+}
+
+ir::Value* Tiles::by_fields(OpCode code, ir::Value* a, ir::Value* b) {
+  const Type* type = a->type;
+  if (!type->is_struct()) return can_add(type) ? b_.binary(code, a, b) : a;
+  std::vector<ir::Value*> parts;
+  for (std::int32_t k = 0; k < std::int32_t(type->fields().size()); ++k)
+    parts.push_back(by_fields(code, b_.extract(a, k), b_.extract(b, k)));
+  return b_.construct(type, parts);
 }
 
 Entity Tiles::map(std::string_view form, const Entity& function, const std::vector<Entity>& args, const Window* into) {

@@ -123,6 +123,9 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
         return fail(DiagCode::type_mismatch, node(*order[k]), "a bound of tile_arange() is no " + element->user_name());
     }
     bounds[k] = element->is_float() ? values[k]->as_float() : double(values[k]->as_int());
+    if (e.kind == Entity::Kind::real && element->is_int() && e.symbol->constant.real != bounds[k])
+      return fail(DiagCode::value_out_of_range, node(*order[k]), "the bound does not fit " + element->user_name(),
+                  "a whole number, or a dtype of floats");
     if (e.kind == Entity::Kind::integer) {
       const double exact = double(e.symbol->constant.magnitude) * (e.symbol->constant.negative ? -1 : 1);
       if (exact != bounds[k])
@@ -348,6 +351,19 @@ Entity Tiles::form_load(const std::vector<Argument>& args) {
   return stored(made, (*bound)[3]);
 }
 
+ir::Value* Tiles::atomic_add(const Element& to, ir::Value* value, std::vector<ir::PathStep> path) {
+  const Type* type = value->type;
+  if (can_add(type)) return b_.atomic(ir::AtomicKind::add, to.array, to.indices, to.wrap, path, {}, value);
+  if (!type->is_struct()) return b_.load(to.array, to.indices, to.wrap, path);
+  std::vector<ir::Value*> before;
+  for (std::int32_t k = 0; k < std::int32_t(type->fields().size()); ++k) {
+    path.push_back({ir::PathStep::field, false, false, k});
+    before.push_back(atomic_add(to, b_.extract(value, k), path));
+    path.pop_back();
+  }
+  return b_.construct(type, before);
+}
+
 Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"a", "t", "offset", "bounds_check", "aligned"};
   const bool atomic = name == "tile_atomic_add";
@@ -368,7 +384,7 @@ Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& arg
     return fail(DiagCode::bad_call, node(*(*bound)[1]),
                 std::string(name) + "(): the tile has " + std::to_string(t.type->rank()) +
                     " dimensions, the array has " + std::to_string(array->type->rank()));
-  if (atomic && (!element->is_numeric() || element->scalar_kind() == ScalarKind::boolean))
+  if (atomic && !can_add(element) && !element->is_struct())
     return fail(DiagCode::bad_call, at_, "tile_atomic_add() does not work on " + array->type->user_name());
   const auto offset = offsets_argument((*bound)[2], t.type->rank(), "tile");
   if (!offset) return Entity::failed();
@@ -387,7 +403,7 @@ Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& arg
       outer, *check,
       [&](Coords to, Coords at) {
         const Element e = element_at(array, to);
-        put(old, at, b_.atomic(ir::AtomicKind::add, e.array, e.indices, e.wrap, {}, {}, get(t, at)));
+        put(old, at, atomic_add(e, get(t, at)));
       },
       [&](Coords at) { put(old, at, f_.function_.zero(element)); });
   return fresh(old);
@@ -463,7 +479,7 @@ Entity Tiles::form_indexed(std::string_view name, const std::vector<Argument>& a
           if (load)
             put(made, at, b_.load(e.array, e.indices, e.wrap));
           else if (atomic)
-            put(made, at, b_.atomic(ir::AtomicKind::add, e.array, e.indices, e.wrap, {}, {}, get(t, at)));
+            put(made, at, atomic_add(e, get(t, at)));
           else
             b_.store(e.array, e.indices, e.wrap, {}, {}, get(t, at));
         },

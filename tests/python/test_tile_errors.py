@@ -37,6 +37,7 @@ def kernel_error(body, *, args="x: wp.array(dtype=float), n: int", error=Excepti
         ("t = wp.tile_zeros((4, 0))", "zero-length"),
         ("t = wp.tile_zeros((2, 2, 2, 2, 2))", "1 to 4 dimensions"),
         ("t = wp.tile_zeros((300, 300))", "at most 65536"),
+        ("t = wp.tile_arange(3.5, dtype=int)", "does not fit int32"),
         ("t = wp.tile_load(x, shape=(2, 2))", "dimensions"),
         ("wp.tile_store(x, wp.tile_zeros(4, dtype=int))", "same dtype"),
         ("t = wp.tile_zeros(4) + wp.tile_zeros(5)", "(4,) and (5,)"),

@@ -304,3 +304,33 @@ def test_indexed_arrays():
     want = part.sum(axis=0)
     np.testing.assert_allclose(z.numpy(), want, rtol=1e-6)
     np.testing.assert_allclose(y.numpy()[[4, 0, 2]], want + 1, rtol=1e-6)
+
+
+@wp.struct
+class Mixed:
+    x: float
+    v: wp.vec3
+    n: int
+    flag: bool
+
+
+def test_sums_of_structs():
+    @wp.kernel
+    def k(a: wp.array(dtype=Mixed), b: wp.array(dtype=Mixed), c: wp.array(dtype=Mixed), d: wp.array(dtype=Mixed)):
+        t = wp.tile_load(a, shape=2)
+        u = t + t
+        u -= t
+        u += t
+        wp.tile_store(b, u)
+        old = wp.tile_atomic_add(c, t)
+        wp.tile_atomic_add(c, old)
+        wp.tile_store(d, wp.tile_map(wp.add, old, wp.tile_atomic_add(c, t)))
+
+    one = Mixed()
+    one.x, one.v, one.n, one.flag = 1.5, wp.vec3(1.0, 2.0, 3.0), 4, True
+    a = wp.array([one, one], dtype=Mixed, device="cpu")
+    b, c, d = (wp.zeros(2, dtype=Mixed, device="cpu") for _ in range(3))
+    run(k, a, b, c, d)
+    assert [tuple(np.ravel(part)) for part in b.numpy()[0]] == [(3.0,), (2.0, 4.0, 6.0), (8,), (1,)]
+    assert [tuple(np.ravel(part)) for part in c.numpy()[1]] == [(3.0,), (2.0, 4.0, 6.0), (8,), (0,)]
+    assert [tuple(np.ravel(part)) for part in d.numpy()[0]] == [(1.5,), (1.0, 2.0, 3.0), (4,), (0,)]
